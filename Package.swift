@@ -1,0 +1,113 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "sluice",
+  products: [
+    .executable(name: "sluice", targets: ["sluice"]),
+    .executable(name: "sluice-worker", targets: ["sluice-worker"]),
+    .library(name: "StageKit", targets: ["StageKit"]),
+  ] + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
+  targets: systemLibraries + contract + core + executables + stages.map(\.target) + tests
+)
+
+// MARK: C libraries
+
+var systemLibraries: [Target] {
+  [
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CMagic", pkgConfig: "libmagic", providers: [.apt(["libmagic-dev"])]),
+    .systemLibrary(name: "CPoppler", pkgConfig: "poppler-glib", providers: [.apt(["libpoppler-glib-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+  ]
+}
+
+// MARK: The contract: what plugin and host share
+
+var contract: [Target] {
+  [
+    .target(name: "CStage"),
+    .target(name: "StageKit", dependencies: ["CStage"]),
+  ]
+}
+
+// MARK: The core
+
+var core: [Target] {
+  [
+    .target(name: "CPlatform"),
+    .target(name: "CWorker", dependencies: ["CPlatform", "CSeccomp"]),
+    .target(name: "Pipeline"),
+    .target(name: "Wire", dependencies: ["Pipeline"]),
+    .target(name: "Platform", dependencies: ["CPlatform"]),
+    .target(name: "Configuration", dependencies: ["Pipeline", "CYAML"]),
+    .target(name: "SQLite", dependencies: ["CSQLite"]),
+    .target(name: "Ledger", dependencies: ["Pipeline", "Platform", "SQLite"]),
+    .target(
+      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CWorker"]),
+    .target(
+      name: "Scheduler",
+      dependencies: ["CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Wire", "Workers"]),
+  ]
+}
+
+// MARK: Executables
+
+var executables: [Target] {
+  [
+    .executableTarget(
+      name: "sluice",
+      dependencies: [
+        "Configuration", "CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Scheduler", "SQLite",
+        "Wire", "Workers",
+      ]),
+    .executableTarget(
+      name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
+    .executableTarget(name: "sluice-samples", dependencies: ["CCrypto"]),
+  ]
+}
+
+// MARK: Stages and channels: a folder each under Plugins/
+
+struct Stage {
+  var id: String
+  var module: String
+  var libraries: [Target.Dependency] = []
+
+  /// The version script keeps a plugin's one symbol and hides those of the kit inside it.
+  var target: Target {
+    .target(
+      name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)", exclude: [],
+      linkerSettings: [
+        .unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/exports.map"])
+      ])
+  }
+}
+
+var stages: [Stage] {
+  [
+    Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
+    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"]),
+    Stage(id: "size", module: "SizeStage"),
+    Stage(id: "pdf", module: "PDFStage", libraries: ["CPoppler"]),
+    Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
+    Stage(id: "notify", module: "NotifyStage"),
+    Stage(id: "jsonl", module: "JSONLinesChannel"),
+    Stage(id: "webhook", module: "WebhookChannel", libraries: ["CCurl", "CCrypto"]),
+  ]
+}
+
+// MARK: Tests
+
+var tests: [Target] {
+  [
+    .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
+    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration"]),
+    .testTarget(name: "LedgerTests", dependencies: ["Ledger"]),
+    .testTarget(name: "WorkersTests", dependencies: ["Workers"]),
+    .testTarget(name: "EndToEndTests", dependencies: ["SQLite"]),
+  ]
+}

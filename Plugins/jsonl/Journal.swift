@@ -1,0 +1,90 @@
+import Glibc
+import StageKit
+
+/// The file of lines, held by this process alone.
+///
+/// What it holds between two calls is synced and ends with a newline: lines that could not be written or synced
+/// as a whole are taken back.
+final class Journal {
+  let file: Int32
+  /// Where the file should end, when taking lines back has failed.
+  private var intended: off_t?
+
+  /// Opens or makes the file and leaves it whole. The folder is needed no longer afterwards.
+  init(_ path: String, in home: Int32) throws(Outcome) {
+    let file = openat(home, path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    if file < 0 {
+      let missing = errno == ENOENT ? "; make its folder first" : ""
+      throw .fail("unwritable", "\(path) does not open: \(Self.reason(errno))\(missing)")
+    }
+    do throws(Outcome) {
+      try JournalOpening(path: path, home: home, file: file).makeWhole()
+    } catch {
+      close(file)
+      throw error
+    }
+    self.file = file
+  }
+
+  deinit {
+    close(file)
+  }
+
+  /// Appends lines, each with its newline, and returns once they are on disk. Throws a retry or a pause with none of
+  /// them in the file.
+  func append(_ lines: [UInt8]) throws(Outcome) {
+    if let intended {
+      guard ftruncate(file, intended) == 0 else {
+        throw .retry("unwritable", "taking back lines that were not synced: \(Self.reason(errno))")
+      }
+      self.intended = nil
+    }
+    let length = try length()
+    do throws(Outcome) {
+      try write(lines)
+      try sync()
+    } catch {
+      if ftruncate(file, length) == 0 { throw error }
+      // Lines may be left behind: the next try must know that it is not the first, and after a pause it would not.
+      intended = length
+      throw .retry(error.code, error.message)
+    }
+  }
+
+  func length() throws(Outcome) -> off_t {
+    let length = lseek(file, 0, SEEK_END)
+    if length < 0 { throw .retry("unreadable", "measuring the file: \(Self.reason(errno))") }
+    return length
+  }
+
+  private func write(_ lines: [UInt8]) throws(Outcome) {
+    var done = 0
+    while done < lines.count {
+      let count = lines.withUnsafeBytes {
+        Glibc.write(file, $0.baseAddress?.advanced(by: done), lines.count - done)
+      }
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { throw Self.fault("unwritable", "writing \(lines.count) bytes") }
+      done += count
+    }
+  }
+
+  /// After a failure the kernel may count pages as clean that are not on disk, so that a second try would prove nothing
+  /// (fsync(2), NOTES): the lines are written anew instead.
+  private func sync() throws(Outcome) {
+    while fdatasync(file) != 0 {
+      if errno != EINTR { throw Self.fault("unsynced", "syncing the lines") }
+    }
+  }
+
+  /// The outcome of a failed system call, from errno.
+  private static func fault(_ code: String, _ doing: String) -> Outcome {
+    let number = errno
+    switch number {
+    case ENOSPC, EDQUOT: return .pause("disk-full", "\(doing): \(reason(number)); make room, then resume")
+    default: return .retry(code, "\(doing): \(reason(number))")
+    }
+  }
+
+  static func reason(_ number: Int32) -> String { String(cString: strerror(number)) }
+}

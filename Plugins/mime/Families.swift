@@ -1,0 +1,75 @@
+/// Which media types are names for the same thing, and what libmagic says when it is not sure.
+///
+/// What libmagic is vague about was seen on real files.
+enum Families {
+  /// Whether content of the type `found` can be what somebody claims it is.
+  static func agree(claimed: String, found: String) -> Bool {
+    let claimed = name(claimed)
+    let found = name(found)
+    if claimed == found { return true }
+    switch found {
+    case "inode/x-empty": return true
+    case "application/octet-stream": return !certain.contains(claimed)
+    case "application/zip": return isZip(claimed)
+    case "application/x-ole-storage", "application/vnd.ms-office": return compound.contains(claimed)
+    case "application/encrypted": return compound.contains(claimed) || isZip(claimed)
+    case "text/plain": return isText(claimed)
+    case "text/xml": return claimed.hasSuffix("+xml") || claimed == "text/plain"
+    case "application/gzip": return claimed == "image/svg+xml"
+    default: return claimed == "text/plain" && isHarmlessText(found)
+    }
+  }
+
+  /// One name for all types of a family.
+  static func name(_ mediaType: String) -> String { aliases[mediaType] ?? mediaType }
+
+  /// Whether a type is a ZIP file under another name: libmagic falls back to `application/zip`.
+  static func isZip(_ mediaType: String) -> Bool {
+    let mediaType = name(mediaType)
+    return mediaType == "application/zip" || zipped.contains { mediaType.hasPrefix($0) }
+      || mediaType.hasSuffix("+zip")
+  }
+
+  /// Whether a type is written as text: libmagic falls back to `text/plain`.
+  static func isText(_ mediaType: String) -> Bool {
+    let mediaType = name(mediaType)
+    return ["text/", "message/"].contains { mediaType.hasPrefix($0) } || mediaType.hasSuffix("+xml")
+      || mediaType.hasSuffix("+json") || written.contains(mediaType)
+  }
+
+  /// Text that nothing shows or runs differently from plain text. libmagic guesses at programming languages.
+  private static func isHarmlessText(_ mediaType: String) -> Bool {
+    isText(mediaType)
+      && !["text/html", "text/rtf", "image/svg+xml", "text/x-shellscript"].contains(mediaType)
+  }
+
+  /// libmagic never fails to know these when it sees one.
+  private static let certain: Set = [
+    "application/pdf", "image/jpeg", "image/png", "image/gif", "image/webp", "application/zip",
+    "application/gzip",
+  ]
+
+  private static let zipped = [
+    "application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.",
+    "application/vnd.ms-visio.drawing", "application/vnd.ms-xpsdocument", "application/oxps",
+    "application/vnd.apple.", "application/java-archive", "application/vnd.android.package-archive",
+    "application/vnd.google-earth.kmz", "application/x-xpinstall", "application/x-hwp",
+  ]
+
+  /// Files inside OLE compound documents.
+  private static let compound: Set = [
+    "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint",
+    "application/vnd.ms-outlook",
+    "application/vnd.visio", "application/vnd.ms-project", "application/vnd.ms-publisher",
+    "application/vnd.ms-works",
+    "application/x-msi", "application/x-hwp",
+  ]
+
+  private static let written: Set = [
+    "application/json", "application/x-ndjson", "application/x-subrip", "application/x-pem-file",
+    "application/yaml",
+    "application/sql", "application/x-tex", "application/mbox", "application/x-mswinurl",
+    "image/x-portable-bitmap",
+    "image/svg+xml", "application/postscript",
+  ]
+}

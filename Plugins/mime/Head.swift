@@ -1,0 +1,16 @@
+import StageKit
+
+/// Room for the first bytes of a file, used again for each.
+final class Head {
+  private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: Polyglot.reach, alignment: 16)
+
+  deinit {
+    bytes.deallocate()
+  }
+
+  /// The beginning of the content. Valid until the next call.
+  func read(_ attachment: Attachment) throws(Outcome) -> UnsafeRawBufferPointer {
+    let count = try attachment.read(into: bytes, at: 0)
+    return UnsafeRawBufferPointer(rebasing: bytes[..<count])
+  }
+}

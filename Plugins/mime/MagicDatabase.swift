@@ -1,0 +1,57 @@
+import CMagic
+import Glibc
+import StageKit
+
+/// libmagic with its database loaded, asked the way `file --mime-type` asks.
+final class MagicDatabase {
+  /// libmagic's version, such as `5.44`; the database comes with it.
+  let version: String
+
+  private let cookie: magic_t
+
+  init() throws(Outcome) {
+    // libmagic prints dates through localtime(3), which looks at /etc/localtime each time unless TZ is set (tzset(3)).
+    // Dates never reach a media type, so any zone will do.
+    setenv("TZ", "UTC0", 0)
+    tzset()
+    // MAGIC_ERROR: what the system refuses is an error, not a text in the place of a media type (libmagic(3)).
+    guard let cookie = magic_open(MAGIC_MIME_TYPE | MAGIC_ERROR) else {
+      throw .fail("magic-unavailable", "libmagic does not start: \(String(cString: strerror(errno)))")
+    }
+    guard magic_load(cookie, nil) == 0 else {
+      let reason = Self.reason(cookie)
+      magic_close(cookie)
+      throw .fail("magic-unavailable", "libmagic's database does not load: \(reason)")
+    }
+    self.cookie = cookie
+    let number = magic_version()
+    version = "\(number / 100).\(number % 100 < 10 ? "0" : "")\(number % 100)"
+  }
+
+  deinit {
+    magic_close(cookie)
+  }
+
+  /// The media type of the content. Throws a retry where the system cannot read, a failure where libmagic has no answer.
+  ///
+  /// By descriptor and not from memory: compound documents (Word, Outlook) and ELF are followed to wherever their
+  /// tables lie, and permission bits tell a program from a library. libmagic puts the offset back where it was.
+  func mediaType(of attachment: Attachment) throws(Outcome) -> String {
+    guard let answer = magic_descriptor(cookie, attachment.content) else {
+      let reason = Self.reason(cookie)
+      throw magic_errno(cookie) == 0 ? .fail("magic-failed", reason) : .retry("unreadable", reason)
+    }
+    let mediaType = String(cString: answer)
+    // `file` learns of an empty file from the file system and names it so; libmagic, given a descriptor, does not.
+    if mediaType == "application/x-empty" { return "inode/x-empty" }
+    guard isMediaType(mediaType) else {
+      throw .fail(
+        "magic-failed", "libmagic answered \"\(plainText(mediaType, limit: 200))\", which is no media type")
+    }
+    return mediaType
+  }
+
+  private static func reason(_ cookie: magic_t) -> String {
+    magic_error(cookie).map { plainText(String(cString: $0), limit: 500) } ?? "no reason given"
+  }
+}

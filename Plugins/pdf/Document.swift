@@ -1,0 +1,86 @@
+import CPoppler
+
+/// A PDF that poppler has opened. The bytes must outlive it.
+struct Document: ~Copyable {
+  /// Why poppler did not open a document.
+  enum Refusal: Error {
+    case needsPassword
+    case damaged(String)
+  }
+
+  /// Whether the document is encrypted, if only to restrict what readers may do.
+  let isEncrypted: Bool
+
+  /// For the extensions in other files only.
+  let document: OpaquePointer
+
+  /// Opens a document that needs no password to read. `names` are those of the bytes.
+  ///
+  /// poppler-glib does not tell whether a document is encrypted. One that names no `Encrypt` is not, and one that forbids
+  /// something is. For the rest a password nobody can know tells: only without encryption does it open anything.
+  init(_ bytes: UnsafeRawBufferPointer, names: Names, notThePassword password: String) throws(Refusal) {
+    let document = try Self.open(bytes, password: nil).get()
+    self.document = document
+    isEncrypted =
+      names.contains(.encryption)
+      && (poppler_document_get_permissions(document) != POPPLER_PERMISSIONS_FULL
+        || Self.needsPassword(bytes, password))
+  }
+
+  deinit {
+    g_object_unref(UnsafeMutableRawPointer(document))
+  }
+
+  private typealias Opened = Result<OpaquePointer, Refusal>
+
+  private static func needsPassword(_ bytes: UnsafeRawBufferPointer, _ wrong: String) -> Bool {
+    switch open(bytes, password: wrong) {
+    case .failure(.needsPassword): return true
+    case .failure(.damaged): return false
+    case .success(let document):
+      g_object_unref(UnsafeMutableRawPointer(document))
+      return false
+    }
+  }
+
+  /// Through a stream, since `poppler_document_new_from_bytes` crashes on a wrong password (poppler 22.12: it casts a
+  /// copy of its stream to a type the copy does not have, and uses the result).
+  private static func open(_ bytes: UnsafeRawBufferPointer, password: String?) -> Opened {
+    guard !bytes.isEmpty else { return .failure(.damaged("the file is empty")) }
+    let whole = g_bytes_new_static(bytes.baseAddress, gsize(bytes.count))
+    defer { g_bytes_unref(whole) }
+    let stream = g_memory_input_stream_new_from_bytes(whole)
+    defer { g_object_unref(stream) }
+    var error: UnsafeMutablePointer<GError>?
+    if let document = poppler_document_new_from_stream(stream, goffset(bytes.count), password, nil, &error) {
+      return .success(document)
+    }
+    defer { g_clear_error(&error) }
+    guard let reason = error?.pointee else { return .failure(.damaged("no reason given")) }
+    if reason.domain == poppler_error_quark(), reason.code == Int32(POPPLER_ERROR_ENCRYPTED.rawValue) {
+      return .failure(.needsPassword)
+    }
+    return .failure(.damaged(plainText(reason.message) ?? "no reason given"))
+  }
+
+  /// As the document claims. 0 is no error to poppler.
+  var pageCount: Int { Int(poppler_document_get_n_pages(document)) }
+
+  /// `nil` where it cannot be loaded.
+  func firstPage() -> Page? { poppler_document_get_page(document, 0).map { Page($0) } }
+
+  /// Such as `1.7`.
+  var version: String {
+    var major: guint = 0
+    var minor: guint = 0
+    poppler_document_get_pdf_version(document, &major, &minor)
+    return "\(major).\(minor)"
+  }
+
+  var isLinearized: Bool { poppler_document_is_linearized(document) != 0 }
+
+  var attachmentCount: Int { Int(poppler_document_get_n_attachments(document)) }
+
+  /// Visits every page: 6 microseconds each.
+  var hasJavaScript: Bool { poppler_document_has_javascript(document) != 0 }
+}

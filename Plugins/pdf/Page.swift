@@ -1,0 +1,29 @@
+import CPoppler
+
+/// A page of a ``Document`` that is open.
+struct Page: ~Copyable {
+  private let page: OpaquePointer
+
+  init(_ page: OpaquePointer) {
+    self.page = page
+  }
+
+  deinit {
+    g_object_unref(UnsafeMutableRawPointer(page))
+  }
+
+  /// In points, as shown: cropped and turned. `nil` where the document gives no number.
+  var size: (width: Double, height: Double)? {
+    var width = 0.0
+    var height = 0.0
+    poppler_page_get_size(page, &width, &height)
+    return width.isFinite && height.isFinite ? (width, height) : nil
+  }
+
+  /// Whether there is anything to fill in.
+  var hasFormFields: Bool {
+    let fields = poppler_page_get_form_field_mapping(page)
+    defer { poppler_page_free_form_field_mapping(fields) }
+    return fields != nil
+  }
+}

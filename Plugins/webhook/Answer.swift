@@ -1,0 +1,53 @@
+import CCurl
+import StageKit
+
+/// What came of a request.
+enum Answer {
+  /// A status, and how many seconds the endpoint asks to wait; 0: it does not ask.
+  case status(Int, wait: Int64)
+  /// No address of the endpoint may be connected to; this is one of them.
+  case refused(IPAddress)
+  /// No complete answer, and why; whether that took all the time there is.
+  case none(String, wasSlow: Bool)
+
+  /// The longest wait an endpoint is granted, in seconds: the longest of the schedule that is used otherwise.
+  private static let longestWait: Int64 = 86_400
+
+  /// What it means for the event; `nil`: delivered. Only 2xx is success, 410 ends the deliveries to this endpoint
+  /// (Standard Webhooks, "Deliverability and reliability").
+  var outcome: Outcome? {
+    switch self {
+    case .status(200..<300, _): nil
+    case .status(410, _):
+      .pause(
+        "endpoint-gone", "the endpoint answered 410: it wants no more events; resume when that has changed")
+    case .status(let status, let wait) where wait > 0:
+      .retry(
+        "endpoint-refused", "the endpoint answered \(status) and asks to wait \(wait) s",
+        after: min(wait, Self.longestWait) * 1000)
+    case .status(let status, _) where 300..<400 ~= status:
+      .retry(
+        "endpoint-refused",
+        "the endpoint answered \(status); redirects are not followed, so give their target")
+    case .status(let status, _): .retry("endpoint-refused", "the endpoint answered \(status)")
+    case .refused(let address): .fail("address-not-allowed", AddressPolicy.refusal(of: address))
+    case .none(let reason, _): .retry("unreachable", reason)
+    }
+  }
+
+  /// What it means for events of the same batch that were not sent yet; `nil`: nothing.
+  ///
+  /// An endpoint that is gone, asks for time, or lets requests time out would do so for each of them; waiting for that
+  /// one by one would take a quarter of an hour.
+  var outcomeForOthers: Outcome? {
+    switch self {
+    case .status(410, _), .none(_, wasSlow: true): break
+    case .status(429, let wait), .status(503, let wait): if wait <= 0 { return nil }
+    default: return nil
+    }
+    guard let outcome else { return nil }
+    let message = "not sent, after the event before it: \(outcome.message)"
+    return outcome.pausesLane
+      ? .pause(outcome.code, message) : .retry(outcome.code, message, after: outcome.retryAfter)
+  }
+}

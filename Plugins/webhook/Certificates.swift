@@ -1,0 +1,39 @@
+import CCurl
+import Glibc
+import StageKit
+
+/// The system's certificate authorities, in memory: read once, since the sandbox may not let them be read later.
+final class Certificates {
+  let bytes: UnsafeMutableRawBufferPointer
+
+  /// Where Debian keeps them, for a libcurl that was not told.
+  private static let usualPath = "/etc/ssl/certs/ca-certificates.crt"
+
+  init() throws(Outcome) {
+    let path = sluice_curl_certificates_path().map { String(cString: $0) } ?? Self.usualPath
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw Self.refusal(path) }
+    defer { close(file) }
+    let size = lseek(file, 0, SEEK_END)
+    guard size > 0 else { throw Self.refusal(path) }
+    bytes = .allocate(byteCount: Int(size), alignment: 16)
+    var done = 0
+    while done < bytes.count {
+      let count = pread(file, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(done))
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { throw Self.refusal(path) }
+      done += count
+    }
+  }
+
+  deinit {
+    bytes.deallocate()
+  }
+
+  private static func refusal(_ path: String) -> Outcome {
+    .fail(
+      "invalid-options",
+      "url: https needs the system's certificates, and \(path) cannot be read: "
+        + "\(String(cString: strerror(errno))); install ca-certificates")
+  }
+}

@@ -1,0 +1,94 @@
+import CCurl
+import Glibc
+
+/// What libcurl asks while a request is under way: may it connect to this address, may it go on reading.
+///
+/// Of an answer nothing is kept but its status, which libcurl keeps.
+final class Reception {
+  /// The most that is read of the headers, and of the body, in bytes.
+  private static let limit = 64 << 10
+
+  private let policy: AddressPolicy
+  private var headerBytes = 0
+  private var bodyBytes = 0
+  private var hasConnected = false
+  private var refused: IPAddress?
+
+  init(_ policy: AddressPolicy) {
+    self.policy = policy
+  }
+
+  func startAfresh() {
+    headerBytes = 0
+    bodyBytes = 0
+    hasConnected = false
+    refused = nil
+  }
+
+  var hasLongHeaders: Bool { headerBytes > Self.limit }
+  var hasLongBody: Bool { bodyBytes > Self.limit }
+  /// An address that may not be connected to, where there was no other.
+  var refusedAddress: IPAddress? { hasConnected ? nil : refused }
+
+  /// Sets the callbacks, which get this object; it must live as long as the handle.
+  func install(on handle: UnsafeMutableRawPointer) -> [CURLcode] {
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    return [
+      sluice_curl_set_pointer(handle, CURLOPT_HEADERDATA, me),
+      sluice_curl_on_receive(handle, CURLOPT_HEADERFUNCTION, receiveHeader),
+      sluice_curl_set_pointer(handle, CURLOPT_WRITEDATA, me),
+      sluice_curl_on_receive(handle, CURLOPT_WRITEFUNCTION, receiveBody),
+      sluice_curl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, me),
+      sluice_curl_on_socket(handle, openSocket),
+    ]
+  }
+
+  fileprivate func mayReadHeader(_ count: Int) -> Bool {
+    headerBytes += count
+    return !hasLongHeaders
+  }
+
+  fileprivate func mayReadBody(_ count: Int) -> Bool {
+    bodyBytes += count
+    return !hasLongBody
+  }
+
+  fileprivate func mayConnect(to address: IPAddress) -> Bool {
+    let allowed = policy.allows(address)
+    if allowed { hasConnected = true } else { refused = address }
+    return allowed
+  }
+
+  fileprivate static func from(_ pointer: UnsafeMutableRawPointer?) -> Reception? {
+    pointer.map { Unmanaged<Reception>.fromOpaque($0).takeUnretainedValue() }
+  }
+}
+
+// Top-level functions, since isolation is not checked through C function pointers. libcurl calls them on the thread
+// that drives the requests. To take fewer bytes than there are ends the request.
+
+private func receiveHeader(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ reception: UnsafeMutableRawPointer?
+) -> Int {
+  Reception.from(reception)?.mayReadHeader(size * count) == true ? size * count : 0
+}
+
+private func receiveBody(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ reception: UnsafeMutableRawPointer?
+) -> Int {
+  Reception.from(reception)?.mayReadBody(size * count) == true ? size * count : 0
+}
+
+/// Makes the socket, once its address is known to be allowed. libcurl connects to the very bytes looked at here.
+private func openSocket(
+  _ reception: UnsafeMutableRawPointer?, _ purpose: curlsocktype,
+  _ target: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+  // The struct ends with as much of the address as fits a `sockaddr`; the rest lies behind it.
+  guard let reception = Reception.from(reception), let target, let start = target.pointer(to: \.addr),
+    let address = IPAddress(socketAddress: start, count: Int(target.pointee.addrlen)),
+    reception.mayConnect(to: address)
+  else { return CURL_SOCKET_BAD }
+  let type = target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+  return socket(target.pointee.family, type, target.pointee.protocol)
+}

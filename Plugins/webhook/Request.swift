@@ -1,0 +1,107 @@
+import CCurl
+import Glibc
+import StageKit
+
+/// One request at a time, on one handle that is used again and again.
+final class Request {
+  let handle: UnsafeMutableRawPointer
+  private(set) var attachment: Attachment?
+  private(set) var recipient = ""
+  private let reception: Reception
+  private let certificates: Certificates?
+  private let reason = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  private var headers: UnsafeMutablePointer<curl_slist>?
+
+  init(
+    to endpoint: Endpoint, policy: AddressPolicy, certificates: Certificates?, timeout: Int64
+  ) throws(Outcome) {
+    reception = Reception(policy)
+    self.certificates = certificates
+    reason.pointee = 0
+    guard let handle = curl_easy_init() else {
+      reason.deallocate()
+      throw .fail("invalid-options", "libcurl makes no handle")
+    }
+    self.handle = handle
+    if let refusal = configure(endpoint, timeout: timeout).first(where: { $0 != CURLE_OK }) {
+      throw .fail(
+        "invalid-options", "libcurl refuses an option: \(String(cString: curl_easy_strerror(refusal)))")
+    }
+  }
+
+  deinit {
+    curl_easy_cleanup(handle)
+    curl_slist_free_all(headers)
+    reason.deallocate()
+  }
+
+  /// Sets what is the same for all events. Cookies, credentials from ~/.netrc and answers in HTTP/0.9 are off unless
+  /// asked for.
+  private func configure(_ endpoint: Endpoint, timeout: Int64) -> [CURLcode] {
+    var results = [
+      sluice_curl_set_text(handle, CURLOPT_URL, endpoint.url),
+      sluice_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https"),
+      sluice_curl_set_text(handle, CURLOPT_USERAGENT, "sluice"),
+      sluice_curl_set_text(handle, CURLOPT_PROXY, ""),  // not even one from the environment
+      sluice_curl_set_number(handle, CURLOPT_FOLLOWLOCATION, 0),
+      sluice_curl_set_number(handle, CURLOPT_TIMEOUT_MS, Int(timeout)),
+      sluice_curl_set_number(handle, CURLOPT_SSL_VERIFYPEER, 1),
+      sluice_curl_set_number(handle, CURLOPT_SSL_VERIFYHOST, 2),
+      sluice_curl_set_number(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+      // Else a request that times out while its name is looked up waits for the system's resolver to give up.
+      sluice_curl_set_number(handle, CURLOPT_QUICK_EXIT, 1),
+      sluice_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, reason),
+    ]
+    if let bytes = certificates?.bytes {
+      results.append(sluice_curl_set_text(handle, CURLOPT_CAPATH, nil))
+      results.append(sluice_curl_set_certificates(handle, bytes.baseAddress, bytes.count))
+    }
+    return results + reception.install(on: handle)
+  }
+
+  /// Readies the handle for an event, signed as of now. The event's body stays where it is until the answer is
+  /// taken.
+  func ready(
+    for attachment: Attachment, _ event: Event, signedWith secrets: SigningSecrets
+  ) throws(Outcome) {
+    let timestamp = time(nil)
+    let signatures = try secrets.signatures(id: event.id, timestamp: timestamp, body: event.body)
+    curl_slist_free_all(headers)
+    headers = nil
+    for header in [
+      "content-type: application/json", "webhook-id: \(event.id)", "webhook-timestamp: \(timestamp)",
+      "webhook-signature: \(signatures)",
+    ] {
+      guard let longer = curl_slist_append(headers, header) else { throw .retry("unreachable", "no memory") }
+      headers = longer
+    }
+    let results = [
+      sluice_curl_set_pointer(handle, CURLOPT_HTTPHEADER, headers),
+      sluice_curl_set_number(handle, CURLOPT_POSTFIELDSIZE, event.body.count),
+      sluice_curl_set_pointer(handle, CURLOPT_POSTFIELDS, event.body.baseAddress),
+    ]
+    if let refusal = results.first(where: { $0 != CURLE_OK }) {
+      throw .retry("unreachable", String(cString: curl_easy_strerror(refusal)))
+    }
+    self.attachment = attachment
+    recipient = event.recipient
+    reason.pointee = 0
+    reception.startAfresh()
+  }
+
+  /// What came of it, from how libcurl ended.
+  func answer(_ result: CURLcode) -> Answer {
+    // The status says all: what a body has beyond the limit is not of interest.
+    if result == CURLE_OK || reception.hasLongBody {
+      var status = 0
+      var wait: curl_off_t = 0
+      _ = sluice_curl_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
+      _ = sluice_curl_get_offset(handle, CURLINFO_RETRY_AFTER, &wait)
+      return .status(status, wait: Int64(wait))
+    }
+    if let address = reception.refusedAddress { return .refused(address) }
+    if reception.hasLongHeaders { return .none("the answer has more than 64 KiB of headers", wasSlow: false) }
+    let text = String(cString: reason.pointee == 0 ? curl_easy_strerror(result) : UnsafePointer(reason))
+    return .none(text, wasSlow: result == CURLE_OPERATION_TIMEDOUT || result == CURLE_COULDNT_RESOLVE_HOST)
+  }
+}

@@ -1,0 +1,81 @@
+import CCurl
+import Glibc
+import StageKit
+
+/// Posts each event to an endpoint, signed as Standard Webhooks 1.0.0 asks, at least once.
+///
+/// `process` starts a request and returns while it is under way; `flush` waits for all and says what came of each.
+/// Both may wait for requests under way, and none of those takes longer than `timeout`.
+struct Webhook: Stage {
+  static let about = About(
+    id: "webhook", version: "1.0.0",
+    summary: "Posts events to an endpoint, signed as Standard Webhooks asks.",
+    capability: .network, role: .channel, flushes: true,
+    codes: [
+      "endpoint-gone": "The endpoint answered 410: it wants no more events. The lane pauses.",
+      "endpoint-refused": "The endpoint answered with another status than 2xx.",
+      "unreachable": "There was no complete answer in time.",
+      "address-not-allowed": "The endpoint's address is private, and `allow-private` does not name it.",
+      "too-large": "The event has more bytes than a webhook may.",
+      "unsigned": "OpenSSL did not sign the event.",
+      "malformed-event": "There is no event to deliver.",
+      "invalid-options": "An option's value is not usable; the message says why.",
+    ])
+
+  static let url = Option<String?>.text("url", help: "The endpoint, http or https.").required()
+  static let secrets = Option<[String]>.texts(
+    "secrets", help: "`whsec_` and base64 of 24 to 64 bytes; two while one replaces the other."
+  ).required()
+  static let allowPrivate = Option<[String]>.texts(
+    "allow-private", help: "Addresses, or the endpoint's host name, that may be private or loopback.")
+  static let timeout = Option<Int64>.duration(
+    "timeout", default: "15s", help: "How long the endpoint may take to answer; less than the channel's own."
+  ).within(1...600_000)
+  static let options: [any OptionDeclaration] = [url, secrets, allowPrivate, timeout]
+
+  /// The largest body, in bytes: Standard Webhooks asks for less than 20 kB.
+  private static let largestBody = 20_000
+
+  private let secrets: SigningSecrets
+  private let requests: Requests
+
+  init(_ opening: Opening) throws(Outcome) {
+    let endpoint = try Endpoint(opening[Self.url] ?? "")
+    let policy = try AddressPolicy(allowing: opening[Self.allowPrivate], for: endpoint)
+    secrets = try SigningSecrets(opening[Self.secrets])
+    try Self.prepareForSandbox()
+    requests = try Requests(
+      to: endpoint, policy: policy, certificates: endpoint.isSecure ? try Certificates() : nil,
+      timeout: opening[Self.timeout])
+  }
+
+  mutating func process(_ attachment: Attachment) throws(Outcome) {
+    guard let event = attachment.event else { throw .fail("malformed-event", "there is no event to deliver") }
+    guard event.body.count <= Self.largestBody else {
+      throw .fail("too-large", "\(event.body.count) bytes, and \(Self.largestBody) are allowed")
+    }
+    try requests.start(attachment, event, signedWith: secrets)
+  }
+
+  mutating func flush() {
+    for (attachment, outcome) in requests.finish() { attachment.settle(outcome) }
+  }
+
+  /// Loads what would otherwise be loaded with the first request: OpenSSL's configuration, and the modules that
+  /// /etc/nsswitch.conf names before `files`. The sandbox lets no library be loaded later. No thread is started
+  /// here, since it would stay outside the sandbox.
+  private static func prepareForSandbox() throws(Outcome) {
+    let result = curl_global_init(Int(CURL_GLOBAL_ALL))
+    guard result == CURLE_OK else {
+      throw .fail("invalid-options", "libcurl does not start: \(String(cString: curl_easy_strerror(result)))")
+    }
+    var addresses: UnsafeMutablePointer<addrinfo>?
+    if getaddrinfo("localhost", nil, nil, &addresses) == 0 { freeaddrinfo(addresses) }
+  }
+}
+
+private let exported = Exported(Webhook.self)
+
+/// The plugin's one exported function.
+@c(webhook_stage)
+public func webhook_stage(_ hostMajor: UInt32) -> UnsafePointer<sluice_stage>? { exported.description }

@@ -1,0 +1,3 @@
+/* A module map cannot search the include path for its header; this file can. */
+#include <openssl/evp.h>
+#include <openssl/hmac.h>

@@ -1,0 +1,96 @@
+/* What `import Glibc` does not show, or shows in a form Swift cannot use: variadic calls, macros, calls that
+ * need _GNU_SOURCE. Each function is the system's own but for what its comment says; failures are -1 and errno. */
+#ifndef SLUICE_PLATFORM_H
+#define SLUICE_PLATFORM_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Descriptors of a worker process; 0 and 1 are /dev/null. */
+#define SLUICE_FD_CONTROL 3 /* the socket to the coordinator */
+#define SLUICE_FD_STATUS 4  /* the status page, see below */
+#define SLUICE_FD_FOLDER 5  /* the folder granted, or /dev/null */
+
+/* ---- Processes ---- */
+
+/* Starts a program with the descriptors above (and standard error), every other closed, an own process group, no
+ * signal blocked or ignored. Returns 0 and the pid, or an errno. The four descriptors must be 16 or more. */
+int sluice_spawn(pid_t *pid, const char *path, char *const argv[], char *const envp[], int control, int status,
+                 int folder, int standard_error);
+
+/* Waits for a child without blocking: 1 when it has ended (how is stored), 0 when not yet. */
+int sluice_wait(pid_t pid, int *exit_code, int *signal_number);
+
+/* Asks the kernel to kill this process when its parent ends; -1 where the parent has ended already. */
+int sluice_die_with(pid_t parent);
+
+int sluice_pidfd_open(pid_t pid);
+int sluice_pidfd_kill(int pidfd);
+
+/* ---- Memory ---- */
+
+int sluice_memfd(const char *name, int sealable);
+/* Forbids every change of a sealable memfd from now on, by whoever holds it. Fails where it is mapped writable. */
+int sluice_seal(int fd);
+
+/* What a worker shows of itself, in memory shared with the coordinator. The coordinator treats it as hearsay: it names
+ * things in messages and never decides more than which of a worker's own attachments is blamed. */
+typedef struct sluice_status {
+  uint64_t serial;  /* of the work in hand; 0: none */
+  uint64_t since;   /* CLOCK_MONOTONIC in nanoseconds when its stage began */
+  uint32_t stage;   /* which; SLUICE_FLUSHING: in a barrier */
+  uint32_t death;   /* why it is about to die, SLUICE_DEATH_… */
+  uint64_t detail;  /* bytes asked for, or the number of the system call */
+} sluice_status;
+
+#define SLUICE_FLUSHING UINT32_MAX
+#define SLUICE_DEATH_NONE 0u
+#define SLUICE_DEATH_MEMORY 1u
+#define SLUICE_DEATH_SYSCALL 2u
+
+/* ---- Sockets ---- */
+
+/* A connected pair of sockets that keep message boundaries. */
+int sluice_socketpair(int sockets[2]);
+/* Sends one message with up to 4 descriptors. Flags: 0 or MSG_DONTWAIT. Never raises SIGPIPE. */
+ssize_t sluice_send(int fd, const void *bytes, size_t count, const int *fds, int fd_count, int nonblocking);
+/* Receives one message. With fds NULL, descriptors that come along are dropped unseen. EMSGSIZE: it was longer than
+ * `capacity`. `*fd_count` is the room on entry, the number on return. */
+ssize_t sluice_receive(int fd, void *bytes, size_t capacity, int *fds, int *fd_count, int nonblocking);
+
+/* ---- Events ---- */
+
+typedef struct sluice_ready {
+  uint64_t tag;
+  uint32_t readable, writable, hangup;
+} sluice_ready;
+
+int sluice_epoll(void);
+int sluice_epoll_add(int epoll, int fd, uint64_t tag, int readable, int writable);
+int sluice_epoll_change(int epoll, int fd, uint64_t tag, int readable, int writable);
+int sluice_epoll_remove(int epoll, int fd);
+/* Waits up to so many milliseconds (-1: for ever). EINTR counts as nothing ready. */
+int sluice_epoll_wait(int epoll, sluice_ready *ready, int capacity, int milliseconds);
+
+int sluice_eventfd(void);
+void sluice_eventfd_raise(int fd);
+void sluice_eventfd_clear(int fd);
+/* Blocks SIGINT and SIGTERM for the whole process (call before any thread starts) and makes them readable. */
+int sluice_signalfd(void);
+/* The next signal, or 0. */
+int sluice_signal_take(int fd);
+
+/* ---- Files ---- */
+
+int sluice_rename_new(int old_folder, const char *old_path, int new_folder, const char *new_path);
+/* Starts writing a file's data back without waiting for it. */
+void sluice_start_sync(int fd);
+int sluice_pipe(int ends[2]);
+int sluice_fcntl_dup_above(int fd, int least);
+int sluice_set_nonblocking(int fd);
+int sluice_terminal_width(int fd);
+int sluice_random(void *bytes, size_t count);
+/* The type of a file from its mode, S_IFREG and so on. */
+uint32_t sluice_file_type(uint32_t mode);
+
+#endif

@@ -1,0 +1,34 @@
+/* The parts of a worker that must be C: the sandbox, and the watch on allocations. */
+#ifndef SLUICE_WORKER_H
+#define SLUICE_WORKER_H
+
+#include <stdint.h>
+#include "platform.h"
+
+/* The parts of the sandbox, as bits of a level. */
+#define SLUICE_SANDBOX_NO_NEW_PRIVILEGES 1u
+#define SLUICE_SANDBOX_FILES 2u   /* Landlock */
+#define SLUICE_SANDBOX_TCP 4u     /* Landlock, ABI 4 */
+#define SLUICE_SANDBOX_SCOPE 8u   /* Landlock, ABI 6: signals and abstract sockets */
+#define SLUICE_SANDBOX_SYSCALLS 16u
+#define SLUICE_SANDBOX_LIMITS 32u
+
+/* Closes the sandbox for good, for a capability of the contract (0 content, 1 store, 2 network). Only `folder` and what lies
+ * below it stays writable, for `store`. Returns the parts in force; a part the kernel lacks is missing from them. */
+uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_limit);
+
+/* What this kernel offers, without closing anything. */
+uint32_t sluice_sandbox_offered(void);
+int sluice_landlock_abi(void);
+
+/* From now on a failed allocation, or a forbidden system call, is written to the status page before the process ends. */
+void sluice_watch(sluice_status *status);
+
+/* Bounds the address space to what is in use now plus so many bytes, never above the hard limit of the first call. */
+void sluice_limit_memory(int64_t bytes, int64_t most);
+
+void sluice_status_begin(sluice_status *status, uint64_t serial, uint32_t stage);
+/* For the coordinator: a copy that is whole enough to name things by. */
+sluice_status sluice_status_read(const sluice_status *status);
+
+#endif

@@ -1,0 +1,217 @@
+/* The sandbox: resource limits, no new privileges, Landlock, and a seccomp allowlist, in that order. */
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sched.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* ---- Landlock ----
+ * Declared here and not taken from <linux/landlock.h>: Debian 12's header lacks network and scope, and an #ifdef would
+ * drop those limits without a word. Values from the kernel's include/uapi/linux/landlock.h. */
+
+struct ruleset {
+  uint64_t files, tcp, scope;
+};
+
+struct below {
+  uint64_t allowed;
+  int32_t parent;
+} __attribute__((packed));
+
+enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, RULE_BELOW = 1, ASK_VERSION = 1 };
+
+enum {
+  READ_FILE = 1 << 2,
+  READ_FOLDER = 1 << 3,
+  STORE = (1 << 1) /* write file */ | READ_FILE | READ_FOLDER | (1 << 5) /* remove file */ | (1 << 7) /* make folder */
+          | (1 << 8) /* make file */ | (1 << 13) /* link and rename across folders */ | (1 << 14) /* truncate */,
+};
+
+int sluice_landlock_abi(void) { return (int)syscall(CREATE_RULESET, NULL, 0, ASK_VERSION); }
+
+/* Every kind of access the kernel's ABI knows: what is not handled is not restrained. */
+static uint64_t all_file_access(int abi) {
+  if (abi >= 5) return (1u << 16) - 1; /* + device ioctl */
+  if (abi >= 3) return (1u << 15) - 1; /* + truncate */
+  if (abi >= 2) return (1u << 14) - 1; /* + refer */
+  return (1u << 13) - 1;
+}
+
+static int allow_below(int rules, int folder, uint64_t access) {
+  struct stat kind;
+  if (fstat(folder, &kind) != 0) return -1;
+  if (!S_ISDIR(kind.st_mode)) access &= (1u << 1) | READ_FILE | (1u << 14);
+  struct below rule = {.allowed = access, .parent = folder};
+  return (int)syscall(ADD_RULE, rules, RULE_BELOW, &rule, 0);
+}
+
+/* What resolving names and checking certificates reads. */
+static const char *const network_files[] = {
+    "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services",
+    "/etc/ssl", "/usr/lib/ssl", "/usr/share/ca-certificates", "/run/systemd/resolve",
+};
+
+static uint32_t close_files(uint32_t capability, int folder) {
+  int abi = sluice_landlock_abi();
+  if (abi < 1) return 0;
+  uint64_t handled = all_file_access(abi);
+  struct ruleset attributes = {
+      .files = handled,
+      .tcp = abi >= 4 ? (capability == 2 ? 1 /* bind */ : 3 /* bind, connect */) : 0,
+      .scope = abi >= 6 ? 3 /* abstract sockets, signals */ : 0,
+  };
+  size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
+  int rules = (int)syscall(CREATE_RULESET, &attributes, size, 0);
+  if (rules < 0) return 0;
+  int failed = 0;
+  if (capability == 1) failed = allow_below(rules, folder, STORE & handled) != 0;
+  if (capability == 2) {
+    for (size_t i = 0; i < sizeof network_files / sizeof *network_files; i++) {
+      int file = open(network_files[i], O_PATH | O_CLOEXEC);
+      if (file < 0) continue; /* not every system has each */
+      if (allow_below(rules, file, READ_FILE | READ_FOLDER) != 0) failed = 1;
+      close(file);
+    }
+  }
+  if (!failed && syscall(RESTRICT_SELF, rules, 0) != 0) failed = 1;
+  close(rules);
+  if (failed) return 0;
+  return SLUICE_SANDBOX_FILES | (abi >= 4 ? SLUICE_SANDBOX_TCP : 0) | (abi >= 6 ? SLUICE_SANDBOX_SCOPE : 0);
+}
+
+/* ---- System calls ---- */
+
+#define ALLOW(name) failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(name), 0)
+#define ALLOW_IF(name, ...) \
+  failed |= seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(name), \
+                                   sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
+                                   (struct scmp_arg_cmp[]){__VA_ARGS__})
+#define IS(argument, value) ((struct scmp_arg_cmp){(argument), SCMP_CMP_EQ, (value), 0})
+#define IS_NOT(argument, value) ((struct scmp_arg_cmp){(argument), SCMP_CMP_NE, (value), 0})
+#define LACKS(argument, bits) ((struct scmp_arg_cmp){(argument), SCMP_CMP_MASKED_EQ, (bits), 0})
+#define HAS(argument, bits) ((struct scmp_arg_cmp){(argument), SCMP_CMP_MASKED_EQ, (bits), (bits)})
+
+/* Computing, memory that is not executable, and the descriptors at hand. */
+static int allow_content(scmp_filter_ctx filter) {
+  int failed = 0;
+  ALLOW(read); ALLOW(pread64); ALLOW(readv); ALLOW(preadv);
+  ALLOW(write); ALLOW(pwrite64); ALLOW(writev); ALLOW(pwritev);
+  ALLOW(lseek); ALLOW(fstat); ALLOW(close); ALLOW(dup); ALLOW(ftruncate);
+  const int commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) ALLOW_IF(fcntl, IS(1, (scmp_datum_t)commands[i]));
+  ALLOW_IF(ioctl, IS(1, TCGETS)); /* isatty */
+  ALLOW_IF(mmap, LACKS(2, PROT_EXEC));
+  ALLOW_IF(mprotect, LACKS(2, PROT_EXEC));
+  ALLOW(munmap); ALLOW(mremap); ALLOW(madvise); ALLOW(brk);
+  ALLOW(futex); ALLOW(sched_yield); ALLOW(sched_getaffinity); ALLOW(membarrier); ALLOW(rseq); ALLOW(set_robust_list);
+  ALLOW(clock_gettime); ALLOW(clock_getres); ALLOW(clock_nanosleep); ALLOW(nanosleep); ALLOW(gettimeofday); ALLOW(time);
+  ALLOW(getpid); ALLOW(gettid); ALLOW(getuid); ALLOW(geteuid); ALLOW(getgid); ALLOW(getegid);
+  ALLOW(getrandom); ALLOW(uname); ALLOW(sysinfo); ALLOW(getrusage); ALLOW(poll); ALLOW(ppoll);
+  ALLOW(rt_sigprocmask); ALLOW(rt_sigreturn); ALLOW(sigaltstack); ALLOW(restart_syscall);
+  ALLOW_IF(rt_sigaction, IS_NOT(0, SIGSYS));
+  ALLOW_IF(tgkill, IS(0, (scmp_datum_t)getpid())); /* abort */
+  ALLOW_IF(prlimit64, IS(0, 0), IS(1, RLIMIT_AS));
+  ALLOW_IF(setrlimit, IS(0, RLIMIT_AS));
+  ALLOW_IF(sendmsg, IS(0, SLUICE_FD_CONTROL));
+  ALLOW_IF(recvmsg, IS(0, SLUICE_FD_CONTROL));
+  ALLOW(exit); ALLOW(exit_group);
+  return failed;
+}
+
+/* Files, where Landlock says which. */
+static int allow_files(scmp_filter_ctx filter) {
+  int failed = 0;
+  ALLOW(openat); ALLOW(newfstatat); ALLOW(statx); ALLOW(faccessat); ALLOW(faccessat2); ALLOW(readlinkat);
+  ALLOW(getdents64); ALLOW(fstatfs);
+  return failed;
+}
+
+static int allow_store(scmp_filter_ctx filter) {
+  int failed = allow_files(filter);
+  ALLOW(mkdirat); ALLOW(renameat); ALLOW(renameat2); ALLOW(linkat); ALLOW(unlinkat);
+  ALLOW(fsync); ALLOW(fdatasync); ALLOW(sync_file_range); ALLOW(syncfs); ALLOW(fallocate); ALLOW(copy_file_range);
+  ALLOW(fchmod); ALLOW(fadvise64);
+  return failed;
+}
+
+static int allow_network(scmp_filter_ctx filter) {
+  int failed = allow_files(filter);
+  const int families[] = {AF_INET, AF_INET6, AF_NETLINK};
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++) ALLOW_IF(socket, IS(0, (scmp_datum_t)families[i]));
+  ALLOW(socketpair); ALLOW(connect); ALLOW(bind); ALLOW(getsockname); ALLOW(getpeername); ALLOW(getsockopt);
+  ALLOW(setsockopt); ALLOW(sendto); ALLOW(recvfrom); ALLOW(sendmmsg); ALLOW(shutdown);
+  ALLOW_IF(sendmsg, IS_NOT(0, SLUICE_FD_CONTROL));
+  ALLOW_IF(recvmsg, IS_NOT(0, SLUICE_FD_CONTROL));
+  ALLOW(epoll_create1); ALLOW(epoll_ctl); ALLOW(epoll_wait); ALLOW(epoll_pwait); ALLOW(eventfd2); ALLOW(pipe2);
+  ALLOW_IF(fcntl, IS(1, F_SETFL));
+  ALLOW_IF(ioctl, IS(1, FIONBIO));
+  ALLOW_IF(ioctl, IS(1, FIONREAD));
+  ALLOW(access); ALLOW(open); ALLOW(readlink); ALLOW(stat);
+  ALLOW(fdatasync); ALLOW(fsync);
+  /* The resolver's thread. clone3 hides its flags in memory: glibc falls back to clone when it is missing. */
+  ALLOW_IF(clone, HAS(0, CLONE_THREAD));
+  failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+  ALLOW_IF(prctl, IS(0, PR_SET_NAME));
+  return failed;
+}
+
+static int close_system_calls(uint32_t capability, int journal) {
+  /* TRAP and not KILL, so that the handler can leave the call's number for the message: it is delivered even where
+   * the signal is blocked, and no other handler can be set. */
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_TRAP);
+  if (!filter) return 0;
+  seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree: the order of rules costs nothing */
+  seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+  int failed = allow_content(filter);
+  if (capability == 1) failed |= allow_store(filter);
+  if (capability == 2) failed |= allow_network(filter);
+  if (journal) {
+    ALLOW(fdatasync);
+    ALLOW(fsync);
+  }
+  if (!failed) failed = seccomp_load(filter);
+  seccomp_release(filter);
+  return failed == 0;
+}
+
+/* ---- All of it ---- */
+
+static int limit(int resource, rlim_t value) {
+  struct rlimit both = {.rlim_cur = value, .rlim_max = value};
+  return setrlimit(resource, &both);
+}
+
+uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_limit) {
+  uint32_t level = 0;
+  int failed = limit(RLIMIT_CORE, 0);
+  if (output_limit >= 0) failed |= limit(RLIMIT_FSIZE, (rlim_t)output_limit);
+  failed |= limit(RLIMIT_NOFILE, 512);
+  if (!failed) level |= SLUICE_SANDBOX_LIMITS;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) level |= SLUICE_SANDBOX_NO_NEW_PRIVILEGES;
+  level |= close_files(capability, folder);
+  if (close_system_calls(capability, capability == 0 && output_limit < 0)) level |= SLUICE_SANDBOX_SYSCALLS;
+  return level;
+}
+
+uint32_t sluice_sandbox_offered(void) {
+  uint32_t level = SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_LIMITS;
+  int abi = sluice_landlock_abi();
+  if (abi >= 1) level |= SLUICE_SANDBOX_FILES;
+  if (abi >= 4) level |= SLUICE_SANDBOX_TCP;
+  if (abi >= 6) level |= SLUICE_SANDBOX_SCOPE;
+  uint32_t action = SCMP_ACT_TRAP == 0 ? 0 : 0x00030000u; /* SECCOMP_RET_TRAP */
+  if (syscall(SYS_seccomp, 2 /* SECCOMP_GET_ACTION_AVAIL */, 0, &action) == 0) level |= SLUICE_SANDBOX_SYSCALLS;
+  return level;
+}

@@ -1,0 +1,62 @@
+import Pipeline
+
+/// What single keys allow and their combination does not.
+struct Combinations {
+  /// The first stage that runs at the end, with its line.
+  private var firstEnd: (id: String, line: Int)?
+
+  /// Call it for each stage in order, then for each channel.
+  mutating func check(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
+    checkRole(stage, entry, &findings)
+    checkIsolation(stage, entry, &findings)
+    checkStore(stage, entry, &findings)
+  }
+
+  private mutating func checkRole(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
+    let mark = entry.use?.mark ?? entry.mark
+    let name = stage.description.id
+    switch (entry.place, stage.description.role) {
+    case (.stage, .line):
+      if let firstEnd {
+        findings.report(
+          mark,
+          "stage '\(stage.id)' comes after '\(firstEnd.id)' (line \(firstEnd.line)), which runs at the end",
+          "move it before '\(firstEnd.id)'")
+      }
+    case (.stage, .end): firstEnd = firstEnd ?? (stage.id, mark.line)
+    case (.stage, .channel):
+      findings.report(
+        mark, "'\(name)' delivers events and is no stage of the line",
+        "move it under 'channels', and name it in a stage such as notify")
+    case (.channel, .channel): break
+    case (.channel, .line), (.channel, .end):
+      findings.report(mark, "'\(name)' delivers no events and cannot be a channel", "move it under 'stages'")
+    }
+  }
+
+  private func checkIsolation(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
+    guard stage.isolation == .fresh, let mark = entry.settings["isolation"]?.mark else { return }
+    let reason: String
+    if stage.description.role == .end {
+      reason = "runs at the end, without content"
+    } else if stage.description.flushes {
+      reason = "gathers attachments and makes them durable together"
+    } else {
+      return
+    }
+    findings.report(
+      mark, "'isolation: fresh' does not go with stage '\(stage.id)', which \(reason)",
+      "write 'isolation: worker', or leave it out")
+  }
+
+  /// An attachment completes when its stages have passed: without the store's, it would have no object.
+  private func checkStore(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
+    guard stage.description.capability == .store else { return }
+    for key in Grammar.remedies {
+      guard let given = entry.settings[key.name], given.value.text == Remedy.pass.rawValue else { continue }
+      findings.report(
+        given.mark, "'\(key.name): pass' would complete attachments that stage '\(stage.id)' did not store",
+        "write reject, retry or hold")
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import Pipeline
+
+/// Reads the tree of a file into a ``PipelineDocument``.
+struct DocumentReader {
+  var document: PipelineDocument
+
+  /// `false` where what was found makes it useless to look plugins up.
+  mutating func read(_ root: Node) -> Bool {
+    guard let section = Section(root, keys: Grammar.top) else {
+      if case .unusable = root.content { return false }
+      document.findings.report(
+        root.mark, "a pipeline file is a map of keys, not \(root.noun)", "begin it with 'version: 1'")
+      return false
+    }
+    guard readVersion(section) else { return false }
+    section.reportUnknown(&document.findings)
+    let foldersAreKnown = readPlugins(section)
+    readStages(section)
+    readChannels(section)
+    checkNames()
+    readRetry(section)
+    if let given = section.readOne(Grammar.sandbox, &document.findings) {
+      document.sandbox = SandboxPolicy(rawValue: given.value.text) ?? .require
+    }
+    document.workers = section.readOne(Grammar.workers, &document.findings).map { Int($0.value.integer) }
+    return foldersAreKnown && !document.stages.isEmpty
+  }
+
+  /// `false` for another version: then the rest means something else.
+  private mutating func readVersion(_ section: Section) -> Bool {
+    guard section[Grammar.version.name] != nil else {
+      if !section.misspells(Grammar.version.name) {
+        document.findings.report(
+          section.mark, "the file does not say its version", "add 'version: 1' at the top")
+      }
+      return true
+    }
+    guard let given = section.readOne(Grammar.version, &document.findings) else { return true }
+    if given.value.integer == 1 { return true }
+    document.findings.report(
+      given.mark, "version \(given.value.integer) is not known here", "write 'version: 1'")
+    return false
+  }
+
+  private mutating func readPlugins(_ section: Section) -> Bool {
+    guard let node = section[Grammar.plugins.name], !node.isNull else { return true }
+    if case .sequence(let items) = node.content, items.isEmpty { return true }
+    guard let folders = section.read(Grammar.plugins, &document.findings) else { return false }
+    let file = document.findings.file
+    let base = file.lastIndex(of: "/").map { file[...$0] } ?? ""
+    var usable = true
+    for folder in folders {
+      let path = folder.value.text
+      if path.isEmpty {
+        document.findings.report(
+          folder.mark, "a folder of 'plugins' is empty", "write '.' for the folder of this file")
+        usable = false
+      } else if path == "~" || path.hasPrefix("~/") {
+        document.findings.report(
+          folder.mark, "\(quoted(path)) begins with '~', which only a shell fills in",
+          "write '${HOME}\(path.dropFirst())'")
+        usable = false
+      }
+      document.pluginFolders.append(path.hasPrefix("/") ? path : base + path)
+    }
+    return usable
+  }
+
+  private mutating func readStages(_ section: Section) {
+    guard let node = section["stages"], !node.isNull else {
+      if !section.misspells("stages") {
+        document.findings.report(
+          section["stages"]?.mark ?? section.mark, "there are no stages",
+          "list one at least: 'stages: [{ use: mime }]'")
+      }
+      return
+    }
+    switch node.content {
+    case .unusable: break
+    case .sequence(let items):
+      if items.isEmpty {
+        document.findings.report(node.mark, "there are no stages", "list one at least: '- use: mime'")
+      }
+      document.stages = items.compactMap { StageEntry($0, &document.findings) }
+    case .scalar, .mapping:
+      document.findings.report(
+        node.mark, "'stages' takes a list, not \(node.noun)", "begin each stage with '- use: NAME'")
+    }
+  }
+
+  private mutating func readChannels(_ section: Section) {
+    guard let node = section["channels"], !node.isNull else { return }
+    switch node.content {
+    case .unusable: break
+    case .mapping(let entries):
+      document.channelNames = entries.map(\.key.text)
+      document.channels = entries.compactMap { StageEntry($0.value, name: $0.key, &document.findings) }
+    case .scalar, .sequence:
+      document.findings.report(
+        node.mark, "'channels' takes a map, not \(node.noun)", "write 'channels: { events: { use: jsonl } }'")
+    }
+  }
+
+  /// Attempts, lanes and workers go by the name, be it a stage's or a channel's.
+  private mutating func checkNames() {
+    var places: [String: Mark] = [:]
+    for entry in document.stages + document.channels {
+      guard let id = entry.id else { continue }
+      let name = id.value.text
+      guard let first = places[name] else {
+        places[name] = id.mark
+        continue
+      }
+      if entry.place == .stage {
+        document.findings.report(
+          id.mark, "two stages are called '\(name)', the first at line \(first.line)",
+          "give one of them an 'id' of its own")
+      } else {
+        document.findings.report(
+          id.mark, "the channel '\(name)' is called like the stage at line \(first.line)",
+          "give one of them another name")
+      }
+    }
+  }
+
+  private mutating func readRetry(_ section: Section) {
+    guard let node = section["retry"], !node.isNull else { return }
+    guard let retry = Section(node, keys: Grammar.retry) else {
+      if case .unusable = node.content { return }
+      document.findings.report(
+        node.mark, "'retry' takes a map, not \(node.noun)",
+        "write 'retry: { attempts: 3, backoff: 1s, max: 1m }'")
+      return
+    }
+    retry.reportUnknown(&document.findings)
+    if let attempts = retry.readOne(Grammar.attempts, &document.findings) {
+      document.retry.attempts = Int(attempts.value.integer)
+    }
+    let backoff = retry.readOne(Grammar.backoff, &document.findings)
+    let max = retry.readOne(Grammar.max, &document.findings)
+    if let backoff { document.retry.backoff = backoff.value.integer }
+    if let max { document.retry.max = max.value.integer }
+    // Where a key is wrong already, comparing the two says nothing.
+    let wrong = (backoff == nil && retry["backoff"] != nil) || (max == nil && retry["max"] != nil)
+    if wrong || !retry.unknown.isEmpty || document.retry.max >= document.retry.backoff { return }
+    let longest = Interval.text(document.retry.max) + (max == nil ? " by default" : "")
+    let first = Interval.text(document.retry.backoff)
+    document.findings.report(
+      max?.mark ?? backoff?.mark ?? retry.mark,
+      "'max' is \(longest), less than the \(first) of 'backoff'" + (backoff == nil ? " by default" : ""),
+      "write 'max: \(first)' or more")
+  }
+}

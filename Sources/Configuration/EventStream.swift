@@ -1,0 +1,86 @@
+import CYAML
+
+/// One step of libyaml's walk through a file.
+struct Event {
+  enum Kind {
+    case streamStart, streamEnd, documentStart, documentEnd
+    case scalar(text: String, isPlain: Bool)
+    case alias(String)
+    case sequenceStart, sequenceEnd, mappingStart, mappingEnd
+  }
+
+  var kind: Kind
+  var mark: Mark
+  var anchor: String?
+  var tag: String?
+}
+
+/// What makes a file unreadable from a place on.
+struct Unreadable: Error {
+  var mark: Mark
+  var fault: Fault
+}
+
+/// libyaml's parser: every unsafe pointer of this module lives here.
+struct EventStream: ~Copyable {
+  private let parser: UnsafeMutablePointer<yaml_parser_t>
+  private let bytes: UnsafeBufferPointer<UInt8>
+
+  /// - Parameter bytes: not empty; must outlive the stream, for libyaml reads on from where it was.
+  init(_ bytes: UnsafeBufferPointer<UInt8>) throws(Unreadable) {
+    self.bytes = bytes
+    parser = .allocate(capacity: 1)
+    guard yaml_parser_initialize(parser) == 1 else {
+      // libyaml frees what it had; the structure is zero, which `yaml_parser_delete` accepts.
+      throw Unreadable(mark: .start, fault: Fault("there is not enough memory to read it"))
+    }
+    // Set, so that a file in UTF-16 is refused like any other that is not UTF-8.
+    yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+    yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
+  }
+
+  deinit {
+    yaml_parser_delete(parser)
+    parser.deallocate()
+  }
+
+  /// The next event. After the end of the stream or an error it must not be called again.
+  mutating func next() throws(Unreadable) -> Event {
+    var event = yaml_event_t()
+    guard yaml_parser_parse(parser, &event) == 1 else { throw SyntaxFault.unreadable(parser.pointee, bytes) }
+    defer { yaml_event_delete(&event) }
+    let mark = Mark(event.start_mark)
+    switch event.type {
+    case YAML_STREAM_START_EVENT: return Event(kind: .streamStart, mark: mark)
+    case YAML_DOCUMENT_START_EVENT: return Event(kind: .documentStart, mark: mark)
+    case YAML_DOCUMENT_END_EVENT: return Event(kind: .documentEnd, mark: mark)
+    case YAML_ALIAS_EVENT: return Event(kind: .alias(text(event.data.alias.anchor) ?? ""), mark: mark)
+    case YAML_SCALAR_EVENT:
+      let scalar = event.data.scalar
+      let value = String(
+        decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length), as: UTF8.self)
+      let kind = Event.Kind.scalar(text: value, isPlain: scalar.style == YAML_PLAIN_SCALAR_STYLE)
+      return Event(kind: kind, mark: mark, anchor: text(scalar.anchor), tag: text(scalar.tag))
+    case YAML_SEQUENCE_START_EVENT:
+      let start = event.data.sequence_start
+      return Event(kind: .sequenceStart, mark: mark, anchor: text(start.anchor), tag: text(start.tag))
+    case YAML_MAPPING_START_EVENT:
+      let start = event.data.mapping_start
+      return Event(kind: .mappingStart, mark: mark, anchor: text(start.anchor), tag: text(start.tag))
+    case YAML_SEQUENCE_END_EVENT: return Event(kind: .sequenceEnd, mark: mark)
+    case YAML_MAPPING_END_EVENT: return Event(kind: .mappingEnd, mark: mark)
+    default: return Event(kind: .streamEnd, mark: mark)
+    }
+  }
+
+  private func text(_ pointer: UnsafeMutablePointer<UInt8>?) -> String? {
+    pointer.map { String(cString: $0) }
+  }
+}
+
+extension Mark {
+  /// libyaml counts lines and columns from 0.
+  init(_ mark: yaml_mark_t) {
+    self.init(line: Int(clamping: mark.line) + 1, column: Int(clamping: mark.column) + 1)
+  }
+}

@@ -1,0 +1,100 @@
+import Pipeline
+
+/// Checks the options given to a stage against those it declares, and fills in the defaults.
+struct OptionReader {
+  let stage: StageDescription
+  /// The channels a value may name; `nil`: any.
+  let channels: [String]?
+  /// Keys that stand elsewhere, and of which it is said already that they belong here.
+  var misplaced: [String] = []
+  var notation = Notation.file
+
+  /// The values of every option given or with a default, in the order the stage declares them.
+  ///
+  /// - Parameter mark: where to report what is missing.
+  func read(_ entries: [Node.Entry], at mark: Mark, _ findings: inout Findings) -> [OptionValue] {
+    for entry in entries where !stage.options.contains(where: { $0.name == entry.key.text }) {
+      let name = entry.key.text
+      let remedy =
+        notation == .file && Grammar.stage.contains(name)
+        ? "'\(name)' stands beside 'use', not under 'options'"
+        : Suggestion.remedy(for: name, among: stage.options.map(\.name), called: "options")
+      findings.report(entry.key.mark, "unknown option \(quoted(name)) for stage '\(stage.id)'", remedy)
+    }
+    var values: [OptionValue] = []
+    for option in stage.options {
+      let subject = "option '\(option.name)' of stage '\(stage.id)'"
+      if let entry = entries.first(where: { $0.key.text == option.name }) {
+        let given =
+          ValueReader(option, subject: subject, notation: notation).read(entry.value, &findings) ?? []
+        checkChannels(given, option, subject, &findings)
+        values += given.map(\.value)
+      } else if let fallback = option.fallback {
+        let given = standard(fallback, option, subject, mark, &findings)
+        checkChannels(given, option, "the default of \(subject)", &findings)
+        values += given.map(\.value)
+      } else if option.required, !misspelt(option.name, entries) {
+        let remedy =
+          switch notation {
+          case .file: "add '\(option.name): …' under 'options'"
+          case .commandLine: "add '--set \(option.name)=…'"
+          }
+        findings.report(mark, "stage '\(stage.id)' needs its option '\(option.name)'", remedy)
+      }
+    }
+    return values
+  }
+
+  /// Somebody who wrote `paht`, or `path` in another place, need not be told that `path` is missing as well.
+  private func misspelt(_ name: String, _ entries: [Node.Entry]) -> Bool {
+    let names = stage.options.map(\.name)
+    if misplaced.contains(name) { return true }
+    return entries.contains {
+      !names.contains($0.key.text) && Suggestion.nearest(to: $0.key.text, among: names) == name
+    }
+  }
+
+  /// Reads a default, which a stage declares as it would be written in the file: in brackets for several values.
+  /// Brackets that do not read as a list or map are part of a text, as in a path template.
+  private func standard(
+    _ fallback: String, _ option: OptionDescription, _ subject: String, _ mark: Mark,
+    _ findings: inout Findings
+  ) -> [Given] {
+    var option = option
+    if !option.shapes.contains(.list) { option.shapes.insert(.one) }
+    if fallback.hasPrefix("[") || fallback.hasPrefix("{") {
+      var trial = Findings(file: findings.file)
+      if let tree = TreeBuilder.tree(Array(fallback.utf8), environment: [:], findings: &trial),
+        let given = ValueReader(option, subject: subject).read(tree, &trial), trial.isEmpty
+      {
+        return given.map { Given(value: $0.value, mark: mark) }
+      }
+    }
+    let scalars = ScalarReader(option, subject: "the default of \(subject)")
+    switch scalars.read(Scalar(text: fallback, isPlain: true)) {
+    case .success(let value): return [Given(value: value, mark: mark)]
+    case .failure(let fault):
+      findings.report(
+        mark, fault.message, "give '\(option.name)' a value of its own, and tell the stage's author")
+      return []
+    }
+  }
+
+  private func checkChannels(
+    _ given: [Given], _ option: OptionDescription, _ subject: String, _ findings: inout Findings
+  ) {
+    guard option.kind == .channelName, let channels else { return }
+    var seen: Set<String> = []
+    for one in given {
+      let name = one.value.text
+      if !channels.contains(name) {
+        let remedy =
+          channels.isEmpty
+          ? "add it under 'channels'" : Suggestion.remedy(for: name, among: channels, called: "channels")
+        findings.report(one.mark, "\(subject) names \(quoted(name)), and there is no such channel", remedy)
+      } else if !seen.insert(name).inserted {
+        findings.report(one.mark, "\(subject) names \(quoted(name)) twice", "remove one of the two")
+      }
+    }
+  }
+}

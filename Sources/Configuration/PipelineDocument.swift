@@ -1,0 +1,62 @@
+import Pipeline
+
+/// A pipeline file as it was read, before its stages are looked up.
+///
+/// ``parse(_:file:environment:)`` reads it, ``pluginFolders`` and ``uses`` say what to look up and where, and
+/// ``resolve(_:known:)`` checks the rest against what the plugins declare.
+public struct PipelineDocument: Sendable {
+  /// The folders under `plugins`, in order. Relative ones are taken from the pipeline file's folder.
+  public internal(set) var pluginFolders: [String] = []
+
+  /// Every plugin named by `use`, of stages and channels, each once, in order.
+  public var uses: [String] {
+    var seen: Set<String> = []
+    return (stages + channels).compactMap(\.use?.value.text).filter { seen.insert($0).inserted }
+  }
+
+  var stages: [StageEntry] = []
+  var channels: [StageEntry] = []
+  /// The names under `channels`, those of broken ones too.
+  var channelNames: [String] = []
+  var retry = RetryPolicy()
+  var sandbox = SandboxPolicy.require
+  var workers: Int?
+  var findings: Findings
+
+  /// Reads a pipeline file.
+  ///
+  /// What is wrong with single keys is kept, so that ``resolve(_:known:)`` can tell it together with what is wrong with
+  /// options. It is thrown here already where looking plugins up would be of no use: the file is no YAML, no pipeline
+  /// of version 1, has no stages, or its `plugins` cannot be read.
+  ///
+  /// - Parameters:
+  ///   - bytes: the file's content, at most 1 MiB of UTF-8.
+  ///   - file: its path; diagnostics begin with it, and relative plugin folders are taken from its folder.
+  ///   - environment: for `${NAME}` and `${NAME:-default}` in values.
+  public static func parse(
+    _ bytes: [UInt8], file: String, environment: [String: String]
+  ) throws(ConfigurationError) -> PipelineDocument {
+    var findings = Findings(file: file)
+    guard let root = TreeBuilder.tree(bytes, environment: environment, findings: &findings) else {
+      throw findings.error
+    }
+    var reader = DocumentReader(document: PipelineDocument(findings: findings))
+    if reader.read(root) { return reader.document }
+    findings = reader.document.findings
+    for entry in reader.document.stages + reader.document.channels { entry.reportUnknownKeys(nil, &findings) }
+    throw findings.error
+  }
+
+  /// Checks the file against what its plugins declare.
+  ///
+  /// - Parameters:
+  ///   - descriptions: for each of ``uses`` what its plugin declares, or why that is not known. More may be given.
+  ///   - known: names of further plugins, for suggestions.
+  /// - Throws: everything that is wrong with the file, in its order.
+  public func resolve(
+    _ descriptions: [String: Result<StageDescription, PluginProblem>], known: [String] = []
+  ) throws(ConfigurationError) -> PipelineDefinition {
+    var resolver = Resolver(document: self, descriptions: descriptions, known: known)
+    return try resolver.definition()
+  }
+}

@@ -1,0 +1,100 @@
+import Pipeline
+
+/// Puts a document and the descriptions of its plugins together.
+struct Resolver {
+  let document: PipelineDocument
+  let descriptions: [String: Result<StageDescription, PluginProblem>]
+  let known: [String]
+  private var findings: Findings
+
+  init(
+    document: PipelineDocument, descriptions: [String: Result<StageDescription, PluginProblem>],
+    known: [String]
+  ) {
+    self.document = document
+    self.descriptions = descriptions
+    self.known = known
+    findings = document.findings
+  }
+
+  mutating func definition() throws(ConfigurationError) -> PipelineDefinition {
+    var combinations = Combinations()
+    var stages: [StageDefinition] = []
+    for entry in document.stages {
+      guard let stage = stage(entry) else { continue }
+      combinations.check(stage, entry, &findings)
+      stages.append(stage)
+    }
+    var channels: [ChannelDefinition] = []
+    for entry in document.channels {
+      guard let stage = stage(entry) else { continue }
+      combinations.check(stage, entry, &findings)
+      channels.append(ChannelDefinition(name: stage.id, stage: stage))
+    }
+    guard findings.isEmpty else { throw findings.error }
+    return PipelineDefinition(
+      stages: stages, channels: channels, retry: document.retry, sandbox: document.sandbox,
+      workers: document.workers)
+  }
+
+  /// `nil` where its plugin is not known.
+  private mutating func stage(_ entry: StageEntry) -> StageDefinition? {
+    guard let use = entry.use else {
+      entry.reportUnknownKeys(nil, &findings)
+      return nil
+    }
+    switch descriptions[use.value.text] {
+    case .success(let description):
+      entry.reportUnknownKeys(description, &findings)
+      let reader = OptionReader(
+        stage: description, channels: document.channelNames, misplaced: entry.unknown.map(\.text))
+      let values = reader.read(entry.options, at: use.mark, &findings)
+      // A wrong `id` is reported; what else is wrong with the stage can be told all the same.
+      return definition(entry, id: entry.id?.value.text ?? description.id, description, values)
+    case .failure(let problem):
+      entry.reportUnknownKeys(nil, &findings)
+      let name = use.value.text
+      let remedy = [nearest(to: name), problem.remedy].compactMap(\.self).joined(separator: " If not, ")
+      findings.report(
+        use.mark, "stage '\(name)' cannot be used: \(problem.message)", remedy.isEmpty ? Self.listing : remedy
+      )
+    case nil:
+      entry.reportUnknownKeys(nil, &findings)
+      findings.report(
+        use.mark, "unknown stage '\(use.value.text)'", nearest(to: use.value.text) ?? Self.listing)
+    }
+    return nil
+  }
+
+  private static let listing = "'sluice stages list' shows the stages there are"
+
+  private func nearest(to name: String) -> String? {
+    let loaded = descriptions.compactMap { name, result in
+      if case .success = result { name } else { nil }
+    }
+    // In order, so that the same file always gets the same suggestion.
+    let names = Set(loaded + known).subtracting([name]).sorted()
+    return Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
+  }
+
+  private func definition(
+    _ entry: StageEntry, id: String, _ description: StageDescription, _ values: [OptionValue]
+  ) -> StageDefinition {
+    var stage = StageDefinition(id: id, description: description, values: values)
+    stage.conditions = entry.conditions
+    if let timeout = entry.settings["timeout"] { stage.timeout = timeout.value.integer }
+    if let memory = entry.settings["memory"] { stage.memory = memory.value.integer }
+    if let output = entry.settings["output"] { stage.output = output.value.integer }
+    if let isolation = choice(entry, "isolation", Isolation.self) { stage.isolation = isolation }
+    if let remedy = choice(entry, "on-timeout", Remedy.self) { stage.onTimeout = remedy }
+    if let remedy = choice(entry, "on-limit", Remedy.self) { stage.onLimit = remedy }
+    if let remedy = choice(entry, "on-crash", Remedy.self) { stage.onCrash = remedy }
+    return stage
+  }
+
+  private func choice<Choice: RawRepresentable<String>>(
+    _ entry: StageEntry, _ key: String, _: Choice.Type
+  ) -> Choice? {
+    entry.settings[key].flatMap { Choice(rawValue: $0.value.text) }
+  }
+}

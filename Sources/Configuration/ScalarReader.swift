@@ -1,0 +1,78 @@
+import Pipeline
+
+/// Reads a single value as an option's kind, choices and range ask.
+struct ScalarReader {
+  let option: OptionDescription
+  let subject: String
+
+  init(_ option: OptionDescription, subject: String) {
+    self.option = option
+    self.subject = subject
+  }
+
+  func read(_ scalar: Scalar, key: String? = nil) -> Result<OptionValue, Fault> {
+    let text = scalar.text
+    // In quotes a number is text (YAML 1.2.2, section 10.3.2); sizes and durations are texts either way.
+    let typed = [.integer, .number, .boolean].contains(option.kind)
+    guard scalar.isPlain || !typed,
+      let value = OptionValue(name: option.name, key: key, text: text, kind: option.kind)
+    else { return .failure(misfit(scalar)) }
+    if !option.choices.isEmpty, !option.choices.contains(text) {
+      return .failure(
+        Fault(
+          "\(subject) knows no \(scalar.shown)",
+          Suggestion.remedy(for: text, among: option.choices, called: "choices")))
+    }
+    if let range = option.range, isBounded, !range.contains(value.integer) {
+      let fault = Fault(
+        "\(subject) is \(scalar.bare), which is \(value.integer < range.lowerBound ? "too little" : "too much")",
+        rangeRemedy)
+      return .failure(fault)
+    }
+    return .success(value)
+  }
+
+  /// For a key with nothing after it.
+  func missing(_ scalar: Scalar) -> Fault {
+    let remedy = "write a value such as \(example)" + (option.required ? "" : ", or leave it out")
+    return Fault("\(subject) has no value\(scalar.origin)", remedy)
+  }
+
+  private var isBounded: Bool { [.integer, .bytes, .duration].contains(option.kind) }
+
+  /// What may be written.
+  var rangeRemedy: String {
+    guard let range = option.range, isBounded else { return "write a value such as \(example)" }
+    if range.upperBound == .max { return "write a value of \(written(range.lowerBound)) or more" }
+    if range.lowerBound == .min { return "write a value of \(written(range.upperBound)) or less" }
+    return "write a value from \(written(range.lowerBound)) to \(written(range.upperBound))"
+  }
+
+  private func written(_ integer: Int64) -> String {
+    switch option.kind {
+    case .bytes: ByteSize.text(integer)
+    case .duration: Interval.text(integer)
+    default: String(integer)
+    }
+  }
+
+  /// A value that would fit, for a remedy.
+  var example: String {
+    if let value = option.fallback, !value.isEmpty, !value.hasPrefix("[") { return value }
+    if let choice = option.choices.first { return choice }
+    switch option.kind {
+    case .text: return "text"
+    case .integer: return String(option.range?.lowerBound ?? 10)
+    case .number: return "0.5"
+    case .boolean: return "true"
+    case .bytes: return "10MB"
+    case .duration: return "30s"
+    case .mediaType: return "application/pdf"
+    case .template: return "documents/{messageId}.{extension}"
+    case .channelName: return "events"
+    }
+  }
+
+  /// The example as it stands within braces.
+  var quotedExample: String { option.kind == .template ? "\"\(example)\"" : example }
+}

@@ -1,0 +1,50 @@
+import Pipeline
+
+/// A map whose keys are known in advance, such as a stage.
+struct Section {
+  let mark: Mark
+  private var values: [String: Node] = [:]
+  /// The keys that are not known, in order.
+  private(set) var unknown: [Node.Key] = []
+  private let known: [String]
+
+  /// `nil` where the node is no map.
+  init?(_ node: Node, keys: [String]) {
+    guard case .mapping(let entries) = node.content else { return nil }
+    mark = node.mark
+    known = keys
+    for entry in entries {
+      if keys.contains(entry.key.text) {
+        values[entry.key.text] = entry.value
+      } else {
+        unknown.append(entry.key)
+      }
+    }
+  }
+
+  subscript(key: String) -> Node? { values[key] }
+
+  /// Whether an unknown key is this one misspelt, so that nobody need say that it is missing.
+  func misspells(_ key: String) -> Bool {
+    unknown.contains { Suggestion.nearest(to: $0.text, among: known) == key }
+  }
+
+  /// Reports the keys that are not known.
+  func reportUnknown(_ findings: inout Findings) {
+    for key in unknown {
+      findings.report(
+        key.mark, "unknown key \(quoted(key.text))",
+        Suggestion.remedy(for: key.text, among: known, called: "keys here"))
+    }
+  }
+
+  /// The values of a key as its declaration asks; `nil`: it was left out, or what is wrong with it is reported.
+  func read(_ key: OptionDescription, _ findings: inout Findings) -> [Given]? {
+    values[key.name].flatMap { ValueReader(key, subject: "'\(key.name)'").read($0, &findings) }
+  }
+
+  /// The one value of a key.
+  func readOne(_ key: OptionDescription, _ findings: inout Findings) -> Given? {
+    read(key, &findings)?.first
+  }
+}

@@ -1,0 +1,116 @@
+import Pipeline
+
+/// A stage or channel as the file has it, before anybody knows what it uses.
+struct StageEntry: Sendable {
+  enum Place: Sendable {
+    case stage, channel
+  }
+
+  let place: Place
+  /// Where it begins.
+  let mark: Mark
+  /// What `use` names; `nil` where that is missing or wrong, which is reported.
+  private(set) var use: Given?
+  /// A stage's `id`, or else what it uses; a channel's name.
+  private(set) var id: Given?
+  private(set) var conditions: [MediaTypePattern] = []
+  /// What it sets for itself, such as `timeout`.
+  private(set) var settings: [String: Given] = [:]
+  private(set) var options: [Node.Entry] = []
+  /// Reported once the options of what it uses are known.
+  private(set) var unknown: [Node.Key] = []
+
+  /// A stage.
+  init?(_ node: Node, _ findings: inout Findings) {
+    guard let section = Self.section(node, "a stage", Grammar.stage, &findings) else { return nil }
+    self.init(section, .stage, settings: Grammar.stageSettings, &findings)
+    conditions = (section.read(Grammar.when, &findings) ?? []).compactMap { MediaTypePattern($0.value.text) }
+    if let given = section.readOne(Grammar.id, &findings) {
+      if Grammar.isName(given.value.text) {
+        id = given
+      } else {
+        findings.report(given.mark, Self.badName(given.value.text))
+      }
+    } else if section[Grammar.id.name] == nil {
+      id = use
+    }
+  }
+
+  /// A channel.
+  init?(_ node: Node, name: Node.Key, _ findings: inout Findings) {
+    guard let section = Self.section(node, "a channel", Grammar.channel, &findings) else { return nil }
+    self.init(section, .channel, settings: Grammar.channelSettings, &findings)
+    id = Given(value: OptionValue(name: name.text, text: name.text), mark: name.mark)
+    if !Grammar.isName(name.text) { findings.report(name.mark, Self.badName(name.text)) }
+  }
+
+  private init(
+    _ section: Section, _ place: Place, settings: [OptionDescription], _ findings: inout Findings
+  ) {
+    self.place = place
+    mark = section.mark
+    unknown = section.unknown
+    for key in settings { self.settings[key.name] = section.readOne(key, &findings) }
+    if let node = section["options"] { options = Self.options(node, &findings) }
+    if let given = section.readOne(Grammar.use, &findings) {
+      if Grammar.isName(given.value.text) {
+        use = given
+      } else {
+        findings.report(given.mark, Self.badName(given.value.text))
+      }
+    } else if section[Grammar.use.name] == nil, !section.misspells(Grammar.use.name) {
+      let noun = place == .stage ? "stage" : "channel"
+      findings.report(mark, "the \(noun) does not say which plugin it uses", "add 'use: NAME'")
+    }
+  }
+
+  /// Reports the keys that are not known. Many an unknown key is right in another place.
+  ///
+  /// - Parameter description: what the plugin declares, if that is known.
+  func reportUnknownKeys(_ description: StageDescription?, _ findings: inout Findings) {
+    let keys = place == .stage ? Grammar.stage : Grammar.channel
+    for key in unknown {
+      let remedy: String
+      if let description, description.options.contains(where: { $0.name == key.text }) {
+        remedy = "it is an option of '\(description.id)': write it under 'options'"
+      } else if Grammar.stage.contains(key.text) {
+        remedy = "a channel takes \(keys.joined(separator: ", ")) only"
+      } else {
+        remedy = Suggestion.remedy(for: key.text, among: keys, called: "keys here")
+      }
+      findings.report(key.mark, "unknown key \(quoted(key.text))", remedy)
+    }
+  }
+
+  private static func section(
+    _ node: Node, _ noun: String, _ keys: [String], _ findings: inout Findings
+  ) -> Section? {
+    if let section = Section(node, keys: keys) { return section }
+    switch node.content {
+    case .unusable: break
+    case .scalar(let scalar) where Grammar.isName(scalar.text) && !scalar.isNull:
+      findings.report(node.mark, "\(noun) is a map, not \(scalar.shown)", "write '{ use: \(scalar.text) }'")
+    default: findings.report(node.mark, "\(noun) is a map, not \(node.noun)", "write '{ use: NAME }'")
+    }
+    return nil
+  }
+
+  private static func options(_ node: Node, _ findings: inout Findings) -> [Node.Entry] {
+    switch node.content {
+    case .mapping(let entries): return entries
+    case .unusable: break
+    case _ where node.isNull: break
+    default:
+      findings.report(
+        node.mark, "'options' takes a map, not \(node.noun)", "write 'options: { name: value }'")
+    }
+    return []
+  }
+
+  private static func badName(_ text: String) -> Fault {
+    let better = text.lowercased().map { $0 == "_" || $0 == " " ? "-" : String($0) }.joined()
+    return Fault(
+      "\(quoted(text)) is not a name, which has lower case letters, digits and '-' only",
+      Grammar.isName(better) ? "write '\(better)'" : "write one such as 'first-pdf'")
+  }
+}

@@ -1,0 +1,171 @@
+/// Builds the tree of a file from libyaml's events.
+///
+/// What the pipeline file has no use for is refused: anchors and aliases (a few lines of them unfold to gigabytes),
+/// tags of an application's own, several documents.
+struct TreeBuilder: ~Copyable {
+  /// The largest file it reads, in bytes; also what its values may come to with variables filled in.
+  static let byteLimit = 1 << 20
+  /// How deep lists and maps may be nested.
+  static let depthLimit = 32
+
+  private var events: EventStream
+  private let substitution: Substitution
+  private var filledBytes = 0
+
+  /// The whole file as a tree; `nil` where it cannot be read to its end, which is then among the findings.
+  static func tree(_ bytes: [UInt8], environment: [String: String], findings: inout Findings) -> Node? {
+    if bytes.count > byteLimit {
+      findings.report(
+        .start, "the file has \(bytes.count) bytes, and a pipeline file may have 1MB", "shorten it")
+      return nil
+    }
+    // A byte order mark is no part of the text.
+    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+    if text.isEmpty {
+      findings.report(.start, "the file is empty", leastContent)
+      return nil
+    }
+    return text.withUnsafeBufferPointer { buffer in
+      do throws(Unreadable) {
+        var builder = try TreeBuilder(buffer, Substitution(environment: environment))
+        return try builder.document(&findings)
+      } catch {
+        findings.report(error.mark, error.fault)
+        return nil
+      }
+    }
+  }
+
+  private static let leastContent = "it needs 'version: 1' and 'stages:' at least"
+
+  private init(_ bytes: UnsafeBufferPointer<UInt8>, _ substitution: Substitution) throws(Unreadable) {
+    events = try EventStream(bytes)
+    self.substitution = substitution
+  }
+
+  private mutating func document(_ findings: inout Findings) throws(Unreadable) -> Node {
+    _ = try events.next()  // The start of the stream.
+    let start = try events.next()
+    guard case .documentStart = start.kind else {
+      throw Unreadable(mark: .start, fault: Fault("the file is empty", Self.leastContent))
+    }
+    let root = try node(events.next(), depth: 0, &findings)
+    _ = try events.next()  // The end of the document.
+    let end = try events.next()
+    if case .documentStart = end.kind {
+      findings.report(end.mark, "a second document begins here", "keep one pipeline in a file")
+    }
+    return root
+  }
+
+  private mutating func node(
+    _ event: Event, depth: Int, _ findings: inout Findings
+  ) throws(Unreadable) -> Node {
+    let nested = depth + 1
+    switch event.kind {
+    case .scalar(let text, let isPlain):
+      return try scalar(text, isPlain: isPlain, event, &findings)
+    case .sequenceStart:
+      checkProperties(event, tags: ["seq"], &findings)
+      return Node(mark: event.mark, content: .sequence(try items(event, depth: nested, &findings)))
+    case .mappingStart:
+      checkProperties(event, tags: ["map"], &findings)
+      return Node(mark: event.mark, content: .mapping(try entries(event, depth: nested, &findings)))
+    case .alias(let name):
+      findings.report(
+        event.mark, "\(quoted("*" + name)) is an alias, and aliases are not read here",
+        "write the value out, or put it in quotes")
+      return Node(mark: event.mark, content: .unusable)
+    default:
+      throw Unreadable(mark: event.mark, fault: Fault("not valid YAML: a value is missing"))
+    }
+  }
+
+  private mutating func items(
+    _ start: Event, depth: Int, _ findings: inout Findings
+  ) throws(Unreadable) -> [Node] {
+    try checkDepth(depth, start.mark)
+    var items: [Node] = []
+    while true {
+      let event = try events.next()
+      if case .sequenceEnd = event.kind { return items }
+      items.append(try node(event, depth: depth, &findings))
+    }
+  }
+
+  private mutating func entries(
+    _ start: Event, depth: Int, _ findings: inout Findings
+  ) throws(Unreadable) -> [Node.Entry] {
+    try checkDepth(depth, start.mark)
+    var entries: [Node.Entry] = []
+    var places: [String: Mark] = [:]
+    while true {
+      let event = try events.next()
+      if case .mappingEnd = event.kind { return entries }
+      guard case .scalar(let text, _) = event.kind else {
+        findings.report(
+          event.mark, "a key must be a single word",
+          "put a key with brackets, or one that begins with '*', in quotes")
+        _ = try node(event, depth: depth, &findings)
+        _ = try node(events.next(), depth: depth, &findings)
+        continue
+      }
+      checkProperties(event, tags: ["str"], &findings)
+      let value = try node(events.next(), depth: depth, &findings)
+      if let first = places[text] {
+        findings.report(
+          event.mark, "\(quoted(text)) is given twice, first at line \(first.line), column \(first.column)",
+          "remove one of the two")
+        continue
+      }
+      places[text] = event.mark
+      entries.append(Node.Entry(key: Node.Key(text: text, mark: event.mark), value: value))
+    }
+  }
+
+  private mutating func scalar(
+    _ text: String, isPlain: Bool, _ event: Event, _ findings: inout Findings
+  ) throws(Unreadable) -> Node {
+    checkProperties(event, tags: ["str", "int", "float", "bool", "null"], &findings)
+    // A tag says what quotes otherwise say.
+    let plain = event.tag.map { !($0 == "!" || $0.hasSuffix(":str")) } ?? isPlain
+    let (filled, faults) = substitution.fill(text, limit: Self.byteLimit)
+    for fault in faults { findings.report(event.mark, fault) }
+    filledBytes += filled.utf8.count
+    if filledBytes > Self.byteLimit {
+      throw Unreadable(
+        mark: event.mark,
+        fault: Fault("with variables filled in, the values come to more than 1MB", "shorten them"))
+    }
+    if filled.utf8.contains(0) {
+      // Values reach the stages as C strings, which a NUL would cut short.
+      findings.report(event.mark, "a value holds a NUL character", "remove it")
+    } else if faults.isEmpty {
+      let written = filled == text ? nil : text
+      return Node(mark: event.mark, content: .scalar(Scalar(text: filled, isPlain: plain, written: written)))
+    }
+    return Node(mark: event.mark, content: .unusable)
+  }
+
+  private func checkProperties(_ event: Event, tags: [String], _ findings: inout Findings) {
+    if event.anchor != nil {
+      findings.report(
+        event.mark, "anchors and aliases are not read here", "remove the '&' and write each value out")
+    }
+    guard let tag = event.tag, tag != "!" else { return }
+    let standard = "tag:yaml.org,2002:"
+    let shown = tag.hasPrefix(standard) ? "!!" + tag.dropFirst(standard.count) : tag
+    if !tags.contains(where: { shown == "!!" + $0 }) {
+      findings.report(event.mark, "the tag \(quoted(shown)) is not read here", "remove it")
+    }
+  }
+
+  private func checkDepth(_ depth: Int, _ mark: Mark) throws(Unreadable) {
+    if depth > Self.depthLimit {
+      throw Unreadable(
+        mark: mark,
+        fault: Fault(
+          "lists and maps are nested more than \(Self.depthLimit) deep", "close the brackets before"))
+    }
+  }
+}

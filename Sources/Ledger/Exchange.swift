@@ -1,0 +1,219 @@
+import Pipeline
+import Platform
+import SQLite
+
+/// What the scheduler brings to the ledger in one transaction.
+public struct ExchangeRequest: Sendable {
+  public var intake: [IntakeItem] = []
+  public var settlements: [Settlement] = []
+  /// How many leases are wanted of each lane.
+  public var wanted: [(lane: String, count: Int)] = []
+  /// Lanes to pause, with code and reason.
+  public var pauses: [(lane: String, code: String, reason: String)] = []
+  /// Contents whose stored object is asked for.
+  public var contents: [(sha256: [UInt8], size: Int64)] = []
+
+  public init() {}
+
+  public var isEmpty: Bool {
+    intake.isEmpty && settlements.isEmpty && wanted.isEmpty && pauses.isEmpty && contents.isEmpty
+  }
+}
+
+/// What it takes away, once that transaction is durable.
+public struct ExchangeReply: Sendable {
+  public var intake = IntakeReport()
+  public var leases: [Lease] = []
+  /// For each settlement, whether it counted. False: the lease was lost meanwhile, and nothing was written.
+  public var accepted: [Bool] = []
+  /// For each content asked for, where it is stored.
+  public var objects: [String?] = []
+  /// When the next scheduled job is due, by lane.
+  public var nextDue: [(lane: String, at: Int64)] = []
+}
+
+extension Ledger {
+  /// The queue's lane of attachments.
+  public static let attachmentLane = "attachments"
+
+  /// The lane of a channel's deliveries.
+  public static func lane(ofChannel channel: String) -> String { "channel:" + channel }
+
+  /// Takes in files, records results, pauses lanes and claims what is due: one transaction, one sync.
+  public func exchange(_ request: ExchangeRequest) throws(LedgerError) -> ExchangeReply {
+    // Looking up writes nothing, and a transaction that only reads would pay for a sync of nothing.
+    if request.intake.isEmpty && request.settlements.isEmpty && request.wanted.isEmpty
+      && request.pauses.isEmpty
+    {
+      return try reading {
+        var reply = ExchangeReply()
+        reply.objects = try request.contents.map(object)
+        return reply
+      }
+    }
+    return try transaction {
+      var reply = ExchangeReply()
+      var ended: [Status: (count: Int64, bytes: Int64)] = [:]
+      let now = Clock.now()
+      reply.intake = try takeIn(request.intake, now)
+      for settlement in request.settlements { reply.accepted.append(try settle(settlement, now, &ended)) }
+      try count(ended)
+      for (lane, code, reason) in request.pauses {
+        try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
+      }
+      if !request.wanted.isEmpty {
+        try statement(SQL.wakeScheduled).run(.integer(now))
+        for (lane, count) in request.wanted { try claim(lane, count, &reply.leases) }
+        if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken)) }
+        try statement(SQL.nextDue).rows { reply.nextDue.append(($0.text(0), $0.integer(1))) }
+      }
+      reply.objects = try request.contents.map(object)
+      return reply
+    }
+  }
+
+  private func object(_ content: (sha256: [UInt8], size: Int64)) throws -> String? {
+    try statement(SQL.objectWithContent).first(.blob(content.sha256), .integer(content.size)) {
+      $0.optionalText(0)
+    } ?? nil
+  }
+
+  // MARK: Results
+
+  private func settle(
+    _ settlement: Settlement, _ now: Int64, _ ended: inout [Status: (count: Int64, bytes: Int64)]
+  ) throws -> Bool {
+    let job = SQLite.Statement.Value.integer(settlement.job)
+    let token = SQLite.Statement.Value.integer(settlement.token)
+    switch settlement.ending {
+    case .attachment(let attachment):
+      try statement(SQL.endJob).run(job, token)
+      guard connection.changes == 1 else { return false }
+      try end(attachment, now)
+      ended[attachment.status, default: (0, 0)].count += 1
+      ended[attachment.status, default: (0, 0)].bytes += attachment.sizeBytes ?? 0
+    case .again(let key, let dueAt, let crashed, let attempt, let steps):
+      try statement(SQL.scheduleJob).run(job, token, .integer(dueAt), .integer(crashed ? 1 : 0))
+      guard connection.changes == 1 else { return false }
+      try record(steps, of: key, attempt, now)
+    case .released:
+      try statement(SQL.releaseJob).run(job, token)
+      guard connection.changes == 1 else { return false }
+    case .delivered(let key):
+      try statement(SQL.endJob).run(job, token)
+      guard connection.changes == 1 else { return false }
+      try statement(SQL.endDelivery).run(.integer(key), .text("delivered"), .null, .null, .integer(now))
+    case .deliveryAgain(let key, let dueAt, let reason):
+      try statement(SQL.scheduleJob).run(job, token, .integer(dueAt), .integer(0))
+      guard connection.changes == 1 else { return false }
+      try statement(SQL.noteDelivery).run(.integer(key), .text(reason.code), .text(reason.message))
+    case .deadLetter(let key, let reason):
+      try statement(SQL.endJob).run(job, token)
+      guard connection.changes == 1 else { return false }
+      try statement(SQL.endDelivery).run(
+        .integer(key), .text("dead"), .text(reason.code), .text(reason.message), .integer(now))
+    }
+    return true
+  }
+
+  private func end(_ attachment: EndedAttachment, _ now: Int64) throws {
+    try statement(SQL.endAttachment).run(
+      .integer(attachment.key), .text(attachment.status.rawValue), .optional(attachment.mediaType),
+      .optional(attachment.sizeBytes), attachment.sha256.map { .blob($0) } ?? .null,
+      .text(attachment.metadata),
+      .optional(attachment.url), .optional(attachment.reason?.stage), .optional(attachment.reason?.code),
+      .optional(attachment.reason?.message), .integer(now))
+    try record(attachment.steps, of: attachment.key, attachment.attempt, now)
+    for event in attachment.events where !event.recipients.isEmpty {
+      try statement(SQL.addEvent).run(
+        .integer(attachment.key), .text(event.type), .text(event.data), .integer(now))
+      let key = connection.lastInsertedRow
+      for recipient in event.recipients {
+        let id = ids.next()
+        for channel in event.channels {
+          try statement(SQL.addDelivery).run(.text(id), .integer(key), .text(channel), .text(recipient))
+          try statement(SQL.addDeliveryJob).run(
+            .text(Self.lane(ofChannel: channel)), .integer(attachment.priority),
+            .integer(connection.lastInsertedRow),
+            .integer(now))
+        }
+      }
+    }
+  }
+
+  private func record(_ steps: [Settlement.Step], of key: Int64, _ attempt: Int, _ now: Int64) throws {
+    for (step, one) in steps.enumerated() {
+      try statement(SQL.addAttempt).run(
+        .integer(key), .integer(Int64(attempt)), .integer(Int64(step)), .text(one.stage), .text(one.verdict),
+        .optional(one.code), .optional(one.message), .integer(one.microseconds), .integer(now))
+    }
+  }
+
+  private func count(_ ended: [Status: (count: Int64, bytes: Int64)]) throws {
+    for (status, sum) in ended {
+      try statement(SQL.addToCount).run(.text(status.rawValue), .integer(sum.count), .integer(sum.bytes))
+      try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(-sum.count), .integer(0))
+    }
+  }
+
+  // MARK: Claiming
+
+  private func claim(_ lane: String, _ count: Int, _ leases: inout [Lease]) throws {
+    struct Claimed {
+      var job: Int64
+      var attachment: Int64?
+      var delivery: Int64?
+      var attempts, crashes, interruptions: Int
+    }
+    lastToken += 1
+    var claimed: [Claimed] = []
+    try statement(SQL.claim).rows(.text(lane), .integer(Int64(count)), .integer(boot), .integer(lastToken)) {
+      row in
+      claimed.append(
+        Claimed(
+          job: row.integer(0), attachment: row.optionalInteger(1), delivery: row.optionalInteger(2),
+          attempts: Int(row.integer(3)), crashes: Int(row.integer(4)), interruptions: Int(row.integer(5))))
+    }
+    for job in claimed.sorted(by: { $0.job < $1.job }) {
+      let work: LeasedWork? =
+        if let key = job.attachment {
+          try attachment(key).map { .attachment($0) }
+        } else if let key = job.delivery {
+          try delivery(key).map { .delivery($0) }
+        } else {
+          nil
+        }
+      guard let work else { throw LedgerError(.damaged, "\(path): job \(job.job) is for nothing") }
+      leases.append(
+        Lease(
+          job: job.job, token: lastToken, attempt: job.attempts, crashes: job.crashes,
+          interruptions: job.interruptions,
+          work: work))
+    }
+  }
+
+  private func attachment(_ key: Int64) throws -> LeasedAttachment? {
+    try statement(SQL.attachmentOfJob).first(.integer(key)) { row in
+      LeasedAttachment(
+        key: key, id: row.text(0), conversationId: row.text(1), messageId: row.text(2), senderId: row.text(3),
+        participants: row.text(4), fileName: row.text(5), declaredType: row.optionalText(6),
+        source: row.blob(7),
+        sourceSize: row.integer(8), sourceModified: row.integer(9))
+    }
+  }
+
+  private func delivery(_ key: Int64) throws -> LeasedDelivery? {
+    try statement(SQL.deliveryOfJob).first(.integer(key)) { row in
+      LeasedDelivery(
+        key: key, id: row.text(0), channel: row.text(1), recipient: row.text(2), type: row.text(3),
+        data: row.text(4),
+        createdAt: row.integer(5), attachmentId: row.text(6), conversationId: row.text(7),
+        messageId: row.text(8))
+    }
+  }
+
+  /// Lets paused lanes go on.
+  public func resumeLanes() throws(LedgerError) {
+    try transaction { try statement(SQL.resumeLanes).run() }
+  }
+}

@@ -1,0 +1,109 @@
+import Glibc
+import Platform
+
+/// The folder with all of Sluice's state: the ledger, the store, and the lock that says who may write.
+///
+/// Exactly one process writes and checkpoints the ledger. It is a rule of correctness: SQLite before 3.51.3 can damage a
+/// write-ahead log that two connections reset at once (https://sqlite.org/wal.html#walresetbug).
+public struct Home: Sendable {
+  public let path: String
+  public var ledgerPath: String { path + "/sluice.db" }
+  public var storePath: String { path + "/store" }
+  private var lockPath: String { path + "/sluice.lock" }
+  private var reservePath: String { path + "/reserve" }
+
+  public init(_ path: String) {
+    self.path = path
+  }
+
+  /// Makes the folders that are missing.
+  public func create() throws(LedgerError) {
+    var made = ""
+    for part in path.split(separator: "/", omittingEmptySubsequences: false) {
+      made += made.isEmpty && part.isEmpty ? "/" : (made.isEmpty || made == "/" ? "" : "/") + part
+      if mkdir(made, 0o700) != 0 && errno != EEXIST && errno != EISDIR
+        && (errno != EROFS || access(made, F_OK) != 0)
+      {
+        throw unwritable(SystemError("making \(made)"))
+      }
+    }
+    if mkdir(storePath, 0o700) != 0 && errno != EEXIST {
+      throw unwritable(SystemError("making \(storePath)"))
+    }
+  }
+
+  private func unwritable(_ error: SystemError) -> LedgerError {
+    LedgerError(.unwritable, "\(error); give a home that can be written, with --home")
+  }
+
+  /// Takes the right to write, until the lock is let go or the process ends, however it ends.
+  public func lock() throws(LedgerError) -> HomeLock {
+    let descriptor: Descriptor
+    do throws(SystemError) {
+      descriptor = try Descriptor.open(lockPath, O_RDWR | O_CREAT)
+    } catch {
+      throw unwritable(error)
+    }
+    if flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
+      var text = [UInt8](repeating: 0, count: 32)
+      let count = pread(descriptor.number, &text, text.count, 0)
+      let holder = String(decoding: text.prefix(max(count, 0)), as: UTF8.self).filter(\.isNumber)
+      throw LedgerError(
+        .inUse,
+        "\(path) is in use by another sluice\(holder.isEmpty ? "" : " (process \(holder))"); wait for it to end, "
+          + "or give another --home")
+    }
+    ftruncate(descriptor.number, 0)
+    let text = Array("\(getpid())\n".utf8)
+    _ = pwrite(descriptor.number, text, text.count, 0)
+    return HomeLock(descriptor: descriptor.release())
+  }
+
+  /// Whether a coordinator has the home now.
+  public var isInUse: Bool {
+    guard let descriptor = try? Descriptor.open(lockPath, O_RDONLY) else { return false }  // no lock file: nobody
+    if flock(descriptor.number, LOCK_SH | LOCK_NB) == 0 {
+      flock(descriptor.number, LOCK_UN)
+      return false
+    }
+    return true
+  }
+
+  /// A WAL database on a full disk cannot even be opened: some bytes are kept, to be given back then.
+  func keepReserve() {
+    let descriptor = open(reservePath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor < 0 { return }
+    if posix_fallocate(descriptor, 0, 2 << 20) != 0 { unlink(reservePath) }
+    close(descriptor)
+  }
+
+  func releaseReserve() {
+    unlink(reservePath)
+  }
+
+  /// Takes away what a killed run left on its way into the store. Only for the holder of the lock.
+  public func sweepIncoming() {
+    let incoming = storePath + "/.incoming"
+    guard let folder = opendir(incoming) else { return }
+    defer { closedir(folder) }
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { unlink(incoming + "/" + name) }
+    }
+  }
+}
+
+/// The right to write a home's ledger. Held as long as the process, or until ``release()``.
+public final class HomeLock: Sendable {
+  private let descriptor: Int32
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    close(descriptor)
+  }
+}

@@ -1,0 +1,140 @@
+import Pipeline
+
+/// The right to work on a job, with its fencing token.
+public struct Lease: Sendable {
+  public var job: Int64
+  public var token: Int64
+  /// Of this try, from 1.
+  public var attempt: Int
+  /// Workers it took down before.
+  public var crashes: Int
+  /// Leases lost with their coordinator before.
+  public var interruptions: Int
+  public var work: LeasedWork
+}
+
+/// What a lease is for.
+public enum LeasedWork: Sendable {
+  case attachment(LeasedAttachment)
+  case delivery(LeasedDelivery)
+}
+
+public struct LeasedAttachment: Sendable {
+  public var key: Int64
+  public var id: String
+  public var conversationId: String
+  public var messageId: String
+  public var senderId: String
+  /// A JSON array of texts, as the ledger keeps it.
+  public var participants: String
+  public var fileName: String
+  public var declaredType: String?
+  public var source: [UInt8]
+  public var sourceSize: Int64
+  public var sourceModified: Int64
+}
+
+public struct LeasedDelivery: Sendable {
+  public var key: Int64
+  public var id: String
+  public var channel: String
+  public var recipient: String
+  public var type: String
+  /// The event's data, a JSON object.
+  public var data: String
+  public var createdAt: Int64
+  public var attachmentId: String
+  public var conversationId: String
+  public var messageId: String
+}
+
+/// How a lease ends.
+public struct Settlement: Sendable {
+  public var job: Int64
+  public var token: Int64
+  public var ending: Ending
+
+  public init(_ lease: Lease, _ ending: Ending) {
+    job = lease.job
+    token = lease.token
+    self.ending = ending
+  }
+
+  public enum Ending: Sendable {
+    /// The attachment has reached its state.
+    case attachment(EndedAttachment)
+    /// The attachment is tried again.
+    case again(key: Int64, dueAt: Int64, crashed: Bool, attempt: Int, steps: [Step])
+    /// Nothing happened that counts: due again, the attempt taken back.
+    case released
+    case delivered(key: Int64)
+    case deliveryAgain(key: Int64, dueAt: Int64, reason: Reason)
+    /// The delivery used up its attempts.
+    case deadLetter(key: Int64, reason: Reason)
+  }
+
+  /// One try of one stage.
+  public struct Step: Sendable {
+    public var stage: String
+    public var verdict: String
+    public var code: String?
+    public var message: String?
+    public var microseconds: Int64
+
+    public init(stage: String, verdict: String, code: String?, message: String?, microseconds: Int64) {
+      self.stage = stage
+      self.verdict = verdict
+      self.code = code
+      self.message = message
+      self.microseconds = microseconds
+    }
+  }
+}
+
+/// An attachment in its final state, with what is written in the same transaction.
+public struct EndedAttachment: Sendable {
+  public var key: Int64
+  public var status: Status
+  public var reason: Reason?
+  public var mediaType: String?
+  public var sizeBytes: Int64?
+  public var sha256: [UInt8]?
+  public var metadata: String
+  public var url: String?
+  public var attempt: Int
+  public var steps: [Settlement.Step]
+  public var events: [OutgoingEvent]
+  public var priority: Int64 = 0
+
+  public init(
+    key: Int64, status: Status, reason: Reason?, mediaType: String?, sizeBytes: Int64?, sha256: [UInt8]?,
+    metadata: String, url: String?, attempt: Int, steps: [Settlement.Step], events: [OutgoingEvent]
+  ) {
+    self.key = key
+    self.status = status
+    self.reason = reason
+    self.mediaType = mediaType
+    self.sizeBytes = sizeBytes
+    self.sha256 = sha256
+    self.metadata = metadata
+    self.url = url
+    self.attempt = attempt
+    self.steps = steps
+    self.events = events
+  }
+}
+
+/// An event for the outbox: one delivery for each recipient on each channel.
+public struct OutgoingEvent: Sendable {
+  public var type: String
+  public var data: String
+  public var channels: [String]
+  public var recipients: [String]
+
+  public init(type: String, data: String, channels: [String], recipients: [String]) {
+    self.type = type
+    self.data = data
+    self.channels = channels
+    self.recipients = recipients
+  }
+}

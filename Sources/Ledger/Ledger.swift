@@ -1,0 +1,143 @@
+import Pipeline
+import Platform
+import SQLite
+
+/// The durable state: messages, attachments, the queue, attempts, the outbox.
+///
+/// One thread at a time uses a ledger. Whoever opens one for writing holds the home's lock.
+public final class Ledger {
+  let connection: Connection
+  let path: String
+  /// The number of this opening; leases of older ones are void.
+  public private(set) var boot: Int64 = 0
+  var lastToken: Int64 = 0
+  var ids = UUIDv7Generator()
+  private var prepared: [String: Statement] = [:]
+  private let home: Home?
+
+  /// Opens the ledger of a home for writing, bringing it up to date and taking back the leases of coordinators that ended.
+  public convenience init(_ home: Home) throws(LedgerError) {
+    do {
+      try self.init(path: home.ledgerPath, home: home)
+    } catch  where error.code == .full {
+      home.releaseReserve()
+      try self.init(path: home.ledgerPath, home: home)
+    }
+    home.keepReserve()
+  }
+
+  /// Opens a ledger for writing; `:memory:` for tests.
+  public convenience init(path: String) throws(LedgerError) {
+    try self.init(path: path, home: nil)
+  }
+
+  private init(path: String, home: Home?) throws(LedgerError) {
+    self.path = path
+    self.home = home
+    do {
+      connection = try Connection(path)
+      try connection.execute(
+        """
+        PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+        PRAGMA cache_size = -12000; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 33554432;
+        """)
+      try migrate()
+      try recover()
+    } catch let error as SQLiteError {
+      throw LedgerError(error, path: path)
+    } catch let error as LedgerError {
+      throw error
+    } catch {
+      throw LedgerError(.other, "\(path): \(error)")
+    }
+  }
+
+  /// Opens the ledger of a home for reading, whether or not a coordinator works on it. It never writes, and never
+  /// checkpoints.
+  public init(reading home: Home) throws(LedgerError) {
+    path = home.ledgerPath
+    self.home = nil
+    do {
+      connection = try Connection(home.ledgerPath, .readOnly)
+      connection.neverCheckpointOnClose()
+      let version = try schemaVersion()
+      if version != Schema.version { throw foreignVersion(version) }
+    } catch let error as SQLiteError {
+      throw error.code.primary == .cantOpen
+        ? LedgerError(
+          .other, "\(home.path) has no ledger yet; `sluice ingest` makes one, or give another --home")
+        : LedgerError(error, path: home.ledgerPath)
+    } catch let error as LedgerError {
+      throw error
+    } catch {
+      throw LedgerError(.other, "\(path): \(error)")
+    }
+  }
+
+  private func schemaVersion() throws -> Int64 {
+    try connection.prepare("PRAGMA user_version").first { $0.integer(0) } ?? 0
+  }
+
+  private func foreignVersion(_ version: Int64) -> LedgerError {
+    LedgerError(
+      .newer,
+      "\(path) has schema version \(version), and this sluice knows up to \(Schema.version); use the newer sluice that wrote it"
+    )
+  }
+
+  private func migrate() throws {
+    let version = try schemaVersion()
+    if version > Schema.version { throw foreignVersion(version) }
+    for next in Schema.migrations.indices.dropFirst(Int(version)) {
+      try connection.transaction {
+        try connection.execute(Schema.migrations[next])
+        try connection.execute("PRAGMA user_version = \(next + 1)")
+      }
+    }
+  }
+
+  /// What was leased by coordinators that are gone is due again at once, with the interruption counted.
+  private func recover() throws {
+    try connection.transaction {
+      try connection.execute("UPDATE ledger SET boot = boot + 1")
+      (boot, lastToken) =
+        try connection.prepare("SELECT boot, token FROM ledger").first { ($0.integer(0), $0.integer(1)) } ?? (
+          0, 0
+        )
+      try statement(SQL.takeBackLeases).run(.integer(boot))
+    }
+  }
+
+  /// A statement, prepared once.
+  func statement(_ sql: String) throws(SQLiteError) -> Statement {
+    if let known = prepared[sql] { return known }
+    let statement = try connection.prepare(sql)
+    prepared[sql] = statement
+    return statement
+  }
+
+  /// Runs a body in one durable transaction.
+  func transaction<Result>(_ body: () throws -> Result) throws(LedgerError) -> Result {
+    do {
+      return try connection.transaction(body)
+    } catch let error as SQLiteError {
+      if error.code.primary == .full { home?.releaseReserve() }
+      throw LedgerError(error, path: path)
+    } catch let error as LedgerError {
+      throw error
+    } catch {
+      throw LedgerError(.other, "\(path): \(error)")
+    }
+  }
+
+  /// Runs a body that only reads.
+  func reading<Result>(_ body: () throws -> Result) throws(LedgerError) -> Result {
+    do {
+      return try body()
+    } catch let error as SQLiteError {
+      throw LedgerError(error, path: path)
+    } catch {
+      throw LedgerError(.other, "\(path): \(error)")
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import Pipeline
+import Platform
+import SQLite
+
+/// An attachment as the ledger shows it.
+public struct AttachmentRecord: Sendable {
+  public var key: Int64
+  public var id: String
+  public var conversationId: String
+  public var messageId: String
+  public var senderId: String
+  public var fileName: String
+  public var source: [UInt8]
+  public var status: Status
+  public var mediaType: String?
+  public var sizeBytes: Int64?
+  public var sha256: [UInt8]?
+  /// A JSON object.
+  public var metadata: String
+  public var url: String?
+  public var reason: Reason?
+  public var createdAt: Int64
+  public var finishedAt: Int64?
+  /// The steps of the last attempt.
+  public var steps: [Settlement.Step]
+
+  public init(
+    key: Int64, id: String, conversationId: String, messageId: String, senderId: String, fileName: String,
+    source: [UInt8], status: Status, mediaType: String?, sizeBytes: Int64?, sha256: [UInt8]?,
+    metadata: String,
+    url: String?, reason: Reason?, createdAt: Int64, finishedAt: Int64?, steps: [Settlement.Step]
+  ) {
+    self.key = key
+    self.id = id
+    self.conversationId = conversationId
+    self.messageId = messageId
+    self.senderId = senderId
+    self.fileName = fileName
+    self.source = source
+    self.status = status
+    self.mediaType = mediaType
+    self.sizeBytes = sizeBytes
+    self.sha256 = sha256
+    self.metadata = metadata
+    self.url = url
+    self.reason = reason
+    self.createdAt = createdAt
+    self.finishedAt = finishedAt
+    self.steps = steps
+  }
+}
+
+/// One try of one stage, as recorded.
+public struct AttemptRecord: Sendable {
+  public var number: Int
+  public var step: Settlement.Step
+  public var recordedAt: Int64
+}
+
+/// One delivery, as recorded.
+public struct DeliveryRecord: Sendable {
+  public var id: String
+  public var type: String
+  public var channel: String
+  public var recipient: String
+  public var status: String
+  public var reason: String?
+  public var finishedAt: Int64?
+}
+
+/// The queue and the counts, for `status`.
+public struct LedgerStatus: Sendable {
+  public struct Lane: Sendable {
+    public var name: String
+    public var due = 0
+    public var scheduled = 0
+    public var leased = 0
+    public var pausedReason: String?
+  }
+
+  public var attachments: [(status: Status, count: Int64, bytes: Int64)] = []
+  public var lanes: [Lane] = []
+  public var deadLetters: Int64 = 0
+  /// When the oldest attachment in the queue was taken in.
+  public var oldestQueuedAt: Int64?
+  public var boot: Int64 = 0
+}
+
+extension Ledger {
+  /// Hands over attachments in order of intake, a page at a time, so that no reading lasts long enough to hold up
+  /// the write-ahead log.
+  public func records(status: Status?, each body: (AttachmentRecord) throws -> Bool) throws {
+    var after: Int64 = 0
+    while true {
+      let page = try reading {
+        var page: [AttachmentRecord] = []
+        try statement(status == nil ? Query.page : Query.pageOfStatus)
+          .rows(.integer(after), .text(status?.rawValue ?? "")) { page.append(record($0)) }
+        for index in page.indices { page[index].steps = try lastSteps(of: page[index].key) }
+        return page
+      }
+      guard let last = page.last else { return }
+      for record in page where try !body(record) { return }
+      after = last.key
+    }
+  }
+
+  /// The attachments whose id begins so: an id may be shortened as long as it is told apart.
+  public func records(idPrefix: String) throws(LedgerError) -> [AttachmentRecord] {
+    try reading {
+      var found: [AttachmentRecord] = []
+      try statement(Query.byId).rows(.text(idPrefix), .text(idPrefix + "\u{7F}")) { found.append(record($0)) }
+      for index in found.indices { found[index].steps = try lastSteps(of: found[index].key) }
+      return found
+    }
+  }
+
+  public func attempts(of key: Int64) throws(LedgerError) -> [AttemptRecord] {
+    try reading {
+      var attempts: [AttemptRecord] = []
+      try statement(Query.attempts).rows(.integer(key)) { row in
+        attempts.append(
+          AttemptRecord(number: Int(row.integer(0)), step: step(row, 1), recordedAt: row.integer(6)))
+      }
+      return attempts
+    }
+  }
+
+  public func deliveries(of key: Int64) throws(LedgerError) -> [DeliveryRecord] {
+    try reading {
+      var deliveries: [DeliveryRecord] = []
+      try statement(Query.deliveries).rows(.integer(key)) { row in
+        deliveries.append(
+          DeliveryRecord(
+            id: row.text(0), type: row.text(1), channel: row.text(2), recipient: row.text(3),
+            status: row.text(4),
+            reason: row.optionalText(5), finishedAt: row.optionalInteger(6)))
+      }
+      return deliveries
+    }
+  }
+
+  public func status() throws(LedgerError) -> LedgerStatus {
+    try reading {
+      var status = LedgerStatus()
+      status.boot = try statement("SELECT boot FROM ledger").first { $0.integer(0) } ?? 0
+      try statement("SELECT status, attachments, bytes FROM counts").rows { row in
+        guard let name = Status(rawValue: row.text(0)) else { return }
+        status.attachments.append((name, row.integer(1), row.integer(2)))
+      }
+      var lanes: [String: LedgerStatus.Lane] = [:]
+      try statement(Query.lanes).rows { row in
+        let name = row.text(0)
+        var lane = lanes[name] ?? .init(name: name)
+        switch row.text(1) {
+        case "due": lane.due = Int(row.integer(2))
+        case "scheduled": lane.scheduled = Int(row.integer(2))
+        default: lane.leased = Int(row.integer(2))
+        }
+        lanes[name] = lane
+      }
+      try statement("SELECT name, paused_reason FROM lanes WHERE paused_at IS NOT NULL").rows { row in
+        let name = row.text(0)
+        lanes[name, default: .init(name: name)].pausedReason = row.text(1)
+      }
+      status.lanes = lanes.values.sorted { $0.name < $1.name }
+      status.deadLetters =
+        try statement("SELECT count(*) FROM deliveries WHERE status = 'dead'").first { $0.integer(0) } ?? 0
+      status.oldestQueuedAt = try statement(Query.oldest).first { $0.optionalInteger(0) } ?? nil
+      return status
+    }
+  }
+
+  private func lastSteps(of key: Int64) throws -> [Settlement.Step] {
+    var steps: [Settlement.Step] = []
+    try statement(Query.lastSteps).rows(.integer(key)) { steps.append(step($0, 0)) }
+    return steps
+  }
+
+  private func step(_ row: borrowing Row, _ first: Int32) -> Settlement.Step {
+    Settlement.Step(
+      stage: row.text(first), verdict: row.text(first + 1), code: row.optionalText(first + 2),
+      message: row.optionalText(first + 3), microseconds: row.integer(first + 4))
+  }
+
+  private func record(_ row: borrowing Row) -> AttachmentRecord {
+    let sha256 = row.blob(10)
+    let reason =
+      row.optionalText(14) == nil
+      ? nil : Reason(stage: row.text(13), code: row.text(14), message: row.text(15))
+    return AttachmentRecord(
+      key: row.integer(0), id: row.text(1), conversationId: row.text(2), messageId: row.text(3),
+      senderId: row.text(4),
+      fileName: row.text(5), source: row.blob(6), status: Status(rawValue: row.text(7)) ?? .queued,
+      mediaType: row.optionalText(8), sizeBytes: row.optionalInteger(9),
+      sha256: sha256.isEmpty ? nil : sha256,
+      metadata: row.text(11), url: row.optionalText(12),
+      reason: reason,
+      createdAt: row.integer(16), finishedAt: row.optionalInteger(17), steps: [])
+  }
+
+  /// The statements that read.
+  private enum Query {
+    static let columns = """
+      SELECT a.key, a.id, a.conversation_id, a.message_id, m.sender_id, a.file_name, a.source, a.status, a.media_type,
+        a.size_bytes, a.sha256, a.metadata, a.url, a.reason_stage, a.reason_code, a.reason_message, a.created_at, a.finished_at
+      FROM attachments a JOIN messages m USING (conversation_id, message_id)
+      """
+    static let page = columns + " WHERE a.key > ?1 AND ?2 = '' ORDER BY a.key LIMIT 500"
+    static let pageOfStatus = columns + " WHERE a.key > ?1 AND a.status = ?2 ORDER BY a.key LIMIT 500"
+    static let byId = columns + " WHERE a.id >= ?1 AND a.id < ?2 ORDER BY a.id LIMIT 10"
+    static let attempts = """
+      SELECT number, stage, verdict, code, message, microseconds, recorded_at FROM attempts
+      WHERE attachment_key = ?1 ORDER BY number, step
+      """
+    static let lastSteps = """
+      SELECT stage, verdict, code, message, microseconds FROM attempts
+      WHERE attachment_key = ?1 AND number = (SELECT max(number) FROM attempts WHERE attachment_key = ?1) ORDER BY step
+      """
+    static let deliveries = """
+      SELECT d.id, e.type, d.channel, d.recipient, d.status, d.reason_message, d.finished_at
+      FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1 ORDER BY d.key
+      """
+    static let lanes = "SELECT lane, state, count(*) FROM jobs GROUP BY lane, state"
+    static let oldest =
+      "SELECT min(a.created_at) FROM attachments a WHERE a.key = (SELECT min(attachment_key) FROM jobs)"
+  }
+}

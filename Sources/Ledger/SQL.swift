@@ -1,0 +1,123 @@
+/// Every statement that writes, by name.
+enum SQL {
+  // MARK: Recovery
+
+  static let takeBackLeases = """
+    UPDATE jobs SET state = 'due', token = NULL, boot = NULL, interruptions = interruptions + 1
+    WHERE state = 'leased' AND boot < ?1
+    """
+
+  // MARK: Intake
+
+  static let addAttachment = """
+    INSERT INTO attachments (id, conversation_id, message_id, own_message, file_name, declared_type, source, source_size,
+      source_modified, status, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?10)
+    ON CONFLICT DO NOTHING
+    """
+
+  static let addMessage = """
+    INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT DO NOTHING
+    """
+
+  static let messageSender = "SELECT sender_id FROM messages WHERE conversation_id = ?1 AND message_id = ?2"
+
+  static let addAttachmentJob = """
+    INSERT INTO jobs (lane, priority, attachment_key, state, due_at) VALUES ('attachments', ?1, ?2, 'due', ?3)
+    """
+
+  static let addToCount = """
+    UPDATE counts SET attachments = attachments + ?2, bytes = bytes + ?3 WHERE status = ?1
+    """
+
+  // MARK: Claiming
+
+  static let wakeScheduled = "UPDATE jobs SET state = 'due' WHERE state = 'scheduled' AND due_at <= ?1"
+
+  /// The token is greater than every earlier one; all jobs of one claim share it.
+  static let claim = """
+    UPDATE jobs SET state = 'leased', boot = ?3, token = ?4, attempts = attempts + 1
+    WHERE key IN (
+      SELECT key FROM jobs WHERE state = 'due' AND lane = ?1
+        AND NOT EXISTS (SELECT 1 FROM lanes WHERE name = ?1 AND paused_at IS NOT NULL)
+      ORDER BY priority DESC, key LIMIT ?2)
+    RETURNING key, attachment_key, delivery_key, attempts, crashes, interruptions
+    """
+
+  static let nextDue = """
+    SELECT lane, min(due_at) FROM jobs WHERE state = 'scheduled' GROUP BY lane
+    """
+
+  static let keepToken = "UPDATE ledger SET token = ?1"
+
+  static let attachmentOfJob = """
+    SELECT a.id, a.conversation_id, a.message_id, m.sender_id, m.participants, a.file_name, a.declared_type, a.source,
+      a.source_size, a.source_modified
+    FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
+    """
+
+  static let deliveryOfJob = """
+    SELECT d.id, d.channel, d.recipient, e.type, e.data, e.created_at, a.id, a.conversation_id, a.message_id
+    FROM deliveries d JOIN events e ON e.key = d.event_key JOIN attachments a ON a.key = e.attachment_key
+    WHERE d.key = ?1
+    """
+
+  static let objectWithContent = """
+    SELECT url FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 LIMIT 1
+    """
+
+  // MARK: Results. Each is fenced: it counts where the job is leased under the same token.
+
+  static let endJob = "DELETE FROM jobs WHERE key = ?1 AND state = 'leased' AND token = ?2"
+
+  static let scheduleJob = """
+    UPDATE jobs SET state = 'scheduled', token = NULL, boot = NULL, due_at = ?3, crashes = crashes + ?4
+    WHERE key = ?1 AND state = 'leased' AND token = ?2
+    """
+
+  static let releaseJob = """
+    UPDATE jobs SET state = 'due', token = NULL, boot = NULL, attempts = attempts - 1
+    WHERE key = ?1 AND state = 'leased' AND token = ?2
+    """
+
+  static let endAttachment = """
+    UPDATE attachments SET status = ?2, media_type = ?3, size_bytes = ?4, sha256 = ?5, metadata = ?6, url = ?7,
+      reason_stage = ?8, reason_code = ?9, reason_message = ?10, finished_at = ?11
+    WHERE key = ?1
+    """
+
+  static let addAttempt = """
+    INSERT INTO attempts (attachment_key, number, step, stage, verdict, code, message, microseconds, recorded_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    ON CONFLICT DO NOTHING
+    """
+
+  static let addEvent = "INSERT INTO events (attachment_key, type, data, created_at) VALUES (?1, ?2, ?3, ?4)"
+
+  static let addDelivery = """
+    INSERT INTO deliveries (id, event_key, channel, recipient, status) VALUES (?1, ?2, ?3, ?4, 'pending')
+    """
+
+  static let addDeliveryJob = """
+    INSERT INTO jobs (lane, priority, delivery_key, state, due_at) VALUES (?1, ?2, ?3, 'due', ?4)
+    """
+
+  static let endDelivery = """
+    UPDATE deliveries SET status = ?2, reason_code = ?3, reason_message = ?4, finished_at = ?5 WHERE key = ?1
+    """
+
+  static let noteDelivery = "UPDATE deliveries SET reason_code = ?2, reason_message = ?3 WHERE key = ?1"
+
+  // MARK: Lanes
+
+  static let pauseLane = """
+    INSERT INTO lanes (name, paused_code, paused_reason, paused_at) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT DO UPDATE SET paused_code = ?2, paused_reason = ?3, paused_at = ?4 WHERE paused_at IS NULL
+    """
+
+  static let resumeLanes = """
+    UPDATE lanes SET paused_code = NULL, paused_reason = NULL, paused_at = NULL WHERE paused_at IS NOT NULL
+    """
+}

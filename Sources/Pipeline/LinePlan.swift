@@ -1,0 +1,34 @@
+/// Which stages share a worker: consecutive ones with the same capability. An attachment crosses to a worker once for
+/// all of them.
+public struct LinePlan: Sendable, Equatable {
+  /// Stages, by their place in the pipeline, that run in one worker.
+  public struct Group: Sendable, Equatable {
+    public var stages: Range<Int>
+    public var capability: StageDescription.Capability
+    /// A process for each attachment.
+    public var isFresh: Bool
+  }
+
+  public var groups: [Group]
+
+  /// A stage at the end needs no content and no more than a place to run: it joins the group before it.
+  public init(_ stages: [StageDefinition]) {
+    groups = []
+    for (index, stage) in stages.enumerated() {
+      let isFresh = stage.isolation == .fresh
+      let capability = stage.description.capability
+      if let last = groups.last, !last.isFresh, !isFresh,
+        last.capability == capability || (stage.description.role == .end && capability == .content)
+      {
+        groups[groups.count - 1].stages = last.stages.lowerBound..<(index + 1)
+      } else {
+        groups.append(Group(stages: index..<(index + 1), capability: capability, isFresh: isFresh))
+      }
+    }
+  }
+
+  /// The group a stage belongs to.
+  public func group(of stage: Int) -> Int? {
+    groups.firstIndex { $0.stages.contains(stage) }
+  }
+}

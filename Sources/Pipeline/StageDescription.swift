@@ -1,0 +1,129 @@
+/// What a plugin says of its stage, read in a worker and checked.
+public struct StageDescription: Sendable, Equatable {
+  public enum Capability: UInt32, Sendable, CaseIterable {
+    case content = 0, store, network
+
+    public var name: String {
+      switch self {
+      case .content: "content"
+      case .store: "store"
+      case .network: "network"
+      }
+    }
+  }
+
+  public enum Role: Sendable, Equatable {
+    case line, end, channel
+  }
+
+  public struct Term: Sendable, Equatable {
+    public var name: String
+    public var help: String
+
+    public init(name: String, help: String) {
+      self.name = name
+      self.help = help
+    }
+  }
+
+  public var id: String
+  public var version: String
+  public var summary: String
+  public var capability = Capability.content
+  public var role = Role.line
+  public var flushes = false
+  public var produces = false
+  public var options: [OptionDescription] = []
+  public var keys: [Term] = []
+  public var codes: [Term] = []
+  /// The file it was found in.
+  public var file: String
+
+  public init(id: String, version: String, summary: String, file: String) {
+    self.id = id
+    self.version = version
+    self.summary = summary
+    self.file = file
+  }
+}
+
+/// An option as its stage declares it.
+public struct OptionDescription: Sendable, Equatable {
+  public enum Kind: UInt32, Sendable {
+    case text = 1, integer, number, boolean, bytes, duration, mediaType, template, channelName
+  }
+
+  /// The ways to write it.
+  public struct Shapes: OptionSet, Sendable {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    public static let one = Shapes(rawValue: 1)
+    public static let list = Shapes(rawValue: 2)
+    /// From media type patterns to values.
+    public static let map = Shapes(rawValue: 4)
+  }
+
+  public var name: String
+  public var kind: Kind
+  public var shapes: Shapes
+  public var required = false
+  /// The default, as written in YAML.
+  public var fallback: String?
+  public var help: String
+  /// The texts allowed; empty: any.
+  public var choices: [String] = []
+  /// Bounds of an integer, size (bytes) or duration (milliseconds).
+  public var range: ClosedRange<Int64>?
+
+  public init(name: String, kind: Kind, shapes: Shapes, help: String) {
+    self.name = name
+    self.kind = kind
+    self.shapes = shapes
+    self.help = help
+  }
+}
+
+/// One value of an option. A list is several values of one name, in order.
+public struct OptionValue: Sendable, Equatable {
+  public var name: String
+  /// Of a map's entry: the media type pattern.
+  public var key: String?
+  public var text: String
+  /// Of an integer, boolean (0, 1), size (bytes), duration (milliseconds).
+  public var integer: Int64
+  public var number: Double
+
+  public init(name: String, key: String? = nil, text: String, integer: Int64 = 0, number: Double = 0) {
+    self.name = name
+    self.key = key
+    self.text = text
+    self.integer = integer
+    self.number = number
+  }
+
+  /// Reads a scalar as an option of this kind asks; `nil` where it does not fit.
+  public init?(name: String, key: String? = nil, text: String, kind: OptionDescription.Kind) {
+    self.init(name: name, key: key, text: text)
+    switch kind {
+    case .text, .channelName: break
+    case .mediaType: guard MediaTypePattern(text) != nil else { return nil }
+    case .template: guard PathTemplate(text) != nil else { return nil }
+    case .integer:
+      guard let value = Int64(text) else { return nil }
+      integer = value
+    case .number:
+      guard let value = Double(text), value.isFinite else { return nil }
+      number = value
+    case .boolean:
+      guard text == "true" || text == "false" else { return nil }
+      integer = text == "true" ? 1 : 0
+    case .bytes:
+      guard let value = ByteSize(text) else { return nil }
+      integer = value.bytes
+    case .duration:
+      guard let value = Interval(text) else { return nil }
+      integer = value.milliseconds
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/// What a stage says of an attachment.
+public enum Verdict: Int32, Sendable {
+  case pass = 0, reject, retry, fail
+
+  public var name: String {
+    switch self {
+    case .pass: "pass"
+    case .reject: "reject"
+    case .retry: "retry"
+    case .fail: "fail"
+    }
+  }
+}
+
+/// Why an attachment was not completed.
+public struct Reason: Sendable, Equatable {
+  public var stage: String
+  public var code: String
+  public var message: String
+
+  public init(stage: String, code: String, message: String) {
+    self.stage = stage
+    self.code = code
+    self.message = message
+  }
+}
+
+/// Where an attachment stands.
+public enum Status: String, Sendable, CaseIterable {
+  /// In the queue, or being worked on.
+  case queued
+  case completed
+  /// A stage's policy said no.
+  case rejected
+  /// A stage could not work on it, or every attempt met a passing fault.
+  case failed
+  /// It took its worker down, or held it up, time and again; or a stage's `hold` says a person should look.
+  case quarantined
+
+  public var isFinal: Bool { self != .queued }
+}
+
+/// A value of metadata.
+public enum MetadataValue: Sendable, Equatable {
+  case text(String)
+  case integer(Int64)
+  case number(Double)
+  case boolean(Bool)
+
+  public var text: String {
+    switch self {
+    case .text(let value): value
+    case .integer(let value): String(value)
+    case .number(let value): String(value)
+    case .boolean(let value): value ? "true" : "false"
+    }
+  }
+}
+
+/// One key of metadata with its value.
+public struct Metadatum: Sendable, Equatable {
+  public var key: String
+  public var value: MetadataValue
+
+  public init(key: String, value: MetadataValue) {
+    self.key = key
+    self.value = value
+  }
+}

@@ -1,0 +1,40 @@
+import Glibc
+
+/// Times as the ledger keeps them.
+public enum Clock {
+  /// Milliseconds since 1970, by the wall clock.
+  public static func now() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Nanoseconds that only grow, for measuring. Nobody sets this clock.
+  public static func monotonic() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+
+  /// RFC 3339 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`.
+  public static func timestamp(_ milliseconds: Int64) -> String {
+    let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+    let (days, inDay) = Int(seconds).quotientAndRemainder(dividingBy: 86400)
+    // Days to a civil date; the year begins in March, so that the leap day is the last.
+    let shifted = days + 719_468
+    let era = shifted / 146_097
+    let ofEra = shifted - era * 146_097
+    let yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36524 - ofEra / 146_096) / 365
+    let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * ofYear + 2) / 153
+    let day = ofYear - (153 * monthFromMarch + 2) / 5 + 1
+    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    func pad(_ number: Int, _ width: Int) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(width - digits.count, 0)) + digits
+    }
+    return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))T"
+      + "\(pad(inDay / 3600, 2)):\(pad(inDay / 60 % 60, 2)):\(pad(inDay % 60, 2)).\(pad(Int(rest), 3))Z"
+  }
+}

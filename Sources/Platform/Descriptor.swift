@@ -1,0 +1,32 @@
+import CPlatform
+import Glibc
+
+/// A file descriptor with one owner, closed when the owner lets go.
+public struct Descriptor: ~Copyable, Sendable {
+  public let number: Int32
+
+  /// Takes over an open descriptor.
+  public init(owning number: Int32) {
+    self.number = number
+  }
+
+  /// Opens a file; close-on-exec always.
+  public static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o600) throws(SystemError)
+    -> Descriptor
+  {
+    let number = Glibc.open(path, flags | O_CLOEXEC, mode)
+    if number < 0 { throw SystemError("opening \(path)") }
+    return Descriptor(owning: number)
+  }
+
+  /// Gives the number away; whoever takes it closes it.
+  public consuming func release() -> Int32 {
+    let number = number
+    discard self
+    return number
+  }
+
+  deinit {
+    close(number)
+  }
+}

@@ -1,0 +1,69 @@
+import CPlatform
+import Glibc
+
+/// A bounded queue between two threads. Senders wait while it is full, the receiver while it is empty; either way until
+/// it is closed.
+///
+/// Unchecked because every access to the state holds the mutex.
+public final class Mailbox<Element: Sendable>: @unchecked Sendable {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var elements: [Element] = []
+  private var isClosed = false
+  private let capacity: Int
+
+  public init(capacity: Int) {
+    self.capacity = capacity
+    pthread_mutex_init(mutex, nil)
+    pthread_cond_init(changed, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(changed)
+    pthread_mutex_destroy(mutex)
+    changed.deallocate()
+    mutex.deallocate()
+  }
+
+  /// Puts an element at the end. False where the mailbox is closed.
+  @discardableResult
+  public func send(_ element: Element) -> Bool {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while elements.count >= capacity && !isClosed { pthread_cond_wait(changed, mutex) }
+    if isClosed { return false }
+    elements.append(element)
+    pthread_cond_broadcast(changed)
+    return true
+  }
+
+  /// Takes everything there is, waiting for the first. Empty: closed, and nothing is left.
+  public func receive() -> [Element] {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while elements.isEmpty && !isClosed { pthread_cond_wait(changed, mutex) }
+    return take()
+  }
+
+  /// Takes everything there is, without waiting.
+  public func poll() -> [Element] {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return take()
+  }
+
+  /// No more is sent from now on; what is there can still be received.
+  public func close() {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    isClosed = true
+    pthread_cond_broadcast(changed)
+  }
+
+  private func take() -> [Element] {
+    let taken = elements
+    elements.removeAll(keepingCapacity: true)
+    pthread_cond_broadcast(changed)
+    return taken
+  }
+}

@@ -1,0 +1,82 @@
+import CSQLite
+
+/// A connection to a database file, used by one thread at a time.
+///
+/// Unchecked because it is handed from thread to thread whole: SQLite's multi-thread mode asks that two threads do not use a
+/// connection at once (https://sqlite.org/threadsafe.html).
+public final class Connection: @unchecked Sendable {
+  let database: OpaquePointer
+
+  public enum Access: Sendable {
+    case readWrite, readOnly
+  }
+
+  /// Opens a file. `:memory:` is a database of its own.
+  public init(_ path: String, _ access: Access = .readWrite) throws(SQLiteError) {
+    var opened: OpaquePointer?
+    let flags = access == .readWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
+    let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    guard let opened else {
+      throw SQLiteError(code: ResultCode(rawValue: code), message: "out of memory", sql: nil)
+    }
+    database = opened
+    if code != SQLITE_OK {
+      let message = String(cString: sqlite3_errmsg(opened))
+      sqlite3_close_v2(opened)
+      throw SQLiteError(code: ResultCode(rawValue: code), message: message, sql: nil)
+    }
+    sqlite3_busy_timeout(database, 10_000)
+  }
+
+  deinit {
+    sqlite3_close_v2(database)
+  }
+
+  /// Leaves checkpointing to the one process that writes.
+  public func neverCheckpointOnClose() {
+    _ = sluice_sqlite_no_checkpoint_on_close(database)
+  }
+
+  /// Runs statements that give no rows.
+  public func execute(_ sql: String) throws(SQLiteError) {
+    if sqlite3_exec(database, sql, nil, nil, nil) != SQLITE_OK { throw error(sql) }
+  }
+
+  /// A statement, ready to be bound.
+  public func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+    try Statement(sql, on: self)
+  }
+
+  /// Whether no transaction is open. Asked before ROLLBACK: SQLite ends one by itself after some errors, and a second end
+  /// would hide the first error.
+  public var isOutsideTransaction: Bool { sqlite3_get_autocommit(database) != 0 }
+
+  /// Rows the last statement changed.
+  public var changes: Int { Int(sqlite3_changes(database)) }
+
+  public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(database) }
+
+  /// Runs a body in a transaction that takes the write lock at once: one that first reads could find another writer's
+  /// changes and be refused when it comes to write.
+  public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      if !isOutsideTransaction { try? execute("ROLLBACK") }  // the first error is the one to tell
+      throw error
+    }
+  }
+
+  func error(_ sql: String?) -> SQLiteError {
+    SQLiteError(
+      code: ResultCode(rawValue: sqlite3_extended_errcode(database)),
+      message: String(cString: sqlite3_errmsg(database)),
+      sql: sql)
+  }
+
+  /// The library's version, as `3.40.1`.
+  public static var libraryVersion: String { String(cString: sqlite3_libversion()) }
+}

@@ -1,0 +1,74 @@
+import Ledger
+import Pipeline
+import Platform
+
+/// What events say.
+enum EventBody {
+  /// The data of an attachment's event: the same for all recipients.
+  static func data(_ record: AttachmentRecord) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("attachmentId", record.id)
+      writer.member("conversationId", record.conversationId)
+      writer.member("messageId", record.messageId)
+      writer.member("senderId", record.senderId)
+      writer.member("fileName", record.fileName)
+      writer.member("status", record.status.rawValue)
+      writer.member("mediaType", record.mediaType)
+      writer.member("sizeBytes", record.sizeBytes)
+      writer.member("sha256", record.sha256.map(Hexadecimal.text))
+      writer.member("url", record.url)
+      writer.key("reason")
+      if let reason = record.reason {
+        writer.object { writer in
+          writer.member("stage", reason.stage)
+          writer.member("code", reason.code)
+          writer.member("message", reason.message)
+        }
+      } else {
+        writer.value(nil as String?)
+      }
+      // An event stays small: whoever wants all the metadata asks for the attachment.
+      if record.metadata.utf8.count <= 8192 {
+        writer.key("metadata")
+        writer.raw(record.metadata)
+      }
+    }
+    return writer.text
+  }
+
+  /// The whole event as a channel delivers it.
+  static func body(_ delivery: LeasedDelivery) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("id", delivery.id)
+      writer.member("type", delivery.type)
+      writer.member("timestamp", Clock.timestamp(delivery.createdAt))
+      // The data is kept once for all recipients; each is told who it is.
+      writer.key("data")
+      writer.object { writer in
+        writer.member("recipientId", delivery.recipient)
+        let rest = delivery.data.dropFirst().dropLast()
+        if !rest.isEmpty { writer.raw(String(rest)) }
+      }
+    }
+    return writer.text
+  }
+
+  /// Metadata as a JSON object, in the order it was recorded.
+  static func object(_ metadata: [Metadatum]) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      for datum in metadata {
+        writer.key(datum.key)
+        switch datum.value {
+        case .text(let value): writer.value(value)
+        case .integer(let value): writer.value(value)
+        case .number(let value): writer.value(value)
+        case .boolean(let value): writer.value(value)
+        }
+      }
+    }
+    return writer.text
+  }
+}

@@ -1,0 +1,127 @@
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Wire
+
+/// A lease under way: what is known of it so far. Lives on the scheduler's thread.
+final class Flight {
+  /// Names it in this run.
+  let serial: UInt64
+  let lease: Lease
+  /// The stages it still has to pass: the next one's place in the pipeline.
+  var position = 0
+  /// It shares no worker with another.
+  var isAlone: Bool
+  /// Where it is queued or works, by group.
+  var dispatched: Dispatch?
+
+  // The content.
+  var content: Int32 = -1
+  var size: Int64 = 0
+  var modified: Int64 = 0
+  var changed: Int64 = 0
+  var isSealed = false
+  /// New content on its way, in memory that is sealed when its stage is done.
+  var output: Int32 = -1
+
+  // What stages said.
+  var sha256: String?
+  var mediaType: String?
+  var metadata: [Metadatum] = []
+  var location: String?
+  var steps: [Settlement.Step] = []
+  var emissions: [WorkResult.Emission] = []
+
+  // The outcome.
+  var outcome = Status.queued
+  var reason: Reason?
+
+  /// A stored object with the same content, once that has been asked.
+  var twin: String?
+  var isTwinKnown = false
+  /// It goes to the store before others with the same content.
+  var holdsGate = false
+
+  /// What a worker was given.
+  struct Dispatch {
+    var first: Int
+    var end: Int
+  }
+
+  init(serial: UInt64, lease: Lease) {
+    self.serial = serial
+    self.lease = lease
+    isAlone = lease.crashes > 0
+  }
+
+  deinit {
+    if content >= 0 { close(content) }
+    if output >= 0 { close(output) }
+  }
+
+  var attachment: LeasedAttachment? {
+    if case .attachment(let attachment) = lease.work { attachment } else { nil }
+  }
+
+  var delivery: LeasedDelivery? {
+    if case .delivery(let delivery) = lease.work { delivery } else { nil }
+  }
+
+  // MARK: The content's file
+
+  /// Opens the source. A path that names no regular file, or none at all, is a reason to fail.
+  func open(_ source: [UInt8]) -> Reason? {
+    // Not blocking: a path may have become a FIFO since intake.
+    content = (source + [0]).withUnsafeBufferPointer { bytes in
+      bytes.withMemoryRebound(to: CChar.self) {
+        $0.baseAddress.map { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) } ?? -1
+      }
+    }
+    if content < 0 {
+      let code = errno == ENOENT || errno == ENOTDIR ? "missing" : "unreadable"
+      return Reason(
+        stage: "source", code: code, message: "opening the file: \(String(cString: strerror(errno)))")
+    }
+    var facts = stat()
+    if fstat(content, &facts) != 0 {
+      return Reason(stage: "source", code: "unreadable", message: String(cString: strerror(errno)))
+    }
+    if facts.st_mode & S_IFMT != S_IFREG {
+      return Reason(
+        stage: "source", code: "not-a-file", message: "it is a folder, a device, a socket or a pipe")
+    }
+    (size, modified, changed) = Self.times(facts)
+    return nil
+  }
+
+  /// Whether the source was changed since it was opened.
+  var isSourceChanged: Bool {
+    if content < 0 || isSealed { return false }
+    var facts = stat()
+    return fstat(content, &facts) != 0 || Self.times(facts) != (size, modified, changed)
+  }
+
+  /// Puts new content, sealed by then, in the place of the old.
+  func replaceContent() -> SystemError? {
+    var facts = stat()
+    if fstat(output, &facts) != 0 { return SystemError("measuring new content") }
+    close(content)
+    content = output
+    output = -1
+    isSealed = true
+    (size, modified, changed) = Self.times(facts)
+    if let sha256, !metadata.contains(where: { $0.key == "original.sha256" }) {
+      metadata.append(Metadatum(key: "original.sha256", value: .text(sha256)))
+    }
+    sha256 = nil
+    isTwinKnown = false
+    twin = nil
+    return nil
+  }
+
+  static func times(_ facts: stat) -> (Int64, Int64, Int64) {
+    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
+    return (Int64(facts.st_size), nanoseconds(facts.st_mtim), nanoseconds(facts.st_ctim))
+  }
+}

@@ -1,0 +1,53 @@
+import Ledger
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+// The way of an event to its recipient.
+extension Scheduler {
+  func beginDelivery(_ flight: Flight, _ delivery: LeasedDelivery) {
+    guard let group = channelGroups[delivery.channel] else { return settle(flight, .released) }
+    enqueue(flight, group, 0..<1)
+  }
+
+  func applyDelivery(_ result: WorkResult, _ flight: Flight, _ group: WorkerGroup) {
+    guard let delivery = flight.delivery else { return }
+    guard let said = result.stages.first else {
+      return takeDeliveryDeath(WorkerDeath(.invalidReply("it did nothing"), lastWords: ""), flight, group)
+    }
+    let reason = Reason(
+      stage: delivery.channel, code: said.code ?? "unexplained", message: said.message ?? "no reason given")
+    switch said.verdict {
+    case .pass: settle(flight, .delivered(key: delivery.key), .delivered(channel: delivery.channel))
+    case .reject, .fail:
+      settle(
+        flight, .deadLetter(key: delivery.key, reason: reason),
+        .deliveryPutOff(channel: delivery.channel, reason: reason, at: nil))
+    case .retry:
+      if said.pausesLane { return pauseLane(of: flight, reason) }
+      putOff(flight, delivery, reason, notBefore: said.retryAfter)
+    }
+  }
+
+  func takeDeliveryDeath(_ death: WorkerDeath, _ flight: Flight, _ group: WorkerGroup) {
+    guard let delivery = flight.delivery else { return }
+    let reason = Reason(
+      stage: delivery.channel, code: death.code, message: death.message(in: group.stages[0]))
+    putOff(flight, delivery, reason, notBefore: nil)
+  }
+
+  /// Schedules the next try, or makes the delivery a dead letter.
+  private func putOff(_ flight: Flight, _ delivery: LeasedDelivery, _ reason: Reason, notBefore: Int64?) {
+    let attempt = max(flight.lease.attempt - flight.lease.interruptions, 1)
+    guard let delay = DeliverySchedule.delay(after: attempt, jitter: .random(in: 0...1)) else {
+      return settle(
+        flight, .deadLetter(key: delivery.key, reason: reason),
+        .deliveryPutOff(channel: delivery.channel, reason: reason, at: nil))
+    }
+    let at = Clock.now() + max(delay, notBefore ?? 0)
+    settle(
+      flight, .deliveryAgain(key: delivery.key, dueAt: at, reason: reason),
+      .deliveryPutOff(channel: delivery.channel, reason: reason, at: at))
+  }
+}

@@ -1,0 +1,148 @@
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+
+// What goes to the ledger and comes back.
+extension Scheduler {
+  /// A lease that has ended, until that is on record.
+  struct PendingSettlement {
+    var flight: Flight
+    var ending: Settlement.Ending
+    /// What to tell once it counts.
+    var event: SchedulerEvent?
+  }
+
+  /// The request the ledger works on now.
+  struct Underway {
+    var settlements: [PendingSettlement]
+    var lookups: [UInt64]
+    /// What was asked of each lane.
+    var wanted: [(lane: String, count: Int)]
+  }
+
+  /// Sends the ledger what has gathered, unless it is still at work on the last.
+  func exchangeWithLedger() {
+    guard underway == nil, let ledgerThread else { return }
+    var request = ExchangeRequest()
+    request.settlements = settlements.map { Settlement($0.flight.lease, $0.ending) }
+    request.pauses = pauses
+    request.wanted = wanted()
+    request.intake = intakeBatches.isEmpty ? [] : intakeBatches.removeFirst()
+    let lookups = lookups.filter { flights[$0] != nil }
+    request.contents = lookups.map { serial in
+      let flight = flights[serial]
+      return (Hexadecimal.bytes(flight?.sha256 ?? "") ?? [], flight?.size ?? 0)
+    }
+    if request.isEmpty { return }
+    underway = Underway(settlements: settlements, lookups: lookups, wanted: request.wanted)
+    settlements.removeAll(keepingCapacity: true)
+    self.lookups.removeAll(keepingCapacity: true)
+    pauses.removeAll()
+    ledgerThread.send(request)
+  }
+
+  /// How many leases to ask for. A few at a time would cost a transaction each: it waits until a quarter of the window is
+  /// free, or other results go to the ledger anyway.
+  private func wanted() -> [(lane: String, count: Int)] {
+    if isStopping { return [] }
+    let now = Clock.now()
+    let emits = settlements.contains {
+      if case .attachment(let ended) = $0.ending { !ended.events.isEmpty } else { false }
+    }
+    var wanted: [(lane: String, count: Int)] = []
+    for (name, lane) in lanes where lane.pausedReason == nil {
+      let isDue = lane.nextDue.map { $0 <= now } ?? false
+      let isFed = (name == Ledger.attachmentLane ? !intakeBatches.isEmpty : emits)
+      guard lane.mayHaveMore || isDue || isFed else { continue }
+      let free = Self.window - lane.inHand
+      if free >= Self.window / 4 || (lane.inHand == 0 && free > 0) { wanted.append((name, free)) }
+    }
+    return wanted
+  }
+
+  func takeReply() {
+    guard let reply = ledgerThread?.reply(), let asked = underway else { return }
+    underway = nil
+    switch reply {
+    case .success(let reply): take(reply, asked)
+    case .failure(let error): failure = SchedulerError(.ledger(error.code), error.description)
+    }
+  }
+
+  private func take(_ reply: ExchangeReply, _ asked: Underway) {
+    let taken = reply.intake
+    if taken.added + taken.known > 0 || !taken.problems.isEmpty { observe(.takenIn(taken)) }
+    for (settlement, counted) in zip(asked.settlements, reply.accepted) { close(settlement, counted) }
+    for (lane, count) in asked.wanted {
+      lanes[lane]?.mayHaveMore = false
+      lanes[lane]?.nextDue = nil
+      let got = reply.leases.count { self.lane(of: $0) == lane }
+      if got >= count { lanes[lane]?.mayHaveMore = true }
+    }
+    if !asked.wanted.isEmpty {
+      for (lane, at) in reply.nextDue { lanes[lane]?.nextDue = at }
+    }
+    for (serial, path) in zip(asked.lookups, reply.objects) {
+      guard let flight = flights[serial] else { continue }
+      flight.twin = path
+      flight.isTwinKnown = true
+      route(flight)
+    }
+    for lease in reply.leases { accept(lease) }
+  }
+
+  /// A settlement is on record, or was refused because the lease was lost.
+  private func close(_ settlement: PendingSettlement, _ counted: Bool) {
+    let flight = settlement.flight
+    flights[flight.serial] = nil
+    let lane = lane(of: flight.lease)
+    lanes[lane]?.inHand -= 1
+    if let sha256 = flight.sha256, flight.holdsGate { gate.forget(sha256) }
+    guard counted else { return observe(.staleResult) }
+    switch settlement.ending {
+    case .again(_, let at, _, _, _), .deliveryAgain(_, let at, _):
+      let next = lanes[lane]?.nextDue ?? .max
+      lanes[lane]?.nextDue = min(next, at)
+    case .released: lanes[lane]?.mayHaveMore = true
+    default: break
+    }
+    if let event = settlement.event { observe(event) }
+  }
+
+  private func accept(_ lease: Lease) {
+    let flight = Flight(serial: nextSerial, lease: lease)
+    nextSerial += 1
+    flights[flight.serial] = flight
+    lanes[lane(of: lease)]?.inHand += 1
+    switch lease.work {
+    case .attachment(let attachment): beginLine(flight, attachment)
+    case .delivery(let delivery): beginDelivery(flight, delivery)
+    }
+  }
+
+  func lane(of lease: Lease) -> String {
+    switch lease.work {
+    case .attachment: Ledger.attachmentLane
+    case .delivery(let delivery): Ledger.lane(ofChannel: delivery.channel)
+    }
+  }
+
+  /// Ends a lease, once the ledger has it.
+  func settle(_ flight: Flight, _ ending: Settlement.Ending, _ event: SchedulerEvent? = nil) {
+    leaveGate(flight, path: nil)
+    settlements.append(PendingSettlement(flight: flight, ending: ending, event: event))
+  }
+
+  /// A fault of the place: the lane stops with its reason, and the job is due again as if it had not been begun.
+  func pauseLane(of flight: Flight, _ reason: Reason) {
+    let name = lane(of: flight.lease)
+    let text = "\(reason.code): \(reason.message)"
+    if lanes[name]?.pausedReason == nil {
+      lanes[name]?.pausedReason = text
+      pauses.append((name, reason.code, text))
+      observe(.lanePaused(lane: name, reason: text))
+    }
+    settle(flight, .released)
+  }
+}

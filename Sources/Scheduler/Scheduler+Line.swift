@@ -1,0 +1,302 @@
+import CPlatform
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+// The way of an attachment: opened, measured, taken through the line group by group, ended.
+extension Scheduler {
+  /// Leases lost with their coordinator that make an attachment suspect of having ended it.
+  private static let interruptionLimit = 10
+
+  func beginLine(_ flight: Flight, _ attachment: LeasedAttachment) {
+    if flight.lease.interruptions >= Self.interruptionLimit {
+      let reason = Reason(
+        stage: "source", code: "interrupted",
+        message: "\(flight.lease.interruptions) coordinators ended while they worked on it")
+      return decide(flight, .quarantined, reason)
+    }
+    if let reason = flight.open(attachment.source) { return decide(flight, .failed, reason) }
+    route(flight)
+  }
+
+  /// Sends a flight to where it goes next.
+  func route(_ flight: Flight) {
+    if flight.outcome == .queued {
+      if flight.sha256 == nil { return enqueue(flight, digestGroup, 0..<1) }
+      if let next = nextStage(flight, isAtEnd: false) { return enqueue(flight, stage: next) }
+      flight.outcome = .completed
+    }
+    if let next = nextStage(flight, isAtEnd: true) { return enqueue(flight, stage: next) }
+    finish(flight)
+  }
+
+  private func nextStage(_ flight: Flight, isAtEnd: Bool) -> Int? {
+    pipeline.stages.indices.dropFirst(flight.position).first { index in
+      let stage = pipeline.stages[index]
+      return (stage.description.role == .end) == isAtEnd && stage.runs(for: flight.mediaType)
+    }
+  }
+
+  private func enqueue(_ flight: Flight, stage: Int) {
+    guard let index = plan.group(of: stage) else { return finish(flight) }
+    let group = lineGroups[index]
+    let range = plan.groups[index].stages
+    if group.capability == .store && flight.outcome == .queued && !flight.isTwinKnown && !passGate(flight) {
+      return
+    }
+    enqueue(flight, group, (stage - range.lowerBound)..<range.count)
+  }
+
+  func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
+    flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
+    if flight.isAlone { group.alone.append(flight) } else { group.queue.append(flight) }
+  }
+
+  // MARK: The gate before the store
+
+  /// True: the flight may go on to the store now. Otherwise it is sent on later.
+  private func passGate(_ flight: Flight) -> Bool {
+    guard let sha256 = flight.sha256 else { return true }
+    if flight.holdsGate { return true }
+    switch gate.enter(sha256, flight.serial) {
+    case .first:
+      flight.holdsGate = true
+      lookups.append(flight.serial)
+      return false
+    case .twin(let path):
+      flight.twin = path
+      flight.isTwinKnown = true
+      return true
+    case .wait:
+      return false
+    }
+  }
+
+  func leaveGate(_ flight: Flight, path: String?) {
+    guard flight.holdsGate, let sha256 = flight.sha256 else { return }
+    let (twins, next) = gate.leave(sha256, path: path)
+    for serial in twins {
+      guard let twin = flights[serial] else { continue }
+      twin.twin = path
+      twin.isTwinKnown = true
+      route(twin)
+    }
+    if let next, let heir = flights[next] {
+      heir.holdsGate = true
+      lookups.append(next)
+    }
+  }
+
+  // MARK: What a worker said
+
+  func apply(_ result: WorkResult, to flight: Flight, from group: WorkerGroup) {
+    switch group.purpose {
+    case .digest: applyDigest(result, flight, group)
+    case .line(let range): applyLine(result, flight, group, range)
+    case .channel: applyDelivery(result, flight, group)
+    }
+  }
+
+  private func applyDigest(_ result: WorkResult, _ flight: Flight, _ group: WorkerGroup) {
+    guard let said = result.stages.first else { return invalid(flight, group, 0, "it measured nothing") }
+    if said.verdict != .pass { return take(said, flight, group.stages[0]) }
+    guard case .text(let text)? = result.metadata.first(where: { $0.key == "sha256" })?.value,
+      text.utf8.count == 64,
+      Hexadecimal.bytes(text) != nil
+    else { return invalid(flight, group, 0, "it gave no SHA-256") }
+    flight.sha256 = text
+    route(flight)
+  }
+
+  private func applyLine(_ result: WorkResult, _ flight: Flight, _ group: WorkerGroup, _ range: Range<Int>) {
+    gather(result, flight, group)
+    for said in result.stages {
+      let stage = group.stages[said.index]
+      flight.steps.append(
+        .init(
+          stage: stage.id, verdict: said.verdict.name, code: said.code, message: said.message,
+          microseconds: said.microseconds))
+      flight.position = range.lowerBound + said.index + 1
+      if said.verdict != .pass { return take(said, flight, stage) }
+    }
+    if result.produced {
+      if let problem = takeNewContent(flight) {
+        return invalid(flight, group, result.stages.last?.index ?? 0, problem)
+      }
+      return route(flight)
+    }
+    flight.position = range.upperBound
+    if group.capability == .store && flight.location != nil { leaveGate(flight, path: flight.location) }
+    // End stages on the way have run for a completed attachment.
+    if flight.outcome == .queued && pipeline.stages[range].last?.description.role == .end {
+      flight.outcome = .completed
+    }
+    route(flight)
+  }
+
+  /// The most metadata an attachment gathers, in bytes: with it a frame stays within its limit.
+  private static let metadataLimit = 40 << 10
+
+  private func gather(_ result: WorkResult, _ flight: Flight, _ group: WorkerGroup) {
+    var bytes = flight.metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.text.utf8.count + 16 }
+    for datum in result.metadata {
+      if let index = flight.metadata.firstIndex(where: { $0.key == datum.key }) {
+        flight.metadata[index] = datum
+        continue
+      }
+      bytes += datum.key.utf8.count + datum.value.text.utf8.count + 16
+      if bytes <= Self.metadataLimit { flight.metadata.append(datum) }
+    }
+    if let mediaType = result.mediaType { flight.mediaType = mediaType }
+    // Only a worker that can write to the store can say where an object lies.
+    if group.capability == .store, let location = result.location { flight.location = location }
+    flight.emissions += result.emissions.filter { channelGroups[$0.channel] != nil }
+  }
+
+  /// Seals new content, so that not even the worker that wrote it can change it now, and measures it again.
+  private func takeNewContent(_ flight: Flight) -> String? {
+    guard flight.output >= 0 else { return "it says it wrote new content, and had nowhere to" }
+    if sluice_seal(flight.output) != 0 {
+      return "its new content cannot be sealed: \(String(cString: strerror(errno)))"
+    }
+    if let error = flight.replaceContent() { return "\(error)" }
+    return nil
+  }
+
+  /// A verdict other than pass.
+  private func take(_ said: WorkResult.Stage, _ flight: Flight, _ stage: StageDefinition) {
+    let reason = Reason(
+      stage: stage.id, code: said.code ?? "unexplained", message: said.message ?? "no reason given")
+    switch said.verdict {
+    case .pass: route(flight)
+    case .reject: decide(flight, .rejected, reason)
+    case .fail: decide(flight, .failed, reason)
+    case .retry:
+      if said.pausesLane { return pauseLane(of: flight, reason) }
+      tryAgain(flight, reason, notBefore: said.retryAfter, orElse: .failed)
+    }
+  }
+
+  private func invalid(_ flight: Flight, _ group: WorkerGroup, _ stage: Int, _ text: String) {
+    takeDeath(WorkerDeath(.invalidReply(text), lastWords: ""), flight, group, stage)
+  }
+
+  // MARK: What became of a worker
+
+  /// The worker ended while it worked on this attachment.
+  func takeDeath(_ death: WorkerDeath, _ flight: Flight, _ group: WorkerGroup, _ index: Int) {
+    if case .channel = group.purpose { return takeDeliveryDeath(death, flight, group) }
+    let stage = group.stages[index]
+    let reason = Reason(stage: stage.id, code: death.code, message: death.message(in: stage))
+    flight.steps.append(
+      .init(
+        stage: stage.id, verdict: death.verdict, code: death.code, message: reason.message, microseconds: 0))
+    switch death.remedy(in: stage) {
+    case .reject: decide(flight, .rejected, reason)
+    case .hold: decide(flight, .quarantined, reason)
+    case .retry: tryAgain(flight, reason, crashed: true, orElse: .quarantined)
+    case .pass:
+      guard case .line(let range) = group.purpose else { return decide(flight, .failed, reason) }
+      flight.position = range.lowerBound + index + 1
+      route(flight)
+    }
+  }
+
+  /// Puts the attachment back into the queue, or ends it where that was its last attempt.
+  private func tryAgain(
+    _ flight: Flight, _ reason: Reason, notBefore: Int64? = nil, crashed: Bool = false, orElse status: Status
+  ) {
+    guard let attachment = flight.attachment else { return }
+    let attempt = flight.lease.attempt - flight.lease.interruptions
+    guard let delay = pipeline.retry.delay(after: attempt, jitter: .random(in: 0...1)) else {
+      let message = attempt > 1 ? "\(reason.message) (attempt \(attempt), the last)" : reason.message
+      return decide(flight, status, Reason(stage: reason.stage, code: reason.code, message: message))
+    }
+    let dueAt = Clock.now() + max(delay, notBefore ?? 0)
+    settle(
+      flight,
+      .again(
+        key: attachment.key, dueAt: dueAt, crashed: crashed, attempt: flight.lease.attempt,
+        steps: flight.steps),
+      .triedAgain(id: attachment.id, reason: reason, at: dueAt))
+  }
+
+  // MARK: The end
+
+  /// Fixes the outcome and lets the stages at the end run. A stage at the end that fails itself changes no outcome but
+  /// completed.
+  private func decide(_ flight: Flight, _ status: Status, _ reason: Reason) {
+    leaveGate(flight, path: nil)
+    let wasDecided = flight.outcome != .queued
+    if !wasDecided || flight.outcome == .completed {
+      flight.outcome = status
+      flight.reason = reason
+    }
+    flight.position = wasDecided ? pipeline.stages.count : 0
+    route(flight)
+  }
+
+  private func finish(_ flight: Flight) {
+    guard let attachment = flight.attachment else { return }
+    if flight.location == nil && flight.reason?.code != "source-changed" && flight.isSourceChanged {
+      let stage = flight.steps.last?.stage ?? "source"
+      let reason = Reason(
+        stage: stage, code: "source-changed", message: "the file was changed while it was worked on")
+      // What was said of it so far was said of something else.
+      flight.outcome = .queued
+      flight.emissions = []
+      return tryAgain(flight, reason, orElse: .failed)
+    }
+    let record = record(flight, attachment)
+    let ended = EndedAttachment(
+      key: attachment.key, status: record.status, reason: record.reason, mediaType: record.mediaType,
+      sizeBytes: record.sizeBytes, sha256: record.sha256, metadata: record.metadata, url: record.url,
+      attempt: flight.lease.attempt, steps: record.steps, events: events(flight, attachment, record))
+    settle(flight, .attachment(ended), .ended(record))
+  }
+
+  private func record(_ flight: Flight, _ attachment: LeasedAttachment) -> AttachmentRecord {
+    let isOpen = flight.content >= 0
+    return AttachmentRecord(
+      key: attachment.key, id: attachment.id, conversationId: attachment.conversationId,
+      messageId: attachment.messageId,
+      senderId: attachment.senderId, fileName: attachment.fileName, source: attachment.source,
+      status: flight.outcome,
+      mediaType: flight.mediaType, sizeBytes: isOpen ? flight.size : nil,
+      sha256: flight.sha256.flatMap { Hexadecimal.bytes($0) }, metadata: EventBody.object(flight.metadata),
+      url: flight.outcome == .completed ? flight.location : nil, reason: flight.reason, createdAt: 0,
+      finishedAt: Clock.now(), steps: flight.steps)
+  }
+
+  private func events(
+    _ flight: Flight, _ attachment: LeasedAttachment, _ record: AttachmentRecord
+  ) -> [OutgoingEvent] {
+    if flight.emissions.isEmpty { return [] }
+    let participants = JSONStrings.read(attachment.participants) ?? []
+    var events: [OutgoingEvent] = []
+    for emission in flight.emissions {
+      var recipients: [String]
+      switch emission.audience {
+      case .participants: recipients = participants.filter { $0 != attachment.senderId }
+      case .sender: recipients = [attachment.senderId]
+      case .everyone: recipients = participants + [attachment.senderId]
+      }
+      var seen: Set<String> = []
+      recipients = recipients.filter { seen.insert($0).inserted }
+      if let index = events.firstIndex(where: { $0.type == emission.type && $0.recipients == recipients }) {
+        if !events[index].channels.contains(emission.channel) {
+          events[index].channels.append(emission.channel)
+        }
+      } else {
+        events.append(
+          OutgoingEvent(
+            type: emission.type, data: EventBody.data(record), channels: [emission.channel],
+            recipients: recipients))
+      }
+    }
+    return events
+  }
+}

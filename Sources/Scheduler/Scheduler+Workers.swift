@@ -1,0 +1,320 @@
+import CPlatform
+import CWorker
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+// The workers: started, given work, watched, buried.
+extension Scheduler {
+  /// Pieces of work after which a worker makes room for a new one: libraries leak, and a worker that was taken over is
+  /// not kept for ever.
+  private static let recycleAfter = 10_000
+  /// Starts in a row that may fail before the pipeline is held to be broken.
+  private static let startLimit = 3
+  private static let startTimeout: Int64 = 30_000
+
+  // MARK: Starting
+
+  func startWorker(_ group: WorkerGroup) {
+    let folder: Int32 =
+      if case .channel = group.purpose { homeFolder } else { group.capability == .store ? storeFolder : -1 }
+    do throws(SystemError) {
+      let process = try WorkerProcess(
+        executable: executable, words: ["run", String(getpid())], folder: folder)
+      nextSlot &+= 1
+      let worker = GroupWorker(process: process, slot: nextSlot, group: group)
+      group.workers.append(worker)
+      workers[worker.slot] = worker
+      sluice_epoll_add(epoll, process.socket, Tag.worker | UInt64(worker.slot), 1, 0)
+      sluice_epoll_add(epoll, process.standardError, Tag.standardError | UInt64(worker.slot), 1, 0)
+      let setup = Setup(
+        stages: group.stages, sandbox: pipeline.sandbox, capability: group.capability, output: group.output,
+        parent: getpid())
+      _ = process.send(setup.frame)
+    } catch {
+      failure = SchedulerError(.system, "\(error)")
+    }
+  }
+
+  // MARK: Giving work
+
+  func dispatch(_ group: WorkerGroup) {
+    if !group.alone.isEmpty { dispatchAlone(group) }
+    while !group.queue.isEmpty {
+      let free = group.workers.filter {
+        $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
+      }
+      guard let worker = free.min(by: { $0.inFlight.count < $1.inFlight.count }) else { break }
+      // Before a queue builds up behind this worker, another one is started.
+      guard let flight = group.queue.popFirst() else { break }
+      if !give(flight, to: worker) { group.queue.prepend(flight) }
+    }
+    let isStarting = group.workers.contains { $0.state == .starting }
+    let active = group.workers.count(where: { $0.state != .ending })
+    if !group.queue.isEmpty && !isStarting && active < group.limit {
+      startWorker(group)
+    }
+  }
+
+  /// An attachment that took a worker down gets a new one to itself, and takes nobody with it this time.
+  private func dispatchAlone(_ group: WorkerGroup) {
+    guard let worker = group.workers.first(where: { $0.isExclusive && $0.state != .ending }) else {
+      let candidates = group.workers.filter { $0.state != .ending }
+      if let least = candidates.min(by: { $0.inFlight.count < $1.inFlight.count }) {
+        least.isExclusive = true
+      } else {
+        startWorker(group)
+        group.workers.last?.isExclusive = true
+      }
+      return
+    }
+    guard worker.state == .ready, worker.inFlight.isEmpty else { return }
+    if worker.done > 0 {
+      retire(worker)
+      startWorker(group)
+      group.workers.last?.isExclusive = true
+    } else if let flight = group.alone.popFirst(), !give(flight, to: worker) {
+      group.alone.prepend(flight)
+    }
+  }
+
+  private func give(_ flight: Flight, to worker: GroupWorker) -> Bool {
+    guard let dispatch = flight.dispatched else { return true }
+    var descriptors: [Int32] = []
+    if flight.attachment != nil && flight.outcome == .queued {
+      descriptors.append(flight.content)
+      if worker.group.produces {
+        if flight.output >= 0 { close(flight.output) }
+        flight.output = sluice_memfd("sluice-content", 1)
+        descriptors.append(flight.output)
+      }
+    }
+    switch worker.process.send(work(flight, dispatch).frame, descriptors: descriptors) {
+    case .sent:
+      if worker.inFlight.isEmpty {
+        worker.headSince = Clock.monotonic()
+        worker.process.resetFlood()
+      }
+      worker.inFlight.append(flight)
+      return true
+    case .full:
+      worker.isFull = true
+      sluice_epoll_change(epoll, worker.process.socket, Tag.worker | UInt64(worker.slot), 1, 1)
+      return false
+    case .gone:
+      worker.state = .ending  // its socket is readable, and tells the rest
+      return false
+    }
+  }
+
+  func unblock(_ worker: GroupWorker) {
+    worker.isFull = false
+    sluice_epoll_change(epoll, worker.process.socket, Tag.worker | UInt64(worker.slot), 1, 0)
+  }
+
+  private func work(_ flight: Flight, _ dispatch: Flight.Dispatch) -> Work {
+    // What an interrupted attempt did may have taken effect: it counts for the stage, though not against the attachment.
+    let attempt = flight.lease.attempt
+    switch flight.lease.work {
+    case .attachment(let attachment):
+      return Work(
+        serial: flight.serial, first: dispatch.first, end: dispatch.end, attempt: attempt, id: attachment.id,
+        conversationId: attachment.conversationId, messageId: attachment.messageId,
+        senderId: attachment.senderId,
+        fileName: attachment.fileName, declaredType: attachment.declaredType, mediaType: flight.mediaType,
+        sha256: flight.sha256, twin: flight.twin, size: flight.size, modified: flight.modified,
+        changed: flight.changed, outcome: flight.outcome, reason: flight.reason, metadata: flight.metadata)
+    case .delivery(let delivery):
+      return Work(
+        serial: flight.serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
+        id: delivery.attachmentId,
+        conversationId: delivery.conversationId, messageId: delivery.messageId, senderId: "", fileName: "",
+        event: .init(
+          id: delivery.id, type: delivery.type, recipient: delivery.recipient, body: EventBody.body(delivery))
+      )
+    }
+  }
+
+  // MARK: Hearing
+
+  func receive(from worker: GroupWorker) {
+    while workers[worker.slot] != nil && failure == nil {
+      switch worker.process.receive(into: room) {
+      case .nothing: return
+      case .frame(let count): take(UnsafeRawBufferPointer(rebasing: room[..<count]), from: worker)
+      case .tooLong: condemn(worker, .invalidReply("a frame of more than \(Frame.limit) bytes"))
+      case .gone: return bury(worker)
+      }
+      if worker.verdict != nil { return bury(worker) }
+    }
+  }
+
+  private func take(_ frame: UnsafeRawBufferPointer, from worker: GroupWorker) {
+    do throws(FrameError) {
+      var reader = FrameReader(frame)
+      switch try reader.kind() {
+      case .ready where worker.state == .starting:
+        _ = try Ready(&reader)
+        worker.state = .ready
+        worker.group.failedStarts = 0
+      case .refusal where worker.state == .starting:
+        let refusal = try Refusal(&reader)
+        let stage = refusal.stage.map { "stage '\($0)': " } ?? ""
+        failure = SchedulerError(.configuration, stage + refusal.message)
+      case .result where worker.state != .starting:
+        try take(try WorkResult(&reader, stageCount: worker.group.stages.count), from: worker)
+      default: throw FrameError("a frame that has no place here")
+      }
+    } catch {
+      condemn(worker, .invalidReply(error.description))
+    }
+  }
+
+  private func take(_ result: WorkResult, from worker: GroupWorker) throws(FrameError) {
+    guard let flight = worker.inFlight.first, flight.serial == result.serial, let dispatch = flight.dispatched
+    else {
+      throw FrameError("a result for work it was not given, or not in order")
+    }
+    var last = dispatch.first - 1
+    for stage in result.stages {
+      guard stage.index > last, stage.index < dispatch.end else {
+        throw FrameError("a result of a stage it was not given")
+      }
+      last = stage.index
+    }
+    worker.inFlight.removeFirst()
+    worker.headSince = Clock.monotonic()
+    worker.process.resetFlood()
+    worker.done += 1
+    if worker.inFlight.isEmpty
+      && (worker.isExclusive || worker.group.isFresh || worker.done >= Self.recycleAfter)
+    {
+      retire(worker)
+    }
+    apply(result, to: flight, from: worker.group)
+  }
+
+  func drain(_ worker: GroupWorker) {
+    if worker.process.drainStandardError() {
+      condemn(worker, .flooded)
+      bury(worker)
+    }
+  }
+
+  // MARK: Watching
+
+  /// Ends workers that take longer than their stages may. Which stage is at work, and since when, the worker shows; that
+  /// it cannot gain time by showing something else is what the bound on the whole is for.
+  func checkDeadlines() {
+    let now = Clock.monotonic()
+    for worker in Array(workers.values) where worker.state != .ending {
+      guard let head = worker.inFlight.first, let dispatch = head.dispatched else {
+        if worker.state == .starting && milliseconds(worker.headSince, now) > Self.startTimeout {
+          condemn(worker, .timedOut(afterMilliseconds: Self.startTimeout))
+          bury(worker)
+        }
+        continue
+      }
+      let stages = worker.group.stages
+      let status = worker.process.status
+      var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout }
+      var since = worker.headSince
+      if worker.group.flushes { limit *= Int64(worker.inFlight.count) }
+      if milliseconds(since, now) <= limit {
+        if status.stage == SLUICE_FLUSHING {
+          limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
+        } else if status.serial != 0, Int(status.stage) < stages.count {
+          limit = stages[Int(status.stage)].timeout
+        } else {
+          continue
+        }
+        since = max(status.since, worker.headSince)
+      }
+      if milliseconds(since, now) > limit {
+        condemn(worker, .timedOut(afterMilliseconds: limit))
+        bury(worker)
+      }
+    }
+  }
+
+  private func milliseconds(_ since: UInt64, _ now: UInt64) -> Int64 {
+    now > since ? Int64(clamping: (now - since) / 1_000_000) : 0
+  }
+
+  private func condemn(_ worker: GroupWorker, _ cause: WorkerDeath.Cause) {
+    worker.verdict = cause
+    worker.state = .ending
+    worker.process.kill()
+  }
+
+  // MARK: The end of a worker
+
+  /// Ends a worker that has nothing to do.
+  private func retire(_ worker: GroupWorker) {
+    forget(worker)
+    worker.process.kill()
+    worker.process.reap()
+  }
+
+  private func forget(_ worker: GroupWorker) {
+    worker.state = .ending
+    sluice_epoll_remove(epoll, worker.process.socket)
+    sluice_epoll_remove(epoll, worker.process.standardError)
+    workers[worker.slot] = nil
+    worker.group.workers.removeAll { $0 === worker }
+  }
+
+  /// A worker has ended, or was killed: one attachment answers for it, the others go to other workers.
+  private func bury(_ worker: GroupWorker) {
+    let group = worker.group
+    let wasStarting = worker.state == .starting
+    let status = worker.process.status
+    forget(worker)
+    let cause = causeOfDeath(worker)
+    let death = WorkerDeath(cause, lastWords: worker.process.lastWords)
+    if wasStarting || (worker.inFlight.isEmpty && worker.done == 0) {
+      group.failedStarts += 1
+      if group.failedStarts >= Self.startLimit {
+        let stages = group.stages.map(\.id).joined(separator: ", ")
+        failure = SchedulerError(
+          .configuration, "the worker for \(stages) does not start: \(death.message(in: group.stages[0]))")
+      }
+    }
+    let culprit = culprit(among: worker.inFlight, status, group)
+    for flight in worker.inFlight.reversed() where flight !== culprit {
+      // Nobody can be named: each is tried by itself, so that the next time somebody can.
+      if culprit == nil { flight.isAlone = true }
+      if flight.isAlone { group.alone.prepend(flight) } else { group.queue.prepend(flight) }
+    }
+    if let culprit, let dispatch = culprit.dispatched {
+      let isShown =
+        status.serial == culprit.serial && (dispatch.first..<dispatch.end).contains(Int(status.stage))
+      takeDeath(death, culprit, group, isShown ? Int(status.stage) : dispatch.first)
+    }
+  }
+
+  /// Who was being worked on. Without a barrier, answers come one by one and it is the first that has none. With one, the
+  /// worker shows who; while it is in the barrier it is all of them or, if there is one only, that one.
+  private func culprit(among flights: [Flight], _ status: sluice_status, _ group: WorkerGroup) -> Flight? {
+    if !group.flushes || flights.count == 1 { return flights.first }
+    return status.stage == SLUICE_FLUSHING ? nil : flights.first { $0.serial == status.serial }
+  }
+
+  private func causeOfDeath(_ worker: GroupWorker) -> WorkerDeath.Cause {
+    if let verdict = worker.verdict {
+      worker.process.reap()
+      return verdict
+    }
+    // It closed its socket by ending, or else it only pretends to.
+    for _ in 0..<250 {
+      if let cause = worker.process.ended() { return cause }
+      usleep(200)
+    }
+    worker.process.kill()
+    worker.process.reap()
+    return .invalidReply("it closed its socket and went on")
+  }
+}

@@ -1,0 +1,225 @@
+import CPlatform
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+/// Moves attachments through the line and events to their recipients: claims a batch, hands descriptors to workers,
+/// collects what they say, commits as a group.
+///
+/// One thread runs it; a second owns the ledger, so that work goes on while a transaction is synced. What is on record
+/// is exact whenever the process is killed: a claim is durable before a stage runs, and a result counts once its
+/// transaction is.
+public final class Scheduler {
+  let pipeline: PipelineDefinition
+  let plan: LinePlan
+  let home: Home
+  let executable: String
+  private let ledger: Ledger
+  private let signals: Int32?
+
+  // Workers.
+  let digestGroup: WorkerGroup
+  let lineGroups: [WorkerGroup]
+  let channelGroups: [String: WorkerGroup]
+  var workers: [UInt32: GroupWorker] = [:]
+  var nextSlot: UInt32 = 0
+  var epoll: Int32 = -1
+  let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 16)
+  var storeFolder: Int32 = -1
+  var homeFolder: Int32 = -1
+
+  // Work.
+  var flights: [UInt64: Flight] = [:]
+  var nextSerial: UInt64 = 1
+  var gate = ObjectGate()
+  var lanes: [String: Lane] = [:]
+
+  // The ledger.
+  var ledgerThread: LedgerThread?
+  var settlements: [PendingSettlement] = []
+  var lookups: [UInt64] = []
+  var pauses: [(lane: String, code: String, reason: String)] = []
+  var underway: Underway?
+  var intakeBatches: [[IntakeItem]] = []
+  var isIntakeOver = true
+
+  var isStopping = false
+  var failure: SchedulerError?
+  var observe: (SchedulerEvent) -> Void = { _ in }
+
+  /// What is known of a lane's queue.
+  struct Lane {
+    /// Leases in hand.
+    var inHand = 0
+    /// The last claim got all it asked for, or something was added since.
+    var mayHaveMore = true
+    /// When the next scheduled job is due.
+    var nextDue: Int64?
+    var pausedReason: String?
+  }
+
+  /// Leases in hand of one lane, at most: enough to keep all workers busy while a transaction is synced.
+  static let window = 256
+
+  /// - Parameters:
+  ///   - digest: the stage that measures content, run before the first of the pipeline's.
+  ///   - executable: the worker's.
+  ///   - signals: a descriptor from `sluice_signalfd`, or `nil`.
+  public init(
+    _ pipeline: PipelineDefinition, digest: StageDescription, home: Home, ledger: Ledger, executable: String,
+    signals: Int32?
+  ) {
+    self.pipeline = pipeline
+    self.home = home
+    self.ledger = ledger
+    self.executable = executable
+    self.signals = signals
+    plan = LinePlan(pipeline.stages)
+    let processors = pipeline.workers ?? max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
+    digestGroup = WorkerGroup(
+      purpose: .digest, stages: [StageDefinition(id: digest.id, description: digest, values: [])],
+      capability: .content,
+      isFresh: false, limit: max(processors / 2, 1))
+    lineGroups = plan.groups.map { group in
+      WorkerGroup(
+        purpose: .line(group.stages), stages: Array(pipeline.stages[group.stages]),
+        capability: group.capability,
+        isFresh: group.isFresh, limit: group.capability == .content ? processors : max(processors / 2, 1))
+    }
+    channelGroups = Dictionary(
+      uniqueKeysWithValues: pipeline.channels.map { channel in
+        (
+          channel.name,
+          WorkerGroup(
+            purpose: .channel(channel.name), stages: [channel.stage],
+            capability: channel.stage.description.capability,
+            isFresh: false, limit: 1)
+        )
+      })
+  }
+
+  deinit {
+    room.deallocate()
+  }
+
+  var groups: [WorkerGroup] { [digestGroup] + lineGroups + Array(channelGroups.values) }
+
+  /// Works until the queue is empty and `intake` is finished. Deliveries that are scheduled for later are left.
+  ///
+  /// - Parameter intake: where new files come from; `nil`: only what is queued.
+  public func run(
+    _ intake: Intake?, observe: @escaping (SchedulerEvent) -> Void
+  ) throws(SchedulerError) -> SchedulerSummary {
+    self.observe = observe
+    isIntakeOver = intake == nil
+    try begin(intake)
+    defer { end(intake) }
+    while failure == nil {
+      exchangeWithLedger()
+      if isDone { break }
+      for group in groups { dispatch(group) }
+      wait(intake)
+    }
+    if let failure { throw failure }
+    return SchedulerSummary(
+      pausedLanes: lanes.compactMap { name, lane in lane.pausedReason.map { (name, $0) } },
+      wasStopped: isStopping)
+  }
+
+  private var isDone: Bool {
+    guard flights.isEmpty, underway == nil, settlements.isEmpty else { return false }
+    if isStopping { return true }
+    guard isIntakeOver, intakeBatches.isEmpty else { return false }
+    return lanes.allSatisfy { name, lane in
+      lane.pausedReason != nil
+        || (!lane.mayHaveMore && (name != Ledger.attachmentLane || lane.nextDue == nil))
+    }
+  }
+
+  // MARK: Beginning and end
+
+  private func begin(_ intake: Intake?) throws(SchedulerError) {
+    do throws(SystemError) {
+      storeFolder = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY).release()
+      homeFolder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY).release()
+      epoll = sluice_epoll()
+      if epoll < 0 { throw SystemError("making an epoll") }
+      let thread = try LedgerThread(ledger)
+      ledgerThread = thread
+      sluice_epoll_add(epoll, thread.readable, Tag.ledger, 1, 0)
+      if let intake { sluice_epoll_add(epoll, intake.readable, Tag.intake, 1, 0) }
+      if let signals { sluice_epoll_add(epoll, signals, Tag.signal, 1, 0) }
+    } catch {
+      throw SchedulerError(.system, "\(error)")
+    }
+    home.sweepIncoming()
+    lanes[Ledger.attachmentLane] = Lane()
+    for channel in channelGroups.keys { lanes[Ledger.lane(ofChannel: channel)] = Lane() }
+    for group in groups { startWorker(group) }
+  }
+
+  private func end(_ intake: Intake?) {
+    intake?.close()
+    for worker in workers.values { worker.process.kill() }
+    for worker in workers.values { worker.process.reap() }
+    workers.removeAll()
+    ledgerThread?.stop()
+    for descriptor in [epoll, storeFolder, homeFolder] where descriptor >= 0 { close(descriptor) }
+  }
+
+  // MARK: Waiting
+
+  enum Tag {
+    static let ledger: UInt64 = 1 << 32
+    static let intake: UInt64 = 2 << 32
+    static let signal: UInt64 = 3 << 32
+    static let worker: UInt64 = 4 << 32
+    static let standardError: UInt64 = 5 << 32
+  }
+
+  private func wait(_ intake: Intake?) {
+    withUnsafeTemporaryAllocation(of: sluice_ready.self, capacity: 64) { ready in
+      let count = sluice_epoll_wait(epoll, ready.baseAddress, 64, 20)
+      for index in 0..<Int(max(count, 0)) {
+        let event = ready[index]
+        switch event.tag & ~0xFFFF_FFFF {
+        case Tag.ledger: takeReply()
+        case Tag.intake: takeIntake(intake)
+        case Tag.signal: takeSignal()
+        case Tag.standardError:
+          if let worker = workers[UInt32(truncatingIfNeeded: event.tag)] { drain(worker) }
+        default:
+          guard let worker = workers[UInt32(truncatingIfNeeded: event.tag)] else { continue }
+          if event.writable != 0 { unblock(worker) }
+          if event.readable != 0 || event.hangup != 0 { receive(from: worker) }
+        }
+      }
+    }
+    checkDeadlines()
+    observe(.tick)
+  }
+
+  private func takeIntake(_ intake: Intake?) {
+    guard let intake else { return }
+    for batch in intake.take() {
+      if batch.isEmpty { isIntakeOver = true } else { intakeBatches.append(batch) }
+    }
+  }
+
+  /// The first signal lets what is in hand end; the second ends the process, which loses nothing.
+  private func takeSignal() {
+    guard let signals else { return }
+    while case let number = sluice_signal_take(signals), number != 0 {
+      if isStopping {
+        for worker in workers.values { worker.process.kill() }
+        _exit(128 + number)
+      }
+      isStopping = true
+      isIntakeOver = true
+      intakeBatches.removeAll()
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import Ledger
+import Pipeline
+
+/// What a scheduler tells while it works, on the thread that runs it.
+public enum SchedulerEvent: Sendable {
+  /// A batch of files is on record.
+  case takenIn(IntakeReport)
+  /// An attachment has ended, and that is durable.
+  case ended(AttachmentRecord)
+  /// An attempt did not end the attachment: it is tried again at a time (milliseconds since 1970).
+  case triedAgain(id: String, reason: Reason, at: Int64)
+  case delivered(channel: String)
+  case deliveryPutOff(channel: String, reason: Reason, at: Int64?)
+  case lanePaused(lane: String, reason: String)
+  /// A result came for a lease that was lost; it was not counted.
+  case staleResult
+  /// About ten times a second, and whenever nothing happens.
+  case tick
+}
+
+/// How a run of the scheduler ended.
+public struct SchedulerSummary: Sendable {
+  /// Lanes that are paused, with the reason.
+  public var pausedLanes: [(lane: String, reason: String)] = []
+  /// A signal asked for the end before all was done.
+  public var wasStopped = false
+}
+
+/// What a scheduler cannot go on with.
+public struct SchedulerError: Error, Sendable, CustomStringConvertible {
+  public enum Code: Sendable {
+    /// A stage does not open, or the sandbox is not to be had.
+    case configuration
+    /// The ledger cannot be written.
+    case ledger(LedgerError.Code)
+    case system
+  }
+
+  public let code: Code
+  public let description: String
+
+  public init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
+  }
+}

@@ -1,0 +1,111 @@
+import Pipeline
+import Platform
+import Workers
+
+/// Workers that open the same stages, and what waits for them.
+final class WorkerGroup {
+  enum Purpose: Equatable {
+    /// Measures content before anything parses it.
+    case digest
+    /// Runs a part of the line.
+    case line(Range<Int>)
+    /// Delivers a channel's events.
+    case channel(String)
+  }
+
+  let purpose: Purpose
+  let stages: [StageDefinition]
+  let capability: StageDescription.Capability
+  /// A process for each piece of work.
+  let isFresh: Bool
+  let flushes: Bool
+  /// As many as may run.
+  let limit: Int
+  /// Pieces of work in one worker at a time: enough to hide the way there and back; with a barrier, enough to share it.
+  let depth: Int
+
+  var workers: [GroupWorker] = []
+  /// Waiting for any worker.
+  var queue = Deque()
+  /// Waiting for a worker of their own.
+  var alone = Deque()
+  /// Workers in a row that ended before they were ready.
+  var failedStarts = 0
+
+  init(
+    purpose: Purpose, stages: [StageDefinition], capability: StageDescription.Capability, isFresh: Bool,
+    limit: Int
+  ) {
+    self.purpose = purpose
+    self.stages = stages
+    self.capability = capability
+    self.isFresh = isFresh
+    self.limit = limit
+    flushes = stages.contains { $0.description.flushes }
+    depth = isFresh ? 1 : flushes ? 64 : purpose == .digest ? 16 : 6
+  }
+
+  /// Bytes of new content a worker may write; -1: no bound.
+  var output: Int64 {
+    if capability == .store { return -1 }
+    if case .channel = purpose { return -1 }
+    return stages.map(\.output).max() ?? 0
+  }
+
+  var produces: Bool { stages.contains { $0.description.produces } }
+}
+
+/// One worker of a group, and what it has been given.
+final class GroupWorker {
+  enum State {
+    /// Opening its stages.
+    case starting
+    case ready
+    /// Killed, or about to end: what it still has is given to others.
+    case ending
+  }
+
+  let process: WorkerProcess
+  let slot: UInt32
+  let group: WorkerGroup
+  var state = State.starting
+  /// Given and not answered, in order.
+  var inFlight: [Flight] = []
+  /// When the first of these began to be the first, in nanoseconds; or when the worker was started.
+  var headSince: UInt64
+  /// Pieces of work answered.
+  var done = 0
+  /// Reserved for one flight.
+  var isExclusive = false
+  /// The socket is full.
+  var isFull = false
+  /// Why it was killed, if it was.
+  var verdict: WorkerDeath.Cause?
+
+  init(process: WorkerProcess, slot: UInt32, group: WorkerGroup) {
+    self.process = process
+    self.slot = slot
+    self.group = group
+    headSince = Clock.monotonic()
+  }
+}
+
+/// A queue of flights. Taking from an array's front would move all the rest each time.
+struct Deque {
+  private var front: [Flight] = []  // reversed
+  private var back: [Flight] = []
+
+  var isEmpty: Bool { front.isEmpty && back.isEmpty }
+  var count: Int { front.count + back.count }
+
+  mutating func append(_ flight: Flight) { back.append(flight) }
+  mutating func prepend(_ flight: Flight) { front.append(flight) }
+
+  mutating func popFirst() -> Flight? {
+    if front.isEmpty {
+      front = back.reversed()
+      back.removeAll(keepingCapacity: true)
+    }
+    return front.popLast()
+  }
+}

@@ -1,0 +1,43 @@
+import Glibc
+
+/// What a stage gets when it is opened: its options and, by capability, a folder.
+public struct Opening {
+  private let raw: UnsafePointer<sluice_opening>
+
+  init(_ raw: UnsafePointer<sluice_opening>) {
+    self.raw = raw
+  }
+
+  /// The stage's id in this pipeline.
+  public var id: String { String(cString: raw.pointee.id) }
+
+  /// For a `store` stage the store's folder, open as long as the instance lives; for a channel the home, open
+  /// until `init` returns. Otherwise `nil`.
+  public var folder: Int32? { raw.pointee.folder >= 0 ? raw.pointee.folder : nil }
+
+  /// The value of an option, or its default.
+  public subscript<Value>(_ option: Option<Value>) -> Value {
+    option.read(entries(named: option.declaration.name))
+  }
+
+  private func entries(named name: String) -> [Entry] {
+    UnsafeBufferPointer(start: raw.pointee.values, count: Int(raw.pointee.value_count))
+      .filter { String(cString: $0.name) == name }
+      .map {
+        Entry(
+          pattern: $0.key.map { String(cString: $0) }, text: String(cString: $0.text), integer: $0.integer,
+          number: $0.number)
+      }
+  }
+
+  /// A line for the operator's log.
+  public func log(_ line: String) {
+    raw.pointee.host.pointee.log(raw.pointee.call, SLUICE_LOG_INFO, line)
+  }
+
+  func explain(_ outcome: Outcome) {
+    raw.pointee.host.pointee.explain(raw.pointee.call, outcome.code, outcome.message)
+  }
+
+  var host: UnsafePointer<sluice_host> { raw.pointee.host }
+}

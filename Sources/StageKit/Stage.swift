@@ -1,0 +1,86 @@
+@_exported import CStage
+
+/// One step of a pipeline, as its author writes it.
+///
+/// The host makes one instance per worker process, calls `process` for one attachment at a time, always on
+/// the same thread, and calls `flush` when nothing more waits or after at most 64 attachments. Returning
+/// means pass; throwing an ``Outcome`` means reject, retry or fail. A trap ends the worker and costs the
+/// attempt, nothing else.
+///
+/// The sandbox closes after the last `init` of the worker: load libraries, tables and files there.
+public protocol Stage {
+  /// What the stage is, what it may touch, and the metadata keys and codes it may give.
+  static var about: About { get }
+
+  /// The options it reads, declared once: they are checked, completed and documented from here.
+  static var options: [any OptionDeclaration] { get }
+
+  /// Makes an instance. Throw ``Outcome/fail(_:_:)`` to refuse the pipeline with a reason.
+  init(_ opening: Opening) throws(Outcome)
+
+  /// Works on one attachment.
+  mutating func process(_ attachment: Attachment) throws(Outcome)
+
+  /// The durability barrier, for a stage whose ``About/flushes`` is true: a pass from `process` counts once this
+  /// returns. What it throws is the verdict of every attachment since the last flush that was not settled.
+  mutating func flush() throws(Outcome)
+}
+
+extension Stage {
+  public static var options: [any OptionDeclaration] { [] }
+
+  public mutating func flush() throws(Outcome) {}
+}
+
+/// What a stage says of itself.
+public struct About: Sendable {
+  /// What a stage may touch once it is open.
+  public enum Capability: UInt32, Sendable {
+    /// Nothing but the content it is handed.
+    case content = 0
+    /// It may also write below the store's folder.
+    case store = 1
+    /// It may also connect.
+    case network = 2
+  }
+
+  /// Where in a pipeline a stage stands.
+  public enum Role: Sendable {
+    /// In the line, for attachments whose outcome is open.
+    case line
+    /// At the end, for every attachment, once its outcome is known. It gets no content.
+    case end
+    /// Under `channels:`; it delivers events.
+    case channel
+  }
+
+  public var id: String
+  public var version: String
+  public var summary: String
+  public var capability: Capability
+  public var role: Role
+  /// Whether results count only after a `flush`.
+  public var flushes: Bool
+  /// Whether it may replace the content, see ``Attachment/produce()``.
+  public var produces: Bool
+  /// The metadata it may record: key and meaning.
+  public var keys: KeyValuePairs<String, String>
+  /// The codes it may give: code and meaning.
+  public var codes: KeyValuePairs<String, String>
+
+  public init(
+    id: String, version: String, summary: String, capability: Capability = .content, role: Role = .line,
+    flushes: Bool = false, produces: Bool = false, keys: KeyValuePairs<String, String> = [:],
+    codes: KeyValuePairs<String, String> = [:]
+  ) {
+    self.id = id
+    self.version = version
+    self.summary = summary
+    self.capability = capability
+    self.role = role
+    self.flushes = flushes
+    self.produces = produces
+    self.keys = keys
+    self.codes = codes
+  }
+}

@@ -1,0 +1,138 @@
+/// The bytes that coordinator and workers exchange: one frame is one message of a SOCK_SEQPACKET socket.
+///
+/// Integers are little-endian. A text is its length, its bytes and a NUL, so that the worker can hand it to a stage
+/// where it lies; an absent text has the length `UInt32.max`. Whoever reads a frame distrusts whoever wrote it.
+public enum Frame {
+  /// No frame is longer. With an attachment's metadata bounded to half of it, none needs to be.
+  public static let limit = 96 << 10
+
+  /// The first byte of a frame.
+  public enum Kind: UInt8, Sendable {
+    // To the worker.
+    case setup = 1, work
+    // From the worker.
+    case ready = 16, refusal, result, description
+  }
+}
+
+/// A frame that is not what its reader expects.
+public struct FrameError: Error, Sendable, CustomStringConvertible {
+  public let description: String
+
+  public init(_ description: String) {
+    self.description = description
+  }
+}
+
+/// Builds a frame.
+public struct FrameWriter: Sendable {
+  public private(set) var bytes: [UInt8] = []
+
+  public init(_ kind: Frame.Kind) {
+    bytes.reserveCapacity(1024)
+    bytes.append(kind.rawValue)
+  }
+
+  public mutating func write<Value: FixedWidthInteger>(_ value: Value) {
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  public mutating func write(_ value: Double) { write(value.bitPattern) }
+  public mutating func write(_ value: Bool) { write(UInt8(value ? 1 : 0)) }
+
+  public mutating func write(_ text: String?) {
+    guard var text else { return write(UInt32.max) }
+    text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+  }
+
+  public mutating func write(_ text: UnsafeRawBufferPointer) {
+    write(UInt32(text.count))
+    bytes.append(contentsOf: text)
+    bytes.append(0)
+  }
+
+  public mutating func write<Element>(
+    _ elements: [Element], _ body: (inout FrameWriter, Element) -> Void
+  ) {
+    write(UInt32(elements.count))
+    for element in elements { body(&self, element) }
+  }
+}
+
+/// Takes a frame apart, checking every length before it is used.
+///
+/// The buffer must outlive the reader and every pointer it gave.
+public struct FrameReader {
+  private var rest: UnsafeRawBufferPointer
+
+  public init(_ frame: UnsafeRawBufferPointer) {
+    rest = frame
+  }
+
+  public mutating func kind() throws(FrameError) -> Frame.Kind {
+    guard let kind = Frame.Kind(rawValue: try integer(UInt8.self)) else {
+      throw FrameError("unknown kind of frame")
+    }
+    return kind
+  }
+
+  public mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws(FrameError) -> Value {
+    let count = MemoryLayout<Value>.size
+    guard rest.count >= count else { throw FrameError("the frame ends early") }
+    let value = rest.loadUnaligned(as: Value.self)
+    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+    return Value(littleEndian: value)
+  }
+
+  public mutating func number() throws(FrameError) -> Double { Double(bitPattern: try integer(UInt64.self)) }
+
+  public mutating func boolean() throws(FrameError) -> Bool { try integer(UInt8.self) != 0 }
+
+  /// A text where it lies, ending with NUL; `nil` where it is absent.
+  public mutating func pointer() throws(FrameError) -> UnsafePointer<CChar>? {
+    try textBytes()?.baseAddress?.assumingMemoryBound(to: CChar.self)
+  }
+
+  /// A text; bytes that are not UTF-8 become U+FFFD.
+  public mutating func text(atMost limit: Int) throws(FrameError) -> String? {
+    guard let bytes = try textBytes() else { return nil }
+    guard bytes.count <= limit else {
+      throw FrameError("a text of \(bytes.count) bytes where \(limit) are allowed")
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A text that must be there.
+  public mutating func requiredText(atMost limit: Int) throws(FrameError) -> String {
+    guard let text = try text(atMost: limit) else { throw FrameError("a text is missing") }
+    return text
+  }
+
+  public mutating func textBytes() throws(FrameError) -> UnsafeRawBufferPointer? {
+    let length = try integer(UInt32.self)
+    if length == .max { return nil }
+    guard rest.count > Int(length) else {
+      throw FrameError("a text of \(length) bytes in a frame that ends before it")
+    }
+    let bytes = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(length)))
+    guard rest[Int(length)] == 0 else { throw FrameError("a text without its end") }
+    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Int(length) + 1))
+    return bytes
+  }
+
+  public mutating func elements<Element>(
+    atMost limit: Int, _ body: (inout FrameReader) throws(FrameError) -> Element
+  ) throws(FrameError) -> [Element] {
+    let count = try integer(UInt32.self)
+    guard count <= UInt32(limit) else { throw FrameError("\(count) elements where \(limit) are allowed") }
+    var elements: [Element] = []
+    elements.reserveCapacity(Int(count))
+    for _ in 0..<count { elements.append(try body(&self)) }
+    return elements
+  }
+
+  /// Throws where bytes are left.
+  public func end() throws(FrameError) {
+    if !rest.isEmpty { throw FrameError("\(rest.count) bytes too many") }
+  }
+}

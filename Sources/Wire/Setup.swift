@@ -1,0 +1,81 @@
+import Pipeline
+
+/// What a worker is to be: the stages it opens, in order, and how tightly it is closed.
+public struct Setup: Sendable, Equatable {
+  public var stages: [StageDefinition]
+  public var sandbox: SandboxPolicy
+  public var capability: StageDescription.Capability
+  /// Bytes of new content each piece of work may write; -1: no bound.
+  public var output: Int64
+  /// The process that started it, to die with.
+  public var parent: Int32
+
+  public init(
+    stages: [StageDefinition], sandbox: SandboxPolicy, capability: StageDescription.Capability, output: Int64,
+    parent: Int32
+  ) {
+    self.stages = stages
+    self.sandbox = sandbox
+    self.capability = capability
+    self.output = output
+    self.parent = parent
+  }
+
+  public var frame: [UInt8] {
+    var writer = FrameWriter(.setup)
+    writer.write(sandbox.rawValue)
+    writer.write(capability.rawValue)
+    writer.write(output)
+    writer.write(parent)
+    writer.write(stages) { writer, stage in
+      writer.write(stage.id)
+      writer.write(stage.description.id)
+      writer.write(stage.description.file)
+      writer.write(stage.memory)
+      writer.write(stage.conditions) { $0.write($1.description) }
+      writer.write(stage.values) { writer, value in
+        writer.write(value.name)
+        writer.write(value.key)
+        writer.write(value.text)
+        writer.write(value.integer)
+        writer.write(value.number)
+      }
+    }
+    return writer.bytes
+  }
+
+  /// Reads what follows the kind.
+  public init(_ reader: inout FrameReader) throws(FrameError) {
+    guard let sandbox = SandboxPolicy(rawValue: try reader.requiredText(atMost: 16)),
+      let capability = StageDescription.Capability(rawValue: try reader.integer(UInt32.self))
+    else { throw FrameError("unknown sandbox policy or capability") }
+    self.sandbox = sandbox
+    self.capability = capability
+    output = try reader.integer(Int64.self)
+    parent = try reader.integer(Int32.self)
+    stages = try reader.elements(atMost: 64) { (reader) throws(FrameError) -> StageDefinition in
+      let id = try reader.requiredText(atMost: 256)
+      let description = StageDescription(
+        id: try reader.requiredText(atMost: 256), version: "", summary: "",
+        file: try reader.requiredText(atMost: 4096))
+      let memory = try reader.integer(Int64.self)
+      let conditions = try reader.elements(atMost: 256) { (reader) throws(FrameError) -> MediaTypePattern in
+        guard let pattern = MediaTypePattern(try reader.requiredText(atMost: 256)) else {
+          throw FrameError("not a media type pattern")
+        }
+        return pattern
+      }
+      let values = try reader.elements(atMost: 4096) { (reader) throws(FrameError) -> OptionValue in
+        OptionValue(
+          name: try reader.requiredText(atMost: 256), key: try reader.text(atMost: 256),
+          text: try reader.requiredText(atMost: 65536), integer: try reader.integer(Int64.self),
+          number: try reader.number())
+      }
+      var stage = StageDefinition(id: id, description: description, values: values)
+      stage.memory = memory
+      stage.conditions = conditions
+      return stage
+    }
+    try reader.end()
+  }
+}

@@ -1,0 +1,109 @@
+import Pipeline
+
+/// One piece of work for a worker: an attachment, or an event to deliver, and the stages to take it through.
+public struct Work: Sendable {
+  /// Names it among all work of this run.
+  public var serial: UInt64
+  /// The worker's stages to run: from `first` up to, not including, `end`.
+  public var first: Int
+  public var end: Int
+  public var attempt: Int
+  public var id: String
+  public var conversationId: String
+  public var messageId: String
+  public var senderId: String
+  public var fileName: String
+  public var declaredType: String?
+  public var mediaType: String?
+  public var sha256: String?
+  public var twin: String?
+  public var size: Int64
+  /// Of the content's file when it was opened, in nanoseconds since 1970.
+  public var modified: Int64
+  public var changed: Int64
+  /// `queued` while the outcome is open.
+  public var outcome: Status
+  public var reason: Reason?
+  public var metadata: [Metadatum]
+  public var event: Event?
+
+  public struct Event: Sendable {
+    public var id: String
+    public var type: String
+    public var recipient: String
+    public var body: String
+
+    public init(id: String, type: String, recipient: String, body: String) {
+      self.id = id
+      self.type = type
+      self.recipient = recipient
+      self.body = body
+    }
+  }
+
+  public init(
+    serial: UInt64, first: Int, end: Int, attempt: Int, id: String, conversationId: String, messageId: String,
+    senderId: String, fileName: String, declaredType: String? = nil, mediaType: String? = nil,
+    sha256: String? = nil,
+    twin: String? = nil, size: Int64 = 0, modified: Int64 = 0, changed: Int64 = 0, outcome: Status = .queued,
+    reason: Reason? = nil, metadata: [Metadatum] = [],
+    event: Event? = nil
+  ) {
+    self.serial = serial
+    self.first = first
+    self.end = end
+    self.attempt = attempt
+    self.id = id
+    self.conversationId = conversationId
+    self.messageId = messageId
+    self.senderId = senderId
+    self.fileName = fileName
+    self.declaredType = declaredType
+    self.mediaType = mediaType
+    self.sha256 = sha256
+    self.twin = twin
+    self.size = size
+    self.modified = modified
+    self.changed = changed
+    self.outcome = outcome
+    self.reason = reason
+    self.metadata = metadata
+    self.event = event
+  }
+
+  /// The worker reads it with its own reader, where the texts lie.
+  public var frame: [UInt8] {
+    var writer = FrameWriter(.work)
+    writer.write(serial)
+    writer.write(UInt8(first))
+    writer.write(UInt8(end))
+    writer.write(UInt32(clamping: attempt))
+    writer.write(Self.number(of: outcome))
+    writer.write(size)
+    writer.write(modified)
+    writer.write(changed)
+    for text in [id, conversationId, messageId, senderId, fileName] { writer.write(text) }
+    for text in [declaredType, mediaType, sha256, twin] { writer.write(text) }
+    for text in [reason?.stage, reason?.code, reason?.message] { writer.write(text) }
+    writer.write(metadata) { writer, datum in
+      writer.write(datum.key)
+      writer.write(datum.value.text)
+    }
+    writer.write(event != nil)
+    if let event {
+      for text in [event.id, event.type, event.recipient, event.body] { writer.write(text) }
+    }
+    return writer.bytes
+  }
+
+  /// The contract's numbers of outcomes.
+  private static func number(of status: Status) -> UInt32 {
+    switch status {
+    case .queued: 0
+    case .completed: 1
+    case .rejected: 2
+    case .failed: 3
+    case .quarantined: 4
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Glibc
+import Pipeline
+import Platform
+import Wire
+
+/// Where plugins are looked for, and what is found.
+///
+/// A stage `x` is a file `libsluice-x.so` or `x.so`. The first folder that has it counts: those beside the binary, those
+/// of `$SLUICE_PLUGIN_PATH`, those the pipeline names, then `/usr/lib/sluice/plugins`.
+public struct PluginSearch: Sendable {
+  public let folders: [String]
+  public let worker: String
+
+  /// - Parameter named: the pipeline's own folders.
+  public init(named: [String], environment: [String: String]) throws(SystemError) {
+    let here = try Self.ownFolder()
+    let path = environment["SLUICE_PLUGIN_PATH", default: ""].split(separator: ":").map(String.init)
+    folders = [here] + path + named + ["/usr/lib/sluice/plugins"]
+    worker = here + "/sluice-worker"
+  }
+
+  private static func ownFolder() throws(SystemError) -> String {
+    var room = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &room, room.count)
+    if count <= 0 { throw SystemError("finding this program's folder") }
+    let path = String(decoding: room[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+  }
+
+  /// The file of a stage; `nil`: none.
+  public func file(of stage: String) -> String? {
+    for folder in folders {
+      for name in ["libsluice-\(stage).so", "\(stage).so"] where access("\(folder)/\(name)", F_OK) == 0 {
+        return "\(folder)/\(name)"
+      }
+    }
+    return nil
+  }
+
+  /// Every plugin file there is, by stage id, the first folder's first.
+  public func all() -> [(id: String, file: String)] {
+    var found: [(id: String, file: String)] = []
+    for folder in folders {
+      guard let listing = opendir(folder) else { continue }
+      defer { closedir(listing) }
+      var names: [String] = []
+      while let entry = readdir(listing) {
+        names.append(
+          withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        )
+      }
+      let isOwn = folder == folders.first
+      for name in names.sorted() where name.hasSuffix(".so") && (name.hasPrefix("libsluice-") || !isOwn) {
+        let id = String(name.dropLast(3).drop(prefix: "libsluice-"))
+        if !found.contains(where: { $0.id == id }) { found.append((id, "\(folder)/\(name)")) }
+      }
+    }
+    return found
+  }
+
+  /// Asks workers what these files are, a worker each, side by side. A plugin that crashes or hangs while it loads
+  /// harms nobody.
+  public func describe(_ plugins: [(id: String, file: String)]) -> [String: Result<StageDescription, Refusal>]
+  {
+    var results: [String: Result<StageDescription, Refusal>] = [:]
+    var asked: [(id: String, file: String, process: WorkerProcess)] = []
+    for plugin in plugins {
+      do throws(SystemError) {
+        asked.append(
+          (
+            plugin.id, plugin.file,
+            try WorkerProcess(executable: worker, words: ["describe", plugin.file, plugin.id])
+          ))
+      } catch {
+        results[plugin.id] = .failure(Refusal(stage: plugin.id, message: "\(error)"))
+      }
+    }
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
+    defer { room.deallocate() }
+    for (id, file, process) in asked {
+      results[id] = answer(of: process, id: id, file: file, room)
+      process.kill()
+      process.reap()
+    }
+    return results
+  }
+
+  private func answer(
+    of process: WorkerProcess, id: String, file: String, _ room: UnsafeMutableRawBufferPointer
+  ) -> Result<StageDescription, Refusal> {
+    var waiting = pollfd(fd: process.socket, events: Int16(POLLIN), revents: 0)
+    let ready = poll(&waiting, 1, 10_000)
+    func refusal(_ text: String) -> Result<StageDescription, Refusal> {
+      .failure(Refusal(stage: id, message: "\(file): \(text)"))
+    }
+    if ready <= 0 { return refusal("does not load within 10s") }
+    guard case .frame(let count) = process.receive(into: room) else {
+      var cause = process.ended()
+      for _ in 0..<100 where cause == nil {
+        usleep(1000)
+        cause = process.ended()
+      }
+      let stage = StageDefinition(
+        id: id, description: .init(id: id, version: "", summary: "", file: file), values: [])
+      let death = WorkerDeath(cause ?? .exited(0), lastWords: process.lastWords)
+      return refusal("takes its process down while it loads: \(death.message(in: stage))")
+    }
+    do throws(FrameError) {
+      var reader = FrameReader(UnsafeRawBufferPointer(rebasing: room[..<count]))
+      switch try reader.kind() {
+      case .description: return .success(try StageDescription(&reader, file: file))
+      case .refusal: return .failure(try Refusal(&reader))
+      default: return refusal("answers with something else than a description")
+      }
+    } catch {
+      return refusal("answers with a description that is not one: \(error)")
+    }
+  }
+}
+
+extension Substring {
+  /// Without these letters at its beginning, if it has them.
+  fileprivate func drop(prefix: String) -> Substring { hasPrefix(prefix) ? dropFirst(prefix.count) : self }
+}

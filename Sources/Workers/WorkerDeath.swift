@@ -1,0 +1,100 @@
+import CSeccomp
+import Glibc
+import Pipeline
+
+/// How a worker came to its end, as an outcome with a name.
+public struct WorkerDeath: Sendable {
+  public enum Cause: Sendable, Equatable {
+    case crashed(signal: Int32)
+    case exited(Int32)
+    case outOfMemory(asked: UInt64)
+    case outputLimit
+    case forbiddenCall(number: Int32)
+    case timedOut(afterMilliseconds: Int64)
+    case flooded
+    case invalidReply(String)
+  }
+
+  public var cause: Cause
+  public var lastWords: String
+
+  public init(_ cause: Cause, lastWords: String) {
+    self.cause = cause
+    self.lastWords = lastWords
+  }
+
+  /// The codes an attachment can get for its worker's end.
+  public static let codes = [
+    "crashed", "timed-out", "out-of-memory", "output-limit", "forbidden-call", "flooded", "invalid-reply",
+  ]
+
+  public var code: String {
+    switch cause {
+    case .crashed, .exited: "crashed"
+    case .outOfMemory: "out-of-memory"
+    case .outputLimit: "output-limit"
+    case .forbiddenCall: "forbidden-call"
+    case .timedOut: "timed-out"
+    case .flooded: "flooded"
+    case .invalidReply: "invalid-reply"
+    }
+  }
+
+  /// The name of the outcome, as an attempt records it.
+  public var verdict: String {
+    switch cause {
+    case .timedOut: "timed-out"
+    case .outOfMemory, .outputLimit, .flooded: "over-limit"
+    case .crashed, .exited, .forbiddenCall, .invalidReply: "crashed"
+    }
+  }
+
+  /// A sentence that says what was asked and what was allowed.
+  public func message(in stage: StageDefinition) -> String {
+    let fact =
+      switch cause {
+      case .crashed(let signal): "crashed: \(Self.name(ofSignal: signal))"
+      case .exited(let code): "crashed: the worker ended with status \(code)"
+      case .outOfMemory(let asked):
+        "out-of-memory: asked for \(asked == .max ? "more than there are addresses" : "\(asked)") bytes more, and "
+          + "`memory` allows \(ByteSize.text(stage.memory)) in all"
+      case .outputLimit:
+        "output-limit: wrote more than the \(ByteSize.text(stage.output)) that `output` allows"
+      case .forbiddenCall(let number):
+        "forbidden-call: the sandbox does not allow \(Self.name(ofCall: number))(2) with capability "
+          + stage.description.capability.name
+      case .timedOut(let after): "timed-out: took more than \(Interval.text(after))"
+      case .flooded:
+        "flooded: wrote more than \(ByteSize.text(Int64(WorkerProcess.floodLimit))) to standard error"
+      case .invalidReply(let text): "invalid-reply: \(text)"
+      }
+    return lastWords.isEmpty ? fact : "\(fact); it last said: \(lastWords)"
+  }
+
+  /// Which of the stage's remedies applies.
+  public func remedy(in stage: StageDefinition) -> Remedy {
+    switch cause {
+    case .timedOut: stage.onTimeout
+    case .outOfMemory, .outputLimit, .flooded: stage.onLimit
+    case .crashed, .exited, .forbiddenCall, .invalidReply: stage.onCrash
+    }
+  }
+
+  private static func name(ofSignal number: Int32) -> String {
+    let names: [Int32: String] = [
+      SIGSEGV: "SIGSEGV", SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE",
+      SIGTRAP: "SIGTRAP",
+      SIGKILL: "SIGKILL", SIGTERM: "SIGTERM", SIGSYS: "SIGSYS", SIGXCPU: "SIGXCPU",
+    ]
+    return names[number] ?? "signal \(number)"
+  }
+
+  private static func name(ofCall number: Int32) -> String {
+    guard let name = seccomp_syscall_resolve_num_arch(UInt32(bitPattern: Int32(SCMP_ARCH_NATIVE)), number)
+    else {
+      return "system call \(number)"
+    }
+    defer { free(name) }
+    return String(cString: name)
+  }
+}

@@ -1,0 +1,194 @@
+import CPlatform
+import CWorker
+import Glibc
+import Platform
+import Wire
+
+/// A worker process as the coordinator holds it: its socket, what it writes to standard error, its status page, and
+/// the means to kill it. Used by one thread.
+public final class WorkerProcess {
+  public let pid: pid_t
+  /// Readable when a frame waits.
+  public let socket: Int32
+  /// Readable when it wrote to standard error.
+  public let standardError: Int32
+  private let handle: Int32
+  private let page: UnsafeMutablePointer<sluice_status>
+  /// The last of what it wrote to standard error.
+  private var tail: [UInt8] = []
+  /// Bytes it wrote to standard error since ``resetFlood()``.
+  private var written = 0
+
+  /// What may be written to standard error for one attachment.
+  public static let floodLimit = 1 << 20
+  private static let tailLimit = 2048
+
+  /// Starts the worker executable with these words after its name.
+  ///
+  /// - Parameter folder: a descriptor for the worker's folder, or -1.
+  public init(executable: String, words: [String], folder: Int32 = -1) throws(SystemError) {
+    var sockets: [Int32] = [-1, -1]
+    if sluice_socketpair(&sockets) != 0 { throw SystemError("making a socket") }
+    let mine = Descriptor(owning: sockets[0])
+    let theirs = try Self.above(Descriptor(owning: sockets[1]))
+    var ends: [Int32] = [-1, -1]
+    if sluice_pipe(&ends) != 0 { throw SystemError("making a pipe") }
+    let read = Descriptor(owning: ends[0])
+    let write = try Self.above(Descriptor(owning: ends[1]))
+    let shared = sluice_memfd("sluice-status", 0)
+    if shared < 0 { throw SystemError("making a status page") }
+    let status = try Self.above(Descriptor(owning: shared))
+    if ftruncate(status.number, 4096) != 0 { throw SystemError("sizing a status page") }
+    let mapped = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, status.number, 0)
+    guard let mapped, mapped != MAP_FAILED else { throw SystemError("mapping a status page") }
+    let grant = folder >= 0 ? sluice_fcntl_dup_above(folder, 16) : -1
+    defer { if grant >= 0 { close(grant) } }
+
+    var pid: pid_t = 0
+    let error = Self.withCStrings([executable] + words) { words in
+      // The backtracer would print 44 lines and take 20 ms for each crash.
+      Self.withCStrings(["SWIFT_BACKTRACE=enable=no", "LANG=C.UTF-8"]) { environment in
+        sluice_spawn(&pid, executable, words, environment, theirs.number, status.number, grant, write.number)
+      }
+    }
+    if error != 0 {
+      munmap(mapped, 4096)
+      throw SystemError("starting \(executable)", code: error)
+    }
+    // Nobody else waits for this child, so that its pid cannot have been given to another process yet.
+    handle = sluice_pidfd_open(pid)
+    self.pid = pid
+    page = mapped.assumingMemoryBound(to: sluice_status.self)
+    socket = mine.release()
+    standardError = read.release()
+  }
+
+  deinit {
+    close(socket)
+    close(standardError)
+    if handle >= 0 { close(handle) }
+    munmap(page, 4096)
+  }
+
+  /// Moves a descriptor out of the way of the numbers a worker's descriptors get.
+  private static func above(_ descriptor: consuming Descriptor) throws(SystemError) -> Descriptor {
+    let moved = sluice_fcntl_dup_above(descriptor.number, 16)
+    if moved < 0 { throw SystemError("moving a descriptor") }
+    return Descriptor(owning: moved)
+  }
+
+  private static func withCStrings<Result>(
+    _ texts: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+  ) -> Result {
+    var pointers: [UnsafeMutablePointer<CChar>?] = texts.map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    return pointers.withUnsafeMutableBufferPointer { buffer in
+      // Never empty: there is always the nil at the end.
+      body(buffer.baseAddress.unsafelyUnwrapped)
+    }
+  }
+
+  // MARK: Frames
+
+  public enum SendResult: Sendable {
+    case sent
+    /// The worker reads more slowly than it is written to; wait until the socket is writable.
+    case full
+    /// The worker is gone, or going.
+    case gone
+  }
+
+  public func send(_ frame: [UInt8], descriptors: [Int32] = []) -> SendResult {
+    if sluice_send(socket, frame, frame.count, descriptors, Int32(descriptors.count), 1) >= 0 { return .sent }
+    return errno == EAGAIN || errno == EWOULDBLOCK ? .full : .gone
+  }
+
+  public enum ReceiveResult {
+    /// So many bytes are in the room.
+    case frame(Int)
+    case nothing
+    /// The worker has closed its end.
+    case gone
+    /// A frame longer than any may be.
+    case tooLong
+  }
+
+  public func receive(into room: UnsafeMutableRawBufferPointer) -> ReceiveResult {
+    let count = sluice_receive(socket, room.baseAddress, room.count, nil, nil, 1)
+    if count > 0 { return .frame(count) }
+    if count == 0 { return .gone }
+    switch errno {
+    case EAGAIN, EWOULDBLOCK: return .nothing
+    case EMSGSIZE: return .tooLong
+    default: return .gone
+    }
+  }
+
+  // MARK: Watching
+
+  /// What the worker shows of itself: hearsay.
+  public var status: sluice_status { sluice_status_read(page) }
+
+  /// Takes what it wrote to standard error. True: it wrote more than one attachment may cause.
+  public func drainStandardError() -> Bool {
+    withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { room in
+      for _ in 0..<8 {
+        let count = Glibc.read(standardError, room.baseAddress, room.count)
+        if count <= 0 { break }
+        written += count
+        tail += room[..<count].suffix(Self.tailLimit)
+        if tail.count > Self.tailLimit { tail.removeFirst(tail.count - Self.tailLimit) }
+      }
+    }
+    return written > Self.floodLimit
+  }
+
+  public func resetFlood() {
+    written = 0
+  }
+
+  /// The last lines it wrote, printable.
+  public var lastWords: String {
+    _ = drainStandardError()
+    let text = String(decoding: tail, as: UTF8.self)
+    let printable = text.unicodeScalars.map {
+      $0.value < 0x20 && $0 != "\n" || $0.value == 0x7F ? " " : Character($0)
+    }
+    return String(String(printable).split(separator: "\n").suffix(3).joined(separator: " / ").suffix(400))
+  }
+
+  // MARK: The end
+
+  public func kill() {
+    if handle >= 0 {
+      sluice_pidfd_kill(handle)
+    } else {
+      Glibc.kill(pid, SIGKILL)
+    }
+  }
+
+  /// How it ended; `nil` while it has not.
+  public func ended() -> WorkerDeath.Cause? {
+    var code: Int32 = 0
+    var signal: Int32 = 0
+    switch sluice_wait(pid, &code, &signal) {
+    case 0: return nil
+    case 1: break
+    default: return .exited(-1)
+    }
+    let status = status
+    if status.death == SLUICE_DEATH_MEMORY { return .outOfMemory(asked: status.detail) }
+    if status.death == SLUICE_DEATH_SYSCALL {
+      return .forbiddenCall(number: Int32(truncatingIfNeeded: status.detail))
+    }
+    if signal == SIGXFSZ { return .outputLimit }
+    return signal != 0 ? .crashed(signal: signal) : .exited(code)
+  }
+
+  /// Waits for the end of a worker that was killed.
+  public func reap() {
+    var code: Int32 = 0
+    var signal: Int32 = 0
+    while sluice_wait(pid, &code, &signal) == 0 { usleep(200) }
+  }
+}

@@ -1,0 +1,26 @@
+/// SplitMix64 (Steele, Lea, Flood 2014): bytes that do not compress and are the same every time.
+struct Noise {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word >> 31)
+  }
+
+  mutating func bytes(count: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count + 7)
+    while bytes.count < count {
+      bytes.append(littleEndian: next())
+    }
+    bytes.removeLast(bytes.count - count)
+    return bytes
+  }
+}

@@ -1,0 +1,167 @@
+import CStage
+import Glibc
+import Pipeline
+import Wire
+
+/// One piece of work on its way through the stages, and what they say of it: what the contract calls a call.
+final class Call {
+  /// Why the stage at hand decides as it does. Starts afresh with each stage.
+  struct Explanation {
+    var code: String?
+    var message: String?
+    var retryAfter: Int64?
+    var pausesLane = false
+  }
+
+  /// How much the result held when a stage began, so that what later stages said can be taken back.
+  struct Mark {
+    var stages: Int
+    var metadata: Int
+    var emissions: Int
+    var mediaType: String?
+    var location: String?
+  }
+
+  /// The stage that is speaking.
+  var stage: OpenStage
+  var explanation = Explanation()
+  var settled: sluice_verdict?
+  var result: WorkResult
+  /// By the worker's index of a stage that flushes: the state after it.
+  var marks: [(stage: Int, mark: Mark)] = []
+  let input: WorkInput?
+  private let arena = Arena()
+  private var metadataBytes = 0
+
+  init(stage: OpenStage, input: WorkInput? = nil) {
+    self.stage = stage
+    self.input = input
+    result = WorkResult(serial: input?.serial ?? 0)
+  }
+
+  /// What the contract calls this; valid as long as the object is.
+  var handle: OpaquePointer { OpaquePointer(Unmanaged.passUnretained(self).toOpaque()) }
+
+  static func from(_ handle: OpaquePointer?) -> Call? {
+    handle.map { Unmanaged<Call>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
+  }
+
+  // MARK: What stages say
+
+  /// The most metadata that one piece of work gathers in this worker, in bytes.
+  static let metadataLimit = 24 << 10
+
+  func annotate(_ key: UnsafePointer<CChar>?, _ value: MetadataValue) {
+    guard let key = key.map({ String(cString: $0) }) else { return }
+    guard stage.declares(key: key) else {
+      return log("annotates '\(key)', which its description does not list; dropped")
+    }
+    var value = value
+    if case .text(let text) = value { value = .text(Self.cut(text, to: 4000)) }
+    if case .number(let number) = value, !number.isFinite { return }
+    if let index = result.metadata.firstIndex(where: { $0.key == key }) {
+      result.metadata[index].value = value
+      return
+    }
+    metadataBytes += key.utf8.count + value.text.utf8.count + 16
+    guard metadataBytes <= Self.metadataLimit, result.metadata.count < 512 else {
+      return log("annotates more than \(Self.metadataLimit) bytes; '\(key)' dropped")
+    }
+    result.metadata.append(Metadatum(key: key, value: value))
+  }
+
+  func metadata(_ key: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
+    let name = String(cString: key)
+    if let own = result.metadata.first(where: { $0.key == name }) { return arena.keep(own.value.text) }
+    return input?.metadata.first { strcmp($0.key, key) == 0 }?.value
+  }
+
+  func setMediaType(_ text: String) {
+    let text = Self.cut(text, to: 255)
+    result.mediaType = text
+    input?.attachment.pointee.media_type = arena.keep(text)
+  }
+
+  func explain(_ code: UnsafePointer<CChar>?, _ sentence: UnsafePointer<CChar>?) {
+    var code = code.map { Self.cut(String(cString: $0), to: 100) }
+    if let named = code, result.serial != 0, !stage.declares(code: named) {
+      log("gives the code '\(named)', which its description does not list")
+      code = "undeclared"
+    }
+    explanation.code = code
+    explanation.message = sentence.map { Self.cut(String(cString: $0), to: 1000) }
+  }
+
+  func expand(_ template: String) -> UnsafePointer<CChar>? {
+    guard let template = PathTemplate(template), let attachment = input?.attachment.pointee else {
+      return nil
+    }
+    func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+    let mediaType = attachment.media_type.map { String(cString: $0) }
+    let path = template.path { name in
+      switch name {
+      case "conversationId": text(attachment.conversation_id)
+      case "messageId": text(attachment.message_id)
+      case "attachmentId": text(attachment.id)
+      case "senderId": text(attachment.sender_id)
+      case "fileName": text(attachment.file_name)
+      case "sha256": text(attachment.sha256)
+      case "extension": PathTemplate.fileExtension(for: mediaType)
+      case "type": mediaType?.split(separator: "/").first.map(String.init) ?? ""
+      case "subtype": mediaType?.split(separator: "/").last.map(String.init) ?? ""
+      default: ""
+      }
+    }
+    return path.flatMap { arena.keep($0) }
+  }
+
+  func log(_ line: String) {
+    let text = "\(stage.definition.id): \(Self.cut(line, to: 1000))\n"
+    _ = text.withCString { write(2, $0, strlen($0)) }
+  }
+
+  /// At most so many bytes, whole characters only.
+  static func cut(_ text: String, to limit: Int) -> String {
+    if text.utf8.count <= limit { return text }
+    var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
+    while end > text.utf8.startIndex, text.utf8[end] & 0xC0 == 0x80 { end = text.utf8.index(before: end) }
+    return String(text[..<end])
+  }
+
+  // MARK: What the worker records
+
+  func record(stage index: Int, _ verdict: sluice_verdict, microseconds: Int64) {
+    let verdict = Verdict(rawValue: verdict) ?? .fail
+    result.stages.append(
+      WorkResult.Stage(
+        index: index, verdict: verdict, code: verdict == .pass ? nil : explanation.code ?? "unexplained",
+        message: verdict == .pass ? nil : explanation.message ?? "the stage gives no reason",
+        microseconds: microseconds,
+        retryAfter: explanation.retryAfter, pausesLane: explanation.pausesLane))
+  }
+
+  /// Remembers the state after a stage whose pass counts only once it is flushed.
+  func mark(stage index: Int) {
+    marks.append(
+      (
+        index,
+        Mark(
+          stages: result.stages.count, metadata: result.metadata.count, emissions: result.emissions.count,
+          mediaType: result.mediaType, location: result.location)
+      ))
+  }
+
+  /// The barrier of a stage says otherwise than its `process` did: the stage's verdict changes, and what later stages
+  /// said of an attachment that never came so far is taken back.
+  func amend(stage index: Int, to verdict: sluice_verdict) {
+    guard let mark = marks.first(where: { $0.stage == index })?.mark, mark.stages > 0 else { return }
+    result.stages.removeLast(result.stages.count - mark.stages)
+    result.metadata.removeLast(max(result.metadata.count - mark.metadata, 0))
+    result.emissions.removeLast(result.emissions.count - mark.emissions)
+    result.mediaType = mark.mediaType
+    result.location = nil
+    marks.removeAll { $0.stage > index }
+    let passed = result.stages.removeLast()
+    record(stage: index, verdict, microseconds: passed.microseconds)
+  }
+}

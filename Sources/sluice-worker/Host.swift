@@ -1,0 +1,130 @@
+import CStage
+import Glibc
+import Pipeline
+import Wire
+
+/// The functions the contract gives to stages. Each is a top-level function: isolation is not checked through C function
+/// pointers, and a stage may only call them on the thread it was called on.
+enum Host {
+  /// Lives as long as the process.
+  static func makeTable() -> UnsafePointer<sluice_host> {
+    let table = UnsafeMutablePointer<sluice_host>.allocate(capacity: 1)
+    table.initialize(
+      to: sluice_host(
+        size: UInt32(MemoryLayout<sluice_host>.size), reserved: 0, explain: explain,
+        annotate_text: annotateText,
+        annotate_integer: annotateInteger, annotate_number: annotateNumber, annotate_boolean: annotateBoolean,
+        metadata: metadata, set_media_type: setMediaType, set_location: setLocation, matches: matches,
+        expand: expand, produce: produce, emit: emit, retry_after: retryAfter, pause: pause, settle: settle,
+        progress: progress, cancelled: cancelled, log: log))
+    return UnsafePointer(table)
+  }
+}
+
+private func explain(_ call: OpaquePointer?, _ code: UnsafePointer<CChar>?, _ sentence: UnsafePointer<CChar>?)
+{
+  Call.from(call)?.explain(code, sentence)
+}
+
+private func annotateText(
+  _ call: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) {
+  guard let value else { return }
+  Call.from(call)?.annotate(key, .text(String(cString: value)))
+}
+
+private func annotateInteger(_ call: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ value: Int64) {
+  Call.from(call)?.annotate(key, .integer(value))
+}
+
+private func annotateNumber(_ call: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ value: Double) {
+  Call.from(call)?.annotate(key, .number(value))
+}
+
+private func annotateBoolean(_ call: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ value: Int32) {
+  Call.from(call)?.annotate(key, .boolean(value != 0))
+}
+
+private func metadata(_ call: OpaquePointer?, _ key: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
+  guard let key else { return nil }
+  return Call.from(call)?.metadata(key)
+}
+
+private func setMediaType(_ call: OpaquePointer?, _ mediaType: UnsafePointer<CChar>?) {
+  guard let mediaType else { return }
+  Call.from(call)?.setMediaType(String(cString: mediaType))
+}
+
+private func setLocation(_ call: OpaquePointer?, _ path: UnsafePointer<CChar>?) {
+  guard let path else { return }
+  Call.from(call)?.result.location = Call.cut(String(cString: path), to: PathTemplate.limit)
+}
+
+private func matches(_ pattern: UnsafePointer<CChar>?, _ mediaType: UnsafePointer<CChar>?) -> Int32 {
+  guard let pattern, let parsed = Patterns.shared.pattern(String(cString: pattern)) else { return 0 }
+  return parsed.matches(mediaType.map { String(cString: $0) }) ? 1 : 0
+}
+
+private func expand(_ call: OpaquePointer?, _ template: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
+  guard let template else { return nil }
+  return Call.from(call)?.expand(String(cString: template))
+}
+
+private func produce(_ call: OpaquePointer?) -> Int32 {
+  guard let call = Call.from(call), let input = call.input, input.output >= 0,
+    call.stage.raw.pointee.flags & SLUICE_PRODUCES != 0
+  else { return -1 }
+  if call.result.produced { ftruncate(input.output, 0) }
+  call.result.produced = true
+  lseek(input.output, 0, SEEK_SET)
+  return input.output
+}
+
+private func emit(
+  _ call: OpaquePointer?, _ type: UnsafePointer<CChar>?, _ channel: UnsafePointer<CChar>?, _ audience: UInt32
+) {
+  guard let call = Call.from(call), let type, let channel,
+    let audience = WorkResult.Emission.Audience(rawValue: audience), call.result.emissions.count < 64
+  else { return }
+  call.result.emissions.append(
+    .init(
+      type: Call.cut(String(cString: type), to: 100), channel: Call.cut(String(cString: channel), to: 100),
+      audience: audience))
+}
+
+private func retryAfter(_ call: OpaquePointer?, _ milliseconds: Int64) {
+  Call.from(call)?.explanation.retryAfter = max(milliseconds, 0)
+}
+
+private func pause(_ call: OpaquePointer?) {
+  Call.from(call)?.explanation.pausesLane = true
+}
+
+private func settle(_ call: OpaquePointer?, _ verdict: sluice_verdict) {
+  Call.from(call)?.settled = verdict
+}
+
+private func progress(_ call: OpaquePointer?, _ fraction: Double) {}
+
+/// Cancelled work is killed with its worker, so that a stage that asks is never told yes.
+private func cancelled(_ call: OpaquePointer?) -> Int32 { 0 }
+
+private func log(_ call: OpaquePointer?, _ level: UInt32, _ line: UnsafePointer<CChar>?) {
+  guard let line else { return }
+  Call.from(call)?.log(String(cString: line))
+}
+
+/// Patterns already taken apart: options repeat for every attachment.
+///
+/// Unchecked because stages run on one thread.
+private final class Patterns: @unchecked Sendable {
+  static let shared = Patterns()
+  private var known: [String: MediaTypePattern] = [:]
+
+  func pattern(_ text: String) -> MediaTypePattern? {
+    if let pattern = known[text] { return pattern }
+    let pattern = MediaTypePattern(text)
+    if known.count < 1024 { known[text] = pattern }
+    return pattern
+  }
+}

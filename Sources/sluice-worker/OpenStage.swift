@@ -1,0 +1,76 @@
+import CStage
+import Glibc
+import Pipeline
+import Wire
+
+/// A stage with its instance, as long as the process.
+final class OpenStage {
+  let definition: StageDefinition
+  let raw: UnsafePointer<sluice_stage>
+  private(set) var instance: UnsafeMutableRawPointer?
+  private let keys: Set<String>
+  private let prefixes: [String]
+  private let codes: Set<String>
+
+  var flushes: Bool { raw.pointee.flush != nil }
+
+  /// Loads the plugin and makes an instance.
+  ///
+  /// - Parameter folder: for those that may have one: the store's, or for a channel the home.
+  init(_ definition: StageDefinition, folder: Int32, host: UnsafePointer<sluice_host>) throws(Refusal) {
+    self.definition = definition
+    raw = try Plugin.load(file: definition.description.file, id: definition.description.id)
+    let names = UnsafeBufferPointer(start: raw.pointee.keys, count: Int(raw.pointee.key_count))
+      .compactMap { $0.name.map { String(cString: $0) } }
+    keys = Set(names)
+    prefixes = names.filter { $0.hasSuffix("*") }.map { String($0.dropLast()) }
+    codes = Set(
+      UnsafeBufferPointer(start: raw.pointee.codes, count: Int(raw.pointee.code_count))
+        .compactMap { $0.name.map { String(cString: $0) } })
+
+    let arena = Arena()
+    let values = definition.values.map { value in
+      sluice_value(
+        size: UInt32(MemoryLayout<sluice_value>.size), reserved: 0, name: arena.keep(value.name),
+        key: value.key.map { arena.keep($0) }, text: arena.keep(value.text), integer: value.integer,
+        number: value.number)
+    }
+    let call = Call(stage: self)
+    let mayHaveFolder = raw.pointee.capability == SLUICE_STORE || raw.pointee.flags & SLUICE_CHANNEL != 0
+    var made: UnsafeMutableRawPointer?
+    let verdict = values.withUnsafeBufferPointer { values in
+      var opening = sluice_opening(
+        size: UInt32(MemoryLayout<sluice_opening>.size), value_count: UInt32(values.count),
+        id: arena.keep(definition.id), values: values.baseAddress, host: host, call: call.handle,
+        folder: mayHaveFolder ? folder : -1, reserved: 0)
+      return raw.pointee.open(raw, &opening, &made)
+    }
+    guard verdict == SLUICE_PASS else {
+      throw Refusal(stage: definition.id, message: call.explanation.message ?? "the stage does not open")
+    }
+    instance = made
+  }
+
+  /// Whether the description lists this key of metadata.
+  func declares(key: String) -> Bool { keys.contains(key) || prefixes.contains { key.hasPrefix($0) } }
+
+  func declares(code: String) -> Bool { codes.contains(code) }
+}
+
+/// Text for C that lives as long as this does.
+final class Arena {
+  private var copies: [UnsafeMutablePointer<CChar>] = []
+
+  func keep(_ text: String) -> UnsafePointer<CChar> {
+    text.utf8CString.withUnsafeBufferPointer { bytes in
+      let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+      for (index, byte) in bytes.enumerated() { copy[index] = byte }
+      copies.append(copy)
+      return UnsafePointer(copy)
+    }
+  }
+
+  deinit {
+    for copy in copies { copy.deallocate() }
+  }
+}

@@ -1,0 +1,96 @@
+import CStage
+import Glibc
+import Pipeline
+import Wire
+
+/// A plugin file, loaded.
+///
+/// It is never unloaded: closing a library written in Swift leaves the runtime with dangling metadata.
+enum Plugin {
+  /// Loads a file and finds the stage in it.
+  static func load(file: String, id: String) throws(Refusal) -> UnsafePointer<sluice_stage> {
+    func refuse(_ message: String) -> Refusal { Refusal(stage: id, message: "\(file): \(message)") }
+    guard let library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
+      throw refuse("does not load: \(dlerror().map { String(cString: $0) } ?? "no reason given")")
+    }
+    let symbol = String(id.map { $0 == "-" ? "_" : $0 }) + "_stage"
+    guard let address = dlsym(library, symbol) else {
+      throw refuse("exports no function '\(symbol)'; is it a stage, and is '\(id)' its id?")
+    }
+    let function = unsafeBitCast(address, to: sluice_stage_function.self)
+    guard let stage = function(SLUICE_ABI_MAJOR) else { throw refuse("'\(symbol)' gives no description") }
+    // Only these fields stand where they are in every major.
+    guard stage.pointee.abi_major == SLUICE_ABI_MAJOR else {
+      throw refuse(
+        "is built for stage ABI \(stage.pointee.abi_major).\(stage.pointee.abi_minor), and this sluice speaks "
+          + "\(SLUICE_ABI_MAJOR).\(SLUICE_ABI_MINOR); rebuild it against this version's header")
+    }
+    guard Int(stage.pointee.size) >= MemoryLayout<sluice_stage>.size else {
+      throw refuse(
+        "its description has \(stage.pointee.size) bytes, and ABI 1.0 has \(MemoryLayout<sluice_stage>.size)")
+    }
+    guard let named = stage.pointee.id, String(cString: named) == id else {
+      throw refuse("calls itself '\(stage.pointee.id.map { String(cString: $0) } ?? "")', not '\(id)'")
+    }
+    guard stage.pointee.open != nil, stage.pointee.process != nil, stage.pointee.close != nil,
+      stage.pointee.version != nil, stage.pointee.summary != nil
+    else { throw refuse("its description lacks version, summary, open, process or close") }
+    guard StageDescription.Capability(rawValue: stage.pointee.capability) != nil else {
+      throw refuse("asks for capability \(stage.pointee.capability), which this version does not know")
+    }
+    return stage
+  }
+
+  /// Answers with the description of the stage in a file, or with why there is none.
+  static func describe(file: String, id: String, to socket: ControlSocket) -> Never {
+    do throws(Refusal) {
+      socket.send(description(try load(file: file, id: id), file: file).frame)
+      exit(0)
+    } catch {
+      socket.refuse(error)
+    }
+  }
+
+  private static func description(_ stage: UnsafePointer<sluice_stage>, file: String) -> StageDescription {
+    let raw = stage.pointee
+    var description = StageDescription(
+      id: text(raw.id), version: text(raw.version), summary: text(raw.summary), file: file)
+    description.capability = .init(rawValue: raw.capability) ?? .content
+    description.role =
+      raw.flags & SLUICE_CHANNEL != 0 ? .channel : raw.flags & SLUICE_AT_END != 0 ? .end : .line
+    description.flushes = raw.flush != nil
+    description.produces = raw.flags & SLUICE_PRODUCES != 0
+    description.options = UnsafeBufferPointer(start: raw.options, count: Int(raw.option_count)).compactMap(
+      option)
+    description.keys = terms(raw.keys, raw.key_count)
+    description.codes = terms(raw.codes, raw.code_count)
+    return description
+  }
+
+  private static func option(_ raw: sluice_option) -> OptionDescription? {
+    guard let kind = OptionDescription.Kind(rawValue: raw.type) else { return nil }
+    var option = OptionDescription(
+      name: text(raw.name), kind: kind, shapes: .init(rawValue: raw.shapes), help: text(raw.help))
+    option.required = raw.required != 0
+    option.fallback = raw.fallback.map { String(cString: $0) }
+    if var next = raw.choices {
+      while let choice = next.pointee {
+        option.choices.append(String(cString: choice))
+        next += 1
+      }
+    }
+    if raw.minimum < raw.maximum { option.range = raw.minimum...raw.maximum }
+    return option
+  }
+
+  private static func terms(_ start: UnsafePointer<sluice_term>?, _ count: UInt32) -> [StageDescription.Term]
+  {
+    UnsafeBufferPointer(start: start, count: Int(count)).map {
+      .init(name: text($0.name), help: text($0.help))
+    }
+  }
+
+  private static func text(_ pointer: UnsafePointer<CChar>?) -> String {
+    pointer.map { String(cString: $0) } ?? ""
+  }
+}

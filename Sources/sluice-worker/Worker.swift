@@ -1,0 +1,154 @@
+import CPlatform
+import CStage
+import CWorker
+import Glibc
+import Pipeline
+import Wire
+
+/// Opens its stages, closes the sandbox, and takes one piece of work after the other through them.
+struct Worker {
+  private let socket: ControlSocket
+  private let stages: [OpenStage]
+  private let status: UnsafeMutablePointer<sluice_status>
+  private let mostMemory: Int64
+  private var memory: Int64
+  private let flushes: Bool
+  /// Done but for the barrier, in order.
+  private var unflushed: [Call] = []
+  private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
+
+  /// Attachments between two barriers, at most.
+  private static let batch = 64
+
+  static func run(_ socket: ControlSocket) -> Never {
+    var worker = Worker(socket)
+    while true { worker.step() }
+  }
+
+  private init(_ socket: ControlSocket) {
+    self.socket = socket
+    let page = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, SLUICE_FD_STATUS, 0)
+    guard let page, page != MAP_FAILED else {
+      socket.refuse(
+        Refusal(stage: nil, message: "the status page does not map: \(String(cString: strerror(errno)))"))
+    }
+    close(SLUICE_FD_STATUS)
+    status = page.assumingMemoryBound(to: sluice_status.self)
+    do {
+      guard let message = socket.receive(waiting: true, into: room) else { exit(0) }
+      var reader = FrameReader(UnsafeRawBufferPointer(message.bytes))
+      guard case .setup = try reader.kind() else { throw FrameError("the first frame is not a setup") }
+      let setup = try Setup(&reader)
+      message.bytes.deallocate()
+      let host = Host.makeTable()
+      stages = try setup.stages.map { definition throws(Refusal) -> OpenStage in
+        try OpenStage(definition, folder: SLUICE_FD_FOLDER, host: host)
+      }
+      flushes = stages.contains { $0.flushes }
+      mostMemory = setup.stages.map(\.memory).max() ?? 0
+      memory = mostMemory
+      sluice_limit_memory(memory, mostMemory)
+      sluice_watch(status)
+      var level: UInt32 = 0
+      if setup.sandbox != .off {
+        level = sluice_sandbox_close(setup.capability.rawValue, SLUICE_FD_FOLDER, setup.output)
+        let needed = UInt32(SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_FILES | SLUICE_SANDBOX_SYSCALLS)
+        if setup.sandbox == .require && level & needed != needed {
+          throw Refusal(
+            stage: nil,
+            message:
+              "the kernel lacks a part of the sandbox (`sluice doctor` names it); `sandbox: prefer` in the "
+              + "pipeline runs without that part")
+        }
+      }
+      if setup.capability != .store { close(SLUICE_FD_FOLDER) }
+      socket.send(Ready(sandbox: level).frame)
+    } catch let refusal as Refusal {
+      socket.refuse(refusal)
+    } catch {
+      socket.refuse(Refusal(stage: nil, message: "setup: \(error)"))
+    }
+  }
+
+  /// Takes the next piece of work; where none waits, ends the batch first.
+  private mutating func step() {
+    guard let message = socket.receive(waiting: unflushed.isEmpty, into: room) else { return flush() }
+    do throws(FrameError) {
+      var reader = FrameReader(UnsafeRawBufferPointer(message.bytes))
+      guard case .work = try reader.kind() else { throw FrameError("not a piece of work") }
+      let input = try WorkInput(message, reader)
+      guard input.first <= input.end, input.end <= stages.count else { throw FrameError("no such stages") }
+      run(input)
+    } catch {
+      // The coordinator is the one that is trusted: a frame it did not mean ends the worker, and it will say so.
+      exit(70)
+    }
+    if unflushed.count >= Self.batch { flush() }
+  }
+
+  private mutating func run(_ input: WorkInput) {
+    guard let firstStage = stages.first else { return }
+    let call = Call(stage: firstStage, input: input)
+    for index in input.first..<input.end {
+      let stage = stages[index]
+      let attachment = input.attachment
+      if !stage.definition.runs(for: attachment.pointee.media_type.map { String(cString: $0) }) { continue }
+      if stage.definition.memory != memory {
+        memory = stage.definition.memory
+        sluice_limit_memory(memory, mostMemory)
+      }
+      call.stage = stage
+      call.explanation = Call.Explanation()
+      // A stage at the end that is reached on the way has seen every stage of the line pass.
+      if stage.raw.pointee.flags & SLUICE_AT_END != 0 && attachment.pointee.outcome == SLUICE_UNDECIDED {
+        attachment.pointee.outcome = SLUICE_COMPLETED
+      }
+      if attachment.pointee.content >= 0 { lseek(attachment.pointee.content, 0, SEEK_SET) }
+      sluice_status_begin(status, input.serial, UInt32(index))
+      let start = status.pointee.since
+      let verdict = stage.raw.pointee.process(stage.instance, attachment, call.handle)
+      call.record(stage: index, verdict, microseconds: microseconds(since: start))
+      if verdict != SLUICE_PASS { break }
+      if stage.flushes { call.mark(stage: index) }
+      if call.result.produced { break }  // the coordinator seals and measures new content before anyone reads it
+    }
+    sluice_status_begin(status, 0, 0)
+    if flushes {
+      unflushed.append(call)
+    } else {
+      socket.send(call.result.frame)
+    }
+  }
+
+  /// The barrier of each stage that has one, then the results.
+  private mutating func flush() {
+    sluice_status_begin(status, 0, SLUICE_FLUSHING)
+    for (index, stage) in stages.enumerated() where stage.flushes {
+      let waiting = unflushed.filter { $0.marks.contains { $0.stage == index } }
+      if waiting.isEmpty { continue }
+      for call in waiting {
+        call.stage = stage
+        call.explanation = Call.Explanation()
+        call.settled = nil
+      }
+      let barrier = Call(stage: stage)
+      let verdict = stage.raw.pointee.flush(stage.instance, barrier.handle)
+      for call in waiting {
+        let settled = call.settled ?? verdict
+        if settled == SLUICE_PASS { continue }
+        if call.settled == nil { call.explanation = barrier.explanation }
+        call.amend(stage: index, to: settled)
+      }
+    }
+    sluice_status_begin(status, 0, 0)
+    for call in unflushed { socket.send(call.result.frame) }
+    unflushed.removeAll(keepingCapacity: true)
+  }
+
+  private func microseconds(since start: UInt64) -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    let nanoseconds = UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+    return Int64(clamping: (nanoseconds - min(start, nanoseconds)) / 1000)
+  }
+}

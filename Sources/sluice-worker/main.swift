@@ -1,0 +1,26 @@
+import CPlatform
+import CWorker
+import Glibc
+import Pipeline
+import Wire
+
+// The process that runs stages. It is started by the coordinator only, with its descriptors in place:
+//
+//     sluice-worker run PARENT            opens the stages its setup names, closes the sandbox, works
+//     sluice-worker describe FILE ID      loads one plugin and says what it is
+//
+// It ends when the coordinator does, or when the coordinator closes the socket.
+
+let words = CommandLine.arguments
+let socket = ControlSocket(SLUICE_FD_CONTROL)
+switch words.count > 1 ? words[1] : "" {
+case "run" where words.count == 3:
+  guard let parent = Int32(words[2]), sluice_die_with(parent) == 0 else { exit(0) }
+  Worker.run(socket)
+case "describe" where words.count == 4:
+  Plugin.describe(file: words[2], id: words[3], to: socket)
+default:
+  let text = "sluice-worker is started by sluice; see `sluice stages run --help`\n"
+  _ = text.withCString { write(2, $0, strlen($0)) }
+  exit(2)
+}

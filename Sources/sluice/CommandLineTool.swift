@@ -1,0 +1,87 @@
+import Configuration
+import Ledger
+import Platform
+import Scheduler
+
+/// Finds the command, runs it, and makes every error into the user's text: the one place where that happens.
+enum CommandLineTool {
+  static var commands: [any ParsableCommand.Type] {
+    [
+      Ingest.self
+    ]
+  }
+
+  static func run(_ arguments: [String]) -> ExitCode {
+    do {
+      return try dispatch(arguments)
+    } catch let error as CommandError {
+      Terminal.error(error.message)
+      return error.exitCode
+    } catch let error as ConfigurationError {
+      for diagnostic in error.diagnostics { Terminal.error(diagnostic.description, prefix: "") }
+      return .configuration
+    } catch let error as LedgerError {
+      Terminal.error(error.description)
+      return exitCode(for: error.code)
+    } catch let error as SchedulerError {
+      Terminal.error(error.description)
+      switch error.code {
+      case .configuration: return .configuration
+      case .ledger(let code): return exitCode(for: code)
+      case .system: return .internalError
+      }
+    } catch {
+      Terminal.error("\(error)")
+      return .internalError
+    }
+  }
+
+  private static func exitCode(for code: LedgerError.Code) -> ExitCode {
+    switch code {
+    case .inUse, .full, .indeterminate: .temporary
+    case .newer, .unwritable: .configuration
+    case .damaged, .other: .internalError
+    }
+  }
+
+  private static func dispatch(_ arguments: [String]) throws -> ExitCode {
+    guard let first = arguments.first else {
+      Terminal.out(Help.overview)
+      return .usage
+    }
+    if first == "--help" || first == "-h" || first == "help" && arguments.count == 1 {
+      Terminal.out(Help.overview)
+      return .success
+    }
+    if first == "--version" { return try dispatch(["version"]) }
+    if first == "help" { return try dispatch(Array(arguments.dropFirst()) + ["--help"]) }
+    for count in [2, 1] where arguments.count >= count {
+      let name = arguments.prefix(count).joined(separator: " ")
+      guard let command = commands.first(where: { $0.configuration.name == name }) else { continue }
+      let rest = Array(arguments.dropFirst(count))
+      if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+        Terminal.out(Help.text(command.configuration))
+        return .success
+      }
+      return try command.init(ParsedArguments(rest, for: command.configuration)).run()
+    }
+    throw unknown(arguments)
+  }
+
+  private static func unknown(_ arguments: [String]) -> CommandError {
+    let names = commands.map { $0.configuration.name }
+    let first = arguments[0]
+    let following = names.filter { $0.hasPrefix(first + " ") }.map { String($0.dropFirst(first.count + 1)) }
+    if !following.isEmpty {
+      guard arguments.count > 1 else {
+        return .usage("`sluice \(first)` needs one of: \(following.joined(separator: ", "))")
+      }
+      return .usage(
+        "unknown command '\(first) \(arguments[1])'" + Suggestion.remedy(for: arguments[1], among: following)
+          + "; there are: \(following.joined(separator: ", "))")
+    }
+    let verbs = names.map { String($0.split(separator: " ")[0]) }
+    return .usage(
+      "unknown command '\(first)'\(Suggestion.remedy(for: first, among: verbs)) (`sluice --help` lists them)")
+  }
+}

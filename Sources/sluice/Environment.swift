@@ -1,0 +1,91 @@
+import Configuration
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+/// What commands share: the environment, the home, the pipeline.
+enum Environment {
+  /// Every variable, by name.
+  static let variables: [String: String] = {
+    var variables: [String: String] = [:]
+    var next = environ
+    while let entry = next.pointee {
+      let text = String(cString: entry)
+      if let equals = text.firstIndex(of: "=") {
+        variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+      }
+      next += 1
+    }
+    return variables
+  }()
+
+  static func home(_ arguments: ParsedArguments) -> Home {
+    let path = arguments.value("home") ?? variables["SLUICE_HOME"] ?? "./var"
+    return Home(path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path)
+  }
+
+  /// The pipeline's file: the one given, or the first of the usual ones.
+  static func pipelineFile(_ arguments: ParsedArguments) throws(CommandError) -> String {
+    if let file = arguments.value("config") { return file }
+    for file in ["pipeline.yaml", "/etc/sluice/pipeline.yaml"] where access(file, F_OK) == 0 { return file }
+    throw CommandError(
+      .configuration, "there is no pipeline.yaml here, and none in /etc/sluice; name one with --config FILE")
+  }
+
+  /// Reads and checks a pipeline against the plugins there are.
+  static func pipeline(file: String) throws -> LoadedPipeline {
+    let document = try PipelineDocument.parse(try contents(of: file), file: file, environment: variables)
+    let search = try PluginSearch(named: document.pluginFolders, environment: variables)
+    var plugins: [(id: String, file: String)] = []
+    var missing: [String: Result<StageDescription, PluginProblem>] = [:]
+    for id in document.uses + ["digest"] where !plugins.contains(where: { $0.id == id }) {
+      if let file = search.file(of: id) {
+        plugins.append((id, file))
+      } else {
+        missing[id] = .failure(missingPlugin(id, search))
+      }
+    }
+    let described = search.describe(plugins).mapValues { result in
+      result.mapError { PluginProblem(message: $0.message, remedy: "`sluice doctor` tells more") }
+    }
+    let all = described.merging(missing) { first, _ in first }
+    guard case .success(let digest)? = all["digest"] else {
+      throw CommandError(
+        .configuration, "the stage 'digest' is not beside this program; is the installation whole?")
+    }
+    return LoadedPipeline(definition: try document.resolve(all), digest: digest, search: search)
+  }
+
+  private static func missingPlugin(_ id: String, _ search: PluginSearch) -> PluginProblem {
+    let near = Suggestion.nearest(to: id, among: search.all().map(\.id))
+    return PluginProblem(
+      message: "no stage '\(id)' is found",
+      remedy: near.map { "did you mean '\($0)'?" } ?? "`sluice stages list` shows those there are")
+  }
+
+  static func contents(of file: String) throws(CommandError) -> [UInt8] {
+    let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 { throw CommandError(.configuration, "\(file): \(String(cString: strerror(errno)))") }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = read(descriptor, &piece, piece.count)
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { throw CommandError(.configuration, "\(file): \(String(cString: strerror(errno)))") }
+      if count == 0 { return bytes }
+      bytes += piece[..<count]
+      if bytes.count > 4 << 20 { throw CommandError(.configuration, "\(file): is larger than any pipeline") }
+    }
+  }
+}
+
+/// A pipeline that has been checked, and what it needs to run.
+struct LoadedPipeline {
+  var definition: PipelineDefinition
+  var digest: StageDescription
+  var search: PluginSearch
+}

@@ -1,0 +1,37 @@
+/// What `--help` prints, made from the commands' declarations.
+enum Help {
+  static var overview: String {
+    var text =
+      "sluice moves attachments through a pipeline of sandboxed stages, and loses none.\n\nCommands:\n"
+    let width = CommandLineTool.commands.map { $0.configuration.name.count }.max() ?? 0
+    for command in CommandLineTool.commands {
+      let configuration = command.configuration
+      text += "  \(pad(configuration.name, width))  \(configuration.abstract)\n"
+    }
+    return text + "\n`sluice COMMAND --help` shows options and an example.\n"
+  }
+
+  static func text(_ configuration: CommandConfiguration) -> String {
+    var text = "\(configuration.abstract)\n\nUsage: sluice \(configuration.name)"
+    if !configuration.options.isEmpty { text += " [OPTIONS]" }
+    if !configuration.arguments.isEmpty { text += " \(configuration.arguments)" }
+    text += "\n"
+    if !configuration.discussion.isEmpty { text += "\n\(configuration.discussion)\n" }
+    if !configuration.options.isEmpty {
+      text += "\nOptions:\n"
+      let heads = configuration.options.map { option in
+        (option.letter.map { "-\($0), " } ?? "    ") + "--\(option.name)"
+          + (option.value.map { " \($0)" } ?? "")
+      }
+      let width = heads.map(\.count).max() ?? 0
+      for (head, option) in zip(heads, configuration.options) {
+        text += "  \(pad(head, width))  \(option.help)\n"
+      }
+    }
+    return text + "\nExample:\n  \(configuration.example.split(separator: "\n").joined(separator: "\n  "))\n"
+  }
+
+  static func pad(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(width - text.count, 0))
+  }
+}

@@ -1,0 +1,173 @@
+import Glibc
+import Ledger
+import Platform
+import Scheduler
+
+/// Finds the files to take in, from paths, folders or a manifest, and sends them to the scheduler in batches. It runs on
+/// a thread of its own.
+///
+/// Unchecked because it is used by that thread alone, but for ``problems``.
+final class InputWalker: @unchecked Sendable {
+  /// What every file has in common that no manifest says otherwise.
+  struct Defaults: Sendable {
+    var conversationId = "default"
+    var senderId = "operator"
+    var participants: [String] = []
+    var priority: Int64 = 0
+  }
+
+  /// Input that could not be taken in, and why; to be told to the user.
+  let problems = Mailbox<String>(capacity: 4096)
+  private let intake: Intake
+  private let defaults: Defaults
+  private let home: (dev_t, ino_t)?
+  private var batch: [IntakeItem] = []
+  private var isRefused = false
+
+  /// Files in one transaction of the ledger.
+  private static let batchSize = 500
+
+  init(intake: Intake, defaults: Defaults, home: Home) {
+    self.intake = intake
+    self.defaults = defaults
+    var facts = stat()
+    self.home = stat(home.path, &facts) == 0 ? (facts.st_dev, facts.st_ino) : nil
+  }
+
+  /// Takes in paths, folders with all they hold.
+  func walk(_ paths: [String]) {
+    for path in paths where !isRefused {
+      guard let resolved = Self.resolve(Array(path.utf8)) else {
+        problems.send("\(Terminal.printable(path)): \(String(cString: strerror(errno)))")
+        continue
+      }
+      walk(resolved, origin: path)
+    }
+    finish()
+  }
+
+  /// Takes in what a manifest lists.
+  func read(_ manifest: ManifestReader) {
+    manifest.read(defaults) { result in
+      switch result {
+      case .success(var item):
+        guard let resolved = Self.resolve(item.source) else {
+          self.problems.send(
+            "\(item.origin): \(Terminal.printable(String(decoding: item.source, as: UTF8.self))): "
+              + String(cString: strerror(errno)))
+          return !self.isRefused
+        }
+        var facts = stat()
+        if Self.withPath(resolved, { stat($0, &facts) }) != 0 || facts.st_mode & S_IFMT != S_IFREG {
+          self.problems.send(
+            "\(item.origin): \(Terminal.printable(String(decoding: resolved, as: UTF8.self))): not a file")
+          return !self.isRefused
+        }
+        item.source = resolved
+        (item.sourceSize, item.sourceModified) = Self.identity(facts)
+        self.add(item)
+      case .failure(let problem): self.problems.send(problem.text)
+      }
+      return !self.isRefused
+    }
+    finish()
+  }
+
+  private func finish() {
+    flush()
+    intake.finish()
+    problems.close()
+  }
+
+  // MARK: Folders
+
+  private func walk(_ path: [UInt8], origin: String) {
+    var facts = stat()
+    guard Self.withPath(path, { lstat($0, &facts) }) == 0 else { return report(path) }
+    switch facts.st_mode & S_IFMT {
+    case S_IFREG: add(path, facts, origin: origin)
+    case S_IFDIR: walkFolder(path, facts, above: [], origin: origin)
+    default: problems.send("\(printable(path)): neither a file nor a folder")
+    }
+  }
+
+  /// - Parameter above: the folders this one lies in, so that one that holds itself is seen.
+  private func walkFolder(_ path: [UInt8], _ facts: stat, above: [(dev_t, ino_t)], origin: String) {
+    if let home, home == (facts.st_dev, facts.st_ino) { return }  // its own state is not to be taken in
+    if above.contains(where: { $0 == (facts.st_dev, facts.st_ino) }) {
+      return report(path, "the folder lies within itself; not entered again")
+    }
+    guard let names = FolderListing(path) else { return report(path) }
+    for name in names where !isRefused {
+      let inner = path + [UInt8(ascii: "/")] + name
+      var facts = stat()
+      guard Self.withPath(inner, { lstat($0, &facts) }) == 0 else {
+        report(inner)
+        continue
+      }
+      switch facts.st_mode & S_IFMT {
+      case S_IFREG: add(inner, facts, origin: origin)
+      case S_IFDIR: walkFolder(inner, facts, above: above + [(facts.st_dev, facts.st_ino)], origin: origin)
+      // Whoever may write to the folder could point it at any file there is.
+      case S_IFLNK: report(inner, "a symbolic link; not followed (name it on the command line to take it in)")
+      default: report(inner, "neither a file nor a folder; passed over")
+      }
+    }
+  }
+
+  private func report(_ path: [UInt8], _ reason: String = String(cString: strerror(errno))) {
+    problems.send("\(printable(path)): \(reason)")
+  }
+
+  private func printable(_ path: [UInt8]) -> String {
+    Terminal.printable(String(decoding: path, as: UTF8.self))
+  }
+
+  // MARK: Batches
+
+  private func add(_ path: [UInt8], _ facts: stat, origin: String) {
+    let name = path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]
+    let (size, modified) = Self.identity(facts)
+    add(
+      IntakeItem(
+        conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
+        participants: defaults.participants, fileName: String(decoding: name, as: UTF8.self), source: path,
+        sourceSize: size, sourceModified: modified, priority: defaults.priority, origin: origin))
+  }
+
+  private func add(_ item: IntakeItem) {
+    batch.append(item)
+    if batch.count >= Self.batchSize { flush() }
+  }
+
+  private func flush() {
+    if batch.isEmpty { return }
+    if !intake.send(batch) { isRefused = true }
+    batch.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Paths
+
+  private static func identity(_ facts: stat) -> (size: Int64, modified: Int64) {
+    (Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec))
+  }
+
+  /// The absolute path without links, so that a file is the same however it is named; `nil`: errno says why.
+  private static func resolve(_ path: [UInt8]) -> [UInt8]? {
+    guard !path.contains(0), !path.isEmpty else {
+      errno = path.isEmpty ? ENOENT : EINVAL
+      return nil
+    }
+    return withPath(path) { path in
+      guard let resolved = realpath(path, nil) else { return nil }
+      defer { free(resolved) }
+      return Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
+    }
+  }
+
+  static func withPath<Result>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    (path + [0]).withUnsafeBufferPointer { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { body($0.baseAddress.unsafelyUnwrapped) }  // never empty: the 0
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import Configuration
+import Glibc
+import Ledger
+import Platform
+import SQLite
+
+/// Reads a manifest: JSON lines, one attachment each. SQLite takes the JSON apart; it is there, and it is hard to fool.
+struct ManifestReader {
+  struct Problem: Error {
+    var text: String
+  }
+
+  /// The keys of a line, for messages.
+  private static let keys = [
+    "path", "fileName", "conversationId", "messageId", "senderId", "participants", "text", "priority",
+    "declaredType",
+  ]
+  /// No line is longer, in bytes.
+  private static let lineLimit = 1 << 20
+
+  private let descriptor: Int32
+  private let name: String
+  private let connection: Connection
+
+  /// - Parameter file: a path, or `-` for standard input.
+  init(file: String) throws(CommandError) {
+    name = file == "-" ? "standard input" : file
+    descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 { throw .usage("\(file): \(String(cString: strerror(errno)))") }
+    do {
+      connection = try Connection(":memory:")
+    } catch {
+      throw CommandError(.internalError, "\(error)")
+    }
+  }
+
+  /// Hands over each line's attachment, or what is wrong with the line, until the body says stop.
+  func read(_ defaults: InputWalker.Defaults, each body: (Result<IntakeItem, Problem>) -> Bool) {
+    defer { close(descriptor) }
+    var buffer: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 256 << 10)
+    var number = 0
+    var isSkipping = false
+    func take(_ line: ArraySlice<UInt8>) -> Bool {
+      number += 1
+      if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return true }
+      return body(parse(line, "\(name):\(number)", defaults))
+    }
+    while true {
+      let count = Glibc.read(descriptor, &piece, piece.count)
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 {
+        _ = body(.failure(Problem(text: "\(name): \(String(cString: strerror(errno)))")))
+        return
+      }
+      if count == 0 { break }
+      var rest = piece[..<count]
+      while let newline = rest.firstIndex(of: 0x0A) {
+        if isSkipping {
+          isSkipping = false
+        } else {
+          buffer += rest[..<newline]
+          let goOn = take(buffer[...])
+          buffer.removeAll(keepingCapacity: true)
+          if !goOn { return }
+        }
+        rest = rest[(newline + 1)...]
+      }
+      if !isSkipping { buffer += rest }
+      if buffer.count > Self.lineLimit {
+        number += 1
+        isSkipping = true
+        buffer.removeAll()
+        if !body(.failure(Problem(text: "\(name):\(number): the line is longer than 1MB; passed over"))) {
+          return
+        }
+      }
+    }
+    if !buffer.isEmpty { _ = take(buffer[...]) }
+  }
+
+  private func parse(
+    _ line: ArraySlice<UInt8>, _ origin: String, _ defaults: InputWalker.Defaults
+  ) -> Result<IntakeItem, Problem> {
+    guard let text = String(validating: line, as: UTF8.self) else {
+      return .failure(Problem(text: "\(origin): not UTF-8"))
+    }
+    do {
+      return .success(try item(text, origin, defaults))
+    } catch let problem as Problem {
+      return .failure(problem)
+    } catch {
+      return .failure(Problem(text: "\(origin): not a JSON object (SQLite says: \(error))"))
+    }
+  }
+
+  private func item(_ json: String, _ origin: String, _ defaults: InputWalker.Defaults) throws -> IntakeItem {
+    func problem(_ text: String) -> Problem { Problem(text: "\(origin): \(text)") }
+    let valid = try connection.prepare("SELECT json_valid(?1) AND json_type(?1) = 'object'").first(
+      .text(json)
+    ) { $0.integer(0) }
+    if valid != 1 { throw problem("not a JSON object") }
+    var item = IntakeItem(
+      conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
+      participants: defaults.participants, fileName: "", source: [], sourceSize: 0, sourceModified: 0,
+      priority: defaults.priority, origin: origin)
+    var seen: Set<String> = []
+    var fileName: String?
+    try connection.prepare("SELECT key, type, value FROM json_each(?1)").rows(.text(json)) { row in
+      let key = row.text(0)
+      let type = row.text(1)
+      guard Self.keys.contains(key) else {
+        throw problem(
+          "unknown key '\(Terminal.printable(key))'\(Suggestion.remedy(for: key, among: Self.keys))")
+      }
+      guard seen.insert(key).inserted else { throw problem("the key '\(key)' stands there twice") }
+      let wanted = key == "priority" ? "integer" : key == "participants" ? "array" : "text"
+      guard type == wanted else { throw problem("'\(key)' is \(type) where \(wanted) is wanted") }
+      let text = row.text(2)
+      if text.utf8.contains(0) { throw problem("'\(key)' holds a NUL character") }
+      switch key {
+      case "path": item.source = Array(text.utf8)
+      case "fileName": fileName = text
+      case "conversationId": item.conversationId = try id(text, key, origin)
+      case "messageId": item.messageId = try id(text, key, origin)
+      case "senderId": item.senderId = try id(text, key, origin)
+      case "participants": item.participants = try participants(text, origin)
+      case "text": item.text = text
+      case "declaredType": item.declaredType = text
+      default: item.priority = row.integer(2)
+      }
+    }
+    if item.source.isEmpty { throw problem("the key 'path' is missing or empty") }
+    let slash = item.source.lastIndex(of: UInt8(ascii: "/")) ?? -1
+    item.fileName = fileName ?? String(decoding: item.source[(slash + 1)...], as: UTF8.self)
+    if item.fileName.utf8.count > 1024 { throw problem("'fileName' is longer than 1,024 bytes") }
+    return item
+  }
+
+  private func id(_ text: String, _ key: String, _ origin: String) throws(Problem) -> String {
+    if text.isEmpty || text.utf8.count > 256 {
+      throw Problem(text: "\(origin): '\(key)' has \(text.utf8.count) bytes where 1 to 256 are allowed")
+    }
+    return text
+  }
+
+  private func participants(_ json: String, _ origin: String) throws -> [String] {
+    var participants: [String] = []
+    try connection.prepare("SELECT type, value FROM json_each(?1)").rows(.text(json)) { row in
+      if row.text(0) != "text" {
+        throw Problem(text: "\(origin): 'participants' holds something else than texts")
+      }
+      participants.append(try id(row.text(1), "participants", origin))
+    }
+    return participants
+  }
+}

@@ -1,0 +1,70 @@
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+
+/// One line on a terminal that says how far the work is.
+struct ProgressBar {
+  var total: Int64
+  private var done: Int64 = 0
+  private var refused: Int64 = 0
+  private var bytes: Int64 = 0
+  private let started = Clock.monotonic()
+  private var drawn: UInt64 = 0
+  private var isShown = false
+
+  init(total: Int64) {
+    self.total = total
+  }
+
+  mutating func add(_ record: AttachmentRecord) {
+    done += 1
+    bytes += record.sizeBytes ?? 0
+    if record.status != .completed { refused += 1 }
+  }
+
+  /// Draws it, ten times a second at most.
+  mutating func draw() {
+    let now = Clock.monotonic()
+    if now - drawn < 100_000_000 { return }
+    drawn = now
+    isShown = true
+    let seconds = Double(now - started) / 1e9
+    let rate = seconds > 0 ? Double(done) / seconds : 0
+    let left = rate > 0 && total > done ? Self.clock(Int64(Double(total - done) / rate)) : "--:--"
+    let facts =
+      " \(done)/\(total)  \(Decimal.text(rate, 0))/s  \(left) left  \(ByteSize.rounded(bytes))"
+      + (refused > 0 ? "  \(refused) not completed" : "")
+    let room = max(Terminal.width(STDERR_FILENO) - facts.count - 3, 0)
+    let width = min(room, 30)
+    let filled = total > 0 ? Int(Double(width) * Double(done) / Double(total)) : 0
+    let bar =
+      width >= 5
+      ? "[\(String(repeating: "#", count: filled))\(String(repeating: ".", count: width - filled))]" : ""
+    Terminal.write("\r\(bar)\(facts)\u{1B}[K", to: STDERR_FILENO)
+  }
+
+  /// Takes it off the terminal, so that something else can be said.
+  mutating func clear() {
+    if !isShown { return }
+    isShown = false
+    Terminal.write("\r\u{1B}[K", to: STDERR_FILENO)
+  }
+
+  private static func clock(_ seconds: Int64) -> String {
+    let (minutes, rest) = seconds.quotientAndRemainder(dividingBy: 60)
+    return "\(minutes):\(rest < 10 ? "0" : "")\(rest)"
+  }
+}
+
+/// Numbers for people.
+enum Decimal {
+  static func text(_ value: Double, _ places: Int) -> String {
+    var factor = 1.0
+    for _ in 0..<places { factor *= 10 }
+    let scaled = Int64((value * factor).rounded())
+    if places == 0 { return String(scaled) }
+    let digits = String(scaled % Int64(factor))
+    return "\(scaled / Int64(factor)).\(String(repeating: "0", count: places - digits.count))\(digits)"
+  }
+}

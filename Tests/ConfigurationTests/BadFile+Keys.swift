@@ -1,0 +1,194 @@
+extension BadFile {
+  /// The keys of the file itself.
+  static let keys = table(
+    #"""
+    === no version
+    stages:
+    - use: mime
+    > 1:1: the file does not say its version; add 'version: 1' at the top
+
+    === no version and no stages
+    channels: {}
+    > 1:1: the file does not say its version; add 'version: 1' at the top
+    > 1:1: there are no stages; list one at least: 'stages: [{ use: mime }]'
+
+    === a version to come
+    version: 2
+    stages: something new
+    > 1:10: version 2 is not known here; write 'version: 1'
+
+    === a version in quotes
+    version: "1"
+    stages:
+    - use: mime
+    > 1:10: 'version' wants a whole number, and "1" in quotes is text; write 1 without quotes
+
+    === a version without a number
+    version:
+    stages:
+    - use: mime
+    > 1:9: 'version' has no value; write a value such as 1
+
+    === stages left empty
+    version: 1
+    stages:
+    > 2:8: there are no stages; list one at least: 'stages: [{ use: mime }]'
+
+    === an empty list of stages
+    version: 1
+    stages: []
+    > 2:9: there are no stages; list one at least: '- use: mime'
+
+    === stages misspelt
+    version: 1
+    stage:
+    - use: mime
+    > 2:1: unknown key 'stage'; did you mean 'stages'?
+
+    === stages as a map
+    version: 1
+    stages: { use: mime }
+    > 2:9: 'stages' takes a list, not a map; begin each stage with '- use: NAME'
+
+    === stages as names
+    version: 1
+    stages: [mime]
+    > 2:10: a stage is a map, not 'mime'; write '{ use: mime }'
+
+    === stages that are nothing or a list
+    version: 1
+    stages:
+    -
+    - [mime]
+    > 3:2: a stage is a map, not nothing; write '{ use: NAME }'
+    > 4:3: a stage is a map, not a list; write '{ use: NAME }'
+
+    === a key nobody knows
+    version: 1
+    stages:
+    - use: mime
+    logging: loud
+    > 4:1: unknown key 'logging'; the keys here are: version, plugins, stages, channels, retry, sandbox, workers
+
+    === plugins that are no list
+    version: 1
+    stages:
+    - use: mime
+    plugins: lib
+    > 4:10: 'plugins' takes a list, not one value; write 'plugins: [lib]'
+
+    === plugin folders that lead nowhere
+    version: 1
+    stages:
+    - use: mime
+    plugins: [~/lib, '']
+    > 4:11: '~/lib' begins with '~', which only a shell fills in; write '${HOME}/lib'
+    > 4:18: a folder of 'plugins' is empty; write '.' for the folder of this file
+
+    === plugin folders that are no texts
+    version: 1
+    stages:
+    - use: mime
+    plugins: [[lib], null]
+    > 4:11: each item of 'plugins' is one value, not a list; write a value such as ./plugins
+    > 4:18: each item of 'plugins' needs a value; write one, or remove it
+
+    === retry as a number
+    version: 1
+    stages:
+    - use: mime
+    retry: 3
+    > 4:8: 'retry' takes a map, not '3'; write 'retry: { attempts: 3, backoff: 1s, max: 1m }'
+
+    === retry with everything wrong
+    version: 1
+    stages:
+    - use: mime
+    retry: { attempts: 0, backoff: 5, mx: 1m }
+    > 4:20: 'attempts' is 0, which is too little; write a value from 1 to 100
+    > 4:32: 'backoff' wants a duration, and 5 is a bare number; write 5s for seconds or 5ms for milliseconds
+    > 4:35: unknown key 'mx'; did you mean 'max'?
+
+    === too many attempts
+    version: 1
+    stages:
+    - use: mime
+    retry: { attempts: 101 }
+    > 4:20: 'attempts' is 101, which is too much; write a value from 1 to 100
+
+    === a longest wait below the first
+    version: 1
+    stages:
+    - use: mime
+    retry: { backoff: 5m, max: 1m }
+    > 4:28: 'max' is 1m, less than the 5m of 'backoff'; write 'max: 5m' or more
+
+    === a first wait above the longest by default
+    version: 1
+    stages:
+    - use: mime
+    retry: { backoff: 5m }
+    > 4:19: 'max' is 1m by default, less than the 5m of 'backoff'; write 'max: 5m' or more
+
+    === a longest wait below the first by default
+    version: 1
+    stages:
+    - use: mime
+    retry: { max: 500ms }
+    > 4:15: 'max' is 500ms, less than the 1s of 'backoff' by default; write 'max: 1s' or more
+
+    === a wait misspelt, which leaves nothing to compare
+    version: 1
+    stages:
+    - use: mime
+    retry: { bakoff: 100ms, max: 500ms }
+    > 4:10: unknown key 'bakoff'; did you mean 'backoff'?
+
+    === a wait that is none, which leaves nothing to compare
+    version: 1
+    stages:
+    - use: mime
+    retry: { backoff: short, max: 500ms }
+    > 4:19: 'backoff' wants a duration, not 'short'; write a whole number and a unit (ms, s, m, h, d), such as 1s
+
+    === a sandbox that is no choice
+    version: 1
+    stages:
+    - use: mime
+    sandbox: yes
+    > 4:10: 'sandbox' knows no 'yes'; the choices are: require, prefer, off
+
+    === too many workers
+    version: 1
+    stages:
+    - use: mime
+    workers: 257
+    > 4:10: 'workers' is 257, which is too much; write a value from 1 to 256
+
+    === workers in quotes
+    version: 1
+    stages:
+    - use: mime
+    workers: '4'
+    > 4:10: 'workers' wants a whole number, and "4" in quotes is text; write 4 without quotes
+
+    === variables that do not fit
+    version: 1
+    stages:
+    - use: mime
+      timeout: ${SOON}
+      memory: ${EMPTY}
+    workers: "${FOUR}"
+    > 4:12: 'timeout' wants a duration, not 'soon' (from '${SOON}'); write a whole number and a unit (ms, s, m, h, d), such as 30s
+    > 5:11: 'memory' has no value (from '${EMPTY}'); write a value such as 256MB, or leave it out
+    > 6:10: 'workers' wants a whole number, and "4" (from '${FOUR}') in quotes is text; write ${FOUR} without quotes
+
+    === a misspelt key that ends the reading
+    version: 1
+    stages:
+    - ues: mime
+    plugins: lib
+    > 3:3: unknown key 'ues'; did you mean 'use'?
+    > 4:10: 'plugins' takes a list, not one value; write 'plugins: [lib]'
+    """#)
+}

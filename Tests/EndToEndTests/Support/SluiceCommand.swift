@@ -1,0 +1,80 @@
+import Foundation
+
+/// The real binary, as users run it.
+struct SluiceCommand {
+  /// The folder with `sluice`, its worker and its plugins: `$SLUICE_BIN_DIR`, else the release build.
+  static let folder: String = {
+    if let folder = ProcessInfo.processInfo.environment["SLUICE_BIN_DIR"] { return folder }
+    return projectFolder + "/.build/release"
+  }()
+
+  static let projectFolder: String = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().path
+
+  struct Outcome {
+    var status: Int32
+    /// It was ended by a signal, whose number `status` is.
+    var wasKilled: Bool
+    var out: String
+    var err: String
+
+    /// Each line of standard output as JSON.
+    var json: [[String: Any]] {
+      out.split(separator: "\n").compactMap {
+        try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+      }
+    }
+
+    /// The records of attachments among them.
+    var attachments: [[String: Any]] { json.filter { $0["record"] as? String == "attachment" } }
+    var summary: [String: Any] { json.last { $0["record"] as? String == "summary" } ?? [:] }
+  }
+
+  /// Runs a command to its end.
+  @discardableResult
+  static func run(
+    _ arguments: [String], in folder: TemporaryFolder, input: String = "", environment: [String: String] = [:]
+  ) throws -> Outcome {
+    let out = folder.path + "/.out-\(UUID().uuidString)"
+    let err = folder.path + "/.err-\(UUID().uuidString)"
+    let process = try start(arguments, in: folder, out: out, err: err, input: input, environment: environment)
+    process.waitUntilExit()
+    defer {
+      try? FileManager.default.removeItem(atPath: out)
+      try? FileManager.default.removeItem(atPath: err)
+    }
+    return Outcome(
+      status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal,
+      out: String(decoding: try Data(contentsOf: URL(fileURLWithPath: out)), as: UTF8.self),
+      err: String(decoding: try Data(contentsOf: URL(fileURLWithPath: err)), as: UTF8.self))
+  }
+
+  /// Starts a command, with its output in files, so that no pipe fills up.
+  static func start(
+    _ arguments: [String], in folder: TemporaryFolder, out: String, err: String, input: String = "",
+    environment: [String: String] = [:]
+  ) throws -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Self.folder + "/sluice")
+    process.arguments = arguments
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    process.environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"].merging(environment) { $1 }
+    for file in [out, err] { FileManager.default.createFile(atPath: file, contents: nil) }
+    process.standardOutput = FileHandle(forWritingAtPath: out)
+    process.standardError = FileHandle(forWritingAtPath: err)
+    if input.isEmpty {
+      process.standardInput = FileHandle.nullDevice
+    } else {
+      let pipe = Pipe()
+      process.standardInput = pipe
+      let data = Data(input.utf8)
+      DispatchQueue.global().async {
+        pipe.fileHandleForWriting.write(data)
+        try? pipe.fileHandleForWriting.close()
+      }
+    }
+    try process.run()
+    return process
+  }
+}
