@@ -33,28 +33,35 @@ final class Journal {
   /// Appends lines, each with its newline, and returns once they are on disk. Throws a retry or a pause with none of
   /// them in the file.
   func append(_ lines: [UInt8]) throws(Outcome) {
-    if let intended {
-      guard ftruncate(file, intended) == 0 else {
-        throw .retry("unwritable", "taking back lines that were not synced: \(Self.reason(errno))")
-      }
-      self.intended = nil
-    }
     let length = try length()
     do throws(Outcome) {
       try write(lines)
       try sync()
     } catch {
-      if ftruncate(file, length) == 0 { throw error }
-      // Lines may be left behind: the next try must know that it is not the first, and after a pause it would not.
       intended = length
+      if takeBack() { throw error }
+      // Lines may be left behind: the next try must know that it is not the first, and after a pause it would not.
       throw .retry(error.code, error.message)
     }
   }
 
+  /// Where the lines that count end. What may lie behind them is taken back first.
   func length() throws(Outcome) -> off_t {
+    guard takeBack() else {
+      throw .retry("unwritable", "taking back lines that were not synced: \(Self.reason(errno))")
+    }
     let length = lseek(file, 0, SEEK_END)
     if length < 0 { throw .retry("unreadable", "measuring the file: \(Self.reason(errno))") }
     return length
+  }
+
+  /// Cuts off what a failed append left. That counts once it is synced: the lines must not be there again after
+  /// a power failure.
+  private func takeBack() -> Bool {
+    guard let length = intended else { return true }
+    guard ftruncate(file, length) == 0, fsync(file) == 0 else { return false }
+    intended = nil
+    return true
   }
 
   private func write(_ lines: [UInt8]) throws(Outcome) {
@@ -69,8 +76,8 @@ final class Journal {
     }
   }
 
-  /// After a failure the kernel may count pages as clean that are not on disk, so that a second try would prove nothing
-  /// (fsync(2), NOTES): the lines are written anew instead.
+  /// After a failure the kernel may count pages as clean that are not on disk, so that a second try would prove
+  /// nothing ("PostgreSQL's fsync() surprise", LWN, 2018): the lines are written anew instead.
   private func sync() throws(Outcome) {
     while fdatasync(file) != 0 {
       if errno != EINTR { throw Self.fault("unsynced", "syncing the lines") }

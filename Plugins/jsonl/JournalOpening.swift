@@ -17,14 +17,15 @@ struct JournalOpening {
       throw .fail("unwritable", "\(path) is not a regular file")
     }
     try hold()
+    try checkContent()
     try cutTornLine()
-    // Lines of a process that was killed count as written when they are found later: here they become durable.
+    // What a killed process wrote counts as written when it is found later: here it becomes durable.
     guard fsync(file) == 0 else { throw refusal("syncing it") }
     try syncFolder()
   }
 
-  /// Two writers would take back each other's lines. A killed process may still be in its last write for a moment; the
-  /// lock is free once that is over (flock(2): released when the last descriptor closes).
+  /// Two writers would take back each other's lines. A killed process may still be in its last write for a moment;
+  /// the lock is free once that is over, with its last descriptor (flock(2)).
   private func hold() throws(Outcome) {
     for _ in 0..<(Self.patience / 20) {
       if flock(file, LOCK_EX | LOCK_NB) == 0 { return }
@@ -32,6 +33,16 @@ struct JournalOpening {
       usleep(20_000)
     }
     throw .fail("unwritable", "another process or channel writes to \(path); give each its own file")
+  }
+
+  /// A path that names another file by mistake must not cost that file its last line.
+  private func checkContent() throws(Outcome) {
+    var start = [UInt8](repeating: 0, count: Journal.opening.count)
+    let count = start.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
+    guard count >= 0 else { throw refusal("reading it") }
+    guard Journal.opening.starts(with: start[..<count]) else {
+      throw .fail("unwritable", "\(path) holds something else than events, and is left as it is")
+    }
   }
 
   /// Cuts the file back to its last newline. What follows that never counted.
@@ -56,8 +67,8 @@ struct JournalOpening {
     return 0
   }
 
-  /// A new file's name is durable once its folder is synced (fsync(2)). Done even where the file was there: the process
-  /// that made it may have been killed before it came to this.
+  /// A new file's name is durable once its folder is synced (fsync(2)). Done even where the file was there: the
+  /// process that made it may have been killed before it came to this.
   private func syncFolder() throws(Outcome) {
     let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let folder = openat(home, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -5,18 +5,19 @@ extension Journal {
   /// How the line of an event begins: its id comes first in the JSON.
   static func head(of id: String) -> [UInt8] { Array("{\"id\":\"\(id)\"".utf8) }
 
-  private static let opening = Array("{\"id\":\"".utf8)
+  static let opening = Array("{\"id\":\"".utf8)
+  /// What is read at a time, in bytes.
   private static let pieceSize = 256 << 10
 
   /// Which of these events have their line in the file. Reads all of it once, unless there is nothing to look for.
   func ids(among wanted: Set<String>) throws(Outcome) -> Set<String> {
     guard let longest = wanted.map(\.utf8.count).max() else { return [] }
+    let end = try length()
     var found: Set<String> = []
     let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 4096)
     defer { piece.deallocate() }
     /// What must be at hand of a line to tell whose it is.
     let needed = Self.opening.count + longest + 1
-    let end = try length()
     var offset: off_t = 0
     var atLineStart = true
     while offset < end {

@@ -2,26 +2,28 @@ import Glibc
 
 /// Which names of interest stand in a PDF in the clear.
 ///
-/// poppler-glib does not tell what kind of form a document has, and tells of scripts only by visiting every page. Names
-/// tell without parsing: they are never encrypted, and compressed only inside object streams, which cannot be without
-/// three names of their own (PDF 32000-1:2008, 7.5.7 and 7.5.8: `First` and `N` of the stream, `W` of the
-/// cross-reference stream that leads to it).
+/// poppler-glib does not tell what kind of form a document has, and looks for scripts on every page, yet not in the action
+/// that opens the document. Names tell without parsing: they are never encrypted, and compressed only inside object
+/// streams, which cannot be without three names of their own (PDF 32000-1:2008, 7.5.7 and 7.5.8: `First` and `N` of the
+/// stream, `W` of the cross-reference stream that leads to it; poppler does without their `Type`).
 struct Names: OptionSet {
   let rawValue: UInt8
 
   static let form = Names(rawValue: 1)
   static let xfa = Names(rawValue: 2)
-  static let script = Names(rawValue: 4)
-  static let encryption = Names(rawValue: 64)
-  private static let first = Names(rawValue: 8)
-  private static let number = Names(rawValue: 16)
-  private static let widths = Names(rawValue: 32)
+  static let encryption = Names(rawValue: 4)
+  /// Every script has this one, but those of a rendition (12.6.4.13 and 12.6.4.16).
+  static let script = Names(rawValue: 8)
+  private static let source = Names(rawValue: 16)
+  private static let first = Names(rawValue: 32)
+  private static let number = Names(rawValue: 64)
+  private static let widths = Names(rawValue: 128)
 
   /// Whether objects may be compressed, and other names hidden with them.
   var mayBeCompressed: Bool { isSuperset(of: [.first, .number, .widths]) }
 
-  /// Whether a script is possible: an action needs `JavaScript` or `JS` (12.6.4.16).
-  var mayHaveScript: Bool { contains(.script) || mayBeCompressed }
+  /// Whether there may be a script that `script` does not show. A name so short also turns up by chance.
+  var mayHideScript: Bool { contains(.source) || mayBeCompressed }
 
   init(rawValue: UInt8) {
     self.rawValue = rawValue
@@ -54,6 +56,8 @@ struct Names: OptionSet {
       if packed >> 72 != 0 { return [] }  // longer than any of interest
       packed = packed << 8 | UInt128(byte)
     }
+    // Some address in a string that ends with `/JavaScript`: perhaps no name at all.
+    if next < end, next.load(as: UInt8.self) == UInt8(ascii: ")"), known(packed) == .script { return .source }
     return known(packed)
   }
 
@@ -63,7 +67,7 @@ struct Names: OptionSet {
     case 0x4163726F466F726D: .form  // AcroForm
     case 0x584641: .xfa  // XFA
     case 0x4A617661536372697074: .script  // JavaScript
-    case 0x4A53: .script  // JS
+    case 0x4A53: .source  // JS
     case 0x4669727374: .first  // First
     case 0x4E: .number  // N
     case 0x456E6372797074: .encryption  // Encrypt

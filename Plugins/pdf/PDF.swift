@@ -96,7 +96,8 @@ struct PDF: Stage {
     for moment in Document.Moment.allCases {
       if let date = document.date(moment) { attachment.annotate("pdf.\(moment)", date) }
     }
-    attachment.annotate("pdf.javascript", names.mayHaveScript && document.hasJavaScript)
+    attachment.annotate(
+      "pdf.javascript", names.contains(.script) || names.mayHideScript && document.hasJavaScript)
     attachment.annotate("pdf.attachments", Int64(document.attachmentCount))
     attachment.annotate("pdf.forms", forms(page, names))
     if let size = page.size {

@@ -2,17 +2,13 @@ import CPlatform
 import Glibc
 import StageKit
 
-/// The store's folder: objects by path, and a folder of incoming ones.
+/// The store's folder: objects by path, and a folder of incoming ones by attachment id.
 final class ObjectFolder {
   private let root: Int32
   private let incoming: Int32
-  /// Folders with a new name in them, to be synced before the names count.
-  private var changed: Set<String> = []
-  /// Folders known to be there.
-  private var known: Set<String> = []
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
 
-  /// Where objects lie before they have their path. The name begins with `.`, as no path's part may.
+  /// The host knows this name too. It begins with `.`, as no part of a path may.
   private static let incomingName = ".incoming"
 
   init(_ root: Int32) throws(Outcome) {
@@ -22,13 +18,45 @@ final class ObjectFolder {
     }
     incoming = openat(root, Self.incomingName, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
     if incoming < 0 { throw Self.fault("opening .incoming") }
+    if fsync(root) != 0 { throw Self.fault("syncing the store's folder") }
   }
 
-  // MARK: Making the object
+  deinit {
+    close(incoming)
+    buffer.deallocate()
+  }
 
-  /// Writes a copy under a temporary name and leaves it open for syncing.
-  func copy(_ attachment: Attachment, to name: String) throws(Outcome) -> Int32 {
-    let target = openat(incoming, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+  // MARK: What is there already
+
+  /// Whether the path holds this very content. Throws a rejection where it holds something else.
+  func holds(_ attachment: Attachment, at path: String) throws(Outcome) -> Bool {
+    let other = openat(root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    if other < 0 {
+      if errno == ENOENT { return false }
+      throw errno == ENOTDIR ? Self.taken(path) : Self.fault("looking at \(path)")
+    }
+    defer { close(other) }
+    let half = buffer.count / 2
+    let first = UnsafeMutableRawBufferPointer(rebasing: buffer[..<half])
+    var offset: Int64 = 0
+    while true {
+      let count = try attachment.read(into: first, at: offset)
+      let same = pread(other, buffer.baseAddress?.advanced(by: half), half, off_t(offset))
+      guard let start = buffer.baseAddress, count == same, memcmp(start, start + half, count) == 0 else {
+        throw Self.taken(path)
+      }
+      if count == 0 { return true }
+      offset += Int64(count)
+    }
+  }
+
+  // MARK: Making an object
+
+  /// Writes a copy and leaves it open for syncing.
+  func copy(_ attachment: Attachment) throws(Outcome) -> Int32 {
+    // What an earlier attempt left may be a link to another attachment's object: it is taken away, never written to.
+    unlinkat(incoming, attachment.id, 0)
+    let target = openat(incoming, attachment.id, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     if target < 0 { throw Self.fault("making an object") }
     do throws(Outcome) {
       var offset: Int64 = 0
@@ -45,7 +73,7 @@ final class ObjectFolder {
       return target
     } catch {
       close(target)
-      unlinkat(incoming, name, 0)
+      unlinkat(incoming, attachment.id, 0)
       throw error
     }
   }
@@ -60,9 +88,9 @@ final class ObjectFolder {
     }
   }
 
-  /// Links a stored object with the same content under a temporary name. False where it cannot serve: it is gone, has
-  /// another length, or has as many links as the file system allows.
-  func link(_ object: String, size: Int64, to name: String) throws(Outcome) -> Bool {
+  /// Links a stored object with the same content. False where it cannot serve: it is gone, has another length, or has as
+  /// many links as the file system allows.
+  func link(_ object: String, size: Int64, as name: String) throws(Outcome) -> Bool {
     var facts = stat()
     guard fstatat(root, object, &facts, AT_SYMLINK_NOFOLLOW) == 0, facts.st_size == size,
       sluice_file_type(facts.st_mode) == S_IFREG
@@ -77,98 +105,40 @@ final class ObjectFolder {
 
   // MARK: The barrier
 
-  /// Syncs the copies' data. All are started before the first is waited for, so that the disk works on them together.
-  func sync(_ copies: [Copy]) {
-    for copy in copies where copy.descriptor >= 0 { sluice_start_sync(copy.descriptor) }
+  /// Starts writing a copy back without waiting: the disk works on all of a batch together.
+  func startSync(_ copy: Copy) {
+    if copy.descriptor >= 0 { sluice_start_sync(copy.descriptor) }
   }
 
-  /// Gives an object its path, once its data is safe.
-  func place(_ copy: Copy) throws(Outcome) {
-    if copy.descriptor >= 0 {
-      let failure = fdatasync(copy.descriptor) == 0 ? 0 : errno
-      close(copy.descriptor)
-      if failure != 0 { throw Self.fault("syncing an object", failure) }
-    }
-    let folder = Self.folder(of: copy.path)
-    try make(folder)
-    changed.insert(folder)
-    if sluice_rename_new(incoming, copy.temporaryName, root, copy.path) == 0 { return }
-    guard errno == EEXIST else { throw Self.fault("naming an object") }
-    try replace(copy)
+  /// Makes a copy's data durable.
+  func sync(_ copy: Copy) throws(Outcome) {
+    if copy.descriptor < 0 { return }
+    let failure = fdatasync(copy.descriptor) == 0 ? 0 : errno
+    close(copy.descriptor)
+    if failure == 0 { return }
+    unlinkat(incoming, copy.attachment.id, 0)
+    throw Self.fault("syncing an object", failure)
   }
 
-  /// Something lies at the path. The same content: a replay, and the path may become a link to the twin. Other content:
-  /// taken, and it stays as it is.
-  private func replace(_ copy: Copy) throws(Outcome) {
-    guard try sameContent(copy) else {
-      throw .reject("path-taken", "another object lies at \(copy.path); let the template tell the two apart")
-    }
-    if renameat(incoming, copy.temporaryName, root, copy.path) != 0 { throw Self.fault("naming an object") }
-    // Two names of one object: renaming one to the other does nothing and leaves both (rename(2)).
-    unlinkat(incoming, copy.temporaryName, 0)
+  /// Makes the incoming names durable.
+  func syncNames() throws(Outcome) {
+    if fsync(incoming) != 0 { throw Self.fault("syncing .incoming") }
   }
 
-  private func sameContent(_ copy: Copy) throws(Outcome) -> Bool {
-    let mine = openat(incoming, copy.temporaryName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    if mine < 0 { throw Self.fault("reading an object") }
-    defer { close(mine) }
-    let other = openat(root, copy.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    if other < 0 { return false }
-    defer { close(other) }
-    let half = buffer.count / 2
-    var offset: off_t = 0
-    while true {
-      let first = pread(mine, buffer.baseAddress, half, offset)
-      let second = pread(other, buffer.baseAddress?.advanced(by: half), half, offset)
-      guard let start = buffer.baseAddress, first >= 0, first == second else { return false }
-      if first == 0 { return true }
-      if memcmp(start, start + half, first) != 0 { return false }
-      offset += off_t(first)
-    }
+  // MARK: Faults
+
+  private static func taken(_ path: String) -> Outcome {
+    .reject("path-taken", "another object lies at \(path); let the template tell the two apart")
   }
 
-  /// Takes away what did not become an object.
-  func discard(_ copy: Copy) {
-    unlinkat(incoming, copy.temporaryName, 0)
-  }
-
-  /// Makes the new names durable: syncs each folder that has one.
-  func syncFolders() throws(Outcome) {
-    for folder in changed {
-      let descriptor = folder.isEmpty ? dup(root) : openat(root, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      if descriptor < 0 { throw Self.fault("opening a folder") }
-      let failure = fsync(descriptor) == 0 ? 0 : errno
-      close(descriptor)
-      if failure != 0 { throw Self.fault("syncing a folder", failure) }
-    }
-    changed.removeAll(keepingCapacity: true)
-  }
-
-  // MARK: Folders
-
-  private func make(_ folder: String) throws(Outcome) {
-    if folder.isEmpty || known.contains(folder) { return }
-    let parent = Self.folder(of: folder)
-    try make(parent)
-    if mkdirat(root, folder, 0o700) != 0 && errno != EEXIST { throw Self.fault("making a folder") }
-    // Also where it was there: whoever made it may have been stopped before syncing its name.
-    changed.insert(parent)
-    if known.count >= 4096 { known.removeAll(keepingCapacity: true) }
-    known.insert(folder)
-  }
-
-  private static func folder(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
-  }
-
-  /// The outcome of a failed system call, from errno.
+  /// The outcome of a failed system call.
   private static func fault(_ doing: String, _ number: Int32 = errno) -> Outcome {
     let reason = String(cString: strerror(number))
     switch number {
     case ENOSPC, EDQUOT: return .pause("disk-full", "\(doing): \(reason); make room, then run again")
     case ENAMETOOLONG: return .fail("path-too-long", "\(doing): \(reason)")
     case EROFS, EACCES, EPERM:
-      return .pause("store-unwritable", "\(doing): \(reason); make the store writable")
+      return .pause("store-unwritable", "\(doing): \(reason); make the store writable, then run again")
     default: return .retry("store-unwritable", "\(doing): \(reason)")
     }
   }

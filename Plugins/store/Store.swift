@@ -1,10 +1,11 @@
 import Glibc
 import StageKit
 
-/// Writes objects: temporary name, data synced, renamed to its path, folders synced, and only then a pass.
+/// Writes objects. `process` copies the content to the store's incoming folder under the attachment's id; `flush` syncs up to
+/// sixty-four copies together. The host gives an object its path once the ledger has the attachment, so that no object
+/// lies at a path without a row that owns it.
 ///
-/// `process` copies; `flush` syncs up to sixty-four copies together and gives them their names. A replay finds its own
-/// object and passes. Content that is stored already is linked instead of copied.
+/// Content that is stored already is linked instead of copied.
 struct Store: Stage {
   static let about = About(
     id: "store", version: "1.0.0", summary: "Writes the content below the store, once for equal content.",
@@ -13,8 +14,9 @@ struct Store: Stage {
       "disk-full": "The store's file system has no room; the lane pauses until there is some.",
       "path-taken": "Another object lies at the path; the template does not tell the two apart.",
       "store-unwritable": "The system cannot write to the store.",
-      "source-changed": "The content had another length when it was copied than when it was measured.",
+      "source-changed": "The content was changed while it was copied.",
       "unreadable": "The system cannot read the content.",
+      "no-template": "No path template is for the media type.",
       "path-too-long": "The path made from the template is too long.",
     ])
 
@@ -25,44 +27,40 @@ struct Store: Stage {
   static let options: [any OptionDeclaration] = [path]
 
   private let templates: [Entry]
-  private let root: ObjectFolder
+  private let folder: ObjectFolder
   private var copies: [Copy] = []
 
   init(_ opening: Opening) throws(Outcome) {
     templates = opening[Self.path]
     guard let folder = opening.folder else { throw .fail("store-unwritable", "no folder is granted") }
-    root = try ObjectFolder(folder)
+    self.folder = try ObjectFolder(folder)
   }
 
   mutating func process(_ attachment: Attachment) throws(Outcome) {
     guard let template = attachment.best(of: templates)?.text else {
       throw .fail(
-        "path-too-long",
-        "no path template is for \(attachment.mediaType ?? "an unknown type"); add one for \"*/*\"")
+        "no-template", "no path is for \(attachment.mediaType ?? "an unknown type"); add one for \"*/*\"")
     }
     let path = try attachment.expand(template)
-    var copy = Copy(attachment: attachment, path: path)
-    if let twin = attachment.twin, try root.link(twin, size: attachment.size, to: copy.temporaryName) {
-      copy.isLink = true
-    } else {
-      copy.descriptor = try root.copy(attachment, to: copy.temporaryName)
+    if try folder.holds(attachment, at: path) {
+      attachment.setLocation(path)
+      return
     }
-    copies.append(copy)
+    if let twin = attachment.twin, try folder.link(twin, size: attachment.size, as: attachment.id) {
+      copies.append(Copy(attachment: attachment, descriptor: -1))
+    } else {
+      copies.append(Copy(attachment: attachment, descriptor: try folder.copy(attachment)))
+    }
+    attachment.setLocation(path)
   }
 
   mutating func flush() throws(Outcome) {
     defer { copies.removeAll(keepingCapacity: true) }
-    root.sync(copies)
+    for copy in copies { folder.startSync(copy) }
     for copy in copies {
-      do throws(Outcome) {
-        try root.place(copy)
-        copy.attachment.setLocation(copy.path)
-      } catch {
-        root.discard(copy)
-        copy.attachment.settle(error)
-      }
+      do throws(Outcome) { try folder.sync(copy) } catch { copy.attachment.settle(error) }
     }
-    try root.syncFolders()
+    if !copies.isEmpty { try folder.syncNames() }
   }
 }
 

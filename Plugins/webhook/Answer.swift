@@ -7,14 +7,16 @@ enum Answer {
   case status(Int, wait: Int64)
   /// No address of the endpoint may be connected to; this is one of them.
   case refused(IPAddress)
-  /// No complete answer, and why; whether that took all the time there is.
-  case none(String, wasSlow: Bool)
+  /// No complete answer, and why; whether other events would fare the same.
+  case none(String, isGeneral: Bool)
 
   /// The longest wait an endpoint is granted, in seconds: the longest of the schedule that is used otherwise.
   private static let longestWait: Int64 = 86_400
 
-  /// What it means for the event; `nil`: delivered. Only 2xx is success, 410 ends the deliveries to this endpoint
-  /// (Standard Webhooks, "Deliverability and reliability").
+  /// What it means for the event; `nil`: delivered.
+  ///
+  /// "2xx: Success. 3xx: Failure. 410 Gone: Sender should disable the webhook endpoint" (Standard Webhooks 1.0.0,
+  /// "Delivery success and failure"). Retry-After is from RFC 9110, section 10.2.3, in either of its forms.
   var outcome: Outcome? {
     switch self {
     case .status(200..<300, _): nil
@@ -37,11 +39,11 @@ enum Answer {
 
   /// What it means for events of the same batch that were not sent yet; `nil`: nothing.
   ///
-  /// An endpoint that is gone, asks for time, or lets requests time out would do so for each of them; waiting for that
-  /// one by one would take a quarter of an hour.
+  /// An endpoint that is gone, asks for time or lets requests time out would do so for each of them, and waiting
+  /// for that one by one would take a quarter of an hour.
   var outcomeForOthers: Outcome? {
     switch self {
-    case .status(410, _), .none(_, wasSlow: true): break
+    case .status(410, _), .none(_, isGeneral: true): break
     case .status(429, let wait), .status(503, let wait): if wait <= 0 { return nil }
     default: return nil
     }

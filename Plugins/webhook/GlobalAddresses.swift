@@ -16,8 +16,8 @@ extension IPAddress {
     return nil
   }
 
-  /// All that is given out of IPv6 (RFC 4291, section 2.4; IANA). It leaves out `::`, `::1`, fc00::/7, fe80::/10, ff00::/8
-  /// and the local translation prefix 64:ff9b:1::/48.
+  /// All of IPv6 that is given out (RFC 4291, section 2.4; IANA). It leaves out `::`, `::1`, fc00::/7, fe80::/10,
+  /// ff00::/8 and the local translation prefix 64:ff9b:1::/48.
   private static let globalUnicast = range(0x20, bits: 3, of: 16)
   private static let translated = range(0, 0x64, 0xFF, 0x9B, bits: 96, of: 16)  // RFC 6052
   private static let sixToFour = range(0x20, 0x02, bits: 16, of: 16)  // RFC 3056

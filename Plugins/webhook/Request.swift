@@ -100,8 +100,10 @@ final class Request {
       return .status(status, wait: Int64(wait))
     }
     if let address = reception.refusedAddress { return .refused(address) }
-    if reception.hasLongHeaders { return .none("the answer has more than 64 KiB of headers", wasSlow: false) }
+    if reception.hasLongHeaders {
+      return .none("the answer has more than 64 KiB of headers", isGeneral: false)
+    }
     let text = String(cString: reason.pointee == 0 ? curl_easy_strerror(result) : UnsafePointer(reason))
-    return .none(text, wasSlow: result == CURLE_OPERATION_TIMEDOUT || result == CURLE_COULDNT_RESOLVE_HOST)
+    return .none(text, isGeneral: result == CURLE_OPERATION_TIMEDOUT || result == CURLE_COULDNT_RESOLVE_HOST)
   }
 }

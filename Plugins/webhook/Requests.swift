@@ -3,9 +3,9 @@ import StageKit
 
 /// The requests of a batch, many at a time. Connections stay open between batches.
 ///
-/// Events for one recipient keep their order: one starts when the one before it has ended. The first request of a batch
-/// goes alone, so that an endpoint that does not answer costs one timeout and its name is looked up once, not by
-/// a thread for each.
+/// Events for one recipient keep their order: one starts when the one before it has ended. The first request of
+/// a batch goes alone, so that an endpoint that does not answer costs one timeout and its name is looked up once, not
+/// by a thread for each.
 final class Requests {
   /// Requests under way at a time.
   private static let limit = 16

@@ -7,7 +7,7 @@ import StageKit
 /// `id.timestamp.body`; a signature is `v1,` and base64; several are separated by spaces.
 struct SigningSecrets {
   private static let prefix = "whsec_"
-  /// "Between 24 bytes and 64 bytes" (Standard Webhooks, "Symmetric").
+  /// "At least 24 bytes (192 bits, 512 maximum)".
   private static let sizes = 24...64
 
   private let keys: [[UInt8]]

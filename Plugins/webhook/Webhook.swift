@@ -18,7 +18,7 @@ struct Webhook: Stage {
       "address-not-allowed": "The endpoint's address is private, and `allow-private` does not name it.",
       "too-large": "The event has more bytes than a webhook may.",
       "unsigned": "OpenSSL did not sign the event.",
-      "malformed-event": "There is no event to deliver.",
+      "malformed-event": "There is no event, or its id cannot stand in a header.",
       "invalid-options": "An option's value is not usable; the message says why.",
     ])
 
@@ -51,6 +51,11 @@ struct Webhook: Stage {
 
   mutating func process(_ attachment: Attachment) throws(Outcome) {
     guard let event = attachment.event else { throw .fail("malformed-event", "there is no event to deliver") }
+    // A dot would let one signed text be read as another (Standard Webhooks, "Signature scheme"), a newline would
+    // begin another header.
+    guard event.id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ".") }) else {
+      throw .fail("malformed-event", "the event's id has a dot, a space or a character outside ASCII")
+    }
     guard event.body.count <= Self.largestBody else {
       throw .fail("too-large", "\(event.body.count) bytes, and \(Self.largestBody) are allowed")
     }

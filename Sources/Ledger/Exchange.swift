@@ -58,6 +58,10 @@ extension Ledger {
       reply.intake = try takeIn(request.intake, now)
       for settlement in request.settlements { reply.accepted.append(try settle(settlement, now, &ended)) }
       try count(ended)
+      if !hasProgress && !ended.isEmpty {
+        try statement(SQL.noteProgress).run()
+        hasProgress = true
+      }
       for (lane, code, reason) in request.pauses {
         try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
       }
@@ -163,7 +167,7 @@ extension Ledger {
       var job: Int64
       var attachment: Int64?
       var delivery: Int64?
-      var attempts, crashes, interruptions: Int
+      var attempts, crashes, uncounted, suspicions: Int
     }
     lastToken += 1
     var claimed: [Claimed] = []
@@ -172,7 +176,8 @@ extension Ledger {
       claimed.append(
         Claimed(
           job: row.integer(0), attachment: row.optionalInteger(1), delivery: row.optionalInteger(2),
-          attempts: Int(row.integer(3)), crashes: Int(row.integer(4)), interruptions: Int(row.integer(5))))
+          attempts: Int(row.integer(3)), crashes: Int(row.integer(4)), uncounted: Int(row.integer(5)),
+          suspicions: Int(row.integer(6))))
     }
     for job in claimed.sorted(by: { $0.job < $1.job }) {
       let work: LeasedWork? =
@@ -186,9 +191,8 @@ extension Ledger {
       guard let work else { throw LedgerError(.damaged, "\(path): job \(job.job) is for nothing") }
       leases.append(
         Lease(
-          job: job.job, token: lastToken, attempt: job.attempts, crashes: job.crashes,
-          interruptions: job.interruptions,
-          work: work))
+          job: job.job, token: lastToken, attempt: job.attempts, counted: job.attempts - job.uncounted,
+          crashes: job.crashes, suspicions: job.suspicions, work: work))
     }
   }
 

@@ -80,19 +80,6 @@ public struct Home: Sendable {
   func releaseReserve() {
     unlink(reservePath)
   }
-
-  /// Takes away what a killed run left on its way into the store. Only for the holder of the lock.
-  public func sweepIncoming() {
-    let incoming = storePath + "/.incoming"
-    guard let folder = opendir(incoming) else { return }
-    defer { closedir(folder) }
-    while let entry = readdir(folder) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != "." && name != ".." { unlink(incoming + "/" + name) }
-    }
-  }
 }
 
 /// The right to write a home's ledger. Held as long as the process, or until ``release()``.

@@ -4,12 +4,14 @@ import Pipeline
 public struct Lease: Sendable {
   public var job: Int64
   public var token: Int64
-  /// Of this try, from 1.
+  /// Of this try, from 1: what earlier ones did may have taken effect.
   public var attempt: Int
+  /// Of these, how many count against the job, this one included.
+  public var counted: Int
   /// Workers it took down before.
   public var crashes: Int
-  /// Leases lost with their coordinator before.
-  public var interruptions: Int
+  /// Coordinators that ended while it was among the few jobs that did not get on.
+  public var suspicions: Int
   public var work: LeasedWork
 }
 

@@ -10,7 +10,10 @@ public final class Ledger {
   let path: String
   /// The number of this opening; leases of older ones are void.
   public private(set) var boot: Int64 = 0
+  /// How many coordinators before this one ended without getting anything done.
+  public private(set) var stalls: Int64 = 0
   var lastToken: Int64 = 0
+  var hasProgress = false
   var ids = UUIDv7Generator()
   private var prepared: [String: Statement] = [:]
   private let home: Home?
@@ -96,15 +99,16 @@ public final class Ledger {
     }
   }
 
-  /// What was leased by coordinators that are gone is due again at once, with the interruption counted.
+  /// What was leased by coordinators that are gone is due again at once.
   private func recover() throws {
     try connection.transaction {
-      try connection.execute("UPDATE ledger SET boot = boot + 1")
-      (boot, lastToken) =
-        try connection.prepare("SELECT boot, token FROM ledger").first { ($0.integer(0), $0.integer(1)) } ?? (
-          0, 0
-        )
-      try statement(SQL.takeBackLeases).run(.integer(boot))
+      let isSuspect = try connection.prepare(SQL.progressOfLastBoot).first { $0.integer(0) } ?? 0
+      try connection.prepare(SQL.begin).run()
+      let row = try connection.prepare("SELECT boot, token, stalls FROM ledger").first {
+        ($0.integer(0), $0.integer(1), $0.integer(2))
+      }
+      (boot, lastToken, stalls) = row ?? (0, 0, 0)
+      try connection.prepare(SQL.takeBackLeases).run(.integer(boot), .integer(isSuspect))
     }
   }
 

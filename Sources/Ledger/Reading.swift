@@ -115,6 +115,15 @@ extension Ledger {
     }
   }
 
+  /// Where the object of a completed attachment belongs; `nil`: it is not completed.
+  public func location(ofAttachment id: String) throws(LedgerError) -> String? {
+    try reading {
+      try statement("SELECT url FROM attachments WHERE id = ?1 AND status = 'completed'").first(.text(id)) {
+        $0.optionalText(0)
+      } ?? nil
+    }
+  }
+
   public func attempts(of key: Int64) throws(LedgerError) -> [AttemptRecord] {
     try reading {
       var attempts: [AttemptRecord] = []

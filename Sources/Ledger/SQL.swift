@@ -2,10 +2,23 @@
 enum SQL {
   // MARK: Recovery
 
+  static let begin = """
+    UPDATE ledger SET boot = boot + 1, progress = 0,
+      stalls = CASE WHEN progress = 0 AND EXISTS (SELECT 1 FROM jobs WHERE state = 'leased') THEN stalls + 1 ELSE 0 END
+    """
+
+  /// An attachment that ends coordinators is to be found out, and one that was only in hand is not to be blamed. Where others
+  /// got on (`?2`), or it was the only one, what is still leased is suspect.
   static let takeBackLeases = """
-    UPDATE jobs SET state = 'due', token = NULL, boot = NULL, interruptions = interruptions + 1
+    UPDATE jobs SET state = 'due', token = NULL, boot = NULL, uncounted = uncounted + 1, suspicions = suspicions + ?2
     WHERE state = 'leased' AND boot < ?1
     """
+
+  static let progressOfLastBoot = """
+    SELECT progress = 1 OR (SELECT count(*) FROM jobs WHERE state = 'leased') = 1 FROM ledger
+    """
+
+  static let noteProgress = "UPDATE ledger SET progress = 1, stalls = 0"
 
   // MARK: Intake
 
@@ -43,7 +56,7 @@ enum SQL {
       SELECT key FROM jobs WHERE state = 'due' AND lane = ?1
         AND NOT EXISTS (SELECT 1 FROM lanes WHERE name = ?1 AND paused_at IS NOT NULL)
       ORDER BY priority DESC, key LIMIT ?2)
-    RETURNING key, attachment_key, delivery_key, attempts, crashes, interruptions
+    RETURNING key, attachment_key, delivery_key, attempts, crashes, uncounted, suspicions
     """
 
   static let nextDue = """
@@ -78,7 +91,7 @@ enum SQL {
     """
 
   static let releaseJob = """
-    UPDATE jobs SET state = 'due', token = NULL, boot = NULL, attempts = attempts - 1
+    UPDATE jobs SET state = 'due', token = NULL, boot = NULL, uncounted = uncounted + 1
     WHERE key = ?1 AND state = 'leased' AND token = ?2
     """
 

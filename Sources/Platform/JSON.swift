@@ -26,7 +26,10 @@ public struct JSONWriter: Sendable {
   public mutating func value(_ value: Bool) { raw(value ? "true" : "false") }
 
   /// Numbers that are not finite have no form in JSON and become null.
-  public mutating func value(_ value: Double) { raw(value.isFinite ? "\(value)" : "null") }
+  public mutating func value(_ value: Double) {
+    if let whole = Int64(exactly: value) { return raw(String(whole)) }
+    raw(value.isFinite ? "\(value)" : "null")
+  }
 
   /// A value that is JSON already.
   public mutating func raw(_ json: String) {

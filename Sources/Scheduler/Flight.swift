@@ -13,6 +13,8 @@ final class Flight {
   var position = 0
   /// It shares no worker with another.
   var isAlone: Bool
+  /// Workers that ended with it in hand, through no fault of its own.
+  var redispatches = 0
   /// Where it is queued or works, by group.
   var dispatched: Dispatch?
 

@@ -39,7 +39,7 @@ extension Scheduler {
 
   /// Schedules the next try, or makes the delivery a dead letter.
   private func putOff(_ flight: Flight, _ delivery: LeasedDelivery, _ reason: Reason, notBefore: Int64?) {
-    let attempt = max(flight.lease.attempt - flight.lease.interruptions, 1)
+    let attempt = max(flight.lease.counted, 1)
     guard let delay = DeliverySchedule.delay(after: attempt, jitter: .random(in: 0...1)) else {
       return settle(
         flight, .deadLetter(key: delivery.key, reason: reason),

@@ -11,6 +11,8 @@ extension Scheduler {
     var ending: Settlement.Ending
     /// What to tell once it counts.
     var event: SchedulerEvent?
+
+    var isEnd: Bool { if case .attachment = ending { true } else { false } }
   }
 
   /// The request the ledger works on now.
@@ -55,8 +57,8 @@ extension Scheduler {
       let isDue = lane.nextDue.map { $0 <= now } ?? false
       let isFed = (name == Ledger.attachmentLane ? !intakeBatches.isEmpty : emits)
       guard lane.mayHaveMore || isDue || isFed else { continue }
-      let free = Self.window - lane.inHand
-      if free >= Self.window / 4 || (lane.inHand == 0 && free > 0) { wanted.append((name, free)) }
+      let free = window - lane.inHand
+      if free >= max(window / 4, 1) || (lane.inHand == 0 && free > 0) { wanted.append((name, free)) }
     }
     return wanted
   }
@@ -80,6 +82,7 @@ extension Scheduler {
       let got = reply.leases.count { self.lane(of: $0) == lane }
       if got >= count { lanes[lane]?.mayHaveMore = true }
     }
+    if window == 1 && asked.settlements.contains(where: { $0.isEnd }) { window = 256 }
     if !asked.wanted.isEmpty {
       for (lane, at) in reply.nextDue { lanes[lane]?.nextDue = at }
     }
@@ -98,8 +101,12 @@ extension Scheduler {
     flights[flight.serial] = nil
     let lane = lane(of: flight.lease)
     lanes[lane]?.inHand -= 1
-    if let sha256 = flight.sha256, flight.holdsGate { gate.forget(sha256) }
-    guard counted else { return observe(.staleResult) }
+    defer { leaveGate(flight) }
+    guard counted else {
+      if let path = flight.location { unreserve(path, flight) }
+      return observe(.staleResult)
+    }
+    publish(settlement)
     switch settlement.ending {
     case .again(_, let at, _, _, _), .deliveryAgain(_, let at, _):
       let next = lanes[lane]?.nextDue ?? .max
@@ -108,6 +115,26 @@ extension Scheduler {
     default: break
     }
     if let event = settlement.event { observe(event) }
+  }
+
+  /// Gives an object its path, now that its attachment is on record; takes away what is not to be kept.
+  private func publish(_ settlement: PendingSettlement) {
+    guard let publisher, let attachment = settlement.flight.attachment, let path = settlement.flight.location
+    else { return }
+    defer { unreserve(path, settlement.flight) }
+    guard case .attachment(let ended) = settlement.ending, ended.url != nil else {
+      return publisher.discard(attachment.id)
+    }
+    do throws(SystemError) {
+      try publisher.publish(attachment.id, to: path)
+    } catch {
+      failure = SchedulerError(
+        .store, "\(error); the object waits in the store's .incoming, and the next run names it")
+    }
+  }
+
+  private func unreserve(_ path: String, _ flight: Flight) {
+    if reserved[path] == flight.serial { reserved[path] = nil }
   }
 
   private func accept(_ lease: Lease) {
@@ -130,7 +157,6 @@ extension Scheduler {
 
   /// Ends a lease, once the ledger has it.
   func settle(_ flight: Flight, _ ending: Settlement.Ending, _ event: SchedulerEvent? = nil) {
-    leaveGate(flight, path: nil)
     settlements.append(PendingSettlement(flight: flight, ending: ending, event: event))
   }
 

@@ -8,14 +8,14 @@ import Workers
 
 // The way of an attachment: opened, measured, taken through the line group by group, ended.
 extension Scheduler {
-  /// Leases lost with their coordinator that make an attachment suspect of having ended it.
-  private static let interruptionLimit = 10
+  /// Coordinators that ended over an attachment before it goes to quarantine.
+  private static let suspicionLimit = 5
 
   func beginLine(_ flight: Flight, _ attachment: LeasedAttachment) {
-    if flight.lease.interruptions >= Self.interruptionLimit {
+    if flight.lease.suspicions >= Self.suspicionLimit {
       let reason = Reason(
         stage: "source", code: "interrupted",
-        message: "\(flight.lease.interruptions) coordinators ended while they worked on it")
+        message: "\(flight.lease.suspicions) coordinators ended while they worked on it, and others got on")
       return decide(flight, .quarantined, reason)
     }
     if let reason = flight.open(attachment.source) { return decide(flight, .failed, reason) }
@@ -57,36 +57,28 @@ extension Scheduler {
 
   // MARK: The gate before the store
 
-  /// True: the flight may go on to the store now. Otherwise it is sent on later.
+  /// True: the flight may go on to the store now. Otherwise it is sent on later: when the ledger has said where equal content
+  /// is stored, or when the one ahead with the same content is on record.
   private func passGate(_ flight: Flight) -> Bool {
-    guard let sha256 = flight.sha256 else { return true }
-    if flight.holdsGate { return true }
-    switch gate.enter(sha256, flight.serial) {
-    case .first:
+    guard let sha256 = flight.sha256, !flight.isTwinKnown else { return true }
+    if !flight.holdsGate && gate.enter(sha256, flight.serial) {
       flight.holdsGate = true
       lookups.append(flight.serial)
-      return false
-    case .twin(let path):
-      flight.twin = path
-      flight.isTwinKnown = true
-      return true
-    case .wait:
-      return false
     }
+    return false
   }
 
-  func leaveGate(_ flight: Flight, path: String?) {
+  /// The flight has ended: those with the same content go on. All but the first link to its object.
+  func leaveGate(_ flight: Flight) {
     guard flight.holdsGate, let sha256 = flight.sha256 else { return }
-    let (twins, next) = gate.leave(sha256, path: path)
-    for serial in twins {
-      guard let twin = flights[serial] else { continue }
-      twin.twin = path
-      twin.isTwinKnown = true
-      route(twin)
-    }
-    if let next, let heir = flights[next] {
-      heir.holdsGate = true
-      lookups.append(next)
+    let path = flight.outcome == .completed ? flight.location : nil
+    for serial in gate.leave(sha256) {
+      guard let next = flights[serial] else { continue }
+      if let path {
+        next.twin = path
+        next.isTwinKnown = true
+      }
+      route(next)
     }
   }
 
@@ -115,10 +107,7 @@ extension Scheduler {
     gather(result, flight, group)
     for said in result.stages {
       let stage = group.stages[said.index]
-      flight.steps.append(
-        .init(
-          stage: stage.id, verdict: said.verdict.name, code: said.code, message: said.message,
-          microseconds: said.microseconds))
+      flight.steps.append(step(said, stage))
       flight.position = range.lowerBound + said.index + 1
       if said.verdict != .pass { return take(said, flight, stage) }
     }
@@ -129,12 +118,43 @@ extension Scheduler {
       return route(flight)
     }
     flight.position = range.upperBound
-    if group.capability == .store && flight.location != nil { leaveGate(flight, path: flight.location) }
+    if let taken = pathTaken(flight, range) {
+      flight.emissions = []
+      return decide(flight, .rejected, taken)
+    }
     // End stages on the way have run for a completed attachment.
     if flight.outcome == .queued && pipeline.stages[range].last?.description.role == .end {
       flight.outcome = .completed
     }
     route(flight)
+  }
+
+  /// Two attachments in hand may be on their way to the same path, which neither has yet.
+  private func pathTaken(_ flight: Flight, _ range: Range<Int>) -> Reason? {
+    guard let path = flight.location else { return nil }
+    guard let other = reserved[path], other != flight.serial, flights[other]?.sha256 != flight.sha256 else {
+      reserved[path] = reserved[path] ?? flight.serial
+      return nil
+    }
+    if let id = flight.attachment?.id { publisher?.discard(id) }
+    flight.location = nil
+    let stage = pipeline.stages[range].first { $0.description.capability == .store }?.id ?? "store"
+    return Reason(
+      stage: stage, code: "path-taken",
+      message: "another object goes to \(path); let the template tell the two apart")
+  }
+
+  /// What stages said before a later one took the worker down.
+  func applyPartial(_ result: WorkResult, to flight: Flight, from group: WorkerGroup) {
+    gather(result, flight, group)
+    flight.emissions = []
+    flight.steps += result.stages.map { step($0, group.stages[$0.index]) }
+  }
+
+  private func step(_ said: WorkResult.Stage, _ stage: StageDefinition) -> Settlement.Step {
+    .init(
+      stage: stage.id, verdict: said.verdict.name, code: said.code, message: said.message,
+      microseconds: said.microseconds)
   }
 
   /// The most metadata an attachment gathers, in bytes: with it a frame stays within its limit.
@@ -152,7 +172,9 @@ extension Scheduler {
     }
     if let mediaType = result.mediaType { flight.mediaType = mediaType }
     // Only a worker that can write to the store can say where an object lies.
-    if group.capability == .store, let location = result.location { flight.location = location }
+    if group.capability == .store, let location = result.location, ObjectPublisher.isLocation(location) {
+      flight.location = location
+    }
     flight.emissions += result.emissions.filter { channelGroups[$0.channel] != nil }
   }
 
@@ -187,13 +209,16 @@ extension Scheduler {
   // MARK: What became of a worker
 
   /// The worker ended while it worked on this attachment.
-  func takeDeath(_ death: WorkerDeath, _ flight: Flight, _ group: WorkerGroup, _ index: Int) {
+  func takeDeath(
+    _ death: WorkerDeath, _ flight: Flight, _ group: WorkerGroup, _ index: Int, microseconds: Int64 = 0
+  ) {
     if case .channel = group.purpose { return takeDeliveryDeath(death, flight, group) }
     let stage = group.stages[index]
     let reason = Reason(stage: stage.id, code: death.code, message: death.message(in: stage))
     flight.steps.append(
       .init(
-        stage: stage.id, verdict: death.verdict, code: death.code, message: reason.message, microseconds: 0))
+        stage: stage.id, verdict: death.verdict, code: death.code, message: reason.message,
+        microseconds: microseconds))
     switch death.remedy(in: stage) {
     case .reject: decide(flight, .rejected, reason)
     case .hold: decide(flight, .quarantined, reason)
@@ -210,7 +235,7 @@ extension Scheduler {
     _ flight: Flight, _ reason: Reason, notBefore: Int64? = nil, crashed: Bool = false, orElse status: Status
   ) {
     guard let attachment = flight.attachment else { return }
-    let attempt = flight.lease.attempt - flight.lease.interruptions
+    let attempt = flight.lease.counted
     guard let delay = pipeline.retry.delay(after: attempt, jitter: .random(in: 0...1)) else {
       let message = attempt > 1 ? "\(reason.message) (attempt \(attempt), the last)" : reason.message
       return decide(flight, status, Reason(stage: reason.stage, code: reason.code, message: message))
@@ -229,7 +254,6 @@ extension Scheduler {
   /// Fixes the outcome and lets the stages at the end run. A stage at the end that fails itself changes no outcome but
   /// completed.
   private func decide(_ flight: Flight, _ status: Status, _ reason: Reason) {
-    leaveGate(flight, path: nil)
     let wasDecided = flight.outcome != .queued
     if !wasDecided || flight.outcome == .completed {
       flight.outcome = status

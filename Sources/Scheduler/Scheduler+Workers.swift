@@ -116,8 +116,8 @@ extension Scheduler {
   }
 
   private func work(_ flight: Flight, _ dispatch: Flight.Dispatch) -> Work {
-    // What an interrupted attempt did may have taken effect: it counts for the stage, though not against the attachment.
-    let attempt = flight.lease.attempt
+    // What an interrupted attempt did, or a worker that ended, may have taken effect: the stage is to know.
+    let attempt = flight.lease.attempt + flight.redispatches
     switch flight.lease.work {
     case .attachment(let attachment):
       return Work(
@@ -285,6 +285,7 @@ extension Scheduler {
     }
     let culprit = culprit(among: worker.inFlight, status, group)
     for flight in worker.inFlight.reversed() where flight !== culprit {
+      flight.redispatches += 1
       // Nobody can be named: each is tried by itself, so that the next time somebody can.
       if culprit == nil { flight.isAlone = true }
       if flight.isAlone { group.alone.prepend(flight) } else { group.queue.prepend(flight) }
@@ -292,8 +293,22 @@ extension Scheduler {
     if let culprit, let dispatch = culprit.dispatched {
       let isShown =
         status.serial == culprit.serial && (dispatch.first..<dispatch.end).contains(Int(status.stage))
-      takeDeath(death, culprit, group, isShown ? Int(status.stage) : dispatch.first)
+      let index = isShown ? Int(status.stage) : dispatch.first
+      if isShown, index > dispatch.first { salvage(worker, culprit, before: index) }
+      let since = isShown ? max(status.since, worker.headSince) : worker.headSince
+      let now = Clock.monotonic()
+      let elapsed = Int64(clamping: now > since ? (now - since) / 1000 : 0)
+      takeDeath(death, culprit, group, index, microseconds: elapsed)
     }
+  }
+
+  /// Keeps what earlier stages said of the attachment that a later one died on.
+  private func salvage(_ worker: GroupWorker, _ flight: Flight, before index: Int) {
+    guard let said = worker.process.partialResult(stageCount: worker.group.stages.count),
+      said.serial == flight.serial,
+      said.stages.allSatisfy({ $0.verdict == .pass && $0.index < index })
+    else { return }
+    applyPartial(said, to: flight, from: worker.group)
   }
 
   /// Who was being worked on. Without a barrier, answers come one by one and it is the first that has none. With one, the

@@ -35,6 +35,9 @@ public final class Scheduler {
   var flights: [UInt64: Flight] = [:]
   var nextSerial: UInt64 = 1
   var gate = ObjectGate()
+  /// Paths of objects that are stored and not yet on record.
+  var reserved: [String: UInt64] = [:]
+  var publisher: ObjectPublisher?
   var lanes: [String: Lane] = [:]
 
   // The ledger.
@@ -61,8 +64,10 @@ public final class Scheduler {
     var pausedReason: String?
   }
 
-  /// Leases in hand of one lane, at most: enough to keep all workers busy while a transaction is synced.
-  static let window = 256
+  /// Leases in hand of one lane, at most: enough to keep all workers busy while a transaction is synced. After coordinators
+  /// that got nothing done, one at a time, until it is known which attachment ends them.
+  var window = 256
+  private static let stallLimit = 3
 
   /// - Parameters:
   ///   - digest: the stage that measures content, run before the first of the pipeline's.
@@ -147,15 +152,28 @@ public final class Scheduler {
       homeFolder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY).release()
       epoll = sluice_epoll()
       if epoll < 0 { throw SystemError("making an epoll") }
-      let thread = try LedgerThread(ledger)
-      ledgerThread = thread
-      sluice_epoll_add(epoll, thread.readable, Tag.ledger, 1, 0)
       if let intake { sluice_epoll_add(epoll, intake.readable, Tag.intake, 1, 0) }
       if let signals { sluice_epoll_add(epoll, signals, Tag.signal, 1, 0) }
     } catch {
       throw SchedulerError(.system, "\(error)")
     }
-    home.sweepIncoming()
+    let publisher = ObjectPublisher(root: storeFolder)
+    self.publisher = publisher
+    do {
+      try publisher.recover(ledger)
+    } catch let error as LedgerError {
+      throw SchedulerError(.ledger(error.code), error.description)
+    } catch {
+      throw SchedulerError(.store, "\(error)")
+    }
+    if ledger.stalls >= Self.stallLimit { window = 1 }
+    do throws(SystemError) {
+      let thread = try LedgerThread(ledger)
+      ledgerThread = thread
+      sluice_epoll_add(epoll, thread.readable, Tag.ledger, 1, 0)
+    } catch {
+      throw SchedulerError(.system, "\(error)")
+    }
     lanes[Ledger.attachmentLane] = Lane()
     for channel in channelGroups.keys { lanes[Ledger.lane(ofChannel: channel)] = Lane() }
     for group in groups { startWorker(group) }

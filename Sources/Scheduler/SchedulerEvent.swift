@@ -33,6 +33,8 @@ public struct SchedulerError: Error, Sendable, CustomStringConvertible {
     case configuration
     /// The ledger cannot be written.
     case ledger(LedgerError.Code)
+    /// An object cannot be given its path.
+    case store
     case system
   }
 

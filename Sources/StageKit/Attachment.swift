@@ -85,7 +85,8 @@ public struct Attachment {
   /// Sets the media type that later stages and conditions see.
   public func setMediaType(_ mediaType: String) { host.pointee.set_media_type(call, mediaType) }
 
-  /// Says where the object lies below the store's folder.
+  /// For `store` stages: where the object is to lie below the folder. It is left, synced, as `.incoming/` and ``id``; the
+  /// host gives it this path once the ledger has the attachment.
   public func setLocation(_ path: String) { host.pointee.set_location(call, path) }
 
   /// Emits an event of this type on a channel, to an audience such as `SLUICE_TO_PARTICIPANTS`.

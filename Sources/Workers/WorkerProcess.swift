@@ -38,8 +38,8 @@ public final class WorkerProcess {
     let shared = sluice_memfd("sluice-status", 0)
     if shared < 0 { throw SystemError("making a status page") }
     let status = try Self.above(Descriptor(owning: shared))
-    if ftruncate(status.number, 4096) != 0 { throw SystemError("sizing a status page") }
-    let mapped = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, status.number, 0)
+    if ftruncate(status.number, off_t(SLUICE_STATUS_SIZE)) != 0 { throw SystemError("sizing a status page") }
+    let mapped = mmap(nil, Int(SLUICE_STATUS_SIZE), PROT_READ | PROT_WRITE, MAP_SHARED, status.number, 0)
     guard let mapped, mapped != MAP_FAILED else { throw SystemError("mapping a status page") }
     let grant = folder >= 0 ? sluice_fcntl_dup_above(folder, 16) : -1
     defer { if grant >= 0 { close(grant) } }
@@ -47,12 +47,12 @@ public final class WorkerProcess {
     var pid: pid_t = 0
     let error = Self.withCStrings([executable] + words) { words in
       // The backtracer would print 44 lines and take 20 ms for each crash.
-      Self.withCStrings(["SWIFT_BACKTRACE=enable=no", "LANG=C.UTF-8"]) { environment in
+      Self.withCStrings(["SWIFT_BACKTRACE=enable=no", "LANG=C.UTF-8", "TZ=UTC0"]) { environment in
         sluice_spawn(&pid, executable, words, environment, theirs.number, status.number, grant, write.number)
       }
     }
     if error != 0 {
-      munmap(mapped, 4096)
+      munmap(mapped, Int(SLUICE_STATUS_SIZE))
       throw SystemError("starting \(executable)", code: error)
     }
     // Nobody else waits for this child, so that its pid cannot have been given to another process yet.
@@ -67,7 +67,7 @@ public final class WorkerProcess {
     close(socket)
     close(standardError)
     if handle >= 0 { close(handle) }
-    munmap(page, 4096)
+    munmap(page, Int(SLUICE_STATUS_SIZE))
   }
 
   /// Moves a descriptor out of the way of the numbers a worker's descriptors get.
@@ -128,6 +128,17 @@ public final class WorkerProcess {
 
   /// What the worker shows of itself: hearsay.
   public var status: sluice_status { sluice_status_read(page) }
+
+  /// What the stages before the one at work had said when the worker ended: hearsay too. For a worker that is reaped, so
+  /// that nobody changes it while it is read.
+  public func partialResult(stageCount: Int) -> WorkResult? {
+    let place = UnsafeRawPointer(page) + Int(SLUICE_STATUS_PARTIAL)
+    let count = Int(place.load(as: UInt32.self))
+    guard count > 0, count <= Frame.limit else { return nil }
+    var reader = FrameReader(UnsafeRawBufferPointer(start: place + 4, count: count))
+    guard case .result = try? reader.kind() else { return nil }
+    return try? WorkResult(&reader, stageCount: stageCount)  // torn, or a lie: then there is none
+  }
 
   /// Takes what it wrote to standard error. True: it wrote more than one attachment may cause.
   public func drainStandardError() -> Bool {

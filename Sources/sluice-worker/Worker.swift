@@ -27,7 +27,7 @@ struct Worker {
 
   private init(_ socket: ControlSocket) {
     self.socket = socket
-    let page = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, SLUICE_FD_STATUS, 0)
+    let page = mmap(nil, Int(SLUICE_STATUS_SIZE), PROT_READ | PROT_WRITE, MAP_SHARED, SLUICE_FD_STATUS, 0)
     guard let page, page != MAP_FAILED else {
       socket.refuse(
         Refusal(stage: nil, message: "the status page does not map: \(String(cString: strerror(errno)))"))
@@ -52,6 +52,10 @@ struct Worker {
       var level: UInt32 = 0
       if setup.sandbox != .off {
         level = sluice_sandbox_close(setup.capability.rawValue, SLUICE_FD_FOLDER, setup.output)
+        if level == 0 {
+          throw Refusal(
+            stage: nil, message: "a stage starts a thread in `open`, where the sandbox cannot reach it")
+        }
         let needed = UInt32(SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_FILES | SLUICE_SANDBOX_SYSCALLS)
         if setup.sandbox == .require && level & needed != needed {
           throw Refusal(
@@ -103,6 +107,7 @@ struct Worker {
       if stage.raw.pointee.flags & SLUICE_AT_END != 0 && attachment.pointee.outcome == SLUICE_UNDECIDED {
         attachment.pointee.outcome = SLUICE_COMPLETED
       }
+      if !call.result.stages.isEmpty { publish(call.result) }
       if attachment.pointee.content >= 0 { lseek(attachment.pointee.content, 0, SEEK_SET) }
       sluice_status_begin(status, input.serial, UInt32(index))
       let start = status.pointee.since
@@ -117,6 +122,17 @@ struct Worker {
       unflushed.append(call)
     } else {
       socket.send(call.result.frame)
+    }
+  }
+
+  /// Leaves what has been said so far where the coordinator finds it should the next stage end the worker.
+  private func publish(_ result: WorkResult) {
+    let frame = result.frame
+    let place = UnsafeMutableRawPointer(status) + Int(SLUICE_STATUS_PARTIAL)
+    place.storeBytes(of: UInt32(min(frame.count, Frame.limit)), as: UInt32.self)
+    frame.withUnsafeBytes {
+      (place + 4).copyMemory(
+        from: $0.baseAddress ?? UnsafeRawPointer(place), byteCount: min($0.count, Frame.limit))
     }
   }
 

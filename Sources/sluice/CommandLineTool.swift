@@ -28,6 +28,7 @@ enum CommandLineTool {
       switch error.code {
       case .configuration: return .configuration
       case .ledger(let code): return exitCode(for: code)
+      case .store: return .temporary
       case .system: return .internalError
       }
     } catch {

@@ -92,9 +92,9 @@ final class InputWalker: @unchecked Sendable {
   }
 
   /// - Parameter above: the folders this one lies in, so that one that holds itself is seen.
-  private func walkFolder(_ path: [UInt8], _ facts: stat, above: [(dev_t, ino_t)], origin: String) {
-    if let home, home == (facts.st_dev, facts.st_ino) { return }  // its own state is not to be taken in
-    if above.contains(where: { $0 == (facts.st_dev, facts.st_ino) }) {
+  private func walkFolder(_ path: [UInt8], _ own: stat, above: [(dev_t, ino_t)], origin: String) {
+    if let home, home == (own.st_dev, own.st_ino) { return }  // its own state is not to be taken in
+    if above.contains(where: { $0 == (own.st_dev, own.st_ino) }) {
       return report(path, "the folder lies within itself; not entered again")
     }
     guard let names = FolderListing(path) else { return report(path) }
@@ -107,7 +107,7 @@ final class InputWalker: @unchecked Sendable {
       }
       switch facts.st_mode & S_IFMT {
       case S_IFREG: add(inner, facts, origin: origin)
-      case S_IFDIR: walkFolder(inner, facts, above: above + [(facts.st_dev, facts.st_ino)], origin: origin)
+      case S_IFDIR: walkFolder(inner, facts, above: above + [(own.st_dev, own.st_ino)], origin: origin)
       // Whoever may write to the folder could point it at any file there is.
       case S_IFLNK: report(inner, "a symbolic link; not followed (name it on the command line to take it in)")
       default: report(inner, "neither a file nor a folder; passed over")

@@ -43,6 +43,11 @@ typedef struct sluice_status {
   uint64_t detail;  /* bytes asked for, or the number of the system call */
 } sluice_status;
 
+/* Behind the page: what the stages before the one at work have said, as a length and a frame, so that it is not lost
+ * with a worker that dies. */
+#define SLUICE_STATUS_SIZE 102404 /* 4096, a length, a frame of 96 KiB */
+#define SLUICE_STATUS_PARTIAL 4096
+
 #define SLUICE_FLUSHING UINT32_MAX
 #define SLUICE_DEATH_NONE 0u
 #define SLUICE_DEATH_MEMORY 1u

@@ -14,7 +14,8 @@
 #define SLUICE_SANDBOX_LIMITS 32u
 
 /* Closes the sandbox for good, for a capability of the contract (0 content, 1 store, 2 network). Only `folder` and what lies
- * below it stays writable, for `store`. Returns the parts in force; a part the kernel lacks is missing from them. */
+ * below it stays writable, for `store`. Returns the parts in force; a part the kernel lacks is missing from them. 0: a stage
+ * has started a thread, which would stay outside. */
 uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_limit);
 
 /* What this kernel offers, without closing anything. */

@@ -60,7 +60,7 @@ struct SluiceCommand {
     process.arguments = arguments
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
     process.environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"].merging(environment) { $1 }
-    for file in [out, err] { FileManager.default.createFile(atPath: file, contents: nil) }
+    for file in [out, err] { _ = FileManager.default.createFile(atPath: file, contents: nil) }
     process.standardOutput = FileHandle(forWritingAtPath: out)
     process.standardError = FileHandle(forWritingAtPath: err)
     if input.isEmpty {

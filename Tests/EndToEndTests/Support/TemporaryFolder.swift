@@ -35,7 +35,7 @@ final class TemporaryFolder {
     guard let names = FileManager.default.enumerator(atPath: path + "/" + name) else { return [] }
     return names.compactMap { $0 as? String }.filter {
       var isFolder: ObjCBool = false
-      FileManager.default.fileExists(atPath: path + "/" + name + "/" + $0, isDirectory: &isFolder)
+      _ = FileManager.default.fileExists(atPath: path + "/" + name + "/" + $0, isDirectory: &isFolder)
       return !isFolder.boolValue
     }.sorted()
   }

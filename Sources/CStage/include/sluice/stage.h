@@ -172,7 +172,9 @@ typedef struct sluice_host {
   /* [in-call] Sets the media type that `when`, `allow` and `rules` of later stages match. */
   void (*set_media_type)(sluice_call *call, const char *media_type);
 
-  /* [in-call] Says where the object lies, below the store folder: the attachment's `url`. */
+  /* [in-call] For `store` stages: where the object is to lie below the folder, the attachment's `url`. The stage leaves it,
+   * synced, in the folder as `.incoming/` and the attachment's id; the host renames it to the path once the ledger
+   * has the attachment, and takes away what it has not. Where nothing is left there, the path must hold it already. */
   void (*set_location)(sluice_call *call, const char *path);
 
   /* [in-call] 1 where the media type matches the pattern; patterns mean the same everywhere. */
@@ -241,8 +243,8 @@ typedef struct sluice_stage {
   const sluice_term *codes; /* the codes it may give */
   const void *context;      /* the plugin's own */
 
-  /* [serial] Makes an instance. It may read files, load libraries and start threads; the sandbox closes when all
-   * stages of the worker are open. Anything but SLUICE_PASS refuses the pipeline; explain why. */
+  /* [serial] Makes an instance. It may read files and load libraries, and starts no thread: the sandbox, which closes
+   * when all stages of the worker are open, would not hold it. Anything but SLUICE_PASS refuses the pipeline; explain why. */
   sluice_verdict (*open)(const struct sluice_stage *stage, const sluice_opening *opening, void **instance);
 
   /* [serial] One attachment. */

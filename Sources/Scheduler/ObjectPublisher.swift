@@ -1,0 +1,86 @@
+import CPlatform
+import Glibc
+import Ledger
+import Platform
+
+/// Gives objects their paths, once the ledger has their attachments.
+///
+/// An object is in the store's incoming folder, synced, before its attachment's transaction; it is renamed after. Whenever
+/// the process or the power ends in between, the next coordinator finds it there and goes on. So there is no object at a
+/// path without its row, and the target's folders need not be synced one by one.
+final class ObjectPublisher {
+  private let root: Int32
+  private var folders: Set<String> = []
+  private static let incoming = ".incoming"
+
+  /// - Parameter root: the store's folder, open as long as this is used.
+  init(root: Int32) {
+    self.root = root
+  }
+
+  /// Whether a worker's word for a location can be one: relative, without empty parts or any that begins with `.`.
+  static func isLocation(_ path: String) -> Bool {
+    !path.isEmpty && path.utf8.count <= 1024 && !path.utf8.contains(0)
+      && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
+        !$0.isEmpty && !$0.hasPrefix(".")
+      }
+  }
+
+  /// Renames an incoming object to its path. Where there is no incoming one, the path must hold it already.
+  func publish(_ id: String, to path: String) throws(SystemError) {
+    try makeFolder(Self.parent(of: path))
+    if sluice_rename_new(root, "\(Self.incoming)/\(id)", root, path) == 0 { return }
+    switch errno {
+    case ENOENT where faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0: return
+    default: throw SystemError("naming the object \(path)")
+    }
+  }
+
+  /// Takes an incoming object away.
+  func discard(_ id: String) {
+    unlinkat(root, "\(Self.incoming)/\(id)", 0)
+  }
+
+  /// Finishes what an earlier coordinator began: gives what is on record its path, and takes the rest away.
+  func recover(_ ledger: Ledger) throws {
+    let descriptor = openat(root, Self.incoming, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if descriptor < 0 {
+      if errno == ENOENT { return }
+      throw SystemError("opening the store's incoming folder")
+    }
+    guard let folder = fdopendir(descriptor) else {
+      close(descriptor)
+      throw SystemError("listing the store's incoming folder")
+    }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    for name in names {
+      if let path = try ledger.location(ofAttachment: name) {
+        try publish(name, to: path)
+      } else {
+        discard(name)
+      }
+    }
+  }
+
+  private func makeFolder(_ path: String) throws(SystemError) {
+    if path.isEmpty || folders.contains(path) { return }
+    if mkdirat(root, path, 0o700) != 0 && errno != EEXIST {
+      guard errno == ENOENT else { throw SystemError("making the folder \(path)") }
+      try makeFolder(Self.parent(of: path))
+      if mkdirat(root, path, 0o700) != 0 && errno != EEXIST { throw SystemError("making the folder \(path)") }
+    }
+    if folders.count >= 1024 { folders.removeAll(keepingCapacity: true) }
+    folders.insert(path)
+  }
+
+  private static func parent(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+  }
+}

@@ -1,0 +1,119 @@
+import Glibc
+import Foundation
+import Testing
+
+/// `kill -9` at random moments, restarted each time.
+@Suite(.serialized)
+struct KillTests {
+  @Test func nothingIsLostOrDoneTwiceWhenProcessesAreKilled() throws {
+    try Killing(kills: 200, seed: 1).run()
+  }
+}
+
+/// The longer version, for `make soak`.
+@Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+struct KillSoakTests {
+  @Test(arguments: 1...5)
+  func nothingIsLostInAThousandKills(round: Int) throws {
+    let killing = try Killing(kills: 200, seed: UInt64(round) &* 7919)
+    try killing.run()
+  }
+}
+
+/// Feeds an ingest and kills its coordinator, or one of its workers, again and again.
+private final class Killing {
+  private let kills: Int
+  private var random: SplitMix
+  private let folder: TemporaryFolder
+  private var expected: [String: String] = [:]
+  private var made = 0
+
+  init(kills: Int, seed: UInt64) throws {
+    self.kills = kills
+    random = SplitMix(state: seed)
+    folder = try TemporaryFolder()
+    try folder.write(
+      "pipeline.yaml", Pipelines.open.replacingOccurrences(of: "allow: [\"*/*\"]", with: "deny: [text/x-shellscript]"))
+  }
+
+  func run() throws {
+    var coordinators = 0
+    var workers = 0
+    var finished = 0
+    try feed(400)
+    while coordinators + workers < kills {
+      let process = try start()
+      usleep(UInt32.random(in: 20_000...220_000, using: &random))
+      var isKilled = false
+      for _ in 0..<Int.random(in: 0...2, using: &random) where process.isRunning {
+        let children = children(of: process.processIdentifier)
+        guard let victim = children.randomElement(using: &random) else { break }
+        if kill(victim, SIGKILL) == 0 { workers += 1 }
+        usleep(UInt32.random(in: 0...30_000, using: &random))
+      }
+      if process.isRunning {
+        isKilled = true
+        kill(process.processIdentifier, SIGKILL)
+        coordinators += 1
+      }
+      process.waitUntilExit()
+      if !isKilled { finished += 1 }
+      try feed(isKilled ? 20 : 200)
+    }
+    let last = try SluiceCommand.run(arguments, in: folder)
+    #expect(last.status == 0 || last.status == 1, "\(last.err)")
+    print("killed \(coordinators) coordinators and \(workers) workers; \(finished) runs ended by themselves; \(made) files")
+    try Witness(folder: folder).check(expected: expected, recipients: ["ben", "eva"])
+  }
+
+  private var arguments: [String] {
+    [
+      "ingest", "--home", "var", "--sender", "ann", "--participants", "ann,ben,eva", "--conversation", "c1", "--format",
+      "json", "input",
+    ]
+  }
+
+  private func start() throws -> Process {
+    try SluiceCommand.start(arguments, in: folder, out: folder.path + "/out", err: folder.path + "/err")
+  }
+
+  /// Adds files: texts, some of them with equal content, a few that are refused.
+  private func feed(_ count: Int) throws {
+    for _ in 0..<count {
+      made += 1
+      let kind = Int.random(in: 0..<10, using: &random)
+      let text =
+        switch kind {
+        case 0: "#!/bin/sh\necho \(made)\n"
+        case 1, 2: "one of the texts that are there several times: \(made % 7)\n"
+        default: "text \(made)\n" + String(repeating: "line\n", count: Int.random(in: 0...2000, using: &random))
+        }
+      let file = try folder.write("input/\(made).txt", text)
+      expected[try #require(realpath(file))] = kind == 0 ? "rejected" : "completed"
+    }
+  }
+
+  private func realpath(_ path: String) -> String? {
+    guard let resolved = Glibc.realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  private func children(of parent: Int32) -> [Int32] {
+    let text = (try? String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)) ?? ""
+    return text.split(separator: " ").compactMap { Int32($0) }
+  }
+}
+
+/// A random number generator with a seed, so that a run can be repeated (Steele, Lea, Flood: SplitMix, 2014).
+struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
