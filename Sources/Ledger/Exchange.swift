@@ -58,10 +58,8 @@ extension Ledger {
       reply.intake = try takeIn(request.intake, now)
       for settlement in request.settlements { reply.accepted.append(try settle(settlement, now, &ended)) }
       try count(ended)
-      if !hasProgress && !ended.isEmpty {
-        try statement(SQL.noteProgress).run()
-        hasProgress = true
-      }
+      let last = request.settlements.lazy.filter(\.isEnd).map(\.job).max()
+      if let last { try statement(SQL.advanceFrontier).run(.integer(last)) }
       for (lane, code, reason) in request.pauses {
         try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
       }

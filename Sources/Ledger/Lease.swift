@@ -10,7 +10,7 @@ public struct Lease: Sendable {
   public var counted: Int
   /// Workers it took down before.
   public var crashes: Int
-  /// Coordinators that ended while it was among the few jobs that did not get on.
+  /// Coordinators that ended while it was in hand and later ones had been ended.
   public var suspicions: Int
   public var work: LeasedWork
 }
@@ -61,6 +61,9 @@ public struct Settlement: Sendable {
     token = lease.token
     self.ending = ending
   }
+
+  /// Whether an attachment has reached its final state.
+  public var isEnd: Bool { if case .attachment = ending { true } else { false } }
 
   public enum Ending: Sendable {
     /// The attachment has reached its state.

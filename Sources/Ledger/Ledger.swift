@@ -1,3 +1,4 @@
+import Glibc
 import Pipeline
 import Platform
 import SQLite
@@ -13,7 +14,6 @@ public final class Ledger {
   /// How many coordinators before this one ended without getting anything done.
   public private(set) var stalls: Int64 = 0
   var lastToken: Int64 = 0
-  var hasProgress = false
   var ids = UUIDv7Generator()
   private var prepared: [String: Statement] = [:]
   private let home: Home?
@@ -99,17 +99,39 @@ public final class Ledger {
     }
   }
 
+  /// Coordinators that ended while an attachment was in hand with others, before it is worked on by itself.
+  public static let suspicionsBeforeSolitude = 3
+
+  /// How heavily the end of a coordinator weighs. Whoever ends one process by a signal may do so often; what ends the kernel
+  /// is found out soon.
+  private static let weight: (ofProcess: Int64, ofKernel: Int64) = (1, 4)
+
   /// What was leased by coordinators that are gone is due again at once.
   private func recover() throws {
     try connection.transaction {
-      let isSuspect = try connection.prepare(SQL.progressOfLastBoot).first { $0.integer(0) } ?? 0
+      // Asked first: while the rows are updated, the number of those that are leased goes down.
+      let isOne = try connection.prepare(SQL.isOneAttachmentLeased).first { $0.integer(0) } ?? 0
+      let machine = Self.kernelRun()
+      let last = try connection.prepare("SELECT machine FROM ledger").first { $0.text(0) }
+      let weight = last == machine || last == "" ? Self.weight.ofProcess : Self.weight.ofKernel
       try connection.prepare(SQL.begin).run()
       let row = try connection.prepare("SELECT boot, token, stalls FROM ledger").first {
         ($0.integer(0), $0.integer(1), $0.integer(2))
       }
       (boot, lastToken, stalls) = row ?? (0, 0, 0)
-      try connection.prepare(SQL.takeBackLeases).run(.integer(boot), .integer(isSuspect))
+      try connection.prepare(SQL.takeBackLeases).run(
+        .integer(boot), .integer(Int64(Self.suspicionsBeforeSolitude)), .integer(isOne),
+        .integer(weight))
+      try connection.prepare(SQL.resetFrontier).run(.text(machine))
     }
+  }
+
+  /// A random name that Linux gives each of its runs (random(4)); empty where it is not to be had.
+  private static func kernelRun() -> String {
+    guard let file = try? Descriptor.open("/proc/sys/kernel/random/boot_id", O_RDONLY) else { return "" }
+    var text = [UInt8](repeating: 0, count: 36)
+    let count = read(file.number, &text, text.count)
+    return String(decoding: text.prefix(max(count, 0)), as: UTF8.self)
   }
 
   /// A statement, prepared once.

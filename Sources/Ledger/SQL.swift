@@ -3,22 +3,28 @@ enum SQL {
   // MARK: Recovery
 
   static let begin = """
-    UPDATE ledger SET boot = boot + 1, progress = 0,
-      stalls = CASE WHEN progress = 0 AND EXISTS (SELECT 1 FROM jobs WHERE state = 'leased') THEN stalls + 1 ELSE 0 END
+    UPDATE ledger SET boot = boot + 1,
+      stalls = CASE WHEN frontier = 0 AND EXISTS (SELECT 1 FROM jobs WHERE state = 'leased') THEN stalls + 1 ELSE 0 END
     """
 
-  /// An attachment that ends coordinators is to be found out, and one that was only in hand is not to be blamed. Where others
-  /// got on (`?2`), or it was the only one, what is still leased is suspect.
+  /// An attachment that ends coordinators is to be found out, and one that was only in hand is not to be blamed. One that later
+  /// ones have passed is suspect; after `?2` such times it is worked on while nothing else is in hand (see the scheduler),
+  /// and then only that counts.
   static let takeBackLeases = """
-    UPDATE jobs SET state = 'due', token = NULL, boot = NULL, uncounted = uncounted + 1, suspicions = suspicions + ?2
+    UPDATE jobs SET state = 'due', token = NULL, boot = NULL, uncounted = uncounted + 1,
+      suspicions = suspicions + ?4 * (attachment_key IS NOT NULL AND (
+        (suspicions < ?2 AND key < (SELECT frontier FROM ledger))
+        OR ?3))
     WHERE state = 'leased' AND boot < ?1
     """
 
-  static let progressOfLastBoot = """
-    SELECT progress = 1 OR (SELECT count(*) FROM jobs WHERE state = 'leased') = 1 FROM ledger
+  static let isOneAttachmentLeased = """
+    SELECT count(*) = 1 FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL
     """
 
-  static let noteProgress = "UPDATE ledger SET progress = 1, stalls = 0"
+  static let resetFrontier = "UPDATE ledger SET frontier = 0, machine = ?1"
+
+  static let advanceFrontier = "UPDATE ledger SET frontier = max(frontier, ?1), stalls = 0"
 
   // MARK: Intake
 

@@ -8,16 +8,18 @@ enum Schema {
   static let migrations: [String] = [first]
 
   private static let first = """
-    -- One row. `boot` counts the coordinators that opened the ledger; `token` is the last fencing token given; `progress`
-    -- is 1 when this boot has settled a job; `stalls` counts the boots in a row that ended without that.
+    -- One row. `boot` counts the coordinators that opened the ledger; `token` is the last fencing token given; `frontier`
+    -- is the last job of an attachment that this boot ended; `stalls` counts the boots in a row that ended none;
+    -- `machine` names the run of the kernel that this boot was in.
     CREATE TABLE ledger (
       only INTEGER PRIMARY KEY CHECK (only = 1),
       boot INTEGER NOT NULL,
       token INTEGER NOT NULL,
-      progress INTEGER NOT NULL CHECK (progress IN (0, 1)),
+      frontier INTEGER NOT NULL,
+      machine TEXT NOT NULL,
       stalls INTEGER NOT NULL
     ) STRICT;
-    INSERT INTO ledger VALUES (1, 0, 0, 1, 0);
+    INSERT INTO ledger VALUES (1, 0, 0, 0, '', 0);
 
     -- How many attachments have each status, and their bytes; kept in step by every transaction.
     CREATE TABLE counts (
@@ -120,7 +122,7 @@ enum Schema {
       attempts INTEGER NOT NULL DEFAULT 0,    -- begun, the one under way included
       uncounted INTEGER NOT NULL DEFAULT 0,   -- of these, ended by nothing that the job is to blame for
       crashes INTEGER NOT NULL DEFAULT 0,     -- workers it took down or held up
-      suspicions INTEGER NOT NULL DEFAULT 0,  -- coordinators that ended while it was among the few that did not get on
+      suspicions INTEGER NOT NULL DEFAULT 0,  -- coordinators that ended while it was in hand and later ones had been ended
       CHECK ((attachment_key IS NULL) <> (delivery_key IS NULL)),
       CHECK ((state = 'leased') = (token IS NOT NULL)),
       CHECK ((token IS NULL) = (boot IS NULL))

@@ -54,6 +54,7 @@ extension Scheduler {
     }
     var wanted: [(lane: String, count: Int)] = []
     for (name, lane) in lanes where lane.pausedReason == nil {
+      if suspect != nil && name == Ledger.attachmentLane { continue }
       let isDue = lane.nextDue.map { $0 <= now } ?? false
       let isFed = (name == Ledger.attachmentLane ? !intakeBatches.isEmpty : emits)
       guard lane.mayHaveMore || isDue || isFed else { continue }
@@ -99,6 +100,11 @@ extension Scheduler {
   private func close(_ settlement: PendingSettlement, _ counted: Bool) {
     let flight = settlement.flight
     flights[flight.serial] = nil
+    if flight === suspect {
+      suspect = nil
+      isSuspectUnderway = false
+      lanes[Ledger.attachmentLane]?.mayHaveMore = true
+    }
     let lane = lane(of: flight.lease)
     lanes[lane]?.inHand -= 1
     defer { leaveGate(flight) }
@@ -143,9 +149,24 @@ extension Scheduler {
     flights[flight.serial] = flight
     lanes[lane(of: lease)]?.inHand += 1
     switch lease.work {
+    case .attachment where lease.suspicions >= Ledger.suspicionsBeforeSolitude: suspect(flight)
     case .attachment(let attachment): beginLine(flight, attachment)
     case .delivery(let delivery): beginDelivery(flight, delivery)
     }
+  }
+
+  /// An attachment that may be what ends coordinators waits until it is the only one in hand.
+  private func suspect(_ flight: Flight) {
+    if suspect == nil { suspect = flight } else { settle(flight, .released) }
+  }
+
+  /// Begins the suspect once everything else that was in hand is on record.
+  func beginSuspect() {
+    guard let flight = suspect, !isSuspectUnderway, let attachment = flight.attachment, underway == nil,
+      !flights.values.contains(where: { $0 !== flight && $0.attachment != nil })
+    else { return }
+    isSuspectUnderway = true
+    beginLine(flight, attachment)
   }
 
   func lane(of lease: Lease) -> String {

@@ -8,14 +8,15 @@ import Workers
 
 // The way of an attachment: opened, measured, taken through the line group by group, ended.
 extension Scheduler {
-  /// Coordinators that ended over an attachment before it goes to quarantine.
-  private static let suspicionLimit = 5
+  /// What weighs against an attachment before it goes to quarantine: five ends of the kernel, or twenty of a coordinator.
+  private static let suspicionLimit = 20
 
   func beginLine(_ flight: Flight, _ attachment: LeasedAttachment) {
     if flight.lease.suspicions >= Self.suspicionLimit {
       let reason = Reason(
         stage: "source", code: "interrupted",
-        message: "\(flight.lease.suspicions) coordinators ended while they worked on it, and others got on")
+        message:
+          "time and again the machine or the coordinator ended while this was worked on, and others got on")
       return decide(flight, .quarantined, reason)
     }
     if let reason = flight.open(attachment.source) { return decide(flight, .failed, reason) }

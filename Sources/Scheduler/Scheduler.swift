@@ -34,6 +34,9 @@ public final class Scheduler {
   // Work.
   var flights: [UInt64: Flight] = [:]
   var nextSerial: UInt64 = 1
+  /// An attachment that is to be worked on while no other is in hand.
+  var suspect: Flight?
+  var isSuspectUnderway = false
   var gate = ObjectGate()
   /// Paths of objects that are stored and not yet on record.
   var reserved: [String: UInt64] = [:]
@@ -125,6 +128,7 @@ public final class Scheduler {
     while failure == nil {
       exchangeWithLedger()
       if isDone { break }
+      beginSuspect()
       for group in groups { dispatch(group) }
       wait(intake)
     }

@@ -11,7 +11,8 @@ struct KillTests {
 }
 
 /// The longer version, for `make soak`.
-@Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(
+  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
 struct KillSoakTests {
   @Test(arguments: 1...5)
   func nothingIsLostInAThousandKills(round: Int) throws {
@@ -33,7 +34,8 @@ private final class Killing {
     random = SplitMix(state: seed)
     folder = try TemporaryFolder()
     try folder.write(
-      "pipeline.yaml", Pipelines.open.replacingOccurrences(of: "allow: [\"*/*\"]", with: "deny: [text/x-shellscript]"))
+      "pipeline.yaml",
+      Pipelines.open.replacingOccurrences(of: "allow: [\"*/*\"]", with: "deny: [text/x-shellscript]"))
   }
 
   func run() throws {
@@ -62,13 +64,16 @@ private final class Killing {
     }
     let last = try SluiceCommand.run(arguments, in: folder)
     #expect(last.status == 0 || last.status == 1, "\(last.err)")
-    print("killed \(coordinators) coordinators and \(workers) workers; \(finished) runs ended by themselves; \(made) files")
+    print(
+      "killed \(coordinators) coordinators and \(workers) workers; \(finished) runs ended by themselves; \(made) files"
+    )
     try Witness(folder: folder).check(expected: expected, recipients: ["ben", "eva"])
   }
 
   private var arguments: [String] {
     [
-      "ingest", "--home", "var", "--sender", "ann", "--participants", "ann,ben,eva", "--conversation", "c1", "--format",
+      "ingest", "--home", "var", "--sender", "ann", "--participants", "ann,ben,eva", "--conversation", "c1",
+      "--format",
       "json", "input",
     ]
   }
@@ -86,7 +91,8 @@ private final class Killing {
         switch kind {
         case 0: "#!/bin/sh\necho \(made)\n"
         case 1, 2: "one of the texts that are there several times: \(made % 7)\n"
-        default: "text \(made)\n" + String(repeating: "line\n", count: Int.random(in: 0...2000, using: &random))
+        default:
+          "text \(made)\n" + String(repeating: "line\n", count: Int.random(in: 0...2000, using: &random))
         }
       let file = try folder.write("input/\(made).txt", text)
       expected[try #require(realpath(file))] = kind == 0 ? "rejected" : "completed"

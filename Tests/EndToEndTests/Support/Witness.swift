@@ -14,15 +14,18 @@ struct Witness {
     var url: String?
     var sha256: String?
     var id: String
+    var reason: String?
   }
 
   func attachments() throws -> [Attachment] {
     var attachments: [Attachment] = []
-    try ledger().prepare("SELECT source, status, url, lower(hex(sha256)), id FROM attachments ORDER BY key").rows { row in
+    try ledger().prepare(
+      "SELECT source, status, url, lower(hex(sha256)), id, reason_message FROM attachments ORDER BY key"
+    ).rows { row in
       attachments.append(
         Attachment(
           source: String(decoding: row.blob(0), as: UTF8.self), status: row.text(1), url: row.optionalText(2),
-          sha256: row.optionalText(3), id: row.text(4)))
+          sha256: row.optionalText(3), id: row.text(4), reason: row.optionalText(5)))
     }
     return attachments
   }
@@ -37,7 +40,8 @@ struct Witness {
     #expect(attachments.count == expected.count, "one attachment for each file")
     #expect(Set(attachments.map(\.source)) == Set(expected.keys))
     for attachment in attachments {
-      #expect(attachment.status == expected[attachment.source], "\(attachment.source)")
+      #expect(
+        attachment.status == expected[attachment.source], "\(attachment.source): \(attachment.reason ?? "")")
     }
     try checkStore(attachments)
     try checkEvents(attachments, recipients)
@@ -45,7 +49,8 @@ struct Witness {
     #expect(try value("PRAGMA integrity_check") == "ok")
     #expect(try value("PRAGMA foreign_key_check") == nil)
     #expect(try value("SELECT count(*) FROM jobs") == "0", "the queue is empty")
-    let wrong = "SELECT status FROM counts c WHERE attachments <> (SELECT count(*) FROM attachments a WHERE a.status = c.status)"
+    let wrong =
+      "SELECT status FROM counts c WHERE attachments <> (SELECT count(*) FROM attachments a WHERE a.status = c.status)"
     #expect(try value(wrong) == nil, "the counts are those of the rows")
   }
 
@@ -59,21 +64,28 @@ struct Witness {
       owners[url, default: 0] += 1
     }
     #expect(owners.values.allSatisfy { $0 == 1 }, "no object has two rows")
-    #expect(folder.files(below: home + "/store") == owners.keys.sorted(), "no object without a row, no row without its object")
+    #expect(
+      folder.files(below: home + "/store") == owners.keys.sorted(),
+      "no object without a row, no row without its object")
     let paths = attachments.compactMap(\.url).map { folder.path + "/" + home + "/store/" + $0 }
     var hashes: [String: String] = [:]
     for start in stride(from: 0, to: paths.count, by: 500) {
       let output = try shell("sha256sum", ["-z"] + paths[start..<min(start + 500, paths.count)])
-      for line in output.split(separator: "\0") { hashes[String(line.dropFirst(66))] = String(line.prefix(64)) }
+      for line in output.split(separator: "\0") {
+        hashes[String(line.dropFirst(66))] = String(line.prefix(64))
+      }
     }
     for attachment in attachments {
       guard let url = attachment.url else { continue }
-      #expect(hashes[folder.path + "/" + home + "/store/" + url] == attachment.sha256, "\(url) is what its row says")
+      #expect(
+        hashes[folder.path + "/" + home + "/store/" + url] == attachment.sha256, "\(url) is what its row says"
+      )
     }
   }
 
   private func checkEvents(_ attachments: [Attachment], _ recipients: [String]) throws {
-    let lines = try folder.read(home + "/events.jsonl").split(separator: "\n", omittingEmptySubsequences: true)
+    let lines = try folder.read(home + "/events.jsonl").split(
+      separator: "\n", omittingEmptySubsequences: true)
     var ids: Set<String> = []
     var seen: Set<String> = []
     for line in lines {
