@@ -64,24 +64,29 @@ extension Ledger {
   }
 
   private func takeIn(_ item: IntakeItem, _ now: Int64, _ report: inout IntakeReport) throws {
+    let known = try statement(SQL.knownAttachment).first(
+      .blob(item.source), .integer(item.sourceSize), .integer(item.sourceModified),
+      .text(item.conversationId),
+      .text(item.messageId ?? "")
+    ) { $0.integer(0) }
+    if known != nil {
+      report.known += 1
+      return
+    }
     let messageId = item.messageId ?? ids.next()
-    let participants = JSONWriter.array(of: item.participants)
-    // The message first where it may be there already: another sender's is not to be joined.
-    if item.messageId != nil {
-      try statement(SQL.addMessage).run(
-        .text(item.conversationId), .text(messageId), .text(item.senderId), .text(participants),
-        .optional(item.text),
-        .integer(now))
-      if connection.changes == 0 {
-        let sender = try statement(SQL.messageSender).first(.text(item.conversationId), .text(messageId)) {
-          $0.text(0)
-        }
-        if let sender, sender != item.senderId {
-          report.problems.append(
-            "\(item.origin): message '\(messageId)' of conversation '\(item.conversationId)' is from '\(sender)', "
-              + "not from '\(item.senderId)'; give it another messageId")
-          return
-        }
+    try statement(SQL.addMessage).run(
+      .text(item.conversationId), .text(messageId), .text(item.senderId),
+      .text(JSONWriter.array(of: item.participants)),
+      .optional(item.text), .integer(now))
+    if connection.changes == 0 {
+      let sender = try statement(SQL.messageSender).first(.text(item.conversationId), .text(messageId)) {
+        $0.text(0)
+      }
+      if let sender, sender != item.senderId {
+        report.problems.append(
+          "\(item.origin): message '\(messageId)' of conversation '\(item.conversationId)' is from '\(sender)', "
+            + "not from '\(item.senderId)'; give it another messageId")
+        return
       }
     }
     try statement(SQL.addAttachment).run(
@@ -89,17 +94,7 @@ extension Ledger {
       .integer(item.messageId == nil ? 1 : 0),
       .text(item.fileName), .optional(item.declaredType), .blob(item.source), .integer(item.sourceSize),
       .integer(item.sourceModified), .integer(now))
-    if connection.changes == 0 {
-      report.known += 1
-      return
-    }
     let key = connection.lastInsertedRow
-    if item.messageId == nil {
-      try statement(SQL.addMessage).run(
-        .text(item.conversationId), .text(messageId), .text(item.senderId), .text(participants),
-        .optional(item.text),
-        .integer(now))
-    }
     try statement(SQL.addAttachmentJob).run(.integer(item.priority), .integer(key), .integer(now))
     report.added += 1
   }

@@ -28,11 +28,16 @@ enum SQL {
 
   // MARK: Intake
 
+  /// The same file under the same message; an empty message id stands for one made for the file.
+  static let knownAttachment = """
+    SELECT 1 FROM attachments WHERE source = ?1 AND source_size = ?2 AND source_modified = ?3 AND conversation_id = ?4
+      AND CASE own_message WHEN 1 THEN '' ELSE message_id END = ?5
+    """
+
   static let addAttachment = """
     INSERT INTO attachments (id, conversation_id, message_id, own_message, file_name, declared_type, source, source_size,
       source_modified, status, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?10)
-    ON CONFLICT DO NOTHING
     """
 
   static let addMessage = """

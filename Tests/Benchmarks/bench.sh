@@ -86,7 +86,7 @@ makeInput() {
 warnOfDeleted() {
     local deleted
     deleted=$(find "$bench/deleted" -mmin -6 2>/dev/null || true)
-    [[ -z $deleted ]] || echo "bench: the last bench deleted its files only now: figures may be low for six minutes"
+    [[ -z $deleted ]] || echo "bench: files of the last bench were deleted just now: figures may be low"
 }
 
 delete() {
