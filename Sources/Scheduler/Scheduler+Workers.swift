@@ -188,7 +188,9 @@ extension Scheduler {
       last = stage.index
     }
     // Whoever replaced the content must have had its turn, or the same stage would get the new content for ever.
-    if result.produced && result.stages.last.map({ worker.group.stages[$0.index].description.produces }) != true {
+    if result.produced
+      && result.stages.last.map({ worker.group.stages[$0.index].description.produces }) != true
+    {
       throw FrameError("new content from no stage that makes any")
     }
     worker.inFlight.removeFirst()

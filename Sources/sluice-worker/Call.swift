@@ -141,7 +141,8 @@ final class Call {
   func record(stage index: Int, _ raw: sluice_verdict, microseconds: Int64) {
     let verdict = Verdict(rawValue: raw) ?? .fail
     if Verdict(rawValue: raw) == nil {
-      explanation = Explanation(message: "the stage answers with verdict \(raw), which the contract does not know")
+      explanation = Explanation(
+        message: "the stage answers with verdict \(raw), which the contract does not know")
     }
     result.stages.append(
       WorkResult.Stage(

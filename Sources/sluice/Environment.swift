@@ -70,7 +70,8 @@ enum Environment {
     let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
     func unreadable() -> CommandError {
       CommandError(
-        .configuration, "\(file): \(String(cString: strerror(errno))); name a pipeline's file with --config FILE")
+        .configuration,
+        "\(file): \(String(cString: strerror(errno))); name a pipeline's file with --config FILE")
     }
     if descriptor < 0 { throw unreadable() }
     defer { close(descriptor) }

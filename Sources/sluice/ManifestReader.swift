@@ -27,7 +27,8 @@ struct ManifestReader {
     name = file == "-" ? "standard input" : file
     descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
     if descriptor < 0 {
-      throw .usage("\(file): \(String(cString: strerror(errno))); give the manifest's path, or - for standard input")
+      throw .usage(
+        "\(file): \(String(cString: strerror(errno))); give the manifest's path, or - for standard input")
     }
     do {
       connection = try Connection(":memory:")
@@ -73,7 +74,10 @@ struct ManifestReader {
         number += 1
         isSkipping = true
         buffer.removeAll()
-        if !body(.failure(Problem(text: "\(name):\(number): the line is longer than 1MB; passed over, the next is read"))) {
+        if !body(
+          .failure(
+            Problem(text: "\(name):\(number): the line is longer than 1MB; passed over, the next is read")))
+        {
           return
         }
       }
@@ -87,7 +91,9 @@ struct ManifestReader {
     guard let text = String(validating: line, as: UTF8.self) else {
       return .failure(Problem(text: "\(origin): not UTF-8"))
     }
-    if Self.holdsNUL(line) { return .failure(Problem(text: "\(origin): holds a NUL character; no name has one")) }
+    if Self.holdsNUL(line) {
+      return .failure(Problem(text: "\(origin): holds a NUL character; no name has one"))
+    }
     do {
       return .success(try item(text, origin, defaults))
     } catch let problem as Problem {

@@ -59,7 +59,8 @@ struct BadInputTests {
     let path = inbox.folder.path
     try inbox.add("inner/deep", "deep\n")
     try FileManager.default.createSymbolicLink(atPath: path + "/in/inner/up", withDestinationPath: "..")
-    try FileManager.default.createSymbolicLink(atPath: path + "/in/passwords", withDestinationPath: "/etc/passwd")
+    try FileManager.default.createSymbolicLink(
+      atPath: path + "/in/passwords", withDestinationPath: "/etc/passwd")
     let run = try inbox.run()
     #expect(run.outcome.status == 1)
     let names = run.outcome.attachments.map { Inbox.Record(json: $0).fileName }.sorted()
@@ -107,11 +108,14 @@ struct BadInputTests {
       """)
     let names: [[UInt8]] = [
       Array("two\nlines".utf8), [0xFF, 0xFE, 0x2E], Array(repeating: UInt8(ascii: "n"), count: 255),
-      Array(repeating: 0xFF, count: 255), Array("\u{1B}[2J\u{202E}txt".utf8), Array("-rf".utf8), Array("...".utf8),
+      Array(repeating: 0xFF, count: 255), Array("\u{1B}[2J\u{202E}txt".utf8), Array("-rf".utf8),
+      Array("...".utf8),
     ]
     for name in names {
       let path = Array((inbox.folder.path + "/in/").utf8) + name + [0]
-      let file = path.withUnsafeBytes { Glibc.open($0.bindMemory(to: CChar.self).baseAddress!, O_CREAT | O_WRONLY, 0o600) }
+      let file = path.withUnsafeBytes {
+        Glibc.open($0.bindMemory(to: CChar.self).baseAddress!, O_CREAT | O_WRONLY, 0o600)
+      }
       try #require(file >= 0)
       _ = name.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
       close(file)
@@ -129,7 +133,9 @@ struct BadInputTests {
     let second = try inbox.run([], options: ["--manifest", "-"], input: lines.joined(separator: "\n"))
     #expect(second.outcome.status == 0, "\(second.outcome.err)")
     #expect(second.outcome.attachments.count == lines.count)
-    #expect(second.record("../../../etc/passwd").url?.hasPrefix("%2E.%2F../%2F/%2E.%2F..%2F..%2Fetc%2Fpasswd-") == true)
+    #expect(
+      second.record("../../../etc/passwd").url?.hasPrefix("%2E.%2F../%2F/%2E.%2F..%2F..%2Fetc%2Fpasswd-")
+        == true)
     try inbox.checkWhole(second)
   }
 
@@ -197,12 +203,17 @@ struct BadInputTests {
     try inbox.waitForWork(3)
     kill(underway.process.processIdentifier, SIGKILL)
     underway.process.waitUntilExit()
-    for name in ["gone", "turned"] { try FileManager.default.removeItem(atPath: inbox.folder.path + "/in/" + name) }
+    for name in ["gone", "turned"] {
+      try FileManager.default.removeItem(atPath: inbox.folder.path + "/in/" + name)
+    }
     mkfifo(inbox.folder.path + "/in/turned", 0o600)
     try inbox.pipeline("options: { act: pass }")
     let run = try inbox.run(["in/stays"])
     #expect(run.record("gone").status == "failed")
-    #expect(run.record("gone").reason == ["stage": "source", "code": "missing", "message": "opening the file: No such file or directory"])
+    #expect(
+      run.record("gone").reason == [
+        "stage": "source", "code": "missing", "message": "opening the file: No such file or directory",
+      ])
     #expect(run.record("turned").code == "not-a-file")
     #expect(run.record("stays").status == "completed")
     #expect(run.record("stays").json["source"] as? String == file)
@@ -252,7 +263,9 @@ struct BadInputTests {
       "crash-on-load",
       "PLUGINS/libsluice-crash-on-load.so: takes its process down while it loads: crashed: SIGSEGV; it last said: about "
         + "to go wrong; `sluice doctor` tells more"),
-    .use("hang-on-load", "PLUGINS/libsluice-hang-on-load.so: does not load within 10s; `sluice doctor` tells more"),
+    .use(
+      "hang-on-load",
+      "PLUGINS/libsluice-hang-on-load.so: does not load within 10s; `sluice doctor` tells more"),
   ]
 
   @Test(arguments: badPipelines)
@@ -314,7 +327,8 @@ struct BadInputTests {
   @Test(arguments: ["PRAGMA user_version = -1", "CREATE TABLE somebody (elses)"])
   func aDatabaseOfSomethingElseIsLeftAlone(change: String) throws {
     let inbox = try open()
-    try FileManager.default.createDirectory(atPath: inbox.folder.path + "/home", withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(
+      atPath: inbox.folder.path + "/home", withIntermediateDirectories: true)
     try changeLedger(inbox, change)
     let before = try Data(contentsOf: URL(fileURLWithPath: inbox.folder.path + "/home/sluice.db"))
     let run = try inbox.run()
@@ -334,7 +348,8 @@ struct BadInputTests {
     #expect(run.outcome.status == 70)
     #expect(
       run.outcome.err
-        == "sluice: home/sluice.db: file is not a database; restore it from a backup, or begin with another --home\n")
+        == "sluice: home/sluice.db: file is not a database; restore it from a backup, or begin with another --home\n"
+    )
     #expect(try Data(contentsOf: URL(fileURLWithPath: inbox.folder.path + "/home/sluice.db")) == noise)
   }
 
@@ -357,7 +372,9 @@ struct BadInputTests {
     try #require(try FixtureStages.run("/bin/mount", ["--bind", home, home]) == 0)
     defer { _ = try? FixtureStages.run("/bin/umount", [home]) }
     try #require(try FixtureStages.run("/bin/mount", ["-o", "remount,ro,bind", home]) == 0)
-    for (options, doing) in [([String](), "opening home/sluice.lock"), (["--home", "home/new"], "making home/new")] {
+    for (options, doing) in [
+      ([String](), "opening home/sluice.lock"), (["--home", "home/new"], "making home/new"),
+    ] {
       let run = try inbox.run(options: options)
       #expect(run.outcome.status == 78)
       #expect(
@@ -395,19 +412,30 @@ struct BadInputTests {
       (Array(#"{"path":"in/good","filename":"x"}"#.utf8), "unknown key 'filename'; did you mean 'fileName'?"),
       (Array(#"{"path":"in/good","priority":"high"}"#.utf8), "'priority' is text where integer is wanted"),
       (Array(#"{"path":7}"#.utf8), "'path' is integer where text is wanted"),
-      (Array(#"{"path":"in/good","participants":[1]}"#.utf8), "'participants' holds something else than texts"),
+      (
+        Array(#"{"path":"in/good","participants":[1]}"#.utf8),
+        "'participants' holds something else than texts"
+      ),
       (Array(#"{"path":"in/good","path":"in/good"}"#.utf8), "the key 'path' stands there twice"),
       (Array(#"{"fileName":"x"}"#.utf8), "the key 'path' is missing or empty"),
       (Array("".utf8), nil),
-      (Array(#"{"path":"in/\#(String(repeating: "x", count: 2 << 20))"}"#.utf8), "the line is longer than 1MB; passed over, the next is read"),
+      (
+        Array(#"{"path":"in/\#(String(repeating: "x", count: 2 << 20))"}"#.utf8),
+        "the line is longer than 1MB; passed over, the next is read"
+      ),
       (Array(#"{"path":"in/"#.utf8) + [0xFF, 0x22, 0x7D], "not UTF-8"),
       (Array(#"{"path":"in/good\u0000.pdf"}"#.utf8), "holds a NUL character; no name has one"),
       (Array(#"{"path":"in/good","fileName":"\\\u0000"}"#.utf8), "holds a NUL character; no name has one"),
       (Array(#"{"path":"in/good"}"#.utf8) + [0] + Array("{}".utf8), "holds a NUL character; no name has one"),
       (Array(#"{"path":"in/nothing"}"#.utf8), "in/nothing: No such file or directory; check the path"),
       (Array(#"{"path":"in"}"#.utf8), "in: not a file; a manifest lists files, one a line"),
-      (Array(#"{"path":"in/good","messageId":""}"#.utf8), "'messageId' has 0 bytes where 1 to 256 are allowed"),
-      (Array(String(repeating: "[", count: 5000).utf8), #"not a JSON object such as {"path": "inbox/a.pdf"}"#),
+      (
+        Array(#"{"path":"in/good","messageId":""}"#.utf8),
+        "'messageId' has 0 bytes where 1 to 256 are allowed"
+      ),
+      (
+        Array(String(repeating: "[", count: 5000).utf8), #"not a JSON object such as {"path": "inbox/a.pdf"}"#
+      ),
       (Array(#"{"path":"in/good","messageId":"m1","fileName":"\\u0000"}"#.utf8), nil),
       (Array(#"{"path":"in/good","messageId":"m1","senderId":"eve"}"#.utf8), nil),
       (Array(#"  {"path":"in/good","messageId":"last"}"#.utf8), nil),
@@ -419,11 +447,17 @@ struct BadInputTests {
     }
     // The ledger's own objection comes when the batch is recorded.
     wanted.append(
-      "sluice: list.jsonl:21: message 'm1' of conversation 'default' is from 'ann', not from 'eve'; give it another messageId")
-    let said = run.outcome.err.replacingOccurrences(of: inbox.folder.path + "/", with: "").split(separator: "\n").map(String.init)
+      "sluice: list.jsonl:21: message 'm1' of conversation 'default' is from 'ann', not from 'eve'; give it another messageId"
+    )
+    let said = run.outcome.err.replacingOccurrences(of: inbox.folder.path + "/", with: "").split(
+      separator: "\n"
+    ).map(String.init)
     #expect(said.sorted() == wanted.sorted())
     #expect(run.outcome.status == 1)
-    #expect(run.outcome.attachments.map { Inbox.Record(json: $0).fileName }.sorted() == [#"\u0000"#, "good", "good"])
+    #expect(
+      run.outcome.attachments.map { Inbox.Record(json: $0).fileName }.sorted() == [
+        #"\u0000"#, "good", "good",
+      ])
     #expect(run.outcome.attachments.allSatisfy { Inbox.Record(json: $0).status == "completed" })
     try inbox.checkWhole(run)
   }
@@ -434,7 +468,8 @@ struct BadInputTests {
     #expect(run.outcome.status == 2)
     #expect(
       run.outcome.err
-        == "sluice: nowhere.jsonl: No such file or directory; give the manifest's path, or - for standard input\n")
+        == "sluice: nowhere.jsonl: No such file or directory; give the manifest's path, or - for standard input\n"
+    )
   }
 
   // MARK: Making things bad
@@ -464,7 +499,9 @@ struct BadInputTests {
 enum Mounts {
   static let areAllowed: Bool = {
     guard geteuid() == 0, let folder = try? TemporaryFolder() else { return false }
-    guard (try? FixtureStages.run("/bin/mount", ["--bind", folder.path, folder.path])) == 0 else { return false }
+    guard (try? FixtureStages.run("/bin/mount", ["--bind", folder.path, folder.path])) == 0 else {
+      return false
+    }
     _ = try? FixtureStages.run("/bin/umount", [folder.path])
     return true
   }()

@@ -23,7 +23,8 @@ struct MisbehavingStageTests {
   }
 
   static let ends = [
-    Act("segfault", "crashed", "SIGSEGV"), Act("abort", "crashed", "SIGABRT"), Act("trap", "crashed", "SIGILL"),
+    Act("segfault", "crashed", "SIGSEGV"), Act("abort", "crashed", "SIGABRT"),
+    Act("trap", "crashed", "SIGILL"),
     Act("divide", "crashed", "SIGFPE"), Act("recurse", "crashed", "SIGSEGV"),
     Act("exit", "crashed", "the worker ended with status 0"),
     Act("say-last-words", "crashed", "it last said: first line / the  [31mlast [0m words"),
@@ -44,14 +45,16 @@ struct MisbehavingStageTests {
     Act("flood", "flooded", "more than 1MB to standard error"), Act("log-for-ever", "flooded"),
   ]
   static let lies = [
-    Act("close-socket", "invalid-reply", "it closed its socket and went on"), Act("close-everything", "crashed"),
+    Act("close-socket", "invalid-reply", "it closed its socket and went on"),
+    Act("close-everything", "crashed"),
     Act("absurd-length", "invalid-reply", "a text of 4294967294 bytes"),
     Act("absurd-count", "invalid-reply", "4294967295 elements where 512 are allowed"),
     Act("absurd-stage", "invalid-reply", "a result of stage 250 of 2"),
     Act("wrong-serial", "invalid-reply", "work it was not given"),
     Act("unknown-verdict-frame", "invalid-reply", "unknown verdict"),
     Act("garbage", "invalid-reply", "unknown kind of frame"), Act("empty-frame", "invalid-reply"),
-    Act("oversized", "invalid-reply", "a frame of more than 98304 bytes"), Act("forged-ready", "invalid-reply"),
+    Act("oversized", "invalid-reply", "a frame of more than 98304 bytes"),
+    Act("forged-ready", "invalid-reply"),
     Act("forged-refusal", "invalid-reply"), Act("forged-descriptors", "invalid-reply"),
     Act("forged-content", "invalid-reply", "new content from no stage that makes any"),
     Act("forged-texts", "invalid-reply", "a code that is none"),
@@ -169,7 +172,8 @@ struct MisbehavingStageTests {
     let run = try inbox.run()
     let record = run.record("a")
     let attempts = try inbox.ledger(
-      "SELECT count(DISTINCT number) FROM attempts JOIN attachments ON key = attachment_key WHERE file_name = 'a'")
+      "SELECT count(DISTINCT number) FROM attempts JOIN attachments ON key = attachment_key WHERE file_name = 'a'"
+    )
     switch example.remedy {
     case "reject":
       #expect(record.status == "rejected")
@@ -184,7 +188,8 @@ struct MisbehavingStageTests {
     default:
       #expect(record.status == "completed")
       #expect(record.mediaType == "text/plain", "what an earlier stage found is not lost")
-      let died = try inbox.ledger("SELECT count(*) FROM attempts WHERE stage = 'misbehave' AND code = '\(example.code)'")
+      let died = try inbox.ledger(
+        "SELECT count(*) FROM attempts WHERE stage = 'misbehave' AND code = '\(example.code)'")
       #expect(died == "1", "what happened is on record")
     }
     #expect(record.code == (example.remedy == "pass" ? nil : example.code))
@@ -226,7 +231,8 @@ struct MisbehavingStageTests {
     #expect(record.status == "completed")
     #expect(record.size == content.count)
     #expect(record.sha256 == (try Inbox.sha256(content)))
-    #expect(record.metadata["original.sha256"] as? String == (try Inbox.sha256(Data("misbehave produce\n".utf8))))
+    #expect(
+      record.metadata["original.sha256"] as? String == (try Inbox.sha256(Data("misbehave produce\n".utf8))))
     let stored = try inbox.folder.read("home/store/" + (record.url ?? ""))
     #expect(stored == "well-behaved new content\n")
     try inbox.checkWhole(run)

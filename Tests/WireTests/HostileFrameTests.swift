@@ -8,7 +8,9 @@ struct HostileFrameTests {
     var result = WorkResult(serial: 7)
     result.stages = [
       .init(index: 0, verdict: .pass, code: nil, message: nil, microseconds: 12),
-      .init(index: 2, verdict: .retry, code: "later", message: "not now: ü", microseconds: 9, retryAfter: 50, pausesLane: true),
+      .init(
+        index: 2, verdict: .retry, code: "later", message: "not now: ü", microseconds: 9, retryAfter: 50,
+        pausesLane: true),
     ]
     result.metadata = [
       .init(key: "a.text", value: .text("some text")), .init(key: "a.number", value: .number(1.5)),
@@ -71,7 +73,8 @@ struct HostileFrameTests {
   @Test func aChangedFrameIsReadWithinItsBoundsOrRefused() {
     var random = Xorshift(state: 0x9E37_79B9_7F4A_7C15)
     let frames = [
-      Self.result.frame, Self.description.frame, Refusal(stage: "x", message: "no").frame, Ready(sandbox: 3).frame,
+      Self.result.frame, Self.description.frame, Refusal(stage: "x", message: "no").frame,
+      Ready(sandbox: 3).frame,
     ]
     var accepted = 0
     for round in 0..<40_000 {
@@ -82,7 +85,10 @@ struct HostileFrameTests {
         case 0: frame[place] = UInt8(truncatingIfNeeded: random.next())
         case 1: frame[place] ^= 1 << (random.next() % 8)
         // The lengths and counts that go wrong most easily.
-        case 2: for index in place..<min(place + 4, frame.count) { frame[index] = random.next() % 2 == 0 ? 0xFF : 0x7F }
+        case 2:
+          for index in place..<min(place + 4, frame.count) {
+            frame[index] = random.next() % 2 == 0 ? 0xFF : 0x7F
+          }
         default: frame.removeSubrange(place..<min(place + Int(random.next() % 8), frame.count))
         }
         if frame.isEmpty { frame = [18] }
@@ -94,7 +100,10 @@ struct HostileFrameTests {
       #expect(result.stages.allSatisfy { $0.retryAfter ?? 0 <= 30 * 86_400_000 })
       #expect(result.stages.allSatisfy { $0.code.map(PlainName.isOne) ?? true })
       #expect(result.metadata.count <= 512 && result.metadata.allSatisfy { PlainName.isOne($0.key) })
-      #expect(result.metadata.allSatisfy { if case .number(let number) = $0.value { number.isFinite } else { true } })
+      #expect(
+        result.metadata.allSatisfy {
+          if case .number(let number) = $0.value { number.isFinite } else { true }
+        })
       #expect(result.mediaType.map(MediaTypePattern.isMediaType) ?? true)
       #expect(result.location.map { PathTemplate.problem(in: $0) == nil } ?? true)
       #expect(result.frame.count <= Frame.limit)

@@ -14,7 +14,9 @@ enum FixtureStages {
   private static func make() throws -> String {
     let folder = NSTemporaryDirectory() + "sluice-fixtures-\(getpid())"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    atexit { try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "sluice-fixtures-\(getpid())") }
+    atexit {
+      try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "sluice-fixtures-\(getpid())")
+    }
     let sources = SluiceCommand.projectFolder + "/Tests/Fixtures/Stages"
     for name in try FileManager.default.contentsOfDirectory(atPath: sources) where name.hasSuffix(".c") {
       let stage = String(name.dropLast(2))

@@ -12,7 +12,9 @@ struct Inbox {
   }
 
   /// A pipeline with the stage that misbehaves, and these further settings of it.
-  func pipeline(_ settings: String..., retry: String = "{ attempts: 2, backoff: 10ms, max: 50ms }", more: String = "")
+  func pipeline(
+    _ settings: String..., retry: String = "{ attempts: 2, backoff: 10ms, max: 50ms }", more: String = ""
+  )
     throws
   {
     try folder.write(
@@ -53,7 +55,9 @@ struct Inbox {
     var pid: Int32
 
     /// The record of an attachment, by its file's name.
-    func record(_ name: String) -> Record { Record(json: outcome.attachments.first { $0["fileName"] as? String == name } ?? [:]) }
+    func record(_ name: String) -> Record {
+      Record(json: outcome.attachments.first { $0["fileName"] as? String == name } ?? [:])
+    }
     var neighbours: [Record] {
       outcome.attachments.map { Record(json: $0) }.filter { $0.fileName.hasPrefix("neighbour") }
     }
@@ -102,7 +106,8 @@ struct Inbox {
     let out = folder.path + "/.out-\(name)"
     let err = folder.path + "/.err-\(name)"
     let process = try SluiceCommand.start(
-      ["ingest", "--format", "json", "--home", "home", "--sender", "ann", "--participants", "ann,ben"] + options
+      ["ingest", "--format", "json", "--home", "home", "--sender", "ann", "--participants", "ann,ben"]
+        + options
         + paths, in: folder, out: out, err: err, input: input,
       environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
     return Underway(process: process, out: out, err: err)
@@ -126,7 +131,8 @@ struct Inbox {
   /// Waits until the ledger shows work in hand.
   func waitForWork(_ count: Int = 1) throws {
     for _ in 0..<1000 {
-      let leased = try? ledger("SELECT count(*) FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL")
+      let leased = try? ledger(
+        "SELECT count(*) FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL")
       if let leased, let number = Int(leased), number >= count { return }
       usleep(10_000)
     }
