@@ -108,6 +108,7 @@ var tests: [Target] {
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration"]),
     .testTarget(name: "LedgerTests", dependencies: ["Ledger"]),
     .testTarget(name: "WorkersTests", dependencies: ["Workers"]),
+    .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(name: "EndToEndTests", dependencies: ["SQLite"]),
   ]
 }

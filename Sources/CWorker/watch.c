@@ -19,7 +19,7 @@
 static sluice_status *page;
 
 static void obituary(uint32_t death, uint64_t detail) {
-  if (!page) return;
+  if (!page || page->death != SLUICE_DEATH_NONE) return; /* the first is the cause, what follows may be its effect */
   __atomic_store_n(&page->detail, detail, __ATOMIC_RELAXED);
   __atomic_store_n(&page->death, death, __ATOMIC_RELEASE);
 }
@@ -87,7 +87,7 @@ static void forbidden(int signal_number, siginfo_t *info, void *context) {
   }
 #endif
   obituary(SLUICE_DEATH_SYSCALL, (uint64_t)info->si_syscall);
-  syscall(SYS_exit_group, 159);
+  syscall(SYS_exit_group, 159); /* and nothing else: another call that is not allowed would come back here */
 }
 
 void sluice_watch(sluice_status *status) {

@@ -21,11 +21,10 @@ public struct Home: Sendable {
     var made = ""
     for part in path.split(separator: "/", omittingEmptySubsequences: false) {
       made += made.isEmpty && part.isEmpty ? "/" : (made.isEmpty || made == "/" ? "" : "/") + part
-      if mkdir(made, 0o700) != 0 && errno != EEXIST && errno != EISDIR
-        && (errno != EROFS || access(made, F_OK) != 0)
-      {
-        throw unwritable(SystemError("making \(made)"))
-      }
+      if mkdir(made, 0o700) == 0 { continue }
+      let failure = errno  // before the next call has one of its own
+      if failure == EEXIST || failure == EISDIR || (failure == EROFS && access(made, F_OK) == 0) { continue }
+      throw unwritable(SystemError("making \(made)", code: failure))
     }
     if mkdir(storePath, 0o700) != 0 && errno != EEXIST {
       throw unwritable(SystemError("making \(storePath)"))

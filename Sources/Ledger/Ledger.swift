@@ -39,6 +39,7 @@ public final class Ledger {
     self.home = home
     do {
       connection = try Connection(path)
+      try checkVersion()
       try connection.execute(
         """
         PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
@@ -88,9 +89,21 @@ public final class Ledger {
     )
   }
 
-  private func migrate() throws {
+  /// Refuses a file that is no ledger of this version or an older one, before anything is written to it.
+  private func checkVersion() throws {
     let version = try schemaVersion()
     if version > Schema.version { throw foreignVersion(version) }
+    let tables = try connection.prepare("SELECT count(*) FROM sqlite_schema").first { $0.integer(0) } ?? 0
+    if version < 0 || (version == 0 && tables > 0) {
+      throw LedgerError(
+        .damaged,
+        "\(path): is a database of something else, and stays as it is; move it away, or begin with another --home"
+      )
+    }
+  }
+
+  private func migrate() throws {
+    let version = try schemaVersion()
     for next in Schema.migrations.indices.dropFirst(Int(version)) {
       try connection.transaction {
         try connection.execute(Schema.migrations[next])

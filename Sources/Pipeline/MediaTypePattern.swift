@@ -25,6 +25,15 @@ public struct MediaTypePattern: Sendable, Hashable, CustomStringConvertible {
     return essence[..<slash] == type && (subtype == "*" || essence[essence.index(after: slash)...] == subtype)
   }
 
+  /// Whether a text is one media type, `type/subtype` and perhaps parameters, in characters that do no harm where it is
+  /// shown.
+  public static func isMediaType(_ text: String) -> Bool {
+    guard text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return false }
+    let essence = text.prefix { $0 != ";" && $0 != " " }.lowercased()
+    let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
+    return parts.count == 2 && parts.allSatisfy(isToken)
+  }
+
   /// RFC 9110, section 5.6.2, without `*`.
   private static func isToken(_ text: Substring) -> Bool {
     !text.isEmpty

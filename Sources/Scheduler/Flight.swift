@@ -90,6 +90,8 @@ final class Flight {
       return Reason(stage: "source", code: "unreadable", message: String(cString: strerror(errno)))
     }
     if facts.st_mode & S_IFMT != S_IFREG {
+      close(content)
+      content = -1  // it has no state that could have changed since
       return Reason(
         stage: "source", code: "not-a-file", message: "it is a folder, a device, a socket or a pipe")
     }

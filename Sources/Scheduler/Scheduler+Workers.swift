@@ -105,7 +105,9 @@ extension Scheduler {
       sluice_epoll_change(epoll, worker.process.socket, Tag.worker | UInt64(worker.slot), 1, 1)
       return false
     case .gone:
-      worker.state = .ending  // its socket is readable, and tells the rest
+      // Its socket is readable, and tells the rest; or the system refused to send, and then it must end all the same.
+      worker.state = .ending
+      worker.process.kill()
       return false
     }
   }
@@ -184,6 +186,12 @@ extension Scheduler {
         throw FrameError("a result of a stage it was not given")
       }
       last = stage.index
+    }
+    // Whoever replaced the content must have had its turn, or the same stage would get the new content for ever.
+    if result.produced
+      && result.stages.last.map({ worker.group.stages[$0.index].description.produces }) != true
+    {
+      throw FrameError("new content from no stage that makes any")
     }
     worker.inFlight.removeFirst()
     worker.headSince = Clock.monotonic()
@@ -283,7 +291,7 @@ extension Scheduler {
           .configuration, "the worker for \(stages) does not start: \(death.message(in: group.stages[0]))")
       }
     }
-    let culprit = culprit(among: worker.inFlight, status, group)
+    let culprit = culprit(of: worker, status)
     for flight in worker.inFlight.reversed() where flight !== culprit {
       flight.redispatches += 1
       // Nobody can be named: each is tried by itself, so that the next time somebody can.
@@ -291,8 +299,10 @@ extension Scheduler {
       if flight.isAlone { group.alone.prepend(flight) } else { group.queue.prepend(flight) }
     }
     if let culprit, let dispatch = culprit.dispatched {
+      // With serial 0 it has left the stage, and still shows which that was.
       let isShown =
-        status.serial == culprit.serial && (dispatch.first..<dispatch.end).contains(Int(status.stage))
+        (status.serial == culprit.serial || status.serial == 0)
+        && (dispatch.first..<dispatch.end).contains(Int(status.stage))
       let index = isShown ? Int(status.stage) : dispatch.first
       if isShown, index > dispatch.first { salvage(worker, culprit, before: index) }
       let since = isShown ? max(status.since, worker.headSince) : worker.headSince
@@ -311,10 +321,14 @@ extension Scheduler {
     applyPartial(said, to: flight, from: worker.group)
   }
 
-  /// Who was being worked on. Without a barrier, answers come one by one and it is the first that has none. With one, the
-  /// worker shows who; while it is in the barrier it is all of them or, if there is one only, that one.
-  private func culprit(among flights: [Flight], _ status: sluice_status, _ group: WorkerGroup) -> Flight? {
-    if !group.flushes || flights.count == 1 { return flights.first }
+  /// Who was being worked on. Without a barrier, answers come one by one and it is the first that has none, if the worker
+  /// shows that it had begun: memory that an earlier one damaged may end the worker after that one's answer. With a
+  /// barrier, the worker shows who; while it is in the barrier it is all of them. One that had the worker to itself it is
+  /// in any case.
+  private func culprit(of worker: GroupWorker, _ status: sluice_status) -> Flight? {
+    let flights = worker.inFlight
+    if flights.count == 1 && (worker.done == 0 || worker.group.flushes) { return flights.first }
+    if !worker.group.flushes { return flights.first.flatMap { $0.serial == status.serial ? $0 : nil } }
     return status.stage == SLUICE_FLUSHING ? nil : flights.first { $0.serial == status.serial }
   }
 

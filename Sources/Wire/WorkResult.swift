@@ -116,6 +116,7 @@ public struct WorkResult: Sendable {
         throw FrameError("unknown verdict")
       }
       let code = try reader.text(atMost: 128)
+      if let code, !PlainName.isOne(code) { throw FrameError("a code that is none") }
       let message = try reader.text(atMost: 4096)
       let microseconds = try reader.integer(Int64.self)
       let retryAfter = try reader.integer(Int64.self)
@@ -126,6 +127,7 @@ public struct WorkResult: Sendable {
     }
     metadata = try reader.elements(atMost: 512) { (reader) throws(FrameError) -> Metadatum in
       let key = try reader.requiredText(atMost: 128)
+      guard PlainName.isOne(key) else { throw FrameError("a key that is none") }
       switch try reader.integer(UInt8.self) {
       case 0: return Metadatum(key: key, value: .text(try reader.requiredText(atMost: 4096)))
       case 1: return Metadatum(key: key, value: .integer(try reader.integer(Int64.self)))
@@ -138,7 +140,13 @@ public struct WorkResult: Sendable {
       }
     }
     mediaType = try reader.text(atMost: 256)
+    if let mediaType, !MediaTypePattern.isMediaType(mediaType) {
+      throw FrameError("a media type that is none")
+    }
     location = try reader.text(atMost: 1024)
+    if let location, PathTemplate.problem(in: location) != nil {
+      throw FrameError("a place in the store that cannot be one")
+    }
     emissions = try reader.elements(atMost: 64) { (reader) throws(FrameError) -> Emission in
       let type = try reader.requiredText(atMost: 128)
       let channel = try reader.requiredText(atMost: 128)

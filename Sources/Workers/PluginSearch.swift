@@ -69,7 +69,8 @@ public struct PluginSearch: Sendable {
         asked.append(
           (
             plugin.id, plugin.file,
-            try WorkerProcess(executable: worker, words: ["describe", plugin.file, plugin.id])
+            try WorkerProcess(
+              executable: worker, words: ["describe", plugin.file, plugin.id, String(getpid())])
           ))
       } catch {
         results[plugin.id] = .failure(Refusal(stage: plugin.id, message: "\(error)"))

@@ -9,6 +9,7 @@ public struct WorkerDeath: Sendable {
     case exited(Int32)
     case outOfMemory(asked: UInt64)
     case outputLimit
+    /// -1: which one is not known.
     case forbiddenCall(number: Int32)
     case timedOut(afterMilliseconds: Int64)
     case flooded
@@ -61,7 +62,7 @@ public struct WorkerDeath: Sendable {
       case .outputLimit:
         "output-limit: wrote more than the \(ByteSize.text(stage.output)) that `output` allows"
       case .forbiddenCall(let number):
-        "forbidden-call: the sandbox does not allow \(Self.name(ofCall: number))(2) with capability "
+        "forbidden-call: the sandbox does not allow \(Self.name(ofCall: number)) with capability "
           + stage.description.capability.name
       case .timedOut(let after): "timed-out: took more than \(Interval.text(after))"
       case .flooded:
@@ -90,11 +91,12 @@ public struct WorkerDeath: Sendable {
   }
 
   private static func name(ofCall number: Int32) -> String {
+    if number < 0 { return "a system call it made" }
     guard let name = seccomp_syscall_resolve_num_arch(UInt32(bitPattern: Int32(SCMP_ARCH_NATIVE)), number)
     else {
       return "system call \(number)"
     }
     defer { free(name) }
-    return String(cString: name)
+    return "\(String(cString: name))(2)"
   }
 }

@@ -162,8 +162,13 @@ public final class WorkerProcess {
   public var lastWords: String {
     _ = drainStandardError()
     let text = String(decoding: tail, as: UTF8.self)
-    let printable = text.unicodeScalars.map {
-      $0.value < 0x20 && $0 != "\n" || $0.value == 0x7F ? " " : Character($0)
+    let printable = text.unicodeScalars.map { scalar -> Character in
+      switch scalar.value {
+      case 0x0A: Character(scalar)
+      // Control characters, and those that turn the direction of writing.
+      case 0..<0x20, 0x7F...0x9F, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: " "
+      default: Character(scalar)
+      }
     }
     return String(String(printable).split(separator: "\n").suffix(3).joined(separator: " / ").suffix(400))
   }
@@ -193,6 +198,8 @@ public final class WorkerProcess {
       return .forbiddenCall(number: Int32(truncatingIfNeeded: status.detail))
     }
     if signal == SIGXFSZ { return .outputLimit }
+    // Its handler could not run: the stage had blocked the signal.
+    if signal == SIGSYS { return .forbiddenCall(number: -1) }
     return signal != 0 ? .crashed(signal: signal) : .exited(code)
   }
 

@@ -50,6 +50,7 @@ final class Call {
 
   /// The most metadata that one piece of work gathers in this worker, in bytes.
   static let metadataLimit = 24 << 10
+  private static let keyLimit = 128
 
   func annotate(_ key: UnsafePointer<CChar>?, _ value: MetadataValue) {
     guard let key = key.map({ String(cString: $0) }) else { return }
@@ -59,16 +60,21 @@ final class Call {
     var value = value
     if case .text(let text) = value { value = .text(Self.cut(text, to: 4000)) }
     if case .number(let number) = value, !number.isFinite { return }
-    if let index = result.metadata.firstIndex(where: { $0.key == key }) {
-      result.metadata[index].value = value
-      return
+    guard key.utf8.count <= Self.keyLimit, PlainName.isOne(key) else {
+      return log("annotates a key that is none, or longer than \(Self.keyLimit) bytes; dropped")
     }
-    metadataBytes += key.utf8.count + value.text.utf8.count + 16
-    guard metadataBytes <= Self.metadataLimit, result.metadata.count < 512 else {
+    let known = result.metadata.firstIndex { $0.key == key }
+    let old = known.map { size(of: result.metadata[$0]) } ?? 0
+    let datum = Metadatum(key: key, value: value)
+    let bytes = metadataBytes - old + size(of: datum)
+    guard bytes <= Self.metadataLimit, known != nil || result.metadata.count < 512 else {
       return log("annotates more than \(Self.metadataLimit) bytes; '\(key)' dropped")
     }
-    result.metadata.append(Metadatum(key: key, value: value))
+    metadataBytes = bytes
+    if let known { result.metadata[known] = datum } else { result.metadata.append(datum) }
   }
+
+  private func size(of datum: Metadatum) -> Int { datum.key.utf8.count + datum.value.text.utf8.count + 16 }
 
   func metadata(_ key: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
     let name = String(cString: key)
@@ -77,7 +83,9 @@ final class Call {
   }
 
   func setMediaType(_ text: String) {
-    let text = Self.cut(text, to: 255)
+    guard text.utf8.count <= 255, MediaTypePattern.isMediaType(text) else {
+      return log("sets a media type that is none; dropped")
+    }
     result.mediaType = text
     input?.attachment.pointee.media_type = arena.keep(text)
   }
@@ -130,8 +138,12 @@ final class Call {
 
   // MARK: What the worker records
 
-  func record(stage index: Int, _ verdict: sluice_verdict, microseconds: Int64) {
-    let verdict = Verdict(rawValue: verdict) ?? .fail
+  func record(stage index: Int, _ raw: sluice_verdict, microseconds: Int64) {
+    let verdict = Verdict(rawValue: raw) ?? .fail
+    if Verdict(rawValue: raw) == nil {
+      explanation = Explanation(
+        message: "the stage answers with verdict \(raw), which the contract does not know")
+    }
     result.stages.append(
       WorkResult.Stage(
         index: index, verdict: verdict, code: verdict == .pass ? nil : explanation.code ?? "unexplained",

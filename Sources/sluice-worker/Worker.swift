@@ -117,7 +117,7 @@ struct Worker {
       if stage.flushes { call.mark(stage: index) }
       if call.result.produced { break }  // the coordinator seals and measures new content before anyone reads it
     }
-    sluice_status_begin(status, 0, 0)
+    sluice_status_begin(status, 0, status.pointee.stage)
     if flushes {
       unflushed.append(call)
     } else {

@@ -6,8 +6,8 @@ import Wire
 
 // The process that runs stages. It is started by the coordinator only, with its descriptors in place:
 //
-//     sluice-worker run PARENT            opens the stages its setup names, closes the sandbox, works
-//     sluice-worker describe FILE ID      loads one plugin and says what it is
+//     sluice-worker run PARENT                   opens the stages its setup names, closes the sandbox, works
+//     sluice-worker describe FILE ID PARENT      loads one plugin and says what it is
 //
 // It ends when the coordinator does, or when the coordinator closes the socket.
 
@@ -17,7 +17,9 @@ switch words.count > 1 ? words[1] : "" {
 case "run" where words.count == 3:
   guard let parent = Int32(words[2]), sluice_die_with(parent) == 0 else { exit(0) }
   Worker.run(socket)
-case "describe" where words.count == 4:
+case "describe" where words.count == 5:
+  // A plugin may hang while it loads.
+  guard let parent = Int32(words[4]), sluice_die_with(parent) == 0 else { exit(0) }
   Plugin.describe(file: words[2], id: words[3], to: socket)
 default:
   let text = "sluice-worker is started by sluice; see `sluice stages run --help`\n"

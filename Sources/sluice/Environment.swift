@@ -68,14 +68,19 @@ enum Environment {
 
   static func contents(of file: String) throws(CommandError) -> [UInt8] {
     let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
-    if descriptor < 0 { throw CommandError(.configuration, "\(file): \(String(cString: strerror(errno)))") }
+    func unreadable() -> CommandError {
+      CommandError(
+        .configuration,
+        "\(file): \(String(cString: strerror(errno))); name a pipeline's file with --config FILE")
+    }
+    if descriptor < 0 { throw unreadable() }
     defer { close(descriptor) }
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       let count = read(descriptor, &piece, piece.count)
       if count < 0 && errno == EINTR { continue }
-      if count < 0 { throw CommandError(.configuration, "\(file): \(String(cString: strerror(errno)))") }
+      if count < 0 { throw unreadable() }
       if count == 0 { return bytes }
       bytes += piece[..<count]
       if bytes.count > 4 << 20 { throw CommandError(.configuration, "\(file): is larger than any pipeline") }

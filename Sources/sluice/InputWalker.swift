@@ -38,7 +38,7 @@ final class InputWalker: @unchecked Sendable {
   func walk(_ paths: [String]) {
     for path in paths where !isRefused {
       guard let resolved = Self.resolve(Array(path.utf8)) else {
-        problems.send("\(Terminal.printable(path)): \(String(cString: strerror(errno)))")
+        problems.send("\(Self.named(Array(path.utf8))): \(String(cString: strerror(errno))); check the path")
         continue
       }
       walk(resolved, origin: path)
@@ -53,14 +53,13 @@ final class InputWalker: @unchecked Sendable {
       case .success(var item):
         guard let resolved = Self.resolve(item.source) else {
           self.problems.send(
-            "\(item.origin): \(Terminal.printable(String(decoding: item.source, as: UTF8.self))): "
-              + String(cString: strerror(errno)))
+            "\(item.origin): \(Self.named(item.source)): \(String(cString: strerror(errno))); check the path")
           return !self.isRefused
         }
         var facts = stat()
         if Self.withPath(resolved, { stat($0, &facts) }) != 0 || facts.st_mode & S_IFMT != S_IFREG {
           self.problems.send(
-            "\(item.origin): \(Terminal.printable(String(decoding: resolved, as: UTF8.self))): not a file")
+            "\(item.origin): \(Self.named(resolved)): not a file; a manifest lists files, one a line")
           return !self.isRefused
         }
         item.source = resolved
@@ -87,7 +86,7 @@ final class InputWalker: @unchecked Sendable {
     switch facts.st_mode & S_IFMT {
     case S_IFREG: add(path, facts, origin: origin)
     case S_IFDIR: walkFolder(path, facts, above: [], origin: origin)
-    default: problems.send("\(printable(path)): neither a file nor a folder")
+    default: problems.send("\(Self.named(path)): neither a file nor a folder; only those are taken in")
     }
   }
 
@@ -116,11 +115,11 @@ final class InputWalker: @unchecked Sendable {
   }
 
   private func report(_ path: [UInt8], _ reason: String = String(cString: strerror(errno))) {
-    problems.send("\(printable(path)): \(reason)")
+    problems.send("\(Self.named(path)): \(reason)")
   }
 
-  private func printable(_ path: [UInt8]) -> String {
-    Terminal.printable(String(decoding: path, as: UTF8.self))
+  private static func named(_ path: [UInt8]) -> String {
+    path.isEmpty ? "''" : Terminal.printable(String(decoding: path, as: UTF8.self))
   }
 
   // MARK: Batches

@@ -26,7 +26,10 @@ struct ManifestReader {
   init(file: String) throws(CommandError) {
     name = file == "-" ? "standard input" : file
     descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
-    if descriptor < 0 { throw .usage("\(file): \(String(cString: strerror(errno)))") }
+    if descriptor < 0 {
+      throw .usage(
+        "\(file): \(String(cString: strerror(errno))); give the manifest's path, or - for standard input")
+    }
     do {
       connection = try Connection(":memory:")
     } catch {
@@ -71,7 +74,10 @@ struct ManifestReader {
         number += 1
         isSkipping = true
         buffer.removeAll()
-        if !body(.failure(Problem(text: "\(name):\(number): the line is longer than 1MB; passed over"))) {
+        if !body(
+          .failure(
+            Problem(text: "\(name):\(number): the line is longer than 1MB; passed over, the next is read")))
+        {
           return
         }
       }
@@ -85,6 +91,9 @@ struct ManifestReader {
     guard let text = String(validating: line, as: UTF8.self) else {
       return .failure(Problem(text: "\(origin): not UTF-8"))
     }
+    if Self.holdsNUL(line) {
+      return .failure(Problem(text: "\(origin): holds a NUL character; no name has one"))
+    }
     do {
       return .success(try item(text, origin, defaults))
     } catch let problem as Problem {
@@ -94,12 +103,26 @@ struct ManifestReader {
     }
   }
 
+  /// Whether a line of JSON holds a NUL, as a byte or escaped. SQLite before 3.45 ends a text there without a word: a path
+  /// would name another file.
+  private static func holdsNUL(_ line: ArraySlice<UInt8>) -> Bool {
+    if line.contains(0) { return true }
+    var rest = line
+    while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {
+      rest = rest[(backslash + 1)...]
+      if rest.starts(with: "u0000".utf8) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+
   private func item(_ json: String, _ origin: String, _ defaults: InputWalker.Defaults) throws -> IntakeItem {
     func problem(_ text: String) -> Problem { Problem(text: "\(origin): \(text)") }
-    let valid = try connection.prepare("SELECT json_valid(?1) AND json_type(?1) = 'object'").first(
+    let isObject = "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' END"
+    let valid = try connection.prepare(isObject).first(
       .text(json)
     ) { $0.integer(0) }
-    if valid != 1 { throw problem("not a JSON object") }
+    if valid != 1 { throw problem("not a JSON object such as {\"path\": \"inbox/a.pdf\"}") }
     var item = IntakeItem(
       conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
       participants: defaults.participants, fileName: "", source: [], sourceSize: 0, sourceModified: 0,
@@ -111,7 +134,9 @@ struct ManifestReader {
       let type = row.text(1)
       guard Self.keys.contains(key) else {
         throw problem(
-          "unknown key '\(Terminal.printable(key))'\(Suggestion.remedy(for: key, among: Self.keys))")
+          "unknown key '\(Terminal.printable(key))'"
+            + (Suggestion.nearest(to: key, among: Self.keys).map { "; did you mean '\($0)'?" }
+              ?? "; the keys are \(Self.keys.joined(separator: ", "))"))
       }
       guard seen.insert(key).inserted else { throw problem("the key '\(key)' stands there twice") }
       let wanted = key == "priority" ? "integer" : key == "participants" ? "array" : "text"

@@ -53,9 +53,9 @@ enum RecordText {
       Help.pad(record.status.rawValue, 11),
       Terminal.printable(String(decoding: record.source, as: UTF8.self)),
     ]
-    if let mediaType = record.mediaType { parts.append(mediaType) }
+    if let mediaType = record.mediaType { parts.append(Terminal.printable(mediaType)) }
     if let size = record.sizeBytes { parts.append(ByteSize.rounded(size)) }
-    if let url = record.url { parts.append("-> \(url)") }
+    if let url = record.url { parts.append("-> \(Terminal.printable(url))") }
     if let reason = record.reason { parts.append("(\(reason.stage): \(Terminal.printable(reason.message)))") }
     return parts.joined(separator: "  ") + "\n"
   }

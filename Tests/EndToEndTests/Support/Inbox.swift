@@ -1,0 +1,199 @@
+import Foundation
+import SQLite
+import Testing
+
+/// A folder with attachments, a pipeline and a home, and what an ingest makes of them.
+struct Inbox {
+  let folder: TemporaryFolder
+  /// Attachments lie in `in/`.
+  init() throws {
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(atPath: folder.path + "/in", withIntermediateDirectories: true)
+  }
+
+  /// A pipeline with the stage that misbehaves, and these further settings of it.
+  func pipeline(
+    _ settings: String..., retry: String = "{ attempts: 2, backoff: 10ms, max: 50ms }", more: String = ""
+  )
+    throws
+  {
+    try folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      stages:
+        - use: mime
+          options: { allow: ["*/*"] }
+        - use: misbehave
+          memory: 64MB
+          output: 16MB
+      \(settings.map { "    \($0)" }.joined(separator: "\n"))
+        - use: store
+          options: { path: "{attachmentId}.{extension}" }
+        - use: notify
+          options: { to: participants, channels: [events] }
+      channels:
+        events: { use: jsonl, options: { path: events.jsonl } }
+      retry: \(retry)
+      \(more)
+      """)
+  }
+
+  @discardableResult
+  func add(_ name: String, _ contents: String) throws -> String { try folder.write("in/" + name, contents) }
+
+  /// Attachments that do nothing.
+  func addNeighbours(_ count: Int) throws {
+    for number in 0..<count { try add("neighbour-\(number)", "well-behaved \(number)\n") }
+  }
+
+  // MARK: Running
+
+  struct Run {
+    var outcome: SluiceCommand.Outcome
+    /// Of the coordinator.
+    var pid: Int32
+
+    /// The record of an attachment, by its file's name.
+    func record(_ name: String) -> Record {
+      Record(json: outcome.attachments.first { $0["fileName"] as? String == name } ?? [:])
+    }
+    var neighbours: [Record] {
+      outcome.attachments.map { Record(json: $0) }.filter { $0.fileName.hasPrefix("neighbour") }
+    }
+  }
+
+  struct Record {
+    var json: [String: Any]
+    var fileName: String { json["fileName"] as? String ?? "" }
+    var status: String? { json["status"] as? String }
+    var mediaType: String? { json["mediaType"] as? String }
+    var url: String? { json["url"] as? String }
+    var sha256: String? { json["sha256"] as? String }
+    var size: Int? { json["sizeBytes"] as? Int }
+    var reason: [String: String] { json["reason"] as? [String: String] ?? [:] }
+    var code: String? { reason["code"] }
+    var message: String { reason["message"] ?? "" }
+    var metadata: [String: Any] { json["metadata"] as? [String: Any] ?? [:] }
+  }
+
+  /// A started ingest.
+  struct Underway {
+    let process: Process
+    let out: String
+    let err: String
+
+    /// Waits for the end, which must come.
+    func end(within seconds: Double = 60) throws -> Run {
+      let deadline = Date(timeIntervalSinceNow: seconds)
+      while process.isRunning && Date() < deadline { usleep(5000) }
+      if process.isRunning {
+        Issue.record("the coordinator did not end within \(seconds) s")
+        kill(process.processIdentifier, SIGKILL)
+      }
+      process.waitUntilExit()
+      return Run(
+        outcome: SluiceCommand.Outcome(
+          status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal,
+          out: String(decoding: try Data(contentsOf: URL(fileURLWithPath: out)), as: UTF8.self),
+          err: String(decoding: try Data(contentsOf: URL(fileURLWithPath: err)), as: UTF8.self)),
+        pid: process.processIdentifier)
+    }
+  }
+
+  func start(_ paths: [String] = ["in"], options: [String] = [], input: String = "") throws -> Underway {
+    let name = UUID().uuidString
+    let out = folder.path + "/.out-\(name)"
+    let err = folder.path + "/.err-\(name)"
+    let process = try SluiceCommand.start(
+      ["ingest", "--format", "json", "--home", "home", "--sender", "ann", "--participants", "ann,ben"]
+        + options
+        + paths, in: folder, out: out, err: err, input: input,
+      environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
+    return Underway(process: process, out: out, err: err)
+  }
+
+  func run(_ paths: [String] = ["in"], options: [String] = [], input: String = "") throws -> Run {
+    try start(paths, options: options, input: input).end()
+  }
+
+  // MARK: Looking
+
+  /// The first value a query of the ledger gives.
+  func ledger(_ sql: String) throws -> String? {
+    try Connection(folder.path + "/home/sluice.db", .readOnly).prepare(sql).first { $0.text(0) }
+  }
+
+  static func execute(_ sql: String, on file: String) throws {
+    try Connection(file).execute(sql)
+  }
+
+  /// Waits until the ledger shows work in hand.
+  func waitForWork(_ count: Int = 1) throws {
+    for _ in 0..<1000 {
+      let leased = try? ledger(
+        "SELECT count(*) FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL")
+      if let leased, let number = Int(leased), number >= count { return }
+      usleep(10_000)
+    }
+    Issue.record("no work was begun")
+  }
+
+  /// What was said, what is on record and what is stored agree, and nothing is left running.
+  func checkWhole(_ run: Run) throws {
+    #expect(!run.outcome.wasKilled, "the coordinator lives to say how it went: \(run.outcome.err)")
+    #expect(Self.workers(of: run.pid) == [], "no worker is left")
+    #expect(try ledger("SELECT count(*) FROM jobs") == "0")
+    #expect(try ledger("PRAGMA integrity_check") == "ok")
+    #expect(try ledger("SELECT count(*) FROM attachments WHERE status = 'queued'") == "0")
+    for record in run.outcome.attachments.map({ Record(json: $0) }) {
+      let id = record.json["id"] as? String ?? ""
+      let row = "FROM attachments WHERE id = '\(id)'"
+      #expect(try ledger("SELECT status \(row)") == record.status)
+      #expect(try ledger("SELECT coalesce(url, '-') \(row)") == record.url ?? "-")
+      #expect(try ledger("SELECT lower(hex(sha256)) \(row)") == record.sha256 ?? "")
+      #expect((record.url != nil) == (record.status == "completed"))
+    }
+    try checkStore()
+  }
+
+  /// Every object is what its row says, and there is no other.
+  func checkStore() throws {
+    var rows: [String: String] = [:]
+    let query = "SELECT url, lower(hex(sha256)), size_bytes FROM attachments WHERE url IS NOT NULL"
+    let connection = try Connection(folder.path + "/home/sluice.db", .readOnly)
+    try connection.prepare(query).rows { row in rows[row.text(0)] = "\(row.text(1)) \(row.integer(2))" }
+    let stored = folder.files(below: "home/store")
+    #expect(stored == rows.keys.sorted(), "no object without a row, no row without its object")
+    for path in stored {
+      let data = try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/home/store/\(path)"))
+      #expect(rows[path] == "\(try Self.sha256(data)) \(data.count)", "\(path) is what its row says")
+    }
+  }
+
+  static func sha256(_ data: Data) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/sha256sum")
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    DispatchQueue.global().async {
+      input.fileHandleForWriting.write(data)
+      try? input.fileHandleForWriting.close()
+    }
+    let text = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return String(String(decoding: text, as: UTF8.self).prefix(64))
+  }
+
+  /// The workers of a coordinator, also of one that has ended: its pid is among their words.
+  static func workers(of coordinator: Int32) -> [Int32] {
+    let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return entries.compactMap { Int32($0) }.filter { pid in
+      guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else { return false }
+      let words = String(decoding: line, as: UTF8.self).split(separator: "\0")
+      return words.first?.hasSuffix("/sluice-worker") == true && words.last == "\(coordinator)"
+    }
+  }
+}

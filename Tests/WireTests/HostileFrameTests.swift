@@ -1,0 +1,147 @@
+import Pipeline
+import Testing
+import Wire
+
+/// Frames as a worker that was taken over may send them: each is read or refused, and nothing else happens.
+struct HostileFrameTests {
+  private static let result: WorkResult = {
+    var result = WorkResult(serial: 7)
+    result.stages = [
+      .init(index: 0, verdict: .pass, code: nil, message: nil, microseconds: 12),
+      .init(
+        index: 2, verdict: .retry, code: "later", message: "not now: ü", microseconds: 9, retryAfter: 50,
+        pausesLane: true),
+    ]
+    result.metadata = [
+      .init(key: "a.text", value: .text("some text")), .init(key: "a.number", value: .number(1.5)),
+      .init(key: "a.count", value: .integer(-3)), .init(key: "a.flag", value: .boolean(true)),
+    ]
+    result.mediaType = "application/pdf"
+    result.location = "documents/c/m/document.pdf"
+    result.emissions = [.init(type: "attachment.completed", channel: "events", audience: .everyone)]
+    result.produced = true
+    return result
+  }()
+
+  private static let description: StageDescription = {
+    var description = StageDescription(id: "x", version: "1", summary: "Does x.", file: "x.so")
+    var option = OptionDescription(name: "max", kind: .bytes, shapes: [.one, .map], help: "The most.")
+    option.fallback = "10MB"
+    option.choices = ["10MB", "20MB"]
+    option.range = 1...(1 << 40)
+    description.options = [option]
+    description.keys = [.init(name: "x.*", help: "All.")]
+    description.codes = [.init(name: "bad", help: "It is.")]
+    return description
+  }()
+
+  /// What the coordinator does with a frame.
+  private static func read(_ bytes: [UInt8]) -> WorkResult? {
+    bytes.withUnsafeBytes { buffer in
+      var reader = FrameReader(buffer)
+      do {
+        switch try reader.kind() {
+        case .result: return try WorkResult(&reader, stageCount: 3)
+        case .ready: _ = try Ready(&reader)
+        case .refusal: _ = try Refusal(&reader)
+        case .description: _ = try StageDescription(&reader, file: "x.so")
+        case .setup, .work: break
+        }
+      } catch {
+        #expect(!"\(error)".isEmpty)
+      }
+      return nil
+    }
+  }
+
+  @Test func aFrameThatIsWholeIsReadAsItWasWritten() throws {
+    let read = try #require(Self.read(Self.result.frame))
+    #expect(read.frame == Self.result.frame)
+  }
+
+  @Test func aFrameThatEndsAnywhereIsRefused() {
+    for frame in [Self.result.frame, Self.description.frame, Ready(sandbox: 3).frame] {
+      for count in 0..<frame.count { #expect(Self.read(Array(frame[..<count])) == nil, "\(count)") }
+    }
+  }
+
+  @Test func aFrameThatGoesOnIsRefused() {
+    #expect(Self.read(Self.result.frame + [0]) == nil)
+  }
+
+  /// Whatever a mutation lets through keeps the bounds that the rest of the coordinator relies on.
+  @Test func aChangedFrameIsReadWithinItsBoundsOrRefused() {
+    var random = Xorshift(state: 0x9E37_79B9_7F4A_7C15)
+    let frames = [
+      Self.result.frame, Self.description.frame, Refusal(stage: "x", message: "no").frame,
+      Ready(sandbox: 3).frame,
+    ]
+    var accepted = 0
+    for round in 0..<40_000 {
+      var frame = frames[round % frames.count]
+      for _ in 0...(Int(random.next() % 4)) {
+        let place = Int(random.next() % UInt64(frame.count))
+        switch random.next() % 4 {
+        case 0: frame[place] = UInt8(truncatingIfNeeded: random.next())
+        case 1: frame[place] ^= 1 << (random.next() % 8)
+        // The lengths and counts that go wrong most easily.
+        case 2:
+          for index in place..<min(place + 4, frame.count) {
+            frame[index] = random.next() % 2 == 0 ? 0xFF : 0x7F
+          }
+        default: frame.removeSubrange(place..<min(place + Int(random.next() % 8), frame.count))
+        }
+        if frame.isEmpty { frame = [18] }
+      }
+      guard let result = Self.read(frame) else { continue }
+      accepted += 1
+      #expect(result.stages.count <= 3 && result.stages.allSatisfy { (0..<3).contains($0.index) })
+      #expect(result.stages.allSatisfy { $0.microseconds >= 0 && $0.retryAfter ?? 0 >= 0 })
+      #expect(result.stages.allSatisfy { $0.retryAfter ?? 0 <= 30 * 86_400_000 })
+      #expect(result.stages.allSatisfy { $0.code.map(PlainName.isOne) ?? true })
+      #expect(result.metadata.count <= 512 && result.metadata.allSatisfy { PlainName.isOne($0.key) })
+      #expect(
+        result.metadata.allSatisfy {
+          if case .number(let number) = $0.value { number.isFinite } else { true }
+        })
+      #expect(result.mediaType.map(MediaTypePattern.isMediaType) ?? true)
+      #expect(result.location.map { PathTemplate.problem(in: $0) == nil } ?? true)
+      #expect(result.frame.count <= Frame.limit)
+    }
+    #expect(accepted > 100, "some changes are harmless, or this would test nothing")
+  }
+
+  @Test(arguments: ["", "../a", "/a", "a//b", "a/../b", "a/.b", "a\0b", "."])
+  func aPlaceOutsideTheStoreIsRefused(location: String) {
+    var result = Self.result
+    result.location = location
+    #expect(Self.read(result.frame) == nil)
+  }
+
+  @Test(arguments: ["", "text", "text/", "/plain", "text/plain\n", "text/\u{1B}[2J", "té/xt", "*/*", "a/b/c"])
+  func aMediaTypeThatIsNoneIsRefused(mediaType: String) {
+    var result = Self.result
+    result.mediaType = mediaType
+    #expect(Self.read(result.frame) == nil)
+  }
+
+  @Test(arguments: ["", "two words", "line\n", "\u{1B}[2J", "é", "nul\0"])
+  func aNameThatIsNotPlainIsRefused(name: String) {
+    var result = Self.result
+    result.stages[1].code = name
+    #expect(Self.read(result.frame) == nil)
+    result = Self.result
+    result.metadata[0].key = name
+    #expect(Self.read(result.frame) == nil)
+  }
+
+  private struct Xorshift {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state ^= state << 13
+      state ^= state >> 7
+      state ^= state << 17
+      return state
+    }
+  }
+}
