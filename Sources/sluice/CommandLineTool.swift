@@ -7,7 +7,7 @@ import Scheduler
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self
+      Ingest.self, StatusCommand.self, List.self, Show.self, Lint.self, Version.self,
     ]
   }
 
