@@ -61,7 +61,8 @@ struct AttachmentStory {
   }
 
   private func delivery(_ delivery: DeliveryRecord, _ style: Style) -> String {
-    var line = "  \(delivery.id)  \(Terminal.printable(delivery.type))  \(Terminal.printable(delivery.channel))"
+    var line = "  \(delivery.id)  \(Terminal.printable(delivery.type))"
+    line += "  \(Terminal.printable(delivery.channel))"
     line += "  to \(Terminal.printable(delivery.recipient))  \(style.word(delivery.status))"
     if let finishedAt = delivery.finishedAt { line += " \(Clock.timestamp(finishedAt))" }
     if let reason = delivery.reason { line += ": \(Terminal.printable(reason))" }

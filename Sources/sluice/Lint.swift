@@ -17,7 +17,9 @@ struct Lint: ParsableCommand {
   private let arguments: ParsedArguments
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
-    if arguments.words.count > 1 { throw .usage("`sluice lint` takes one FILE, not \(arguments.words.count)") }
+    if arguments.words.count > 1 {
+      throw .usage("`sluice lint` takes one FILE, not \(arguments.words.count)")
+    }
     if !arguments.words.isEmpty && arguments.value("config") != nil {
       throw .usage("give FILE or --config, not both")
     }
