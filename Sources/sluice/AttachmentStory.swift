@@ -30,7 +30,7 @@ struct AttachmentStory {
   private func facts(_ style: Style) -> [(name: String, value: String)] {
     var facts = [("id", record.id), ("status", style.word(record.status.rawValue))]
     if let reason = record.reason {
-      facts.append(("reason", "\(reason.stage): \(reason.code): \(Terminal.printable(reason.message))"))
+      facts.append(("reason", "\(reason.stage): \(RecordText.reason(reason.code, reason.message))"))
     }
     facts += [
       ("file name", Terminal.printable(record.fileName)),
@@ -55,8 +55,7 @@ struct AttachmentStory {
     var line = "  \(attempt.number)  \(Clock.timestamp(attempt.recordedAt))  \(Help.pad(step.stage, width))"
     line += "  \(style.word(step.verdict, width: verdicts))"
     line += "  \(Decimal.text(Double(step.microseconds) / 1000, 3)) ms"
-    if let code = step.code { line += "  \(code)" }
-    if let message = step.message { line += ": \(Terminal.printable(message))" }
+    if let code = step.code { line += "  \(RecordText.reason(code, step.message))" }
     return line + "\n"
   }
 

@@ -74,30 +74,20 @@ enum Environment {
     let document = try document(file: file)
     let search = try PluginSearch(named: document.pluginFolders, environment: variables)
     var plugins: [(id: String, file: String)] = []
-    var missing: [String: Result<StageDescription, PluginProblem>] = [:]
     for id in document.uses + ["digest"] where !plugins.contains(where: { $0.id == id }) {
-      if let file = search.file(of: id) {
-        plugins.append((id, file))
-      } else {
-        missing[id] = .failure(missingPlugin(id, search))
-      }
+      if let file = search.file(of: id) { plugins.append((id, file)) }
     }
     let described = search.describe(plugins).mapValues { result in
       result.mapError { PluginProblem(message: $0.message, remedy: "`sluice doctor` tells more") }
     }
-    let all = described.merging(missing) { first, _ in first }
-    guard case .success(let digest)? = all["digest"] else {
+    guard case .success(let digest)? = described["digest"] else {
       throw CommandError(
         .configuration, "the stage 'digest' is not beside this program; is the installation whole?")
     }
-    return LoadedPipeline(definition: try document.resolve(all), digest: digest, search: search)
-  }
-
-  private static func missingPlugin(_ id: String, _ search: PluginSearch) -> PluginProblem {
-    let near = Suggestion.nearest(to: id, among: search.all().map(\.id))
-    return PluginProblem(
-      message: "no stage '\(id)' is found",
-      remedy: near.map { "did you mean '\($0)'?" } ?? "`sluice stages list` shows those there are")
+    // A use without a plugin is reported by the document, with the plugins there are for a suggestion.
+    let known = search.all().map(\.id)
+    return LoadedPipeline(
+      definition: try document.resolve(described, known: known), digest: digest, search: search)
   }
 
   static func contents(of file: String) throws(CommandError) -> [UInt8] {

@@ -64,4 +64,10 @@ enum RecordText {
     if let reason = record.reason { parts.append("(\(reason.stage): \(Terminal.printable(reason.message)))") }
     return parts.joined(separator: "  ") + "\n"
   }
+
+  /// A code with its sentence. Sentences about a worker's end begin with the code themselves.
+  static func reason(_ code: String, _ message: String?) -> String {
+    guard let message, !message.isEmpty else { return code }
+    return Terminal.printable(message.hasPrefix(code + ":") ? message : "\(code): \(message)")
+  }
 }

@@ -21,16 +21,16 @@ struct StageTrial {
 
   /// A line, and one more for each key of metadata.
   func text(_ style: Style) -> String {
-    var parts = [style.word(verdict, width: 6), Terminal.printable(file)]
+    var parts = [style.word(verdict, width: 10), Terminal.printable(file)]
     if let mediaType { parts.append(Terminal.printable(mediaType)) }
     parts.append("\(Decimal.text(milliseconds, 3)) ms")
     if let location { parts.append("-> \(location)") }
     if let producedBytes { parts.append("new content of \(ByteSize.rounded(producedBytes))") }
-    if let code { parts.append("(\(code): \(Terminal.printable(message ?? "")))") }
+    if let code { parts.append("(\(RecordText.reason(code, message)))") }
     var text = parts.joined(separator: "  ") + "\n"
     let width = metadata.map(\.key.count).max() ?? 0
     for datum in metadata {
-      text += "        \(Help.pad(datum.key, width))  \(Terminal.printable(datum.value.text))\n"
+      text += "            \(Help.pad(datum.key, width))  \(Terminal.printable(datum.value.text))\n"
     }
     return text
   }
