@@ -108,6 +108,6 @@ var tests: [Target] {
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration"]),
     .testTarget(name: "LedgerTests", dependencies: ["Ledger"]),
     .testTarget(name: "WorkersTests", dependencies: ["Workers"]),
-    .testTarget(name: "EndToEndTests", dependencies: ["SQLite"]),
+    .testTarget(name: "EndToEndTests", dependencies: ["SQLite"], exclude: ["Golden"]),
   ]
 }
