@@ -75,11 +75,11 @@ struct StagesRun: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    // Before any process starts: an interrupted trial takes its folder and its worker with it.
-    let signals = sluice_signalfd()
     let search = try Environment.search(arguments)
     let (stage, digest) = try stages(search)
     let scratch = stage.description.capability == .store ? try ScratchFolder() : nil
+    // Workers end with this process, however it ends; a folder has to be taken away.
+    let signals = scratch == nil ? -1 : sluice_signalfd()
     let sandbox = arguments.value("sandbox").flatMap { SandboxPolicy(rawValue: $0) } ?? .require
     let trials = StageTrials(
       runner: StageRunner(
