@@ -124,6 +124,8 @@ struct ParsedArguments {
     return number
   }
 
+  var isJSON: Bool { value("format") == "json" }
+
   /// For commands that take no words.
   func expectNoWords() throws(CommandError) {
     if let word = words.first { throw .usage("`sluice \(command)` takes no '\(word)'") }

@@ -7,7 +7,8 @@ import Scheduler
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self
+      Ingest.self, StatusCommand.self, List.self, Show.self, Lint.self, StagesList.self, StagesRun.self,
+      Doctor.self, Version.self, Completions.self,
     ]
   }
 
@@ -66,6 +67,13 @@ enum CommandLineTool {
       }
       return try command.init(ParsedArguments(rest, for: command.configuration)).run()
     }
+    if arguments.dropFirst().first == "--help" || arguments.dropFirst().first == "-h" {
+      let group = commands.map { $0.configuration }.filter { $0.name.hasPrefix(first + " ") }
+      if !group.isEmpty {
+        Terminal.out(Help.list(group))
+        return .success
+      }
+    }
     throw unknown(arguments)
   }
 
@@ -77,12 +85,13 @@ enum CommandLineTool {
       guard arguments.count > 1 else {
         return .usage("`sluice \(first)` needs one of: \(following.joined(separator: ", "))")
       }
-      return .usage(
-        "unknown command '\(first) \(arguments[1])'" + Suggestion.remedy(for: arguments[1], among: following)
-          + "; there are: \(following.joined(separator: ", "))")
+      let near = Suggestion.remedy(for: arguments[1], among: following)
+      let remedy = near.isEmpty ? "; there are: \(following.joined(separator: ", "))" : near
+      return .usage("unknown command '\(first) \(Terminal.printable(arguments[1]))'\(remedy)")
     }
     let verbs = names.map { String($0.split(separator: " ")[0]) }
     return .usage(
-      "unknown command '\(first)'\(Suggestion.remedy(for: first, among: verbs)) (`sluice --help` lists them)")
+      "unknown command '\(Terminal.printable(first))'\(Suggestion.remedy(for: first, among: verbs)) (`sluice --help` lists them)"
+    )
   }
 }

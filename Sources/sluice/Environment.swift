@@ -29,41 +29,65 @@ enum Environment {
 
   /// The pipeline's file: the one given, or the first of the usual ones.
   static func pipelineFile(_ arguments: ParsedArguments) throws(CommandError) -> String {
-    if let file = arguments.value("config") { return file }
-    for file in ["pipeline.yaml", "/etc/sluice/pipeline.yaml"] where access(file, F_OK) == 0 { return file }
+    if let file = arguments.value("config") ?? usualPipelineFile { return file }
     throw CommandError(
       .configuration, "there is no pipeline.yaml here, and none in /etc/sluice; name one with --config FILE")
   }
 
+  private static var usualPipelineFile: String? {
+    ["pipeline.yaml", "/etc/sluice/pipeline.yaml"].first { access($0, F_OK) == 0 }
+  }
+
+  /// Where plugins are looked for by commands that need no pipeline: the folders that one names count if there is one.
+  static func search(_ arguments: ParsedArguments) throws -> PluginSearch {
+    var folders: [String] = []
+    if let file = arguments.value("config") {
+      folders = try document(file: file).pluginFolders
+    } else if let file = usualPipelineFile {
+      do {
+        folders = try document(file: file).pluginFolders
+      } catch {
+        Terminal.error(
+          "\(file) cannot be used, so no folders of its `plugins` are searched; `sluice lint` tells more")
+      }
+    }
+    return try PluginSearch(named: folders, environment: variables)
+  }
+
+  /// The ledger of the home, for reading beside a coordinator. Nothing is made where there is none.
+  static func ledger(reading home: Home) throws -> Ledger {
+    if access(home.ledgerPath, F_OK) != 0 {
+      throw CommandError.usage(
+        errno == ENOENT || errno == ENOTDIR
+          ? "\(home.path) has no ledger; `sluice ingest` makes one, or give another --home"
+          : "\(home.ledgerPath): \(String(cString: strerror(errno)))")
+    }
+    return try Ledger(reading: home)
+  }
+
+  private static func document(file: String) throws -> PipelineDocument {
+    try PipelineDocument.parse(try contents(of: file), file: file, environment: variables)
+  }
+
   /// Reads and checks a pipeline against the plugins there are.
   static func pipeline(file: String) throws -> LoadedPipeline {
-    let document = try PipelineDocument.parse(try contents(of: file), file: file, environment: variables)
+    let document = try document(file: file)
     let search = try PluginSearch(named: document.pluginFolders, environment: variables)
     var plugins: [(id: String, file: String)] = []
-    var missing: [String: Result<StageDescription, PluginProblem>] = [:]
     for id in document.uses + ["digest"] where !plugins.contains(where: { $0.id == id }) {
-      if let file = search.file(of: id) {
-        plugins.append((id, file))
-      } else {
-        missing[id] = .failure(missingPlugin(id, search))
-      }
+      if let file = search.file(of: id) { plugins.append((id, file)) }
     }
     let described = search.describe(plugins).mapValues { result in
       result.mapError { PluginProblem(message: $0.message, remedy: "`sluice doctor` tells more") }
     }
-    let all = described.merging(missing) { first, _ in first }
-    guard case .success(let digest)? = all["digest"] else {
+    guard case .success(let digest)? = described["digest"] else {
       throw CommandError(
         .configuration, "the stage 'digest' is not beside this program; is the installation whole?")
     }
-    return LoadedPipeline(definition: try document.resolve(all), digest: digest, search: search)
-  }
-
-  private static func missingPlugin(_ id: String, _ search: PluginSearch) -> PluginProblem {
-    let near = Suggestion.nearest(to: id, among: search.all().map(\.id))
-    return PluginProblem(
-      message: "no stage '\(id)' is found",
-      remedy: near.map { "did you mean '\($0)'?" } ?? "`sluice stages list` shows those there are")
+    // A use without a plugin is reported by the document, with the plugins there are for a suggestion.
+    let known = search.all().map(\.id)
+    return LoadedPipeline(
+      definition: try document.resolve(described, known: known), digest: digest, search: search)
   }
 
   static func contents(of file: String) throws(CommandError) -> [UInt8] {

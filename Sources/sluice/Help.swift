@@ -1,14 +1,15 @@
 /// What `--help` prints, made from the commands' declarations.
 enum Help {
   static var overview: String {
-    var text =
-      "sluice moves attachments through a pipeline of sandboxed stages, and loses none.\n\nCommands:\n"
-    let width = CommandLineTool.commands.map { $0.configuration.name.count }.max() ?? 0
-    for command in CommandLineTool.commands {
-      let configuration = command.configuration
-      text += "  \(pad(configuration.name, width))  \(configuration.abstract)\n"
-    }
-    return text + "\n`sluice COMMAND --help` shows options and an example.\n"
+    "sluice moves attachments through a pipeline of sandboxed stages, and loses none.\n\n"
+      + list(CommandLineTool.commands.map { $0.configuration })
+  }
+
+  /// Commands with what they do.
+  static func list(_ commands: [CommandConfiguration]) -> String {
+    let width = commands.map(\.name.count).max() ?? 0
+    let lines = commands.map { "  \(pad($0.name, width))  \($0.abstract)\n" }
+    return "Commands:\n\(lines.joined())\n`sluice COMMAND --help` shows options and an example.\n"
   }
 
   static func text(_ configuration: CommandConfiguration) -> String {

@@ -135,8 +135,7 @@ final class IngestReport {
     if !rows.isEmpty && !isQuiet {
       text += "\nNot completed:\n"
       for row in rows {
-        let reason =
-          row.reason.map { "\($0.stage): \(Terminal.printable("\($0.code): \($0.message)"))" } ?? ""
+        let reason = row.reason.map { "\($0.stage): \(RecordText.reason($0.code, $0.message))" } ?? ""
         text +=
           "  \(Help.pad(row.status.rawValue, 11))  \(Terminal.printable(row.name))\n               \(reason)\n"
       }

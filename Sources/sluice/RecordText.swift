@@ -8,49 +8,54 @@ enum RecordText {
   static func json(_ record: AttachmentRecord) -> String {
     var writer = JSONWriter()
     writer.object { writer in
-      writer.member("record", "attachment")
-      writer.member("id", record.id)
-      writer.member("conversationId", record.conversationId)
-      writer.member("messageId", record.messageId)
-      writer.member("senderId", record.senderId)
-      writer.member("fileName", record.fileName)
-      writer.member("source", String(decoding: record.source, as: UTF8.self))
-      writer.member("status", record.status.rawValue)
-      writer.member("mediaType", record.mediaType)
-      writer.member("sizeBytes", record.sizeBytes)
-      writer.member("sha256", record.sha256.map(Hexadecimal.text))
-      writer.key("metadata")
-      writer.raw(record.metadata)
-      writer.member("url", record.url)
-      writer.key("reason")
-      if let reason = record.reason {
-        writer.object { writer in
-          writer.member("stage", reason.stage)
-          writer.member("code", reason.code)
-          writer.member("message", reason.message)
-        }
-      } else {
-        writer.value(nil as String?)
-      }
-      writer.key("stages")
-      writer.array { writer in
-        for step in record.steps {
-          writer.object { writer in
-            writer.member("stage", step.stage)
-            writer.member("verdict", step.verdict)
-            writer.key("milliseconds")
-            writer.value(Double(step.microseconds) / 1000)
-          }
-        }
-      }
+      members(record, &writer)
     }
     return writer.text + "\n"
   }
 
+  /// The members of that object, for records that have more.
+  static func members(_ record: AttachmentRecord, _ writer: inout JSONWriter) {
+    writer.member("record", "attachment")
+    writer.member("id", record.id)
+    writer.member("conversationId", record.conversationId)
+    writer.member("messageId", record.messageId)
+    writer.member("senderId", record.senderId)
+    writer.member("fileName", record.fileName)
+    writer.member("source", String(decoding: record.source, as: UTF8.self))
+    writer.member("status", record.status.rawValue)
+    writer.member("mediaType", record.mediaType)
+    writer.member("sizeBytes", record.sizeBytes)
+    writer.member("sha256", record.sha256.map(Hexadecimal.text))
+    writer.key("metadata")
+    writer.raw(record.metadata)
+    writer.member("url", record.url)
+    writer.key("reason")
+    if let reason = record.reason {
+      writer.object { writer in
+        writer.member("stage", reason.stage)
+        writer.member("code", reason.code)
+        writer.member("message", reason.message)
+      }
+    } else {
+      writer.value(nil as String?)
+    }
+    writer.key("stages")
+    writer.array { writer in
+      for step in record.steps {
+        writer.object { writer in
+          writer.member("stage", step.stage)
+          writer.member("verdict", step.verdict)
+          writer.key("milliseconds")
+          writer.value(Double(step.microseconds) / 1000)
+        }
+      }
+    }
+  }
+
   /// One line for people.
-  static func line(_ record: AttachmentRecord) -> String {
+  static func line(_ record: AttachmentRecord, _ style: Style = .plain) -> String {
     var parts = [
-      Help.pad(record.status.rawValue, 11),
+      style.word(record.status.rawValue, width: 11),
       Terminal.printable(String(decoding: record.source, as: UTF8.self)),
     ]
     if let mediaType = record.mediaType { parts.append(Terminal.printable(mediaType)) }
@@ -58,5 +63,11 @@ enum RecordText {
     if let url = record.url { parts.append("-> \(Terminal.printable(url))") }
     if let reason = record.reason { parts.append("(\(reason.stage): \(Terminal.printable(reason.message)))") }
     return parts.joined(separator: "  ") + "\n"
+  }
+
+  /// A code with its sentence. Sentences about a worker's end begin with the code themselves.
+  static func reason(_ code: String, _ message: String?) -> String {
+    guard let message, !message.isEmpty else { return code }
+    return Terminal.printable(message.hasPrefix(code + ":") ? message : "\(code): \(message)")
   }
 }

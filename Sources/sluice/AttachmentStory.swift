@@ -1,0 +1,112 @@
+import Ledger
+import Pipeline
+import Platform
+
+/// What `sluice show` prints of an attachment.
+struct AttachmentStory {
+  var record: AttachmentRecord
+  var attempts: [AttemptRecord]
+  var deliveries: [DeliveryRecord]
+
+  // MARK: For people
+
+  func text(_ style: Style) throws -> String {
+    var text = facts(style).map { "\(Help.pad($0.name, 14))\($0.value)\n" }.joined()
+    let metadata = try MetadataText.members(record.metadata)
+    if !metadata.isEmpty {
+      let width = metadata.map(\.key.count).max() ?? 0
+      text += "\nMetadata\n"
+      for (key, value) in metadata { text += "  \(Help.pad(key, width))  \(Terminal.printable(value))\n" }
+    }
+    if !attempts.isEmpty {
+      text += "\nAttempts\n" + attempts.map { attempt($0, style) }.joined()
+    }
+    if !deliveries.isEmpty {
+      text += "\nDeliveries\n" + deliveries.map { delivery($0, style) }.joined()
+    }
+    return text
+  }
+
+  private func facts(_ style: Style) -> [(name: String, value: String)] {
+    var facts = [("id", record.id), ("status", style.word(record.status.rawValue))]
+    if let reason = record.reason {
+      facts.append(("reason", "\(reason.stage): \(RecordText.reason(reason.code, reason.message))"))
+    }
+    facts += [
+      ("file name", Terminal.printable(record.fileName)),
+      ("source", Terminal.printable(String(decoding: record.source, as: UTF8.self))),
+      ("conversation", Terminal.printable(record.conversationId)),
+      ("message", Terminal.printable(record.messageId)),
+      ("sender", Terminal.printable(record.senderId)),
+    ]
+    if let mediaType = record.mediaType { facts.append(("media type", Terminal.printable(mediaType))) }
+    if let size = record.sizeBytes { facts.append(("size", "\(ByteSize.rounded(size)) (\(size) bytes)")) }
+    if let sha256 = record.sha256 { facts.append(("sha256", Hexadecimal.text(sha256))) }
+    if let url = record.url { facts.append(("url", url)) }
+    facts.append(("taken in", Clock.timestamp(record.createdAt)))
+    if let finishedAt = record.finishedAt { facts.append(("ended", Clock.timestamp(finishedAt))) }
+    return facts
+  }
+
+  private func attempt(_ attempt: AttemptRecord, _ style: Style) -> String {
+    let step = attempt.step
+    let width = attempts.map(\.step.stage.count).max() ?? 0
+    let verdicts = attempts.map(\.step.verdict.count).max() ?? 0
+    var line = "  \(attempt.number)  \(Clock.timestamp(attempt.recordedAt))  \(Help.pad(step.stage, width))"
+    line += "  \(style.word(step.verdict, width: verdicts))"
+    line += "  \(Decimal.text(Double(step.microseconds) / 1000, 3)) ms"
+    if let code = step.code { line += "  \(RecordText.reason(code, step.message))" }
+    return line + "\n"
+  }
+
+  private func delivery(_ delivery: DeliveryRecord, _ style: Style) -> String {
+    var line = "  \(delivery.id)  \(Terminal.printable(delivery.type))"
+    line += "  \(Terminal.printable(delivery.channel))"
+    line += "  to \(Terminal.printable(delivery.recipient))  \(style.word(delivery.status))"
+    if let finishedAt = delivery.finishedAt { line += " \(Clock.timestamp(finishedAt))" }
+    if let reason = delivery.reason { line += ": \(Terminal.printable(reason))" }
+    return line + "\n"
+  }
+
+  // MARK: For programs
+
+  /// The record that `sluice list` prints, with what came to pass.
+  var json: String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      RecordText.members(record, &writer)
+      writer.member("createdAt", Clock.timestamp(record.createdAt))
+      writer.member("finishedAt", record.finishedAt.map(Clock.timestamp))
+      writer.key("attempts")
+      writer.array { writer in
+        for attempt in attempts {
+          writer.object { writer in
+            writer.member("number", Int64(attempt.number))
+            writer.member("stage", attempt.step.stage)
+            writer.member("verdict", attempt.step.verdict)
+            writer.member("code", attempt.step.code)
+            writer.member("message", attempt.step.message)
+            writer.key("milliseconds")
+            writer.value(Double(attempt.step.microseconds) / 1000)
+            writer.member("recordedAt", Clock.timestamp(attempt.recordedAt))
+          }
+        }
+      }
+      writer.key("deliveries")
+      writer.array { writer in
+        for delivery in deliveries {
+          writer.object { writer in
+            writer.member("id", delivery.id)
+            writer.member("type", delivery.type)
+            writer.member("channel", delivery.channel)
+            writer.member("recipient", delivery.recipient)
+            writer.member("status", delivery.status)
+            writer.member("reason", delivery.reason)
+            writer.member("finishedAt", delivery.finishedAt.map(Clock.timestamp))
+          }
+        }
+      }
+    }
+    return writer.text + "\n"
+  }
+}

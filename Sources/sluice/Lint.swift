@@ -1,0 +1,75 @@
+import Configuration
+import Pipeline
+import Platform
+
+/// `sluice lint`: checks a pipeline file against the plugins there are, without running anything of it.
+struct Lint: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    name: "lint", abstract: "Check a pipeline file against its plugins.", arguments: "[FILE]",
+    discussion: """
+      Every key, stage, option and value is checked against what the plugins declare. Everything that is wrong is
+      told, with file, line, column and a remedy, and the exit code is 78. Without FILE the same pipeline is
+      checked as `sluice ingest` takes; `-` is standard input.
+      """,
+    options: [.config, .format, .noColor],
+    example: "sluice lint pipeline.yaml")
+
+  private let arguments: ParsedArguments
+
+  init(_ arguments: ParsedArguments) throws(CommandError) {
+    if arguments.words.count > 1 {
+      throw .usage("`sluice lint` takes one FILE, not \(arguments.words.count)")
+    }
+    if !arguments.words.isEmpty && arguments.value("config") != nil {
+      throw .usage("give FILE or --config, not both")
+    }
+    self.arguments = arguments
+  }
+
+  func run() throws -> ExitCode {
+    let file = try arguments.words.first ?? Environment.pipelineFile(arguments)
+    do {
+      let pipeline = try Environment.pipeline(file: file).definition
+      Terminal.out(arguments.isJSON ? json(pipeline, file) : text(pipeline, file))
+      return .success
+    } catch let error as ConfigurationError where arguments.isJSON {
+      for diagnostic in error.diagnostics { Terminal.out(json(diagnostic)) }
+      return .configuration
+    }
+  }
+
+  private func text(_ pipeline: PipelineDefinition, _ file: String) -> String {
+    var text = "\(Terminal.printable(file)): \(Style(arguments).word("ok")): "
+    text += "stages \(pipeline.stages.map(\.id).joined(separator: ", "))"
+    if !pipeline.channels.isEmpty {
+      text += "; channels \(pipeline.channels.map(\.name).joined(separator: ", "))"
+    }
+    return text + "\n"
+  }
+
+  private func json(_ pipeline: PipelineDefinition, _ file: String) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("record", "pipeline")
+      writer.member("file", file)
+      writer.key("stages")
+      writer.array { writer in for stage in pipeline.stages { writer.value(stage.id) } }
+      writer.key("channels")
+      writer.array { writer in for channel in pipeline.channels { writer.value(channel.name) } }
+    }
+    return writer.text + "\n"
+  }
+
+  private func json(_ diagnostic: Diagnostic) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("record", "diagnostic")
+      writer.member("file", diagnostic.file)
+      writer.member("line", Int64(diagnostic.line))
+      writer.member("column", Int64(diagnostic.column))
+      writer.member("message", diagnostic.message)
+      writer.member("remedy", diagnostic.remedy)
+    }
+    return writer.text + "\n"
+  }
+}

@@ -1,0 +1,35 @@
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+
+/// `sluice status`: what is queued, what is paused, what has become of everything, and what it takes on the disk.
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    name: "status", abstract: "Show the queue, the lanes and the sizes.",
+    discussion: "It reads beside an ingest at work. The store is measured for two seconds at most.",
+    options: [.home, .format, .noColor],
+    example: "sluice status --home /var/lib/sluice")
+
+  private let arguments: ParsedArguments
+
+  init(_ arguments: ParsedArguments) throws(CommandError) {
+    try arguments.expectNoWords()
+    self.arguments = arguments
+  }
+
+  func run() throws -> ExitCode {
+    let home = Environment.home(arguments)
+    let report = StatusReport(
+      home: home.path, isInUse: home.isInUse, status: try Environment.ledger(reading: home).status(),
+      ledgerBytes: Self.size(home.ledgerPath) + Self.size(home.ledgerPath + "-wal"),
+      store: StoreSize(of: home.storePath), now: Clock.now())
+    Terminal.out(arguments.isJSON ? report.json : report.text(Style(arguments)))
+    return .success
+  }
+
+  private static func size(_ path: String) -> Int64 {
+    var facts = stat()
+    return stat(path, &facts) == 0 ? Int64(facts.st_size) : 0
+  }
+}

@@ -1,0 +1,107 @@
+import Ledger
+import Pipeline
+import Platform
+
+/// What `sluice status` prints.
+struct StatusReport {
+  var home: String
+  /// A coordinator is at work.
+  var isInUse: Bool
+  var status: LedgerStatus
+  var ledgerBytes: Int64
+  var store: StoreSize
+  var now: Int64
+
+  private func attachments(_ wanted: Status) -> (count: Int64, bytes: Int64) {
+    status.attachments.first { $0.status == wanted }.map { ($0.count, $0.bytes) } ?? (0, 0)
+  }
+
+  /// The jobs in each state, over all lanes.
+  private var queue: [(state: String, count: Int64)] {
+    [
+      ("due", Int64(status.lanes.reduce(0) { $0 + $1.due })),
+      ("scheduled", Int64(status.lanes.reduce(0) { $0 + $1.scheduled })),
+      ("leased", Int64(status.lanes.reduce(0) { $0 + $1.leased })),
+    ]
+  }
+
+  // MARK: For people
+
+  func text(_ style: Style) -> String {
+    let worker = isInUse ? "an ingest is at work" : "nobody is at work"
+    var text = "home         \(Terminal.printable(home)) (\(worker))\n"
+    text += "queue        \(queue.map { "\($0.count) \($0.state)" }.joined(separator: ", "))"
+    if let oldest = status.oldestQueuedAt {
+      text += "; the oldest taken in \(Age.text(milliseconds: now - oldest)) ago"
+    }
+    text += "\ndead letters \(status.deadLetters)\n"
+    text += "ledger       \(ByteSize.rounded(ledgerBytes))\n"
+    text += "store        \(store.isComplete ? "" : "more than ")\(ByteSize.rounded(store.bytes))"
+    text += " in \(store.files) files\n\nAttachments\n"
+    for each in Status.allCases {
+      let (count, bytes) = attachments(each)
+      let size = bytes > 0 ? "  \(ByteSize.rounded(bytes))" : ""
+      text += "  \(style.word(each.rawValue, width: 11))  \(count)\(size)\n"
+    }
+    return text + lanes(style)
+  }
+
+  private func lanes(_ style: Style) -> String {
+    if status.lanes.isEmpty { return "" }
+    let width = status.lanes.map(\.name.count).max() ?? 0
+    var text = "\nLanes\n"
+    for lane in status.lanes {
+      text += "  \(Help.pad(lane.name, width))  \(lane.due) due, \(lane.scheduled) scheduled"
+      text += ", \(lane.leased) leased\n"
+      guard let reason = lane.pausedReason else { continue }
+      text += "    \(style.word("paused")): \(Terminal.printable(reason))\n"
+      text += "    once that is put right, run `sluice ingest` again: it goes on where it stopped\n"
+    }
+    return text
+  }
+
+  // MARK: For programs
+
+  var json: String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("record", "status")
+      writer.member("home", home)
+      writer.key("inUse")
+      writer.value(isInUse)
+      writer.key("queue")
+      writer.object { writer in for each in queue { writer.member(each.state, each.count) } }
+      writer.member("oldestQueuedAt", status.oldestQueuedAt.map(Clock.timestamp))
+      writer.member("deadLetters", status.deadLetters)
+      writer.key("attachments")
+      writer.object { writer in
+        for each in Status.allCases {
+          let (count, bytes) = attachments(each)
+          writer.key(each.rawValue)
+          writer.object { writer in
+            writer.member("count", count)
+            writer.member("sizeBytes", bytes)
+          }
+        }
+      }
+      writer.key("lanes")
+      writer.array { writer in
+        for lane in status.lanes {
+          writer.object { writer in
+            writer.member("name", lane.name)
+            writer.member("due", Int64(lane.due))
+            writer.member("scheduled", Int64(lane.scheduled))
+            writer.member("leased", Int64(lane.leased))
+            writer.member("pausedReason", lane.pausedReason)
+          }
+        }
+      }
+      writer.member("ledgerBytes", ledgerBytes)
+      writer.member("storeBytes", store.bytes)
+      writer.member("storeFiles", store.files)
+      writer.key("storeIsComplete")
+      writer.value(store.isComplete)
+    }
+    return writer.text + "\n"
+  }
+}

@@ -1,0 +1,36 @@
+import Glibc
+
+/// Color for the few words that carry the meaning, and only where a person looks (https://no-color.org).
+struct Style {
+  /// For output that is not for a terminal.
+  static let plain = Style(isColored: false)
+
+  private let isColored: Bool
+
+  init(_ arguments: ParsedArguments) {
+    let variables = Environment.variables
+    isColored =
+      Terminal.isTerminal(STDOUT_FILENO) && !arguments.flag("no-color")
+      && variables["NO_COLOR", default: ""].isEmpty && variables["TERM"] != "dumb"
+  }
+
+  private init(isColored: Bool) {
+    self.isColored = isColored
+  }
+
+  /// A verdict, a status or another word that is good or bad, padded to a width.
+  func word(_ word: String, width: Int = 0) -> String {
+    let padded = Help.pad(word, width)
+    guard isColored, let color = Self.color(of: word) else { return padded }
+    return "\u{1B}[\(color)m\(word)\u{1B}[0m" + padded.dropFirst(word.count)
+  }
+
+  private static func color(of word: String) -> Int? {
+    switch word {
+    case "pass", "completed", "delivered", "ok": 32
+    case "reject", "rejected", "retry", "paused", "missing": 33
+    case "fail", "failed", "quarantined", "crashed", "timed-out", "over-limit", "dead", "wrong": 31
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,491 @@
+import Foundation
+import Testing
+
+/// The commands beside `ingest`, as users meet them. What they print is compared with the files in `Golden`;
+/// `UPDATE_GOLDEN=1` writes these anew.
+@Suite struct CommandLineTests {
+  static let commands = [
+    "ingest", "status", "list", "show", "lint", "stages list", "stages run", "doctor", "version",
+    "completions",
+  ]
+
+  // MARK: Help
+
+  @Test func theOverviewNamesEveryCommand() throws {
+    let outcome = try SluiceCommand.run(["--help"], in: TemporaryFolder())
+    #expect(outcome.status == 0)
+    try Golden.expect(outcome.out, "overview")
+    let named = outcome.out.split(separator: "\n").filter { $0.hasPrefix("  ") }.map {
+      $0.dropFirst(2).components(separatedBy: "  ")[0]
+    }
+    #expect(named == Self.commands)
+  }
+
+  @Test(arguments: commands)
+  func everyCommandHasHelpWithAnExample(command: String) throws {
+    let folder = try TemporaryFolder()
+    let words = command.split(separator: " ").map(String.init)
+    let outcome = try SluiceCommand.run(words + ["--help"], in: folder)
+    #expect(outcome.status == 0)
+    #expect(outcome.out.contains("\nExample:\n  "))
+    #expect(try SluiceCommand.run(["help"] + words, in: folder).out == outcome.out)
+    try Golden.expect(outcome.out, "help-\(words.joined(separator: "-"))")
+  }
+
+  @Test(arguments: [
+    (["lst"], "did you mean 'list'?"), (["stages"], "needs one of: list, run"),
+    (["stages", "rn"], "did you mean 'run'?"), (["list", "--stats", "x"], "did you mean '--status'?"),
+    (["list", "--status", "lost"], "queued or completed or rejected"), (["show"], "needs one ID"),
+    (["completions", "tcsh"], "bash, zsh, fish"), (["doctor", "me"], "takes no 'me'"),
+    (["stages", "run", "size"], "needs a STAGE and a FILE"),
+    (["stages", "run", "size", "x", "--timeout", "30"], "a duration such as 500ms, 30s or 5m, not '30'"),
+    (["stages", "run", "size", "x", "--memory", "1MB"], "a size from 16MB to 64GB"),
+    (["stages", "run", "size", "x", "--media-type", "pdf"], "a media type such as application/pdf"),
+  ])
+  func aWrongCommandLineIsExplained(words: [String], explanation: String) throws {
+    let outcome = try SluiceCommand.run(words, in: TemporaryFolder())
+    #expect(outcome.status == 2)
+    #expect(outcome.err.contains(explanation))
+    #expect(outcome.out.isEmpty)
+  }
+
+  // MARK: Version
+
+  @Test func theVersionIsThatOfTheContract() throws {
+    let folder = try TemporaryFolder()
+    try Golden.expect(try SluiceCommand.run(["version"], in: folder).out, "version")
+    let header = try String(
+      contentsOfFile: SluiceCommand.projectFolder + "/Sources/CStage/include/sluice/stage.h", encoding: .utf8)
+    let numbers = header.matches(of: /SLUICE_ABI_(?:MAJOR|MINOR) \(\(uint32_t\)([0-9]+)\)/).map(\.output.1)
+    let record = try SluiceCommand.run(["version", "--format", "json"], in: folder).json.first
+    #expect(record?["stageABI"] as? String == numbers.joined(separator: "."))
+  }
+
+  // MARK: Lint
+
+  static let faulty = """
+    version: 1
+    stages:
+      - use: mimee
+      - use: mime
+        options: { alow: [a/b] }
+        timeout: 30
+      - use: size
+        options: { max: 10 }
+        when: pdf
+      - use: jsonl
+    retri: {}
+    """
+
+  @Test func lintTellsEverythingThatIsWrong() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Self.faulty)
+    let outcome = try SluiceCommand.run(["lint"], in: folder)
+    #expect(outcome.status == 78)
+    #expect(outcome.out.isEmpty)
+    try Golden.expect(outcome.err, "lint-errors")
+    let records = try SluiceCommand.run(["lint", "pipeline.yaml", "--format", "json"], in: folder).json
+    #expect(records.count == outcome.err.split(separator: "\n").count)
+    #expect(records.allSatisfy { $0["record"] as? String == "diagnostic" && $0["line"] is Int })
+  }
+
+  @Test func lintSaysWhatAGoodPipelineHas() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("open.yaml", Pipelines.open)
+    let outcome = try SluiceCommand.run(["lint", "open.yaml"], in: folder)
+    #expect(outcome.status == 0)
+    try Golden.expect(outcome.out, "lint-good")
+    #expect(try SluiceCommand.run(["lint", "-"], in: folder, input: Pipelines.open).status == 0)
+    #expect(try SluiceCommand.run(["lint", "no.yaml"], in: folder).status == 78)
+  }
+
+  // MARK: What is in the ledger
+
+  /// Three attachments, one of them empty and one with a hostile name.
+  private func ingested() throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.open.replacingOccurrences(of: "min: 0B", with: "min: 1B"))
+    try folder.write("in/a.txt", "the first\n")
+    try folder.write("in/b\u{1B}[31m\n.txt", "the second\n")
+    try folder.write("in/c.txt", "")
+    let outcome = try SluiceCommand.run(
+      ["ingest", "--conversation", "c1", "--sender", "ann", "--participants", "ann,ben", "in"], in: folder)
+    #expect(outcome.status == 1, "\(outcome.err)")
+    return folder
+  }
+
+  @Test func whatIsInTheLedgerIsShown() throws {
+    let folder = try ingested()
+    let list = try SluiceCommand.run(["list"], in: folder)
+    try Golden.expect(list.out, "list", in: folder)
+    let rejected = try SluiceCommand.run(["list", "--status", "rejected", "--format", "json"], in: folder)
+    try Golden.expect(rejected.out, "list-json", in: folder)
+    try Golden.expect(try SluiceCommand.run(["status"], in: folder).out, "status", in: folder)
+    try Golden.expect(
+      try SluiceCommand.run(["status", "--format", "json"], in: folder).out, "status-json", in: folder)
+    let id = try #require(rejected.attachments.first?["id"] as? String)
+    try Golden.expect(try SluiceCommand.run(["show", id], in: folder).out, "show", in: folder)
+    let shown = try SluiceCommand.run(["show", id, "--format", "json"], in: folder).json.first
+    #expect((shown?["attempts"] as? [Any])?.isEmpty == false)
+    #expect((shown?["deliveries"] as? [[String: Any]])?.first?["recipient"] as? String == "ben")
+    // No name from outside reaches a terminal as it is.
+    #expect(!(list.out.contains("\u{1B}")))
+  }
+
+  @Test func anIdMayBeShortenedAsLongAsItIsToldApart() throws {
+    let folder = try ingested()
+    let ids = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments.compactMap {
+      $0["id"] as? String
+    }
+    let first = try #require(ids.first)
+    let ambiguous = try SluiceCommand.run(["show", String(first.prefix(4))], in: folder)
+    #expect(ambiguous.status == 2)
+    #expect(ids.allSatisfy { ambiguous.err.contains($0) })
+    let unique = try #require(
+      (1...first.count).map { first.prefix($0) }.first { start in
+        ids.filter { $0.hasPrefix(start) }.count == 1
+      })
+    #expect(try SluiceCommand.run(["show", unique.uppercased()], in: folder).out.contains(first))
+    let unknown = try SluiceCommand.run(["show", "ffff"], in: folder)
+    #expect(unknown.status == 2)
+    #expect(unknown.err.contains("no attachment's id begins with 'ffff'"))
+  }
+
+  @Test(arguments: [["status"], ["list"], ["show", "1"]])
+  func aHomeThatIsNotThereIsNotMade(command: [String]) throws {
+    let folder = try TemporaryFolder()
+    let outcome = try SluiceCommand.run(command + ["--home", "nowhere"], in: folder)
+    #expect(outcome.status == 2)
+    #expect(
+      outcome.err == "sluice: nowhere has no ledger; `sluice ingest` makes one, or give another --home\n")
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/nowhere"))
+  }
+
+  @Test func readersLeaveNothingInAHome() throws {
+    let folder = try ingested()
+    let before = folder.files(below: "var")
+    for command in [["status"], ["list"]] { try SluiceCommand.run(command, in: folder) }
+    // SQLite makes an index beside a write-ahead log, for readers too.
+    withKnownIssue("a reader leaves sluice.db-shm and an empty sluice.db-wal behind", isIntermittent: true) {
+      #expect(folder.files(below: "var") == before)
+    }
+    let known = [before, before + ["sluice.db-shm", "sluice.db-wal"]].map { $0.sorted() }
+    #expect(known.contains(folder.files(below: "var")))
+  }
+
+  @Test func readersWorkBesideAnIngest() throws {
+    let folder = try TemporaryFolder()
+    try Trouble.build("trouble", in: folder)
+    try folder.write(
+      "pipeline.yaml", "version: 1\nplugins: [plugins]\nstages: [{ use: trouble, timeout: 60s }]\n")
+    try folder.write("in/hang", "x")
+    let ingest = try SluiceCommand.start(
+      ["ingest", "in"], in: folder, out: folder.path + "/out", err: folder.path + "/err")
+    defer { ingest.terminate() }
+    var record: [String: Any] = [:]
+    for _ in 0..<100 {
+      Thread.sleep(forTimeInterval: 0.05)
+      record = try SluiceCommand.run(["status", "--format", "json"], in: folder).json.first ?? [:]
+      if (record["queue"] as? [String: Int])?["leased"] == 1 { break }
+    }
+    #expect((record["queue"] as? [String: Int])?["leased"] == 1)
+    #expect(record["inUse"] as? Bool == true)
+    #expect(record["oldestQueuedAt"] is String)
+    let listed = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments
+    #expect(listed.map { $0["status"] as? String } == ["queued"])
+    let id = try #require(listed.first?["id"] as? String)
+    #expect(try SluiceCommand.run(["show", id], in: folder).out.contains("queued"))
+    #expect(ingest.isRunning)
+  }
+
+  // MARK: Stages
+
+  @Test func stagesAreListedWithWhyOneDoesNotLoad() throws {
+    let folder = try TemporaryFolder()
+    try Trouble.build("trouble", in: folder)
+    try Trouble.build("foreign", in: folder, major: 9)
+    try Trouble.build("other", in: folder, file: "renamed")
+    try folder.write("plugins/text.so", "not a library")
+    let environment = ["SLUICE_PLUGIN_PATH": folder.path + "/plugins"]
+    let outcome = try SluiceCommand.run(
+      ["stages", "list", "--format", "json"], in: folder, environment: environment)
+    #expect(outcome.status == 0)
+    let plugins = Dictionary(uniqueKeysWithValues: outcome.json.map { ($0["id"] as? String ?? "", $0) })
+    for id in ["mime", "size", "pdf", "store", "notify", "jsonl", "webhook", "trouble"] {
+      #expect(plugins[id]?["problem"] is NSNull, "\(id)")
+      #expect((plugins[id]?["version"] as? String)?.isEmpty == false, "\(id)")
+    }
+    #expect(plugins["notify"]?["role"] as? String == "end")
+    #expect(plugins["store"]?["capability"] as? String == "store")
+    for (id, reason) in [
+      ("foreign", "is built for stage ABI 9.0, and this sluice speaks 1.0"),
+      ("renamed", "exports no function 'renamed_stage'"), ("text", "does not load: "),
+    ] {
+      #expect((plugins[id]?["problem"] as? String)?.contains(reason) == true, "\(id)")
+    }
+    let named = ["stages", "list", "foreign", "renamed", "text", "trouble"]
+    let wrong = try SluiceCommand.run(named, in: folder, environment: environment)
+    #expect(wrong.status == 1)
+    try Golden.expect(wrong.out, "stages-list", in: folder)
+    let doctor = try SluiceCommand.run(["doctor"], in: folder, environment: environment)
+    #expect(doctor.status == 1)
+    #expect(
+      doctor.out.contains("stage 'foreign': ")
+        && doctor.out.contains("rebuild it against this version's header"))
+  }
+
+  @Test func aStageRunsAlone() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("small", "abc")
+    try folder.write("large", String(repeating: "x", count: 2048))
+    try folder.write("page.html", "<!DOCTYPE html><html><body>hello</body></html>\n")
+    let files = ["small", "large", "missing", "."]
+    let size = try SluiceCommand.run(["stages", "run", "size", "--set", "max=1KB"] + files, in: folder)
+    #expect(size.status == 1)
+    try Golden.expect(size.out, "stages-run", in: folder)
+    let mime = ["stages", "run", "mime", "--declared-type", "image/png", "page.html"]
+    let text = try SluiceCommand.run(mime, in: folder)
+    #expect(text.status == 0)
+    try Golden.expect(text.out, "stages-run-metadata", in: folder)
+    let record = try SluiceCommand.run(mime + ["--format", "json"], in: folder).json.first
+    #expect(record?["record"] as? String == "stage")
+    #expect(record?["mediaType"] as? String == "text/html")
+    #expect((record?["metadata"] as? [String: Any])?["mime.mismatch"] as? Bool == true)
+    let input = try SluiceCommand.run(["stages", "run", "digest", "-"], in: folder, input: "abc")
+    #expect(input.out.contains("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
+  }
+
+  @Test func theStoreRunsAloneInAFolderThatGoes() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("a", "abc")
+    let outcome = try SluiceCommand.run(
+      [
+        "stages", "run", "store", "--set", "path=objects/{sha256}.{extension}", "--media-type", "text/plain",
+        "a",
+        "--format", "json",
+      ], in: folder, environment: ["TMPDIR": folder.path])
+    #expect(outcome.status == 0, "\(outcome.err)")
+    #expect(
+      outcome.json.first?["location"] as? String
+        == "objects/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad.txt")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a"])
+  }
+
+  @Test func aStageThatTakesItsWorkerDownIsNamedAndTheNextFileGoesOn() throws {
+    let folder = try TemporaryFolder()
+    try Trouble.build("trouble", in: folder)
+    let files = ["fine", "crash", "spin", "eat", "exit", "fine"]
+    for file in files { try folder.write(file, "x") }
+    let outcome = try SluiceCommand.run(
+      ["stages", "run", "plugins/trouble.so", "--timeout", "300ms", "--memory", "64MB", "--format", "json"]
+        + files,
+      in: folder)
+    #expect(outcome.status == 1)
+    #expect(
+      outcome.json.map { $0["verdict"] as? String } == [
+        "pass", "crashed", "timed-out", "over-limit", "crashed", "pass",
+      ])
+    let messages = outcome.json.map { $0["message"] as? String ?? "" }
+    #expect(messages[1].contains("SIGSEGV"))
+    #expect(messages[2].contains("took more than 300ms"))
+    #expect(messages[3].contains("`memory` allows 64MB"))
+    #expect(messages[4].contains("status 3"))
+  }
+
+  @Test(arguments: [
+    (["notify", "a"], 2, "'notify' runs at the end of a line"),
+    (["jsonl", "a"], 2, "'jsonl' delivers events"),
+    (["siz", "a"], 2, "no stage 'siz' is found; did you mean 'size'?"),
+    (["size", "--set", "max=10", "a"], 2, "10 is a bare number; write 10MB for megabytes or 10B for bytes"),
+    (["size", "--set", "mx=10MB", "a"], 2, "did you mean 'max'?"),
+    (["store", "a"], 2, "stage 'store' needs its option 'path'"),
+    (["./none.so", "a"], 78, "does not load"),
+  ])
+  func aStageThatCannotRunAloneIsExplained(words: [String], status: Int32, explanation: String) throws {
+    let outcome = try SluiceCommand.run(["stages", "run"] + words, in: TemporaryFolder())
+    #expect(outcome.status == status)
+    #expect(outcome.err.contains(explanation), "\(outcome.err)")
+  }
+
+  @Test func aBrokenPipelineDoesNotKeepStagesFromBeingListed() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", "stages: [")
+    let outcome = try SluiceCommand.run(["stages", "list", "size"], in: folder)
+    #expect(outcome.status == 0)
+    #expect(outcome.err.contains("`sluice lint` tells more"))
+    #expect(try SluiceCommand.run(["stages", "list", "-c", "pipeline.yaml"], in: folder).status == 78)
+  }
+
+  // MARK: Doctor
+
+  @Test func theDoctorTellsHowTightlyAWorkerIsClosed() throws {
+    let outcome = try SluiceCommand.run(["doctor", "--format", "json"], in: TemporaryFolder())
+    let record = try #require(outcome.json.first)
+    let parts = try #require(record["parts"] as? [[String: Any]])
+    #expect(parts.count == 6)
+    // A kernel may lack a part: then the doctor says so, and with 1.
+    let missing = parts.filter { $0["required"] as? Bool == true && $0["inForce"] as? Bool == false }
+    #expect(missing.isEmpty == (outcome.status == 0))
+    #expect(missing.isEmpty == (record["sandbox"] as? String == "complete"))
+  }
+
+  // MARK: Completions and color
+
+  @Test(arguments: ["bash", "zsh", "fish"])
+  func completionsKnowEveryCommandAndOption(shell: String) throws {
+    let folder = try TemporaryFolder()
+    let script = try SluiceCommand.run(["completions", shell], in: folder).out
+    for command in Self.commands {
+      for word in command.split(separator: " ") { #expect(script.contains(word), "\(word)") }
+      let help = try SluiceCommand.run(
+        command.split(separator: " ").map(String.init) + ["--help"], in: folder
+      ).out
+      for option in help.matches(of: /--([a-z-]+)/).map(\.output.1) {
+        #expect(script.contains(option), "\(command) --\(option)")
+      }
+    }
+    let file = try folder.write("script", script)
+    guard
+      let path = ["/bin/", "/usr/bin/"].map({ $0 + shell }).first(where: FileManager.default.isExecutableFile)
+    else { return }
+    let check = try Process.run(URL(fileURLWithPath: path), arguments: ["-n", file])
+    check.waitUntilExit()
+    #expect(check.terminationStatus == 0)
+  }
+
+  @Test(
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/bash"), "needs bash"),
+    arguments: [
+      ("sta", "status,stages"), ("stages r", "run"), ("list --sta", "--status"),
+      ("list --status re", "rejected"),
+      ("stages run --sandbox ", "require,prefer,off"), ("completions z", "zsh"),
+      ("lint pipe", "pipeline.yaml"),
+    ])
+  func bashCompletes(line: String, words: String) throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", "")
+    let script = """
+      source <('\(SluiceCommand.folder)/sluice' completions bash)
+      IFS=' ' read -ra COMP_WORDS <<< 'sluice \(line)'
+      [[ '\(line)' == *' ' ]] && COMP_WORDS+=('')
+      COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _sluice; (IFS=,; echo "${COMPREPLY[*]}")
+      """
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/bash")
+    process.arguments = ["-c", script]
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let out = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(out == words + "\n")
+  }
+
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script"), "needs script(1)"))
+  func colorIsForTerminalsThatWantIt() throws {
+    let folder = try ingested()
+    func terminal(_ words: String, _ variables: String) throws -> String {
+      let process = Process()
+      process.environment = ["PATH": "/usr/bin:/bin"]
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
+      process.arguments = ["-qec", "\(variables) '\(SluiceCommand.folder)/sluice' \(words)", "/dev/null"]
+      process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+      let pipe = Pipe()
+      process.standardOutput = pipe
+      process.standardInput = FileHandle.nullDevice
+      try process.run()
+      defer { process.waitUntilExit() }
+      return String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+    let colored = try terminal("list", "TERM=xterm")
+    #expect(colored.contains("\u{1B}[32mcompleted\u{1B}[0m"), "\(colored)")
+    #expect(try !terminal("list", "TERM=xterm NO_COLOR=1").contains("\u{1B}"))
+    #expect(try !terminal("list --no-color", "TERM=xterm").contains("\u{1B}"))
+    #expect(try !SluiceCommand.run(["list"], in: folder).out.contains("\u{1B}"))
+  }
+}
+
+/// Text that users read, kept in files.
+private enum Golden {
+  static let folder = SluiceCommand.projectFolder + "/Tests/EndToEndTests/Golden"
+
+  static func expect(_ text: String, _ name: String, in folder: TemporaryFolder? = nil) throws {
+    let text = normalised(text, folder)
+    let file = "\(Self.folder)/\(name).txt"
+    if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1" {
+      try text.write(toFile: file, atomically: true, encoding: .utf8)
+      return
+    }
+    let golden = try String(contentsOfFile: file, encoding: .utf8)
+    #expect(text == golden, "\(name).txt says otherwise; UPDATE_GOLDEN=1 writes it anew")
+  }
+
+  /// Without what differs from run to run: ids, times, folders, durations, sizes on the disk.
+  private static func normalised(_ text: String, _ folder: TemporaryFolder?) -> String {
+    var text = text
+    if let folder {
+      let resolved = URL(fileURLWithPath: folder.path).resolvingSymlinksInPath().path
+      for path in [folder.path, resolved] { text = text.replacingOccurrences(of: path, with: "FOLDER") }
+    }
+    let id = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/
+    text = text.replacing(id, with: "ID")
+    text = text.replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/, with: "TIME")
+    text = text.replacing(/[0-9]+\.[0-9]{3} ms/, with: "N ms")
+    text = text.replacing(/"milliseconds":[0-9.e-]+/, with: #""milliseconds":0"#)
+    text = text.replacing(/"mime.database":"[0-9.]+"/, with: #""mime.database":"N""#)
+    text = text.replacing(/mime.database( +)[0-9.]+/) { "mime.database\($0.output.1)N" }
+    text = text.replacing(/(ledger|store)( +)[0-9.]+ [KM]?B/) { "\($0.output.1)\($0.output.2)N" }
+    text = text.replacing(/"(ledger|store)Bytes":[0-9]+/) { "\"\($0.output.1)Bytes\":0" }
+    return text
+  }
+}
+
+/// A stage that does what the file's name says, written in C against the contract alone.
+private enum Trouble {
+  static let source = """
+    #include "sluice/stage.h"
+    #include <stdlib.h>
+    #include <string.h>
+    #include <unistd.h>
+
+    static sluice_verdict open_stage(const sluice_stage *stage, const sluice_opening *opening, void **instance) {
+      *instance = NULL;
+      return SLUICE_PASS;
+    }
+
+    static sluice_verdict process(void *instance, const sluice_attachment *attachment, sluice_call *call) {
+      const char *name = attachment->file_name;
+      if (strcmp(name, "crash") == 0) *(volatile int *)0 = 1;
+      if (strcmp(name, "hang") == 0) for (;;) sleep(1);
+      if (strcmp(name, "spin") == 0) for (volatile int i = 0;; i++);
+      if (strcmp(name, "exit") == 0) _exit(3);
+      if (strcmp(name, "eat") == 0) memset(malloc((size_t)2 << 30), 1, (size_t)2 << 30);
+      return SLUICE_PASS;
+    }
+
+    static void close_stage(void *instance) {}
+
+    static const sluice_stage stage = {
+        .size = sizeof(sluice_stage), .abi_major = MAJOR, .id = ID, .version = "1.0.0",
+        .summary = "Does what the name of the file says.",
+        .open = open_stage, .process = process, .close = close_stage};
+
+    const sluice_stage *FUNCTION(uint32_t host_major) { return &stage; }
+    """
+
+  /// Makes `plugins/<file>.so`.
+  static func build(_ id: String, in folder: TemporaryFolder, major: Int = 1, file: String? = nil) throws {
+    let code = try folder.write("plugins/\(id).c", source)
+    let clang = Process()
+    clang.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    clang.arguments = [
+      "clang", "-w", "-shared", "-fPIC", "-I", SluiceCommand.projectFolder + "/Sources/CStage/include",
+      "-DMAJOR=\(major)", "-DID=\"\(id)\"", "-DFUNCTION=\(id)_stage", code, "-o",
+      "\(folder.path)/plugins/\(file ?? id).so",
+    ]
+    try clang.run()
+    clang.waitUntilExit()
+    try #require(clang.terminationStatus == 0)
+  }
+}
