@@ -54,10 +54,10 @@ struct Resolver {
     case .failure(let problem):
       entry.reportUnknownKeys(nil, &findings)
       let name = use.value.text
-      let remedy = [nearest(to: name), problem.remedy].compactMap(\.self).joined(separator: " If not, ")
+      // It is there and broken: a name that is near would be no help.
       findings.report(
-        use.mark, "stage '\(name)' cannot be used: \(problem.message)", remedy.isEmpty ? Self.listing : remedy
-      )
+        use.mark, "stage '\(name)' cannot be used: \(problem.message)",
+        problem.remedy ?? nearest(to: name) ?? Self.listing)
     case nil:
       entry.reportUnknownKeys(nil, &findings)
       findings.report(

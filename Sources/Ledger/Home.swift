@@ -43,7 +43,14 @@ public struct Home: Sendable {
     } catch {
       throw unwritable(error)
     }
-    if flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
+    // Whoever only asks whether the home is in use holds the lock for a moment.
+    var tries = 5
+    while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
+      tries -= 1
+      if tries > 0 {
+        usleep(10_000)
+        continue
+      }
       var text = [UInt8](repeating: 0, count: 32)
       let count = pread(descriptor.number, &text, text.count, 0)
       let holder = String(decoding: text.prefix(max(count, 0)), as: UTF8.self).filter(\.isNumber)

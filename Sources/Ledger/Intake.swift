@@ -64,6 +64,13 @@ extension Ledger {
   }
 
   private func takeIn(_ item: IntakeItem, _ now: Int64, _ report: inout IntakeReport) throws {
+    // The message first where it has an id: another sender's is not to be joined, whatever the file.
+    if let messageId = item.messageId, let sender = try addMessage(item, id: messageId, now) {
+      report.problems.append(
+        "\(item.origin): message '\(messageId)' of conversation '\(item.conversationId)' is from '\(sender)', "
+          + "not from '\(item.senderId)'; give it another messageId")
+      return
+    }
     let known = try statement(SQL.knownAttachment).first(
       .blob(item.source), .integer(item.sourceSize), .integer(item.sourceModified),
       .text(item.conversationId),
@@ -74,21 +81,7 @@ extension Ledger {
       return
     }
     let messageId = item.messageId ?? ids.next()
-    try statement(SQL.addMessage).run(
-      .text(item.conversationId), .text(messageId), .text(item.senderId),
-      .text(JSONWriter.array(of: item.participants)),
-      .optional(item.text), .integer(now))
-    if connection.changes == 0 {
-      let sender = try statement(SQL.messageSender).first(.text(item.conversationId), .text(messageId)) {
-        $0.text(0)
-      }
-      if let sender, sender != item.senderId {
-        report.problems.append(
-          "\(item.origin): message '\(messageId)' of conversation '\(item.conversationId)' is from '\(sender)', "
-            + "not from '\(item.senderId)'; give it another messageId")
-        return
-      }
-    }
+    if item.messageId == nil { _ = try addMessage(item, id: messageId, now) }
     try statement(SQL.addAttachment).run(
       .text(ids.next()), .text(item.conversationId), .text(messageId),
       .integer(item.messageId == nil ? 1 : 0),
@@ -98,10 +91,21 @@ extension Ledger {
     try statement(SQL.addAttachmentJob).run(.integer(item.priority), .integer(key), .integer(now))
     report.added += 1
   }
+
+  /// Adds a message that is not there yet. Returns the sender where there is one of this id from somebody else.
+  private func addMessage(_ item: IntakeItem, id: String, _ now: Int64) throws -> String? {
+    try statement(SQL.addMessage).run(
+      .text(item.conversationId), .text(id), .text(item.senderId),
+      .text(JSONWriter.array(of: item.participants)),
+      .optional(item.text), .integer(now))
+    if connection.changes == 1 { return nil }
+    let sender = try statement(SQL.messageSender).first(.text(item.conversationId), .text(id)) { $0.text(0) }
+    return sender == item.senderId ? nil : sender
+  }
 }
 
 extension JSONWriter {
-  static func array(of texts: [String]) -> String {
+  fileprivate static func array(of texts: [String]) -> String {
     var writer = JSONWriter()
     writer.array { writer in
       for text in texts { writer.value(text) }

@@ -40,10 +40,11 @@ public final class Ledger {
     do {
       connection = try Connection(path)
       try checkVersion()
+      connection.keepLog()
       try connection.execute(
         """
         PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-        PRAGMA cache_size = -12000; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 33554432;
+        PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 33554432;
         """)
       try migrate()
       try recover()

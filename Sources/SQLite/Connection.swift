@@ -37,6 +37,12 @@ public final class Connection: @unchecked Sendable {
     _ = sluice_sqlite_no_checkpoint_on_close(database)
   }
 
+  /// Leaves the write-ahead log and its index in place at the end, so that readers find them and make none of their own.
+  public func keepLog() {
+    var one: Int32 = 1
+    sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &one)
+  }
+
   /// Runs statements that give no rows.
   public func execute(_ sql: String) throws(SQLiteError) {
     if sqlite3_exec(database, sql, nil, nil, nil) != SQLITE_OK { throw error(sql) }

@@ -154,8 +154,10 @@ public final class WorkerProcess {
     return written > Self.floodLimit
   }
 
+  /// Another attachment's turn begins: what was written so far is not its doing.
   public func resetFlood() {
     written = 0
+    tail.removeAll(keepingCapacity: true)
   }
 
   /// The last lines it wrote, printable.

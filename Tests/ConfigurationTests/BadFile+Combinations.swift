@@ -17,7 +17,7 @@ extension BadFile {
 
     === a plugin that is not found, but almost, and how to find it
     - use: pfd
-    > 3:8: stage 'pfd' cannot be used: there is no such plugin in plugins; did you mean 'pdf'? If not, add its folder under 'plugins'
+    > 3:8: stage 'pfd' cannot be used: there is no such plugin in plugins; add its folder under 'plugins'
 
     === a plugin that is not found
     - use: thumbnail

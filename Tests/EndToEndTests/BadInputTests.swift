@@ -246,7 +246,9 @@ struct BadInputTests {
     BadPipeline(
       name: "unknown option", text: "version: 1\nstages:\n  - use: pdf\n    options: { max-page: 3 }\n",
       says: "pipeline.yaml:4:16: unknown option 'max-page' for stage 'pdf'; did you mean 'max-pages'?"),
-    .use("mine", "no stage 'mine' is found; did you mean 'mime'?"),
+    BadPipeline(
+      name: "unknown stage", text: "version: 1\nstages:\n  - use: mine\n",
+      says: "pipeline.yaml:3:10: unknown stage 'mine'; did you mean 'mime'?"),
     .use(
       "foreign-abi",
       "PLUGINS/libsluice-foreign-abi.so: is built for stage ABI 99.7, and this sluice speaks 1.0; rebuild it against "

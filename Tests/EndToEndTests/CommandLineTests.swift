@@ -165,12 +165,7 @@ import Testing
     let folder = try ingested()
     let before = folder.files(below: "var")
     for command in [["status"], ["list"]] { try SluiceCommand.run(command, in: folder) }
-    // SQLite makes an index beside a write-ahead log, for readers too.
-    withKnownIssue("a reader leaves sluice.db-shm and an empty sluice.db-wal behind", isIntermittent: true) {
-      #expect(folder.files(below: "var") == before)
-    }
-    let known = [before, before + ["sluice.db-shm", "sluice.db-wal"]].map { $0.sorted() }
-    #expect(known.contains(folder.files(below: "var")))
+    #expect(folder.files(below: "var") == before)
   }
 
   @Test func readersWorkBesideAnIngest() throws {

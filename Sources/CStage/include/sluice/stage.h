@@ -160,7 +160,8 @@ typedef struct sluice_host {
    * to the verdict the call returns. */
   void (*explain)(sluice_call *call, const char *code, const char *sentence);
 
-  /* [in-call] Records metadata under a key the stage lists. Text is cut at 4,000 bytes; 64 keys at most. */
+  /* [in-call] Records metadata under a key the stage lists. Text is cut at 4,000 bytes; what goes beyond 24 KiB in all is
+   * dropped, with a line in the log. */
   void (*annotate_text)(sluice_call *call, const char *key, const char *value);
   void (*annotate_integer)(sluice_call *call, const char *key, int64_t value);
   void (*annotate_number)(sluice_call *call, const char *key, double value);

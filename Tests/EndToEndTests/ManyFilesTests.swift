@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+/// A hundred thousand small files in one ingest.
+@Suite(.serialized)
+struct ManyFilesTests {
+  private static let count = 100_000
+
+  @Test func theCoordinatorStaysSmallAndTheLastFilesGoAsFastAsTheFirst() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.open)
+    for index in 0..<Self.count {
+      if index % 1000 == 0 {
+        try FileManager.default.createDirectory(
+          atPath: folder.path + "/in/\(index / 1000)", withIntermediateDirectories: true)
+      }
+      let text = String(repeating: "note \(index)\n", count: 1 + index % 40)
+      try #require(
+        FileManager.default.createFile(
+          atPath: folder.path + "/in/\(index / 1000)/\(index).txt", contents: Data(text.utf8)))
+    }
+
+    let out = folder.path + "/out"
+    let process = try SluiceCommand.start(
+      ["ingest", "--home", "var", "--format", "json", "in"], in: folder, out: out, err: folder.path + "/err")
+    var peak = 0
+    var times: [Double] = []
+    var lines = 0
+    let reader = try #require(FileHandle(forReadingAtPath: out))
+    let started = Date()
+    while process.isRunning {
+      usleep(50_000)
+      peak = max(peak, residentKiB(of: process.processIdentifier))
+      lines += reader.newLines()
+      while lines >= (times.count + 1) * 10_000 { times.append(Date().timeIntervalSince(started)) }
+    }
+    process.waitUntilExit()
+    lines += reader.newLines()
+    #expect(process.terminationStatus == 0)
+    #expect(lines == Self.count + 1)
+    #expect(peak > 0 && peak < 64 << 10, "\(peak) KiB resident")
+    let paces = zip(times, [0] + times).map { $0 - $1 }
+    print(
+      "10,000 files each took \(paces.map { String(format: "%.1f", $0) }.joined(separator: ", ")) s; \(peak) KiB resident"
+    )
+    // The first ten thousand also find the files. What is looked for is growth, not noise.
+    let first = try #require(paces.first)
+    let last = try #require(paces.last)
+    #expect(last < first * 1.5, "the last ten thousand took \(last) s, the first \(first) s")
+  }
+
+  private func residentKiB(of pid: Int32) -> Int {
+    let text = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+    let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+  }
+}
+
+extension FileHandle {
+  /// How many lines were added since it was last asked.
+  fileprivate func newLines() -> Int {
+    let data = (try? readToEnd()) ?? Data()
+    return data.withUnsafeBytes { $0.count { $0 == 0x0A } }
+  }
+}
