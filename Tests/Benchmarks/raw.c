@@ -238,7 +238,7 @@ static void notify(Worker *worker, size_t index, const char *type, const unsigne
 // MARK: - Inspect
 
 // The page count, or 0 for a document that is damaged: poppler opens files without a single page, and
-// files whose first page does not load.
+// files whose first page does not load. It is asked for all that the pdf stage records.
 static int inspectPDF(const void *content, size_t length) {
     GBytes *bytes = g_bytes_new_static(content, length);
     PopplerDocument *document = poppler_document_new_from_bytes(bytes, NULL, NULL);
@@ -250,15 +250,26 @@ static int inspectPDF(const void *content, size_t length) {
     if (first) {
         double width, height;
         poppler_page_get_size(first, &width, &height);
+        // Fields and scripts can be read off the file, unless it is compressed: the stage looks there first, too.
+        bool isCompressed = memmem(content, length, "/ObjStm", 7) != NULL;
+        if (isCompressed) poppler_page_free_form_field_mapping(poppler_page_get_form_field_mapping(first));
         g_object_unref(first);
 
         g_free(poppler_document_get_title(document));
         g_free(poppler_document_get_author(document));
+        g_free(poppler_document_get_subject(document));
+        g_free(poppler_document_get_keywords(document));
         g_free(poppler_document_get_creator(document));
         g_free(poppler_document_get_producer(document));
+        (void)poppler_document_get_creation_date(document);
+        (void)poppler_document_get_modification_date(document);
 
         guint major, minor;
         poppler_document_get_pdf_version(document, &major, &minor);
+        (void)poppler_document_get_permissions(document);
+        (void)poppler_document_is_linearized(document);
+        if (isCompressed) (void)poppler_document_has_javascript(document);
+        (void)poppler_document_get_n_attachments(document);
     }
     g_object_unref(document);
     return first ? pages : 0;
