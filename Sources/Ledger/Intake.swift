@@ -103,13 +103,3 @@ extension Ledger {
     return sender == item.senderId ? nil : sender
   }
 }
-
-extension JSONWriter {
-  fileprivate static func array(of texts: [String]) -> String {
-    var writer = JSONWriter()
-    writer.array { writer in
-      for text in texts { writer.value(text) }
-    }
-    return writer.text
-  }
-}

@@ -18,16 +18,7 @@ enum EventBody {
       writer.member("sizeBytes", record.sizeBytes)
       writer.member("sha256", record.sha256.map(Hexadecimal.text))
       writer.member("url", record.url)
-      writer.key("reason")
-      if let reason = record.reason {
-        writer.object { writer in
-          writer.member("stage", reason.stage)
-          writer.member("code", reason.code)
-          writer.member("message", reason.message)
-        }
-      } else {
-        writer.value(nil as String?)
-      }
+      writer.member("reason", record.reason)
       // An event stays small: whoever wants all the metadata asks for the attachment.
       if record.metadata.utf8.count <= 8192 {
         writer.key("metadata")
@@ -50,23 +41,6 @@ enum EventBody {
         writer.member("recipientId", delivery.recipient)
         let rest = delivery.data.dropFirst().dropLast()
         if !rest.isEmpty { writer.raw(String(rest)) }
-      }
-    }
-    return writer.text
-  }
-
-  /// Metadata as a JSON object, in the order it was recorded.
-  static func object(_ metadata: [Metadatum]) -> String {
-    var writer = JSONWriter()
-    writer.object { writer in
-      for datum in metadata {
-        writer.key(datum.key)
-        switch datum.value {
-        case .text(let value): writer.value(value)
-        case .integer(let value): writer.value(value)
-        case .number(let value): writer.value(value)
-        case .boolean(let value): writer.value(value)
-        }
       }
     }
     return writer.text

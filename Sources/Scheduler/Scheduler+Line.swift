@@ -291,7 +291,8 @@ extension Scheduler {
       senderId: attachment.senderId, fileName: attachment.fileName, source: attachment.source,
       status: flight.outcome,
       mediaType: flight.mediaType, sizeBytes: isOpen ? flight.size : nil,
-      sha256: flight.sha256.flatMap { Hexadecimal.bytes($0) }, metadata: EventBody.object(flight.metadata),
+      sha256: flight.sha256.flatMap { Hexadecimal.bytes($0) },
+      metadata: JSONWriter.object(of: flight.metadata),
       url: flight.outcome == .completed ? flight.location : nil, reason: flight.reason, createdAt: 0,
       finishedAt: Clock.now(), steps: flight.steps)
   }

@@ -29,16 +29,7 @@ enum RecordText {
     writer.key("metadata")
     writer.raw(record.metadata)
     writer.member("url", record.url)
-    writer.key("reason")
-    if let reason = record.reason {
-      writer.object { writer in
-        writer.member("stage", reason.stage)
-        writer.member("code", reason.code)
-        writer.member("message", reason.message)
-      }
-    } else {
-      writer.value(nil as String?)
-    }
+    writer.member("reason", record.reason)
     writer.key("stages")
     writer.array { writer in
       for step in record.steps {

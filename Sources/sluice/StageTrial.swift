@@ -1,3 +1,4 @@
+import Ledger
 import Pipeline
 import Platform
 
@@ -46,7 +47,7 @@ struct StageTrial {
       writer.member("message", message)
       writer.member("mediaType", mediaType)
       writer.key("metadata")
-      writer.raw(MetadataText.json(metadata))
+      writer.raw(JSONWriter.object(of: metadata))
       writer.member("location", location)
       writer.member("producedBytes", producedBytes)
       writer.key("milliseconds")

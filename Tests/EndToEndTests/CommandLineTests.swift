@@ -377,7 +377,14 @@ import Testing
     #expect(out == words + "\n")
   }
 
-  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script"), "needs script(1)"))
+  /// script(1) runs a program on a terminal of its own, where the system gives one.
+  static let hasTerminals: Bool = {
+    let terminal = posix_openpt(O_RDWR | O_NOCTTY)
+    if terminal >= 0 { close(terminal) }
+    return terminal >= 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
+  }()
+
+  @Test(.enabled(if: hasTerminals, "needs a terminal and script(1)"))
   func colorIsForTerminalsThatWantIt() throws {
     let folder = try ingested()
     func terminal(_ words: String, _ variables: String) throws -> String {
@@ -398,89 +405,5 @@ import Testing
     #expect(try !terminal("list", "TERM=xterm NO_COLOR=1").contains("\u{1B}"))
     #expect(try !terminal("list --no-color", "TERM=xterm").contains("\u{1B}"))
     #expect(try !SluiceCommand.run(["list"], in: folder).out.contains("\u{1B}"))
-  }
-}
-
-/// Text that users read, kept in files.
-private enum Golden {
-  static let folder = SluiceCommand.projectFolder + "/Tests/EndToEndTests/Golden"
-
-  static func expect(_ text: String, _ name: String, in folder: TemporaryFolder? = nil) throws {
-    let text = normalised(text, folder)
-    let file = "\(Self.folder)/\(name).txt"
-    if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1" {
-      try text.write(toFile: file, atomically: true, encoding: .utf8)
-      return
-    }
-    let golden = try String(contentsOfFile: file, encoding: .utf8)
-    #expect(text == golden, "\(name).txt says otherwise; UPDATE_GOLDEN=1 writes it anew")
-  }
-
-  /// Without what differs from run to run: ids, times, folders, durations, sizes on the disk.
-  private static func normalised(_ text: String, _ folder: TemporaryFolder?) -> String {
-    var text = text
-    if let folder {
-      let resolved = URL(fileURLWithPath: folder.path).resolvingSymlinksInPath().path
-      for path in [folder.path, resolved] { text = text.replacingOccurrences(of: path, with: "FOLDER") }
-    }
-    let id = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/
-    text = text.replacing(id, with: "ID")
-    text = text.replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/, with: "TIME")
-    text = text.replacing(/[0-9]+\.[0-9]{3} ms/, with: "N ms")
-    text = text.replacing(/"milliseconds":[0-9.e-]+/, with: #""milliseconds":0"#)
-    text = text.replacing(/"mime.database":"[0-9.]+"/, with: #""mime.database":"N""#)
-    text = text.replacing(/mime.database( +)[0-9.]+/) { "mime.database\($0.output.1)N" }
-    text = text.replacing(/(ledger|store)( +)[0-9.]+ [KM]?B/) { "\($0.output.1)\($0.output.2)N" }
-    text = text.replacing(/"(ledger|store)Bytes":[0-9]+/) { "\"\($0.output.1)Bytes\":0" }
-    return text
-  }
-}
-
-/// A stage that does what the file's name says, written in C against the contract alone.
-private enum Trouble {
-  static let source = """
-    #include "sluice/stage.h"
-    #include <stdlib.h>
-    #include <string.h>
-    #include <unistd.h>
-
-    static sluice_verdict open_stage(const sluice_stage *stage, const sluice_opening *opening, void **instance) {
-      *instance = NULL;
-      return SLUICE_PASS;
-    }
-
-    static sluice_verdict process(void *instance, const sluice_attachment *attachment, sluice_call *call) {
-      const char *name = attachment->file_name;
-      if (strcmp(name, "crash") == 0) *(volatile int *)0 = 1;
-      if (strcmp(name, "hang") == 0) for (;;) sleep(1);
-      if (strcmp(name, "spin") == 0) for (volatile int i = 0;; i++);
-      if (strcmp(name, "exit") == 0) _exit(3);
-      if (strcmp(name, "eat") == 0) memset(malloc((size_t)2 << 30), 1, (size_t)2 << 30);
-      return SLUICE_PASS;
-    }
-
-    static void close_stage(void *instance) {}
-
-    static const sluice_stage stage = {
-        .size = sizeof(sluice_stage), .abi_major = MAJOR, .id = ID, .version = "1.0.0",
-        .summary = "Does what the name of the file says.",
-        .open = open_stage, .process = process, .close = close_stage};
-
-    const sluice_stage *FUNCTION(uint32_t host_major) { return &stage; }
-    """
-
-  /// Makes `plugins/<file>.so`.
-  static func build(_ id: String, in folder: TemporaryFolder, major: Int = 1, file: String? = nil) throws {
-    let code = try folder.write("plugins/\(id).c", source)
-    let clang = Process()
-    clang.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    clang.arguments = [
-      "clang", "-w", "-shared", "-fPIC", "-I", SluiceCommand.projectFolder + "/Sources/CStage/include",
-      "-DMAJOR=\(major)", "-DID=\"\(id)\"", "-DFUNCTION=\(id)_stage", code, "-o",
-      "\(folder.path)/plugins/\(file ?? id).so",
-    ]
-    try clang.run()
-    clang.waitUntilExit()
-    try #require(clang.terminationStatus == 0)
   }
 }

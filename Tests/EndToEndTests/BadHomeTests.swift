@@ -1,0 +1,112 @@
+import Foundation
+import Testing
+
+/// Homes and ledgers that are not what they should be are left as they are.
+@Suite(.serialized)
+struct BadHomeTests {
+  private func open() throws -> Inbox {
+    let inbox = try Inbox()
+    try inbox.pipeline("timeout: 20s")
+    try inbox.add("good", "a good one\n")
+    return inbox
+  }
+
+  @Test func aLedgerOfANewerVersionIsLeftAlone() throws {
+    let inbox = try open()
+    #expect(try inbox.run().outcome.status == 0)
+    try changeLedger(inbox, "PRAGMA user_version = 99")
+    try inbox.add("later", "later\n")
+    let run = try inbox.run()
+    #expect(run.outcome.status == 78)
+    #expect(
+      run.outcome.err
+        == "sluice: home/sluice.db has schema version 99, and this sluice knows up to 1; use the newer sluice that wrote it\n"
+    )
+    try changeLedger(inbox, "PRAGMA user_version = 1")
+    let again = try inbox.run()
+    #expect(again.outcome.status == 0)
+    #expect(again.outcome.attachments.count == 1, "what was known is known still")
+    try inbox.checkWhole(again)
+  }
+
+  @Test(arguments: ["PRAGMA user_version = -1", "CREATE TABLE somebody (elses)"])
+  func aDatabaseOfSomethingElseIsLeftAlone(change: String) throws {
+    let inbox = try open()
+    try FileManager.default.createDirectory(
+      atPath: inbox.folder.path + "/home", withIntermediateDirectories: true)
+    try changeLedger(inbox, change)
+    let before = try Data(contentsOf: URL(fileURLWithPath: inbox.folder.path + "/home/sluice.db"))
+    let run = try inbox.run()
+    #expect(run.outcome.status == 70)
+    #expect(
+      run.outcome.err
+        == "sluice: home/sluice.db: is a database of something else, and stays as it is; move it away, or begin with "
+        + "another --home\n")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: inbox.folder.path + "/home/sluice.db")) == before)
+  }
+
+  @Test func aLedgerThatIsNoDatabaseIsLeftAlone() throws {
+    let inbox = try open()
+    let noise = Data((0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) })
+    try inbox.folder.write("home/sluice.db", noise)
+    let run = try inbox.run()
+    #expect(run.outcome.status == 70)
+    #expect(
+      run.outcome.err
+        == "sluice: home/sluice.db: file is not a database; restore it from a backup, or begin with another --home\n"
+    )
+    #expect(try Data(contentsOf: URL(fileURLWithPath: inbox.folder.path + "/home/sluice.db")) == noise)
+  }
+
+  @Test func aHomeThatIsAFileIsToldWithARemedy() throws {
+    let inbox = try open()
+    try inbox.folder.write("home", "not a folder\n")
+    let run = try inbox.run()
+    #expect(run.outcome.status == 78)
+    #expect(
+      run.outcome.err
+        == "sluice: making home/store: Not a directory; give a home that can be written, with --home\n")
+    #expect(try inbox.folder.read("home") == "not a folder\n")
+  }
+
+  @Test(.enabled(if: Mounts.areAllowed, "skipped: no right to mount a file system"))
+  func aReadOnlyHomeIsToldWithARemedy() throws {
+    let inbox = try open()
+    #expect(try inbox.run().outcome.status == 0)
+    let home = inbox.folder.path + "/home"
+    try #require(try FixtureStages.run("/bin/mount", ["--bind", home, home]) == 0)
+    defer { _ = try? FixtureStages.run("/bin/umount", [home]) }
+    try #require(try FixtureStages.run("/bin/mount", ["-o", "remount,ro,bind", home]) == 0)
+    for (options, doing) in [
+      ([String](), "opening home/sluice.lock"), (["--home", "home/new"], "making home/new"),
+    ] {
+      let run = try inbox.run(options: options)
+      #expect(run.outcome.status == 78)
+      #expect(
+        run.outcome.err
+          == "sluice: \(doing): Read-only file system; give a home that can be written, with --home\n")
+    }
+  }
+
+  @Test func aSecondIngestOnAHomeIsTurnedAway() throws {
+    let inbox = try open()
+    try inbox.add("a", "misbehave linger\n")
+    let first = try inbox.start()
+    try inbox.waitForWork()
+    let second = try inbox.run()
+    #expect(second.outcome.status == 75)
+    #expect(
+      second.outcome.err
+        == "sluice: home is in use by another sluice (process \(first.process.processIdentifier)); wait for it to end, "
+        + "or give another --home\n")
+    #expect(second.outcome.out == "")
+    let run = try first.end()
+    #expect(run.outcome.status == 0)
+    #expect(run.outcome.attachments.count == 2)
+    try inbox.checkWhole(run)
+  }
+
+  private func changeLedger(_ inbox: Inbox, _ sql: String) throws {
+    try Inbox.execute(sql, on: inbox.folder.path + "/home/sluice.db")
+  }
+}
