@@ -105,9 +105,12 @@ var stages: [Stage] {
 var tests: [Target] {
   [
     .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration"]),
-    .testTarget(name: "LedgerTests", dependencies: ["Ledger"]),
-    .testTarget(name: "WorkersTests", dependencies: ["Workers"]),
+    .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
+    .testTarget(name: "LedgerTests", dependencies: ["Ledger", "Pipeline", "Platform", "SQLite"]),
+    .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
+    .testTarget(name: "SchedulerTests", dependencies: ["Ledger", "Pipeline", "Platform", "Scheduler"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(name: "EndToEndTests", dependencies: ["SQLite"], exclude: ["Golden"]),
   ]

@@ -1,0 +1,224 @@
+import Pipeline
+import Platform
+import Testing
+
+@testable import Ledger
+
+struct EndingTests {
+  private let desk: Desk
+  private let events = Ledger.lane(ofChannel: "events")
+  private let reason = Reason(stage: "size", code: "too-large", message: "5 bytes, and 4 are allowed")
+
+  init() throws { desk = try Desk() }
+
+  @Test func anEndIsWrittenWithAllThatBelongsToIt() throws {
+    try desk.takeIn(Desk.item("a"))
+    let lease = try desk.claimOne()
+    let second = Settlement.Step(stage: "pdf", verdict: "pass", code: "x", message: "y", microseconds: 3)
+    try desk.settle(
+      lease,
+      Desk.completed(lease) {
+        $0.steps = [Desk.step, second]
+        $0.events = [Desk.event(["ann", "ben"], channels: ["events", "hook"])]
+      })
+    let record = try #require(try desk.ledger.records(idPrefix: "").first)
+    #expect(record.status == .completed && record.reason == nil && record.url == "documents/a")
+    #expect(record.mediaType == "application/pdf" && record.sizeBytes == 5)
+    #expect(record.sha256 == [UInt8](repeating: 9, count: 32) && record.metadata == #"{"pdf.pages":2}"#)
+    #expect(try #require(record.finishedAt) >= record.createdAt)
+    #expect(record.steps.map(\.stage) == ["mime", "pdf"])
+    let attempts = try desk.ledger.attempts(of: record.key)
+    #expect(attempts.map(\.number) == [1, 1] && attempts.map(\.step.code) == [nil, "x"])
+    let deliveries = try desk.ledger.deliveries(of: record.key)
+    #expect(deliveries.map(\.recipient) == ["ann", "ann", "ben", "ben"])
+    #expect(deliveries.map(\.channel) == ["events", "hook", "events", "hook"])
+    #expect(deliveries.allSatisfy { $0.status == "pending" && $0.finishedAt == nil })
+    #expect(deliveries[0].id == deliveries[1].id, "an event has one id for each recipient")
+    #expect(Set(deliveries.map(\.id)).count == 2)
+    #expect(try desk.number("SELECT count(*) FROM jobs WHERE attachment_key IS NOT NULL") == 0)
+    #expect(try desk.number("SELECT count(*) FROM jobs WHERE delivery_key IS NOT NULL") == 4)
+    #expect(try desk.ledger.location(ofAttachment: record.id) == "documents/a")
+    try desk.checkCounts()
+  }
+
+  @Test func aTransactionThatFailsWritesNothingOfIt() throws {
+    try desk.takeIn(Desk.item("a"), Desk.item("b"), Desk.item("c"))
+    let leases = try desk.claim(2)
+    let before = try desk.everything()
+    var request = ExchangeRequest()
+    request.intake = [Desk.item("d")]
+    request.settlements = [
+      Settlement(leases[0], Desk.completed(leases[0]) { $0.events = [Desk.event()] }),
+      // A completed attachment has no reason.
+      Settlement(leases[1], Desk.completed(leases[1]) { $0.reason = self.reason }),
+    ]
+    request.wanted = [(Ledger.attachmentLane, 9)]
+    request.pauses = [("channel:x", "disk-full", "no room")]
+    #expect(throws: LedgerError.self) { try desk.ledger.exchange(request) }
+    #expect(try desk.everything() == before)
+    // The leases are still good: the same without the mistake goes through.
+    #expect(try desk.settle(leases[0], Desk.completed(leases[0])))
+    #expect(try desk.settle(leases[1], Desk.completed(leases[1])))
+    let next = try desk.claimOne()
+    #expect(Desk.name(next) == "c" && next.token > leases[0].token)
+    try desk.checkCounts()
+  }
+
+  @Test func anEndWithAReasonKeepsIt() throws {
+    try desk.takeIn(Desk.item("a"), Desk.item("b"), Desk.item("c"))
+    for (lease, status) in zip(try desk.claim(3), [Status.rejected, .failed, .quarantined]) {
+      try desk.settle(
+        lease,
+        Desk.completed(lease) {
+          $0.status = status
+          $0.reason = self.reason
+          $0.url = nil
+        })
+    }
+    for status in [Status.rejected, .failed, .quarantined] {
+      var found: [AttachmentRecord] = []
+      try desk.ledger.records(status: status) {
+        found.append($0)
+        return true
+      }
+      #expect(found.count == 1 && found.first?.reason == reason)
+      #expect(try desk.count(status) == 1)
+      let id = try #require(found.first?.id)
+      #expect(try desk.ledger.location(ofAttachment: id) == nil)
+    }
+    try desk.checkCounts()
+  }
+
+  @Test func everyAttemptIsKept() throws {
+    try desk.takeIn(Desk.item("a"))
+    for _ in 0..<3 {
+      let lease = try desk.claimOne()
+      let step = Settlement.Step(
+        stage: "pdf", verdict: "retry", code: "busy", message: "no", microseconds: 1)
+      try desk.settle(lease, Desk.again(lease, steps: [Desk.step, step]))
+    }
+    let lease = try desk.claimOne()
+    try desk.settle(lease, Desk.completed(lease))
+    let attempts = try desk.ledger.attempts(of: Desk.key(lease))
+    #expect(attempts.map(\.number) == [1, 1, 2, 2, 3, 3, 4])
+    #expect(attempts.last?.step.verdict == "pass")
+    #expect(try desk.ledger.records(idPrefix: "").first?.steps.count == 1, "the last attempt's are shown")
+  }
+
+  @Test func anEventForNobodyIsNotWritten() throws {
+    try desk.takeIn(Desk.item("a"))
+    let lease = try desk.claimOne()
+    try desk.settle(lease, Desk.completed(lease) { $0.events = [Desk.event([]), Desk.event(["ben"])] })
+    #expect(try desk.number("SELECT count(*) FROM events") == 1)
+  }
+
+  @Test func aDeliveryCarriesItsEventAndEndsOnce() throws {
+    try desk.takeIn(Desk.item("a", message: "m"))
+    let lease = try desk.claimOne()
+    try desk.settle(lease, Desk.completed(lease) { $0.events = [Desk.event(["ben"])] })
+    let leased = try desk.claimOne(lane: events)
+    guard case .delivery(let delivery) = leased.work else {
+      Issue.record("it is for something else")
+      return
+    }
+    #expect(delivery.channel == "events" && delivery.recipient == "ben" && delivery.messageId == "m")
+    #expect(
+      delivery.type == "attachment.completed" && delivery.data == "{}" && delivery.conversationId == "c")
+    #expect(try desk.settle(leased, .delivered(key: delivery.key)))
+    let record = try #require(try desk.ledger.deliveries(of: Desk.key(lease)).first)
+    #expect(record.id == delivery.id && record.status == "delivered" && record.finishedAt != nil)
+    #expect(try desk.claim(9, lane: events).isEmpty)
+    #expect(try desk.number("SELECT count(*) FROM jobs") == 0)
+  }
+
+  @Test func aDeliverysIdIsTheSameInEachTry() throws {
+    try desk.takeIn(Desk.item("a"))
+    let lease = try desk.claimOne()
+    try desk.settle(lease, Desk.completed(lease) { $0.events = [Desk.event(["ben"])] })
+    var ids: Set<String> = []
+    for _ in 0..<4 {
+      let leased = try desk.claimOne(lane: events)
+      guard case .delivery(let delivery) = leased.work else { continue }
+      ids.insert(delivery.id)
+      try desk.settle(leased, .deliveryAgain(key: delivery.key, dueAt: 0, reason: reason))
+    }
+    #expect(ids.count == 1)
+    let record = try #require(try desk.ledger.deliveries(of: Desk.key(lease)).first)
+    #expect(record.status == "pending" && record.reason == reason.message)
+  }
+
+  @Test func aDeadLetterKeepsItsReasonAndIsCounted() throws {
+    try desk.takeIn(Desk.item("a"))
+    let lease = try desk.claimOne()
+    try desk.settle(lease, Desk.completed(lease) { $0.events = [Desk.event(["ann", "ben"])] })
+    let leased = try desk.claim(2, lane: events)
+    try desk.settle(leased[0], .deadLetter(key: Desk.key(leased[0]), reason: reason))
+    try desk.settle(leased[1], .delivered(key: Desk.key(leased[1])))
+    let records = try desk.ledger.deliveries(of: Desk.key(lease))
+    #expect(records.map(\.status) == ["dead", "delivered"])
+    #expect(records.map(\.reason) == [reason.message, nil])
+    #expect(try desk.ledger.status().deadLetters == 1)
+    #expect(try desk.claim(9, lane: events).isEmpty)
+  }
+
+  @Test func theObjectOfAContentIsFoundByItsHashAndSize() throws {
+    try desk.takeIn(Desk.item("a"), Desk.item("b"))
+    let leases = try desk.claim(2)
+    try desk.settle(leases[0], Desk.completed(leases[0]))
+    try desk.settle(
+      leases[1],
+      Desk.completed(leases[1]) {
+        $0.sha256 = [UInt8](repeating: 8, count: 32)
+        $0.url = nil
+      })
+    var request = ExchangeRequest()
+    request.contents = [
+      ([UInt8](repeating: 9, count: 32), 5), ([UInt8](repeating: 9, count: 32), 6),
+      ([UInt8](repeating: 8, count: 32), 5), ([], 5),
+    ]
+    #expect(try desk.ledger.exchange(request).objects == ["documents/a", nil, nil, nil])
+    request.wanted = [(Ledger.attachmentLane, 1)]
+    #expect(
+      try desk.ledger.exchange(request).objects == ["documents/a", nil, nil, nil],
+      "and together with other things")
+  }
+
+  @Test func theStatusShowsTheQueue() throws {
+    try desk.takeIn(Desk.item("a"), Desk.item("b"), Desk.item("c"), Desk.item("d"))
+    let leases = try desk.claim(3)
+    try desk.settle(leases[0], Desk.again(leases[0], dueAt: .max))
+    try desk.settle(leases[1], Desk.completed(leases[1]) { $0.events = [Desk.event(["ben"])] })
+    try desk.pause("channel:events", "gone", "gone: 410")
+    let status = try desk.ledger.status()
+    #expect(status.lanes.map(\.name) == ["attachments", "channel:events"])
+    #expect(status.lanes.map(\.due) == [1, 1] && status.lanes.map(\.scheduled) == [1, 0])
+    #expect(status.lanes.map(\.leased) == [1, 0] && status.lanes.map(\.pausedReason) == [nil, "gone: 410"])
+    #expect(status.attachments.first { $0.status == .queued }?.count == 3)
+    #expect(status.attachments.first { $0.status == .completed }.map { [$0.count, $0.bytes] } == [1, 5])
+    #expect(status.oldestQueuedAt != nil && status.boot == 1 && status.deadLetters == 0)
+  }
+
+  @Test func recordsAreHandedOverInOrderPageByPage() throws {
+    var request = ExchangeRequest()
+    request.intake = (0..<1203).map { Desk.item("\($0)") }
+    _ = try desk.ledger.exchange(request)
+    var names: [String] = []
+    try desk.ledger.records(status: nil) {
+      names.append($0.fileName)
+      return true
+    }
+    #expect(names == (0..<1203).map(String.init))
+    var few = 0
+    try desk.ledger.records(status: .queued) { _ in
+      few += 1
+      return few < 700
+    }
+    #expect(few == 700, "whoever has seen enough gets no more")
+    var none = 0
+    try desk.ledger.records(status: .failed) { _ in
+      none += 1
+      return true
+    }
+    #expect(none == 0)
+  }
+}

@@ -1,0 +1,94 @@
+import Pipeline
+import SQLite
+import Testing
+
+@testable import Ledger
+
+struct IntakeTests {
+  private let desk: Desk
+
+  init() throws { desk = try Desk() }
+
+  @Test func aFileIsTakenInOnceForEachMessage() throws {
+    #expect(try desk.takeIn(Desk.item("a", message: "m")).added == 1)
+    let again = try desk.takeIn(Desk.item("a", message: "m"))
+    #expect(again.added == 0 && again.known == 1)
+    #expect(try desk.takeIn(Desk.item("a", message: "n")).added == 1)
+    #expect(try desk.takeIn(Desk.item("a", message: "m", conversation: "d")).added == 1)
+    #expect(try desk.takeIn(Desk.item("b", message: "m")).added == 1)
+    #expect(try desk.count(.queued) == 4)
+    try desk.checkCounts()
+  }
+
+  @Test func theSameFileTwiceInOneBatchIsTakenInOnce() throws {
+    let report = try desk.takeIn(Desk.item("a", message: "m"), Desk.item("a", message: "m"))
+    #expect(report.added == 1 && report.known == 1)
+    try desk.checkCounts()
+  }
+
+  @Test func aFileWithoutAMessageIsTakenInOnce() throws {
+    let report = try desk.takeIn(Desk.item("a"), Desk.item("b"), Desk.item("a"))
+    #expect(report.added == 2 && report.known == 1)
+    #expect(try desk.number("SELECT count(*) FROM messages") == 2, "each file is a message of its own")
+    #expect(
+      try desk.takeIn(Desk.item("a", message: "m")).added == 1, "under a message it is another attachment")
+  }
+
+  @Test func aFileThatChangedIsAnotherAttachment() throws {
+    try desk.takeIn(Desk.item("a", message: "m"))
+    var longer = Desk.item("a", message: "m")
+    longer.sourceSize += 1
+    var later = Desk.item("a", message: "m")
+    later.sourceModified += 1
+    #expect(try desk.takeIn(longer, later).added == 2)
+  }
+
+  @Test func aFileIsKnownWhenItHasEndedToo() throws {
+    try desk.takeIn(Desk.item("a", message: "m"))
+    let lease = try desk.claimOne()
+    try desk.settle(lease, Desk.completed(lease))
+    #expect(try desk.takeIn(Desk.item("a", message: "m")).known == 1)
+    #expect(try desk.claim(9).isEmpty)
+  }
+
+  @Test func anotherSendersMessageIsRefusedAndTheRestOfTheBatchIsTaken() throws {
+    try desk.takeIn(Desk.item("a", message: "m"))
+    let report = try desk.takeIn(
+      Desk.item("b", message: "m", sender: "eve"), Desk.item("c", message: "m", sender: "ann"))
+    #expect(report.added == 1 && report.known == 0)
+    let problem = try #require(report.problems.first)
+    #expect(report.problems.count == 1)
+    #expect(problem.hasPrefix("list:1: message 'm' of conversation 'c' is from 'ann', not from 'eve'"))
+    #expect(try desk.number("SELECT count(*) FROM attachments WHERE file_name = 'b'") == 0)
+    #expect(try desk.takeIn(Desk.item("b", message: "m", sender: "eve", conversation: "d")).added == 1)
+    try desk.checkCounts()
+  }
+
+  @Test func whatWasTakenInIsWhatIsLeased() throws {
+    var item = Desk.item("ü\u{301} \"\n.pdf", message: "m", conversation: "ç")
+    item.source = [0x2F, 0xFF, 0xFE, 0x2E]
+    item.participants = ["ann", "b\"en", ""]
+    item.declaredType = "text/plain"
+    try desk.takeIn(item)
+    let lease = try desk.claimOne()
+    guard case .attachment(let attachment) = lease.work else {
+      Issue.record("it is for something else")
+      return
+    }
+    #expect(attachment.fileName == item.fileName && attachment.source == item.source)
+    #expect(attachment.conversationId == "ç" && attachment.messageId == "m" && attachment.senderId == "ann")
+    #expect(attachment.participants == #"["ann","b\"en",""]"#)
+    #expect(attachment.declaredType == "text/plain")
+    #expect(attachment.sourceSize == 5 && attachment.sourceModified == 7)
+    #expect(lease.attempt == 1 && lease.counted == 1 && lease.crashes == 0 && lease.suspicions == 0)
+  }
+
+  @Test func aBatchWithAnItemThatCannotBeIsTakenBackWhole() throws {
+    let before = try desk.everything()
+    #expect(throws: LedgerError.self) {
+      try desk.takeIn(Desk.item("a"), Desk.item("b", message: "m", conversation: ""))
+    }
+    #expect(try desk.everything() == before)
+    #expect(try desk.takeIn(Desk.item("a")).added == 1)
+  }
+}

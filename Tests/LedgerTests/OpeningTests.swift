@@ -1,0 +1,177 @@
+import Foundation
+import Pipeline
+import Platform
+import SQLite
+import Testing
+
+@testable import Ledger
+
+struct OpeningTests {
+  private func home() throws -> Home {
+    let home = Home(NSTemporaryDirectory() + "sluice-home-" + UUID().uuidString)
+    try home.create()
+    return home
+  }
+
+  private func remove(_ home: Home) { try? FileManager.default.removeItem(atPath: home.path) }
+
+  private func refusal(_ open: () throws -> Ledger) throws -> LedgerError {
+    try #require(throws: LedgerError.self) { _ = try open() }
+  }
+
+  @Test(arguments: ["PRAGMA user_version = 2", "PRAGMA user_version = 2147483647"])
+  func aLedgerOfANewerVersionIsRefusedAndStaysAsItIs(change: String) throws {
+    let home = try home()
+    defer { remove(home) }
+    _ = try Ledger(home)
+    do {
+      let connection = try Connection(home.ledgerPath)
+      try connection.execute(change)
+    }
+    let boot = { try Connection(home.ledgerPath).prepare("SELECT boot FROM ledger").first { $0.integer(0) } }
+    let before = try boot()
+    let error = try refusal { try Ledger(home) }
+    #expect(error.code == .newer && error.description.contains("this sluice knows up to 1"))
+    #expect(try refusal { try Ledger(reading: home) }.code == .newer)
+    #expect(try boot() == before)
+  }
+
+  @Test func aDatabaseOfSomethingElseIsRefusedAndStaysAsItIs() throws {
+    let home = try home()
+    defer { remove(home) }
+    do {
+      let connection = try Connection(home.ledgerPath)
+      try connection.execute("CREATE TABLE songs (name TEXT); INSERT INTO songs VALUES ('x')")
+    }
+    let before = try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath))
+    #expect(try refusal { try Ledger(home) }.code == .damaged)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath)) == before)
+  }
+
+  @Test(arguments: [
+    "this is no database, and it is longer than a header of SQLite, which has a hundred bytes in it, see?"
+  ])
+  func aFileOfSomethingElseIsRefusedAndStaysAsItIs(text: String) throws {
+    let home = try home()
+    defer { remove(home) }
+    try Data(text.utf8).write(to: URL(fileURLWithPath: home.ledgerPath))
+    #expect(try refusal { try Ledger(home) }.code == .damaged)
+    #expect(try refusal { try Ledger(reading: home) }.code == .damaged)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath)) == Data(text.utf8))
+  }
+
+  @Test func aDamagedLedgerIsCalledThat() throws {
+    let home = try home()
+    defer { remove(home) }
+    do {
+      let ledger = try Ledger(home)
+      var request = ExchangeRequest()
+      request.intake = (0..<200).map { Desk.item("\($0)") }
+      _ = try ledger.exchange(request)
+      try ledger.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath))
+    for index in 8192..<bytes.count where index % 4096 < 64 { bytes[index] = 0xA5 }
+    try bytes.write(to: URL(fileURLWithPath: home.ledgerPath))
+    #expect(throws: LedgerError.self) {
+      let ledger = try Ledger(home)
+      try ledger.records(status: nil) { _ in true }
+    }
+  }
+
+  @Test func anEmptyFileBecomesALedger() throws {
+    let home = try home()
+    defer { remove(home) }
+    try Data().write(to: URL(fileURLWithPath: home.ledgerPath))
+    #expect(try Ledger(home).boot == 1)
+    #expect(try Ledger(home).boot == 2)
+  }
+
+  @Test func readingAHomeWithoutALedgerSaysWhatToDo() throws {
+    let home = try home()
+    defer { remove(home) }
+    let error = try refusal { try Ledger(reading: home) }
+    #expect(error.description.contains("`sluice ingest` makes one"))
+    #expect(!FileManager.default.fileExists(atPath: home.ledgerPath), "a reader makes no file")
+  }
+
+  @Test func aReaderCannotWrite() throws {
+    let home = try home()
+    defer { remove(home) }
+    _ = try Ledger(home)
+    let reader = try Ledger(reading: home)
+    let error = try #require(throws: LedgerError.self) { try reader.resumeLanes() }
+    #expect(error.code == .unwritable)
+  }
+
+  @Test func oneCoordinatorHasAHome() throws {
+    let home = try home()
+    defer { remove(home) }
+    #expect(!home.isInUse)
+    do {
+      let lock = try home.lock()
+      #expect(home.isInUse)
+      let error = try #require(throws: LedgerError.self) { _ = try home.lock() }
+      #expect(error.code == .inUse && error.description.contains("(process \(getpid()))"))
+      withExtendedLifetime(lock) {}
+    }
+    #expect(!home.isInUse)
+    withExtendedLifetime(try home.lock()) {}
+  }
+
+  @Test func aHomesFoldersAreMadeAndMadeAgain() throws {
+    let home = Home(NSTemporaryDirectory() + "sluice-home-" + UUID().uuidString + "/a//b")
+    try home.create()
+    try home.create()
+    var isFolder: ObjCBool = false
+    #expect(
+      FileManager.default.fileExists(atPath: home.storePath, isDirectory: &isFolder) && isFolder.boolValue)
+    #expect(throws: LedgerError.self) { try Home("/proc/nowhere").create() }
+  }
+
+  @Test func aReaderSeesWholeTransactionsWhileAnotherWrites() throws {
+    let home = try home()
+    defer { remove(home) }
+    let writer = try Ledger(home)
+    try writer.connection.execute("PRAGMA synchronous = OFF")
+    let reader = try Ledger(reading: home)
+    // One statement sees one state, whatever is committed meanwhile.
+    let check = try reader.connection.prepare(
+      """
+      SELECT (SELECT sum(attachments) FROM counts), (SELECT count(*) FROM attachments),
+        (SELECT attachments FROM counts WHERE status = 'queued'), (SELECT count(*) FROM jobs)
+      """)
+    let thread = try Platform.Thread(Writing(ledger: writer).run)
+    defer { thread.join() }
+    var seen: Set<Int64> = []
+    while seen.max() ?? 0 < 400 {
+      try check.rows { row in
+        #expect(row.integer(0) == row.integer(1) && row.integer(2) == row.integer(3))
+        seen.insert(row.integer(1))
+      }
+      for status in try reader.status().attachments { #expect(status.count >= 0) }
+    }
+    #expect(seen.count > 3, "it read while the other wrote")
+  }
+
+  /// Unchecked because the test's own thread leaves the ledger alone until this has ended.
+  private struct Writing: @unchecked Sendable {
+    let ledger: Ledger
+
+    @Sendable func run() {
+      do {
+        for round in 0..<100 {
+          var request = ExchangeRequest()
+          request.intake = (0..<4).map { Desk.item("\(round)-\($0)") }
+          request.wanted = [(Ledger.attachmentLane, 2)]
+          let leases = try ledger.exchange(request).leases
+          request = ExchangeRequest()
+          request.settlements = leases.map { Settlement($0, Desk.completed($0)) }
+          _ = try ledger.exchange(request)
+        }
+      } catch {
+        Issue.record("\(error)")
+      }
+    }
+  }
+}

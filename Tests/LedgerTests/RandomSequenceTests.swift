@@ -1,0 +1,171 @@
+import Pipeline
+import Testing
+
+@testable import Ledger
+
+/// Thousands of random steps, beside a model that is as simple as can be.
+struct RandomSequenceTests {
+  private struct Model {
+    struct Job: Equatable {
+      enum State: Equatable { case due, scheduled(isPast: Bool), leased(token: Int64), ended(Status) }
+      var priority: Int64 = 0
+      var attempts = 0, uncounted = 0, crashes = 0
+      var state = State.due
+    }
+
+    /// By name, in order of intake.
+    var names: [String] = []
+    var jobs: [String: Job] = [:]
+    var isPaused = false
+    var events = 0
+
+    mutating func claim(_ count: Int) -> [String] {
+      for name in names where jobs[name]?.state == .scheduled(isPast: true) { jobs[name]?.state = .due }
+      if isPaused { return [] }
+      let due = names.enumerated().filter { jobs[$0.element]?.state == .due }
+      let first = due.sorted {
+        let (left, right) = (jobs[$0.element]?.priority ?? 0, jobs[$1.element]?.priority ?? 0)
+        return left == right ? $0.offset < $1.offset : left > right
+      }
+      return first.prefix(count).sorted { $0.offset < $1.offset }.map(\.element)
+    }
+
+    func count(_ status: Status) -> Int {
+      jobs.values.count {
+        if case .ended(let ended) = $0.state { ended == status } else { status == .queued }
+      }
+    }
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func theLedgerDoesAsTheModel(seed: UInt64) throws {
+    var random = SplitMix(state: seed)
+    let desk = try Desk(inFolder: ())
+    try desk.execute("PRAGMA synchronous = OFF")
+    var model = Model()
+    /// Every lease ever given: most are stale.
+    var leases: [Lease] = []
+    var (refused, taken) = (0, 0)
+    for step in 0..<1500 {
+      var request = ExchangeRequest()
+      var added = 0
+      for _ in 0..<Int.random(in: 0...2, using: &random) {
+        let name = "\(Int.random(in: 0..<600, using: &random))"
+        let priority = Int64.random(in: -1...1, using: &random)
+        request.intake.append(Desk.item(name, message: "m", priority: priority))
+        if model.jobs[name] == nil {
+          model.names.append(name)
+          model.jobs[name] = Model.Job(priority: priority)
+          added += 1
+        }
+      }
+      var expected: [Bool] = []
+      for _ in 0..<Int.random(in: 0...3, using: &random) where !leases.isEmpty {
+        let recent = leases.suffix(12)
+        guard
+          let lease = Bool.random(using: &random)
+            ? leases.randomElement(using: &random) : recent.randomElement(using: &random)
+        else { continue }
+        let (ending, counts) = settle(lease, &model, &random)
+        request.settlements.append(Settlement(lease, ending))
+        expected.append(counts)
+      }
+      if Int.random(in: 0..<30, using: &random) == 0 {
+        request.pauses = [(Ledger.attachmentLane, "x", "y")]
+        model.isPaused = true
+      }
+      let wanted = Int.random(in: 0...3, using: &random)
+      request.wanted = [(Ledger.attachmentLane, wanted)]
+      let names = model.claim(wanted)
+      let reply = try desk.ledger.exchange(request)
+      #expect(reply.intake.added == added && reply.intake.added + reply.intake.known == request.intake.count)
+      #expect(reply.accepted == expected, "step \(step)")
+      refused += expected.count { !$0 }
+      taken += expected.count { $0 }
+      guard reply.leases.map(Desk.name) == names else {
+        Issue.record("step \(step): \(reply.leases.map(Desk.name)) are leased, not \(names)")
+        return
+      }
+      for lease in reply.leases { model.jobs[Desk.name(lease)]?.attempts += 1 }
+      for lease in reply.leases {
+        model.jobs[Desk.name(lease)]?.state = .leased(token: lease.token)
+        let job = try #require(model.jobs[Desk.name(lease)])
+        #expect(lease.attempt == job.attempts && lease.counted == job.attempts - job.uncounted)
+        #expect(lease.crashes == job.crashes)
+      }
+      leases += reply.leases
+      if model.isPaused && Int.random(in: 0..<5, using: &random) == 0 {
+        try desk.ledger.resumeLanes()
+        model.isPaused = false
+      }
+      if Int.random(in: 0..<100, using: &random) == 0 {
+        try desk.reopen()
+        try desk.execute("PRAGMA synchronous = OFF")
+        for name in model.names {
+          guard case .leased = model.jobs[name]?.state else { continue }
+          model.jobs[name]?.state = .due
+          model.jobs[name]?.uncounted += 1
+        }
+      }
+      if step % 50 == 0 { try check(desk, model) }
+    }
+    try check(desk, model)
+    #expect(refused > 200 && taken > 200, "both are tried: \(refused) refused, \(taken) taken")
+    #expect(try desk.number("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'") == 0)
+    #expect(try desk.number("SELECT count(*) FROM pragma_foreign_key_check") == 0)
+  }
+
+  /// An ending at random, what the model makes of it, and whether it counts.
+  private func settle(_ lease: Lease, _ model: inout Model, _ random: inout SplitMix)
+    -> (Settlement.Ending, Bool)
+  {
+    let name = Desk.name(lease)
+    guard var job = model.jobs[name] else { return (.released, false) }
+    let counts = job.state == .leased(token: lease.token)
+    let ending: Settlement.Ending
+    switch Int.random(in: 0..<5, using: &random) {
+    case 0:
+      ending = .released
+      job.state = .due
+      job.uncounted += 1
+    case 1, 2:
+      let isPast = Bool.random(using: &random)
+      let crashed = Bool.random(using: &random)
+      ending = Desk.again(lease, dueAt: isPast ? 0 : .max, crashed: crashed)
+      job.state = .scheduled(isPast: isPast)
+      job.crashes += crashed ? 1 : 0
+    default:
+      let status = Status.allCases.filter(\.isFinal).randomElement(using: &random) ?? .completed
+      let size = Int64.random(in: 0...9, using: &random)
+      ending = Desk.completed(lease) {
+        $0.status = status
+        $0.sizeBytes = size
+        if status != .completed {
+          $0.url = nil
+          $0.reason = Reason(stage: "s", code: "c", message: "m")
+        }
+        $0.events = [Desk.event()]
+      }
+      job.state = .ended(status)
+      model.events += counts ? 1 : 0
+    }
+    if counts { model.jobs[name] = job }
+    return (ending, counts)
+  }
+
+  private func check(_ desk: Desk, _ model: Model) throws {
+    try desk.checkCounts()
+    for status in Status.allCases { #expect(try desk.count(status) == Int64(model.count(status))) }
+    #expect(try desk.number("SELECT count(*) FROM events") == Int64(model.events))
+    #expect(try desk.number("SELECT count(*) FROM deliveries") == Int64(model.events * 2))
+    let queued = "SELECT count(*) FROM jobs WHERE attachment_key IS NOT NULL"
+    #expect(try desk.number(queued) == Int64(model.count(.queued)))
+    let leased = model.jobs.values.count { if case .leased = $0.state { true } else { false } }
+    #expect(try desk.number(queued + " AND state = 'leased'") == Int64(leased))
+    let lost = """
+      SELECT count(*) FROM attachments a WHERE (status = 'queued') <>
+        EXISTS (SELECT 1 FROM jobs WHERE attachment_key = a.key)
+      """
+    #expect(try desk.number(lost) == 0, "whatever is queued has a job, and nothing else")
+  }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import Platform
+import Testing
+
+/// Other tests open files meanwhile, so a number alone says nothing: what is asked is which file it stands for.
+private struct File: Equatable {
+  var device: UInt
+  var inode: UInt
+
+  init?(_ descriptor: Int32) {
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0 else { return nil }
+    (device, inode) = (UInt(facts.st_dev), UInt(facts.st_ino))
+  }
+}
+
+struct DescriptorTests {
+  /// A macro that Swift does not import.
+  private static let O_TMPFILE: Int32 = 0o20000000 | O_DIRECTORY
+
+  /// A file without a name, that no other test can have open.
+  private static func unnamed() throws -> (Int32, File) {
+    let number = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0o600)
+    return (number, try #require(File(number)))
+  }
+
+  @Test func aDescriptorIsClosedWhenItsOwnerLetsGo() throws {
+    let (number, file) = try Self.unnamed()
+    do {
+      let descriptor = Descriptor(owning: number)
+      #expect(File(descriptor.number) == file)
+    }
+    #expect(File(number) != file)
+  }
+
+  @Test func aDescriptorGivenAwayStaysOpen() throws {
+    let (number, file) = try Self.unnamed()
+    let released = Descriptor(owning: number).release()
+    #expect(released == number && File(number) == file)
+    close(number)
+  }
+
+  @Test func whatIsOpenedIsClosedOnExec() throws {
+    let descriptor = try Descriptor.open("/dev/null", O_RDONLY)
+    let number = descriptor.number
+    #expect(fcntl(number, F_GETFD) & FD_CLOEXEC != 0)
+  }
+
+  @Test func aFileThatIsNotThereIsNamedWithItsReason() {
+    do {
+      _ = try Descriptor.open("/nowhere/at/all", O_RDONLY)
+      Issue.record("it opened")
+    } catch {
+      #expect(error.code == ENOENT)
+      #expect(error.description == "opening /nowhere/at/all: No such file or directory")
+    }
+  }
+}
