@@ -53,12 +53,14 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
       rest = rest[rest.index(after: end)...]
     }
     if !rest.isEmpty { parts.append(.literal(String(rest))) }
-    let folders = text.split(separator: "/", omittingEmptySubsequences: false)
+    // By bytes, as the kernel does: to Swift, `/` with a combining mark after it is another character than `/`.
+    let dot = UInt8(ascii: ".")
+    let folders = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     if text.utf8.contains(0) { return .failure(Fault(text: "holds a NUL byte")) }
-    if folders.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }) {
+    if folders.contains(where: { $0.isEmpty || $0.elementsEqual([dot]) || $0.elementsEqual([dot, dot]) }) {
       return .failure(Fault(text: "has an empty, `.` or `..` part, or begins or ends with `/`"))
     }
-    if folders.contains(where: { $0.hasPrefix(".") }) {
+    if folders.contains(where: { $0.first == dot }) {
       return .failure(Fault(text: "has a part that begins with `.`; such names are the store's own"))
     }
     return .success(parts)

@@ -21,8 +21,9 @@ final class ObjectPublisher {
   /// Whether a worker's word for a location can be one: relative, without empty parts or any that begins with `.`.
   static func isLocation(_ path: String) -> Bool {
     !path.isEmpty && path.utf8.count <= 1024 && !path.utf8.contains(0)
-      && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
-        !$0.isEmpty && !$0.hasPrefix(".")
+      // By bytes, as the kernel does: to Swift, `/` with a combining mark after it is another character than `/`.
+      && path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+        !$0.isEmpty && $0.first != UInt8(ascii: ".")
       }
   }
 
@@ -81,6 +82,6 @@ final class ObjectPublisher {
   }
 
   private static func parent(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
   }
 }
