@@ -58,7 +58,7 @@ extension Ledger {
       reply.intake = try takeIn(request.intake, now)
       for settlement in request.settlements { reply.accepted.append(try settle(settlement, now, &ended)) }
       try count(ended)
-      let last = request.settlements.lazy.filter(\.isEnd).map(\.job).max()
+      let last = zip(request.settlements, reply.accepted).lazy.filter { $0.isEnd && $1 }.map(\.0.job).max()
       if let last { try statement(SQL.advanceFrontier).run(.integer(last)) }
       for (lane, code, reason) in request.pauses {
         try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
