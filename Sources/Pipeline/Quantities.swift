@@ -31,7 +31,8 @@ public struct ByteSize: Sendable, Equatable {
   public static func rounded(_ bytes: Int64) -> String {
     var value = Double(bytes)
     var unit = "B"
-    for next in ["KB", "MB", "GB", "TB"] where value >= 1024 {
+    // What would be rounded up to 1024.0 is one of the next unit.
+    for next in ["KB", "MB", "GB", "TB"] where value >= (unit == "B" ? 1024 : 1023.95) {
       value /= 1024
       unit = next
     }
