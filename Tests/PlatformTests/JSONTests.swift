@@ -36,7 +36,10 @@ struct JSONTests {
   @Test func anotherReaderReadsWhatIsWritten() throws {
     var random = SplitMix(state: 99)
     for _ in 0..<2000 {
-      let texts = (0..<Int.random(in: 0...4, using: &random)).map { _ in Self.text(&random) }
+      // Foundation takes U+FEFF for a byte order mark wherever a piece of a text begins, and drops it.
+      let texts = (0..<Int.random(in: 0...4, using: &random)).map { _ in
+        String(String.UnicodeScalarView(Self.text(&random).unicodeScalars.filter { $0 != "\u{FEFF}" }))
+      }
       let json = Self.array(texts)
       let read = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String]
       #expect(read.map(Self.scalars) == Self.scalars(texts), "\(json)")
@@ -82,7 +85,8 @@ struct JSONTests {
 
   @Test(
     arguments: [
-      (0, "0"), (-0.0, "0"), (1.5, "1.5"), (12, "12"), (1e300, "1e+300"), (5e-324, "5e-324"), (.nan, "null"),
+      (0, "0"), (-0.0, "0"), (1.5, "1.5"), (12, "12"), (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"),
+      (.nan, "null"),
       (.infinity, "null"), (-.infinity, "null"),
     ] as [(Double, String)])
   func aNumberIsWrittenAsJSONHasIt(number: Double, text: String) throws {

@@ -17,7 +17,7 @@ struct UUIDv7Tests {
 
   /// RFC 9562, section 5.7.
   @Test func eachIsOfVersionSevenAndTheStandardVariantInLowerCase() {
-    for id in Self.many {
+    for id in Self.many.prefix(20_000) {
       let bytes = Array(id.utf8)
       let digits = bytes.enumerated().allSatisfy { index, byte in
         [8, 13, 18, 23].contains(index)

@@ -1,0 +1,164 @@
+import Foundation
+import Ledger
+import Pipeline
+import Platform
+import Testing
+
+@testable import Scheduler
+
+struct ObjectPublisherTests {
+  /// A home with a store, which goes when the test ends.
+  private final class Store {
+    let home = Home(NSTemporaryDirectory() + "sluice-store-" + UUID().uuidString)
+    let root: Int32
+    let publisher: ObjectPublisher
+
+    init() throws {
+      try home.create()
+      try FileManager.default.createDirectory(
+        atPath: home.storePath + "/.incoming", withIntermediateDirectories: false)
+      root = open(home.storePath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      publisher = ObjectPublisher(root: root)
+    }
+
+    deinit {
+      close(root)
+      try? FileManager.default.removeItem(atPath: home.path)
+    }
+
+    func arrive(_ id: String, _ text: String = "content") throws {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: home.storePath + "/.incoming/" + id))
+    }
+
+    func read(_ path: String) -> String? {
+      try? String(contentsOfFile: home.storePath + "/" + path, encoding: .utf8)
+    }
+
+    var incoming: [String] {
+      get throws {
+        try FileManager.default.contentsOfDirectory(atPath: home.storePath + "/.incoming").sorted()
+      }
+    }
+  }
+
+  @Test func anObjectGetsItsPathAndTheFoldersAreMade() throws {
+    let store = try Store()
+    try store.arrive("id-1")
+    try store.publisher.publish("id-1", to: "documents/c/m/a.pdf")
+    #expect(store.read("documents/c/m/a.pdf") == "content")
+    #expect(try store.incoming.isEmpty)
+    try store.arrive("id-2")
+    try store.publisher.publish("id-2", to: "b")
+    #expect(store.read("b") == "content")
+  }
+
+  @Test func publishingAgainChangesNothing() throws {
+    let store = try Store()
+    try store.arrive("id-1")
+    try store.publisher.publish("id-1", to: "documents/a")
+    try store.publisher.publish("id-1", to: "documents/a")
+    try ObjectPublisher(root: store.root).publish("id-1", to: "documents/a")
+    #expect(store.read("documents/a") == "content")
+  }
+
+  @Test func nothingThatLiesAtAPathIsReplaced() throws {
+    let store = try Store()
+    try store.arrive("id-1", "first")
+    try store.publisher.publish("id-1", to: "documents/a")
+    try store.arrive("id-2", "second")
+    #expect(throws: SystemError.self) { try store.publisher.publish("id-2", to: "documents/a") }
+    #expect(store.read("documents/a") == "first" && store.read(".incoming/id-2") == "second")
+  }
+
+  @Test func anObjectThatIsNowhereIsAnError() throws {
+    let store = try Store()
+    let error = try #require(throws: SystemError.self) {
+      try store.publisher.publish("id-1", to: "documents/a")
+    }
+    #expect(error.code == ENOENT && error.action == "naming the object documents/a")
+  }
+
+  @Test func aFileInTheWayOfAFolderIsAnError() throws {
+    let store = try Store()
+    try store.arrive("id-1")
+    try store.publisher.publish("id-1", to: "documents")
+    try store.arrive("id-2")
+    #expect(throws: SystemError.self) { try store.publisher.publish("id-2", to: "documents/b") }
+    #expect(throws: SystemError.self) { try store.publisher.publish("id-2", to: "documents/b/c") }
+    #expect(try store.incoming == ["id-2"])
+  }
+
+  @Test func whatIsDiscardedIsGone() throws {
+    let store = try Store()
+    try store.arrive("id-1")
+    store.publisher.discard("id-1")
+    store.publisher.discard("id-1")
+    #expect(try store.incoming.isEmpty)
+  }
+
+  @Test func recoveryFinishesWhatIsOnRecordAndTakesTheRestAway() throws {
+    let store = try Store()
+    let ledger = try Ledger(store.home)
+    var request = ExchangeRequest()
+    request.intake = ["a", "b", "c", "d"].map { name in
+      IntakeItem(
+        conversationId: "c", messageId: nil, senderId: "ann", participants: [], fileName: name,
+        source: Array(name.utf8), sourceSize: 1, sourceModified: 1, origin: "")
+    }
+    request.wanted = [(Ledger.attachmentLane, 3)]
+    let leases = try ledger.exchange(request).leases
+    let ids = leases.compactMap {
+      if case .attachment(let attachment) = $0.work { attachment.id } else { nil }
+    }
+    try #require(ids.count == 3)
+    request = ExchangeRequest()
+    // The first two are completed, the third is rejected, the fourth is still queued.
+    for (index, lease) in leases.enumerated() {
+      request.settlements.append(
+        Settlement(
+          lease,
+          .attachment(
+            EndedAttachment(
+              key: lease.job, status: index < 2 ? .completed : .rejected,
+              reason: index < 2 ? nil : Reason(stage: "s", code: "c", message: "m"), mediaType: nil,
+              sizeBytes: 1,
+              sha256: [UInt8](repeating: 0, count: 32), metadata: "{}",
+              url: index < 2 ? "documents/\(index)" : nil, attempt: 1, steps: [], events: []))))
+    }
+    #expect(try ledger.exchange(request).accepted == [true, true, true])
+    try store.arrive(ids[0], "first")
+    try store.publisher.publish(ids[0], to: "documents/0")
+    try store.arrive(ids[1], "second")
+    try store.arrive(ids[2], "third")
+    try store.arrive("unknown", "fourth")
+    try store.publisher.recover(ledger)
+    #expect(store.read("documents/0") == "first" && store.read("documents/1") == "second")
+    #expect(try store.incoming.isEmpty)
+    #expect(
+      try FileManager.default.subpathsOfDirectory(atPath: store.home.storePath).filter { $0.hasPrefix("doc") }
+        .count == 3)
+    try store.publisher.recover(ledger)
+    #expect(store.read("documents/1") == "second")
+  }
+
+  @Test func aStoreWithoutIncomingNeedsNoRecovery() throws {
+    let store = try Store()
+    try FileManager.default.removeItem(atPath: store.home.storePath + "/.incoming")
+    try store.publisher.recover(try Ledger(path: ":memory:"))
+  }
+
+  @Test(
+    arguments: [
+      "", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "a/./b", ".a", "a/.b", ".incoming/x",
+      "a\0b", "/\u{301}a", "a//\u{301}b", "a/\u{301}/", ".\u{301}a", "a/.\u{338}",
+      String(repeating: "a/", count: 512) + "a",
+    ])
+  func aHostileLocationIsRefused(path: String) {
+    #expect(!ObjectPublisher.isLocation(path))
+  }
+
+  @Test(arguments: ["a", "a/b", "documents/%2E./a.pdf", "a..b", "ü/\u{1F388}", "-rf", " "])
+  func aLocationBelowTheStoreIsOne(path: String) {
+    #expect(ObjectPublisher.isLocation(path))
+  }
+}
