@@ -2,6 +2,7 @@ import Foundation
 import Pipeline
 import Platform
 import SQLite
+import Synchronization
 import Testing
 
 @testable import Ledger
@@ -141,24 +142,31 @@ struct OpeningTests {
       SELECT (SELECT sum(attachments) FROM counts), (SELECT count(*) FROM attachments),
         (SELECT attachments FROM counts WHERE status = 'queued'), (SELECT count(*) FROM jobs)
       """)
-    let thread = try Platform.Thread(Writing(ledger: writer).run)
+    let writing = Writing(ledger: writer)
+    let thread = try Platform.Thread(writing.run)
     defer { thread.join() }
     var seen: Set<Int64> = []
-    while seen.max() ?? 0 < 400 {
+    while !writing.isDone.load(ordering: .sequentiallyConsistent) {
       try check.rows { row in
         #expect(row.integer(0) == row.integer(1) && row.integer(2) == row.integer(3))
         seen.insert(row.integer(1))
       }
       for status in try reader.status().attachments { #expect(status.count >= 0) }
+      writing.readings.add(1, ordering: .sequentiallyConsistent)
     }
-    #expect(seen.count > 3, "it read while the other wrote")
+    #expect(seen.count >= 10, "it read while the other wrote")
   }
 
-  /// Unchecked because the test's own thread leaves the ledger alone until this has ended.
-  private struct Writing: @unchecked Sendable {
+  /// Unchecked because the test's own thread leaves the ledger alone until this is done.
+  private final class Writing: @unchecked Sendable {
     let ledger: Ledger
+    let readings = Atomic(0)
+    let isDone = Atomic(false)
+
+    init(ledger: Ledger) { self.ledger = ledger }
 
     @Sendable func run() {
+      defer { isDone.store(true, ordering: .sequentiallyConsistent) }
       do {
         for round in 0..<100 {
           var request = ExchangeRequest()
@@ -168,10 +176,17 @@ struct OpeningTests {
           request = ExchangeRequest()
           request.settlements = leases.map { Settlement($0, Desk.completed($0)) }
           _ = try ledger.exchange(request)
+          if round % 10 == 0 { waitForAReading() }
         }
       } catch {
         Issue.record("\(error)")
       }
+    }
+
+    /// The first of two readings may have begun before this.
+    private func waitForAReading() {
+      let enough = readings.load(ordering: .sequentiallyConsistent) + 2
+      for _ in 0..<20_000 where readings.load(ordering: .sequentiallyConsistent) < enough { usleep(100) }
     }
   }
 }
