@@ -64,6 +64,12 @@ struct IntakeTests {
     try desk.checkCounts()
   }
 
+  @Test func anotherSenderIsRefusedWithAFileThatIsKnownToo() throws {
+    try desk.takeIn(Desk.item("a", message: "m"))
+    let report = try desk.takeIn(Desk.item("a", message: "m", sender: "eve"))
+    #expect(report.known == 0 && report.added == 0 && report.problems.count == 1)
+  }
+
   @Test func whatWasTakenInIsWhatIsLeased() throws {
     var item = Desk.item("ü\u{301} \"\n.pdf", message: "m", conversation: "ç")
     item.source = [0x2F, 0xFF, 0xFE, 0x2E]

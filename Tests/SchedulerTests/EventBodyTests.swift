@@ -1,5 +1,6 @@
 import Foundation
 import Pipeline
+import Platform
 import Testing
 
 @testable import Ledger
@@ -65,7 +66,7 @@ struct EventBodyTests {
   }
 
   @Test func metadataKeepsItsTypesAndItsOrder() throws {
-    let metadata = EventBody.object([
+    let metadata = JSONWriter.object(of: [
       .init(key: "z", value: .text(Self.hostile)), .init(key: "a", value: .integer(.max)),
       .init(key: "n", value: .number(1.5)), .init(key: "b", value: .boolean(false)),
       .init(key: "nan", value: .number(.nan)),
@@ -75,7 +76,7 @@ struct EventBodyTests {
         && metadata.hasSuffix(#""a":9223372036854775807,"n":1.5,"b":false,"nan":null}"#))
     let data = try Self.object(EventBody.data(Self.record(metadata: metadata)))
     #expect((data["metadata"] as? [String: Any])?["z"] as? String == Self.hostile)
-    #expect(EventBody.object([]) == "{}")
+    #expect(JSONWriter.object(of: []) == "{}")
   }
 
   @Test func anEventStaysSmall() throws {
