@@ -166,6 +166,7 @@ extension Ledger {
       var attachment: Int64?
       var delivery: Int64?
       var attempts, crashes, uncounted, suspicions: Int
+      var priority: Int64
     }
     lastToken += 1
     var claimed: [Claimed] = []
@@ -175,9 +176,10 @@ extension Ledger {
         Claimed(
           job: row.integer(0), attachment: row.optionalInteger(1), delivery: row.optionalInteger(2),
           attempts: Int(row.integer(3)), crashes: Int(row.integer(4)), uncounted: Int(row.integer(5)),
-          suspicions: Int(row.integer(6))))
+          suspicions: Int(row.integer(6)), priority: row.integer(7)))
     }
-    for job in claimed.sorted(by: { $0.job < $1.job }) {
+    // An UPDATE returns its rows in any order.
+    for job in claimed.sorted(by: { ($1.priority, $0.job) < ($0.priority, $1.job) }) {
       let work: LeasedWork? =
         if let key = job.attachment {
           try attachment(key).map { .attachment($0) }
@@ -190,7 +192,7 @@ extension Ledger {
       leases.append(
         Lease(
           job: job.job, token: lastToken, attempt: job.attempts, counted: job.attempts - job.uncounted,
-          crashes: job.crashes, suspicions: job.suspicions, work: work))
+          crashes: job.crashes, suspicions: job.suspicions, priority: job.priority, work: work))
     }
   }
 

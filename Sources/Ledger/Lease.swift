@@ -12,6 +12,7 @@ public struct Lease: Sendable {
   public var crashes: Int
   /// Coordinators that ended while it was in hand and later ones had been ended.
   public var suspicions: Int
+  public var priority: Int64
   public var work: LeasedWork
 }
 
@@ -109,11 +110,13 @@ public struct EndedAttachment: Sendable {
   public var attempt: Int
   public var steps: [Settlement.Step]
   public var events: [OutgoingEvent]
-  public var priority: Int64 = 0
+  /// The job's; its deliveries inherit it.
+  public var priority: Int64
 
   public init(
     key: Int64, status: Status, reason: Reason?, mediaType: String?, sizeBytes: Int64?, sha256: [UInt8]?,
-    metadata: String, url: String?, attempt: Int, steps: [Settlement.Step], events: [OutgoingEvent]
+    metadata: String, url: String?, attempt: Int, steps: [Settlement.Step], events: [OutgoingEvent],
+    priority: Int64 = 0
   ) {
     self.key = key
     self.status = status
@@ -126,6 +129,7 @@ public struct EndedAttachment: Sendable {
     self.attempt = attempt
     self.steps = steps
     self.events = events
+    self.priority = priority
   }
 }
 

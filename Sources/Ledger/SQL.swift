@@ -67,7 +67,7 @@ enum SQL {
       SELECT key FROM jobs WHERE state = 'due' AND lane = ?1
         AND NOT EXISTS (SELECT 1 FROM lanes WHERE name = ?1 AND paused_at IS NOT NULL)
       ORDER BY priority DESC, key LIMIT ?2)
-    RETURNING key, attachment_key, delivery_key, attempts, crashes, uncounted, suspicions
+    RETURNING key, attachment_key, delivery_key, attempts, crashes, uncounted, suspicions, priority
     """
 
   static let nextDue = """

@@ -279,7 +279,8 @@ extension Scheduler {
     let ended = EndedAttachment(
       key: attachment.key, status: record.status, reason: record.reason, mediaType: record.mediaType,
       sizeBytes: record.sizeBytes, sha256: record.sha256, metadata: record.metadata, url: record.url,
-      attempt: flight.lease.attempt, steps: record.steps, events: events(flight, attachment, record))
+      attempt: flight.lease.attempt, steps: record.steps, events: events(flight, attachment, record),
+      priority: flight.lease.priority)
     settle(flight, .attachment(ended), .ended(record))
   }
 

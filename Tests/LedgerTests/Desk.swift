@@ -73,7 +73,7 @@ final class Desk {
   func settle(_ lease: Lease, _ ending: Settlement.Ending) throws -> Bool {
     var request = ExchangeRequest()
     request.settlements = [Settlement(lease, ending)]
-    return try #require(try ledger.exchange(request).accepted.first)
+    return try #require(try ledger.exchange(request).accepted.first as Bool?)
   }
 
   func pause(_ lane: String, _ code: String = "disk-full", _ reason: String = "no room") throws {

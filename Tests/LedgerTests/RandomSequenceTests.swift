@@ -27,7 +27,7 @@ struct RandomSequenceTests {
         let (left, right) = (jobs[$0.element]?.priority ?? 0, jobs[$1.element]?.priority ?? 0)
         return left == right ? $0.offset < $1.offset : left > right
       }
-      return first.prefix(count).sorted { $0.offset < $1.offset }.map(\.element)
+      return first.prefix(count).map(\.element)
     }
 
     func count(_ status: Status) -> Int {
