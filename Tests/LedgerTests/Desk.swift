@@ -73,7 +73,9 @@ final class Desk {
   func settle(_ lease: Lease, _ ending: Settlement.Ending) throws -> Bool {
     var request = ExchangeRequest()
     request.settlements = [Settlement(lease, ending)]
-    return try #require(try ledger.exchange(request).accepted.first as Bool?)
+    let accepted = try ledger.exchange(request).accepted
+    try #require(accepted.count == 1)
+    return accepted[0]
   }
 
   func pause(_ lane: String, _ code: String = "disk-full", _ reason: String = "no room") throws {
