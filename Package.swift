@@ -109,6 +109,6 @@ var tests: [Target] {
     .testTarget(name: "LedgerTests", dependencies: ["Ledger"]),
     .testTarget(name: "WorkersTests", dependencies: ["Workers"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
-    .testTarget(name: "EndToEndTests", dependencies: ["SQLite"], exclude: ["Golden"]),
+    .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "SQLite"], exclude: ["Golden"]),
   ]
 }
