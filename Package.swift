@@ -112,6 +112,6 @@ var tests: [Target] {
     .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
     .testTarget(name: "SchedulerTests", dependencies: ["Ledger", "Pipeline", "Platform", "Scheduler"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
-    .testTarget(name: "EndToEndTests", dependencies: ["SQLite"], exclude: ["Golden"]),
+    .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "SQLite"], exclude: ["Golden"]),
   ]
 }

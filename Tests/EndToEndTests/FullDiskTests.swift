@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+/// A disk without room, in the store and under the ledger: nothing is lost, and the same command goes on.
+@Suite(.serialized, .enabled(if: SmallDisk.isPossible, .init(rawValue: SmallDisk.skipped)))
+struct FullDiskTests {
+  @Test func aFullStorePausesTheLaneAndTheSameCommandGoesOnWithMoreRoom() throws {
+    let inbox = try inbox(files: 60, bytes: 64 << 10)
+    let disk = try SmallDisk(inbox.folder.path + "/home/store", size: "1m")
+    let run = try inbox.run()
+    try expectPaused(run, inbox)
+    // What is stored so far is whole: no half of an object has a path, or waits for one.
+    try inbox.checkStore()
+    let completed = run.outcome.attachments.count
+    #expect(completed > 0 && completed < 60, "\(completed) of 60 fit into 1 MiB")
+    #expect(run.outcome.attachments.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(run.outcome.summary["failed"] as? Int == 0)
+    let left = 60 - completed
+    #expect(try inbox.ledger("SELECT count(*) FROM jobs WHERE state = 'due'") == "\(left)")
+    let blamed = try inbox.ledger("SELECT count(*) FROM jobs WHERE attempts > uncounted")
+    #expect(blamed == "0", "no attachment is to blame")
+
+    let still = try inbox.run()
+    try expectPaused(still, inbox)
+
+    try disk.grow(to: "16m")
+    try expectWhole(try inbox.run(), inbox, files: 60)
+  }
+
+  @Test func aFullStoreGoesOnWhenAFileIsDeleted() throws {
+    let inbox = try inbox(files: 20, bytes: 20_000)
+    let disk = try SmallDisk(inbox.folder.path + "/home/store", size: "2m")
+    try disk.fill("filler")
+    let run = try inbox.run()
+    try expectPaused(run, inbox)
+    #expect(run.outcome.attachments.isEmpty)
+    try FileManager.default.removeItem(atPath: disk.path + "/filler")
+    try expectWhole(try inbox.run(), inbox, files: 20)
+  }
+
+  @Test func aFullLedgerEndsTheRunAndTheNextGoesOn() throws {
+    let inbox = try inbox(files: 800, bytes: 20)
+    let disk = try SmallDisk(inbox.folder.path + "/home", size: "4m")
+    // The store has room: it is the ledger that is in want.
+    let store = try SmallDisk(disk.path + "/store", size: "64m")
+    defer { withExtendedLifetime((store, disk)) {} }
+    let run = try inbox.run()
+    #expect(run.outcome.status == 75, "\(run.outcome.err)")
+    #expect(run.outcome.err.contains("sluice.db: no room on the disk; make room, then run again"))
+    #expect(Inbox.workers(of: run.pid) == [])
+
+    // Not even room to open it: the reserve has been used, or is there to be.
+    try disk.fill("filler")
+    for _ in 0..<2 {
+      let still = try inbox.run()
+      #expect(still.outcome.status == 75, "\(still.outcome.err)")
+      #expect(still.outcome.err.contains("no room on the disk; make room, then run again"))
+    }
+    let status = try SluiceCommand.run(["status", "--home", "home"], in: inbox.folder)
+    #expect(status.status == 0, "who is in want of room can look: \(status.err)")
+
+    try FileManager.default.removeItem(atPath: disk.path + "/filler")
+    try disk.grow(to: "64m")
+    try expectWhole(try inbox.run(), inbox, files: 800)
+  }
+
+  // MARK: Setting up
+
+  /// Files that all differ, so that none is stored as a link to another.
+  private func inbox(files: Int, bytes: Int) throws -> Inbox {
+    let inbox = try Inbox()
+    try inbox.folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      stages:
+        - use: mime
+          options: { allow: ["*/*"] }
+        - use: store
+          options: { path: "{attachmentId}.{extension}" }
+        - use: notify
+          options: { to: participants, channels: [events] }
+      channels:
+        events: { use: jsonl, options: { path: events.jsonl } }
+      """)
+    for number in 0..<files {
+      let line = "line of file \(number)\n"
+      try inbox.add("file-\(number)", String(repeating: line, count: max(bytes / line.utf8.count, 1)))
+    }
+    return inbox
+  }
+
+  // MARK: Looking
+
+  private func expectPaused(_ run: Inbox.Run, _ inbox: Inbox) throws {
+    #expect(run.outcome.status == 75)
+    #expect(
+      run.outcome.err.contains("attachments paused (disk-full: ")
+        && run.outcome.err.contains("No space left on device; make room, then run again)")
+        && run.outcome.err.contains("run the same command again to go on, nothing is lost"),
+      "\(run.outcome.err)")
+    #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
+    let status = try SluiceCommand.run(["status", "--home", "home"], in: inbox.folder)
+    #expect(status.out.contains("paused: disk-full"), "\(status.out)")
+    #expect(try inbox.ledger("SELECT paused_code FROM lanes") == "disk-full")
+  }
+
+  private func expectWhole(_ run: Inbox.Run, _ inbox: Inbox, files: Int) throws {
+    #expect(run.outcome.status == 0, "\(run.outcome.err)")
+    #expect(Inbox.workers(of: run.pid) == [])
+    let sources = try (0..<files).map { number in
+      let path = try #require(realpath("\(inbox.folder.path)/in/file-\(number)", nil))
+      defer { free(path) }
+      return String(cString: path)
+    }
+    try Witness(folder: inbox.folder, home: "home").check(
+      expected: Dictionary(uniqueKeysWithValues: sources.map { ($0, "completed") }), recipients: ["ben"])
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+/// SIGINT and SIGTERM: once, what is in hand ends; twice, all ends at once. Nothing is lost either way.
+@Suite(.serialized)
+struct SignalTests {
+  @Test(arguments: [SIGINT, SIGTERM])
+  func oneSignalLetsWhatIsInHandEndAndTheNextRunFinishesTheRest(signal: Int32) throws {
+    let inbox = try inbox(files: 1500)
+    let underway = try inbox.start()
+    try waitForResults(inbox)
+    kill(underway.process.processIdentifier, signal)
+    let run = try underway.end(within: 20)
+    #expect(!run.outcome.wasKilled)
+    #expect(run.outcome.status == 75)
+    #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
+
+    let ended = run.outcome.attachments.count
+    #expect(ended > 0 && ended < 1500, "\(ended) of 1500 have ended")
+    #expect(run.outcome.summary["total"] as? Int == ended, "it ends with its summary")
+    let queued = try #require(try inbox.ledger("SELECT count(*) FROM attachments WHERE status = 'queued'"))
+    #expect(
+      run.outcome.err.contains(
+        "stopped; \(queued) attachments are left in the queue: run the same command again to go on"),
+      "\(run.outcome.err)")
+    #expect(try inbox.ledger("SELECT count(*) FROM jobs WHERE state = 'leased'") == "0", "nothing is in hand")
+    #expect(
+      try inbox.ledger("SELECT count(*) FROM attachments WHERE status = 'completed'") == "\(ended)",
+      "what was said is what is on record")
+    try finish(inbox, files: 1500)
+  }
+
+  @Test func whatIsInHandWhenTheSignalComesEndsAndIsNotBegunAgain() throws {
+    let inbox = try Inbox()
+    try inbox.pipeline("timeout: 20s")
+    try inbox.add("slow", "misbehave linger\n")
+    let underway = try inbox.start()
+    try inbox.waitForWork()
+    usleep(200_000)
+    kill(underway.process.processIdentifier, SIGINT)
+    let run = try underway.end(within: 10)
+    #expect(run.outcome.status == 75)
+    #expect(run.record("slow").status == "completed", "\(run.outcome.err)")
+    #expect(run.outcome.err.contains("stopped; 0 attachments are left in the queue"), "\(run.outcome.err)")
+    #expect(try inbox.ledger("SELECT max(number) FROM attempts") == "1")
+    #expect(Inbox.workers(of: run.pid) == [])
+    let next = try inbox.run()
+    #expect(next.outcome.status == 0, "\(next.outcome.err)")
+    #expect(next.outcome.attachments.isEmpty)
+    try inbox.checkWhole(next)
+  }
+
+  @Test(arguments: [[SIGINT, SIGINT], [SIGTERM, SIGINT], [SIGINT, SIGTERM]])
+  func twoSignalsEndItAtOnceAndTheNextRunFinishes(signals: [Int32]) throws {
+    let inbox = try Inbox()
+    try inbox.pipeline("timeout: 20s")
+    for number in 0..<4 { try inbox.add("slow-\(number)", "misbehave dawdle\n") }
+    try inbox.addNeighbours(20)
+    let underway = try inbox.start()
+    try inbox.waitForWork()
+    usleep(100_000)
+    kill(underway.process.processIdentifier, signals[0])
+    usleep(100_000)
+    #expect(underway.process.isRunning, "the first lets what is in hand end")
+    let before = Date()
+    kill(underway.process.processIdentifier, signals[1])
+    let run = try underway.end(within: 10)
+    #expect(Date().timeIntervalSince(before) < 0.5, "the second waits for nothing")
+    #expect(!run.outcome.wasKilled, "it ends by itself, as shells expect")
+    #expect(run.outcome.status == 128 + signals[1])
+    try expectNoWorker(of: run.pid)
+    let next = try inbox.run()
+    #expect(next.outcome.status == 0, "\(next.outcome.err)")
+    #expect(try inbox.ledger("SELECT count(*) FROM attachments WHERE status = 'completed'") == "24")
+    try inbox.checkWhole(next)
+  }
+
+  @Test func aSignalThatComesWhileFilesAreStillBeingFoundLosesNone() throws {
+    let inbox = try inbox(files: 1500)
+    let underway = try inbox.start()
+    for _ in 0..<2000 where (try? inbox.ledger("SELECT count(*) FROM jobs") ?? "0") ?? "0" == "0" {
+      usleep(1000)
+    }
+    kill(underway.process.processIdentifier, SIGTERM)
+    let run = try underway.end(within: 20)
+    #expect(run.outcome.status == 75, "\(run.outcome.err)")
+    #expect(Inbox.workers(of: run.pid) == [])
+    try finish(inbox, files: 1500)
+  }
+
+  // MARK: Setting up
+
+  private func inbox(files: Int) throws -> Inbox {
+    let inbox = try Inbox()
+    try inbox.folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      stages:
+        - use: mime
+          options: { allow: ["*/*"] }
+        - use: store
+          options: { path: "{attachmentId}.{extension}" }
+        - use: notify
+          options: { to: participants, channels: [events] }
+      channels:
+        events: { use: jsonl, options: { path: events.jsonl } }
+      """)
+    for number in 0..<files { try inbox.add("file-\(number)", "the content of file \(number)\n") }
+    return inbox
+  }
+
+  // MARK: Looking
+
+  private func waitForResults(_ inbox: Inbox) throws {
+    for _ in 0..<2000 {
+      let ended = try? inbox.ledger("SELECT count(*) FROM attachments WHERE status = 'completed'")
+      if let ended, let count = Int(ended), count > 0 { return }
+      usleep(2000)
+    }
+    Issue.record("no attachment ended")
+  }
+
+  /// A coordinator that ends at once does not wait for its workers, which were killed before.
+  private func expectNoWorker(of pid: Int32) throws {
+    for _ in 0..<100 where !Inbox.workers(of: pid).isEmpty { usleep(10_000) }
+    #expect(Inbox.workers(of: pid) == [], "no worker is left")
+  }
+
+  private func finish(_ inbox: Inbox, files: Int) throws {
+    let run = try inbox.run()
+    #expect(run.outcome.status == 0, "\(run.outcome.err)")
+    let sources = try (0..<files).map { number in
+      let path = try #require(realpath("\(inbox.folder.path)/in/file-\(number)", nil))
+      defer { free(path) }
+      return String(cString: path)
+    }
+    try Witness(folder: inbox.folder, home: "home").check(
+      expected: Dictionary(uniqueKeysWithValues: sources.map { ($0, "completed") }), recipients: ["ben"])
+  }
+}

@@ -1,0 +1,290 @@
+import CCrypto
+import Foundation
+import Testing
+
+/// Events on their way to real endpoints on the loopback address.
+@Suite(.serialized)
+struct WebhookTests {
+  private static let secret = "whsec_" + Data("the secret of these tests, 32 b.".utf8).base64EncodedString()
+  private static let older = "whsec_" + Data("the one that it takes over from.".utf8).base64EncodedString()
+
+  // MARK: What arrives
+
+  @Test func everyEventArrivesSignedAndWithItsId() throws {
+    let receiver = try WebhookReceiver()
+    let inbox = try inbox(files: 5, channels: ["hook": receiver.url])
+    let run = try inbox.run()
+    #expect(run.outcome.status == 0, "\(run.outcome.err)")
+    #expect(receiver.requests.count == 5)
+    #expect(Set(receiver.requests.map(\.id)) == Set(try deliveries(inbox, "status = 'delivered'")))
+    for request in receiver.requests {
+      #expect(request.line == "POST /hook HTTP/1.1")
+      #expect(request.headers["content-type"] == "application/json")
+      let sent = Double(request.headers["webhook-timestamp"] ?? "") ?? 0
+      #expect(abs(request.time.timeIntervalSince1970 - sent) < 10, "it was signed as it was sent")
+      #expect(
+        request.headers["webhook-signature"]?.contains(" ") == false, "one signature for the one secret")
+      #expect(try signatures(of: request) == [try signature(of: request, with: Self.secret)])
+
+      #expect(Set(request.json.keys) == ["id", "type", "timestamp", "data"])
+      #expect(request.json["id"] as? String == request.id)
+      #expect(request.json["type"] as? String == "attachment.completed")
+      #expect((request.json["timestamp"] as? String)?.hasSuffix("Z") == true)
+      #expect(request.data["recipientId"] as? String == "ben")
+      #expect(request.data["status"] as? String == "completed")
+    }
+    let told = receiver.requests.compactMap { $0.data["attachmentId"] as? String }.sorted()
+    #expect(told == run.outcome.attachments.compactMap { $0["id"] as? String }.sorted())
+    try inbox.checkWhole(run)
+  }
+
+  @Test func thereAreTwoSignaturesWhileASecretRotates() throws {
+    let receiver = try WebhookReceiver()
+    let inbox = try inbox(
+      files: 1, channels: ["hook": receiver.url], secrets: [Self.secret, Self.older])
+    #expect(try inbox.run().outcome.status == 0)
+    let request = try #require(receiver.requests.first)
+    #expect(
+      try signatures(of: request)
+        == [try signature(of: request, with: Self.secret), try signature(of: request, with: Self.older)])
+  }
+
+  // MARK: What does not
+
+  @Test func anEndpointThatFailsDoesNotHoldUpTheIngestAndGetsTheEventLaterUnderTheSameId() throws {
+    let receiver = try WebhookReceiver([.status(500)])
+    let inbox = try inbox(files: 1, channels: ["hook": receiver.url])
+    let before = Date()
+    let run = try inbox.run()
+    #expect(run.outcome.status == 0, "the exit code tells of attachments: \(run.outcome.err)")
+    #expect(run.record("file-0").status == "completed")
+    #expect(
+      run.outcome.err.contains("channel 'hook': the endpoint answered 500; scheduled again"),
+      "\(run.outcome.err)")
+    #expect(receiver.requests.count == 1, "it is not tried again at once")
+    let wait = try dueIn(inbox, since: before)
+    #expect(wait > 4 && wait < 20, "the second try is due five seconds after the first")
+
+    let status = try look(inbox, "status")
+    #expect(status.contains("0 due, 1 scheduled, 0 leased"), "\(status)")
+    #expect(status.contains("channel:hook"), "\(status)")
+    let id = try #require(run.record("file-0").json["id"] as? String)
+    let story = try look(inbox, "show", id)
+    #expect(story.contains("to ben  pending: the endpoint answered 500"), "\(story)")
+
+    receiver.answer(.status(204))
+    let tooEarly = try inbox.run()
+    #expect(tooEarly.outcome.status == 0)
+    #expect(receiver.requests.count == 1, "a run before it is due leaves it alone")
+
+    try makeDue(inbox)
+    let second = try inbox.run()
+    #expect(second.outcome.status == 0, "\(second.outcome.err)")
+    #expect(receiver.requests.count == 2)
+    #expect(Set(receiver.requests.map(\.id)).count == 1)
+    #expect(receiver.requests[0].body == receiver.requests[1].body, "it says the same")
+    #expect(
+      try signatures(of: receiver.requests[1])
+        == [try signature(of: receiver.requests[1], with: Self.secret)])
+    #expect(try look(inbox, "show", id).contains("to ben  delivered"))
+    try inbox.checkWhole(second)
+  }
+
+  @Test func anEndpointThatIsGonePausesItsLaneUntilTheNextIngest() throws {
+    let receiver = try WebhookReceiver([.status(410)])
+    let inbox = try inbox(files: 100, channels: ["hook": receiver.url])
+    let run = try inbox.run()
+    #expect(run.outcome.status == 75)
+    #expect(run.outcome.attachments.count == 100)
+    #expect(run.outcome.attachments.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(
+      run.outcome.err.contains("channel:hook paused (endpoint-gone: the endpoint answered 410"),
+      "\(run.outcome.err)")
+    #expect(run.outcome.err.contains("run the same command again to go on, nothing is lost"))
+    let asked = receiver.requests.count
+    #expect(asked < 10, "one for each batch that was in hand; the others are not sent")
+    let status = try look(inbox, "status")
+    #expect(status.contains("paused: endpoint-gone: the endpoint answered 410"), "\(status)")
+
+    receiver.answer(.status(200))
+    let second = try inbox.run()
+    #expect(second.outcome.status == 0, "\(second.outcome.err)")
+    #expect(receiver.requests.count == asked + 100)
+    #expect(Set(receiver.requests.map(\.id)).count == 100)
+    #expect(try !look(inbox, "status").contains("paused"))
+    #expect(try deliveries(inbox, "status = 'delivered'").count == 100)
+    #expect(try inbox.ledger("SELECT count(*) FROM jobs") == "0")
+  }
+
+  @Test func aRedirectIsAFailureAndIsNotFollowed() throws {
+    let other = try WebhookReceiver()
+    let receiver = try WebhookReceiver([.status(302, ["Location": other.url])])
+    let inbox = try inbox(files: 1, channels: ["hook": receiver.url])
+    let run = try inbox.run()
+    #expect(run.outcome.status == 0)
+    #expect(
+      run.outcome.err.contains("answered 302; redirects are not followed, so give their target"),
+      "\(run.outcome.err)")
+    #expect(receiver.requests.count == 1)
+    #expect(other.requests.isEmpty)
+    #expect(try deliveries(inbox, "status = 'pending' AND reason_code = 'endpoint-refused'").count == 1)
+  }
+
+  @Test(arguments: [429, 500, 503])
+  func theEndpointSaysHowLongToWait(status: Int) throws {
+    let receiver = try WebhookReceiver([.status(status, ["Retry-After": "1000"])])
+    let inbox = try inbox(files: 1, channels: ["hook": receiver.url])
+    let before = Date()
+    let run = try inbox.run()
+    #expect(run.outcome.err.contains("answered \(status) and asks to wait 1000 s"), "\(run.outcome.err)")
+    let wait = try dueIn(inbox, since: before)
+    #expect(wait >= 999 && wait < 1060, "due in \(wait) s")
+  }
+
+  @Test func aPrivateAddressThatIsNotAllowedGetsNothingAndTheEventIsADeadLetter() throws {
+    let receiver = try WebhookReceiver()
+    let inbox = try inbox(
+      files: 2, channels: ["hook": "http://localhost:\(receiver.port)/hook"], allowed: [])
+    let run = try inbox.run()
+    #expect(run.outcome.status == 0, "the exit code tells of attachments: \(run.outcome.err)")
+    #expect(run.outcome.err.contains("if it is meant, name it under `allow-private`; given up"))
+    #expect(receiver.requests.isEmpty)
+    #expect(try deliveries(inbox, "status = 'dead' AND reason_code = 'address-not-allowed'").count == 2)
+    #expect(try look(inbox, "status").contains("dead letters 2"))
+    try inbox.checkWhole(run)
+  }
+
+  @Test func aPrivateAddressInTheFileItselfIsAConfigurationError() throws {
+    let receiver = try WebhookReceiver()
+    let inbox = try inbox(files: 1, channels: ["hook": receiver.url], allowed: [])
+    let run = try inbox.run()
+    #expect(run.outcome.status == 78)
+    #expect(
+      run.outcome.err.contains("stage 'hook': url: 127.0.0.1 is not an address of the public Internet"),
+      "\(run.outcome.err)")
+    #expect(receiver.requests.isEmpty)
+  }
+
+  @Test func aDeadEndpointBesideALiveOneDoesNotStopIt() throws {
+    let live = try WebhookReceiver()
+    let dead = try WebhookReceiver.closedPort()
+    let inbox = try inbox(
+      files: 20, channels: ["dead": "http://127.0.0.1:\(dead)/", "live": live.url])
+    let run = try inbox.run()
+    #expect(run.outcome.status == 0, "\(run.outcome.err)")
+    #expect(live.requests.count == 20)
+    #expect(try deliveries(inbox, "channel = 'live' AND status = 'delivered'").count == 20)
+    let waiting = "channel = 'dead' AND status = 'pending' AND reason_code = 'unreachable'"
+    #expect(try deliveries(inbox, waiting).count == 20)
+    #expect(try inbox.ledger("SELECT count(*) FROM jobs WHERE state = 'scheduled'") == "20")
+  }
+
+  // MARK: Killed
+
+  @Test func everyEventArrivesUnderOneIdHoweverOftenTheIngestIsKilled() throws {
+    let receiver = try WebhookReceiver(pause: 3000)
+    let inbox = try inbox(files: 150, channels: ["hook": receiver.url])
+    var kills = 0
+    for wanted in [5, 40, 90] {
+      let underway = try inbox.start()
+      #expect(receiver.wait(for: wanted), "\(receiver.requests.count) requests")
+      if underway.process.isRunning {
+        kill(underway.process.processIdentifier, SIGKILL)
+        kills += 1
+      }
+      underway.process.waitUntilExit()
+    }
+    #expect(kills == 3, "it was killed with deliveries under way")
+    let before = receiver.requests.count
+    #expect(before < 150, "not all had arrived by then")
+    let run = try inbox.run()
+    #expect(run.outcome.status == 0, "\(run.outcome.err)")
+
+    let requests = receiver.requests
+    #expect(Set(requests.map(\.id)) == Set(try deliveries(inbox, "status = 'delivered'")))
+    var ids: [String: Set<String>] = [:]
+    for request in requests {
+      ids["\(request.data["attachmentId"] ?? "")", default: []].insert(request.id)
+      #expect(try signatures(of: request) == [try signature(of: request, with: Self.secret)])
+    }
+    #expect(ids.count == 150, "every event arrived")
+    #expect(ids.values.allSatisfy { $0.count == 1 }, "and none under two ids")
+    try inbox.checkWhole(run)
+  }
+
+  // MARK: Setting up
+
+  /// Files whose events go to these endpoints.
+  private func inbox(
+    files: Int, channels: [String: String], secrets: [String] = [secret], allowed: [String] = ["127.0.0.1"]
+  ) throws -> Inbox {
+    let inbox = try Inbox()
+    let list = secrets.map { "\"\($0)\"" }.joined(separator: ", ")
+    let entries = channels.sorted { $0.key < $1.key }.map { name, url in
+      "  \(name): { use: webhook, options: { url: \"\(url)\", secrets: [\(list)], "
+        + (allowed.isEmpty ? "" : "allow-private: [\(allowed.joined(separator: ", "))], ") + "timeout: 5s } }"
+    }
+    try inbox.folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      stages:
+        - use: mime
+          options: { allow: ["*/*"] }
+        - use: store
+          options: { path: "{attachmentId}.{extension}" }
+        - use: notify
+          options: { to: participants, channels: [\(channels.keys.sorted().joined(separator: ", "))] }
+      channels:
+      \(entries.joined(separator: "\n"))
+      """)
+    for number in 0..<files { try inbox.add("file-\(number)", "the content of file \(number)\n") }
+    return inbox
+  }
+
+  // MARK: Looking
+
+  private func look(_ inbox: Inbox, _ command: String...) throws -> String {
+    let outcome = try SluiceCommand.run(command + ["--home", "home"], in: inbox.folder)
+    #expect(outcome.status == 0, "\(outcome.err)")
+    return outcome.out
+  }
+
+  /// The ids of deliveries in the ledger.
+  private func deliveries(_ inbox: Inbox, _ condition: String) throws -> [String] {
+    let ids = try inbox.ledger("SELECT json_group_array(id) FROM deliveries WHERE \(condition)") ?? "[]"
+    return try #require(try JSONSerialization.jsonObject(with: Data(ids.utf8)) as? [String])
+  }
+
+  /// Seconds until the one scheduled delivery is due.
+  private func dueIn(_ inbox: Inbox, since: Date) throws -> Double {
+    let due = try #require(try inbox.ledger("SELECT due_at FROM jobs WHERE state = 'scheduled'"))
+    return try #require(Double(due)) / 1000 - since.timeIntervalSince1970
+  }
+
+  private func makeDue(_ inbox: Inbox) throws {
+    try Inbox.execute(
+      "UPDATE jobs SET due_at = 1 WHERE state = 'scheduled'", on: inbox.folder.path + "/home/sluice.db")
+  }
+
+  // MARK: Signatures (Standard Webhooks 1.0.0, "Signature scheme")
+
+  /// The signatures a request carries, without `v1,`.
+  private func signatures(of request: WebhookReceiver.Request) throws -> [String] {
+    let texts = try #require(request.headers["webhook-signature"]).components(separatedBy: " ")
+    #expect(texts.allSatisfy { $0.hasPrefix("v1,") }, "\(texts)")
+    return texts.map { String($0.dropFirst(3)) }
+  }
+
+  /// The one it should carry.
+  private func signature(of request: WebhookReceiver.Request, with secret: String) throws -> String {
+    let key = [UInt8](try #require(Data(base64Encoded: String(secret.dropFirst(6)))))
+    let timestamp = try #require(request.headers["webhook-timestamp"])
+    let message = Array("\(request.id).\(timestamp).".utf8) + request.body
+    var digest = [UInt8](repeating: 0, count: 32)
+    var length: UInt32 = 0
+    try #require(
+      HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, &digest, &length) != nil)
+    return Data(digest.prefix(Int(length))).base64EncodedString()
+  }
+}
