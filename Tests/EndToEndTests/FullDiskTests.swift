@@ -49,7 +49,7 @@ struct FullDiskTests {
     #expect(run.outcome.err.contains("sluice.db: no room on the disk; make room, then run again"))
     #expect(Inbox.workers(of: run.pid) == [])
 
-    // Not even room to open it: the reserve has been used, or is there to be.
+    // Not even room to open it: the reserve was given back in the first run.
     try disk.fill("filler")
     for _ in 0..<2 {
       let still = try inbox.run()
@@ -62,6 +62,17 @@ struct FullDiskTests {
     try FileManager.default.removeItem(atPath: disk.path + "/filler")
     try disk.grow(to: "64m")
     try expectWhole(try inbox.run(), inbox, files: 800)
+  }
+
+  @Test func aDiskThatFilledUpBetweenRunsLeavesTheLedgerItsReserve() throws {
+    let inbox = try inbox(files: 5, bytes: 20)
+    let disk = try SmallDisk(inbox.folder.path + "/home", size: "4m")
+    #expect(try inbox.run().outcome.status == 0)
+    try disk.fill("filler")
+    let run = try inbox.run()
+    #expect(run.outcome.status == 0, "the ledger opens, and all is known: \(run.outcome.err)")
+    try FileManager.default.removeItem(atPath: disk.path + "/filler")
+    try expectWhole(try inbox.run(), inbox, files: 5)
   }
 
   // MARK: Setting up
