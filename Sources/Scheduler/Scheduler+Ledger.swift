@@ -139,6 +139,15 @@ extension Scheduler {
     }
   }
 
+  /// What waits for a worker goes back to the queue: it would only meet the same fault.
+  private func releaseQueued(of name: String) {
+    for group in groups {
+      for flight in group.takeQueued(where: { lane(of: $0.lease) == name && $0.outcome == .queued }) {
+        settle(flight, .released)
+      }
+    }
+  }
+
   private func unreserve(_ path: String, _ flight: Flight) {
     if reserved[path] == flight.serial { reserved[path] = nil }
   }
@@ -189,6 +198,7 @@ extension Scheduler {
       lanes[name]?.pausedReason = text
       pauses.append((name, reason.code, text))
       observe(.lanePaused(lane: name, reason: text))
+      releaseQueued(of: name)
     }
     settle(flight, .released)
   }

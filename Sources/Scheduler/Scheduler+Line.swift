@@ -52,6 +52,9 @@ extension Scheduler {
   }
 
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
+    if flight.outcome == .queued && lanes[lane(of: flight.lease)]?.pausedReason != nil {
+      return settle(flight, .released)
+    }
     flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
     if flight.isAlone { group.alone.append(flight) } else { group.queue.append(flight) }
   }

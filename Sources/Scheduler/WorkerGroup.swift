@@ -52,6 +52,19 @@ final class WorkerGroup {
     return stages.map(\.output).max() ?? 0
   }
 
+  /// Takes out of the queues what answers to a description.
+  func takeQueued(where condition: (Flight) -> Bool) -> [Flight] {
+    var taken: [Flight] = []
+    for queue in [\WorkerGroup.queue, \.alone] {
+      var kept = Deque()
+      while let flight = self[keyPath: queue].popFirst() {
+        if condition(flight) { taken.append(flight) } else { kept.append(flight) }
+      }
+      self[keyPath: queue] = kept
+    }
+    return taken
+  }
+
   var produces: Bool { stages.contains { $0.description.produces } }
 }
 
