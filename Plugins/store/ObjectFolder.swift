@@ -45,7 +45,10 @@ final class ObjectFolder {
       guard let start = buffer.baseAddress, count == same, memcmp(start, start + half, count) == 0 else {
         throw Self.taken(path)
       }
-      if count == 0 { return true }
+      if count == 0 {
+        try attachment.checkUnchanged()
+        return true
+      }
       offset += Int64(count)
     }
   }

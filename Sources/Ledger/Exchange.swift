@@ -93,7 +93,7 @@ extension Ledger {
       guard connection.changes == 1 else { return false }
       try end(attachment, now)
       ended[attachment.status, default: (0, 0)].count += 1
-      ended[attachment.status, default: (0, 0)].bytes += attachment.sizeBytes ?? 0
+      ended[attachment.status, default: (0, 0)].bytes &+= min(attachment.sizeBytes ?? 0, 1 << 50)
     case .again(let key, let dueAt, let crashed, let attempt, let steps):
       try statement(SQL.scheduleJob).run(job, token, .integer(dueAt), .integer(crashed ? 1 : 0))
       guard connection.changes == 1 else { return false }

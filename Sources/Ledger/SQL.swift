@@ -4,7 +4,8 @@ enum SQL {
 
   static let begin = """
     UPDATE ledger SET boot = boot + 1,
-      stalls = CASE WHEN frontier = 0 AND EXISTS (SELECT 1 FROM jobs WHERE state = 'leased') THEN stalls + 1 ELSE 0 END
+      stalls = CASE WHEN frontier = 0
+        AND EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL) THEN stalls + 1 ELSE 0 END
     """
 
   /// An attachment that ends coordinators is to be found out, and one that was only in hand is not to be blamed. One that later

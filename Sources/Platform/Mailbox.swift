@@ -52,6 +52,15 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     return take()
   }
 
+  /// Takes the first there is, without waiting.
+  public func pollFirst() -> Element? {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    if elements.isEmpty { return nil }
+    pthread_cond_broadcast(changed)
+    return elements.removeFirst()
+  }
+
   /// No more is sent from now on; what is there can still be received.
   public func close() {
     pthread_mutex_lock(mutex)

@@ -1,3 +1,4 @@
+import CPlatform
 import Glibc
 import Ledger
 import Pipeline
@@ -44,6 +45,8 @@ final class Flight {
   var isTwinKnown = false
   /// It goes to the store before others with the same content.
   var holdsGate = false
+  /// A worker that may write to the store has had it.
+  var isStoreTouched = false
 
   /// What a worker was given.
   struct Dispatch {
@@ -72,31 +75,43 @@ final class Flight {
 
   // MARK: The content's file
 
-  /// Opens the source. A path that names no regular file, or none at all, is a reason to fail.
-  func open(_ source: [UInt8]) -> Reason? {
-    // Not blocking: a path may have become a FIFO since intake.
+  /// Why a source does not open, and whether it may open another time.
+  struct OpenFault {
+    var reason: Reason
+    var isPassing: Bool
+  }
+
+  /// Opens the source, which by now may be anything: a path that names no regular file, or leads over a symbolic link that
+  /// was put there since, is a reason to fail.
+  func open(_ source: [UInt8]) -> OpenFault? {
     content = (source + [0]).withUnsafeBufferPointer { bytes in
-      bytes.withMemoryRebound(to: CChar.self) {
-        $0.baseAddress.map { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) } ?? -1
-      }
-    }
-    if content < 0 {
-      let code = errno == ENOENT || errno == ENOTDIR ? "missing" : "unreadable"
-      return Reason(
-        stage: "source", code: code, message: "opening the file: \(String(cString: strerror(errno)))")
+      bytes.withMemoryRebound(to: CChar.self) { $0.baseAddress.map { sluice_open_source($0) } ?? -1 }
     }
     var facts = stat()
-    if fstat(content, &facts) != 0 {
-      return Reason(stage: "source", code: "unreadable", message: String(cString: strerror(errno)))
+    if content < 0 || fstat(content, &facts) != 0 {
+      let number = errno
+      let text = "opening the file: \(String(cString: strerror(number)))"
+      switch number {
+      case ENOENT, ENOTDIR: return OpenFault(reason: Self.reason("missing", text), isPassing: false)
+      case EACCES, EPERM: return OpenFault(reason: Self.reason("unreadable", text), isPassing: false)
+      case ELOOP, ENXIO:
+        return OpenFault(
+          reason: Self.reason("not-a-file", "\(text); it was a file when it was taken in"), isPassing: false)
+      default: return OpenFault(reason: Self.reason("unreadable", text), isPassing: true)
+      }
     }
     if facts.st_mode & S_IFMT != S_IFREG {
       close(content)
-      content = -1  // it has no state that could have changed since
-      return Reason(
-        stage: "source", code: "not-a-file", message: "it is a folder, a device, a socket or a pipe")
+      content = -1
+      let reason = Self.reason("not-a-file", "it is a folder, a device, a socket or a pipe")
+      return OpenFault(reason: reason, isPassing: false)
     }
     (size, modified, changed) = Self.times(facts)
     return nil
+  }
+
+  private static func reason(_ code: String, _ message: String) -> Reason {
+    Reason(stage: "source", code: code, message: message)
   }
 
   /// Whether the source was changed since it was opened.
@@ -125,7 +140,8 @@ final class Flight {
   }
 
   static func times(_ facts: stat) -> (Int64, Int64, Int64) {
-    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
+    // Only compared: dates past 2262 may wrap.
+    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
     return (Int64(facts.st_size), nanoseconds(facts.st_mtim), nanoseconds(facts.st_ctim))
   }
 }

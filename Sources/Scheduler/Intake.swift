@@ -32,11 +32,10 @@ public final class Intake: Sendable {
     sluice_eventfd_raise(readable)
   }
 
-  /// What waits; an empty batch is the end.
-  func take() -> [[IntakeItem]] {
-    sluice_eventfd_clear(readable)
-    return batches.poll()
-  }
+  /// The next batch, if one waits; an empty one is the end.
+  func take() -> [IntakeItem]? { batches.pollFirst() }
+
+  func clear() { sluice_eventfd_clear(readable) }
 
   /// Takes no more.
   func close() {

@@ -27,14 +27,30 @@ final class ObjectPublisher {
       }
   }
 
-  /// Renames an incoming object to its path. Where there is no incoming one, the path must hold it already.
+  /// Renames an incoming object to its path. Where there is no incoming one, or the path holds the same content, the path has
+  /// it already.
   func publish(_ id: String, to path: String) throws(SystemError) {
     try makeFolder(Self.parent(of: path))
-    if sluice_rename_new(root, "\(Self.incoming)/\(id)", root, path) == 0 { return }
-    switch errno {
-    case ENOENT where faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0: return
-    default: throw SystemError("naming the object \(path)")
+    let incoming = "\(Self.incoming)/\(id)"
+    if sluice_rename_new(root, incoming, root, path) == 0 { return }
+    let error = SystemError("naming the object \(path)")
+    switch error.code {
+    case ENOENT where exists(path): return
+    case EEXIST where sluice_same_content(root, incoming, path) == 1: discard(id)
+    default: throw error
     }
+  }
+
+  /// Whether a stage has left an object for this attachment.
+  func hasIncoming(_ id: String) -> Bool { exists("\(Self.incoming)/\(id)") }
+
+  func exists(_ path: String) -> Bool { faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
+
+  /// Whether the path can hold no object whatever its content: it is a folder, or a part of it is none.
+  func isBlocked(_ path: String) -> Bool {
+    var facts = stat()
+    if fstatat(root, path, &facts, AT_SYMLINK_NOFOLLOW) == 0 { return facts.st_mode & S_IFMT == S_IFDIR }
+    return errno == ENOTDIR
   }
 
   /// Takes an incoming object away.
@@ -42,11 +58,12 @@ final class ObjectPublisher {
     unlinkat(root, "\(Self.incoming)/\(id)", 0)
   }
 
-  /// Finishes what an earlier coordinator began: gives what is on record its path, and takes the rest away.
-  func recover(_ ledger: Ledger) throws {
+  /// Finishes what an earlier coordinator began: gives what is on record its path, and takes the rest away. Returns what could
+  /// not be done; such an object stays where it is.
+  func recover(_ ledger: Ledger) throws -> [String] {
     let descriptor = openat(root, Self.incoming, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if descriptor < 0 {
-      if errno == ENOENT { return }
+      if errno == ENOENT { return [] }
       throw SystemError("opening the store's incoming folder")
     }
     guard let folder = fdopendir(descriptor) else {
@@ -61,13 +78,19 @@ final class ObjectPublisher {
       }
       if !name.hasPrefix(".") { names.append(name) }
     }
+    var problems: [String] = []
     for name in names {
-      if let path = try ledger.location(ofAttachment: name) {
-        try publish(name, to: path)
-      } else {
+      guard let path = try ledger.location(ofAttachment: name) else {
         discard(name)
+        continue
+      }
+      do throws(SystemError) {
+        try publish(name, to: path)
+      } catch {
+        problems.append("\(error); the object of attachment \(name) waits in the store's .incoming")
       }
     }
+    return problems
   }
 
   private func makeFolder(_ path: String) throws(SystemError) {

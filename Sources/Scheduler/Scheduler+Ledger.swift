@@ -12,6 +12,7 @@ extension Scheduler {
     /// What to tell once it counts.
     var event: SchedulerEvent?
 
+    var emits: Bool { if case .attachment(let ended) = ending { !ended.events.isEmpty } else { false } }
     var isEnd: Bool { if case .attachment = ending { true } else { false } }
   }
 
@@ -47,17 +48,18 @@ extension Scheduler {
   /// How many leases to ask for. A few at a time would cost a transaction each: it waits until a quarter of the window is
   /// free, or other results go to the ledger anyway.
   private func wanted() -> [(lane: String, count: Int)] {
+    // Remembered, too, where there is no room to ask for it yet.
+    if !intakeBatches.isEmpty { lanes[Ledger.attachmentLane]?.mayHaveMore = true }
+    if settlements.contains(where: \.emits) {
+      for name in Array(lanes.keys) where name != Ledger.attachmentLane { lanes[name]?.mayHaveMore = true }
+    }
     if isStopping { return [] }
     let now = Clock.now()
-    let emits = settlements.contains {
-      if case .attachment(let ended) = $0.ending { !ended.events.isEmpty } else { false }
-    }
     var wanted: [(lane: String, count: Int)] = []
     for (name, lane) in lanes where lane.pausedReason == nil {
       if suspect != nil && name == Ledger.attachmentLane { continue }
       let isDue = lane.nextDue.map { $0 <= now } ?? false
-      let isFed = (name == Ledger.attachmentLane ? !intakeBatches.isEmpty : emits)
-      guard lane.mayHaveMore || isDue || isFed else { continue }
+      guard lane.mayHaveMore || isDue else { continue }
       let free = window - lane.inHand
       if free >= max(window / 4, 1) || (lane.inHand == 0 && free > 0) { wanted.append((name, free)) }
     }
@@ -85,7 +87,11 @@ extension Scheduler {
     }
     if window == 1 && asked.settlements.contains(where: { $0.isEnd }) { window = 256 }
     if !asked.wanted.isEmpty {
-      for (lane, at) in reply.nextDue { lanes[lane]?.nextDue = at }
+      // A clock that was set back must not hold anything longer than the longest wait.
+      let latest = Clock.now() + pipeline.retry.max
+      for (lane, at) in reply.nextDue {
+        lanes[lane]?.nextDue = lane == Ledger.attachmentLane ? min(at, latest) : at
+      }
     }
     for (serial, path) in zip(asked.lookups, reply.objects) {
       guard let flight = flights[serial] else { continue }
@@ -107,11 +113,11 @@ extension Scheduler {
     }
     let lane = lane(of: flight.lease)
     lanes[lane]?.inHand -= 1
-    defer { leaveGate(flight) }
-    guard counted else {
-      if let path = flight.location { unreserve(path, flight) }
-      return observe(.staleResult)
+    defer {
+      unreserve(flight)
+      leaveGate(flight)
     }
+    guard counted else { return observe(.staleResult) }
     publish(settlement)
     switch settlement.ending {
     case .again(_, let at, _, _, _), .deliveryAgain(_, let at, _):
@@ -125,10 +131,9 @@ extension Scheduler {
 
   /// Gives an object its path, now that its attachment is on record; takes away what is not to be kept.
   private func publish(_ settlement: PendingSettlement) {
-    guard let publisher, let attachment = settlement.flight.attachment, let path = settlement.flight.location
+    guard let publisher, let attachment = settlement.flight.attachment, settlement.flight.isStoreTouched
     else { return }
-    defer { unreserve(path, settlement.flight) }
-    guard case .attachment(let ended) = settlement.ending, ended.url != nil else {
+    guard case .attachment(let ended) = settlement.ending, let path = ended.url else {
       return publisher.discard(attachment.id)
     }
     do throws(SystemError) {
@@ -139,6 +144,12 @@ extension Scheduler {
     }
   }
 
+  private func unreserve(_ flight: Flight) {
+    guard let path = flight.location else { return }
+    reserved[path]?.remove(flight.serial)
+    if reserved[path]?.isEmpty == true { reserved[path] = nil }
+  }
+
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
   private func releaseQueued(of name: String) {
     for group in groups {
@@ -146,10 +157,6 @@ extension Scheduler {
         settle(flight, .released)
       }
     }
-  }
-
-  private func unreserve(_ path: String, _ flight: Flight) {
-    if reserved[path] == flight.serial { reserved[path] = nil }
   }
 
   private func accept(_ lease: Lease) {

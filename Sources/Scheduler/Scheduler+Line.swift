@@ -19,7 +19,10 @@ extension Scheduler {
           "time and again the machine or the coordinator ended while this was worked on, and others got on")
       return decide(flight, .quarantined, reason)
     }
-    if let reason = flight.open(attachment.source) { return decide(flight, .failed, reason) }
+    if let fault = flight.open(attachment.source) {
+      if fault.isPassing { return tryAgain(flight, fault.reason, orElse: .failed) }
+      return decide(flight, .failed, fault.reason)
+    }
     route(flight)
   }
 
@@ -122,6 +125,7 @@ extension Scheduler {
       return route(flight)
     }
     flight.position = range.upperBound
+    if group.capability == .store && storeAgain(flight, group, range) { return }
     if let taken = pathTaken(flight, range) {
       flight.emissions = []
       return decide(flight, .rejected, taken)
@@ -133,19 +137,39 @@ extension Scheduler {
     route(flight)
   }
 
-  /// Two attachments in hand may be on their way to the same path, which neither has yet.
+  /// The path has been taken since the stage looked. It looks again, and compares.
+  private func storeAgain(_ flight: Flight, _ group: WorkerGroup, _ range: Range<Int>) -> Bool {
+    guard let publisher, let path = flight.location, let id = flight.attachment?.id,
+      publisher.hasIncoming(id),
+      publisher.exists(path), !publisher.isBlocked(path), let first = flight.dispatched?.first
+    else { return false }
+    publisher.discard(id)
+    flight.location = nil
+    flight.emissions = []
+    flight.steps.removeLast(min(flight.steps.count, range.count - first))
+    flight.position = range.lowerBound + first
+    enqueue(flight, group, first..<range.count)
+    return true
+  }
+
+  /// Two attachments in hand may be on their way to the same path, or one to a path below the other's.
   private func pathTaken(_ flight: Flight, _ range: Range<Int>) -> Reason? {
     guard let path = flight.location else { return nil }
-    guard let other = reserved[path], other != flight.serial, flights[other]?.sha256 != flight.sha256 else {
-      reserved[path] = reserved[path] ?? flight.serial
+    let isTaken =
+      publisher?.isBlocked(path) ?? false
+      || reserved.contains { other, serials in
+        if other == path { return !serials.allSatisfy { flights[$0]?.sha256 == flight.sha256 } }
+        return other.utf8.starts(with: "\(path)/".utf8) || path.utf8.starts(with: "\(other)/".utf8)
+      }
+    guard isTaken else {
+      reserved[path, default: []].insert(flight.serial)
       return nil
     }
-    if let id = flight.attachment?.id { publisher?.discard(id) }
     flight.location = nil
     let stage = pipeline.stages[range].first { $0.description.capability == .store }?.id ?? "store"
     return Reason(
       stage: stage, code: "path-taken",
-      message: "another object goes to \(path); let the template tell the two apart")
+      message: "another object goes to \(path), or to a part of it; let the template tell the two apart")
   }
 
   /// What stages said before a later one took the worker down.
@@ -168,6 +192,9 @@ extension Scheduler {
     var bytes = flight.metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.text.utf8.count + 16 }
     for datum in result.metadata {
       if let index = flight.metadata.firstIndex(where: { $0.key == datum.key }) {
+        let more = datum.value.text.utf8.count - flight.metadata[index].value.text.utf8.count
+        if bytes + more > Self.metadataLimit { continue }
+        bytes += more
         flight.metadata[index] = datum
         continue
       }
@@ -188,6 +215,8 @@ extension Scheduler {
     if sluice_seal(flight.output) != 0 {
       return "its new content cannot be sealed: \(String(cString: strerror(errno)))"
     }
+    leaveGate(flight)
+    flight.holdsGate = false
     if let error = flight.replaceContent() { return "\(error)" }
     return nil
   }
@@ -201,7 +230,8 @@ extension Scheduler {
     case .reject: decide(flight, .rejected, reason)
     case .fail: decide(flight, .failed, reason)
     case .retry:
-      if said.pausesLane { return pauseLane(of: flight, reason) }
+      // Whoever has parsed content may speak for that content, and not for the whole lane.
+      if said.pausesLane && stage.description.capability != .content { return pauseLane(of: flight, reason) }
       tryAgain(flight, reason, notBefore: said.retryAfter, orElse: .failed)
     }
   }
@@ -244,7 +274,7 @@ extension Scheduler {
       let message = attempt > 1 ? "\(reason.message) (attempt \(attempt), the last)" : reason.message
       return decide(flight, status, Reason(stage: reason.stage, code: reason.code, message: message))
     }
-    let dueAt = Clock.now() + max(delay, notBefore ?? 0)
+    let dueAt = Clock.now() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
     settle(
       flight,
       .again(
@@ -257,7 +287,7 @@ extension Scheduler {
 
   /// Fixes the outcome and lets the stages at the end run. A stage at the end that fails itself changes no outcome but
   /// completed.
-  private func decide(_ flight: Flight, _ status: Status, _ reason: Reason) {
+  func decide(_ flight: Flight, _ status: Status, _ reason: Reason) {
     let wasDecided = flight.outcome != .queued
     if !wasDecided || flight.outcome == .completed {
       flight.outcome = status
@@ -310,12 +340,14 @@ extension Scheduler {
     for emission in flight.emissions {
       var recipients: [String]
       switch emission.audience {
-      case .participants: recipients = participants.filter { $0 != attachment.senderId }
+      case .participants:
+        recipients = participants.filter { !$0.utf8.elementsEqual(attachment.senderId.utf8) }
       case .sender: recipients = [attachment.senderId]
       case .everyone: recipients = participants + [attachment.senderId]
       }
-      var seen: Set<String> = []
-      recipients = recipients.filter { seen.insert($0).inserted }
+      // By their bytes, as the ledger tells ids apart.
+      var seen: Set<[UInt8]> = []
+      recipients = recipients.filter { seen.insert(Array($0.utf8)).inserted }
       if let index = events.firstIndex(where: { $0.type == emission.type && $0.recipients == recipients }) {
         if !events[index].channels.contains(emission.channel) {
           events[index].channels.append(emission.channel)

@@ -46,6 +46,7 @@ extension Scheduler {
     while !group.queue.isEmpty {
       let free = group.workers.filter {
         $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
+          && $0.done + $0.inFlight.count < Self.recycleAfter
       }
       guard let worker = free.min(by: { $0.inFlight.count < $1.inFlight.count }) else { break }
       // Before a queue builds up behind this worker, another one is started.
@@ -89,10 +90,20 @@ extension Scheduler {
       if worker.group.produces {
         if flight.output >= 0 { close(flight.output) }
         flight.output = sluice_memfd("sluice-content", 1)
+        if flight.output < 0 {
+          failure = SchedulerError(.system, "\(SystemError("making room for new content"))")
+          return true
+        }
         descriptors.append(flight.output)
       }
     }
-    switch worker.process.send(work(flight, dispatch).frame, descriptors: descriptors) {
+    let frame = work(flight, dispatch).frame
+    if frame.count > Frame.limit {
+      refuse(flight)
+      return true
+    }
+    if worker.group.capability == .store { flight.isStoreTouched = true }
+    switch worker.process.send(frame, descriptors: descriptors) {
     case .sent:
       if worker.inFlight.isEmpty {
         worker.headSince = Clock.monotonic()
@@ -104,11 +115,26 @@ extension Scheduler {
       worker.isFull = true
       sluice_epoll_change(epoll, worker.process.socket, Tag.worker | UInt64(worker.slot), 1, 1)
       return false
+    case .failed(let error):
+      failure = SchedulerError(.system, "\(error)")
+      return true
     case .gone:
       // Its socket is readable, and tells the rest; or the system refused to send, and then it must end all the same.
       worker.state = .ending
       worker.process.kill()
       return false
+    }
+  }
+
+  /// More is known of it than fits into a frame.
+  private func refuse(_ flight: Flight) {
+    flight.metadata = []
+    let reason = Reason(
+      stage: "source", code: "too-much", message: "its metadata and names are larger than a worker takes")
+    if let delivery = flight.delivery {
+      settle(flight, .deadLetter(key: delivery.key, reason: reason))
+    } else {
+      decide(flight, .failed, reason)
     }
   }
 
@@ -206,7 +232,9 @@ extension Scheduler {
   }
 
   func drain(_ worker: GroupWorker) {
-    if worker.process.drainStandardError() {
+    let isFlooded = worker.process.drainStandardError()
+    if worker.process.isStandardErrorClosed { sluice_epoll_remove(epoll, worker.process.standardError) }
+    if isFlooded {
       condemn(worker, .flooded)
       bury(worker)
     }

@@ -39,7 +39,7 @@ public final class Scheduler {
   var isSuspectUnderway = false
   var gate = ObjectGate()
   /// Paths of objects that are stored and not yet on record.
-  var reserved: [String: UInt64] = [:]
+  var reserved: [String: Set<UInt64>] = [:]
   var publisher: ObjectPublisher?
   var lanes: [String: Lane] = [:]
 
@@ -126,6 +126,8 @@ public final class Scheduler {
     try begin(intake)
     defer { end(intake) }
     while failure == nil {
+      // A batch at a time: whoever finds files waits while the ledger is behind.
+      if intakeBatches.isEmpty { takeIntake(intake) }
       exchangeWithLedger()
       if isDone { break }
       beginSuspect()
@@ -164,12 +166,14 @@ public final class Scheduler {
     let publisher = ObjectPublisher(root: storeFolder)
     self.publisher = publisher
     do {
-      try publisher.recover(ledger)
+      for problem in try publisher.recover(ledger) { observe(.problem(problem)) }
     } catch let error as LedgerError {
       throw SchedulerError(.ledger(error.code), error.description)
     } catch {
       throw SchedulerError(.store, "\(error)")
     }
+    // Each lease holds a descriptor or two, and the workers theirs.
+    window = max(min(window, (Int(sluice_raise_descriptor_limit()) - 128) / 2), 1)
     if ledger.stalls >= Self.stallLimit { window = 1 }
     do throws(SystemError) {
       let thread = try LedgerThread(ledger)
@@ -209,7 +213,7 @@ public final class Scheduler {
         let event = ready[index]
         switch event.tag & ~0xFFFF_FFFF {
         case Tag.ledger: takeReply()
-        case Tag.intake: takeIntake(intake)
+        case Tag.intake: intake?.clear()
         case Tag.signal: takeSignal()
         case Tag.standardError:
           if let worker = workers[UInt32(truncatingIfNeeded: event.tag)] { drain(worker) }
@@ -225,10 +229,8 @@ public final class Scheduler {
   }
 
   private func takeIntake(_ intake: Intake?) {
-    guard let intake else { return }
-    for batch in intake.take() {
-      if batch.isEmpty { isIntakeOver = true } else { intakeBatches.append(batch) }
-    }
+    guard let intake, !isIntakeOver, let batch = intake.take() else { return }
+    if batch.isEmpty { isIntakeOver = true } else { intakeBatches.append(batch) }
   }
 
   /// The first signal lets what is in hand end; the second ends the process, which loses nothing.

@@ -12,6 +12,8 @@ public enum SchedulerEvent: Sendable {
   case delivered(channel: String)
   case deliveryPutOff(channel: String, reason: Reason, at: Int64?)
   case lanePaused(lane: String, reason: String)
+  /// Something the user is to know, that stops nothing.
+  case problem(String)
   /// A result came for a lease that was lost; it was not counted.
   case staleResult
   /// About ten times a second, and whenever nothing happens.

@@ -59,7 +59,7 @@ public struct Attachment {
     guard fstat(content, &facts) == 0 else {
       throw .retry("unreadable", "asking for the file's state: \(String(cString: strerror(errno)))")
     }
-    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
+    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
     if facts.st_size != size || nanoseconds(facts.st_mtim) != raw.pointee.modified
       || nanoseconds(facts.st_ctim) != raw.pointee.changed
     {

@@ -19,6 +19,9 @@ public final class WorkerProcess {
   /// Bytes it wrote to standard error since ``resetFlood()``.
   private var written = 0
 
+  /// It has closed its standard error, or ended.
+  public private(set) var isStandardErrorClosed = false
+
   /// What may be written to standard error for one attachment.
   public static let floodLimit = 1 << 20
   private static let tailLimit = 2048
@@ -96,11 +99,17 @@ public final class WorkerProcess {
     case full
     /// The worker is gone, or going.
     case gone
+    /// It cannot be sent to any worker.
+    case failed(SystemError)
   }
 
   public func send(_ frame: [UInt8], descriptors: [Int32] = []) -> SendResult {
     if sluice_send(socket, frame, frame.count, descriptors, Int32(descriptors.count), 1) >= 0 { return .sent }
-    return errno == EAGAIN || errno == EWOULDBLOCK ? .full : .gone
+    switch errno {
+    case EAGAIN, EWOULDBLOCK, ENOBUFS, ENOMEM: return .full
+    case EPIPE, ECONNRESET, ENOTCONN: return .gone
+    default: return .failed(SystemError("handing work to a worker"))
+    }
   }
 
   public enum ReceiveResult {
@@ -145,6 +154,7 @@ public final class WorkerProcess {
     withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { room in
       for _ in 0..<8 {
         let count = Glibc.read(standardError, room.baseAddress, room.count)
+        if count == 0 { isStandardErrorClosed = true }
         if count <= 0 { break }
         written += count
         tail += room[..<count].suffix(Self.tailLimit)

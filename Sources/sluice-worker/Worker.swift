@@ -106,6 +106,7 @@ struct Worker {
       // A stage at the end that is reached on the way has seen every stage of the line pass.
       if stage.raw.pointee.flags & SLUICE_AT_END != 0 && attachment.pointee.outcome == SLUICE_UNDECIDED {
         attachment.pointee.outcome = SLUICE_COMPLETED
+        attachment.pointee.content = -1
       }
       if !call.result.stages.isEmpty { publish(call.result) }
       if attachment.pointee.content >= 0 { lseek(attachment.pointee.content, 0, SEEK_SET) }

@@ -43,6 +43,9 @@ struct Ingest: ParsableCommand {
     }
     if let participants = arguments.value("participants") {
       defaults.participants = participants.split(separator: ",").map(String.init)
+      if let long = defaults.participants.first(where: { $0.utf8.count > 256 }) {
+        throw .usage("--participants holds an id of \(long.utf8.count) bytes, and 256 are allowed")
+      }
     }
     defaults.priority = try arguments.integer("priority") ?? 0
     self.defaults = defaults

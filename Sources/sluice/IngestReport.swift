@@ -50,6 +50,7 @@ final class IngestReport {
         note("channel '\(channel)': \(reason.message)" + (at == nil ? "; given up" : "; scheduled again"))
       }
     case .lanePaused(let lane, let reason): note("paused: \(lane): \(reason)")
+    case .problem(let text): tell(text)
     case .delivered, .staleResult: break
     case .tick:
       problems.poll().forEach(tell)
@@ -60,7 +61,7 @@ final class IngestReport {
 
   private func take(_ record: AttachmentRecord) {
     counts[record.status, default: 0] += 1
-    bytes += record.sizeBytes ?? 0
+    bytes &+= record.sizeBytes ?? 0
     if record.status != .completed && rows.count < Self.rowLimit {
       rows.append((String(decoding: record.source, as: UTF8.self), record.status, record.reason))
     }

@@ -148,7 +148,7 @@ final class InputWalker: @unchecked Sendable {
   // MARK: Paths
 
   private static func identity(_ facts: stat) -> (size: Int64, modified: Int64) {
-    (Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec))
+    (Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(facts.st_mtim.tv_nsec))
   }
 
   /// The absolute path without links, so that a file is the same however it is named; `nil`: errno says why.

@@ -151,7 +151,7 @@ struct ManifestReader {
       case "senderId": item.senderId = try id(text, key, origin)
       case "participants": item.participants = try participants(text, origin)
       case "text": item.text = text
-      case "declaredType": item.declaredType = text
+      case "declaredType": item.declaredType = try id(text, key, origin)
       default: item.priority = row.integer(2)
       }
     }

@@ -88,6 +88,12 @@ int sluice_signal_take(int fd);
 /* ---- Files ---- */
 
 int sluice_rename_new(int old_folder, const char *old_path, int new_folder, const char *new_path);
+/* Opens a path for reading that names no symbolic link in any part (openat2(2)); before Linux 5.6, in its last part. */
+int sluice_open_source(const char *path);
+/* Whether two files below a folder have the same content: 1, 0, or -1. */
+int sluice_same_content(int folder, const char *first, const char *second);
+/* Raises the soft limit on descriptors to the hard one; returns it. */
+long sluice_raise_descriptor_limit(void);
 /* Starts writing a file's data back without waiting for it. */
 void sluice_start_sync(int fd);
 int sluice_pipe(int ends[2]);

@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+/// Attachments that want the same path, or paths that exclude each other: one of them gets it, the others are told, and the
+/// home goes on working.
+@Suite(.serialized)
+struct PathCollisionTests {
+  private func folder(template: String) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      stages:
+        - use: mime
+        - use: store
+          options: { path: "\(template)" }
+      """)
+    return folder
+  }
+
+  private func ingest(_ manifest: [String], in folder: TemporaryFolder) throws -> [[String: Any]] {
+    try folder.write("list.jsonl", manifest.joined(separator: "\n"))
+    let run = try SluiceCommand.run(
+      ["ingest", "--home", "var", "--format", "json", "--manifest", "list.jsonl"], in: folder)
+    #expect(run.status == 0 || run.status == 1, "\(run.err)")
+    #expect(run.attachments.count == manifest.count, "\(run.err)")
+    let again = try SluiceCommand.run(["ingest", "--home", "var", "--manifest", "list.jsonl"], in: folder)
+    #expect(again.status == 0, "the home goes on working: \(again.err)")
+    return run.attachments
+  }
+
+  @Test func equalContentAtOnePathIsOneObject() throws {
+    let folder = try folder(template: "{messageId}/document.{extension}")
+    for name in ["a", "b", "c"] { try folder.write(name, "the same\n") }
+    let records = try ingest(
+      [
+        #"{"path":"a","messageId":"m1"}"#, #"{"path":"b","messageId":"m2"}"#,
+        #"{"path":"c","messageId":"m2"}"#,
+      ], in: folder)
+    #expect(records.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(folder.files(below: "var/store") == ["m1/document.txt", "m2/document.txt"])
+  }
+
+  @Test func differentContentAtOnePathIsRefusedButForOne() throws {
+    let folder = try folder(template: "{messageId}/document.{extension}")
+    var lines: [String] = []
+    for index in 0..<400 {
+      try folder.write("in/\(index)", "number \(index)\n")
+      lines.append(#"{"path":"in/\#(index)","messageId":"m\#(index / 2)"}"#)
+    }
+    let records = try ingest(lines, in: folder)
+    #expect(records.count { $0["status"] as? String == "completed" } == 200)
+    #expect(records.count { ($0["reason"] as? [String: Any])?["code"] as? String == "path-taken" } == 200)
+    #expect(folder.files(below: "var/store").count == 200)
+  }
+
+  @Test func aPathBelowAnothersObjectIsRefused() throws {
+    let folder = try folder(template: "{fileName}")
+    try folder.write("a", "first\n")
+    #expect(
+      try ingest([#"{"path":"a","fileName":"boss"}"#], in: folder).first?["status"] as? String == "completed")
+    try folder.write(
+      "pipeline.yaml",
+      folder.read("pipeline.yaml").replacingOccurrences(of: "{fileName}", with: "boss/{fileName}"))
+    try folder.write("b", "second\n")
+    let record = try ingest([#"{"path":"b","fileName":"z"}"#], in: folder).first
+    #expect((record?["reason"] as? [String: Any])?["code"] as? String == "path-taken")
+  }
+
+  @Test func aDateFarAwayIsADateLikeAnyOther() throws {
+    let folder = try folder(template: "{attachmentId}")
+    let file = try folder.write("a", "from the future\n")
+    var times = [timespec(tv_sec: 10_413_792_000, tv_nsec: 0), timespec(tv_sec: 10_413_792_000, tv_nsec: 0)]
+    try #require(utimensat(AT_FDCWD, file, &times, 0) == 0)
+    #expect(try ingest([#"{"path":"a"}"#], in: folder).first?["status"] as? String == "completed")
+  }
+
+  @Test func whatIsTooLongForAWorkerIsRefusedAtTheDoor() throws {
+    let folder = try folder(template: "{attachmentId}")
+    try folder.write("a", "text\n")
+    let long = String(repeating: "x", count: 400_000)
+    try folder.write("list.jsonl", #"{"path":"a","declaredType":"\#(long)"}"#)
+    let run = try SluiceCommand.run(["ingest", "--home", "var", "--manifest", "list.jsonl"], in: folder)
+    #expect(run.status == 1)
+    #expect(run.err.hasPrefix("sluice: list.jsonl:1: 'declaredType' has 400000 bytes"))
+  }
+
+  @Test func everyFileOfManySmallBatchesIsWorkedOn() throws {
+    let folder = try folder(template: "{attachmentId}")
+    var lines: [String] = []
+    for index in 0..<510 {
+      try folder.write("in/\(index)", "number \(index)\n")
+      lines.append(#"{"path":"in/\#(index)"}"#)
+    }
+    #expect(try ingest(lines, in: folder).count { $0["status"] as? String == "completed" } == 510)
+  }
+}
