@@ -30,7 +30,9 @@ test: build
 
 soak: build
 	@swift build --build-tests 2>&1 | tail -n 5
-	@SLUICE_SOAK=1 swift test --skip-build --filter Soak
+	@printf '%s\n' 'fault     tries                               files   wrong'
+	@set -o pipefail; SLUICE_SOAK=1 swift test --skip-build --filter Soak 2>&1 | tee .build/soak.log | \
+	grep -E '^kill -9|✘|Test run with'
 
 bench: build
 	@Tests/Benchmarks/bench.sh

@@ -4,12 +4,15 @@ import Pipeline
 struct Combinations {
   /// The first stage that runs at the end, with its line.
   private var firstEnd: (id: String, line: Int)?
+  /// The stage that stores, with its line.
+  private var firstStore: (id: String, line: Int)?
 
   /// Call it for each stage in order, then for each channel.
   mutating func check(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
     checkRole(stage, entry, &findings)
     checkIsolation(stage, entry, &findings)
     checkStore(stage, entry, &findings)
+    checkOneObject(stage, entry, &findings)
   }
 
   private mutating func checkRole(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
@@ -57,6 +60,28 @@ struct Combinations {
       findings.report(
         given.mark, "'\(key.name): pass' would complete attachments that stage '\(stage.id)' did not store",
         "write reject, retry or hold")
+    }
+  }
+
+  /// An attachment has one object, which is the content as it is in the end.
+  private mutating func checkOneObject(
+    _ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings
+  ) {
+    guard stage.description.role == .line else { return }
+    let mark = entry.use?.mark ?? entry.mark
+    if let firstStore {
+      if stage.description.capability == .store {
+        findings.report(
+          mark, "stage '\(stage.id)' stores what '\(firstStore.id)' (line \(firstStore.line)) has stored",
+          "keep one of them; a path may be a map from media types to templates")
+      } else if stage.description.produces {
+        findings.report(
+          mark,
+          "stage '\(stage.id)' makes new content after '\(firstStore.id)' (line \(firstStore.line)) has stored the old",
+          "move it before '\(firstStore.id)'")
+      }
+    } else if stage.description.capability == .store {
+      firstStore = (stage.id, mark.line)
     }
   }
 }

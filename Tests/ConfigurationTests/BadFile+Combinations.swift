@@ -63,6 +63,14 @@ extension BadFile {
       isolation: fresh
     > 5:14: 'isolation: fresh' does not go with stage 'store', which gathers attachments and makes them durable together; write 'isolation: worker', or leave it out
 
+    === two objects of one attachment
+    - use: store
+      options: { path: objects }
+    - use: store
+      id: again
+      options: { path: others }
+    > 5:8: stage 'again' stores what 'store' (line 3) has stored; keep one of them; a path may be a map from media types to templates
+
     === completion without an object
     - use: store
       options: { path: objects }

@@ -35,7 +35,9 @@ struct Witness {
   /// - Parameters:
   ///   - expected: the status each source must have.
   ///   - recipients: who is told of each.
-  func check(expected: [String: String], recipients: [String]) throws {
+  /// - Returns: how many attachments are lost, double, or in another state than they must be.
+  @discardableResult
+  func check(expected: [String: String], recipients: [String]) throws -> Int {
     let attachments = try attachments()
     #expect(attachments.count == expected.count, "one attachment for each file")
     #expect(Set(attachments.map(\.source)) == Set(expected.keys))
@@ -52,6 +54,7 @@ struct Witness {
     let wrong =
       "SELECT status FROM counts c WHERE attachments <> (SELECT count(*) FROM attachments a WHERE a.status = c.status)"
     #expect(try value(wrong) == nil, "the counts are those of the rows")
+    return attachments.count { $0.status != expected[$0.source] } + abs(attachments.count - expected.count)
   }
 
   private func checkStore(_ attachments: [Attachment]) throws {
