@@ -6,6 +6,9 @@ import Workers
 
 // The way of an event to its recipient.
 extension Scheduler {
+  /// Workers that a delivery may lose before it is put off.
+  private static let redispatchLimit = 3
+
   func beginDelivery(_ flight: Flight, _ delivery: LeasedDelivery) {
     guard let group = channelGroups[delivery.channel] else { return settle(flight, .released) }
     enqueue(flight, group, 0..<1)
@@ -32,6 +35,12 @@ extension Scheduler {
 
   func takeDeliveryDeath(_ death: WorkerDeath, _ flight: Flight, _ group: WorkerGroup) {
     guard let delivery = flight.delivery else { return }
+    // Its worker's end says nothing of the recipient: once more at once, by itself, before the schedule applies.
+    if flight.redispatches < Self.redispatchLimit {
+      flight.redispatches += 1
+      flight.isAlone = true
+      return enqueue(flight, group, 0..<1)
+    }
     let reason = Reason(
       stage: delivery.channel, code: death.code, message: death.message(in: group.stages[0]))
     putOff(flight, delivery, reason, notBefore: nil)
