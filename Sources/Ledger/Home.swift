@@ -67,7 +67,8 @@ public struct Home: Sendable {
 
   /// Whether a coordinator has the home now.
   public var isInUse: Bool {
-    guard let descriptor = try? Descriptor.open(lockPath, O_RDONLY) else { return false }  // no lock file: nobody
+    // No lock file: nobody.
+    guard let descriptor = try? Descriptor.open(lockPath, O_RDONLY) else { return false }
     if flock(descriptor.number, LOCK_SH | LOCK_NB) == 0 {
       flock(descriptor.number, LOCK_UN)
       return false

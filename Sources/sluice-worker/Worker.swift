@@ -116,7 +116,8 @@ struct Worker {
       call.record(stage: index, verdict, microseconds: microseconds(since: start))
       if verdict != SLUICE_PASS { break }
       if stage.flushes { call.mark(stage: index) }
-      if call.result.produced { break }  // the coordinator seals and measures new content before anyone reads it
+      // The coordinator seals and measures new content before anyone reads it.
+      if call.result.produced { break }
     }
     sluice_status_begin(status, 0, status.pointee.stage)
     if flushes {
