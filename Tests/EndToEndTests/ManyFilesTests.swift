@@ -43,10 +43,11 @@ struct ManyFilesTests {
     print(
       "10,000 files each took \(paces.map { String(format: "%.1f", $0) }.joined(separator: ", ")) s; \(peak) KiB resident"
     )
-    // The first ten thousand also find the files. What is looked for is growth, not noise.
+    // The first ten thousand also find the files, and other tests run beside. What is looked for is growth with the number of
+    // files, which over a hundred thousand would be tenfold.
     let first = try #require(paces.first)
     let last = try #require(paces.last)
-    #expect(last < first * 1.5, "the last ten thousand took \(last) s, the first \(first) s")
+    #expect(last < first * 2.5, "the last ten thousand took \(last) s, the first \(first) s")
   }
 
   private func residentKiB(of pid: Int32) -> Int {
