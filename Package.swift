@@ -49,6 +49,9 @@ var core: [Target] {
     .target(
       name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CWorker"]),
     .target(
+      name: "Workbench",
+      dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
+    .target(
       name: "Scheduler",
       dependencies: ["CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Wire", "Workers"]),
   ]
@@ -62,7 +65,7 @@ var executables: [Target] {
       name: "sluice",
       dependencies: [
         "Configuration", "CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Scheduler", "SQLite",
-        "Wire", "Workers",
+        "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
       name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
@@ -76,11 +79,14 @@ struct Stage {
   var id: String
   var module: String
   var libraries: [Target.Dependency] = []
+  /// Beside its source there is a folder `fixtures`, for its cases.
+  var hasFixtures = false
 
   /// The version script keeps a plugin's one symbol and hides those of the kit inside it.
   var target: Target {
     .target(
-      name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)", exclude: [],
+      name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)",
+      exclude: ["cases.yaml"] + (hasFixtures ? ["fixtures"] : []),
       linkerSettings: [
         .unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/exports.map"])
       ])

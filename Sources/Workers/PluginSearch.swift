@@ -37,6 +37,12 @@ public struct PluginSearch: Sendable {
     return nil
   }
 
+  /// The id of the stage in a plugin's file: its name without folder, `libsluice-` and `.so`.
+  public static func id(ofFile path: String) -> String {
+    let name = path.split(separator: "/").last ?? ""
+    return String((name.hasSuffix(".so") ? name.dropLast(3) : name).drop(prefix: "libsluice-"))
+  }
+
   /// Every plugin file there is, by stage id, the first folder's first.
   public func all() -> [(id: String, file: String)] {
     var found: [(id: String, file: String)] = []
@@ -51,7 +57,7 @@ public struct PluginSearch: Sendable {
       }
       let isOwn = folder == folders.first
       for name in names.sorted() where name.hasSuffix(".so") && (name.hasPrefix("libsluice-") || !isOwn) {
-        let id = String(name.dropLast(3).drop(prefix: "libsluice-"))
+        let id = Self.id(ofFile: name)
         if !found.contains(where: { $0.id == id }) { found.append((id, "\(folder)/\(name)")) }
       }
     }

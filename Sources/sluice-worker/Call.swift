@@ -30,12 +30,14 @@ final class Call {
   /// By the worker's index of a stage that flushes: the state after it.
   var marks: [(stage: Int, mark: Mark)] = []
   let input: WorkInput?
+  private let tracer: Tracer?
   private let arena = Arena()
   private var metadataBytes = 0
 
-  init(stage: OpenStage, input: WorkInput? = nil) {
+  init(stage: OpenStage, input: WorkInput? = nil, tracer: Tracer?) {
     self.stage = stage
     self.input = input
+    self.tracer = tracer
     result = WorkResult(serial: input?.serial ?? 0)
   }
 
@@ -46,6 +48,11 @@ final class Call {
     handle.map { Unmanaged<Call>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
   }
 
+  /// Tells what happens, where somebody wants to know.
+  func trace(_ call: String, _ text: @autoclosure () -> String) {
+    tracer?.tell(stage.definition.id, call, text())
+  }
+
   // MARK: What stages say
 
   /// The most metadata that one piece of work gathers in this worker, in bytes.
@@ -54,6 +61,7 @@ final class Call {
 
   func annotate(_ key: UnsafePointer<CChar>?, _ value: MetadataValue) {
     guard let key = key.map({ String(cString: $0) }) else { return }
+    trace("annotate", "\(key) = \(value.text)")
     guard stage.declares(key: key) else {
       return log("annotates '\(key)', which its description does not list; dropped")
     }
@@ -78,11 +86,14 @@ final class Call {
 
   func metadata(_ key: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
     let name = String(cString: key)
-    if let own = result.metadata.first(where: { $0.key == name }) { return arena.keep(own.value.text) }
-    return input?.metadata.first { strcmp($0.key, key) == 0 }?.value
+    let own = result.metadata.first { $0.key == name }?.value.text
+    let value = own.map { arena.keep($0) } ?? input?.metadata.first { strcmp($0.key, key) == 0 }?.value
+    trace("metadata", "\(name) -> \(value.map { String(cString: $0) } ?? "none")")
+    return value
   }
 
   func setMediaType(_ text: String) {
+    trace("set_media_type", text)
     guard text.utf8.count <= 255, MediaTypePattern.isMediaType(text) else {
       return log("sets a media type that is none; dropped")
     }
@@ -92,6 +103,7 @@ final class Call {
 
   func explain(_ code: UnsafePointer<CChar>?, _ sentence: UnsafePointer<CChar>?) {
     var code = code.map { Self.cut(String(cString: $0), to: 100) }
+    trace("explain", "\(code ?? "no code"): \(sentence.map { String(cString: $0) } ?? "no sentence")")
     if let named = code, result.serial != 0, !stage.declares(code: named) {
       log("gives the code '\(named)', which its description does not list")
       code = "undeclared"
@@ -120,10 +132,12 @@ final class Call {
       default: ""
       }
     }
+    trace("expand", "\(template) -> \(path ?? "too long")")
     return path.flatMap { arena.keep($0) }
   }
 
   func log(_ line: String) {
+    trace("log", line)
     let text = "\(stage.definition.id): \(Self.cut(line, to: 1000))\n"
     _ = text.withCString { write(2, $0, strlen($0)) }
   }

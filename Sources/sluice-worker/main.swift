@@ -9,13 +9,15 @@ import Wire
 //     sluice-worker run PARENT                   opens the stages its setup names, closes the sandbox, works
 //     sluice-worker describe FILE ID PARENT      loads one plugin and says what it is
 //
+// PARENT is 0 where another program, such as a debugger, stands between the two.
+//
 // It ends when the coordinator does, or when the coordinator closes the socket.
 
 let words = CommandLine.arguments
 let socket = ControlSocket(SLUICE_FD_CONTROL)
 switch words.count > 1 ? words[1] : "" {
 case "run" where words.count == 3:
-  guard let parent = Int32(words[2]), sluice_die_with(parent) == 0 else { exit(0) }
+  guard let parent = Int32(words[2]), parent == 0 || sluice_die_with(parent) == 0 else { exit(0) }
   Worker.run(socket)
 case "describe" where words.count == 5:
   // A plugin may hang while it loads.
