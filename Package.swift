@@ -43,11 +43,11 @@ var core: [Target] {
     .target(name: "Pipeline"),
     .target(name: "Wire", dependencies: ["Pipeline"]),
     .target(name: "Platform", dependencies: ["CPlatform"]),
-    .target(name: "Configuration", dependencies: ["Pipeline", "CYAML"]),
+    .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["Pipeline", "Platform", "SQLite"]),
     .target(
-      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CWorker"]),
+      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
     .target(
       name: "Workbench",
       dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),

@@ -103,7 +103,7 @@ public final class CaseRunner {
     do throws(WorkbenchError) {
       try bench.runner.start()
     } catch {
-      guard error.code == .configuration else { throw error }
+      guard [.refused, .configuration].contains(error.code) else { throw error }
       found.refused = error.description
       return found
     }
