@@ -47,7 +47,8 @@ var core: [Target] {
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["Pipeline", "Platform", "SQLite"]),
     .target(
-      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
+      name: "Workers",
+      dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
     .target(
       name: "Workbench",
       dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
@@ -110,14 +111,14 @@ var stages: [Stage] {
 
 var tests: [Target] {
   [
-    .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
+    .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "Platform"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
-    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration"]),
+    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Platform"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
     .testTarget(name: "LedgerTests", dependencies: ["Ledger", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
     .testTarget(name: "SchedulerTests", dependencies: ["Ledger", "Pipeline", "Platform", "Scheduler"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
-    .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "SQLite"], exclude: ["Golden"]),
+    .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }
