@@ -76,11 +76,13 @@ struct Stage {
   var id: String
   var module: String
   var libraries: [Target.Dependency] = []
+  /// Files in its folder that are not compiled.
+  var others: [String] = []
 
   /// The version script keeps a plugin's one symbol and hides those of the kit inside it.
   var target: Target {
     .target(
-      name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)", exclude: [],
+      name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)", exclude: others,
       linkerSettings: [
         .unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/exports.map"])
       ])
@@ -93,7 +95,7 @@ var stages: [Stage] {
     Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"]),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["CPoppler"]),
-    Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
+    Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"], others: ["cases.yaml"]),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),

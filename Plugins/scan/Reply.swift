@@ -6,7 +6,7 @@ enum Reply: Equatable {
   case clean
   /// By the signature of this name.
   case found(String)
-  /// It did not look at all of it, for this reason.
+  /// It did not look at all of it, for this limit.
   case notScanned(String)
   case error(String)
   /// None of these.
@@ -24,7 +24,7 @@ enum Reply: Equatable {
       // With `AlertExceedsMax`, this is how clamd says that a limit let it skip something.
       self = name.hasPrefix("Heuristics.Limits.Exceeded") ? .notScanned(name) : .found(name)
     } else if text == "INSTREAM size limit exceeded. ERROR" {
-      self = .notScanned("its StreamMaxLength")
+      self = .notScanned("StreamMaxLength")
     } else if let reason = Self.middle(of: text, from: "", to: " ERROR") {
       self = .error(reason)
     } else {

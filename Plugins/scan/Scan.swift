@@ -10,6 +10,7 @@ struct Scan: Stage {
       "scan.engine": "What clamd says it is: its version, its database's, and when that was made.",
       "scan.signature": "The name of the signature that matched.",
       "scan.reason": "With `not-scanned`: the code that says why.",
+      "scan.limit": "With `not-scanned`: `max-size`, or the limit of clamd's that was in the way.",
     ],
     codes: [
       "virus-found": "A signature matches; the message names it.",
@@ -54,7 +55,8 @@ struct Scan: Stage {
 
   mutating func process(_ attachment: Attachment) throws(Outcome) {
     guard attachment.size <= maxSize else {
-      return try skip(attachment, "\(attachment.size) bytes, and \(maxSize) are sent to the scanner")
+      return try skip(
+        attachment, for: "max-size", "\(attachment.size) bytes, and \(maxSize) are sent to the scanner")
     }
     let reply: Reply
     do throws(Outcome) {
@@ -70,18 +72,20 @@ struct Scan: Stage {
       attachment.annotate("scan.result", "infected")
       attachment.annotate("scan.signature", name)
       throw .reject("virus-found", "the scanner found \(name)")
-    case .notScanned(let limit): try skip(attachment, "the scanner did not look at all of it: \(limit)")
+    case .notScanned(let limit):
+      try skip(attachment, for: limit, "the scanner did not look at all of it: \(limit)")
     case .error(let reason): throw later(.retry("scanner-error", "the scanner reports: \(reason)"))
     case .nonsense: throw later(.unavailable("the scanner's answer is none of clamd's"))
     }
   }
 
   /// Content that is not, or not all, looked at.
-  private func skip(_ attachment: Attachment, _ reason: String) throws(Outcome) {
+  private func skip(_ attachment: Attachment, for limit: String, _ reason: String) throws(Outcome) {
     attachment.annotate("scan.result", "not-scanned")
     attachment.annotate("scan.reason", "too-large-to-scan")
+    attachment.annotate("scan.limit", limit)
     switch tooLarge {
-    case "pass": attachment.log("\(attachment.id) passes though \(reason)")
+    case "pass": break
     case "fail": throw .fail("too-large-to-scan", reason)
     default: throw .reject("too-large-to-scan", reason)
     }
