@@ -43,11 +43,14 @@ var core: [Target] {
     .target(name: "Pipeline"),
     .target(name: "Wire", dependencies: ["Pipeline"]),
     .target(name: "Platform", dependencies: ["CPlatform"]),
-    .target(name: "Configuration", dependencies: ["Pipeline", "CYAML"]),
+    .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["Pipeline", "Platform", "SQLite"]),
     .target(
-      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CWorker"]),
+      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
+    .target(
+      name: "Workbench",
+      dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
     .target(
       name: "Scheduler",
       dependencies: ["CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Wire", "Workers"]),
@@ -62,7 +65,7 @@ var executables: [Target] {
       name: "sluice",
       dependencies: [
         "Configuration", "CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Scheduler", "SQLite",
-        "Wire", "Workers",
+        "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
       name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
@@ -76,13 +79,14 @@ struct Stage {
   var id: String
   var module: String
   var libraries: [Target.Dependency] = []
-  /// Files in its folder that are not compiled.
-  var others: [String] = []
+  /// Beside its source there is a folder `fixtures`, for its cases.
+  var hasFixtures = false
 
   /// The version script keeps a plugin's one symbol and hides those of the kit inside it.
   var target: Target {
     .target(
-      name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)", exclude: others,
+      name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)",
+      exclude: ["cases.yaml"] + (hasFixtures ? ["fixtures"] : []),
       linkerSettings: [
         .unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/exports.map"])
       ])
@@ -95,7 +99,7 @@ var stages: [Stage] {
     Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"]),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["CPoppler"]),
-    Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"], others: ["cases.yaml"]),
+    Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),
