@@ -13,6 +13,9 @@ SHELL := /bin/bash
 PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libmagic-dev libpoppler-glib-dev \
 	libcurl4-openssl-dev
 
+# What only tests use.
+test: PACKAGES += clamav-daemon
+
 SLUICE := .build/release/sluice
 BUILT := .build/release
 

@@ -100,6 +100,7 @@ var stages: [Stage] {
     Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"]),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["CPoppler"]),
+    Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),
