@@ -63,7 +63,9 @@ struct ConformanceTests {
       new: process
         + "if (attachment->attempt > 1) { self->host->explain(call, \"wrong-word\", \"no\"); return SLUICE_FAIL; }"
     ),
-    Break(check: "growth", old: process, new: process + "static void *volatile last; last = malloc(64 << 10); memset(last, 1, 64 << 10);"),
+    Break(
+      check: "growth", old: process,
+      new: process + "static void *volatile last; last = malloc(64 << 10); memset(last, 1, 64 << 10);"),
     Break(check: "growth", old: process, new: process + "dup(2);"),
     Break(check: "sandbox", old: process, new: process + "fopen(\"/etc/hostname\", \"r\");"),
     Break(check: "declared", old: "\"greeting.word\", self->word", new: "\"other.word\", self->word"),
