@@ -96,6 +96,20 @@ struct NewStageTests {
     }
   }
 
+  /// Authors read the kit where it is installed.
+  @Test func everyPublicSymbolOfTheKitIsDocumented() throws {
+    let kit = SluiceCommand.projectFolder + "/Sources/StageKit"
+    for file in try FileManager.default.contentsOfDirectory(atPath: kit) {
+      let text = try String(contentsOfFile: "\(kit)/\(file)", encoding: .utf8)
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map {
+        $0.trimmingCharacters(in: .whitespaces)
+      }
+      for (line, above) in zip(lines.dropFirst(), lines) where line.hasPrefix("public ") {
+        #expect(above.hasPrefix("///") || above.hasPrefix("@"), "\(file): \(line)")
+      }
+    }
+  }
+
   // MARK: Steps
 
   private func build(

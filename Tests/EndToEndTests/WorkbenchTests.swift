@@ -120,7 +120,9 @@ struct WorkbenchTests {
     ("crash-on-load", "takes its process down while it loads", nil),
     ("foreign-abi", "is built for stage ABI 99.7, and this sluice speaks 1.0", nil),
     ("missing-symbol", "exports no function 'missing_symbol_stage'", nil),
-    ("undefined-symbol", "undefined symbol: a_function_of_no_library", "link the library that has the symbol"),
+    (
+      "undefined-symbol", "undefined symbol: a_function_of_no_library", "link the library that has the symbol"
+    ),
     ("not-a-library", "is no 64-bit ELF file", "is it a shared library for this machine?"),
   ])
   func doctorTellsWhyAFileDoesNotLoad(stage: String, problem: String, remedy: String?) throws {

@@ -34,7 +34,8 @@ struct Greeting: Stage {
     }
     defer { freeaddrinfo(found) }
     family = found.pointee.ai_family
-    address = Array(UnsafeRawBufferPointer(start: found.pointee.ai_addr, count: Int(found.pointee.ai_addrlen)))
+    address = Array(
+      UnsafeRawBufferPointer(start: found.pointee.ai_addr, count: Int(found.pointee.ai_addrlen)))
     let milliseconds = Int(opening[Self.timeout])
     limit = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
   }
