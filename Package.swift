@@ -8,7 +8,7 @@ let package = Package(
     .executable(name: "sluice-worker", targets: ["sluice-worker"]),
     .library(name: "StageKit", targets: ["StageKit"]),
   ] + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
-  targets: systemLibraries + contract + core + executables + stages.map(\.target) + tests
+  targets: systemLibraries + contract + core + executables + shared + stages.map(\.target) + tests
 )
 
 // MARK: C libraries
@@ -70,6 +70,14 @@ var executables: [Target] {
   ]
 }
 
+// MARK: What several stages link
+
+var shared: [Target] {
+  [
+    .target(name: "PDFDocument", dependencies: ["StageKit", "CPoppler"])
+  ]
+}
+
 // MARK: Stages and channels: a folder each under Plugins/
 
 struct Stage {
@@ -92,7 +100,8 @@ var stages: [Stage] {
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
     Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"]),
     Stage(id: "size", module: "SizeStage"),
-    Stage(id: "pdf", module: "PDFStage", libraries: ["CPoppler"]),
+    Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"]),
+    Stage(id: "text", module: "TextStage", libraries: ["PDFDocument"]),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),
