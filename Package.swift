@@ -21,6 +21,10 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CMagic", pkgConfig: "libmagic", providers: [.apt(["libmagic-dev"])]),
     .systemLibrary(name: "CPoppler", pkgConfig: "poppler-glib", providers: [.apt(["libpoppler-glib-dev"])]),
+    // Not "vips", which asks for -pthread once for each library it is built with: SwiftPM warns of each.
+    .systemLibrary(name: "CVips", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
+    .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
+    .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   ]
 }
@@ -74,7 +78,8 @@ var executables: [Target] {
 
 var shared: [Target] {
   [
-    .target(name: "PDFDocument", dependencies: ["StageKit", "CPoppler"])
+    .target(name: "CPopplerData", linkerSettings: [.linkedLibrary("poppler")]),
+    .target(name: "PDFDocument", dependencies: ["StageKit", "CPoppler", "CPopplerData"]),
   ]
 }
 
@@ -102,6 +107,7 @@ var stages: [Stage] {
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"]),
     Stage(id: "text", module: "TextStage", libraries: ["PDFDocument"]),
+    Stage(id: "image", module: "ImageStage", libraries: ["CVips", "CTurboJPEG", "CPNG"]),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),

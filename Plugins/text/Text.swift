@@ -67,7 +67,8 @@ struct Text: Stage {
       attachment.annotate("text.pages", Int64(0))
       switch error {
       case .needsPassword: return try pass(attachment, without: "encrypted", "it needs a password to open")
-      case .damaged(let reason): return try pass(attachment, without: "damaged", "it does not open: \(reason)")
+      case .damaged(let reason):
+        return try pass(attachment, without: "damaged", "it does not open: \(reason)")
       }
     }
     attachment.annotate("text.pages", Int64(taken.pages))

@@ -1,4 +1,5 @@
 import CPoppler
+import CPopplerData
 import Glibc
 import StageKit
 
@@ -14,6 +15,7 @@ package final class Poppler {
   package init() throws(Outcome) {
     // poppler-glib passes poppler's errors on to GLib's log, and 9 kB of PDF can make 29 MB of them.
     g_log_set_default_handler(ignore, nil)
+    sluice_poppler_without_data()
     setenv("TZ", "UTC0", 0)
     tzset()
     // Text in a PDF may be UTF-16 of either order; poppler-glib turns a password into Latin-1.

@@ -1,0 +1,56 @@
+import CVips
+import StageKit
+
+/// An image in memory: lines of pixels from top to bottom, each of three bytes (red, green, blue) or four (and alpha).
+struct Pixels: ~Copyable {
+  let width: Int
+  let height: Int
+  let bands: Int
+  let bytes: UnsafeMutableRawBufferPointer
+
+  /// Computes an image, which must be in sRGB.
+  init(computing image: UnsafeMutablePointer<VipsImage>) throws(Outcome) {
+    let (width, height) = (Int(vips_image_get_width(image)), Int(vips_image_get_height(image)))
+    let bands = Int(vips_image_get_bands(image))
+    guard 3...4 ~= bands, vips_image_get_format(image) == VIPS_FORMAT_UCHAR else {
+      throw Vips.damage("its \(bands) bands are no colours")
+    }
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: width * height * bands, alignment: 16)
+    guard sluice_vips_compute(image, bytes.baseAddress) == 0 else {
+      bytes.deallocate()
+      throw Vips.damage()
+    }
+    (self.width, self.height, self.bands, self.bytes) = (width, height, bands, bytes)
+  }
+
+  /// Transparent all over.
+  init(width: Int, height: Int) {
+    (self.width, self.height, bands) = (width, height, 4)
+    bytes = .allocate(byteCount: width * height * bands, alignment: 16)
+    bytes.initializeMemory(as: UInt8.self, repeating: 0)
+  }
+
+  deinit {
+    bytes.deallocate()
+  }
+
+  /// Whether anything shines through.
+  var isOpaque: Bool {
+    bands == 3 || stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 }
+  }
+
+  /// As they are to be shown, by an EXIF orientation.
+  consuming func turned(from orientation: Int) throws(Outcome) -> Pixels {
+    if orientation == 1 { return self }
+    guard
+      let image = vips_image_new_from_memory(
+        bytes.baseAddress, bytes.count, Int32(width), Int32(height), Int32(bands), VIPS_FORMAT_UCHAR)
+    else { throw Vips.damage() }
+    defer { g_object_unref(image) }
+    guard let turned = sluice_vips_turn(image, Int32(orientation)) else {
+      throw Vips.damage()
+    }
+    defer { g_object_unref(turned) }
+    return try Pixels(computing: turned)
+  }
+}
