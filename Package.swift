@@ -23,6 +23,7 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CPoppler", pkgConfig: "poppler-glib", providers: [.apt(["libpoppler-glib-dev"])]),
     // Not "vips", which asks for -pthread once for each library it is built with: SwiftPM warns of each.
     .systemLibrary(name: "CVips", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
+    .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -107,7 +108,7 @@ var stages: [Stage] {
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"]),
     Stage(id: "text", module: "TextStage", libraries: ["PDFDocument"]),
-    Stage(id: "image", module: "ImageStage", libraries: ["CVips", "CTurboJPEG", "CPNG"]),
+    Stage(id: "image", module: "ImageStage", libraries: ["CVips", "CWebP", "CTurboJPEG", "CPNG"]),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),

@@ -68,16 +68,23 @@ struct Image: Stage {
     try content.read(attachment)
     defer { content.release() }
     guard let format = ImageFile.format(of: content.bytes) else { return try passUnread(attachment) }
-    let file = try ImageFile(content.bytes, format: format)
+    let file: ImageFile
+    do throws(Outcome) {
+      file = try ImageFile(content.bytes, format: format)
+    } catch {
+      // Raw photos begin like a TIFF, and are none to libvips.
+      if format == .tiff { return try pass(attachment, keeping: ["unknown"], error.message) }
+      throw error
+    }
     describe(file, to: attachment)
     guard let pixels = file.pixels, pixels <= maxPixels else {
       let frames = file.pages > 1 ? " in each of \(file.pages) frames" : ""
       throw .reject(
         "too-many-pixels", "\(file.width) x \(file.height) pixels\(frames), and \(maxPixels) are allowed")
     }
-    if file.pages > 1 {
+    if file.isMore {
       show(file.width, file.height, to: attachment)
-      return try pass(attachment, keeping: file.metadata, "it has \(file.pages) frames or pages")
+      return try pass(attachment, keeping: file.metadata, "it is an animation, has pages, or is a raw photo")
     }
     try rewrite(file, attachment)
   }
@@ -114,7 +121,7 @@ struct Image: Stage {
     try pass(attachment, keeping: ["unknown"], "\(mediaType) is not a format the stage reads")
   }
 
-  private static let read = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff"]
+  private static let read = ["image/jpeg", "image/png", "image/gif", "image/webp"]
 
   private func pass(_ attachment: Attachment, keeping metadata: [String], _ reason: String) throws(Outcome) {
     attachment.annotate("image.action", "as-is")

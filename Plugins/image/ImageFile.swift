@@ -14,6 +14,9 @@ struct ImageFile {
   let height: Int
   /// Frames of an animation, or pages.
   let pages: Int
+  /// Whether there is more to it than one picture, whatever the number of pages: a TIFF with others inside, as raw photos
+  /// are, or an animation that consists of one frame.
+  let isMore: Bool
   /// As EXIF counts: 1 is upright, from 5 on width and height change places.
   let orientation: Int
   /// Which kinds of metadata there are, of those that libvips tells.
@@ -54,6 +57,9 @@ struct ImageFile {
     width = Int(vips_image_get_width(image))
     height = Int(vips_image_get_page_height(image))
     pages = max(Int(vips_image_get_n_pages(image)), 1)
+    isMore =
+      pages > 1 || vips_image_get_typeof(image, VIPS_META_N_SUBIFDS) != 0
+      || format == .webp && Pixels.isAnimated(webp: bytes)
     let turned = Int(vips_image_get_orientation(image))
     orientation = 1...8 ~= turned ? turned : 1
     metadata = Self.metadata(of: image)
@@ -64,9 +70,21 @@ struct ImageFile {
   func decoded(fitting edge: Int) throws(Outcome) -> Pixels {
     let source = Self.source(bytes)
     defer { if let source { g_object_unref(source) } }
-    guard let source, let fitted = sluice_vips_fit(source, Int32(edge)) else {
-      throw Vips.damage()
+    guard let source else { throw Vips.damage() }
+    if format == .webp {
+      // Twice as large as it will be, so that libvips, which does it better, has the last word.
+      let pixels = try Pixels.decoded(webp: bytes, fitting: edge * 2)
+      let image = try pixels.shared()
+      defer { g_object_unref(image) }
+      guard sluice_vips_take_profile(image, source) == 0 else { throw Vips.damage() }
+      return try Self.pixels(of: sluice_vips_fit_image(image, Int32(edge)))
     }
+    return try Self.pixels(of: sluice_vips_fit(source, Int32(edge)))
+  }
+
+  /// Takes the image over.
+  private static func pixels(of fitted: UnsafeMutablePointer<VipsImage>?) throws(Outcome) -> Pixels {
+    guard let fitted else { throw Vips.damage() }
     defer { g_object_unref(fitted) }
     guard let plain = sluice_vips_to_srgb(fitted) else { throw Vips.damage() }
     defer { g_object_unref(plain) }
@@ -76,7 +94,7 @@ struct ImageFile {
       throw Vips.damage()
     }
     defer { g_object_unref(image) }
-    return try Pixels(computing: image)
+    return try Pixels.computed(from: image)
   }
 
   private static func source(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<VipsSource>? {

@@ -9,23 +9,20 @@ struct Pixels: ~Copyable {
   let bytes: UnsafeMutableRawBufferPointer
 
   /// Computes an image, which must be in sRGB.
-  init(computing image: UnsafeMutablePointer<VipsImage>) throws(Outcome) {
+  static func computed(from image: UnsafeMutablePointer<VipsImage>) throws(Outcome) -> Pixels {
     let (width, height) = (Int(vips_image_get_width(image)), Int(vips_image_get_height(image)))
     let bands = Int(vips_image_get_bands(image))
     guard 3...4 ~= bands, vips_image_get_format(image) == VIPS_FORMAT_UCHAR else {
       throw Vips.damage("its \(bands) bands are no colours")
     }
-    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: width * height * bands, alignment: 16)
-    guard sluice_vips_compute(image, bytes.baseAddress) == 0 else {
-      bytes.deallocate()
-      throw Vips.damage()
-    }
-    (self.width, self.height, self.bands, self.bytes) = (width, height, bands, bytes)
+    let pixels = Pixels(width: width, height: height, bands: bands)
+    guard sluice_vips_compute(image, pixels.bytes.baseAddress) == 0 else { throw Vips.damage() }
+    return pixels
   }
 
-  /// Transparent all over.
-  init(width: Int, height: Int) {
-    (self.width, self.height, bands) = (width, height, 4)
+  /// Black, or transparent, all over.
+  init(width: Int, height: Int, bands: Int) {
+    (self.width, self.height, self.bands) = (width, height, bands)
     bytes = .allocate(byteCount: width * height * bands, alignment: 16)
     bytes.initializeMemory(as: UInt8.self, repeating: 0)
   }
@@ -39,18 +36,25 @@ struct Pixels: ~Copyable {
     bands == 3 || stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 }
   }
 
-  /// As they are to be shown, by an EXIF orientation.
-  consuming func turned(from orientation: Int) throws(Outcome) -> Pixels {
-    if orientation == 1 { return self }
+  /// As an image of libvips that must not outlive them, and that the caller gives back.
+  func shared() throws(Outcome) -> UnsafeMutablePointer<VipsImage> {
     guard
       let image = vips_image_new_from_memory(
         bytes.baseAddress, bytes.count, Int32(width), Int32(height), Int32(bands), VIPS_FORMAT_UCHAR)
     else { throw Vips.damage() }
+    image.pointee.Type = VIPS_INTERPRETATION_sRGB
+    return image
+  }
+
+  /// As they are to be shown, by an EXIF orientation.
+  consuming func turned(from orientation: Int) throws(Outcome) -> Pixels {
+    if orientation == 1 { return self }
+    let image = try shared()
     defer { g_object_unref(image) }
     guard let turned = sluice_vips_turn(image, Int32(orientation)) else {
       throw Vips.damage()
     }
     defer { g_object_unref(turned) }
-    return try Pixels(computing: turned)
+    return try Pixels.computed(from: turned)
   }
 }

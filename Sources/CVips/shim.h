@@ -18,6 +18,23 @@ static inline VipsImage *sluice_vips_fit(VipsSource *source, int edge) {
                                      "export_profile", "srgb", "fail_on", VIPS_FAIL_ON_ERROR, NULL);
   return failed ? NULL : fitted;
 }
+static inline VipsImage *sluice_vips_fit_image(VipsImage *image, int edge) {
+  VipsImage *fitted = NULL;
+  int failed = vips_thumbnail_image(image, &fitted, edge, "height", edge, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE,
+                                    "export_profile", "srgb", NULL);
+  return failed ? NULL : fitted;
+}
+/* Gives an image the colour profile that the header of a source has, if any. */
+static inline int sluice_vips_take_profile(VipsImage *image, VipsSource *source) {
+  const void *profile;
+  size_t size;
+  VipsImage *header = sluice_vips_open(source);
+  if (!header) return -1;
+  if (vips_image_get_typeof(header, VIPS_META_ICC_NAME) && !vips_image_get_blob(header, VIPS_META_ICC_NAME, &profile, &size))
+    vips_image_set_blob_copy(image, VIPS_META_ICC_NAME, profile, size);
+  g_object_unref(header);
+  return 0;
+}
 /* In sRGB with 8 bits, whatever it was in. */
 static inline VipsImage *sluice_vips_to_srgb(VipsImage *image) {
   VipsImage *converted = NULL;
