@@ -48,11 +48,14 @@ var core: [Target] {
     .target(name: "Pipeline"),
     .target(name: "Wire", dependencies: ["Pipeline"]),
     .target(name: "Platform", dependencies: ["CPlatform"]),
-    .target(name: "Configuration", dependencies: ["Pipeline", "CYAML"]),
+    .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["Pipeline", "Platform", "SQLite"]),
     .target(
-      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CWorker"]),
+      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
+    .target(
+      name: "Workbench",
+      dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
     .target(
       name: "Scheduler",
       dependencies: ["CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Wire", "Workers"]),
@@ -67,7 +70,7 @@ var executables: [Target] {
       name: "sluice",
       dependencies: [
         "Configuration", "CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Scheduler", "SQLite",
-        "Wire", "Workers",
+        "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
       name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
@@ -90,11 +93,14 @@ struct Stage {
   var id: String
   var module: String
   var libraries: [Target.Dependency] = []
+  /// Beside its source there is a folder `fixtures`, for its cases.
+  var hasFixtures = false
 
   /// The version script keeps a plugin's one symbol and hides those of the kit inside it.
   var target: Target {
     .target(
-      name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)", exclude: [],
+      name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)",
+      exclude: ["cases.yaml"] + (hasFixtures ? ["fixtures"] : []),
       linkerSettings: [
         .unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/exports.map"])
       ])

@@ -24,7 +24,8 @@
 /* ---- Processes ---- */
 
 int sluice_spawn(pid_t *pid, const char *path, char *const argv[], char *const envp[], int control, int status,
-                 int folder, int standard_error) {
+                 int folder, int standard_output, int standard_error) {
+  const int attached = standard_error < 0;
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none, all;
@@ -37,19 +38,21 @@ int sluice_spawn(pid_t *pid, const char *path, char *const argv[], char *const e
   }
   sigemptyset(&none);
   sigfillset(&all);
-  if (!error) error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-  if (!error) error = posix_spawn_file_actions_adddup2(&actions, 0, 1);
-  if (!error) error = posix_spawn_file_actions_adddup2(&actions, standard_error, 2);
+  if (!error && !attached) error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+  if (!error && !attached)
+    error = posix_spawn_file_actions_adddup2(&actions, standard_output < 0 ? 0 : standard_output, 1);
+  if (!error && !attached) error = posix_spawn_file_actions_adddup2(&actions, standard_error, 2);
   if (!error) error = posix_spawn_file_actions_adddup2(&actions, control, SLUICE_FD_CONTROL);
   if (!error) error = posix_spawn_file_actions_adddup2(&actions, status, SLUICE_FD_STATUS);
-  if (!error) error = posix_spawn_file_actions_adddup2(&actions, folder < 0 ? 0 : folder, SLUICE_FD_FOLDER);
+  if (!error && folder < 0) error = posix_spawn_file_actions_addopen(&actions, SLUICE_FD_FOLDER, "/dev/null", O_RDWR, 0);
+  if (!error && folder >= 0) error = posix_spawn_file_actions_adddup2(&actions, folder, SLUICE_FD_FOLDER);
   if (!error) error = posix_spawn_file_actions_addclosefrom_np(&actions, SLUICE_FD_FOLDER + 1);
   if (!error) error = posix_spawnattr_setsigmask(&attributes, &none);
   if (!error) error = posix_spawnattr_setsigdefault(&attributes, &all);
   if (!error) error = posix_spawnattr_setpgroup(&attributes, 0);
   if (!error)
     error = posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (attached ? 0 : POSIX_SPAWN_SETPGROUP));
   if (!error) error = posix_spawn(pid, path, &actions, &attributes, argv, envp);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,19 @@ void sluice_limit_memory(int64_t bytes, int64_t most) {
   }
   struct rlimit limit = {.rlim_cur = (rlim_t)(base + bytes), .rlim_max = (rlim_t)(base + most)};
   setrlimit(RLIMIT_AS, &limit);
+}
+
+/* ---- What is in use ---- */
+
+int64_t sluice_heap_in_use(void) {
+  struct mallinfo2 info = mallinfo2();
+  return (int64_t)(info.uordblks + info.hblkhd);
+}
+
+int sluice_descriptors_in_use(void) {
+  int count = 0;
+  for (int fd = 0; fd < 4096; fd++) count += fcntl(fd, F_GETFD) >= 0;
+  return count;
 }
 
 /* ---- The status page ---- */

@@ -9,14 +9,21 @@ struct TreeBuilder: ~Copyable {
   static let depthLimit = 32
 
   private var events: EventStream
-  private let substitution: Substitution
+  private let substitution: Substitution?
   private var filledBytes = 0
 
   /// The whole file as a tree; `nil` where it cannot be read to its end, which is then among the findings.
-  static func tree(_ bytes: [UInt8], environment: [String: String], findings: inout Findings) -> Node? {
+  ///
+  /// - Parameters:
+  ///   - environment: for variables in values; `nil`: `$` is a letter like any other.
+  ///   - leastContent: what an empty file lacks.
+  static func tree(
+    _ bytes: [UInt8], environment: [String: String]?, leastContent: String = Self.leastContent,
+    findings: inout Findings
+  ) -> Node? {
     if bytes.count > byteLimit {
       findings.report(
-        .start, "the file has \(bytes.count) bytes, and a pipeline file may have 1MB", "shorten it")
+        .start, "the file has \(bytes.count) bytes, and 1MB is read", "shorten it")
       return nil
     }
     // A byte order mark is no part of the text.
@@ -27,8 +34,8 @@ struct TreeBuilder: ~Copyable {
     }
     return text.withUnsafeBufferPointer { buffer in
       do throws(Unreadable) {
-        var builder = try TreeBuilder(buffer, Substitution(environment: environment))
-        return try builder.document(&findings)
+        var builder = try TreeBuilder(buffer, environment.map { Substitution(environment: $0) })
+        return try builder.document(leastContent, &findings)
       } catch {
         findings.report(error.mark, error.fault)
         return nil
@@ -38,22 +45,24 @@ struct TreeBuilder: ~Copyable {
 
   private static let leastContent = "it needs 'version: 1' and 'stages:' at least"
 
-  private init(_ bytes: UnsafeBufferPointer<UInt8>, _ substitution: Substitution) throws(Unreadable) {
+  private init(_ bytes: UnsafeBufferPointer<UInt8>, _ substitution: Substitution?) throws(Unreadable) {
     events = try EventStream(bytes)
     self.substitution = substitution
   }
 
-  private mutating func document(_ findings: inout Findings) throws(Unreadable) -> Node {
+  private mutating func document(
+    _ leastContent: String, _ findings: inout Findings
+  ) throws(Unreadable) -> Node {
     _ = try events.next()  // The start of the stream.
     let start = try events.next()
     guard case .documentStart = start.kind else {
-      throw Unreadable(mark: .start, fault: Fault("the file is empty", Self.leastContent))
+      throw Unreadable(mark: .start, fault: Fault("the file is empty", leastContent))
     }
     let root = try node(events.next(), depth: 0, &findings)
     _ = try events.next()  // The end of the document.
     let end = try events.next()
     if case .documentStart = end.kind {
-      findings.report(end.mark, "a second document begins here", "keep one pipeline in a file")
+      findings.report(end.mark, "a second document begins here", "keep one in a file")
     }
     return root
   }
@@ -129,7 +138,7 @@ struct TreeBuilder: ~Copyable {
     checkProperties(event, tags: ["str", "int", "float", "bool", "null"], &findings)
     // A tag says what quotes otherwise say.
     let plain = event.tag.map { !($0 == "!" || $0.hasSuffix(":str")) } ?? isPlain
-    let (filled, faults) = substitution.fill(text, limit: Self.byteLimit)
+    let (filled, faults) = substitution?.fill(text, limit: Self.byteLimit) ?? (text, [])
     for fault in faults { findings.report(event.mark, fault) }
     filledBytes += filled.utf8.count
     if filledBytes > Self.byteLimit {

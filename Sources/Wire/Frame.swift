@@ -11,7 +11,7 @@ public enum Frame {
     // To the worker.
     case setup = 1, work
     // From the worker.
-    case ready = 16, refusal, result, description
+    case ready = 16, refusal, result, description, trace
   }
 }
 

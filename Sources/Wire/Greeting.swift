@@ -4,19 +4,40 @@ import Pipeline
 public struct Ready: Sendable {
   /// The parts of the sandbox in force, as bits.
   public var sandbox: UInt32
+  /// What opening and closing on trial left behind; `nil`: there was no trial.
+  public var leaked: Leak?
 
-  public init(sandbox: UInt32) {
+  /// What grew from the second quarter of the trial openings on, when whatever is kept on purpose is there.
+  public struct Leak: Sendable, Equatable {
+    /// Bytes on the heap.
+    public var bytes: Int64
+    public var descriptors: Int64
+
+    public init(bytes: Int64, descriptors: Int64) {
+      self.bytes = bytes
+      self.descriptors = descriptors
+    }
+  }
+
+  public init(sandbox: UInt32, leaked: Leak? = nil) {
     self.sandbox = sandbox
+    self.leaked = leaked
   }
 
   public var frame: [UInt8] {
     var writer = FrameWriter(.ready)
     writer.write(sandbox)
+    writer.write(leaked != nil)
+    writer.write(leaked?.bytes ?? 0)
+    writer.write(leaked?.descriptors ?? 0)
     return writer.bytes
   }
 
   public init(_ reader: inout FrameReader) throws(FrameError) {
     sandbox = try reader.integer(UInt32.self)
+    let isTried = try reader.boolean()
+    let leak = Leak(bytes: try reader.integer(Int64.self), descriptors: try reader.integer(Int64.self))
+    leaked = isTried ? leak : nil
     try reader.end()
   }
 }

@@ -9,6 +9,10 @@ public struct Setup: Sendable, Equatable {
   public var output: Int64
   /// The process that started it, to die with.
   public var parent: Int32
+  /// It tells everything its stages say, as they say it.
+  public var isTraced = false
+  /// How often each stage is opened and closed on trial before it is opened to work; see ``Ready/leaked``.
+  public var trialOpenings: UInt32 = 0
 
   public init(
     stages: [StageDefinition], sandbox: SandboxPolicy, capability: StageDescription.Capability, output: Int64,
@@ -27,6 +31,8 @@ public struct Setup: Sendable, Equatable {
     writer.write(capability.rawValue)
     writer.write(output)
     writer.write(parent)
+    writer.write(isTraced)
+    writer.write(trialOpenings)
     writer.write(stages) { writer, stage in
       writer.write(stage.id)
       writer.write(stage.description.id)
@@ -53,6 +59,8 @@ public struct Setup: Sendable, Equatable {
     self.capability = capability
     output = try reader.integer(Int64.self)
     parent = try reader.integer(Int32.self)
+    isTraced = try reader.boolean()
+    trialOpenings = try reader.integer(UInt32.self)
     stages = try reader.elements(atMost: 64) { (reader) throws(FrameError) -> StageDefinition in
       let id = try reader.requiredText(atMost: 256)
       let description = StageDescription(

@@ -10,7 +10,7 @@ public final class WorkerProcess {
   public let pid: pid_t
   /// Readable when a frame waits.
   public let socket: Int32
-  /// Readable when it wrote to standard error.
+  /// Readable when it wrote to standard error; -1: that goes to this process's own.
   public let standardError: Int32
   private let handle: Int32
   private let page: UnsafeMutablePointer<sluice_status>
@@ -28,8 +28,14 @@ public final class WorkerProcess {
 
   /// Starts the worker executable with these words after its name.
   ///
-  /// - Parameter folder: a descriptor for the worker's folder, or -1.
-  public init(executable: String, words: [String], folder: Int32 = -1) throws(SystemError) {
+  /// - Parameters:
+  ///   - folder: a descriptor for the worker's folder, or -1.
+  ///   - standardOutput: a descriptor for what it writes to standard output, or -1 for nowhere.
+  ///   - tool: a program, with its words, to run the worker in, such as a debugger. It keeps this process's terminal and
+  ///     environment.
+  public init(
+    executable: String, words: [String], folder: Int32 = -1, standardOutput: Int32 = -1, tool: [String] = []
+  ) throws(SystemError) {
     var sockets: [Int32] = [-1, -1]
     if sluice_socketpair(&sockets) != 0 { throw SystemError("making a socket") }
     let mine = Descriptor(owning: sockets[0])
@@ -45,30 +51,37 @@ public final class WorkerProcess {
     let mapped = mmap(nil, Int(SLUICE_STATUS_SIZE), PROT_READ | PROT_WRITE, MAP_SHARED, status.number, 0)
     guard let mapped, mapped != MAP_FAILED else { throw SystemError("mapping a status page") }
     let grant = folder >= 0 ? sluice_fcntl_dup_above(folder, 16) : -1
-    defer { if grant >= 0 { close(grant) } }
+    let output = standardOutput >= 0 ? sluice_fcntl_dup_above(standardOutput, 16) : -1
+    defer {
+      if grant >= 0 { close(grant) }
+      if output >= 0 { close(output) }
+    }
 
     var pid: pid_t = 0
-    let error = Self.withCStrings([executable] + words) { words in
+    let error = Self.withCStrings(tool + [executable] + words) { words in
       // The backtracer would print 44 lines and take 20 ms for each crash.
       Self.withCStrings(["SWIFT_BACKTRACE=enable=no", "LANG=C.UTF-8", "TZ=UTC0"]) { environment in
-        sluice_spawn(&pid, executable, words, environment, theirs.number, status.number, grant, write.number)
+        sluice_spawn(
+          &pid, tool.first ?? executable, words, tool.isEmpty ? environment : environ, theirs.number,
+          status.number,
+          grant, output, tool.isEmpty ? write.number : -1)
       }
     }
     if error != 0 {
       munmap(mapped, Int(SLUICE_STATUS_SIZE))
-      throw SystemError("starting \(executable)", code: error)
+      throw SystemError("starting \(tool.first ?? executable)", code: error)
     }
     // Nobody else waits for this child, so that its pid cannot have been given to another process yet.
     handle = sluice_pidfd_open(pid)
     self.pid = pid
     page = mapped.assumingMemoryBound(to: sluice_status.self)
     socket = mine.release()
-    standardError = read.release()
+    standardError = tool.isEmpty ? read.release() : -1
   }
 
   deinit {
     close(socket)
-    close(standardError)
+    if standardError >= 0 { close(standardError) }
     if handle >= 0 { close(handle) }
     munmap(page, Int(SLUICE_STATUS_SIZE))
   }
@@ -151,6 +164,7 @@ public final class WorkerProcess {
 
   /// Takes what it wrote to standard error. True: it wrote more than one attachment may cause.
   public func drainStandardError() -> Bool {
+    if standardError < 0 { return false }
     withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { room in
       for _ in 0..<8 {
         let count = Glibc.read(standardError, room.baseAddress, room.count)
@@ -186,6 +200,11 @@ public final class WorkerProcess {
   }
 
   // MARK: The end
+
+  /// Tells the worker that no more work comes: it ends. Nothing can be sent or received after.
+  public func closeSocket() {
+    shutdown(socket, Int32(SHUT_RDWR))
+  }
 
   public func kill() {
     if handle >= 0 {

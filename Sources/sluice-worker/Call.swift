@@ -30,12 +30,14 @@ final class Call {
   /// By the worker's index of a stage that flushes: the state after it.
   var marks: [(stage: Int, mark: Mark)] = []
   let input: WorkInput?
+  private let tracer: Tracer?
   private let arena = Arena()
   private var metadataBytes = 0
 
-  init(stage: OpenStage, input: WorkInput? = nil) {
+  init(stage: OpenStage, input: WorkInput? = nil, tracer: Tracer?) {
     self.stage = stage
     self.input = input
+    self.tracer = tracer
     result = WorkResult(serial: input?.serial ?? 0)
   }
 
@@ -46,6 +48,11 @@ final class Call {
     handle.map { Unmanaged<Call>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
   }
 
+  /// Tells what happens, where somebody wants to know.
+  func trace(_ call: String, _ text: @autoclosure () -> String) {
+    tracer?.tell(stage.definition.id, call, text())
+  }
+
   // MARK: What stages say
 
   /// The most metadata that one piece of work gathers in this worker, in bytes.
@@ -54,21 +61,22 @@ final class Call {
 
   func annotate(_ key: UnsafePointer<CChar>?, _ value: MetadataValue) {
     guard let key = key.map({ String(cString: $0) }) else { return }
+    trace("annotate", "\(key) = \(value.text)")
     guard stage.declares(key: key) else {
-      return log("annotates '\(key)', which its description does not list; dropped")
+      return complain("annotates '\(key)', which its description does not list; dropped")
     }
     var value = value
     if case .text(let text) = value { value = .text(Self.cut(text, to: 4000)) }
     if case .number(let number) = value, !number.isFinite { return }
     guard key.utf8.count <= Self.keyLimit, PlainName.isOne(key) else {
-      return log("annotates a key that is none, or longer than \(Self.keyLimit) bytes; dropped")
+      return complain("annotates a key that is none, or longer than \(Self.keyLimit) bytes; dropped")
     }
     let known = result.metadata.firstIndex { $0.key == key }
     let old = known.map { size(of: result.metadata[$0]) } ?? 0
     let datum = Metadatum(key: key, value: value)
     let bytes = metadataBytes - old + size(of: datum)
     guard bytes <= Self.metadataLimit, known != nil || result.metadata.count < 512 else {
-      return log("annotates more than \(Self.metadataLimit) bytes; '\(key)' dropped")
+      return complain("annotates more than \(Self.metadataLimit) bytes; '\(key)' dropped")
     }
     metadataBytes = bytes
     if let known { result.metadata[known] = datum } else { result.metadata.append(datum) }
@@ -78,13 +86,16 @@ final class Call {
 
   func metadata(_ key: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
     let name = String(cString: key)
-    if let own = result.metadata.first(where: { $0.key == name }) { return arena.keep(own.value.text) }
-    return input?.metadata.first { strcmp($0.key, key) == 0 }?.value
+    let own = result.metadata.first { $0.key == name }?.value.text
+    let value = own.map { arena.keep($0) } ?? input?.metadata.first { strcmp($0.key, key) == 0 }?.value
+    trace("metadata", "\(name) -> \(value.map { String(cString: $0) } ?? "none")")
+    return value
   }
 
   func setMediaType(_ text: String) {
+    trace("set_media_type", text)
     guard text.utf8.count <= 255, MediaTypePattern.isMediaType(text) else {
-      return log("sets a media type that is none; dropped")
+      return complain("sets a media type that is none; dropped")
     }
     result.mediaType = text
     input?.attachment.pointee.media_type = arena.keep(text)
@@ -92,8 +103,9 @@ final class Call {
 
   func explain(_ code: UnsafePointer<CChar>?, _ sentence: UnsafePointer<CChar>?) {
     var code = code.map { Self.cut(String(cString: $0), to: 100) }
+    trace("explain", "\(code ?? "no code"): \(sentence.map { String(cString: $0) } ?? "no sentence")")
     if let named = code, result.serial != 0, !stage.declares(code: named) {
-      log("gives the code '\(named)', which its description does not list")
+      complain("gives the code '\(named)', which its description does not list")
       code = "undeclared"
     }
     explanation.code = code
@@ -120,12 +132,24 @@ final class Call {
       default: ""
       }
     }
+    trace("expand", "\(template) -> \(path ?? "too long")")
     return path.flatMap { arena.keep($0) }
   }
 
+  /// The stage breaks the contract in a way that harms nobody.
+  private func complain(_ what: String) {
+    trace(TraceLine.complaint, what)
+    write(what)
+  }
+
   func log(_ line: String) {
+    trace("log", line)
+    write(line)
+  }
+
+  private func write(_ line: String) {
     let text = "\(stage.definition.id): \(Self.cut(line, to: 1000))\n"
-    _ = text.withCString { write(2, $0, strlen($0)) }
+    _ = text.withCString { Glibc.write(2, $0, strlen($0)) }
   }
 
   /// At most so many bytes, whole characters only.

@@ -56,8 +56,9 @@ private func setMediaType(_ call: OpaquePointer?, _ mediaType: UnsafePointer<CCh
 }
 
 private func setLocation(_ call: OpaquePointer?, _ path: UnsafePointer<CChar>?) {
-  guard let path else { return }
-  Call.from(call)?.result.location = Call.cut(String(cString: path), to: PathTemplate.limit)
+  guard let path, let call = Call.from(call) else { return }
+  call.result.location = Call.cut(String(cString: path), to: PathTemplate.limit)
+  call.trace("set_location", call.result.location ?? "")
 }
 
 private func matches(_ pattern: UnsafePointer<CChar>?, _ mediaType: UnsafePointer<CChar>?) -> Int32 {
@@ -74,6 +75,7 @@ private func produce(_ call: OpaquePointer?) -> Int32 {
   guard let call = Call.from(call), let input = call.input, input.output >= 0,
     call.stage.raw.pointee.flags & SLUICE_PRODUCES != 0
   else { return -1 }
+  call.trace("produce", "")
   if call.result.produced { ftruncate(input.output, 0) }
   call.result.produced = true
   lseek(input.output, 0, SEEK_SET)
@@ -86,6 +88,7 @@ private func emit(
   guard let call = Call.from(call), let type, let channel,
     let audience = WorkResult.Emission.Audience(rawValue: audience), call.result.emissions.count < 64
   else { return }
+  call.trace("emit", "\(String(cString: type)) on \(String(cString: channel)) to \(audience)")
   call.result.emissions.append(
     .init(
       type: Call.cut(String(cString: type), to: 100), channel: Call.cut(String(cString: channel), to: 100),
@@ -93,18 +96,26 @@ private func emit(
 }
 
 private func retryAfter(_ call: OpaquePointer?, _ milliseconds: Int64) {
-  Call.from(call)?.explanation.retryAfter = max(milliseconds, 0)
+  guard let call = Call.from(call) else { return }
+  call.explanation.retryAfter = max(milliseconds, 0)
+  call.trace("retry_after", "\(milliseconds) ms")
 }
 
 private func pause(_ call: OpaquePointer?) {
-  Call.from(call)?.explanation.pausesLane = true
+  guard let call = Call.from(call) else { return }
+  call.explanation.pausesLane = true
+  call.trace("pause", "")
 }
 
 private func settle(_ call: OpaquePointer?, _ verdict: sluice_verdict) {
-  Call.from(call)?.settled = verdict
+  guard let call = Call.from(call) else { return }
+  call.settled = verdict
+  call.trace("settle", Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")
 }
 
-private func progress(_ call: OpaquePointer?, _ fraction: Double) {}
+private func progress(_ call: OpaquePointer?, _ fraction: Double) {
+  Call.from(call)?.trace("progress", "\(fraction)")
+}
 
 /// Cancelled work is killed with its worker, so that a stage that asks is never told yes.
 private func cancelled(_ call: OpaquePointer?) -> Int32 { 0 }

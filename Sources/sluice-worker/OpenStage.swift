@@ -17,7 +17,9 @@ final class OpenStage {
   /// Loads the plugin and makes an instance.
   ///
   /// - Parameter folder: for those that may have one: the store's, or for a channel the home.
-  init(_ definition: StageDefinition, folder: Int32, host: UnsafePointer<sluice_host>) throws(Refusal) {
+  init(
+    _ definition: StageDefinition, folder: Int32, host: UnsafePointer<sluice_host>, tracer: Tracer? = nil
+  ) throws(Refusal) {
     self.definition = definition
     raw = try Plugin.load(file: definition.description.file, id: definition.description.id)
     let names = UnsafeBufferPointer(start: raw.pointee.keys, count: Int(raw.pointee.key_count))
@@ -35,7 +37,7 @@ final class OpenStage {
         key: value.key.map { arena.keep($0) }, text: arena.keep(value.text), integer: value.integer,
         number: value.number)
     }
-    let call = Call(stage: self)
+    let call = Call(stage: self, tracer: tracer)
     let mayHaveFolder = raw.pointee.capability == SLUICE_STORE || raw.pointee.flags & SLUICE_CHANNEL != 0
     var made: UnsafeMutableRawPointer?
     let verdict = values.withUnsafeBufferPointer { values in
@@ -45,10 +47,17 @@ final class OpenStage {
         folder: mayHaveFolder ? folder : -1, reserved: 0)
       return raw.pointee.open(raw, &opening, &made)
     }
+    call.trace("open", "-> \(Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")")
     guard verdict == SLUICE_PASS else {
       throw Refusal(stage: definition.id, message: call.explanation.message ?? "the stage does not open")
     }
     instance = made
+  }
+
+  /// Ends the instance.
+  func close() {
+    raw.pointee.close(instance)
+    instance = nil
   }
 
   /// Whether the description lists this key of metadata.

@@ -13,6 +13,7 @@ struct Worker {
   private let mostMemory: Int64
   private var memory: Int64
   private let flushes: Bool
+  private let tracer: Tracer?
   /// Done but for the barrier, in order.
   private var unflushed: [Call] = []
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
@@ -41,8 +42,11 @@ struct Worker {
       let setup = try Setup(&reader)
       message.bytes.deallocate()
       let host = Host.makeTable()
+      let tracer = setup.isTraced ? Tracer(socket) : nil
+      self.tracer = tracer
+      let leak = try TrialOpenings(host: host).run(setup)
       stages = try setup.stages.map { definition throws(Refusal) -> OpenStage in
-        try OpenStage(definition, folder: SLUICE_FD_FOLDER, host: host)
+        try OpenStage(definition, folder: SLUICE_FD_FOLDER, host: host, tracer: tracer)
       }
       flushes = stages.contains { $0.flushes }
       mostMemory = setup.stages.map(\.memory).max() ?? 0
@@ -66,7 +70,7 @@ struct Worker {
         }
       }
       if setup.capability != .store { close(SLUICE_FD_FOLDER) }
-      socket.send(Ready(sandbox: level).frame)
+      socket.send(Ready(sandbox: level, leaked: leak).frame)
     } catch let refusal as Refusal {
       socket.refuse(refusal)
     } catch {
@@ -92,7 +96,7 @@ struct Worker {
 
   private mutating func run(_ input: WorkInput) {
     guard let firstStage = stages.first else { return }
-    let call = Call(stage: firstStage, input: input)
+    let call = Call(stage: firstStage, input: input, tracer: tracer)
     for index in input.first..<input.end {
       let stage = stages[index]
       let attachment = input.attachment
@@ -113,6 +117,7 @@ struct Worker {
       sluice_status_begin(status, input.serial, UInt32(index))
       let start = status.pointee.since
       let verdict = stage.raw.pointee.process(stage.instance, attachment, call.handle)
+      call.trace("process", "-> \(Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")")
       call.record(stage: index, verdict, microseconds: microseconds(since: start))
       if verdict != SLUICE_PASS { break }
       if stage.flushes { call.mark(stage: index) }
@@ -149,8 +154,9 @@ struct Worker {
         call.explanation = Call.Explanation()
         call.settled = nil
       }
-      let barrier = Call(stage: stage)
+      let barrier = Call(stage: stage, tracer: tracer)
       let verdict = stage.raw.pointee.flush(stage.instance, barrier.handle)
+      barrier.trace("flush", "-> \(Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")")
       for call in waiting {
         let settled = call.settled ?? verdict
         if settled == SLUICE_PASS { continue }

@@ -2,12 +2,15 @@ import Configuration
 import Ledger
 import Platform
 import Scheduler
+import Workbench
 
 /// Finds the command, runs it, and makes every error into the user's text: the one place where that happens.
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self, StatusCommand.self, List.self, Show.self, Lint.self, StagesList.self, StagesRun.self,
+      Ingest.self, StatusCommand.self, List.self, Show.self, Lint.self, Graph.self, SchemaCommand.self,
+      Test.self, StagesList.self,
+      StagesRun.self, StagesCheck.self, StagesInspect.self, StagesDoctor.self,
       Doctor.self, Version.self, Completions.self,
     ]
   }
@@ -18,6 +21,13 @@ enum CommandLineTool {
     } catch let error as CommandError {
       Terminal.error(error.message)
       return error.exitCode
+    } catch let error as WorkbenchError {
+      Terminal.error(error.description)
+      switch error.code {
+      case .refused, .configuration: return .configuration
+      case .interrupted: return .temporary
+      case .system: return .internalError
+      }
     } catch let error as ConfigurationError {
       for diagnostic in error.diagnostics { Terminal.error(diagnostic.description, prefix: "") }
       return .configuration

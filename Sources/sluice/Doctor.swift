@@ -2,6 +2,7 @@ import CWorker
 import Configuration
 import Glibc
 import Pipeline
+import Workbench
 import Workers
 
 /// `sluice doctor`: what this machine offers, how tightly a worker is really closed, and which plugins load.
@@ -45,13 +46,13 @@ struct Doctor: ParsableCommand {
       guard let plugin = plugins.first(where: { $0.id == id }), case .success(let stage) = plugin.result
       else { continue }
       do {
+        var launch = StageRunner.Launch(executable: search.worker)
+        launch.sandbox = .prefer
         let runner = StageRunner(
           StageDefinition(id: id, description: stage, values: try StageSettings.values([], for: stage)),
-          executable: search.worker, sandbox: .prefer)
+          launch)
         try runner.start()
-        return .started(stage: id, sandbox: runner.sandbox ?? 0)
-      } catch let error as CommandError {
-        return .failed(error.message)
+        return .started(stage: id, sandbox: runner.ready?.sandbox ?? 0)
       } catch {
         return .failed("\(error)")
       }

@@ -22,6 +22,9 @@ enum Environment {
     return variables
   }()
 
+  /// Where trials keep what they write.
+  static var temporaryFolder: String { variables["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp" }
+
   static func home(_ arguments: ParsedArguments) -> Home {
     let path = arguments.value("home") ?? variables["SLUICE_HOME"] ?? "./var"
     return Home(path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path)

@@ -3,8 +3,7 @@ import Configuration
 import Glibc
 import Pipeline
 import Platform
-import Wire
-import Workers
+import Workbench
 
 /// `sluice stages run`: one stage alone, as the pipeline would run it, on files at hand.
 struct StagesRun: ParsableCommand {
@@ -13,8 +12,8 @@ struct StagesRun: ParsableCommand {
     discussion: """
       STAGE is the id of a stage of the line, or a plugin's file, and each FILE goes through it in a worker, under
       the sandbox and within the limits; `-` is standard input. What the stage says is printed for each file. A
-      stage that stores writes to a temporary folder that is removed afterwards. The exit code is 1 if any file
-      was not passed.
+      stage that stores writes to a temporary folder that is removed afterwards. In a tool the worker has the
+      terminal, no sandbox and no limits. The exit code is 1 if any file was not passed.
       """,
     options: [
       CommandOption(
@@ -24,13 +23,19 @@ struct StagesRun: ParsableCommand {
         name: "media-type", value: "TYPE", help: "The type an earlier stage would have found; else unknown."),
       CommandOption(name: "declared-type", value: "TYPE", help: "The type the sender would have declared."),
       CommandOption(
-        name: "sandbox", value: "require|prefer|off",
-        help: "What to do where the kernel lacks a part of it; else require.",
-        choices: SandboxPolicy.allCases.map(\.rawValue)),
+        name: "sandbox", value: "on|prefer|off",
+        help: "Whether to refuse, or go on, where the kernel lacks a part of it; else on.",
+        choices: ["on", "prefer", "off"]),
       CommandOption(
         name: "timeout", value: "DURATION", help: "For one file, such as 500ms or 30s; else 60s."),
       CommandOption(
         name: "memory", value: "SIZE", help: "What it may allocate, from 16MB to 64GB; else 256MB."),
+      CommandOption(
+        name: "repeat", value: "N", help: "Run each file so many times, and profile time and memory."),
+      CommandOption(name: "trace", help: "Show what the stage said and was told, in order."),
+      CommandOption(
+        name: "under", value: "gdb|valgrind", help: "Run the worker in this tool.",
+        choices: Tool.allCases.map(\.rawValue)),
       .config, .format, .noColor,
     ],
     example: "sluice stages run size --set max=10MB --media-type image/png photo.png")
@@ -40,6 +45,7 @@ struct StagesRun: ParsableCommand {
   private let files: [String]
   private let timeout: Int64?
   private let memory: Int64?
+  private let count: Int64
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     guard let name = arguments.words.first, arguments.words.count > 1 else {
@@ -54,6 +60,10 @@ struct StagesRun: ParsableCommand {
     memory = try Self.quantity(
       "memory", arguments, (16 << 20)...(64 << 30), "size from 16MB to 64GB, such as 256MB"
     ) { ByteSize($0)?.bytes }
+    count = try arguments.integer("repeat") ?? 1
+    if !(1...1_000_000).contains(count) {
+      throw .usage("option '--repeat' is from 1 to 1000000, not \(count)")
+    }
     for option in ["media-type", "declared-type"] {
       guard let type = arguments.value(option) else { continue }
       if option == "media-type" && (MediaTypePattern(type) == nil || type.contains("*")) {
@@ -75,77 +85,102 @@ struct StagesRun: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    let search = try Environment.search(arguments)
-    let (stage, digest) = try stages(search)
-    let scratch = stage.description.capability == .store ? try ScratchFolder() : nil
-    // Workers end with this process, however it ends; a folder has to be taken away.
-    let signals = scratch == nil ? -1 : sluice_signalfd()
-    let sandbox = arguments.value("sandbox").flatMap { SandboxPolicy(rawValue: $0) } ?? .require
-    let trials = StageTrials(
-      runner: StageRunner(
-        stage, executable: search.worker, sandbox: sandbox, folder: scratch?.descriptor.number ?? -1,
-        signals: signals),
-      digest: StageRunner(digest, executable: search.worker, sandbox: sandbox, signals: signals),
-      mediaType: arguments.value("media-type"), declaredType: arguments.value("declared-type"))
+    let chosen = try ChosenStage(name, try Environment.search(arguments))
+    if chosen.description.role != .line {
+      throw CommandError.usage(
+        "'\(chosen.description.id)' "
+          + (chosen.description.role == .end ? "runs at the end of a line" : "delivers events")
+          + ", and gets no file; `sluice test` runs it on cases, `sluice ingest` in a pipeline")
+    }
+    var stage = try chosen.definition(settings: arguments.values("set"))
+    if let timeout { stage.timeout = timeout }
+    if let memory { stage.memory = memory }
+    let scratch =
+      stage.description.capability == .store ? try ScratchFolder(in: Environment.temporaryFolder) : nil
+    let launch = try launch(&stage, chosen, scratch)
+    let bench = Bench(
+      runner: StageRunner(stage, launch), digest: StageRunner(chosen.digest, Self.digestLaunch(launch)))
     let style = Style(arguments)
     var isClean = true
     for file in files {
-      let trial = try trials.run(file)
-      Terminal.out(arguments.isJSON ? trial.json : trial.text(style))
-      if let remark = trials.runner.remark {
+      let report = try run(file, bench)
+      Terminal.out(arguments.isJSON ? report.json : report.text(style))
+      if let remark = bench.runner.remark {
         Terminal.error("\(stage.id) says: \(Terminal.printable(remark))")
       }
-      isClean = isClean && trial.isPassed
+      isClean = isClean && report.result.isPassed
     }
-    if let missing = SandboxPart.missing(trials.runner.sandbox, sandbox) { Terminal.error(missing) }
+    if let missing = SandboxPart.missing(bench.runner.ready?.sandbox, launch.sandbox) {
+      Terminal.error(missing)
+    }
+    bench.runner.finish()
     withExtendedLifetime(scratch) {}
     return isClean ? .success : .incomplete
   }
 
-  // MARK: The stage
-
-  private func stages(_ search: PluginSearch) throws -> (stage: StageDefinition, digest: StageDefinition) {
-    let (id, file) = try plugin(search)
-    var asked = [(id: id, file: file)]
-    if id != "digest", let digest = search.file(of: "digest") { asked.append(("digest", digest)) }
-    let described = search.describe(asked)
-    guard case .success(let digest)? = described["digest"] else {
-      throw CommandError(
-        .configuration, "the stage 'digest' is not beside this program; is the installation whole?")
+  private func launch(
+    _ stage: inout StageDefinition, _ chosen: ChosenStage, _ scratch: ScratchFolder?
+  ) throws(CommandError) -> StageRunner.Launch {
+    var launch = StageRunner.Launch(executable: chosen.search.worker)
+    switch arguments.value("sandbox") {
+    case "off": launch.sandbox = .off
+    case "prefer": launch.sandbox = .prefer
+    default: launch.sandbox = .require
     }
-    let description: StageDescription
-    switch described[id] {
-    case .success(let found): description = found
-    case .failure(let refusal): throw CommandError(.configuration, "stage '\(id)': \(refusal.message)")
-    case nil: throw CommandError(.internalError, "stage '\(id)' was not described")
+    launch.folder = scratch?.descriptor.number ?? -1
+    launch.isTraced = arguments.flag("trace")
+    if let tool = arguments.value("under").flatMap({ Tool(rawValue: $0) }) {
+      guard let words = tool.words(path: Environment.variables["PATH"] ?? "/usr/bin:/bin") else {
+        throw CommandError(.configuration, "there is no \(tool.rawValue) in $PATH; install it first")
+      }
+      launch.tool = words
+      launch.sandbox = .off
+      stage.memory = 64 << 40
+      if tool == .gdb { Terminal.error("type `run` to start the worker") }
+    } else if scratch != nil {
+      // Workers end with this process, however it ends; a folder has to be taken away.
+      launch.signals = sluice_signalfd()
     }
-    if description.role != .line {
-      throw CommandError.usage(
-        "'\(id)' \(description.role == .end ? "runs at the end of a line" : "delivers events"), and gets no file; "
-          + "`sluice ingest` runs it in a pipeline")
-    }
-    let values: [OptionValue]
-    do {
-      values = try StageSettings.values(arguments.values("set"), for: description)
-    } catch {
-      throw CommandError.usage(error.description)
-    }
-    var stage = StageDefinition(id: id, description: description, values: values)
-    if let timeout { stage.timeout = timeout }
-    if let memory { stage.memory = memory }
-    return (stage, StageDefinition(id: digest.id, description: digest, values: []))
+    return launch
   }
 
-  private func plugin(_ search: PluginSearch) throws(CommandError) -> (id: String, file: String) {
-    if name.contains("/") {
-      var id = String(name[name.index(after: name.lastIndex(of: "/") ?? name.startIndex)...])
-      if id.hasPrefix("libsluice-") { id.removeFirst("libsluice-".count) }
-      guard id.hasSuffix(".so") else { throw .usage("'\(name)' is no plugin: those end in .so") }
-      return (String(id.dropLast(3)), name)
+  /// Content is measured by a worker as every pipeline has it.
+  private static func digestLaunch(_ launch: StageRunner.Launch) -> StageRunner.Launch {
+    var digest = StageRunner.Launch(executable: launch.executable)
+    digest.sandbox = launch.sandbox
+    digest.signals = launch.signals
+    return digest
+  }
+
+  /// Each file is a message of its own, as in an ingest.
+  private func run(_ file: String, _ bench: Bench) throws -> TrialReport {
+    var ids = UUIDv7Generator()
+    var profile = Profile()
+    var result: TrialResult?
+    do {
+      let content = try Content(file)
+      for _ in 0..<count {
+        var trial = Trial(
+          fileName: file == "-" ? "-" : file.split(separator: "/").last.map(String.init) ?? file,
+          content: content)
+        trial.work.id = ids.next()
+        trial.work.messageId = ids.next()
+        (trial.work.conversationId, trial.work.senderId) = ("default", "operator")
+        trial.work.mediaType = arguments.value("media-type")
+        trial.work.declaredType = arguments.value("declared-type")
+        let said = try bench.run(trial)
+        profile.look(at: bench.runner.pid)
+        profile.add(microseconds: said.microseconds)
+        result = said
+        if said.death != nil { break }
+      }
+    } catch let error as Content.Problem {
+      var problem = TrialResult(verdict: Verdict.fail.name)
+      (problem.code, problem.message) = (error.code, error.message)
+      result = problem
     }
-    if let file = search.file(of: name) { return (name, file) }
-    let near = Suggestion.remedy(for: name, among: search.all().map(\.id))
-    let remedy = near.isEmpty ? "; `sluice stages list` shows those there are" : near
-    throw .usage("no stage '\(Terminal.printable(name))' is found\(remedy)")
+    return TrialReport(
+      stage: bench.runner.stage.id, file: file, result: result ?? TrialResult(verdict: Verdict.fail.name),
+      profile: arguments.value("repeat") != nil && profile.count > 0 ? profile : nil)
   }
 }

@@ -25,6 +25,9 @@ struct Style {
     return "\u{1B}[\(color)m\(word)\u{1B}[0m" + padded.dropFirst(word.count)
   }
 
+  /// What matters less.
+  func faint(_ text: String) -> String { isColored ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+
   private static func color(of word: String) -> Int? {
     switch word {
     case "pass", "completed", "delivered", "ok": 32

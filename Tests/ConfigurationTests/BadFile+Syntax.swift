@@ -127,7 +127,7 @@ extension BadFile {
     - use: mime
     ---
     version: 1
-    > 4:1: a second document begins here; keep one pipeline in a file
+    > 4:1: a second document begins here; keep one in a file
 
     === a key given twice
     version: 1

@@ -62,7 +62,7 @@ struct BadFileTests {
     #expect(Samples.complaints(largest) == [])
     #expect(
       Samples.complaints(largest + [UInt8(ascii: "-")]) == [
-        "1:1: the file has 1048577 bytes, and a pipeline file may have 1MB; shorten it"
+        "1:1: the file has 1048577 bytes, and 1MB is read; shorten it"
       ])
   }
 

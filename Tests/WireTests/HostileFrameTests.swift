@@ -45,6 +45,7 @@ struct HostileFrameTests {
         case .ready: _ = try Ready(&reader)
         case .refusal: _ = try Refusal(&reader)
         case .description: _ = try StageDescription(&reader, file: "x.so")
+        case .trace: _ = try TraceLine(&reader)
         case .setup, .work: break
         }
       } catch {
@@ -60,7 +61,8 @@ struct HostileFrameTests {
   }
 
   @Test func aFrameThatEndsAnywhereIsRefused() {
-    for frame in [Self.result.frame, Self.description.frame, Ready(sandbox: 3).frame] {
+    let trace = TraceLine(stage: "pdf", call: "annotate", text: "pdf.pages = 3")
+    for frame in [Self.result.frame, Self.description.frame, Ready(sandbox: 3).frame, trace.frame] {
       for count in 0..<frame.count { #expect(Self.read(Array(frame[..<count])) == nil, "\(count)") }
     }
   }

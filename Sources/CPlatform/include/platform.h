@@ -13,10 +13,11 @@
 
 /* ---- Processes ---- */
 
-/* Starts a program with the descriptors above (and standard error), every other closed, an own process group, no
- * signal blocked or ignored. Returns 0 and the pid, or an errno. The four descriptors must be 16 or more. */
+/* Starts a program with the descriptors above (and standard output, -1 for /dev/null, and standard error), every other
+ * closed, an own process group, no signal blocked or ignored. With `standard_error` -1 it keeps this process's terminal
+ * instead: its standard streams and process group. Returns 0 and the pid, or an errno. Descriptors must be 16 or more. */
 int sluice_spawn(pid_t *pid, const char *path, char *const argv[], char *const envp[], int control, int status,
-                 int folder, int standard_error);
+                 int folder, int standard_output, int standard_error);
 
 /* Waits for a child without blocking: 1 when it has ended (how is stored), 0 when not yet. */
 int sluice_wait(pid_t pid, int *exit_code, int *signal_number);

@@ -28,6 +28,10 @@ void sluice_watch(sluice_status *status);
 /* Bounds the address space to what is in use now plus so many bytes, never above the hard limit of the first call. */
 void sluice_limit_memory(int64_t bytes, int64_t most);
 
+/* Bytes allocated and not freed, and descriptors that are open: what a stage that is closed should not leave. */
+int64_t sluice_heap_in_use(void);
+int sluice_descriptors_in_use(void);
+
 void sluice_status_begin(sluice_status *status, uint64_t serial, uint32_t stage);
 /* For the coordinator: a copy that is whole enough to name things by. */
 sluice_status sluice_status_read(const sluice_status *status);

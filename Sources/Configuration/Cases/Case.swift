@@ -1,0 +1,132 @@
+import Pipeline
+
+/// One case of a `cases.yaml`: what a stage, or a whole pipeline, is given, and what it is expected to say.
+public struct Case: Sendable {
+  /// What the content is.
+  public enum Input: Sendable, Equatable {
+    /// A path, taken from the folder of the cases' file.
+    case file(String)
+    case bytes([UInt8])
+    case zeros(Int64)
+  }
+
+  /// An event to deliver, for channels.
+  public struct Event: Sendable, Equatable {
+    public var id = "00000000-0000-7000-8000-0000000000e1"
+    public var type = "attachment.completed"
+    public var recipient = "recipient"
+    public var body = "{}"
+
+    public init() {}
+  }
+
+  /// A verdict that stands for a stage's work, in a case of a pipeline.
+  public struct Canned: Sendable {
+    public var verdict: Verdict
+    public var code: String?
+    public var message: String?
+    public var mediaType: String?
+    public var metadata: [Metadatum] = []
+  }
+
+  public var name: String
+  /// Where it begins.
+  public var line: Int
+  public var input: Input?
+  public var fileName: String?
+  public var declaredType: String?
+  /// As an earlier stage found it.
+  public var mediaType: String?
+  /// What earlier stages recorded.
+  public var metadata: [Metadatum] = []
+  public var attempt = 1
+  /// Budgets, where they are not the usual ones: milliseconds and bytes.
+  public var timeout: Int64?
+  public var memory: Int64?
+  /// For stages at the end.
+  public var outcome: Status?
+  public var reason: Reason?
+  public var event: Event?
+  /// What the store, or for a channel the home, holds before: texts by path.
+  public var files: [String: String] = [:]
+  public var canned: [String: Canned] = [:]
+  public internal(set) var expectation = Expectation()
+  var options: [Node.Entry] = []
+  var optionsMark = Mark.start
+}
+
+/// What a case expects. What is not named is not looked at.
+public struct Expectation: Sendable {
+  /// A value with the line it stands in.
+  public struct Expected<Value: Sendable>: Sendable {
+    public var value: Value
+    public var line: Int
+  }
+
+  /// A text, or a pattern for one.
+  public enum Text: Sendable, Equatable {
+    case exactly(String)
+    /// A POSIX extended regular expression (regex(7)) that matches somewhere in it.
+    case matching(String)
+  }
+
+  /// A value of metadata.
+  public enum Value: Sendable, Equatable {
+    case scalar(String, isPlain: Bool)
+    case matching(String)
+    /// The key is not there.
+    case absent
+  }
+
+  public struct Event: Sendable, Equatable {
+    public var type: String?
+    public var channel: String?
+    public var audience: String?
+  }
+
+  /// What new content is, or a file of the store or the home.
+  public struct Content: Sendable, Equatable {
+    public var sha256: String?
+    public var size: Int64?
+    public var text: Text?
+  }
+
+  /// The stage does not open, or its options are refused.
+  public var refused: Expected<Text>?
+  public var verdict: Expected<String>?
+  /// Of a pipeline: how the attachment ends.
+  public var outcome: Expected<String>?
+  /// Of a pipeline: the stage that decided.
+  public var stage: Expected<String>?
+  /// Of a pipeline: the stages that ran, in order.
+  public var path: Expected<[String]>?
+  public var code: Expected<Text>?
+  public var message: Expected<Text>?
+  public var mediaType: Expected<String>?
+  /// These keys and no others.
+  public var metadata: Expected<[(key: String, value: Value)]>?
+  /// These keys at least.
+  public var metadataIncludes: Expected<[(key: String, value: Value)]>?
+  public var events: Expected<[Event]>?
+  /// `nil` within: nothing is produced.
+  public var produced: Expected<Content?>?
+  public var location: Expected<String>?
+  /// Every file there is afterwards, by path.
+  public var files: Expected<[(path: String, file: Content)]>?
+  /// Wall clock, in milliseconds.
+  public var within: Expected<Int64>?
+
+  /// The keys as they are written, for those that stay when others are rewritten.
+  var entries: [Node.Entry] = []
+  var mark = Mark.start
+
+  public init() {}
+
+  public var line: Int { mark.line }
+
+  /// It says nothing yet: `{}`.
+  public var isEmpty: Bool { entries.isEmpty }
+
+  /// The keys of metadata that ``metadataIncludes`` names.
+  public var includedKeys: [String] { metadataIncludes?.value.map(\.key) ?? [] }
+}

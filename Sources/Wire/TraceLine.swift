@@ -1,0 +1,34 @@
+/// One thing a stage said or was told, as a traced worker tells it at once.
+public struct TraceLine: Sendable, Equatable {
+  /// The stage's id in this pipeline.
+  public var stage: String
+  /// The call, by its name in the contract: `annotate`, `explain`, `open`, `process`.
+  public var call: String
+  /// Its arguments, and what it returned.
+  public var text: String
+
+  /// Stands for a call where the stage breaks the contract and what it said was dropped.
+  public static let complaint = "dropped"
+
+  /// Longer texts are cut.
+  public static let limit = 1000
+
+  public init(stage: String, call: String, text: String) {
+    self.stage = stage
+    self.call = call
+    self.text = text
+  }
+
+  public var frame: [UInt8] {
+    var writer = FrameWriter(.trace)
+    for text in [stage, call, text] { writer.write(text) }
+    return writer.bytes
+  }
+
+  public init(_ reader: inout FrameReader) throws(FrameError) {
+    stage = try reader.requiredText(atMost: 256)
+    call = try reader.requiredText(atMost: 64)
+    text = try reader.requiredText(atMost: Self.limit * 4)
+    try reader.end()
+  }
+}

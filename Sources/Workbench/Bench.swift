@@ -1,0 +1,111 @@
+import CPlatform
+import Glibc
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+/// One stage alone in its worker, and what there is around it in a pipeline: the measuring of content before it, and the
+/// taking over of new content after it.
+public final class Bench {
+  public let runner: StageRunner
+  private let digest: StageRunner
+
+  /// - Parameter digest: the stage that measures content.
+  public init(runner: StageRunner, digest: StageRunner) {
+    self.runner = runner
+    self.digest = digest
+  }
+
+  /// Takes a trial through the stage.
+  ///
+  /// - Parameter instance: which of the stage's instances in the worker.
+  /// - Throws: ``WorkbenchError`` where the stage does not open, or the user wants to stop.
+  public func run(_ trial: Trial, instance: Int = 0) throws -> TrialResult {
+    var trial = trial
+    if let content = trial.content {
+      (trial.work.size, trial.work.modified, trial.work.changed) = (
+        content.size, content.modified, content.changed
+      )
+      if trial.work.sha256 == nil && runner.stage.description.id != digest.stage.description.id {
+        do throws(Content.Problem) {
+          trial.work.sha256 = try measure(content)
+        } catch {
+          var result = TrialResult(verdict: Verdict.fail.name)
+          (result.code, result.message) = (error.code, error.message)
+          return result
+        }
+      }
+    }
+    // A worker that has to be started first does not count.
+    try runner.start()
+    var descriptors = trial.content.map { [$0.descriptor.number] } ?? []
+    var output: Int32 = -1
+    if trial.content != nil && runner.stage.description.produces {
+      output = try Content.memory().release()
+      descriptors.append(output)
+    }
+    defer { if output >= 0 { close(output) } }
+    let start = Clock.monotonic()
+    switch try runner.run(trial.work, descriptors: descriptors, instance: instance) {
+    case .died(let death):
+      var result = TrialResult(verdict: death.verdict)
+      result.code = death.code
+      result.message = death.message(in: runner.stage)
+      result.death = death
+      result.microseconds = Int64((Clock.monotonic() - start) / 1000)
+      result.trace = runner.trace
+      return result
+    case .answered(let answer):
+      var result = self.result(answer, trial)
+      if answer.produced, output >= 0 {
+        if sluice_seal(output) != 0 { throw WorkbenchError(.system, "\(SystemError("sealing new content"))") }
+        let content = try Content(Descriptor(owning: output))
+        output = -1
+        result.produced = .init(content: content, sha256: try measure(content))
+      }
+      return result
+    }
+  }
+
+  private func result(_ answer: WorkResult, _ trial: Trial) -> TrialResult {
+    guard let said = answer.stages.first else {
+      // Its `when` does not hold.
+      var result = TrialResult(verdict: "skipped")
+      result.mediaType = trial.work.mediaType
+      return result
+    }
+    var result = TrialResult(verdict: said.verdict.name)
+    (result.code, result.message) = (said.code, said.message)
+    result.microseconds = said.microseconds
+    result.mediaType = answer.mediaType ?? trial.work.mediaType
+    result.metadata = answer.metadata
+    result.emissions = answer.emissions
+    result.location = answer.location
+    result.trace = runner.trace
+    return result
+  }
+
+  /// The SHA-256 of content, measured as the pipeline does.
+  public func measure(_ content: Content) throws(Content.Problem) -> String {
+    var trial = Trial(fileName: "content", content: content)
+    (trial.work.size, trial.work.modified, trial.work.changed) = (
+      content.size, content.modified, content.changed
+    )
+    do {
+      switch try digest.run(trial.work, descriptors: [content.descriptor.number]) {
+      case .answered(let answer):
+        if let sha256 = answer.metadata.first(where: { $0.key == "sha256" })?.value.text { return sha256 }
+        let said = answer.stages.first
+        throw Content.Problem(
+          code: said?.code ?? "unreadable", message: said?.message ?? "the content was not measured")
+      case .died(let death):
+        throw Content.Problem(code: death.code, message: death.message(in: digest.stage))
+      }
+    } catch let problem as Content.Problem {
+      throw problem
+    } catch {
+      throw Content.Problem(code: "unreadable", message: "\(error)")
+    }
+  }
+}

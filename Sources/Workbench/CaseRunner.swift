@@ -1,0 +1,176 @@
+import Configuration
+import Glibc
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+/// Runs the cases of one file, one after the other.
+public final class CaseRunner {
+  /// What the cases are for, looked up.
+  public enum Subject {
+    case stage(StageDescription)
+    case pipeline(PipelineDefinition)
+  }
+
+  private let document: CaseDocument
+  private let subject: Subject
+  private let digest: StageDefinition
+  private let launch: StageRunner.Launch
+  private let temporaryFolder: String
+  /// The last case's worker, for a next one with the same options.
+  private var idle: (stage: StageDefinition, bench: Bench)?
+
+  public init(
+    _ document: CaseDocument, _ subject: Subject, digest: StageDefinition, launch: StageRunner.Launch,
+    temporaryFolder: String
+  ) {
+    self.document = document
+    self.subject = subject
+    self.digest = digest
+    self.launch = launch
+    self.temporaryFolder = temporaryFolder
+  }
+
+  /// Runs one case.
+  ///
+  /// - Throws: ``WorkbenchError`` where the case cannot be run at all: its input is not there.
+  public func run(_ one: Case) throws -> Found {
+    let folder = try ScratchFolder(in: temporaryFolder)
+    for (path, text) in one.files { try folder.write(Array(text.utf8), to: path) }
+    let start = Clock.monotonic()
+    var found =
+      switch subject {
+      case .stage(let description): try run(one, description, folder)
+      case .pipeline(let pipeline): try run(one, pipeline, folder)
+      }
+    found.milliseconds =
+      found.refused == nil ? found.milliseconds : Double((Clock.monotonic() - start) / 1000) / 1000
+    if one.expectation.files != nil { found.files = try facts(of: folder) }
+    return found
+  }
+
+  private func trial(_ one: Case, needsContent: Bool) throws(WorkbenchError) -> Trial {
+    var name = "attachment"
+    var content: Content?
+    do throws(Content.Problem) {
+      switch one.input {
+      case .file(let path):
+        name = path.split(separator: "/").last.map(String.init) ?? path
+        content = try Content(path.hasPrefix("/") ? path : document.folder + path)
+      case .bytes(let bytes): content = try Content(bytes: bytes)
+      case .zeros(let count): content = try Content(zeros: count)
+      case nil: content = needsContent ? try Content(bytes: []) : nil
+      }
+    } catch {
+      throw WorkbenchError(
+        .configuration, "\(document.file):\(one.line): the input of '\(one.name)': \(error.message)")
+    }
+    var trial = Trial(fileName: one.fileName ?? name, content: content)
+    trial.work.declaredType = one.declaredType
+    trial.work.mediaType = one.mediaType
+    trial.work.metadata = one.metadata
+    trial.work.attempt = one.attempt
+    return trial
+  }
+
+  // MARK: A stage
+
+  private func run(_ one: Case, _ description: StageDescription, _ folder: ScratchFolder) throws -> Found {
+    var found = Found()
+    let values: [OptionValue]
+    do throws(ConfigurationError) {
+      values = try document.values(of: one, for: description)
+    } catch {
+      found.refused = error.diagnostics.map { $0.message + ($0.remedy.map { "; \($0)" } ?? "") }.joined(
+        separator: "\n")
+      return found
+    }
+    var stage = StageDefinition(id: description.id, description: description, values: values)
+    if let timeout = one.timeout { stage.timeout = timeout }
+    if let memory = one.memory { stage.memory = memory }
+    var trial = try trial(one, needsContent: description.role == .line)
+    switch description.role {
+    case .line: break
+    case .end:
+      trial.work.outcome = one.outcome ?? .completed
+      trial.work.reason = one.reason
+    case .channel:
+      let event = one.event ?? .init()
+      trial.work.event = .init(id: event.id, type: event.type, recipient: event.recipient, body: event.body)
+    }
+    let bench = bench(stage, folder)
+    do throws(WorkbenchError) {
+      try bench.runner.start()
+    } catch {
+      guard [.refused, .configuration].contains(error.code) else { throw error }
+      found.refused = error.description
+      return found
+    }
+    let result = try bench.run(trial)
+    idle = bench.runner.pid != nil && !Self.usesFolder(stage) ? (stage, bench) : nil
+    (found.verdict, found.code, found.message) = (result.verdict, result.code, result.message)
+    (found.mediaType, found.metadata, found.emissions) = (result.mediaType, result.metadata, result.emissions)
+    found.location = result.location
+    found.milliseconds = Double(result.microseconds) / 1000
+    if let produced = result.produced { found.produced = facts(of: produced.content, produced.sha256) }
+    if let location = result.location { try folder.publish(trial.work.id, to: location) }
+    return found
+  }
+
+  private func bench(_ stage: StageDefinition, _ folder: ScratchFolder) -> Bench {
+    if let idle, idle.stage == stage { return idle.bench }
+    var launch = launch
+    if Self.usesFolder(stage) { launch.folder = folder.descriptor.number }
+    return Bench(runner: StageRunner(stage, launch), digest: StageRunner(digest, self.launch))
+  }
+
+  private static func usesFolder(_ stage: StageDefinition) -> Bool {
+    stage.description.capability == .store || stage.description.role == .channel
+  }
+
+  // MARK: A pipeline
+
+  private func run(_ one: Case, _ pipeline: PipelineDefinition, _ folder: ScratchFolder) throws -> Found {
+    if let unknown = one.canned.keys.sorted().first(where: { id in !pipeline.stages.contains { $0.id == id } }
+    ) {
+      throw WorkbenchError(
+        .configuration,
+        "\(document.file):\(one.line): the pipeline has no stage '\(unknown)'"
+          + (Suggestion.nearest(to: unknown, among: pipeline.stages.map(\.id)).map {
+            "; did you mean '\($0)'?"
+          } ?? ""))
+    }
+    let rehearsal = Rehearsal(pipeline, digest: digest, launch: launch, folder: folder)
+    let start = Clock.monotonic()
+    let result = try rehearsal.run(try trial(one, needsContent: true), canned: one.canned)
+    var found = Found()
+    found.milliseconds = Double((Clock.monotonic() - start) / 1000) / 1000
+    found.outcome = result.outcome?.rawValue ?? "tried-again"
+    (found.stage, found.code, found.message) = (
+      result.reason?.stage, result.reason?.code, result.reason?.message
+    )
+    found.path = result.steps.map(\.stage)
+    (found.mediaType, found.metadata, found.emissions) = (result.mediaType, result.metadata, result.emissions)
+    found.location = result.location
+    return found
+  }
+
+  // MARK: What there is afterwards
+
+  private func facts(of folder: ScratchFolder) throws -> [(path: String, file: Found.FileFacts)] {
+    try folder.files.map { path in
+      let content = try Content("\(folder.path)/\(path)")
+      return (path, facts(of: content, try measure(content)))
+    }
+  }
+
+  private func measure(_ content: Content) throws -> String {
+    let runner = StageRunner(digest, launch)
+    return try Bench(runner: runner, digest: runner).measure(content)
+  }
+
+  private func facts(of content: Content, _ sha256: String) -> Found.FileFacts {
+    Found.FileFacts(sha256: sha256, size: content.size, text: content.text(atMost: Found.textLimit))
+  }
+}

@@ -1,0 +1,212 @@
+import Configuration
+import Pipeline
+import Wire
+
+/// One expectation that does not hold.
+public struct Mismatch {
+  /// The key below `expect`.
+  public var key: String
+  public var line: Int
+  public var expected: String
+  public var found: String
+}
+
+/// Compares what a case expects with what was found.
+public struct Comparison {
+  public private(set) var mismatches: [Mismatch] = []
+  private let found: Found
+
+  public init(_ expectation: Expectation, _ found: Found) {
+    self.found = found
+    if expectation.isEmpty {
+      add(
+        "expect", expectation.line, "not said",
+        found.refused ?? found.verdict ?? found.outcome ?? "tried-again")
+      return
+    }
+    if let refused = found.refused {
+      guard let expected = expectation.refused else {
+        mismatches = [Mismatch(key: "refused", line: expectation.line, expected: "it opens", found: refused)]
+        return
+      }
+      compare("refused", expected, refused)
+      return
+    }
+    if let expected = expectation.refused {
+      add("refused", expected.line, Self.written(expected.value), "it opens")
+    }
+    compareDecision("verdict", expectation.verdict, found.verdict)
+    compareDecision("outcome", expectation.outcome, found.outcome)
+    compare("stage", expectation.stage, found.stage)
+    if let path = expectation.path, path.value != found.path {
+      add("path", path.line, Self.list(path.value), Self.list(found.path ?? []))
+    }
+    compare("code", expectation.code, found.code)
+    compare("message", expectation.message, found.message)
+    compare("media-type", expectation.mediaType, found.mediaType)
+    compareMetadata(expectation)
+    compareEvents(expectation.events)
+    compareProduced(expectation.produced)
+    compare("location", expectation.location, found.location)
+    compareFiles(expectation.files)
+    if let within = expectation.within, found.milliseconds > Double(within.value) {
+      add("within", within.line, "at most \(Interval.text(within.value))", "\(Int64(found.milliseconds)) ms")
+    }
+  }
+
+  private mutating func add(_ key: String, _ line: Int, _ expected: String, _ found: String) {
+    mismatches.append(Mismatch(key: key, line: line, expected: expected, found: found))
+  }
+
+  // MARK: Texts
+
+  private mutating func compare(_ key: String, _ expected: Expectation.Expected<String>?, _ found: String?) {
+    guard let expected, expected.value != found else { return }
+    add(key, expected.line, expected.value, found ?? Self.nothing)
+  }
+
+  private mutating func compare(
+    _ key: String, _ expected: Expectation.Expected<Expectation.Text>?, _ found: String?
+  ) {
+    guard let expected else { return }
+    if let found, Self.holds(expected.value, found) { return }
+    add(key, expected.line, Self.written(expected.value), found ?? Self.nothing)
+  }
+
+  /// With the reason, which says more than a word.
+  private mutating func compareDecision(
+    _ key: String, _ expected: Expectation.Expected<String>?, _ decision: String?
+  ) {
+    guard let expected, expected.value != decision else { return }
+    let reason = [found.code, found.message].compactMap(\.self).joined(separator: ": ")
+    add(
+      key, expected.line, expected.value, (decision ?? Self.nothing) + (reason.isEmpty ? "" : " (\(reason))"))
+  }
+
+  static let nothing = "nothing"
+
+  static func holds(_ expected: Expectation.Text, _ found: String) -> Bool {
+    switch expected {
+    // By bytes: to Swift, letters are equal that are written otherwise.
+    case .exactly(let text): text.utf8.elementsEqual(found.utf8)
+    case .matching(let pattern): RegularExpression.matches(pattern, found)
+    }
+  }
+
+  private static func written(_ text: Expectation.Text) -> String {
+    switch text {
+    case .exactly(let text): text
+    case .matching(let pattern): "what matches \(pattern)"
+    }
+  }
+
+  private static func list(_ texts: [String]) -> String { "[\(texts.joined(separator: ", "))]" }
+
+  // MARK: Metadata
+
+  private mutating func compareMetadata(_ expectation: Expectation) {
+    for (key, expected, isWhole) in [
+      ("metadata", expectation.metadata, true), ("metadata-includes", expectation.metadataIncludes, false),
+    ] {
+      guard let expected else { continue }
+      for (name, value) in expected.value {
+        let datum = found.metadata.first { $0.key == name }
+        if Self.holds(value, datum?.value) { continue }
+        add(
+          key, expected.line, "\(name): \(Self.written(value))",
+          datum.map { "\(name): \($0.value.text)" } ?? "no \(name)")
+      }
+      if !isWhole { continue }
+      for datum in found.metadata where !expected.value.contains(where: { $0.key == datum.key }) {
+        add(key, expected.line, "no \(datum.key)", "\(datum.key): \(datum.value.text)")
+      }
+    }
+  }
+
+  static func holds(_ expected: Expectation.Value, _ found: MetadataValue?) -> Bool {
+    switch (expected, found) {
+    case (.absent, nil): true
+    case (.scalar(let text, let isPlain), let found?):
+      text.utf8.elementsEqual(found.text.utf8)
+        || isPlain && Self.number(found) != nil && Double(text) == Self.number(found)
+    case (.matching(let pattern), let found?): RegularExpression.matches(pattern, found.text)
+    default: false
+    }
+  }
+
+  private static func number(_ value: MetadataValue) -> Double? {
+    switch value {
+    case .integer(let integer): Double(integer)
+    case .number(let number): number
+    case .text, .boolean: nil
+    }
+  }
+
+  private static func written(_ value: Expectation.Value) -> String {
+    switch value {
+    case .scalar(let text, _): text
+    case .matching(let pattern): "what matches \(pattern)"
+    case .absent: nothing
+    }
+  }
+
+  // MARK: Effects
+
+  private mutating func compareEvents(_ expected: Expectation.Expected<[Expectation.Event]>?) {
+    guard let expected else { return }
+    let holds =
+      expected.value.count == found.emissions.count
+      && zip(expected.value, found.emissions).allSatisfy { expected, found in
+        (expected.type ?? found.type) == found.type && (expected.channel ?? found.channel) == found.channel
+          && (expected.audience ?? "\(found.audience)") == "\(found.audience)"
+      }
+    if holds { return }
+    let wanted = expected.value.map {
+      [$0.type, $0.channel.map { "on \($0)" }, $0.audience.map { "to \($0)" }].compactMap(\.self).joined(
+        separator: " ")
+    }
+    add(
+      "events", expected.line, Self.list(wanted),
+      Self.list(found.emissions.map { "\($0.type) on \($0.channel) to \($0.audience)" }))
+  }
+
+  private mutating func compareProduced(_ expected: Expectation.Expected<Expectation.Content?>?) {
+    guard let expected else { return }
+    switch (expected.value, found.produced) {
+    case (nil, nil): break
+    case (nil, let found?): add("produced", expected.line, "none", "\(found.size) bytes, \(found.sha256)")
+    case (_?, nil): add("produced", expected.line, "new content", "none")
+    case (let wanted?, let found?): compare("produced", "", wanted, found, expected.line)
+    }
+  }
+
+  private mutating func compareFiles(
+    _ expected: Expectation.Expected<[(path: String, file: Expectation.Content)]>?
+  ) {
+    guard let expected else { return }
+    for (path, file) in expected.value {
+      if let found = found.files.first(where: { $0.path == path })?.file {
+        compare("files", "\(path): ", file, found, expected.line)
+      } else {
+        add("files", expected.line, path, "no \(path)")
+      }
+    }
+    for (path, file) in found.files where !expected.value.contains(where: { $0.path == path }) {
+      add("files", expected.line, "no \(path)", "\(path) of \(file.size) bytes")
+    }
+  }
+
+  private mutating func compare(
+    _ key: String, _ prefix: String, _ expected: Expectation.Content, _ found: Found.FileFacts, _ line: Int
+  ) {
+    if let size = expected.size, size != found.size {
+      add(key, line, "\(prefix)\(size) bytes", "\(prefix)\(found.size) bytes")
+    }
+    if let sha256 = expected.sha256, sha256 != found.sha256 {
+      add(key, line, "\(prefix)sha256 \(sha256)", "\(prefix)sha256 \(found.sha256)")
+    }
+    if let text = expected.text, !Self.holds(text, found.text) {
+      add(key, line, prefix + Self.written(text), prefix + found.text)
+    }
+  }
+}

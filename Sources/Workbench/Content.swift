@@ -1,0 +1,100 @@
+import CPlatform
+import Glibc
+import Platform
+
+/// Content for a stage, open for reading.
+public final class Content {
+  /// Why there is no content.
+  public struct Problem: Error, Sendable {
+    public var code: String
+    public var message: String
+  }
+
+  let descriptor: Descriptor
+  public let size: Int64
+  let modified: Int64
+  let changed: Int64
+
+  /// - Parameter path: a file, or `-` for all of standard input.
+  public convenience init(_ path: String) throws(Problem) {
+    try self.init(path == "-" ? try Self.standardInput() : try Self.opened(path))
+  }
+
+  public convenience init(bytes: [UInt8]) throws(Problem) {
+    let memory = try Self.memory()
+    try Self.write(bytes[...], to: memory.number)
+    try self.init(memory)
+  }
+
+  /// So many zero bytes, which take no room.
+  public convenience init(zeros count: Int64) throws(Problem) {
+    let memory = try Self.memory()
+    if ftruncate(memory.number, off_t(count)) != 0 { throw Self.unreadable("making \(count) zeros") }
+    try self.init(memory)
+  }
+
+  /// Takes over a descriptor.
+  init(_ descriptor: consuming Descriptor) throws(Problem) {
+    var facts = stat()
+    if fstat(descriptor.number, &facts) != 0 { throw Self.unreadable("asking for the file's state") }
+    if facts.st_mode & S_IFMT != S_IFREG {
+      throw Problem(code: "not-a-file", message: "it is a folder, a device, a socket or a pipe")
+    }
+    self.descriptor = descriptor
+    size = Int64(facts.st_size)
+    // Only compared: dates past 2262 may wrap.
+    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
+    modified = nanoseconds(facts.st_mtim)
+    changed = nanoseconds(facts.st_ctim)
+  }
+
+  /// Its beginning; bytes that are not UTF-8 become U+FFFD.
+  func text(atMost limit: Int) -> String {
+    var bytes = [UInt8](repeating: 0, count: Int(min(size, Int64(limit))))
+    let count = pread(descriptor.number, &bytes, bytes.count, 0)
+    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+  }
+
+  private static func opened(_ path: String) throws(Problem) -> Descriptor {
+    // Not blocking: the path may name a FIFO.
+    let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    if number >= 0 { return Descriptor(owning: number) }
+    let isMissing = errno == ENOENT || errno == ENOTDIR
+    throw Problem(
+      code: isMissing ? "missing" : "unreadable",
+      message: "opening the file: \(String(cString: strerror(errno)))")
+  }
+
+  /// Stages read content where they like, and a pipe has no places: it is copied to memory.
+  private static func standardInput() throws(Problem) -> Descriptor {
+    let copy = try memory()
+    var piece = [UInt8](repeating: 0, count: 256 << 10)
+    while true {
+      let count = read(STDIN_FILENO, &piece, piece.count)
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { throw unreadable("reading standard input") }
+      if count == 0 { return copy }
+      try write(piece[..<count], to: copy.number)
+    }
+  }
+
+  static func memory() throws(Problem) -> Descriptor {
+    let number = sluice_memfd("sluice-content", 1)
+    if number < 0 { throw unreadable("making room in memory") }
+    return Descriptor(owning: number)
+  }
+
+  private static func write(_ bytes: ArraySlice<UInt8>, to number: Int32) throws(Problem) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { throw unreadable("writing to memory") }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private static func unreadable(_ doing: String) -> Problem {
+    Problem(code: "unreadable", message: "\(doing): \(String(cString: strerror(errno)))")
+  }
+}

@@ -1,0 +1,51 @@
+import Pipeline
+import Wire
+import Workers
+
+/// One attachment, or one event, for one stage: what the pipeline would have told the stage of it.
+public struct Trial {
+  /// Serial number, stages and the facts of the content are filled in when it is run.
+  public var work: Work
+  /// `nil` for stages at the end and channels.
+  public var content: Content?
+
+  /// Ids that are the same every time, so that results can be compared.
+  public init(fileName: String, content: Content?) {
+    work = Work(
+      serial: 0, first: 0, end: 1, attempt: 1, id: "00000000-0000-7000-8000-000000000001",
+      conversationId: "conversation", messageId: "message", senderId: "sender", fileName: fileName)
+    self.content = content
+  }
+}
+
+/// What a stage said of a trial, or how its worker ended.
+public struct TrialResult {
+  /// Of the contract, or the name of how the worker ended: `timed-out`, `over-limit`, `crashed`.
+  public var verdict: String
+  public var code: String?
+  public var message: String?
+  /// What later stages would see.
+  public var mediaType: String?
+  public var metadata: [Metadatum] = []
+  public var emissions: [WorkResult.Emission] = []
+  /// Where the object lies below the store.
+  public var location: String?
+  public var produced: Produced?
+  /// In the stage alone, without the way to the worker and back.
+  public var microseconds: Int64 = 0
+  public var trace: [TraceLine] = []
+  /// The worker ended over it.
+  public var death: WorkerDeath?
+
+  /// New content.
+  public struct Produced {
+    public var content: Content
+    public var sha256: String
+  }
+
+  public init(verdict: String) {
+    self.verdict = verdict
+  }
+
+  public var isPassed: Bool { verdict == Verdict.pass.name }
+}

@@ -1,0 +1,31 @@
+import CPlatform
+import CStage
+import CWorker
+import Glibc
+import Pipeline
+import Wire
+
+/// Opens and closes stages time and again, and measures what that leaves behind.
+struct TrialOpenings {
+  let host: UnsafePointer<sluice_host>
+
+  /// `nil` where the setup asks for none.
+  func run(_ setup: Setup) throws(Refusal) -> Ready.Leak? {
+    guard setup.trialOpenings > 0 else { return nil }
+    // What a library keeps for good it has after the first few.
+    let warm = max(setup.trialOpenings / 4, 1)
+    for _ in 0..<warm { try openAndClose(setup.stages) }
+    let before = Self.inUse()
+    for _ in 0..<(setup.trialOpenings - warm) { try openAndClose(setup.stages) }
+    let after = Self.inUse()
+    return Ready.Leak(bytes: after.bytes - before.bytes, descriptors: after.descriptors - before.descriptors)
+  }
+
+  private func openAndClose(_ stages: [StageDefinition]) throws(Refusal) {
+    for stage in stages { try OpenStage(stage, folder: SLUICE_FD_FOLDER, host: host).close() }
+  }
+
+  private static func inUse() -> Ready.Leak {
+    Ready.Leak(bytes: sluice_heap_in_use(), descriptors: Int64(sluice_descriptors_in_use()))
+  }
+}

@@ -1,0 +1,45 @@
+import Glibc
+import Platform
+
+/// The files of cases that a command line names.
+enum CaseFiles {
+  static let name = "cases.yaml"
+
+  /// - Parameter path: a file; a folder with a `cases.yaml`; or a folder whose folders have one.
+  static func find(_ path: String) throws(CommandError) -> [String] {
+    var facts = stat()
+    if stat(path, &facts) != 0 {
+      throw .usage("\(Terminal.printable(path)): \(String(cString: strerror(errno)))")
+    }
+    if facts.st_mode & S_IFMT != S_IFDIR { return [path] }
+    let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
+    if access("\(folder)/\(name)", F_OK) == 0 { return ["\(folder)/\(name)"] }
+    guard let names = FolderListing(Array(folder.utf8)) else {
+      throw .usage("\(Terminal.printable(path)): \(String(cString: strerror(errno)))")
+    }
+    let files: [String] = names.map { "\(folder)/\(String(decoding: $0, as: UTF8.self))/\(Self.name)" }
+      .filter { access($0, F_OK) == 0 }
+    if files.isEmpty {
+      throw .usage("\(Terminal.printable(path)) has no \(name), nor has any of its folders")
+    }
+    return files
+  }
+
+  /// Puts a new version in the place of a file: whole, or not at all.
+  static func replace(_ file: String, with text: String) throws(CommandError) {
+    let beside = "\(file).new"
+    var facts = stat()
+    let mode = stat(file, &facts) == 0 ? facts.st_mode & 0o777 : 0o644
+    do throws(SystemError) {
+      let target = try Descriptor.open(beside, O_WRONLY | O_CREAT | O_TRUNC, mode: mode)
+      let bytes = Array(text.utf8)
+      guard write(target.number, bytes, bytes.count) == bytes.count, fsync(target.number) == 0 else {
+        throw SystemError("writing \(beside)")
+      }
+      if rename(beside, file) != 0 { throw SystemError("replacing \(file)") }
+    } catch {
+      unlink(beside)
+      throw CommandError(.internalError, "\(error)")
+    }
+  }
+}

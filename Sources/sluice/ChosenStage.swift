@@ -1,0 +1,62 @@
+import Configuration
+import Glibc
+import Pipeline
+import Wire
+import Workers
+import Workbench
+
+/// A stage that a command was given by its id or its plugin's file, with what is needed to run it alone.
+struct ChosenStage {
+  var description: StageDescription
+  var digest: StageDefinition
+  var search: PluginSearch
+
+  /// - Parameter name: an id, or a path that holds a `/`.
+  init(_ name: String, _ search: PluginSearch) throws {
+    let (id, file) = try Self.plugin(name, search)
+    var asked = [(id: id, file: file)]
+    if id != "digest", let digest = search.file(of: "digest") { asked.append(("digest", digest)) }
+    let described = search.describe(asked)
+    guard case .success(let digest)? = described["digest"] else {
+      throw CommandError(
+        .configuration, "the stage 'digest' is not beside this program; is the installation whole?")
+    }
+    switch described[id] {
+    case .success(let found): description = found
+    case .failure(let refusal): throw CommandError(.configuration, "stage '\(id)': \(refusal.message)")
+    case nil: throw CommandError(.internalError, "stage '\(id)' was not described")
+    }
+    self.digest = StageDefinition(id: digest.id, description: digest, values: [])
+    self.search = search
+  }
+
+  /// The stage with options as `NAME=VALUE`.
+  func definition(settings: [String]) throws(CommandError) -> StageDefinition {
+    do throws(SettingsError) {
+      let values = try StageSettings.values(settings, for: description)
+      return StageDefinition(id: description.id, description: description, values: values)
+    } catch {
+      throw .usage(error.description)
+    }
+  }
+
+  /// The plugin's id and file.
+  static func plugin(_ name: String, _ search: PluginSearch) throws(CommandError) -> (
+    id: String, file: String
+  ) {
+    if name.contains("/") {
+      guard name.hasSuffix(".so") else {
+        throw .usage("'\(Terminal.printable(name))' is no plugin: those end in .so")
+      }
+      if access(name, F_OK) != 0 {
+        throw .usage("\(Terminal.printable(name)): \(String(cString: strerror(errno)))")
+      }
+      return (PluginSearch.id(ofFile: name), name)
+    }
+    if let file = search.file(of: name) { return (name, file) }
+    let near = Suggestion.remedy(for: name, among: search.all().map(\.id))
+    let remedy = near.isEmpty ? "; `sluice stages list` shows those there are" : near
+    let isFile = access(name, F_OK) == 0 ? "; for a file write './\(Terminal.printable(name))'" : remedy
+    throw .usage("no stage '\(Terminal.printable(name))' is found\(isFile)")
+  }
+}

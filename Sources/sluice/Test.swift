@@ -1,0 +1,124 @@
+import Configuration
+import Glibc
+import Pipeline
+import Platform
+import Workbench
+import Workers
+
+/// `sluice test`: the cases of stages and pipelines.
+struct Test: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    name: "test", abstract: "Run the cases of stages and pipelines.", arguments: "PATH…",
+    discussion: """
+      PATH is a file of cases, or a folder: its `cases.yaml` counts, else those of its folders. A case gives a stage
+      or a pipeline an input and says what is to come of it. Where something else comes, both are shown with file
+      and line, and the exit code is 1.
+      """,
+    options: [
+      CommandOption(name: "filter", value: "TEXT", help: "Only cases whose name holds this."),
+      CommandOption(name: "update", help: "Rewrite what does not hold, after showing the difference."),
+      CommandOption(
+        name: "plugin", value: "FILE",
+        help: "The plugin to test, where it is not in a folder that is searched."),
+      CommandOption(
+        name: "sandbox", value: "on|prefer|off",
+        help: "Whether to refuse, or go on, where the kernel lacks a part of it; else on.",
+        choices: ["on", "prefer", "off"]),
+      CommandOption(
+        name: "format", value: "text|json|junit", help: "For people, a JSON object a line, or JUnit's XML.",
+        choices: ["text", "json", "junit"]),
+      .config, .noColor,
+    ],
+    example: "sluice test Plugins/pdf --filter encrypted")
+
+  private let arguments: ParsedArguments
+
+  init(_ arguments: ParsedArguments) throws(CommandError) {
+    guard !arguments.words.isEmpty else {
+      throw .usage("`sluice test` needs a PATH: a cases.yaml, or a folder with one")
+    }
+    self.arguments = arguments
+  }
+
+  func run() throws -> ExitCode {
+    var files: [String] = []
+    for path in arguments.words { files += try CaseFiles.find(path) }
+    var report = CaseReport(format: arguments.value("format") ?? "text", style: Style(arguments))
+    for file in files { try run(file, &report) }
+    if report.count == 0 {
+      let filter = arguments.value("filter").map { " whose name holds '\(Terminal.printable($0))'" } ?? ""
+      throw CommandError.usage("there is no case\(filter) in \(files.joined(separator: ", "))")
+    }
+    report.end()
+    return report.failures == 0 ? .success : .incomplete
+  }
+
+  private func run(_ file: String, _ report: inout CaseReport) throws {
+    let document = try CaseDocument.parse(try Environment.contents(of: file), file: file)
+    let filter = arguments.value("filter")
+    let cases = document.cases.filter { filter.map($0.name.contains) ?? true }
+    if cases.isEmpty { return }
+    let runner = try runner(document)
+    var failed: [(one: Case, found: Found, mismatches: [Mismatch])] = []
+    report.begin(file)
+    for one in cases {
+      let found = try runner.run(one)
+      let mismatches = Comparison(one.expectation, found).mismatches
+      if !mismatches.isEmpty { failed.append((one, found, mismatches)) }
+      report.add(one, found, mismatches)
+    }
+    if arguments.flag("update") && !failed.isEmpty { try update(document, failed) }
+  }
+
+  private func update(
+    _ document: CaseDocument, _ failed: [(one: Case, found: Found, mismatches: [Mismatch])]
+  ) throws(CommandError) {
+    var rewriter = ExpectationRewriter(document)
+    var shown: [String] = []
+    for (one, found, mismatches) in failed.sorted(by: { $0.one.expectation.line > $1.one.expectation.line }) {
+      let change = rewriter.rewrite(one.expectation, found.changes(mismatches, one.expectation))
+      let gone = change.before.filter { !change.after.contains($0) }.map { "- \($0)" }
+      let new = change.after.filter { !change.before.contains($0) }.map { "+ \($0)" }
+      shown = ["\(document.file):\(change.line):"] + gone + new + shown
+    }
+    for line in shown { Terminal.error(line, prefix: "") }
+    try CaseFiles.replace(document.file, with: rewriter.text)
+    Terminal.error(
+      "\(document.file): rewrote \(failed.count) of \(document.cases.count) cases; run it again to check")
+  }
+
+  // MARK: What is tested
+
+  private func runner(_ document: CaseDocument) throws -> CaseRunner {
+    let subject: CaseRunner.Subject
+    let digest: StageDefinition
+    let search: PluginSearch
+    switch document.subject {
+    case .stage(let name):
+      let chosen = try ChosenStage(try plugin(name, document), try Environment.search(arguments))
+      (subject, digest, search) = (.stage(chosen.description), chosen.digest, chosen.search)
+    case .pipeline(let name):
+      let loaded = try Environment.pipeline(file: name.hasPrefix("/") ? name : document.folder + name)
+      subject = .pipeline(loaded.definition)
+      digest = StageDefinition(id: loaded.digest.id, description: loaded.digest, values: [])
+      search = loaded.search
+    }
+    var launch = StageRunner.Launch(executable: search.worker)
+    switch arguments.value("sandbox") {
+    case "off": launch.sandbox = .off
+    case "prefer": launch.sandbox = .prefer
+    default: launch.sandbox = .require
+    }
+    return CaseRunner(
+      document, subject, digest: digest, launch: launch, temporaryFolder: Environment.temporaryFolder)
+  }
+
+  /// The plugin's file where it is given, or named by path in the cases; else the stage's id.
+  private func plugin(_ name: String, _ document: CaseDocument) throws(CommandError) -> String {
+    if let file = arguments.value("plugin") {
+      return file.contains("/") ? file : "./\(file)"
+    }
+    if !name.contains("/") { return name }
+    return name.hasPrefix("/") ? name : (document.folder.isEmpty ? "./" : document.folder) + name
+  }
+}
