@@ -52,7 +52,8 @@ var core: [Target] {
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["Pipeline", "Platform", "SQLite"]),
     .target(
-      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
+      name: "Workers",
+      dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
     .target(
       name: "Workbench",
       dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
@@ -114,7 +115,9 @@ var stages: [Stage] {
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"]),
     Stage(id: "text", module: "TextStage", libraries: ["PDFDocument"]),
-    Stage(id: "image", module: "ImageStage", libraries: ["CVips", "CWebP", "CTurboJPEG", "CPNG"]),
+    Stage(
+      id: "image", module: "ImageStage", libraries: ["CVips", "CWebP", "CTurboJPEG", "CPNG"],
+      hasFixtures: true),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),

@@ -71,15 +71,17 @@ struct ImageFile {
     let source = Self.source(bytes)
     defer { if let source { g_object_unref(source) } }
     guard let source else { throw Vips.damage() }
+    // To convert from a profile, if only from sRGB, takes some milliseconds.
+    let profile = metadata.contains("profile") ? "srgb" : nil
     if format == .webp {
       // Twice as large as it will be, so that libvips, which does it better, has the last word.
       let pixels = try Pixels.decoded(webp: bytes, fitting: edge * 2)
       let image = try pixels.shared()
       defer { g_object_unref(image) }
       guard sluice_vips_take_profile(image, source) == 0 else { throw Vips.damage() }
-      return try Self.pixels(of: sluice_vips_fit_image(image, Int32(edge)))
+      return try Self.pixels(of: sluice_vips_fit_image(image, Int32(edge), profile))
     }
-    return try Self.pixels(of: sluice_vips_fit(source, Int32(edge)))
+    return try Self.pixels(of: sluice_vips_fit(source, Int32(edge), profile))
   }
 
   /// Takes the image over.

@@ -11,19 +11,19 @@ static inline int sluice_vips_start(void) { return VIPS_INIT("sluice"); }
 static inline VipsImage *sluice_vips_open(VipsSource *source) {
   return vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, NULL);
 }
-/* The same made to fit a square, never larger, in sRGB; an image that is cut short is an error. It keeps the way the image
+/* The same made to fit a square, never larger, in the colours of a profile if one is named; an image that is cut short is an error. It keeps the way the image
  * lies: to turn it would need all of it. The loader is told what is an error by its option string, since libvips 8.14 passes
  * the argument `fail_on` on from files and buffers, but not from sources. */
-static inline VipsImage *sluice_vips_fit(VipsSource *source, int edge) {
+static inline VipsImage *sluice_vips_fit(VipsSource *source, int edge, const char *profile) {
   VipsImage *fitted = NULL;
   int failed = vips_thumbnail_source(source, &fitted, edge, "height", edge, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE,
-                                     "export_profile", "srgb", "option_string", "[fail_on=error]", NULL);
+                                     "export_profile", profile, "option_string", "[fail_on=error]", NULL);
   return failed ? NULL : fitted;
 }
-static inline VipsImage *sluice_vips_fit_image(VipsImage *image, int edge) {
+static inline VipsImage *sluice_vips_fit_image(VipsImage *image, int edge, const char *profile) {
   VipsImage *fitted = NULL;
   int failed = vips_thumbnail_image(image, &fitted, edge, "height", edge, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE,
-                                    "export_profile", "srgb", NULL);
+                                    "export_profile", profile, NULL);
   return failed ? NULL : fitted;
 }
 /* Gives an image the colour profile that the header of a source has, if any. */
