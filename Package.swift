@@ -114,6 +114,7 @@ var stages: [Stage] {
     Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"]),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"]),
+    Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
     Stage(id: "text", module: "TextStage", libraries: ["PDFDocument"]),
     Stage(
       id: "image", module: "ImageStage", libraries: ["CVips", "CWebP", "CTurboJPEG", "CPNG"],
@@ -129,14 +130,14 @@ var stages: [Stage] {
 
 var tests: [Target] {
   [
-    .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
+    .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "Platform"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
-    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration"]),
+    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Platform"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
     .testTarget(name: "LedgerTests", dependencies: ["Ledger", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
     .testTarget(name: "SchedulerTests", dependencies: ["Ledger", "Pipeline", "Platform", "Scheduler"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
-    .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "SQLite"], exclude: ["Golden"]),
+    .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }

@@ -8,8 +8,9 @@ import Workbench
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self, StatusCommand.self, List.self, Show.self, Lint.self, Graph.self, SchemaCommand.self,
-      Test.self, StagesList.self,
+      Ingest.self, StatusCommand.self, List.self, Show.self, Replay.self, Lint.self, Graph.self,
+      SchemaCommand.self,
+      Test.self, StagesList.self, StagesNew.self,
       StagesRun.self, StagesCheck.self, StagesInspect.self, StagesDoctor.self,
       Doctor.self, Version.self, Completions.self,
     ]

@@ -45,7 +45,8 @@ struct StagesCheck: ParsableCommand {
       }
     }
     let conformance = try Conformance(
-      stage, digest: chosen.digest, search: chosen.search, temporaryFolder: Environment.temporaryFolder,
+      stage, digest: chosen.digest, search: chosen.search,
+      launch: Environment.launch(arguments, chosen.search), temporaryFolder: Environment.temporaryFolder,
       documentation: try documentation(chosen), specimens: specimens)
     let style = Style(arguments)
     if !arguments.isJSON {

@@ -12,6 +12,7 @@ public final class Conformance {
   let stage: StageDefinition
   let digest: StageDefinition
   let search: PluginSearch
+  let launch: StageRunner.Launch
   let temporaryFolder: String
   /// The stage's documentation, if there is any.
   let documentation: String?
@@ -24,12 +25,13 @@ public final class Conformance {
   var complaints: [String] = []
 
   public init(
-    _ stage: StageDefinition, digest: StageDefinition, search: PluginSearch, temporaryFolder: String,
-    documentation: String?, specimens: [Content]
+    _ stage: StageDefinition, digest: StageDefinition, search: PluginSearch, launch: StageRunner.Launch,
+    temporaryFolder: String, documentation: String?, specimens: [Content]
   ) throws {
     self.stage = stage
     self.digest = digest
     self.search = search
+    self.launch = launch
     self.temporaryFolder = temporaryFolder
     self.documentation = documentation
     self.specimens = specimens
@@ -71,14 +73,14 @@ public final class Conformance {
     throws -> Trier
   {
     let stage = changed ?? stage
-    var launch = StageRunner.Launch(executable: search.worker)
+    var launch = launch
     launch.isTraced = true
     launch.standardOutput = standardOutput.descriptor.number
     let needsFolder = stage.description.capability == .store || stage.description.role == .channel
     let folder = needsFolder ? try ScratchFolder(in: temporaryFolder) : nil
     if let folder { launch.folder = folder.descriptor.number }
     change(&launch)
-    let digest = StageRunner(digest, StageRunner.Launch(executable: search.worker))
+    let digest = StageRunner(digest, self.launch)
     return Trier(Bench(runner: StageRunner(stage, launch), digest: digest), folder, self)
   }
 

@@ -1,3 +1,5 @@
+import Platform
+
 /// Content that stages meet, made here: the same bytes every time.
 enum Specimens {
   static let hostileNames = [
@@ -60,17 +62,4 @@ enum Specimens {
     }
     return Array((text + "trailer\n<</Size 4/Root 1 0 R>>\nstartxref\n\(table)\n%%EOF\n").utf8)
   }()
-}
-
-/// Numbers that look random and are the same every time (SplitMix64, Steele and others 2014).
-struct SplitMix {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-    return value ^ value >> 31
-  }
 }
