@@ -76,6 +76,7 @@ struct ImageFile {
     if format == .webp {
       // Twice as large as it will be, so that libvips, which does it better, has the last word.
       let pixels = try Pixels.decoded(webp: bytes, fitting: edge * 2)
+      defer { extendLifetime(pixels) }
       let image = try pixels.shared()
       defer { g_object_unref(image) }
       guard sluice_vips_take_profile(image, source) == 0 else { throw Vips.damage() }

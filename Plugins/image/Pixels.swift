@@ -49,6 +49,7 @@ struct Pixels: ~Copyable {
   /// As they are to be shown, by an EXIF orientation.
   consuming func turned(from orientation: Int) throws(Outcome) -> Pixels {
     if orientation == 1 { return self }
+    defer { extendLifetime(self) }
     let image = try shared()
     defer { g_object_unref(image) }
     guard let turned = sluice_vips_turn(image, Int32(orientation)) else {

@@ -34,6 +34,7 @@ enum Vips {
     do throws(Outcome) {
       for encoded in [EncodedImage.Format.jpeg(quality: 80), .png] {
         let image = try EncodedImage(Pixels(width: 24, height: 16, bands: 4), as: encoded)
+        defer { extendLifetime(image) }
         guard let format = ImageFile.format(of: image.bytes) else { throw damage() }
         let pixels = try ImageFile(image.bytes, format: format).decoded(fitting: 12).turned(from: 6)
         guard pixels.width == 8, pixels.height == 12 else {

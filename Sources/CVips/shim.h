@@ -11,9 +11,9 @@ static inline int sluice_vips_start(void) { return VIPS_INIT("sluice"); }
 static inline VipsImage *sluice_vips_open(VipsSource *source) {
   return vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, NULL);
 }
-/* The same made to fit a square, never larger, in the colours of a profile if one is named; an image that is cut short is an error. It keeps the way the image
- * lies: to turn it would need all of it. The loader is told what is an error by its option string, since libvips 8.14 passes
- * the argument `fail_on` on from files and buffers, but not from sources. */
+/* The same made to fit a square, never larger, in the colours of a profile if one is named; an image that is cut short is
+ * an error. It keeps the way the image lies: to turn it would need all of it. The loader is told what is an error by its
+ * option string, since libvips 8.14 does not pass the argument `fail_on` on from a source. */
 static inline VipsImage *sluice_vips_fit(VipsSource *source, int edge, const char *profile) {
   VipsImage *fitted = NULL;
   int failed = vips_thumbnail_source(source, &fitted, edge, "height", edge, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE,
