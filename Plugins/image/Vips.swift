@@ -10,7 +10,19 @@ enum Vips {
     "VipsForeignLoadTiff",
   ]
 
-  static func start() throws(Outcome) {
+  /// Once, however often a stage is opened: each time would leave a little on the heap.
+  static func start() throws(Outcome) { if let failure { throw failure } }
+
+  private static let failure: Outcome? = {
+    do throws(Outcome) {
+      try prepare()
+      return nil
+    } catch {
+      return error
+    }
+  }()
+
+  private static func prepare() throws(Outcome) {
     // libvips passes warnings on to GLib's log, and an image may give any number of them.
     g_log_set_default_handler(ignore, nil)
     // A colour profile is dated when it is made, and glibc opens a file for the time zone then.
