@@ -22,6 +22,9 @@ struct Section {
     }
   }
 
+  /// How many of the known keys are there.
+  var count: Int { values.count }
+
   subscript(key: String) -> Node? { values[key] }
 
   /// Whether an unknown key is this one misspelt, so that nobody need say that it is missing.
