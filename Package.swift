@@ -96,9 +96,9 @@ struct Stage {
 var stages: [Stage] {
   [
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
-    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"]),
+    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"], hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
-    Stage(id: "pdf", module: "PDFStage", libraries: ["CPoppler"]),
+    Stage(id: "pdf", module: "PDFStage", libraries: ["CPoppler"], hasFixtures: true),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),

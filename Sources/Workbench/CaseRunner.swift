@@ -54,7 +54,7 @@ public final class CaseRunner {
       }
     found.milliseconds =
       found.refused == nil ? found.milliseconds : Double((Clock.monotonic() - start) / 1000) / 1000
-    if one.expectation.files != nil { found.files = try facts(of: folder) }
+    if one.expectation.files != nil || one.expectation.isEmpty { found.files = try facts(of: folder) }
     return found
   }
 

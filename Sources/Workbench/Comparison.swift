@@ -80,7 +80,9 @@ public struct Comparison {
     _ key: String, _ expected: Expectation.Expected<String>?, _ decision: String?
   ) {
     guard let expected, expected.value != decision else { return }
-    let reason = [found.code, found.message].compactMap(\.self).joined(separator: ": ")
+    // How a worker died begins with its code.
+    let code = found.code.flatMap { found.message?.hasPrefix($0) == true ? nil : $0 }
+    let reason = [code, found.message].compactMap(\.self).joined(separator: ": ")
     add(
       key, expected.line, expected.value, (decision ?? Self.nothing) + (reason.isEmpty ? "" : " (\(reason))"))
   }

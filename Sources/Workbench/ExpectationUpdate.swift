@@ -38,6 +38,7 @@ extension Found {
     }
     if !emissions.isEmpty, let events = value(of: "events") { all.append(("events", events)) }
     if let produced { all.append(("produced", Self.facts(produced))) }
+    if !files.isEmpty { all.append(("files", .map(files.map { .init(key: $0.path, value: Self.value($0.file)) }))) }
     return all
   }
 
@@ -98,10 +99,10 @@ extension Found {
   }
 
   private static func edit(of expected: Expectation.Content?, _ found: FileFacts) -> Edit {
-    guard let expected else { return .write(text(of: found) ?? facts(found)) }
+    guard let expected else { return .write(value(found)) }
     if Comparison.differences(expected, found).isEmpty { return .keep }
     guard expected.sha256 == nil && expected.size == nil else { return .write(facts(found)) }
-    return .write(text(of: found) ?? facts(found))
+    return .write(value(found))
   }
 
   private static func value(_ value: MetadataValue) -> YAMLValue {
@@ -111,6 +112,8 @@ extension Found {
   private static func facts(_ file: FileFacts) -> YAMLValue {
     .map(["sha256": .text(file.sha256), "size": .plain(String(file.size))])
   }
+
+  private static func value(_ file: FileFacts) -> YAMLValue { text(of: file) ?? facts(file) }
 
   /// The text, where a person would want to read it in the file.
   private static func text(of file: FileFacts) -> YAMLValue? {

@@ -121,7 +121,7 @@ public struct Expectation: Sendable {
   public var events: Expected<[Event]>?
   /// `nil` within: nothing is produced.
   public var produced: Expected<Content?>?
-  public var location: Expected<String>?
+  public var location: Expected<Text>?
   /// Every file there is afterwards, by path.
   public var files: Expected<[(path: String, file: Content)]>?
   /// Wall clock, in milliseconds.

@@ -34,7 +34,7 @@ struct ExpectationReader {
     expectation.metadataIncludes = metadata(section, "metadata-includes")
     expectation.events = events(section)
     expectation.produced = produced(section)
-    expectation.location = plain(section, CaseGrammar.text("location", example: "documents/c/m/document.pdf"))
+    expectation.location = text(section, "location")
     expectation.files = files(section)
     expectation.within = section.readOne(CaseGrammar.within, &findings).map {
       .init(value: $0.value.integer, line: $0.mark.line)
