@@ -110,6 +110,11 @@ public final class CaseRunner {
       let event = one.event ?? .init()
       trial.work.event = .init(id: event.id, type: event.type, recipient: event.recipient, body: event.body)
     }
+    let size = trial.work.frame.count
+    if size > Frame.limit {
+      throw WorkbenchError(
+        .configuration, "what the stage is told comes to \(size) bytes, and \(Frame.limit) fit into a frame")
+    }
     let bench = bench(stage, folder)
     do throws(WorkbenchError) {
       try bench.runner.start()
