@@ -19,9 +19,7 @@ public struct Comparison {
   public init(_ expectation: Expectation, _ found: Found) {
     self.found = found
     if expectation.isEmpty {
-      add(
-        "expect", expectation.line, "not said",
-        found.refused ?? found.verdict ?? found.outcome ?? "tried-again")
+      add("expect", expectation.line, "not said", found.refused ?? decision(found.verdict ?? found.outcome))
       return
     }
     if let refused = found.refused {
@@ -80,11 +78,14 @@ public struct Comparison {
     _ key: String, _ expected: Expectation.Expected<String>?, _ decision: String?
   ) {
     guard let expected, expected.value != decision else { return }
+    add(key, expected.line, expected.value, self.decision(decision))
+  }
+
+  private func decision(_ word: String?) -> String {
     // How a worker died begins with its code.
     let code = found.code.flatMap { found.message?.hasPrefix($0) == true ? nil : $0 }
     let reason = [code, found.message].compactMap(\.self).joined(separator: ": ")
-    add(
-      key, expected.line, expected.value, (decision ?? Self.nothing) + (reason.isEmpty ? "" : " (\(reason))"))
+    return (word ?? Self.nothing) + (reason.isEmpty ? "" : " (\(reason))")
   }
 
   static let nothing = "nothing"

@@ -86,6 +86,8 @@ struct Test: ParsableCommand {
     if arguments.flag("update") && !failed.isEmpty { try update(document, failed) }
   }
 
+  private static func cut(_ line: String) -> String { line.count > 200 ? line.prefix(200) + "…" : line }
+
   private typealias Failed = (one: Case, found: Found, mismatches: [Mismatch])
 
   private func update(_ document: CaseDocument, _ failed: [Failed]) throws(CommandError) {
@@ -96,8 +98,8 @@ struct Test: ParsableCommand {
       let changes = found.changes(mismatches, one.expectation)
       if changes.isEmpty { continue }
       let change = rewriter.rewrite(one.expectation, changes)
-      let gone = change.before.filter { !change.after.contains($0) }.map { "- \($0)" }
-      let new = change.after.filter { !change.before.contains($0) }.map { "+ \($0)" }
+      let gone = change.before.filter { !change.after.contains($0) }.map { "- \(Self.cut($0))" }
+      let new = change.after.filter { !change.before.contains($0) }.map { "+ \(Self.cut($0))" }
       shown = ["\(document.file):\(change.line): \(one.name)"] + gone + new + shown
       count += 1
     }

@@ -4,17 +4,43 @@ import Pipeline
 extension CaseReader {
   /// The most that a case may repeat a text to, in bytes.
   private static let largestText = 64 << 20
+  private static let largest = ByteSize.text(Int64(largestText))
+
+  private static let remedy = "write a file's path, or { text: … }, { base64: … } or { zeros: 11MB }"
 
   mutating func readInput(_ node: Node?) -> Case.Input? {
-    guard let node else { return nil }
-    if case .scalar(let scalar) = node.content, !scalar.isNull { return .file(scalar.text) }
-    let remedy = "write a file's path, or { text: … }, { base64: … } or { zeros: 11MB }"
-    guard let section = section(node, "input", CaseGrammar.input, remedy) else { return nil }
+    switch node?.content {
+    case nil: return nil
+    case .scalar(let scalar)? where !scalar.isNull: return .file(scalar.text)
+    case .sequence(let pieces)?: return readPieces(pieces)
+    case _?: return node.flatMap { readPiece($0) }
+    }
+  }
+
+  /// Several, one behind the other.
+  private mutating func readPieces(_ pieces: [Node]) -> Case.Input? {
+    var bytes: [UInt8] = []
+    for piece in pieces {
+      switch readPiece(piece) {
+      case .bytes(let more)?: bytes += more
+      case .zeros(let count)?: bytes += repeatElement(0, count: Int(min(count, Int64(Self.largestText) + 1)))
+      case .file?, nil: return nil
+      }
+      if bytes.count > Self.largestText {
+        findings.report(piece.mark, "the pieces come to more than \(Self.largest)", "write fewer")
+        return nil
+      }
+    }
+    return .bytes(bytes)
+  }
+
+  private mutating func readPiece(_ node: Node) -> Case.Input? {
+    guard let section = section(node, "input", CaseGrammar.input, Self.remedy) else { return nil }
     let given = CaseGrammar.contents.filter { section[$0] != nil }
     if given.count != 1 {
       // One that is misspelt is told already.
       if given.count > 1 || section.unknown.isEmpty {
-        findings.report(node.mark, "'input' is one thing, not \(given.count)", remedy)
+        findings.report(node.mark, "'input' is one thing, not \(given.count)", Self.remedy)
       }
       return nil
     }
@@ -77,7 +103,7 @@ extension CaseReader {
     let (count, overflows) = bytes.count.multipliedReportingOverflow(by: Int(times.value.integer))
     if overflows || count > Self.largestText {
       findings.report(
-        times.mark, "that comes to more than \(ByteSize.text(Int64(Self.largestText)))", "write fewer times")
+        times.mark, "that comes to more than \(Self.largest)", "write fewer times")
       return nil
     }
     return Array(repeatElement(bytes, count: Int(times.value.integer)).joined())
