@@ -13,7 +13,7 @@ enum CaseFiles {
     }
     if facts.st_mode & S_IFMT != S_IFDIR { return [path] }
     let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
-    if access("\(folder)/\(name)", F_OK) == 0 { return ["\(folder)/\(name)"] }
+    if access("\(folder)/\(name)", F_OK) == 0 { return [folder == "." ? name : "\(folder)/\(name)"] }
     guard let names = FolderListing(Array(folder.utf8)) else {
       throw .usage("\(Terminal.printable(path)): \(String(cString: strerror(errno)))")
     }
