@@ -18,16 +18,7 @@ struct CaseReader {
     }
     section.reportUnknown(&findings)
     readSubject(section)
-    switch section["cases"]?.content {
-    case .sequence(let items)?:
-      if items.isEmpty { findings.report(section.mark, "there are no cases", "list one at least") }
-      for item in items { if let one = readCase(item) { document.cases.append(one) } }
-    case .unusable?: break
-    default:
-      findings.report(
-        section["cases"]?.mark ?? section.mark, "there is no list of cases",
-        "write 'cases:' and '- name: …' below")
-    }
+    readCases(section)
     var names: [String: Mark] = [:]
     for one in document.cases {
       guard let first = names[one.name] else {
@@ -42,6 +33,23 @@ struct CaseReader {
     return document
   }
 
+  private mutating func readCases(_ section: Section) {
+    let remedy = "begin each case with '- name: …'"
+    guard let node = section["cases"], !node.isNull else {
+      if !section.misspells("cases") {
+        findings.report(section["cases"]?.mark ?? section.mark, "there are no cases", "list one at least: 'cases:', and below it '- name: …'")
+      }
+      return
+    }
+    switch node.content {
+    case .unusable: break
+    case .sequence(let items):
+      if items.isEmpty { findings.report(node.mark, "there are no cases", remedy) }
+      for item in items { if let one = readCase(item) { document.cases.append(one) } }
+    case .scalar, .mapping: findings.report(node.mark, "'cases' takes a list, not \(node.noun)", remedy)
+    }
+  }
+
   private mutating func readSubject(_ section: Section) {
     let stage = section.readOne(CaseGrammar.text("stage", example: "pdf"), &findings)
     let pipeline = section.readOne(CaseGrammar.text("pipeline", example: "pipeline.yaml"), &findings)
@@ -53,7 +61,8 @@ struct CaseReader {
     case (_?, let pipeline?):
       findings.report(pipeline.mark, "cases are for a stage or for a pipeline", "remove one of the two")
     case (nil, nil):
-      if section["stage"] == nil && section["pipeline"] == nil {
+      let isGiven = ["stage", "pipeline"].contains { section[$0] != nil || section.misspells($0) }
+      if !isGiven {
         findings.report(
           section.mark, "the file does not say what the cases are for",
           "add 'stage: NAME' or 'pipeline: FILE'")
@@ -70,7 +79,9 @@ struct CaseReader {
       findings.report(node.mark, "a case is a map, not \(node.noun)", "begin it with '- name: …'")
       return nil
     }
-    section.reportUnknown(&findings)
+    section.reportUnknown(
+      &findings, elsewhere: isPipeline ? CaseGrammar.stageCase : CaseGrammar.pipelineCase,
+      "it is for cases of a \(isPipeline ? "stage" : "pipeline")")
     guard
       let name = section.readOne(CaseGrammar.text("name", example: "a PDF of three pages passes"), &findings)
     else {

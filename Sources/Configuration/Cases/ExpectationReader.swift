@@ -13,7 +13,9 @@ struct ExpectationReader {
       findings.report(node.mark, "'expect' takes a map, not \(node.noun)", "write '{ verdict: pass }'")
       return expectation
     }
-    section.reportUnknown(&findings)
+    section.reportUnknown(
+      &findings, elsewhere: isPipeline ? CaseGrammar.stageExpectation : CaseGrammar.pipelineExpectation,
+      "it is expected of a \(isPipeline ? "stage" : "pipeline")")
     if let refused = section["refused"], section.count > 1 {
       findings.report(
         refused.mark, "'refused' stands alone: a stage that does not open says nothing else",
