@@ -100,7 +100,9 @@ struct TreeBuilder: ~Copyable {
     while true {
       let event = try events.next()
       // Without brackets it ends where something else begins, which may be pages away.
-      if case .sequenceEnd = event.kind { return (items, start.isFlow ? event.end : items.last?.end ?? start.end) }
+      if case .sequenceEnd = event.kind {
+        return (items, start.isFlow ? event.end : items.last?.end ?? start.end)
+      }
       items.append(try node(event, depth: depth, &findings))
     }
   }

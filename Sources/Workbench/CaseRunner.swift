@@ -38,7 +38,8 @@ public final class CaseRunner {
       let found = try run(one)
       return (found, Comparison(one.expectation, found).mismatches)
     } catch let error as WorkbenchError where error.code == .configuration {
-      let mismatch = Mismatch(key: "case", line: one.line, expected: "it can be run", found: error.description)
+      let mismatch = Mismatch(
+        key: "case", line: one.line, expected: "it can be run", found: error.description)
       return (Found(), [mismatch])
     }
   }

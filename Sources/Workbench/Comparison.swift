@@ -106,7 +106,9 @@ public struct Comparison {
   }
 
   /// Both from a little before the place where they part.
-  private static func written(_ expected: Expectation.Text, _ found: String) -> (expected: String, found: String) {
+  private static func written(_ expected: Expectation.Text, _ found: String) -> (
+    expected: String, found: String
+  ) {
     guard case .exactly(let text) = expected else {
       return (written(expected), Excerpt.text(found, around: 0))
     }

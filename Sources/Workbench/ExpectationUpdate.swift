@@ -38,7 +38,9 @@ extension Found {
     }
     if !emissions.isEmpty, let events = value(of: "events") { all.append(("events", events)) }
     if let produced { all.append(("produced", Self.facts(produced))) }
-    if !files.isEmpty { all.append(("files", .map(files.map { .init(key: $0.path, value: Self.value($0.file)) }))) }
+    if !files.isEmpty {
+      all.append(("files", .map(files.map { .init(key: $0.path, value: Self.value($0.file)) })))
+    }
     return all
   }
 
@@ -68,11 +70,14 @@ extension Found {
     case "metadata": .entries(edits(of: expectation.metadata?.value ?? [], metadata))
     case "metadata-includes":
       .entries(
-        edits(of: expectation.metadataIncludes?.value ?? [], metadata.filter { datum in
-          expectation.includedKeys.contains(datum.key)
-        }))
+        edits(
+          of: expectation.metadataIncludes?.value ?? [],
+          metadata.filter { datum in
+            expectation.includedKeys.contains(datum.key)
+          }))
     case "produced":
-      produced.map { Self.edit(of: (expectation.produced?.value).flatMap(\.self), $0) } ?? .write(.text("none"))
+      produced.map { Self.edit(of: (expectation.produced?.value).flatMap(\.self), $0) }
+        ?? .write(.text("none"))
     case "files": .entries(edits(of: expectation.files?.value ?? [], files))
     default: value(of: key).map { .write($0) }
     }

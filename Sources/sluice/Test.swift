@@ -116,7 +116,8 @@ struct Test: ParsableCommand {
     let rest = failed.count - count
     Terminal.error(
       "\(document.file): rewrote \(count) of \(document.cases.count) cases"
-        + (rest > 0 ? ", and \(rest) \(rest == 1 ? "needs" : "need") your hand" : "") + "; run it again to check")
+        + (rest > 0 ? ", and \(rest) \(rest == 1 ? "needs" : "need") your hand" : "")
+        + "; run it again to check")
   }
 
   // MARK: What is tested

@@ -89,7 +89,8 @@ struct CaseDocumentTests {
   }
 
   @Test(arguments: [
-    ("{ text: hello }", "hello"), ("{ text: \"\" }", ""), ("{ text: }", ""), ("{ text: ab, times: 3 }", "ababab"),
+    ("{ text: hello }", "hello"), ("{ text: \"\" }", ""), ("{ text: }", ""),
+    ("{ text: ab, times: 3 }", "ababab"),
     ("{ base64: aGVsbG8= }", "hello"), ("{ base64: \"aGVs\\n bG8=\" }", "hello"), ("{ base64: \"\" }", ""),
     ("{ base64: aGk=, times: 2 }", "hihi"), ("{ text: \"\\0\" }", nil),
     ("[{ text: a, times: 2 }, { zeros: 2B }, { base64: Yg== }]", "aa\0\0b"), ("[]", ""),

@@ -18,7 +18,9 @@ struct ExpectationRewriterTests {
   private func expect(_ before: String, _ changes: Changes, _ after: String) throws {
     let head = "# first\nstage: size\ncases:\n  - name: \"ä🎈e\u{301}\"\n    expect: "
     let tail = "\n  - name: b # second\n    expect: { verdict: pass }  # third\n"
-    #expect(try rewritten(head + before + tail, changes) == head + after + tail)
+    let new = try rewritten(head + before + tail, changes)
+    #expect(new.dropFirst(head.count).dropLast(tail.count) == after)
+    #expect(new == head + after + tail)
   }
 
   // MARK: In braces
@@ -30,7 +32,8 @@ struct ExpectationRewriterTests {
   }
 
   @Test func aKeyInBracesIsAdded() throws {
-    try expect("{ verdict: pass }", [("code", .write(.text("a b: c")))], "{ verdict: pass, code: \"a b: c\" }")
+    try expect(
+      "{ verdict: pass }", [("code", .write(.text("a b: c")))], "{ verdict: pass, code: \"a b: c\" }")
     try expect("{}", [("verdict", .write(.text("pass")))], "{ verdict: pass }")
   }
 
@@ -45,8 +48,8 @@ struct ExpectationRewriterTests {
 
   @Test func bracesOverSeveralLinesKeepTheirLines() throws {
     try expect(
-      "{\n      verdict: pass,  # it's so\n      code: x\n    }", [("code", .write(.text("y")))],
-      "{\n      verdict: pass,  # it's so\n      code: y\n    }")
+      "{\n      verdict: pass,  # it's so\n      code: x\n    }", [("code", .write(.text("z")))],
+      "{\n      verdict: pass,  # it's so\n      code: z\n    }")
   }
 
   @Test func whatGetsTooLongForALineGetsALineForEachKey() throws {
@@ -85,21 +88,26 @@ struct ExpectationRewriterTests {
   }
 
   @Test func aLineIsTakenAway() throws {
-    let three = "\n      verdict: pass # one\n      # about the code\n      code: x # two\n      message: y # three"
-    try expect(three, [("verdict", nil)], "\n      # about the code\n      code: x # two\n      message: y # three")
-    try expect(three, [("code", nil)], "\n      verdict: pass # one\n      # about the code\n      message: y # three")
-    try expect(three, [("message", nil)], "\n      verdict: pass # one\n      # about the code\n      code: x # two")
+    let three =
+      "\n      verdict: pass # one\n      # about the code\n      code: x # two\n      message: y # three"
+    try expect(
+      three, [("verdict", nil)], "\n      # about the code\n      code: x # two\n      message: y # three")
+    try expect(
+      three, [("code", nil)], "\n      verdict: pass # one\n      # about the code\n      message: y # three")
+    try expect(
+      three, [("message", nil)], "\n      verdict: pass # one\n      # about the code\n      code: x # two")
     try expect(three, [("verdict", nil), ("code", nil), ("message", nil)], "\n      {} # three")
     try expect(
       three, [("verdict", nil), ("code", nil), ("message", nil), ("refused", .write(.text("z")))],
-      "\n      refused: z")
+      "\n      # about the code\n      refused: z")
   }
 
   @Test func aMapOfSeveralLinesIsRewrittenKeyByKey() throws {
     try expect(
       "\n      metadata:\n        a: 1  # one\n        b: { matches: '^x' }\n        c: \"3\"\n      verdict: pass",
       [("metadata", .entries([("a", .write(.plain("2"))), ("b", .keep), ("d", .write(.text("4")))]))],
-      "\n      metadata:\n        a: 2  # one\n        b: { matches: '^x' }\n        d: \"4\"\n      verdict: pass")
+      "\n      metadata:\n        a: 2  # one\n        b: { matches: '^x' }\n        d: \"4\"\n      verdict: pass"
+    )
   }
 
   @Test func aMapInBracesIsRewrittenKeyByKey() throws {
@@ -111,47 +119,58 @@ struct ExpectationRewriterTests {
 
   @Test func aTextOfSeveralLinesIsReplacedAndKept() throws {
     try expect(
-      "\n      message: |\n        one\n        two\n\n      verdict: pass", [("verdict", .write(.text("fail")))],
+      "\n      message: |\n        one\n        two\n\n      verdict: pass",
+      [("verdict", .write(.text("fail")))],
       "\n      message: |\n        one\n        two\n\n      verdict: fail")
     try expect(
       "\n      message: |\n        one\n        two\n      verdict: pass", [("message", .write(.text("x")))],
       "\n      message: x\n      verdict: pass")
     try expect(
-      "\n      verdict: pass\n      message: >-\n        one\n        two\n", [("message", .write(.text("x")))],
+      "\n      verdict: pass\n      message: >-\n        one\n        two\n",
+      [("message", .write(.text("x")))],
       "\n      verdict: pass\n      message: x\n")
   }
 
   @Test func aLongMapGetsALineForEachKey() throws {
     let long = String(repeating: "long ", count: 10)
-    let values = YAMLValue.map(["a": .text(long + "a"), "b": .text(long + "b"), "c": .list([.text("x")])])
+    let values = YAMLValue.map([
+      "a": .text(long + "a"), "b": .text(long + "b"), "c": .map(["matches": .text("x")]),
+    ])
     try expect(
       "\n      verdict: pass", [("metadata", .write(values))],
-      "\n      verdict: pass\n      metadata:\n        a: \(long)a\n        b: \(long)b\n        c: [x]")
+      "\n      verdict: pass\n      metadata:\n        a: \(long)a\n        b: \(long)b\n        c: { matches: x }"
+    )
   }
 
   // MARK: Several cases, and files of all kinds
 
   @Test func severalCasesAreRewrittenFromTheLastToTheFirst() throws {
-    let text = "stage: size\ncases:\n- name: a\n  expect: {}\n- name: b\n  expect:\n    verdict: pass\n- name: c\n  expect: {}\n"
+    let text =
+      "stage: size\ncases:\n- name: a\n  expect: {}\n- name: b\n  expect:\n    verdict: pass\n- name: c\n  expect: {}\n"
     let document = try CaseDocumentTests.parse(text)
     var rewriter = ExpectationRewriter(document)
-    let metadata = YAMLValue.map((0..<9).map { .init(key: "key.\($0)", value: .text("a value that is long")) })
+    let metadata = YAMLValue.map(
+      (0..<9).map { .init(key: "key.\($0)", value: .text("a value that is long")) })
     for one in document.cases.reversed() {
       let change = rewriter.rewrite(
-        one.expectation, [("verdict", .write(.text(one.name))), ("metadata", .write(metadata))])
+        one.expectation, [("verdict", .write(.text("fail"))), ("metadata", .write(metadata))])
       #expect(change.line == one.expectation.line)
       #expect(change.before == [one.name == "b" ? "    verdict: pass" : "  expect: {}"])
       #expect(change.after.count == (one.name == "b" ? 11 : 12))
     }
     let new = String(decoding: rewriter.bytes, as: UTF8.self)
     let cases = try CaseDocument.parse(Array(new.utf8), file: "f").cases
-    #expect(cases.map { _ in "x" } == ["x", "x", "x"])
-    #expect(new.hasPrefix("stage: size\ncases:\n- name: a\n  expect:\n    verdict: a\n    metadata:\n      key.0: "))
+    #expect(cases.map(\.expectation.verdict?.value) == ["fail", "fail", "fail"])
+    #expect(
+      new.hasPrefix(
+        "stage: size\ncases:\n- name: a\n  expect:\n    verdict: fail\n    metadata:\n      key.0: "))
   }
 
   @Test(arguments: ["\r\n", "\n"])
   func linesEndAsTheyDid(end: String) throws {
-    let text = ["stage: size", "cases:", "- name: a", "  expect: { verdict: pass }", "- name: b", "  expect: {}", ""]
+    let text = [
+      "stage: size", "cases:", "- name: a", "  expect: { verdict: pass }", "- name: b", "  expect: {}", "",
+    ]
     #expect(
       try rewritten(text.joined(separator: end), [("verdict", .write(.text("fail")))])
         == text.joined(separator: end).replacing("pass", with: "fail"))
@@ -197,7 +216,9 @@ struct ExpectationRewriterTests {
       case 1 where key == "metadata":
         return (key, .entries([("a", .write(.plain("2"))), ("c", .write(.text("x: y")))]))
       case 2 where key != "metadata" && key != "verdict":
-        return (key, .write(.text(key + String(repeating: " 'x' #", count: .random(in: 0...20, using: &random)))))
+        return (
+          key, .write(.text(key + String(repeating: " 'x' #", count: .random(in: 0...20, using: &random))))
+        )
       case 2 where key == "verdict": return (key, .write(.text("fail")))
       default: return nil
       }
@@ -227,13 +248,17 @@ struct ExpectationRewriterTests {
     }
   }
 
-  private static func check(_ old: Configuration.Expectation, _ new: Configuration.Expectation, _ changes: Changes, _ text: String) {
-    func expected(_ key: String, _ before: Configuration.Expectation.Text?) -> Configuration.Expectation.Text? {
+  private static func check(
+    _ old: Configuration.Expectation, _ new: Configuration.Expectation, _ changes: Changes, _ text: String
+  ) {
+    func expected(_ key: String, _ before: Configuration.Expectation.Text?) -> Configuration.Expectation.Text?
+    {
       guard let change = changes.first(where: { $0.key == key }) else { return before }
       if case .write(.text(let text))? = change.edit { return .exactly(text) }
       return nil
     }
-    #expect(new.verdict.map { .exactly($0.value) } == expected("verdict", old.verdict.map { .exactly($0.value) }))
+    #expect(
+      new.verdict.map { .exactly($0.value) } == expected("verdict", old.verdict.map { .exactly($0.value) }))
     #expect(new.code?.value == expected("code", old.code?.value), "\(text)")
     #expect(new.message?.value == expected("message", old.message?.value), "\(text)")
     #expect(new.location?.value == expected("location", old.location?.value), "\(text)")
@@ -255,11 +280,9 @@ struct ExpectationRewriterTests {
     let seed = Array(Self.seed.utf8)
     for count in 0...seed.count { Self.check(Array(seed.prefix(count)), &random) }
     for place in seed.indices {
-      for bit in 0..<8 {
-        var bytes = seed
-        bytes[place] ^= 1 << bit
-        Self.check(bytes, &random)
-      }
+      var bytes = seed
+      bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      Self.check(bytes, &random)
     }
   }
 }

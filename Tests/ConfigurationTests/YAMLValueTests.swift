@@ -11,7 +11,10 @@ struct YAMLValueTests {
       var rewriter = ExpectationRewriter(document)
       _ = rewriter.rewrite(
         document.cases[0].expectation,
-        [("message", .write(.text(text))), ("metadata", .write(.map([.init(key: text, value: .text(text))])))])
+        [
+          ("message", .write(.text(text))),
+          ("metadata", .write(.map([.init(key: text, value: .text(text))]))),
+        ])
       let expectation = try CaseDocument.parse(rewriter.bytes, file: "f").cases[0].expectation
       let metadata = try #require(expectation.metadata?.value.first)
       #expect(metadata.key.utf8.elementsEqual(text.utf8))
@@ -25,10 +28,14 @@ struct YAMLValueTests {
   }
 
   @Test(arguments: [
-    "", " ", "a", "a b", " a", "a ", "- a", "a: b", "a:", "a #b", "#a", "\"", "'", "\\", "\\n", "a\nb", "\t", "a\rb",
-    "~", "null", "Null", "true", "yes", "NO", "on", "1", "-1", "1.5", "0x1F", "1e5", ".5", "inf", "nan", "1_000",
-    "12:30", "2026-01-05", "*a", "&a", "!a", "%a", "@a", "`a", "|", ">", "{a}", "[a]", "a,b", "?", "? a", "---", "...",
-    "a\u{301}", "\u{301}", "é", "🎈👩‍👩‍👧", "\u{85}", "\u{2028}", "\u{2029}", "\u{FEFF}", "\u{FFFE}", "\u{FFFF}", "\u{7F}", "\u{1B}[2J",
+    "", " ", "a", "a b", " a", "a ", "- a", "a: b", "a:", "a #b", "#a", "\"", "'", "\\", "\\n", "a\nb", "\t",
+    "a\rb",
+    "~", "null", "Null", "true", "yes", "NO", "on", "1", "-1", "1.5", "0x1F", "1e5", ".5", "inf", "nan",
+    "1_000",
+    "12:30", "2026-01-05", "*a", "&a", "!a", "%a", "@a", "`a", "|", ">", "{a}", "[a]", "a,b", "?", "? a",
+    "---", "...",
+    "a\u{301}", "\u{301}", "é", "🎈👩‍👩‍👧", "\u{85}", "\u{2028}", "\u{2029}", "\u{FEFF}", "\u{FFFE}", "\u{FFFF}",
+    "\u{7F}", "\u{1B}[2J",
     "\u{202E}gnp", "\u{E000}", "\u{10FFFF}", "<<", "=", "a\r\nb", "C:\\x", "/a/b", "(a)", "a (b) + c",
   ])
   func aTextThatMeansSomethingElseIsATextAgain(text: String) throws {
@@ -42,9 +49,12 @@ struct YAMLValueTests {
   }
 
   private static let pieces = [
-    "a", "B", "0", " ", "  ", "\n", "\r", "\t", "\"", "'", "\\", ":", ": ", "#", " #", ",", "{", "}", "[", "]", "&",
-    "*", "!", "|", ">", "%", "@", "`", "-", "- ", "?", "~", "é", "e\u{301}", "🎈", "\u{1}", "\u{8}", "\u{1B}", "\u{7F}",
-    "\u{85}", "\u{A0}", "\u{2028}", "\u{2029}", "\u{FEFF}", "\u{202E}", "\u{200D}", "\u{FFFD}", "\u{FFFF}", "\u{1F468}",
+    "a", "B", "0", " ", "  ", "\n", "\r", "\t", "\"", "'", "\\", ":", ": ", "#", " #", ",", "{", "}", "[",
+    "]", "&",
+    "*", "!", "|", ">", "%", "@", "`", "-", "- ", "?", "~", "é", "e\u{301}", "🎈", "\u{1}", "\u{8}", "\u{1B}",
+    "\u{7F}",
+    "\u{85}", "\u{A0}", "\u{2028}", "\u{2029}", "\u{FEFF}", "\u{202E}", "\u{200D}", "\u{FFFD}", "\u{FFFF}",
+    "\u{1F468}",
     "true", "null", "1", ".", "/", "(", ")", "+",
   ]
 

@@ -76,7 +76,9 @@ extension CaseReader {
 
   private mutating func readBody(_ node: Node) -> String? {
     guard case .mapping = node.content else { return readText(node, "body") }
-    guard let section = section(node, "body", CaseGrammar.body, "write a text, or { text: … }") else { return nil }
+    guard let section = section(node, "body", CaseGrammar.body, "write a text, or { text: … }") else {
+      return nil
+    }
     guard let text = section["text"].flatMap({ readText($0, "text") }) else {
       if section["text"] == nil && section.unknown.isEmpty {
         findings.report(node.mark, "'body' has no text", "write { text: … }")

@@ -37,7 +37,9 @@ struct CaseReader {
     let remedy = "begin each case with '- name: …'"
     guard let node = section["cases"], !node.isNull else {
       if !section.misspells("cases") {
-        findings.report(section["cases"]?.mark ?? section.mark, "there are no cases", "list one at least: 'cases:', and below it '- name: …'")
+        findings.report(
+          section["cases"]?.mark ?? section.mark, "there are no cases",
+          "list one at least: 'cases:', and below it '- name: …'")
       }
       return
     }
@@ -149,8 +151,7 @@ struct CaseReader {
   }
 
   /// A map as a section, where the node is one.
-  mutating func section(_ node: Node?, _ name: String, _ keys: [String], _ remedy: String) -> Section?
-  {
+  mutating func section(_ node: Node?, _ name: String, _ keys: [String], _ remedy: String) -> Section? {
     guard let node else { return nil }
     if let section = Section(node, keys: keys) {
       section.reportUnknown(&findings)

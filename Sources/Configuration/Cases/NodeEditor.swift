@@ -70,12 +70,19 @@ struct NodeEditor {
   private func block(_ node: Node, _ entries: [Node.Entry], _ edits: Entries, _ tail: String) -> String {
     let column = entries[0].key.mark.column - 1
     var text = source[node.mark.index..<entries[0].key.mark.index]
+    let added = edits.filter { edit in !entries.contains { $0.key.text == edit.key } }
     for (index, entry) in entries.enumerated() {
       let next = index + 1 < entries.count ? entries[index + 1].key.mark.index : nil
       let end = source.end(of: entry.value)
       let comment = next == nil ? tail : source.comment(after: end)
       let rest = next.map { source[(end + comment.unicodeScalars.count)..<$0] } ?? ""
-      if let edit = edits.first(where: { $0.key == entry.key.text })?.edit {
+      if var edit = edits.first(where: { $0.key == entry.key.text })?.edit {
+        // A text of several lines that ends with the file would get the newline of what is added.
+        if next == nil, !added.isEmpty, source.isEnd(end), case .keep = edit,
+          case .scalar(let scalar) = entry.value.content, !scalar.isPlain
+        {
+          edit = .write(.text(scalar.text))
+        }
         text += line(entry, edit, comment) + rest
       } else if next != nil {
         // Comments above the next key stay: they are about that one.
@@ -84,7 +91,7 @@ struct NodeEditor {
         while text.last?.isWhitespace == true { text.removeLast() }
       }
     }
-    for (key, edit) in edits where !entries.contains(where: { $0.key.text == key }) {
+    for (key, edit) in added {
       let head = YAMLText.text(key) + ":"
       if !text.isEmpty { text += "\n" + String(repeating: " ", count: column) }
       text += head + Self.value(of: edit).block(at: column, used: column + head.count)

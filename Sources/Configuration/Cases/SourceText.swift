@@ -5,7 +5,8 @@ struct SourceText {
 
   init(_ bytes: [UInt8]) {
     hasByteOrderMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
-    scalars = Array(String(decoding: hasByteOrderMark ? bytes.dropFirst(3) : bytes[...], as: UTF8.self).unicodeScalars)
+    scalars = Array(
+      String(decoding: hasByteOrderMark ? bytes.dropFirst(3) : bytes[...], as: UTF8.self).unicodeScalars)
   }
 
   var bytes: [UInt8] { (hasByteOrderMark ? [0xEF, 0xBB, 0xBF] : []) + Array(Self.string(scalars[...]).utf8) }
@@ -27,6 +28,8 @@ struct SourceText {
     while end > node.mark.index, Self.isBlank(scalars[end - 1]) { end -= 1 }
     return max(end, node.mark.index)
   }
+
+  func isEnd(_ place: Int) -> Bool { place >= scalars.count }
 
   /// The rest of a line where it is blank or a comment; else nothing.
   func comment(after place: Int) -> String {
