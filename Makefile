@@ -2,6 +2,8 @@
 # make test    the same preparation, then every test
 # make soak    the long version of the tests that kill and break things; prints a table
 # make bench   this pipeline against the same work in plain C; prints a table
+# make install PREFIX=/usr/local     put sluice, its plugins, the header and the kit for stages in place
+# make uninstall PREFIX=/usr/local   take them away
 # make deps    install the system packages that are missing
 
 SHELL := /bin/bash
@@ -11,9 +13,17 @@ SHELL := /bin/bash
 PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libmagic-dev libpoppler-glib-dev \
 	libcurl4-openssl-dev
 
-SLUICE := .build/release/sluice
+# What only tests use.
+test: PACKAGES += clamav-daemon
 
-.PHONY: run test soak bench deps build clean
+SLUICE := .build/release/sluice
+BUILT := .build/release
+
+PREFIX ?= /usr/local
+LIB = $(DESTDIR)$(PREFIX)/lib/sluice
+SHARE = $(DESTDIR)$(PREFIX)/share
+
+.PHONY: run test soak bench deps build install place uninstall clean
 
 run: build
 	@.build/release/sluice-samples .build/samples
@@ -56,6 +66,37 @@ deps:
 		apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}" >/dev/null; \
 	fi
+
+# Worker, plugins and the Swift runtime lie beside the binary, where it looks for them; what is in bin is a link to it.
+install: PACKAGES += patchelf binutils
+install: build place
+
+place:
+	@install -d $(LIB) $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/sluice $(SHARE)/sluice/templates \
+	  $(SHARE)/sluice/StageKit/Sources $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
+	  $(SHARE)/fish/vendor_completions.d
+	@install -m 755 $(BUILT)/sluice $(BUILT)/sluice-worker $(LIB)
+	@install -m 644 $(BUILT)/libsluice-*.so $(LIB)
+	@ldd $(BUILT)/sluice $(BUILT)/sluice-worker $(BUILT)/libsluice-*.so | \
+	  awk '$$3 ~ /\/swift\/linux\// { print $$3 }' | sort -u | xargs -r install -m 644 -t $(LIB)
+	@strip --strip-debug $(LIB)/sluice $(LIB)/sluice-worker $(LIB)/libsluice-*.so
+	@for file in $(LIB)/*; do patchelf --set-rpath '$$ORIGIN' "$$file"; done
+	@ln -sfn ../lib/sluice/sluice $(DESTDIR)$(PREFIX)/bin/sluice
+	@install -m 644 Sources/CStage/include/sluice/stage.h $(DESTDIR)$(PREFIX)/include/sluice
+	@cp -R Sources/CStage Sources/StageKit $(SHARE)/sluice/StageKit/Sources
+	@install -m 644 Templates/kit/Package.swift $(SHARE)/sluice/StageKit
+	@cp -R Templates/swift Templates/c Templates/shared $(SHARE)/sluice/templates
+	@install -m 644 pipeline.yaml $(SHARE)/sluice
+	@$(LIB)/sluice completions bash > $(SHARE)/bash-completion/completions/sluice
+	@$(LIB)/sluice completions zsh > $(SHARE)/zsh/site-functions/_sluice
+	@$(LIB)/sluice completions fish > $(SHARE)/fish/vendor_completions.d/sluice.fish
+	@echo "$(DESTDIR)$(PREFIX)/bin/sluice is in place"
+
+uninstall:
+	@find $(LIB) -maxdepth 1 -type f -delete; rmdir --ignore-fail-on-non-empty $(LIB) # plugins/ is the operator's
+	@$(RM) -r $(SHARE)/sluice $(DESTDIR)$(PREFIX)/include/sluice
+	@$(RM) $(DESTDIR)$(PREFIX)/bin/sluice $(SHARE)/bash-completion/completions/sluice \
+	  $(SHARE)/zsh/site-functions/_sluice $(SHARE)/fish/vendor_completions.d/sluice.fish
 
 clean:
 	@swift package clean

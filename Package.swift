@@ -43,11 +43,12 @@ var core: [Target] {
     .target(name: "Pipeline"),
     .target(name: "Wire", dependencies: ["Pipeline"]),
     .target(name: "Platform", dependencies: ["CPlatform"]),
-    .target(name: "Configuration", dependencies: ["Pipeline", "CYAML"]),
+    .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["Pipeline", "Platform", "SQLite"]),
     .target(
-      name: "Workers", dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CWorker"]),
+      name: "Workers",
+      dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
     .target(
       name: "Workbench",
       dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
@@ -99,6 +100,7 @@ var stages: [Stage] {
     Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"], hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["CPoppler"], hasFixtures: true),
+    Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),
@@ -110,14 +112,14 @@ var stages: [Stage] {
 
 var tests: [Target] {
   [
-    .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
+    .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "Platform"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
-    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration"]),
+    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Platform"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
     .testTarget(name: "LedgerTests", dependencies: ["Ledger", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
     .testTarget(name: "SchedulerTests", dependencies: ["Ledger", "Pipeline", "Platform", "Scheduler"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
-    .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "SQLite"], exclude: ["Golden"]),
+    .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }

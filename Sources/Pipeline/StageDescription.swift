@@ -29,6 +29,8 @@ public struct StageDescription: Sendable, Equatable {
   public var id: String
   public var version: String
   public var summary: String
+  /// The contract it was built for: `1.0`.
+  public var abi = ""
   public var capability = Capability.content
   public var role = Role.line
   public var flushes = false

@@ -52,6 +52,20 @@ public struct Attachment {
     }
   }
 
+  /// The bytes at an offset: so many, or those up to the end.
+  public func read(_ count: Int, at offset: Int64) throws(Outcome) -> [UInt8] {
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
+    defer { room.deallocate() }
+    var filled = 0
+    while filled < count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: room[filled...])
+      let more = try read(into: rest, at: offset + Int64(filled))
+      if more == 0 { break }
+      filled += more
+    }
+    return Array(room[..<filled])
+  }
+
   /// Throws a retry where the content's file was changed since it was opened. What was read before a call that returns is
   /// the content that was measured.
   public func checkUnchanged() throws(Outcome) {

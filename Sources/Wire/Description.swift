@@ -4,7 +4,7 @@ extension StageDescription {
   /// The description as a worker sends it.
   public var frame: [UInt8] {
     var writer = FrameWriter(.description)
-    for text in [id, version, summary] { writer.write(text) }
+    for text in [id, version, summary, abi] { writer.write(text) }
     writer.write(capability.rawValue)
     writer.write(UInt8(role == .line ? 0 : role == .end ? 1 : 2))
     writer.write(flushes)
@@ -35,6 +35,7 @@ extension StageDescription {
     self.init(
       id: try reader.requiredText(atMost: 128), version: try reader.requiredText(atMost: 128),
       summary: try reader.requiredText(atMost: 4096), file: file)
+    abi = try reader.requiredText(atMost: 32)
     guard let capability = Capability(rawValue: try reader.integer(UInt32.self)) else {
       throw FrameError("the plugin asks for a capability this version does not know")
     }

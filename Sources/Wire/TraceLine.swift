@@ -7,6 +7,9 @@ public struct TraceLine: Sendable, Equatable {
   /// Its arguments, and what it returned.
   public var text: String
 
+  /// Stands for a call where the stage breaks the contract and what it said was dropped.
+  public static let complaint = "dropped"
+
   /// Longer texts are cut.
   public static let limit = 1000
 

@@ -19,8 +19,9 @@ public final class Bench {
 
   /// Takes a trial through the stage.
   ///
+  /// - Parameter instance: which of the stage's instances in the worker.
   /// - Throws: ``WorkbenchError`` where the stage does not open, or the user wants to stop.
-  public func run(_ trial: Trial) throws -> TrialResult {
+  public func run(_ trial: Trial, instance: Int = 0) throws -> TrialResult {
     var trial = trial
     if let content = trial.content {
       (trial.work.size, trial.work.modified, trial.work.changed) = (
@@ -46,7 +47,7 @@ public final class Bench {
     }
     defer { if output >= 0 { close(output) } }
     let start = Clock.monotonic()
-    switch try runner.run(trial.work, descriptors: descriptors) {
+    switch try runner.run(trial.work, descriptors: descriptors, instance: instance) {
     case .died(let death):
       var result = TrialResult(verdict: death.verdict)
       result.code = death.code

@@ -37,7 +37,7 @@ public final class CaseRunner {
     do {
       let found = try run(one)
       return (found, Comparison(one.expectation, found).mismatches)
-    } catch let error as WorkbenchError where error.code == .configuration {
+    } catch let error as WorkbenchError where [.refused, .configuration].contains(error.code) {
       let mismatch = Mismatch(
         key: "case", line: one.line, expected: "it can be run", found: error.description)
       return (Found(), [mismatch])
@@ -120,7 +120,7 @@ public final class CaseRunner {
     do throws(WorkbenchError) {
       try bench.runner.start()
     } catch {
-      guard error.code == .configuration else { throw error }
+      guard [.refused, .configuration].contains(error.code) else { throw error }
       found.refused = error.description
       return found
     }

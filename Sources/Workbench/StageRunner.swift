@@ -25,6 +25,8 @@ public final class StageRunner {
     public var tool: [String] = []
     public var isTraced = false
     public var trialOpenings: UInt32 = 0
+    /// How many instances of the stage the worker opens.
+    public var instances = 1
     /// Readable when the user wants to stop, or -1.
     public var signals: Int32 = -1
 
@@ -90,7 +92,7 @@ public final class StageRunner {
     let process = try spawn()
     let isStore = stage.description.capability == .store || stage.description.role == .channel
     var setup = Setup(
-      stages: [stage], sandbox: launch.sandbox, capability: stage.description.capability,
+      stages: instances, sandbox: launch.sandbox, capability: stage.description.capability,
       output: isStore ? -1 : stage.output, parent: getpid())
     setup.isTraced = launch.isTraced
     setup.trialOpenings = launch.trialOpenings
@@ -108,6 +110,15 @@ public final class StageRunner {
       throw error
     }
     return process
+  }
+
+  /// The stage, each time under a name of its own.
+  private var instances: [StageDefinition] {
+    (0..<launch.instances).map { number in
+      var instance = stage
+      if number > 0 { instance.id += "-\(number + 1)" }
+      return instance
+    }
   }
 
   private func spawn() throws(WorkbenchError) -> WorkerProcess {
@@ -132,18 +143,20 @@ public final class StageRunner {
     } catch {
       throw WorkbenchError(.configuration, "stage '\(stage.id)' does not open: invalid-reply: \(error)")
     }
-    throw WorkbenchError(.configuration, "stage '\(stage.id)': \(refusal.message)")
+    throw WorkbenchError(.refused, "stage '\(stage.id)': \(refusal.message)")
   }
 
   /// Does one piece of work. Its serial number and stages are filled in.
-  public func run(_ work: Work, descriptors: [Int32]) throws(WorkbenchError) -> Outcome {
+  ///
+  /// - Parameter instance: which of the stage's instances is to do it.
+  public func run(_ work: Work, descriptors: [Int32], instance: Int = 0) throws(WorkbenchError) -> Outcome {
     try start()
     // What was said when it was opened belongs to the first piece of work.
     if serial > openedAt { trace = [] }
     guard let process else { throw WorkbenchError(.system, "there is no worker") }
     serial += 1
     var work = work
-    (work.serial, work.first, work.end) = (serial, 0, 1)
+    (work.serial, work.first, work.end) = (serial, instance, instance + 1)
     process.resetFlood()
     said = process.lastWords
     _ = process.send(work.frame, descriptors: descriptors)  // a worker that is gone is found out below
@@ -165,7 +178,7 @@ public final class StageRunner {
       do throws(FrameError) {
         var reader = FrameReader(frame)
         guard case .result = try reader.kind() else { throw FrameError("a frame that has no place here") }
-        let result = try WorkResult(&reader, stageCount: 1)
+        let result = try WorkResult(&reader, stageCount: launch.instances)
         guard result.serial == serial else { throw FrameError("a result for work it was not given") }
         return .answered(result)
       } catch {

@@ -1,3 +1,4 @@
+import CStage
 import Glibc
 import Pipeline
 import Platform
@@ -47,27 +48,36 @@ public struct PluginSearch: Sendable {
   public func all() -> [(id: String, file: String)] {
     var found: [(id: String, file: String)] = []
     for folder in folders {
-      guard let listing = opendir(folder) else { continue }
-      defer { closedir(listing) }
-      var names: [String] = []
-      while let entry = readdir(listing) {
-        names.append(
-          withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        )
-      }
-      let isOwn = folder == folders.first
-      for name in names.sorted() where name.hasSuffix(".so") && (name.hasPrefix("libsluice-") || !isOwn) {
-        let id = Self.id(ofFile: name)
-        if !found.contains(where: { $0.id == id }) { found.append((id, "\(folder)/\(name)")) }
+      for file in files(in: folder) {
+        let id = Self.id(ofFile: file)
+        if !found.contains(where: { $0.id == id }) { found.append((id, file)) }
       }
     }
     return found
   }
 
+  /// Every plugin file in one of the folders. Beside the binary there are libraries of other kinds, too.
+  public func files(in folder: String) -> [String] {
+    guard let listing = opendir(folder) else { return [] }
+    defer { closedir(listing) }
+    var names: [String] = []
+    while let entry = readdir(listing) {
+      names.append(
+        withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+    }
+    let isOwn = folder == folders.first
+    return names.sorted().filter { $0.hasSuffix(".so") && ($0.hasPrefix("libsluice-") || !isOwn) }.map {
+      "\(folder)/\($0)"
+    }
+  }
+
   /// Asks workers what these files are, a worker each, side by side. A plugin that crashes or hangs while it loads
   /// harms nobody.
-  public func describe(_ plugins: [(id: String, file: String)]) -> [String: Result<StageDescription, Refusal>]
-  {
+  ///
+  /// - Parameter major: the ABI to ask for; what a plugin does with a foreign one can so be tried.
+  public func describe(
+    _ plugins: [(id: String, file: String)], major: UInt32 = SLUICE_ABI_MAJOR
+  ) -> [String: Result<StageDescription, Refusal>] {
     var results: [String: Result<StageDescription, Refusal>] = [:]
     var asked: [(id: String, file: String, process: WorkerProcess)] = []
     for plugin in plugins {
@@ -76,7 +86,8 @@ public struct PluginSearch: Sendable {
           (
             plugin.id, plugin.file,
             try WorkerProcess(
-              executable: worker, words: ["describe", plugin.file, plugin.id, String(getpid())])
+              executable: worker,
+              words: ["describe", plugin.file, plugin.id, String(major), String(getpid())])
           ))
       } catch {
         results[plugin.id] = .failure(Refusal(stage: plugin.id, message: "\(error)"))

@@ -63,20 +63,20 @@ final class Call {
     guard let key = key.map({ String(cString: $0) }) else { return }
     trace("annotate", "\(key) = \(value.text)")
     guard stage.declares(key: key) else {
-      return log("annotates '\(key)', which its description does not list; dropped")
+      return complain("annotates '\(key)', which its description does not list; dropped")
     }
     var value = value
     if case .text(let text) = value { value = .text(Self.cut(text, to: 4000)) }
     if case .number(let number) = value, !number.isFinite { return }
     guard key.utf8.count <= Self.keyLimit, PlainName.isOne(key) else {
-      return log("annotates a key that is none, or longer than \(Self.keyLimit) bytes; dropped")
+      return complain("annotates a key that is none, or longer than \(Self.keyLimit) bytes; dropped")
     }
     let known = result.metadata.firstIndex { $0.key == key }
     let old = known.map { size(of: result.metadata[$0]) } ?? 0
     let datum = Metadatum(key: key, value: value)
     let bytes = metadataBytes - old + size(of: datum)
     guard bytes <= Self.metadataLimit, known != nil || result.metadata.count < 512 else {
-      return log("annotates more than \(Self.metadataLimit) bytes; '\(key)' dropped")
+      return complain("annotates more than \(Self.metadataLimit) bytes; '\(key)' dropped")
     }
     metadataBytes = bytes
     if let known { result.metadata[known] = datum } else { result.metadata.append(datum) }
@@ -95,7 +95,7 @@ final class Call {
   func setMediaType(_ text: String) {
     trace("set_media_type", text)
     guard text.utf8.count <= 255, MediaTypePattern.isMediaType(text) else {
-      return log("sets a media type that is none; dropped")
+      return complain("sets a media type that is none; dropped")
     }
     result.mediaType = text
     input?.attachment.pointee.media_type = arena.keep(text)
@@ -105,7 +105,7 @@ final class Call {
     var code = code.map { Self.cut(String(cString: $0), to: 100) }
     trace("explain", "\(code ?? "no code"): \(sentence.map { String(cString: $0) } ?? "no sentence")")
     if let named = code, result.serial != 0, !stage.declares(code: named) {
-      log("gives the code '\(named)', which its description does not list")
+      complain("gives the code '\(named)', which its description does not list")
       code = "undeclared"
     }
     explanation.code = code
@@ -136,10 +136,20 @@ final class Call {
     return path.flatMap { arena.keep($0) }
   }
 
+  /// The stage breaks the contract in a way that harms nobody.
+  private func complain(_ what: String) {
+    trace(TraceLine.complaint, what)
+    write(what)
+  }
+
   func log(_ line: String) {
     trace("log", line)
+    write(line)
+  }
+
+  private func write(_ line: String) {
     let text = "\(stage.definition.id): \(Self.cut(line, to: 1000))\n"
-    _ = text.withCString { write(2, $0, strlen($0)) }
+    _ = text.withCString { Glibc.write(2, $0, strlen($0)) }
   }
 
   /// At most so many bytes, whole characters only.

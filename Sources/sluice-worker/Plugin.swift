@@ -8,7 +8,11 @@ import Wire
 /// It is never unloaded: closing a library written in Swift leaves the runtime with dangling metadata.
 enum Plugin {
   /// Loads a file and finds the stage in it.
-  static func load(file: String, id: String) throws(Refusal) -> UnsafePointer<sluice_stage> {
+  ///
+  /// - Parameter major: the major the plugin is told to be asked by.
+  static func load(
+    file: String, id: String, major: UInt32 = SLUICE_ABI_MAJOR
+  ) throws(Refusal) -> UnsafePointer<sluice_stage> {
     func refuse(_ message: String) -> Refusal { Refusal(stage: id, message: "\(file): \(message)") }
     guard let library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
       throw refuse("does not load: \(dlerror().map { String(cString: $0) } ?? "no reason given")")
@@ -18,7 +22,7 @@ enum Plugin {
       throw refuse("exports no function '\(symbol)'; is it a stage, and is '\(id)' its id?")
     }
     let function = unsafeBitCast(address, to: sluice_stage_function.self)
-    guard let stage = function(SLUICE_ABI_MAJOR) else { throw refuse("'\(symbol)' gives no description") }
+    guard let stage = function(major) else { throw refuse("'\(symbol)' gives no description") }
     // Only these fields stand where they are in every major.
     guard stage.pointee.abi_major == SLUICE_ABI_MAJOR else {
       throw refuse(
@@ -42,9 +46,9 @@ enum Plugin {
   }
 
   /// Answers with the description of the stage in a file, or with why there is none.
-  static func describe(file: String, id: String, to socket: ControlSocket) -> Never {
+  static func describe(file: String, id: String, major: UInt32, to socket: ControlSocket) -> Never {
     do throws(Refusal) {
-      socket.send(description(try load(file: file, id: id), file: file).frame)
+      socket.send(description(try load(file: file, id: id, major: major), file: file).frame)
       exit(0)
     } catch {
       socket.refuse(error)
@@ -55,6 +59,7 @@ enum Plugin {
     let raw = stage.pointee
     var description = StageDescription(
       id: text(raw.id), version: text(raw.version), summary: text(raw.summary), file: file)
+    description.abi = "\(raw.abi_major).\(raw.abi_minor)"
     description.capability = .init(rawValue: raw.capability) ?? .content
     description.role =
       raw.flags & SLUICE_CHANNEL != 0 ? .channel : raw.flags & SLUICE_AT_END != 0 ? .end : .line

@@ -7,7 +7,8 @@ import Wire
 // The process that runs stages. It is started by the coordinator only, with its descriptors in place:
 //
 //     sluice-worker run PARENT                   opens the stages its setup names, closes the sandbox, works
-//     sluice-worker describe FILE ID PARENT      loads one plugin and says what it is
+//     sluice-worker describe FILE ID MAJOR PARENT
+//                                                loads one plugin, asks as a host of that major, says what it is
 //
 // PARENT is 0 where another program, such as a debugger, stands between the two.
 //
@@ -19,10 +20,12 @@ switch words.count > 1 ? words[1] : "" {
 case "run" where words.count == 3:
   guard let parent = Int32(words[2]), parent == 0 || sluice_die_with(parent) == 0 else { exit(0) }
   Worker.run(socket)
-case "describe" where words.count == 5:
+case "describe" where words.count == 6:
   // A plugin may hang while it loads.
-  guard let parent = Int32(words[4]), sluice_die_with(parent) == 0 else { exit(0) }
-  Plugin.describe(file: words[2], id: words[3], to: socket)
+  guard let major = UInt32(words[4]), let parent = Int32(words[5]), sluice_die_with(parent) == 0 else {
+    exit(0)
+  }
+  Plugin.describe(file: words[2], id: words[3], major: major, to: socket)
 default:
   let text = "sluice-worker is started by sluice; see `sluice stages run --help`\n"
   _ = text.withCString { write(2, $0, strlen($0)) }

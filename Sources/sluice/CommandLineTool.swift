@@ -8,8 +8,10 @@ import Workbench
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self, StatusCommand.self, List.self, Show.self, Lint.self, Test.self, StagesList.self,
-      StagesRun.self,
+      Ingest.self, StatusCommand.self, List.self, Show.self, Replay.self, Lint.self, Graph.self,
+      SchemaCommand.self,
+      Test.self, StagesList.self, StagesNew.self,
+      StagesRun.self, StagesCheck.self, StagesInspect.self, StagesDoctor.self,
       Doctor.self, Version.self, Completions.self,
     ]
   }
@@ -23,7 +25,7 @@ enum CommandLineTool {
     } catch let error as WorkbenchError {
       Terminal.error(error.description)
       switch error.code {
-      case .configuration: return .configuration
+      case .refused, .configuration: return .configuration
       case .interrupted: return .temporary
       case .system: return .internalError
       }

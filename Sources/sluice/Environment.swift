@@ -1,9 +1,11 @@
+import CPlatform
 import Configuration
 import Glibc
 import Ledger
 import Pipeline
 import Platform
 import Wire
+import Workbench
 import Workers
 
 /// What commands share: the environment, the home, the pipeline.
@@ -24,6 +26,19 @@ enum Environment {
 
   /// Where trials keep what they write.
   static var temporaryFolder: String { variables["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp" }
+
+  /// How workers are started that run stages alone. They end with this process, however it ends; folders have to be taken
+  /// away, so a signal is an error like others.
+  static func launch(_ arguments: ParsedArguments, _ search: PluginSearch) -> StageRunner.Launch {
+    var launch = StageRunner.Launch(executable: search.worker)
+    launch.signals = sluice_signalfd()
+    switch arguments.value("sandbox") {
+    case "off": launch.sandbox = .off
+    case "prefer": launch.sandbox = .prefer
+    default: launch.sandbox = .require
+    }
+    return launch
+  }
 
   static func home(_ arguments: ParsedArguments) -> Home {
     let path = arguments.value("home") ?? variables["SLUICE_HOME"] ?? "./var"

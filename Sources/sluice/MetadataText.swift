@@ -1,8 +1,26 @@
+import Pipeline
 import SQLite
 
-/// Metadata as it is printed.
+/// Metadata as the ledger keeps it, a JSON object, taken apart. SQLite does that, as it does manifests.
 enum MetadataText {
-  /// The members of a JSON object as texts, in its order. SQLite takes it apart, as it does manifests.
+  /// The members with their types.
+  static func data(_ json: String) throws -> [Metadatum] {
+    var data: [Metadatum] = []
+    let sql = "SELECT key, type, value FROM json_each(?1)"
+    try Connection(":memory:").prepare(sql).rows(.text(json)) { row in
+      let value: MetadataValue
+      switch row.text(1) {
+      case "integer": value = .integer(row.integer(2))
+      case "real": value = .number(Double(row.text(2)) ?? 0)
+      case "true", "false": value = .boolean(row.text(1) == "true")
+      default: value = .text(row.text(2))
+      }
+      data.append(Metadatum(key: row.text(0), value: value))
+    }
+    return data
+  }
+
+  /// The members as texts, in their order.
   static func members(_ json: String) throws -> [(key: String, value: String)] {
     var members: [(key: String, value: String)] = []
     let sql = "SELECT key, CASE WHEN type IN ('true', 'false') THEN type ELSE value END FROM json_each(?1)"

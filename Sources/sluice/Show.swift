@@ -21,7 +21,7 @@ struct Show: ParsableCommand {
 
   func run() throws -> ExitCode {
     let ledger = try Environment.ledger(reading: Environment.home(arguments))
-    let record = try only(of: try ledger.records(idPrefix: id))
+    let record = try Self.only(of: try ledger.records(idPrefix: id), id)
     let story = AttachmentStory(
       record: record, attempts: try ledger.attempts(of: record.key),
       deliveries: try ledger.deliveries(of: record.key))
@@ -29,7 +29,8 @@ struct Show: ParsableCommand {
     return .success
   }
 
-  private func only(of records: [AttachmentRecord]) throws(CommandError) -> AttachmentRecord {
+  /// The one whose id was meant.
+  static func only(of records: [AttachmentRecord], _ id: String) throws(CommandError) -> AttachmentRecord {
     let printable = Terminal.printable(id)
     guard let first = records.first else {
       throw .usage("no attachment's id begins with '\(printable)'; `sluice list` prints them all")

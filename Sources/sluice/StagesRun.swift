@@ -121,12 +121,7 @@ struct StagesRun: ParsableCommand {
   private func launch(
     _ stage: inout StageDefinition, _ chosen: ChosenStage, _ scratch: ScratchFolder?
   ) throws(CommandError) -> StageRunner.Launch {
-    var launch = StageRunner.Launch(executable: chosen.search.worker)
-    switch arguments.value("sandbox") {
-    case "off": launch.sandbox = .off
-    case "prefer": launch.sandbox = .prefer
-    default: launch.sandbox = .require
-    }
+    var launch = Environment.launch(arguments, chosen.search)
     launch.folder = scratch?.descriptor.number ?? -1
     launch.isTraced = arguments.flag("trace")
     if let tool = arguments.value("under").flatMap({ Tool(rawValue: $0) }) {
@@ -135,11 +130,9 @@ struct StagesRun: ParsableCommand {
       }
       launch.tool = words
       launch.sandbox = .off
+      launch.signals = -1  // Ctrl-C is for the tool
       stage.memory = 64 << 40
       if tool == .gdb { Terminal.error("type `run` to start the worker") }
-    } else if scratch != nil {
-      // Workers end with this process, however it ends; a folder has to be taken away.
-      launch.signals = sluice_signalfd()
     }
     return launch
   }

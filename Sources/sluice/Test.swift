@@ -136,14 +136,9 @@ struct Test: ParsableCommand {
       digest = StageDefinition(id: loaded.digest.id, description: loaded.digest, values: [])
       search = loaded.search
     }
-    var launch = StageRunner.Launch(executable: search.worker)
-    switch arguments.value("sandbox") {
-    case "off": launch.sandbox = .off
-    case "prefer": launch.sandbox = .prefer
-    default: launch.sandbox = .require
-    }
     return CaseRunner(
-      document, subject, digest: digest, launch: launch, temporaryFolder: Environment.temporaryFolder)
+      document, subject, digest: digest, launch: Environment.launch(arguments, search),
+      temporaryFolder: Environment.temporaryFolder)
   }
 
   /// The plugin's file where it is given, or named by path in the cases; else the stage's id.
@@ -151,7 +146,7 @@ struct Test: ParsableCommand {
     if let file = arguments.value("plugin") {
       return file.contains("/") ? file : "./\(file)"
     }
-    if !name.contains("/") { return name }
+    if !name.contains("/") && !name.hasSuffix(".so") { return name }
     return name.hasPrefix("/") ? name : (document.folder.isEmpty ? "./" : document.folder) + name
   }
 }

@@ -172,7 +172,7 @@ struct CaseDocumentTests {
     }
   }
 
-  @Test(arguments: BadFile.cases)
+  @Test(arguments: BadFile.cases + BadFile.expectations)
   func aBadFileOfCasesIsToldWhereWhatAndWhatToDo(file: BadFile) {
     #expect(!file.complaints.isEmpty)
     #expect(Self.complaints(Array(file.text.utf8)) == file.complaints)

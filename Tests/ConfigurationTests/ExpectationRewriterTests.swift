@@ -1,4 +1,5 @@
 import Configuration
+import Platform
 import Testing
 
 /// Rewriting what cases expect: what is new stands there, and nothing else has changed.

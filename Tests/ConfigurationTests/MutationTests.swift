@@ -1,4 +1,5 @@
 import Configuration
+import Platform
 import Pipeline
 import Testing
 

@@ -1,4 +1,5 @@
 import Configuration
+import Platform
 import Testing
 
 /// What is written into a file is read back from it as the same text.

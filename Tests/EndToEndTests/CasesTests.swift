@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `sluice test` with the real binary: what holds, what does not, how it is told and how it is rewritten.
+/// `sluice test` with the real binary: what holds, what does not, and how it is told.
 @Suite struct CasesTests {
   static let size = """
     # The size gate.
@@ -25,7 +25,7 @@ import Testing
 
     """
 
-  private func test(
+  static func test(
     _ text: String, _ arguments: String..., file: String = "cases.yaml"
   ) throws -> (folder: TemporaryFolder, outcome: SluiceCommand.Outcome) {
     let folder = try TemporaryFolder()
@@ -75,7 +75,7 @@ import Testing
   // MARK: What is told
 
   @Test func whatDoesNotHoldIsShownWithFileAndLine() throws {
-    let (_, outcome) = try test(Self.size)
+    let (_, outcome) = try Self.test(Self.size)
     #expect(outcome.status == 1)
     #expect(
       outcome.out.replacing(/[0-9.]+ (ms|s)\n/, with: "N\n") == """
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func aFilterPicksCasesByName() throws {
-    let (folder, outcome) = try test(Self.size, "--filter", "content passes")
+    let (folder, outcome) = try Self.test(Self.size, "--filter", "content passes")
     #expect(outcome.status == 0 && outcome.out.contains("1 cases, all as expected"))
     let none = try SluiceCommand.run(["test", "cases.yaml", "--filter", "nobody"], in: folder)
     #expect(none.status == 2)
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test func forProgramsThereIsAnObjectALine() throws {
-    let (_, outcome) = try test(Self.size, "--format", "json")
+    let (_, outcome) = try Self.test(Self.size, "--format", "json")
     #expect(outcome.status == 1)
     let records = outcome.json
     #expect(records.map { $0["record"] as? String } == ["case", "case", "case", "summary"])
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test func jUnitsXMLIsWellFormedWhateverACaseIsCalled() throws {
-    let (_, outcome) = try test(
+    let (_, outcome) = try Self.test(
       """
       stage: size
       cases:
@@ -129,8 +129,6 @@ import Testing
           expect: { verdict: pass }
       """, "--format", "junit")
     #expect(outcome.status == 1)
-    let file = try TemporaryFolder()
-    try file.write("junit.xml", outcome.out)
     let document = try XML.parse(outcome.out)
     let suite = try #require(document.first { $0.name == "testsuite" })
     #expect(suite.attributes["tests"] == "2" && suite.attributes["failures"] == "1")
@@ -141,7 +139,7 @@ import Testing
   }
 
   @Test func aCaseWithoutItsFileDoesNotHoldAndTheOthersRun() throws {
-    let (_, outcome) = try test(
+    let (_, outcome) = try Self.test(
       """
       stage: size
       cases:
@@ -184,7 +182,7 @@ import Testing
       #expect(outcome.status == 2 && outcome.err.contains(explanation))
     }
     #expect(try SluiceCommand.run(["test"], in: folder).err.contains("needs a PATH"))
-    let (_, unknown) = try test("stage: siz\ncases:\n- name: x\n  expect: {}\n")
+    let (_, unknown) = try Self.test("stage: siz\ncases:\n- name: x\n  expect: {}\n")
     #expect(unknown.status == 2 && unknown.err.contains("no stage 'siz' is found; did you mean 'size'?"))
   }
 
@@ -200,235 +198,5 @@ import Testing
     #expect(outcome.out.contains("cases.yaml:3: case\n"))
     #expect(
       outcome.out.contains("the pipeline has no stage 'siz' for 'stages' to name; did you mean 'size'?"))
-  }
-
-  // MARK: Rewriting
-
-  @Test func anUpdateShowsTheDifferenceAndLeavesTheRest() throws {
-    let (folder, outcome) = try test(Self.size, "--update")
-    #expect(outcome.status == 1)
-    #expect(
-      outcome.err == """
-        cases.yaml:12: large content does not
-        -       verdict: pass  # no
-        +       verdict: reject  # no
-        cases.yaml:18: neither does nothing
-        -     expect: { verdict: reject, code: too-small }  # a comment
-        +     expect: { verdict: reject, code: empty }  # a comment
-        sluice: cases.yaml: rewrote 2 of 3 cases; run it again to check
-
-        """)
-    let expected = Self.size.replacing("verdict: pass  # no", with: "verdict: reject  # no")
-      .replacing("too-small", with: "empty")
-    #expect(try folder.read("cases.yaml") == expected)
-    let again = try SluiceCommand.run(["test", "cases.yaml", "--update"], in: folder)
-    #expect(again.status == 0 && again.err.isEmpty)
-    #expect(try folder.read("cases.yaml") == expected)
-    #expect(folder.files(below: ".") == ["cases.yaml"])
-  }
-
-  @Test func aCaseThatExpectsNothingIsFilledIn() throws {
-    let (folder, outcome) = try test(
-      """
-      stage: store
-      cases:
-        - name: stored
-          input: { text: abc }
-          options: { path: "a/{fileName}" }
-          expect: {}
-        - name: refused
-          expect: {}
-      """, "--update")
-    #expect(outcome.status == 1)
-    #expect(
-      try folder.read("cases.yaml").hasSuffix(
-        """
-            expect: { verdict: pass, location: a/attachment, files: { a/attachment: abc } }
-          - name: refused
-            expect: { refused: "stage 'store' needs its option 'path'; add 'path: …' under 'options'" }
-        """))
-    #expect(try SluiceCommand.run(["test", "."], in: folder).status == 0)
-  }
-
-  @Test func whatOnlyAPersonCanMendStays() throws {
-    let text = """
-      stage: size
-      cases:
-        - name: lost
-          input: lost.pdf
-          expect: { verdict: pass }
-
-      """
-    let (folder, outcome) = try test(text, "--update")
-    #expect(outcome.status == 1)
-    #expect(outcome.err.contains("rewrote 0 of 1 cases, and 1 needs your hand"))
-    #expect(try folder.read("cases.yaml") == text)
-  }
-
-  @Test func patternsThatHoldStayWhenOthersAreRewritten() throws {
-    let (folder, _) = try test(
-      """
-      stage: mime
-      cases:
-        - name: x
-          input: { text: hello }
-          file-name: a.txt
-          expect:
-            metadata:
-              mime.magic: { matches: "^text/" }
-              mime.extension: pdf  # wrong
-              mime.mismatch: true
-              mime.database: { matches: . }
-              mime.also: x
-      """, "--update")
-    #expect(
-      try folder.read("cases.yaml").hasSuffix(
-        """
-              metadata:
-                mime.magic: { matches: "^text/" }
-                mime.extension: txt  # wrong
-                mime.mismatch: false
-                mime.database: { matches: . }
-        """))
-    #expect(try SluiceCommand.run(["test", "."], in: folder).status == 0)
-  }
-
-  // MARK: A stage that is broken on purpose
-
-  static let judge = """
-    stage: judge
-    cases:
-      - name: what is bad is rejected
-        input: { text: bad }
-        timeout: 2s
-        expect:
-          verdict: reject
-          code: bad
-          message: it says so itself
-          metadata: {}
-          events: []
-          produced: none
-          within: 200ms
-      - name: what is good is described and replaced
-        input: { text: good }
-        timeout: 2s
-        expect:
-          verdict: pass
-          metadata: { judge.bytes: 4, judge.start: goo }
-          media-type: text/judged
-          events: [{ type: judge.done, channel: events, to: sender }]
-          produced: { text: "judged\\n", size: 7 }
-          within: 200ms
-      - name: it does not open while it is angry
-        options: { mood: angry }
-        expect: { refused: { matches: "it does not judge while it is angry" } }
-
-    """
-
-  /// What is broken, with the cases and keys that show it.
-  enum Breakage: Int, CaseIterable, Sendable {
-    case nothing, verdict, code, message, missingKey, extraKey, value, mediaType, event, audience,
-      missingEvent
-    case content, missingContent, budget, crash, hang, refusal, lenience
-
-    /// By the number of the case.
-    var shown: [String] {
-      switch self {
-      case .nothing: []
-      case .verdict: ["0 verdict"]
-      case .code: ["0 code"]
-      case .message: ["0 message"]
-      case .missingKey, .extraKey, .value: ["1 metadata"]
-      case .mediaType: ["1 media-type"]
-      case .event, .audience, .missingEvent: ["1 events"]
-      case .content: ["1 produced"]
-      case .missingContent: ["1 produced"]
-      case .budget: ["0 within", "1 within"]
-      case .crash, .hang: ["0 verdict", "1 verdict"]
-      case .refusal: ["0 refused", "1 refused"]
-      case .lenience: ["2 refused"]
-      }
-    }
-  }
-
-  @Test(arguments: Breakage.allCases)
-  func casesAreRedForABrokenStageAndGreenForTheRightOne(breakage: Breakage) throws {
-    let folder = try TemporaryFolder()
-    let plugin = try FixtureStages.compile("judge", into: folder.path, ["-DBROKEN=\(breakage.rawValue)"])
-    try folder.write("cases.yaml", Self.judge)
-    let outcome = try SluiceCommand.run(["test", ".", "--plugin", plugin, "--format", "json"], in: folder)
-    #expect(outcome.status == (breakage == .nothing ? 0 : 1), "\(outcome.err)")
-    var shown: Set<String> = []
-    for (index, one) in outcome.json.filter({ $0["record"] as? String == "case" }).enumerated() {
-      for mismatch in one["mismatches"] as? [[String: Any]] ?? [] {
-        shown.insert("\(index) \(mismatch["key"] as? String ?? "")")
-      }
-    }
-    // The first thing that is wrong may bring others with it.
-    #expect(shown.isSuperset(of: breakage.shown))
-    let cases = Set(shown.compactMap(\.first))
-    #expect(cases == Set(breakage.shown.compactMap(\.first)))
-  }
-}
-
-/// The elements of an XML document, in order.
-private final class XML {
-  struct Element {
-    var name: String
-    var attributes: [String: String]
-  }
-
-  struct Malformed: Error {
-    var place: Substring
-  }
-
-  /// Strict about what JUnit's XML needs: elements that are closed in order, attributes in double quotes, five entities and
-  /// characters that XML 1.0 has a place for.
-  static func parse(_ text: String) throws -> [Element] {
-    var rest = text[...]
-    var open: [Substring] = []
-    var elements: [Element] = []
-    guard let head = rest.prefixMatch(of: /<\?xml version="1.0" encoding="UTF-8"\?>\n/) else {
-      throw Malformed(place: rest.prefix(80))
-    }
-    rest.removeSubrange(head.range)
-    while !rest.isEmpty {
-      if let match = rest.prefixMatch(of: /<([a-z]+)((?: [a-z]+="[^"<]*")*)(\/?)>/) {
-        var attributes: [String: String] = [:]
-        for attribute in match.output.2.matches(of: /([a-z]+)="([^"<]*)"/) {
-          guard
-            attributes.updateValue(try decoded(attribute.output.2), forKey: String(attribute.output.1)) == nil
-          else { throw Malformed(place: match.output.0) }
-        }
-        elements.append(Element(name: String(match.output.1), attributes: attributes))
-        if match.output.3.isEmpty { open.append(match.output.1) }
-        rest.removeSubrange(match.range)
-      } else if let match = rest.prefixMatch(of: /<\/([a-z]+)>/) {
-        guard open.popLast() == match.output.1 else { throw Malformed(place: rest.prefix(80)) }
-        rest.removeSubrange(match.range)
-      } else if let match = rest.prefixMatch(of: /[^<]+/) {
-        _ = try decoded(match.output)
-        rest.removeSubrange(match.range)
-      } else {
-        throw Malformed(place: rest.prefix(80))
-      }
-    }
-    guard open.isEmpty else { throw Malformed(place: "the end") }
-    return elements
-  }
-
-  private static func decoded(_ text: Substring) throws -> String {
-    let isWhole = text.unicodeScalars.allSatisfy {
-      $0.value >= 0x20 && !(0xFFFE...0xFFFF).contains($0.value) || $0 == "\n" || $0 == "\t"
-    }
-    guard isWhole, !text.contains("]]>") else { throw Malformed(place: text) }
-    return try text.split(separator: "&", omittingEmptySubsequences: false).enumerated().map { index, part in
-      if index == 0 { return String(part) }
-      for (name, letter) in [("amp;", "&"), ("lt;", "<"), ("gt;", ">"), ("quot;", "\"")]
-      where part.hasPrefix(name) {
-        return letter + part.dropFirst(name.count)
-      }
-      throw Malformed(place: part)
-    }.joined()
   }
 }

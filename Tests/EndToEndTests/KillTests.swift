@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Foundation
 import Testing
 
@@ -107,18 +108,5 @@ private final class Killing {
   private func children(of parent: Int32) -> [Int32] {
     let text = (try? String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)) ?? ""
     return text.split(separator: " ").compactMap { Int32($0) }
-  }
-}
-
-/// A random number generator with a seed, so that a run can be repeated (Steele, Lea, Flood: SplitMix, 2014).
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

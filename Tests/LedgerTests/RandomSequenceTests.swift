@@ -1,6 +1,7 @@
 import Pipeline
 import Testing
 
+import Platform
 @testable import Ledger
 
 /// Thousands of random steps, beside a model that is as simple as can be.

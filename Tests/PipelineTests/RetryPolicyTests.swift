@@ -1,4 +1,5 @@
 import Pipeline
+import Platform
 import Testing
 
 struct RetryPolicyTests {

@@ -76,7 +76,7 @@ final class WebhookReceiver: Sendable {
 
   // MARK: Sockets
 
-  private static func listen() throws -> Int32 {
+  static func listen() throws -> Int32 {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     if socket < 0 { throw Failure(call: "socket") }
     var address = sockaddr_in()
@@ -92,7 +92,7 @@ final class WebhookReceiver: Sendable {
     return socket
   }
 
-  private static func port(of socket: Int32) throws -> UInt16 {
+  static func port(of socket: Int32) throws -> UInt16 {
     var address = sockaddr_in()
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let got = withUnsafeMutablePointer(to: &address) {

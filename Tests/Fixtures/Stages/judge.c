@@ -54,7 +54,7 @@ static sluice_verdict process(void *instance, const sluice_attachment *attachmen
   (void)instance;
   char start[4] = "";
   if (pread(attachment->content, start, 3, 0) < 0) return SLUICE_RETRY;
-  if (BROKEN == OVER_BUDGET) spin(400);
+  if (BROKEN == OVER_BUDGET) spin(1300);
   if (BROKEN == CRASH) *(volatile int *)0 = 1;
   if (BROKEN == HANG) for (;;) spin(1000);
   if (strcmp(start, "bad") == 0) {

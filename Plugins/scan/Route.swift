@@ -1,0 +1,21 @@
+import StageKit
+
+/// How to get a connection to the scanner once the sandbox is closed. Made before.
+enum Route {
+  case door(Door)
+  case tcp(TCPAddresses)
+
+  init(to address: ScannerAddress) throws(Outcome) {
+    switch address {
+    case .unix(let path): self = .door(try Door(to: path))
+    case .tcp(let host, let port): self = .tcp(try TCPAddresses(of: host, port: port))
+    }
+  }
+
+  func connect(by deadline: Deadline) throws(Outcome) -> Connection {
+    switch self {
+    case .door(let door): try door.connect(by: deadline)
+    case .tcp(let addresses): try addresses.connect(by: deadline)
+    }
+  }
+}

@@ -1,0 +1,220 @@
+import Pipeline
+import Platform
+
+/// A JSON Schema (json-schema.org, draft 2020-12) of pipeline files, made from what the file's reader and the plugins declare,
+/// so that an editor completes and checks what `sluice lint` checks.
+///
+/// What it cannot say, such as that a channel must exist or stages at the end come last, lint says alone.
+public struct PipelineSchema {
+  private let stages: [StageDescription]
+  private var writer = JSONWriter()
+
+  /// The schema, for pipelines of these plugins.
+  public static func text(_ stages: [StageDescription]) -> String {
+    var schema = PipelineSchema(stages: stages.sorted { $0.id < $1.id })
+    schema.write()
+    return schema.writer.text + "\n"
+  }
+
+  private init(stages: [StageDescription]) {
+    self.stages = stages
+  }
+
+  private mutating func write() {
+    let stages = stages
+    writer.object { writer in
+      writer.member("$schema", "https://json-schema.org/draft/2020-12/schema")
+      writer.member("title", "A pipeline of Sluice")
+      writer.member("type", "object")
+      Self.names("required", ["version", "stages"], &writer)
+      Self.closed(&writer)
+      writer.key("properties")
+      writer.object { writer in
+        writer.key("version")
+        writer.object { writer in
+          writer.member("description", Grammar.version.help)
+          writer.member("const", 1)
+        }
+        Self.option(Grammar.plugins, &writer)
+        writer.key("stages")
+        writer.object { writer in
+          writer.member("description", "The line: what each attachment passes through, in order.")
+          writer.member("type", "array")
+          writer.member("minItems", 1)
+          writer.key("items")
+          Self.entry(
+            [Grammar.id, Grammar.when] + Grammar.stageSettings, stages.filter { $0.role != .channel },
+            "stage", &writer)
+        }
+        writer.key("channels")
+        writer.object { writer in
+          writer.member("description", "Where events are delivered, by name.")
+          writer.member("type", "object")
+          writer.key("propertyNames")
+          writer.object { $0.member("pattern", "^[a-z0-9-]+$") }
+          writer.key("additionalProperties")
+          Self.entry(Grammar.channelSettings, stages.filter { $0.role == .channel }, "channel", &writer)
+        }
+        writer.key("retry")
+        writer.object { writer in
+          writer.member("description", "How often and when a passing fault is tried again.")
+          writer.member("type", "object")
+          Self.closed(&writer)
+          writer.key("properties")
+          writer.object { writer in
+            for key in [Grammar.attempts, Grammar.backoff, Grammar.max] { Self.option(key, &writer) }
+          }
+        }
+        for key in [Grammar.sandbox, Grammar.workers] { Self.option(key, &writer) }
+      }
+    }
+  }
+
+  /// A stage or channel: what it uses decides what its options may be.
+  private static func entry(
+    _ keys: [OptionDescription], _ plugins: [StageDescription], _ noun: String, _ writer: inout JSONWriter
+  ) {
+    writer.object { writer in
+      writer.member("type", "object")
+      names("required", ["use"], &writer)
+      closed(&writer)
+      writer.key("properties")
+      writer.object { writer in
+        writer.key("use")
+        writer.object { writer in
+          writer.member("description", "The plugin of the \(noun).")
+          writer.key("oneOf")
+          writer.array { writer in
+            for plugin in plugins {
+              writer.object { writer in
+                writer.member("const", plugin.id)
+                writer.member("description", plugin.summary)
+              }
+            }
+          }
+        }
+        for key in keys { option(key, &writer) }
+        writer.key("options")
+        writer.object { $0.member("type", "object") }
+      }
+      writer.key("allOf")
+      writer.array { writer in for plugin in plugins { choice(plugin, &writer) } }
+    }
+  }
+
+  private static func choice(_ plugin: StageDescription, _ writer: inout JSONWriter) {
+    let required = plugin.options.filter(\.required).map(\.name)
+    writer.object { writer in
+      writer.key("if")
+      writer.object { writer in
+        writer.key("properties")
+        writer.object { writer in
+          writer.key("use")
+          writer.object { $0.member("const", plugin.id) }
+        }
+      }
+      writer.key("then")
+      writer.object { writer in
+        if !required.isEmpty { names("required", ["options"], &writer) }
+        writer.key("properties")
+        writer.object { writer in
+          writer.key("options")
+          writer.object { writer in
+            closed(&writer)
+            if !required.isEmpty { names("required", required, &writer) }
+            writer.key("properties")
+            writer.object { writer in for one in plugin.options { option(one, &writer) } }
+          }
+        }
+      }
+    }
+  }
+
+  private static func closed(_ writer: inout JSONWriter) {
+    writer.key("additionalProperties")
+    writer.value(false)
+  }
+
+  private static func names(_ key: String, _ names: [String], _ writer: inout JSONWriter) {
+    writer.key(key)
+    writer.array { writer in for name in names { writer.value(name) } }
+  }
+
+  // MARK: An option
+
+  private static func option(_ option: OptionDescription, _ writer: inout JSONWriter) {
+    writer.key(option.name)
+    writer.object { writer in
+      writer.member("description", option.help)
+      var shapes: [(inout JSONWriter) -> Void] = []
+      if option.shapes.contains(.one) { shapes += scalars(option) }
+      if option.shapes.contains(.list) {
+        shapes.append { writer in
+          writer.member("type", "array")
+          writer.key("items")
+          any(scalars(option), &writer)
+        }
+      }
+      if option.shapes.contains(.map) {
+        shapes.append { writer in
+          writer.member("type", "object")
+          writer.member("minProperties", 1)
+          writer.key("propertyNames")
+          writer.object { $0.member("pattern", patternText) }
+          writer.key("additionalProperties")
+          any(scalars(option), &writer)
+        }
+      }
+      if shapes.count == 1 { return shapes[0](&writer) }
+      writer.key("anyOf")
+      writer.array { writer in for shape in shapes { writer.object(shape) } }
+    }
+  }
+
+  private static func any(_ shapes: [(inout JSONWriter) -> Void], _ writer: inout JSONWriter) {
+    if shapes.count == 1 { return writer.object(shapes[0]) }
+    writer.object { writer in
+      writer.key("anyOf")
+      writer.array { writer in for shape in shapes { writer.object(shape) } }
+    }
+  }
+
+  private static let patternText = "^(\\*/\\*|[^/*\\s]+/(\\*|[^/*\\s]+))$"
+
+  /// The ways to write one value. A variable can stand for any.
+  private static func scalars(_ option: OptionDescription) -> [(inout JSONWriter) -> Void] {
+    let variable: (inout JSONWriter) -> Void = { writer in
+      writer.member("type", "string")
+      writer.member("pattern", "\\$\\{")
+    }
+    if !option.choices.isEmpty {
+      return [{ writer in names("enum", option.choices, &writer) }, variable]
+    }
+    switch option.kind {
+    case .text, .channelName: return [{ $0.member("type", "string") }]
+    case .integer:
+      return [
+        { writer in
+          writer.member("type", "integer")
+          if let range = option.range {
+            if range.lowerBound != .min { writer.member("minimum", range.lowerBound) }
+            if range.upperBound != .max { writer.member("maximum", range.upperBound) }
+          }
+        }, variable,
+      ]
+    case .number: return [{ $0.member("type", "number") }, variable]
+    case .boolean: return [{ $0.member("type", "boolean") }, variable]
+    case .bytes: return [text("^[0-9]+ ?([kKmMgGtT][iI]?)?[bB]$"), variable]
+    case .duration: return [text("^[0-9]+ ?(ms|s|m|h|d)$"), variable]
+    case .mediaType: return [text(patternText), variable]
+    case .template: return [text("^[^/]"), variable]
+    }
+  }
+
+  private static func text(_ pattern: String) -> (inout JSONWriter) -> Void {
+    { writer in
+      writer.member("type", "string")
+      writer.member("pattern", pattern)
+    }
+  }
+}

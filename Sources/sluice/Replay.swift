@@ -1,0 +1,88 @@
+import Configuration
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Workbench
+
+/// `sluice replay`: what another configuration would have made of attachments that have ended.
+struct Replay: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    name: "replay", abstract: "Run ended attachments again, and show what would change.", arguments: "[ID…]",
+    discussion: """
+      Attachments that have ended go through the pipeline again, from a stage on, with what earlier stages recorded.
+      Ledger and store stay as they are, and no event is delivered. Without ID every attachment is taken that once
+      came so far, or a sample of them. As with diff(1), the exit code is 1 if something would change.
+      """,
+    options: [
+      .config,
+      CommandOption(
+        name: "from", value: "STAGE", help: "The first stage to run again; else the first there is."),
+      CommandOption(
+        name: "sample", value: "N", help: "Take so many, chosen evenly, and the same every time."),
+      CommandOption(name: "diff", help: "Show only what would change."),
+      .home, .format, .quiet, .noColor,
+    ],
+    example: "sluice replay --from pdf --config stricter.yaml --sample 1000 --diff")
+
+  private let arguments: ParsedArguments
+  private let sample: Int64?
+
+  init(_ arguments: ParsedArguments) throws(CommandError) {
+    self.arguments = arguments
+    sample = try arguments.integer("sample")
+    if let sample, !(1...1_000_000).contains(sample) {
+      throw .usage("option '--sample' is from 1 to 1000000, not \(sample)")
+    }
+    if sample != nil && !arguments.words.isEmpty { throw .usage("give IDs or --sample, not both") }
+  }
+
+  func run() throws -> ExitCode {
+    let pipeline = try Environment.pipeline(file: try Environment.pipelineFile(arguments))
+    let first = try firstStage(pipeline.definition)
+    let home = Environment.home(arguments)
+    let ledger = try Environment.ledger(reading: home)
+    let folder = try ScratchFolder(in: Environment.temporaryFolder)
+    var launch = Environment.launch(arguments, pipeline.search)
+    launch.sandbox = pipeline.definition.sandbox
+    let digest = StageDefinition(id: pipeline.digest.id, description: pipeline.digest, values: [])
+    let player = ReplayPlayer(
+      pipeline.definition, first: first, store: home.storePath, digest: digest, launch: launch, folder: folder
+    )
+    var report = ReplayReport(
+      isDifferenceOnly: arguments.flag("diff"), isJSON: arguments.isJSON, style: Style(arguments))
+    for record in try records(ledger, player) { report.add(record, try player.play(record)) }
+    report.end(from: pipeline.definition.stages[first].id, isQuiet: arguments.flag("quiet"))
+    return report.changed == 0 ? .success : .incomplete
+  }
+
+  private func firstStage(_ pipeline: PipelineDefinition) throws(CommandError) -> Int {
+    guard let name = arguments.value("from") else { return 0 }
+    if let index = pipeline.stages.firstIndex(where: { $0.id == name }) { return index }
+    throw .usage(
+      "the pipeline has no stage '\(Terminal.printable(name))'"
+        + Suggestion.remedy(for: name, among: pipeline.stages.map(\.id)))
+  }
+
+  private func records(_ ledger: Ledger, _ player: ReplayPlayer) throws -> [AttachmentRecord] {
+    if !arguments.words.isEmpty {
+      return try arguments.words.map { try Show.only(of: try ledger.records(idPrefix: $0.lowercased()), $0) }
+    }
+    // Of a sample, any of n attachments is kept with the same chance (Vitter's algorithm R).
+    var chosen: [AttachmentRecord] = []
+    var random = SplitMix(state: 1)
+    var seen: Int64 = 0
+    try ledger.records(status: nil) { record in
+      guard record.status.isFinal, player.cameSoFar(record) else { return true }
+      seen += 1
+      if let sample, seen > sample {
+        let place = Int64.random(in: 0..<seen, using: &random)
+        if place < sample { chosen[Int(place)] = record }
+      } else {
+        chosen.append(record)
+      }
+      return true
+    }
+    return chosen.sorted { $0.key < $1.key }
+  }
+}

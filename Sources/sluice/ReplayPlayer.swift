@@ -1,0 +1,94 @@
+import Configuration
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Workbench
+
+/// Takes attachments that have ended through a pipeline again.
+final class ReplayPlayer {
+  enum Outcome {
+    case played(Rehearsal.Result)
+    /// Its content is gone, or has changed since.
+    case impossible(String)
+  }
+
+  private let pipeline: PipelineDefinition
+  private let first: Int
+  private let store: String
+  private let rehearsal: Rehearsal
+  private let measuring: Bench
+  private let folder: ScratchFolder
+
+  /// - Parameters:
+  ///   - first: the place of the first stage to run.
+  ///   - store: the path of the home's store.
+  ///   - folder: where stages that store write meanwhile.
+  init(
+    _ pipeline: PipelineDefinition, first: Int, store: String, digest: StageDefinition,
+    launch: StageRunner.Launch,
+    folder: ScratchFolder
+  ) {
+    self.pipeline = pipeline
+    self.first = first
+    self.store = store
+    self.folder = folder
+    rehearsal = Rehearsal(pipeline, digest: digest, launch: launch, folder: folder)
+    let runner = StageRunner(digest, launch)
+    measuring = Bench(runner: runner, digest: runner)
+  }
+
+  /// Whether the attachment was not stopped before the first stage to run again.
+  func cameSoFar(_ record: AttachmentRecord) -> Bool {
+    guard let stage = record.reason?.stage else { return true }
+    if stage == "source" { return false }
+    guard let place = pipeline.stages.firstIndex(where: { $0.id == stage }) else { return true }
+    return place >= first
+  }
+
+  func play(_ record: AttachmentRecord) throws -> Outcome {
+    guard let (content, sha256) = content(of: record) else {
+      return .impossible("its content is neither in the store nor at its source, or has changed since")
+    }
+    defer { folder.empty() }
+    var trial = Trial(fileName: record.fileName, content: content)
+    trial.work.id = record.id
+    trial.work.conversationId = record.conversationId
+    trial.work.messageId = record.messageId
+    trial.work.senderId = record.senderId
+    trial.work.sha256 = sha256
+    // What the first stage finds itself, it is not told.
+    trial.work.mediaType = first == 0 ? nil : record.mediaType
+    trial.work.metadata = try earlier(record)
+    return .played(try rehearsal.run(trial, from: first))
+  }
+
+  /// What the stages before the first to run recorded.
+  private func earlier(_ record: AttachmentRecord) throws -> [Metadatum] {
+    let later = pipeline.stages.dropFirst(first).flatMap { $0.description.keys.map(\.name) }
+    return try MetadataText.data(record.metadata).filter { datum in
+      !later.contains { $0 == datum.key || $0.hasSuffix("*") && datum.key.hasPrefix($0.dropLast()) }
+        && datum.key != Self.originalKey
+    }
+  }
+
+  private static let originalKey = "original.sha256"
+
+  /// The content as the stages got it: from the source where a stage replaced it on the way, else from the store.
+  private func content(of record: AttachmentRecord) -> (Content, String)? {
+    var wanted = record.sha256.map { Hexadecimal.text($0) }
+    var places = [record.url.map { "\(store)/\($0)" }, String(decoding: record.source, as: UTF8.self)]
+      .compactMap(\.self)
+    let original = (try? MetadataText.data(record.metadata))?.first { $0.key == Self.originalKey }  // none, then
+    if let original {
+      wanted = original.value.text
+      places = Array(places.suffix(1))
+    }
+    for place in places {
+      // What cannot be opened or measured is not the content: the next place may have it.
+      guard let content = try? Content(place), let sha256 = try? measuring.measure(content) else { continue }
+      if wanted == nil || wanted == sha256 { return (content, sha256) }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,109 @@
+import Ledger
+import Pipeline
+import Platform
+import Workbench
+
+/// What `sluice replay` prints.
+struct ReplayReport {
+  /// What would be otherwise: a key, and what it was and would be.
+  struct Change {
+    var key: String
+    var before: String?
+    var after: String?
+  }
+
+  private(set) var changed = 0
+  private var unchanged = 0
+  private var impossible = 0
+  private let isDifferenceOnly: Bool
+  private let isJSON: Bool
+  private let style: Style
+
+  init(isDifferenceOnly: Bool, isJSON: Bool, style: Style) {
+    self.isDifferenceOnly = isDifferenceOnly
+    self.isJSON = isJSON
+    self.style = style
+  }
+
+  mutating func add(_ record: AttachmentRecord, _ outcome: ReplayPlayer.Outcome) {
+    switch outcome {
+    case .impossible(let why):
+      impossible += 1
+      Terminal.error("\(record.id) \(Terminal.printable(record.fileName)): \(why)")
+    case .played(let result):
+      let changes = Self.changes(record, result)
+      if changes.isEmpty { unchanged += 1 } else { changed += 1 }
+      if changes.isEmpty && isDifferenceOnly { return }
+      Terminal.out(isJSON ? json(record, result, changes) : text(record, result, changes))
+    }
+  }
+
+  func end(from stage: String, isQuiet: Bool) {
+    if isQuiet || isJSON { return }
+    let rest = impossible == 0 ? "" : "; \(impossible) could not be tried"
+    Terminal.out(
+      "\(changed + unchanged) attachments from '\(stage)' on: \(changed) would change, \(unchanged) would not\(rest)\n"
+    )
+  }
+
+  private static func changes(_ record: AttachmentRecord, _ result: Rehearsal.Result) -> [Change] {
+    var changes: [Change] = []
+    func compare(_ key: String, _ before: String?, _ after: String?) {
+      if before != after { changes.append(Change(key: key, before: before, after: after)) }
+    }
+    compare("status", record.status.rawValue, result.outcome?.rawValue ?? "tried again")
+    compare(
+      "reason", record.reason.map { "\($0.stage): \($0.code)" },
+      result.reason.map { "\($0.stage): \($0.code)" })
+    compare("mediaType", record.mediaType, result.mediaType)
+    compare("url", record.url, result.outcome == .completed ? result.location : nil)
+    let before = (try? MetadataText.members(record.metadata)) ?? []  // what the ledger wrote is JSON
+    let after = (try? MetadataText.members(JSONWriter.object(of: result.metadata))) ?? []
+    for (key, value) in before where key != "original.sha256" {
+      compare(key, value, after.first { $0.key == key }?.value)
+    }
+    for (key, value) in after where !before.contains(where: { $0.key == key }) { compare(key, nil, value) }
+    return changes
+  }
+
+  private func text(_ record: AttachmentRecord, _ result: Rehearsal.Result, _ changes: [Change]) -> String {
+    let outcome = style.word(result.outcome?.rawValue ?? "tried again", width: 11)
+    var text = "\(outcome)  \(record.id)  \(Terminal.printable(record.fileName))\n"
+    // Where it ends otherwise, stages that do not run any more record nothing: one line says so.
+    let endsOtherwise = changes.contains { $0.key == "status" || $0.key == "reason" }
+    let gone = endsOtherwise ? changes.filter { $0.key.contains(".") && $0.after == nil } : []
+    let shown = changes.filter { change in !gone.contains { $0.key == change.key } }
+    let width = max(shown.map(\.key.count).max() ?? 0, gone.isEmpty ? 0 : "metadata".count)
+    for change in shown {
+      text += "             \(Help.pad(Terminal.printable(change.key), width))  "
+      text +=
+        "\(Terminal.printable(change.before ?? "nothing")) -> \(Terminal.printable(change.after ?? "nothing"))\n"
+    }
+    if !gone.isEmpty {
+      text += "             \(Help.pad("metadata", width))  \(gone.count) keys -> nothing\n"
+    }
+    return text
+  }
+
+  private func json(_ record: AttachmentRecord, _ result: Rehearsal.Result, _ changes: [Change]) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("record", "replay")
+      writer.member("id", record.id)
+      writer.member("fileName", record.fileName)
+      writer.member("status", result.outcome?.rawValue ?? "tried-again")
+      writer.member("reason", result.reason)
+      writer.key("changes")
+      writer.array { writer in
+        for change in changes {
+          writer.object { writer in
+            writer.member("key", change.key)
+            writer.member("before", change.before)
+            writer.member("after", change.after)
+          }
+        }
+      }
+    }
+    return writer.text + "\n"
+  }
+}

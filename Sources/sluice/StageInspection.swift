@@ -1,0 +1,157 @@
+import Pipeline
+import Platform
+
+/// What `sluice stages inspect` prints.
+struct StageInspection {
+  var stage: StageDescription
+  var file: PluginFile?
+  var sha256: String?
+
+  // MARK: For people
+
+  var text: String {
+    var text =
+      "\(Self.printable(stage.id)) \(Self.printable(stage.version))  \(Self.printable(stage.summary))\n\n"
+    var facts: [(String, String)] = [("file", Self.printable(stage.file))]
+    if let sha256 { facts.append(("sha256", sha256)) }
+    facts.append(("stage ABI", stage.abi))
+    facts.append(("capability", "\(stage.capability.name): \(stage.capability.meaning)"))
+    facts.append(("place", place))
+    if let compilers = file?.compilers, !compilers.isEmpty {
+      facts.append(("made with", Self.printable(compilers.joined(separator: ", "))))
+    }
+    if let runtime = file?.swiftRuntime { facts.append(("Swift runtime", runtime)) }
+    text += facts.map { "  \(Help.pad($0.0, 14))\($0.1)\n" }.joined()
+    text += Self.table("Options", stage.options.map { ($0.name, [$0.facts, $0.help]) })
+    text += Self.table("Metadata it may record", stage.keys.map { ($0.name, [$0.help]) })
+    text += Self.table("Codes it may give", stage.codes.map { ($0.name, [$0.help]) })
+    return text
+  }
+
+  private var place: String {
+    var words: [String] =
+      switch stage.role {
+      case .line: ["in the line"]
+      case .end: ["at the end, for every outcome; it gets no content"]
+      case .channel: ["a channel: it delivers events"]
+      }
+    if stage.produces { words.append("may replace the content") }
+    if stage.flushes { words.append("a pass counts once it has flushed") }
+    return words.joined(separator: "; ")
+  }
+
+  private static func table(_ head: String, _ rows: [(name: String, lines: [String])]) -> String {
+    if rows.isEmpty { return "" }
+    let width = min(rows.map(\.name.count).max() ?? 0, 30)
+    return "\n\(head)\n"
+      + rows.map { row in
+        let indent = String(repeating: " ", count: width + 4)
+        let lines = row.lines.enumerated().map { ($0 == 0 ? "" : indent) + printable($1) + "\n" }
+        return "  \(Help.pad(printable(row.name), width))  \(lines.joined())"
+      }.joined()
+  }
+
+  private static func printable(_ text: String) -> String { Terminal.printable(text) }
+
+  // MARK: For programs
+
+  var json: String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("record", "plugin")
+      for (key, value) in [
+        ("id", stage.id), ("version", stage.version), ("summary", stage.summary), ("file", stage.file),
+        ("stageABI", stage.abi), ("capability", stage.capability.name), ("role", stage.role.name),
+      ] { writer.member(key, value) }
+      writer.member("sha256", sha256)
+      for (key, value) in [("produces", stage.produces), ("flushes", stage.flushes)] {
+        writer.key(key)
+        writer.value(value)
+      }
+      for (key, values) in [("compilers", file?.compilers ?? []), ("libraries", file?.libraries ?? [])] {
+        writer.key(key)
+        writer.array { writer in for value in values { writer.value(value) } }
+      }
+      writer.key("options")
+      writer.array { writer in for option in stage.options { Self.write(option, to: &writer) } }
+      for (key, terms) in [("metadata", stage.keys), ("codes", stage.codes)] {
+        writer.key(key)
+        writer.array { writer in
+          for term in terms {
+            writer.object { writer in
+              writer.member("name", term.name)
+              writer.member("help", term.help)
+            }
+          }
+        }
+      }
+    }
+    return writer.text + "\n"
+  }
+
+  private static func write(_ option: OptionDescription, to writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.member("name", option.name)
+      writer.member("type", option.kind.noun)
+      writer.key("required")
+      writer.value(option.required)
+      writer.member("default", option.fallback)
+      writer.member("minimum", option.range?.lowerBound)
+      writer.member("maximum", option.range?.upperBound)
+      writer.key("choices")
+      writer.array { writer in for choice in option.choices { writer.value(choice) } }
+      writer.member("help", option.help)
+    }
+  }
+}
+
+extension StageDescription.Capability {
+  /// What a stage may touch with it.
+  var meaning: String {
+    switch self {
+    case .content: "nothing but the content it is handed"
+    case .store: "it may also write below the store"
+    case .network: "it may also connect"
+    }
+  }
+}
+
+extension OptionDescription.Kind {
+  /// What a value is called.
+  var noun: String {
+    switch self {
+    case .text: "text"
+    case .integer: "whole number"
+    case .number: "number"
+    case .boolean: "true or false"
+    case .bytes: "size"
+    case .duration: "duration"
+    case .mediaType: "media type pattern"
+    case .template: "path template"
+    case .channelName: "channel"
+    }
+  }
+}
+
+extension OptionDescription {
+  /// Its type, bounds and default on one line: `whole number, 1 to 100, default 3`.
+  var facts: String {
+    var words: [String] = []
+    let nouns = [
+      (Shapes.one, kind.noun), (.list, "list of \(kind.noun)s"),
+      (.map, "map from media types to \(kind.noun)s"),
+    ]
+    words.append(nouns.filter { shapes.contains($0.0) }.map(\.1).joined(separator: " or "))
+    if !choices.isEmpty { words.append(choices.joined(separator: "|")) }
+    if let range {
+      switch kind {
+      case .bytes: words.append("\(ByteSize.text(range.lowerBound)) to \(ByteSize.text(range.upperBound))")
+      case .duration: words.append("\(Interval.text(range.lowerBound)) to \(Interval.text(range.upperBound))")
+      default: words.append("\(range.lowerBound) to \(range.upperBound)")
+      }
+    }
+    if required { words.append("required") }
+    if let fallback { words.append("default \(fallback)") }
+    return words.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,87 @@
+import Glibc
+
+/// A new stage's name in the forms that its sources need.
+struct StageName {
+  /// As pipelines have it: `virus-list`.
+  let id: String
+  /// As the exported function has it: `virus_list`.
+  let symbol: String
+  /// As a type: `VirusList`.
+  let type: String
+
+  init(_ text: String) throws(CommandError) {
+    let words = text.split(separator: "-", omittingEmptySubsequences: false)
+    let isName = words.allSatisfy { word in
+      !word.isEmpty && word.utf8.allSatisfy { Self.letters.contains($0) || Self.digits.contains($0) }
+    }
+    guard isName, let first = text.utf8.first, Self.letters.contains(first), text.utf8.count <= 40 else {
+      throw .usage(
+        "'\(Terminal.printable(text))' is no name for a stage: it has lower case letters, digits and '-', begins with a "
+          + "letter, and has at most 40 of them")
+    }
+    id = text
+    symbol = words.joined(separator: "_")
+    type = words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+  }
+
+  private static let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+  private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+}
+
+/// The files a new stage is made from: a stage called `greeting` that works, with names and places filled in.
+struct StageTemplate {
+  private let name: StageName
+  private let share: String
+  /// Where the plugin will be, from the stage's folder.
+  var plugin = ""
+  var plugins = ""
+  var reference = ""
+
+  /// - Parameter share: the absolute path of the installation's share/sluice.
+  init(_ name: StageName, share: String) {
+    self.name = name
+    self.share = share
+  }
+
+  func text(_ file: String) throws(CommandError) -> String {
+    let bytes = try Environment.contents(of: "\(share)/templates/\(file)")
+    var text = String(decoding: bytes, as: UTF8.self)
+    for (placeholder, value) in [
+      ("@REFERENCE@\n", reference), ("@SHARE@", share), ("@INCLUDE@", include), ("@PLUGIN@", plugin),
+      ("@PLUGINS@", plugins), ("greeting_stage", "\(name.symbol)_stage"),
+      ("libsluice-greeting", "libsluice-\(name.id)"),
+      ("Greeting", name.type), ("greeting.c", "\(name.id).c"), ("\"greeting", "\"\(name.id)"),
+      ("`greeting", "`\(name.id)"),
+      ("use: greeting", "use: \(name.id)"), ("{ greeting.", "{ \(name.id)."), ("# greeting", "# \(name.id)"),
+      ("sluice-greeting", "sluice-\(name.id)"), ("greeting", name.symbol),
+    ] { text = Self.replacing(placeholder, with: value, in: text) }
+    return text
+  }
+
+  /// The header's folder, beside share/.
+  private var include: String {
+    guard let path = realpath("\(share)/../../include", nil) else { return "\(share)/../../include" }
+    defer { free(path) }
+    return String(cString: path)
+  }
+
+  private static func replacing(_ old: String, with new: String, in text: String) -> String {
+    var result = ""
+    var rest = Substring(text)
+    while let start = rest.first.flatMap({ _ in Self.find(old, in: rest) }) {
+      result += rest[..<start]
+      result += new
+      rest = rest[rest.index(start, offsetBy: old.count)...]
+    }
+    return result + rest
+  }
+
+  private static func find(_ needle: String, in text: Substring) -> Substring.Index? {
+    var place = text.startIndex
+    while place < text.endIndex {
+      if text[place...].hasPrefix(needle) { return place }
+      place = text.index(after: place)
+    }
+    return nil
+  }
+}

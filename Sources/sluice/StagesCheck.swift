@@ -1,0 +1,123 @@
+import Glibc
+import Pipeline
+import Platform
+import Workbench
+
+/// `sluice stages check`: what every plugin must pass.
+struct StagesCheck: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    name: "stages check", abstract: "Check a plugin against the contract.", arguments: "STAGE [FILE…]",
+    discussion: """
+      STAGE is the id of a stage or a plugin's file, in whatever language it is written. It is loaded, opened with
+      many options, and given content of many kinds, in workers under the sandbox; each FILE is one more content.
+      For each check that fails the table says what to do, and the exit code is 1.
+      """,
+    options: [
+      CommandOption(
+        name: "set", value: "NAME=VALUE",
+        help: "An option of the stage; lists with commas, maps as PATTERN:VALUE; repeatable."),
+      CommandOption(
+        name: "docs", value: "FILE", help: "Its documentation; else the README.md beside it."),
+      .config, .format, .noColor,
+    ],
+    example: "sluice stages check ./libsluice-greeting.so --set word=hello")
+
+  private let arguments: ParsedArguments
+  private let name: String
+
+  init(_ arguments: ParsedArguments) throws(CommandError) {
+    guard let name = arguments.words.first else {
+      throw .usage("`sluice stages check` needs a STAGE: an id, or a plugin's file such as ./libsluice-x.so")
+    }
+    self.arguments = arguments
+    self.name = name
+  }
+
+  func run() throws -> ExitCode {
+    let chosen = try ChosenStage(name, try Environment.search(arguments))
+    let stage = try chosen.definition(settings: arguments.values("set"))
+    var specimens: [Content] = []
+    for file in arguments.words.dropFirst() {
+      do throws(Content.Problem) {
+        specimens.append(try Content(file))
+      } catch {
+        throw CommandError.usage("\(Terminal.printable(file)): \(error.message)")
+      }
+    }
+    let conformance = try Conformance(
+      stage, digest: chosen.digest, search: chosen.search,
+      launch: Environment.launch(arguments, chosen.search), temporaryFolder: Environment.temporaryFolder,
+      documentation: try documentation(chosen), specimens: specimens)
+    let style = Style(arguments)
+    if !arguments.isJSON {
+      Terminal.out("\(stage.description.id) \(stage.description.version)  \(stage.description.file)\n")
+    }
+    var failures = 0
+    var count = 0
+    try conformance.run { check in
+      count += 1
+      if check.isFailed { failures += 1 }
+      Terminal.out(arguments.isJSON ? Self.json(check) : Self.text(check, style))
+    }
+    if !arguments.isJSON {
+      Terminal.out(
+        failures == 0 ? "\n\(count) checks, none failed\n" : "\n\(count) checks, \(failures) failed\n")
+    }
+    return failures == 0 ? .success : .incomplete
+  }
+
+  private func documentation(_ chosen: ChosenStage) throws -> String? {
+    if let file = arguments.value("docs") {
+      return String(decoding: try Environment.contents(of: file), as: UTF8.self)
+    }
+    let file = chosen.description.file
+    let beside = (file.lastIndex(of: "/").map { String(file[...$0]) } ?? "") + "README.md"
+    return access(beside, R_OK) == 0
+      ? String(decoding: try Environment.contents(of: beside), as: UTF8.self) : nil
+  }
+
+  // MARK: What is printed
+
+  private static func text(_ check: Check, _ style: Style) -> String {
+    let word: String
+    var more: [String] = []
+    switch check.result {
+    case .passed: word = "ok"
+    case .noted(let what):
+      word = "ok"
+      more = ["note: \(what)"]
+    case .failed(let what, let remedy):
+      word = "wrong"
+      more = what.split(separator: "\n").map(String.init) + ["to do: \(remedy)"]
+    case .skipped(let why):
+      word = "-"
+      more = ["not checked: \(why)"]
+    }
+    let indent = String(repeating: " ", count: 24)
+    return "  \(style.word(word, width: 6))  \(Help.pad(check.name, 14))\(check.claim)\n"
+      + more.map { "\(indent)\(Terminal.printable($0))\n" }.joined()
+  }
+
+  private static func json(_ check: Check) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("record", "check")
+      writer.member("name", check.name)
+      writer.member("claim", check.claim)
+      switch check.result {
+      case .passed: writer.member("result", "passed")
+      case .noted(let what):
+        writer.member("result", "passed")
+        writer.member("message", what)
+      case .failed(let what, let remedy):
+        writer.member("result", "failed")
+        writer.member("message", what)
+        writer.member("remedy", remedy)
+      case .skipped(let why):
+        writer.member("result", "skipped")
+        writer.member("message", why)
+      }
+    }
+    return writer.text + "\n"
+  }
+}

@@ -1,0 +1,40 @@
+import Pipeline
+import Workbench
+import Workers
+
+/// `sluice stages inspect`: everything a stage says of itself.
+struct StagesInspect: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    name: "stages inspect", abstract: "Show what a stage says of itself.", arguments: "STAGE",
+    discussion: """
+      STAGE is the id of a stage or a plugin's file. Shown are its options with type, bounds, default and help, the
+      metadata it may record and the codes it may give, what it may touch, where it was found and what made it.
+      """,
+    options: [.config, .format, .noColor],
+    example: "sluice stages inspect pdf")
+
+  private let arguments: ParsedArguments
+  private let name: String
+
+  init(_ arguments: ParsedArguments) throws(CommandError) {
+    guard let name = arguments.words.first, arguments.words.count == 1 else {
+      throw .usage("`sluice stages inspect` needs one STAGE; `sluice stages list` shows those there are")
+    }
+    self.arguments = arguments
+    self.name = name
+  }
+
+  func run() throws -> ExitCode {
+    let chosen = try ChosenStage(name, try Environment.search(arguments))
+    var inspection = StageInspection(stage: chosen.description, file: PluginFile(chosen.description.file))
+    let digest = StageRunner(chosen.digest, StageRunner.Launch(executable: chosen.search.worker))
+    do throws(Content.Problem) {
+      inspection.sha256 = try Bench(runner: digest, digest: digest).measure(
+        try Content(chosen.description.file))
+    } catch {
+      Terminal.error("\(chosen.description.file): \(error.message)")
+    }
+    Terminal.out(arguments.isJSON ? inspection.json : inspection.text)
+    return .success
+  }
+}
