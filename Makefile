@@ -11,10 +11,10 @@ SHELL := /bin/bash
 
 # clang and the Swift compiler come with the Swift toolchain; everything else is Debian's.
 PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libmagic-dev libpoppler-glib-dev \
-	libcurl4-openssl-dev
+	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev
 
 # What only tests use.
-test: PACKAGES += clamav-daemon
+test: PACKAGES += clamav-daemon patchelf binutils
 
 SLUICE := .build/release/sluice
 BUILT := .build/release

@@ -8,7 +8,7 @@ let package = Package(
     .executable(name: "sluice-worker", targets: ["sluice-worker"]),
     .library(name: "StageKit", targets: ["StageKit"]),
   ] + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
-  targets: systemLibraries + contract + core + executables + stages.map(\.target) + tests
+  targets: systemLibraries + contract + core + executables + shared + stages.map(\.target) + tests
 )
 
 // MARK: C libraries
@@ -21,6 +21,11 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CMagic", pkgConfig: "libmagic", providers: [.apt(["libmagic-dev"])]),
     .systemLibrary(name: "CPoppler", pkgConfig: "poppler-glib", providers: [.apt(["libpoppler-glib-dev"])]),
+    // Not "vips", which asks for -pthread once for each library it is built with: SwiftPM warns of each.
+    .systemLibrary(name: "CVips", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
+    .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+    .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
+    .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   ]
 }
@@ -74,6 +79,15 @@ var executables: [Target] {
   ]
 }
 
+// MARK: What several stages link
+
+var shared: [Target] {
+  [
+    .target(name: "CPopplerData", linkerSettings: [.linkedLibrary("poppler")]),
+    .target(name: "PDFDocument", dependencies: ["StageKit", "CPoppler", "CPopplerData"]),
+  ]
+}
+
 // MARK: Stages and channels: a folder each under Plugins/
 
 struct Stage {
@@ -99,8 +113,12 @@ var stages: [Stage] {
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
     Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"], hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
-    Stage(id: "pdf", module: "PDFStage", libraries: ["CPoppler"], hasFixtures: true),
+    Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"], hasFixtures: true),
     Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
+    Stage(id: "text", module: "TextStage", libraries: ["PDFDocument"]),
+    Stage(
+      id: "image", module: "ImageStage", libraries: ["CVips", "CWebP", "CTurboJPEG", "CPNG"],
+      hasFixtures: true),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),

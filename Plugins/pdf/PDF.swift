@@ -1,3 +1,4 @@
+import PDFDocument
 import StageKit
 
 /// Opens a PDF, counts its pages, and records what it says of itself.
@@ -46,6 +47,7 @@ struct PDF: Stage {
   private let allowsEncrypted: Bool
   private let poppler: Poppler
   private let content = Content()
+  private let encryption = Encryption()
 
   init(_ opening: Opening) throws(Outcome) {
     maxPages = opening[Self.maxPages]
@@ -60,10 +62,9 @@ struct PDF: Stage {
   }
 
   private func examine(_ bytes: UnsafeRawBufferPointer, of attachment: Attachment) throws(Outcome) {
-    let names = Names(in: bytes)
     let document: Document
     do throws(Document.Refusal) {
-      document = try Document(bytes, names: names, notThePassword: poppler.notAPassword)
+      document = try Document(bytes)
     } catch {
       switch error {
       case .needsPassword where allowsEncrypted: return attachment.annotate("pdf.encrypted", true)
@@ -74,21 +75,22 @@ struct PDF: Stage {
     }
     let pages = Int64(document.pageCount)
     guard pages > 0 else { throw .reject("pdf-damaged", "the PDF opens, but has no pages") }
-    guard let page = document.firstPage() else {
+    guard let page = document.page(0) else {
       throw .reject("pdf-damaged", "the PDF claims \(pages) pages, but the first one does not load")
     }
     attachment.annotate("pdf.pages", pages)
     if let maxPages, pages > maxPages {
       throw .reject("too-many-pages", "\(pages) pages, and \(maxPages) are allowed")
     }
+    let names = Names(in: bytes)
+    attachment.annotate("pdf.version", document.version)
+    attachment.annotate("pdf.encrypted", encryption.isThere(in: document, bytes, names))
     describe(document, page, names, to: attachment)
   }
 
   private func describe(
     _ document: borrowing Document, _ page: borrowing Page, _ names: Names, to attachment: Attachment
   ) {
-    attachment.annotate("pdf.version", document.version)
-    attachment.annotate("pdf.encrypted", document.isEncrypted)
     attachment.annotate("pdf.linearized", document.isLinearized)
     for entry in Document.Entry.allCases {
       if let text = document.text(entry) { attachment.annotate("pdf.\(entry)", text) }

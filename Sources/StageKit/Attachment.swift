@@ -14,9 +14,13 @@ public struct Attachment {
     self.host = host
   }
 
+  /// Its id in the ledger: a UUID of version 7, in lower case.
   public var id: String { String(cString: raw.pointee.id) }
+  /// The conversation its message belongs to. The sender may have chosen it: never build a path from it.
   public var conversationId: String { String(cString: raw.pointee.conversation_id) }
+  /// The message it came with; as hostile as the conversation's id.
   public var messageId: String { String(cString: raw.pointee.message_id) }
+  /// Who sent it; as hostile as the conversation's id.
   public var senderId: String { String(cString: raw.pointee.sender_id) }
   /// As the sender gave it: hostile. Never build a path from it; see ``expand(_:)``.
   public var fileName: String { String(cString: raw.pointee.file_name) }
@@ -83,10 +87,14 @@ public struct Attachment {
 
   // MARK: Saying
 
-  /// Records metadata under a key the stage lists.
+  /// Records metadata under a key the stage lists. Text is cut at 4,000 bytes; of one attachment's metadata what goes beyond
+  /// 24 KiB is dropped, with a line in the log.
   public func annotate(_ key: String, _ value: String) { host.pointee.annotate_text(call, key, value) }
+  /// The same for a whole number.
   public func annotate(_ key: String, _ value: Int64) { host.pointee.annotate_integer(call, key, value) }
+  /// The same for a number; one that is not finite is dropped.
   public func annotate(_ key: String, _ value: Double) { host.pointee.annotate_number(call, key, value) }
+  /// The same for true or false.
   public func annotate(_ key: String, _ value: Bool) {
     host.pointee.annotate_boolean(call, key, value ? 1 : 0)
   }
@@ -179,7 +187,9 @@ public struct Event {
 
   /// Never changes, however often delivery is tried.
   public var id: String { String(cString: raw.pointee.id) }
+  /// Such as `attachment.completed`.
   public var type: String { String(cString: raw.pointee.type) }
+  /// Whom it is for.
   public var recipient: String { String(cString: raw.pointee.recipient) }
   /// The whole event as one line of JSON, without a newline.
   public var body: UnsafeRawBufferPointer {

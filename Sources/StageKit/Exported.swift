@@ -16,6 +16,7 @@ public final class Exported: @unchecked Sendable {
   private let stage = UnsafeMutablePointer<sluice_stage>.allocate(capacity: 1)
   fileprivate let make: (Opening) -> Result<Instance, Outcome>
 
+  /// Describes a stage. Nothing of it runs until the host opens it.
   public init<Author: Stage>(_ type: Author.Type) {
     make = { opening in
       do throws(Outcome) { return .success(Box(try Author(opening), host: opening.host)) } catch {

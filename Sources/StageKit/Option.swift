@@ -2,6 +2,7 @@
 ///
 ///     static let max = Option<UInt64?>.bytes("max", help: "The largest size that passes.")
 public struct Option<Value>: OptionDeclaration {
+  /// What the host is told of it.
   public let declaration: Declaration
   let read: @Sendable ([Entry]) -> Value
 
@@ -29,26 +30,39 @@ public struct Option<Value>: OptionDeclaration {
 
 /// An option of any type, as a stage lists it.
 public protocol OptionDeclaration: Sendable {
+  /// What the host is told of it.
   var declaration: Declaration { get }
 }
 
 /// What the host is told of an option.
 public struct Declaration: Sendable {
+  /// Lower case, words joined by `-`.
   public let name: String
+  /// One of the contract's types, `SLUICE_TEXT` and so on.
   public let type: sluice_option_type
+  /// The ways to write it: `SLUICE_ONE`, `SLUICE_LIST`, `SLUICE_MAP`, joined by `|`.
   public let shapes: UInt32
+  /// The default, as written in YAML; `nil`: none.
   public let fallback: String?
+  /// One sentence for whoever writes a pipeline.
   public let help: String
+  /// The texts allowed; empty: any.
   public var choices: [String] = []
+  /// Bounds of an integer, size (bytes) or duration (milliseconds).
   public var range: ClosedRange<Int64>?
+  /// Whether a pipeline without it is refused.
   public var required = false
 }
 
 /// One value of an option: the pattern it is for, if the option is a map, and the value in each reading.
 public struct Entry: Sendable {
+  /// Of a map's entry: the media type pattern it is for.
   public let pattern: String?
+  /// The value as written.
   public let text: String
+  /// Of an integer, a boolean (0, 1), a size (bytes), a duration (milliseconds).
   public let integer: Int64
+  /// Of a number.
   public let number: Double
 }
 
@@ -78,6 +92,7 @@ extension Option where Value == String? {
 }
 
 extension Option where Value == Bool {
+  /// True or false, with a default.
   public static func boolean(_ name: String, default fallback: Bool, help: String) -> Option {
     Option(name, SLUICE_BOOLEAN, SLUICE_ONE, fallback ? "true" : "false", help) {
       $0.first.map { $0.integer != 0 } ?? fallback

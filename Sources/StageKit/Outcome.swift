@@ -3,8 +3,11 @@
 /// The code is one of those its ``About`` lists; the message is a sentence for the person who reads the result and
 /// names what was found and what was allowed.
 public struct Outcome: Error, Sendable {
+  /// Of the contract: `SLUICE_REJECT` and so on.
   public let verdict: sluice_verdict
+  /// For programs: one of those the stage lists.
   public let code: String
+  /// For people, at most 1,000 bytes.
   public let message: String
   /// With a retry: not before so many milliseconds from now.
   public var retryAfter: Int64?

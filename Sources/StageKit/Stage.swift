@@ -27,8 +27,10 @@ public protocol Stage {
 }
 
 extension Stage {
+  /// None.
   public static var options: [any OptionDeclaration] { [] }
 
+  /// Does nothing: for a stage whose ``About/flushes`` is false.
   public mutating func flush() throws(Outcome) {}
 }
 
@@ -54,10 +56,15 @@ public struct About: Sendable {
     case channel
   }
 
+  /// Lower case, words joined by `-`; the plugin's file is named after it.
   public var id: String
+  /// Its own version: MAJOR.MINOR.PATCH (https://semver.org). What it says of the same content may change with it.
   public var version: String
+  /// One sentence.
   public var summary: String
+  /// What it may touch once it is open.
   public var capability: Capability
+  /// Where in a pipeline it stands.
   public var role: Role
   /// Whether results count only after a `flush`.
   public var flushes: Bool
@@ -68,6 +75,7 @@ public struct About: Sendable {
   /// The codes it may give: code and meaning.
   public var codes: KeyValuePairs<String, String>
 
+  /// A stage in the line that touches nothing but content, unless more is said.
   public init(
     id: String, version: String, summary: String, capability: Capability = .content, role: Role = .line,
     flushes: Bool = false, produces: Bool = false, keys: KeyValuePairs<String, String> = [:],

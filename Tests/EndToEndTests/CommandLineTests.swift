@@ -5,8 +5,9 @@ import Testing
 /// `UPDATE_GOLDEN=1` writes these anew.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "status", "list", "show", "lint", "test", "stages list", "stages run", "doctor", "version",
-    "completions",
+    "ingest", "status", "list", "show", "replay", "lint", "graph", "schema", "test", "stages list",
+    "stages new",
+    "stages run", "stages check", "stages inspect", "stages doctor", "doctor", "version", "completions",
   ]
 
   // MARK: Help
@@ -33,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (["lst"], "did you mean 'list'?"), (["stages"], "needs one of: list, run"),
+    (["lst"], "did you mean 'list'?"), (["stages"], "needs one of: list, new, run, check, inspect, doctor"),
     (["stages", "rn"], "did you mean 'run'?"), (["list", "--stats", "x"], "did you mean '--status'?"),
     (["list", "--status", "lost"], "queued or completed or rejected"), (["show"], "needs one ID"),
     (["completions", "tcsh"], "bash, zsh, fish"), (["doctor", "me"], "takes no 'me'"),
@@ -200,7 +201,7 @@ import Testing
     try Trouble.build("trouble", in: folder)
     try Trouble.build("foreign", in: folder, major: 9)
     try Trouble.build("other", in: folder, file: "renamed")
-    try folder.write("plugins/text.so", "not a library")
+    try folder.write("plugins/words.so", "not a library")
     let environment = ["SLUICE_PLUGIN_PATH": folder.path + "/plugins"]
     let outcome = try SluiceCommand.run(
       ["stages", "list", "--format", "json"], in: folder, environment: environment)
@@ -214,11 +215,11 @@ import Testing
     #expect(plugins["store"]?["capability"] as? String == "store")
     for (id, reason) in [
       ("foreign", "is built for stage ABI 9.0, and this sluice speaks 1.0"),
-      ("renamed", "exports no function 'renamed_stage'"), ("text", "does not load: "),
+      ("renamed", "exports no function 'renamed_stage'"), ("words", "does not load: "),
     ] {
       #expect((plugins[id]?["problem"] as? String)?.contains(reason) == true, "\(id)")
     }
-    let named = ["stages", "list", "foreign", "renamed", "text", "trouble"]
+    let named = ["stages", "list", "foreign", "renamed", "trouble", "words"]
     let wrong = try SluiceCommand.run(named, in: folder, environment: environment)
     #expect(wrong.status == 1)
     try Golden.expect(wrong.out, "stages-list", in: folder)

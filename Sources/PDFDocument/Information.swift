@@ -3,16 +3,16 @@ import Glibc
 
 /// What a document says of itself: its information dictionary (PDF 32000-1:2008, 14.3.3).
 extension Document {
-  enum Entry: CaseIterable {
+  package enum Entry: CaseIterable {
     case title, author, subject, keywords, creator, producer
   }
 
-  enum Moment: CaseIterable {
+  package enum Moment: CaseIterable {
     case created, modified
   }
 
   /// An entry as plain text; `nil` where there is none.
-  func text(_ entry: Entry) -> String? {
+  package func text(_ entry: Entry) -> String? {
     let text =
       switch entry {
       case .title: poppler_document_get_title(document)
@@ -29,7 +29,7 @@ extension Document {
   /// A date in UTC as RFC 3339 writes it; `nil` where there is none, or none that has four digits for its year.
   ///
   /// As seconds, since for a time zone such as `+99'99'` poppler-glib's GDateTime has GLib look for a file.
-  func date(_ moment: Moment) -> String? {
+  package func date(_ moment: Moment) -> String? {
     var seconds =
       switch moment {
       case .created: poppler_document_get_creation_date(document)

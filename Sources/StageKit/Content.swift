@@ -1,13 +1,12 @@
 import Glibc
-import StageKit
 
-/// The whole content in memory, in a buffer that is used again.
+/// The whole content in memory, in a buffer that is used again, for libraries that want all of it.
 ///
-/// Poppler reads a descriptor in pieces of 256 bytes, so reading it all at once costs less; and a mapping of a
-/// file that is cut short meanwhile would end the process with SIGBUS.
-final class Content {
+/// Some read a descriptor in pieces of 256 bytes, so reading it all at once costs less; and a mapping of a file that is
+/// cut short meanwhile would end the process with SIGBUS.
+public final class Content {
   /// Valid until the next `read` or `release`.
-  private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+  public private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
 
   private var room: UnsafeMutableRawPointer?
   private var capacity = 0
@@ -15,12 +14,15 @@ final class Content {
   /// What is kept for the next content; beyond it, memory goes back.
   private static let kept = 4 << 20
 
+  public init() {}
+
   deinit {
     free(room)
   }
 
-  /// Reads the content as long as it was measured. Throws a retry where it is shorter by now.
-  func read(_ attachment: Attachment) throws(Outcome) {
+  /// Reads the content as long as it was measured. Throws a retry (`source-changed`, `unreadable`) where it is shorter by
+  /// now or cannot be read, and a failure (`out-of-memory`) where it does not fit: a stage lists these codes.
+  public func read(_ attachment: Attachment) throws(Outcome) {
     let size = Int(attachment.size)
     guard reserve(size), let room else {
       throw .fail("out-of-memory", "\(size) bytes do not fit into the memory this stage may use")
@@ -38,7 +40,7 @@ final class Content {
   }
 
   /// Ends the use of `bytes`.
-  func release() {
+  public func release() {
     bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     if capacity > Self.kept { discard() }
   }

@@ -1,7 +1,8 @@
 import CPoppler
+import Glibc
 
 /// A page of a ``Document`` that is open.
-struct Page: ~Copyable {
+package struct Page: ~Copyable {
   private let page: OpaquePointer
 
   init(_ page: OpaquePointer) {
@@ -13,15 +14,22 @@ struct Page: ~Copyable {
   }
 
   /// In points, as shown: cropped and turned. `nil` where the document gives no number.
-  var size: (width: Double, height: Double)? {
+  package var size: (width: Double, height: Double)? {
     var width = 0.0
     var height = 0.0
     poppler_page_get_size(page, &width, &height)
     return width.isFinite && height.isFinite ? (width, height) : nil
   }
 
+  /// Its text in reading order, in UTF-8, while `body` runs.
+  package func withText<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    let text = poppler_page_get_text(page)
+    defer { g_free(text) }
+    return body(UnsafeRawBufferPointer(start: text, count: text.map { strlen($0) } ?? 0))
+  }
+
   /// Whether there is anything to fill in.
-  var hasFormFields: Bool {
+  package var hasFormFields: Bool {
     let fields = poppler_page_get_form_field_mapping(page)
     defer { poppler_page_free_form_field_mapping(fields) }
     return fields != nil

@@ -1,30 +1,19 @@
 import CPoppler
 
 /// A PDF that poppler has opened. The bytes must outlive it.
-struct Document: ~Copyable {
+package struct Document: ~Copyable {
   /// Why poppler did not open a document.
-  enum Refusal: Error {
+  package enum Refusal: Error {
     case needsPassword
     case damaged(String)
   }
 
-  /// Whether the document is encrypted, if only to restrict what readers may do.
-  let isEncrypted: Bool
-
   /// For the extensions in other files only.
   let document: OpaquePointer
 
-  /// Opens a document that needs no password to read. `names` are those of the bytes.
-  ///
-  /// poppler-glib does not tell whether a document is encrypted. One that names no `Encrypt` is not, and one that forbids
-  /// something is. For the rest a password nobody can know tells: only without encryption does it open anything.
-  init(_ bytes: UnsafeRawBufferPointer, names: Names, notThePassword password: String) throws(Refusal) {
-    let document = try Self.open(bytes, password: nil).get()
-    self.document = document
-    isEncrypted =
-      names.contains(.encryption)
-      && (poppler_document_get_permissions(document) != POPPLER_PERMISSIONS_FULL
-        || Self.needsPassword(bytes, password))
+  /// Opens a document that needs no password to read.
+  package init(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
+    document = try Self.open(bytes, password: nil).get()
   }
 
   deinit {
@@ -33,7 +22,8 @@ struct Document: ~Copyable {
 
   private typealias Opened = Result<OpaquePointer, Refusal>
 
-  private static func needsPassword(_ bytes: UnsafeRawBufferPointer, _ wrong: String) -> Bool {
+  /// Whether the document, opened with a password that is none, asks for another.
+  package static func needsPassword(_ bytes: UnsafeRawBufferPointer, not wrong: String) -> Bool {
     switch open(bytes, password: wrong) {
     case .failure(.needsPassword): return true
     case .failure(.damaged): return false
@@ -64,23 +54,28 @@ struct Document: ~Copyable {
   }
 
   /// As the document claims. 0 is no error to poppler.
-  var pageCount: Int { Int(poppler_document_get_n_pages(document)) }
+  package var pageCount: Int { Int(poppler_document_get_n_pages(document)) }
 
-  /// `nil` where it cannot be loaded.
-  func firstPage() -> Page? { poppler_document_get_page(document, 0).map { Page($0) } }
+  /// The first one is 0. `nil` where it cannot be loaded.
+  package func page(_ index: Int32) -> Page? { poppler_document_get_page(document, index).map { Page($0) } }
+
+  /// Whether it forbids readers something.
+  package var hasRestrictions: Bool {
+    poppler_document_get_permissions(document) != POPPLER_PERMISSIONS_FULL
+  }
 
   /// Such as `1.7`.
-  var version: String {
+  package var version: String {
     var major: guint = 0
     var minor: guint = 0
     poppler_document_get_pdf_version(document, &major, &minor)
     return "\(major).\(minor)"
   }
 
-  var isLinearized: Bool { poppler_document_is_linearized(document) != 0 }
+  package var isLinearized: Bool { poppler_document_is_linearized(document) != 0 }
 
-  var attachmentCount: Int { Int(poppler_document_get_n_attachments(document)) }
+  package var attachmentCount: Int { Int(poppler_document_get_n_attachments(document)) }
 
   /// Visits every page: 6 microseconds each.
-  var hasJavaScript: Bool { poppler_document_has_javascript(document) != 0 }
+  package var hasJavaScript: Bool { poppler_document_has_javascript(document) != 0 }
 }

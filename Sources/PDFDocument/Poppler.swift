@@ -1,4 +1,5 @@
 import CPoppler
+import CPopplerData
 import Glibc
 import StageKit
 
@@ -7,16 +8,14 @@ import StageKit
 /// Poppler builds global tables when the first document opens and frees them with the last one, so a tiny document stays
 /// open here. glibc opens a file for the time zone and for each character set conversion when it is first used, and
 /// forgets a conversion nobody has open (tzset(3), iconv_open(3)): each is used here, and the conversions stay open.
-final class Poppler {
-  /// See ``Document/init(_:names:notThePassword:)``.
-  let notAPassword: String
-
+package final class Poppler {
   private let anchor: Document
   private let conversions: [Conversion]
 
-  init() throws(Outcome) {
+  package init() throws(Outcome) {
     // poppler-glib passes poppler's errors on to GLib's log, and 9 kB of PDF can make 29 MB of them.
     g_log_set_default_handler(ignore, nil)
+    sluice_poppler_without_data()
     setenv("TZ", "UTC0", 0)
     tzset()
     // Text in a PDF may be UTF-16 of either order; poppler-glib turns a password into Latin-1.
@@ -24,14 +23,12 @@ final class Poppler {
       try Conversion(from: "UTF-16BE", to: "UTF-8"), try Conversion(from: "UTF-16LE", to: "UTF-8"),
       try Conversion(from: "UTF-8", to: "ISO-8859-1"),
     ]
-    var random = SystemRandomNumberGenerator()
-    notAPassword = String(random.next(), radix: 36) + String(random.next(), radix: 36)
     do throws(Document.Refusal) {
-      anchor = try Document(TinyPDF.bytes, names: [], notThePassword: notAPassword)
+      anchor = try Document(TinyPDF.bytes)
     } catch {
       throw .fail("poppler-unavailable", "poppler \(Self.version) does not open a document that is valid")
     }
-    guard anchor.firstPage() != nil, anchor.text(.title) == TinyPDF.title,
+    guard anchor.page(0) != nil, anchor.text(.title) == TinyPDF.title,
       anchor.date(.created) == TinyPDF.created,
       !anchor.hasJavaScript
     else {

@@ -1,0 +1,126 @@
+import CVips
+import Glibc
+import StageKit
+
+/// An image in memory whose header has been read, and no pixel. The bytes must outlive it.
+struct ImageFile {
+  enum Format: String {
+    case jpeg, png, gif, webp, tiff
+  }
+
+  let format: Format
+  /// Of one frame, as stored.
+  let width: Int
+  let height: Int
+  /// Frames of an animation, or pages.
+  let pages: Int
+  /// Whether there is more to it than one picture, whatever the number of pages: a TIFF with others inside, as raw photos
+  /// are, or an animation that consists of one frame.
+  let isMore: Bool
+  /// As EXIF counts: 1 is upright, from 5 on width and height change places.
+  let orientation: Int
+  /// Which kinds of metadata there are, of those that libvips tells.
+  let metadata: [String]
+
+  private let bytes: UnsafeRawBufferPointer
+
+  /// Of all frames; `nil` where there are more than a number holds.
+  var pixels: Int? {
+    let (frame, tooLarge) = width.multipliedReportingOverflow(by: height)
+    let (all, tooMany) = frame.multipliedReportingOverflow(by: pages)
+    return tooLarge || tooMany ? nil : all
+  }
+
+  /// The format the content begins like; `nil` where it is none of these.
+  static func format(of bytes: UnsafeRawBufferPointer) -> Format? {
+    guard let source = source(bytes) else { return nil }
+    defer { g_object_unref(source) }
+    defer { vips_error_clear() }
+    guard let loader = vips_foreign_find_load_source(source) else { return nil }
+    switch String(cString: loader) {
+    case "VipsForeignLoadJpegSource": return .jpeg
+    case "VipsForeignLoadPngSource": return .png
+    case "VipsForeignLoadNsgifSource": return .gif
+    case "VipsForeignLoadWebpSource": return .webp
+    case "VipsForeignLoadTiffSource": return .tiff
+    default: return nil
+    }
+  }
+
+  init(_ bytes: UnsafeRawBufferPointer, format: Format) throws(Outcome) {
+    let source = Self.source(bytes)
+    defer { if let source { g_object_unref(source) } }
+    guard let source, let image = sluice_vips_open(source) else { throw Vips.damage() }
+    defer { g_object_unref(image) }
+    self.bytes = bytes
+    self.format = format
+    width = Int(vips_image_get_width(image))
+    height = Int(vips_image_get_page_height(image))
+    pages = max(Int(vips_image_get_n_pages(image)), 1)
+    isMore =
+      pages > 1 || vips_image_get_typeof(image, VIPS_META_N_SUBIFDS) != 0
+      || format == .webp && Pixels.isAnimated(webp: bytes)
+    let turned = Int(vips_image_get_orientation(image))
+    orientation = 1...8 ~= turned ? turned : 1
+    metadata = Self.metadata(of: image)
+    guard width > 0, height > 0 else { throw Vips.damage("it has no pixels") }
+  }
+
+  /// Decodes the first frame, made to fit a square of so many pixels.
+  func decoded(fitting edge: Int) throws(Outcome) -> Pixels {
+    let source = Self.source(bytes)
+    defer { if let source { g_object_unref(source) } }
+    guard let source else { throw Vips.damage() }
+    // To convert from a profile, if only from sRGB, takes some milliseconds.
+    let profile = metadata.contains("profile") ? "srgb" : nil
+    if format == .webp {
+      // Twice as large as it will be, so that libvips, which does it better, has the last word.
+      let pixels = try Pixels.decoded(webp: bytes, fitting: edge * 2)
+      defer { extendLifetime(pixels) }
+      let image = try pixels.shared()
+      defer { g_object_unref(image) }
+      guard sluice_vips_take_profile(image, source) == 0 else { throw Vips.damage() }
+      return try Self.pixels(of: sluice_vips_fit_image(image, Int32(edge), profile))
+    }
+    return try Self.pixels(of: sluice_vips_fit(source, Int32(edge), profile))
+  }
+
+  /// Takes the image over.
+  private static func pixels(of fitted: UnsafeMutablePointer<VipsImage>?) throws(Outcome) -> Pixels {
+    guard let fitted else { throw Vips.damage() }
+    defer { g_object_unref(fitted) }
+    guard let plain = sluice_vips_to_srgb(fitted) else { throw Vips.damage() }
+    defer { g_object_unref(plain) }
+    // More bands than colours and alpha mean something to the program that made them.
+    let bands = vips_image_get_bands(plain)
+    guard let image = sluice_vips_first_bands(plain, bands == 4 ? 4 : min(bands, 3)) else {
+      throw Vips.damage()
+    }
+    defer { g_object_unref(image) }
+    return try Pixels.computed(from: image)
+  }
+
+  private static func source(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<VipsSource>? {
+    vips_source_new_from_memory(bytes.baseAddress, bytes.count)
+  }
+
+  private static func metadata(of image: UnsafeMutablePointer<VipsImage>) -> [String] {
+    let kinds = [
+      ("exif", VIPS_META_EXIF_NAME), ("location", "exif-ifd3-GPSLatitude"), ("xmp", VIPS_META_XMP_NAME),
+      ("iptc", VIPS_META_IPTC_NAME), ("photoshop", VIPS_META_PHOTOSHOP_NAME), ("profile", VIPS_META_ICC_NAME),
+    ]
+    var found = kinds.filter { vips_image_get_typeof(image, $0.1) != 0 }.map(\.0)
+    let fields = vips_image_get_fields(image)
+    defer { g_strfreev(fields) }
+    var next = fields
+    while let field = next?.pointee {
+      // Of a PNG's many comments each is a field.
+      if strncmp(field, "png-comment-", 12) == 0 || strcmp(field, "gif-comment") == 0 {
+        found.append("comment")
+        break
+      }
+      next = next.map { $0 + 1 }
+    }
+    return found
+  }
+}

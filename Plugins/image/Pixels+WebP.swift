@@ -1,0 +1,51 @@
+import CWebP
+import StageKit
+
+/// Not through libvips, which starts threads to read a WebP.
+extension Pixels {
+  /// Decodes a WebP, made smaller on the way where its longest edge is longer than this.
+  static func decoded(webp bytes: UnsafeRawBufferPointer, fitting edge: Int) throws(Outcome) -> Pixels {
+    var config = WebPDecoderConfig()
+    guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+      WebPInitDecoderConfig(&config) != 0
+    else { throw Vips.damage("libwebp is not the one this was built for") }
+    try check(WebPGetFeatures(start, bytes.count, &config.input))
+    var (width, height) = (Int(config.input.width), Int(config.input.height))
+    let longest = max(width, height)
+    if longest > edge {
+      width = max(width * edge / longest, 1)
+      height = max(height * edge / longest, 1)
+      config.options.use_scaling = 1
+      config.options.scaled_width = Int32(width)
+      config.options.scaled_height = Int32(height)
+    }
+    let bands = config.input.has_alpha != 0 ? 4 : 3
+    let pixels = Pixels(width: width, height: height, bands: bands)
+    config.output.colorspace = bands == 4 ? MODE_RGBA : MODE_RGB
+    config.output.is_external_memory = 1
+    config.output.u.RGBA = WebPRGBABuffer(
+      rgba: pixels.bytes.assumingMemoryBound(to: UInt8.self).baseAddress, stride: Int32(width * bands),
+      size: pixels.bytes.count)
+    try check(WebPDecode(start, bytes.count, &config))
+    return pixels
+  }
+
+  private static func check(_ status: VP8StatusCode) throws(Outcome) {
+    switch status {
+    case VP8_STATUS_OK: return
+    case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED: throw Vips.damage("the WebP is cut short")
+    case VP8_STATUS_UNSUPPORTED_FEATURE: throw Vips.damage("the WebP has a feature libwebp does not know")
+    case VP8_STATUS_OUT_OF_MEMORY: throw .fail("out-of-memory", "libwebp has no memory for this image")
+    default: throw Vips.damage("the WebP is not well-formed (libwebp says \(status.rawValue))")
+    }
+  }
+
+  /// Whether a WebP is animated, if only with one frame.
+  static func isAnimated(webp bytes: UnsafeRawBufferPointer) -> Bool {
+    var features = WebPBitstreamFeatures()
+    guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+      WebPGetFeatures(start, bytes.count, &features) == VP8_STATUS_OK
+    else { return false }
+    return features.has_animation != 0
+  }
+}

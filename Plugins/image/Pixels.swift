@@ -1,0 +1,61 @@
+import CVips
+import StageKit
+
+/// An image in memory: lines of pixels from top to bottom, each of three bytes (red, green, blue) or four (and alpha).
+struct Pixels: ~Copyable {
+  let width: Int
+  let height: Int
+  let bands: Int
+  let bytes: UnsafeMutableRawBufferPointer
+
+  /// Computes an image, which must be in sRGB.
+  static func computed(from image: UnsafeMutablePointer<VipsImage>) throws(Outcome) -> Pixels {
+    let (width, height) = (Int(vips_image_get_width(image)), Int(vips_image_get_height(image)))
+    let bands = Int(vips_image_get_bands(image))
+    guard 3...4 ~= bands, vips_image_get_format(image) == VIPS_FORMAT_UCHAR else {
+      throw Vips.damage("its \(bands) bands are no colours")
+    }
+    let pixels = Pixels(width: width, height: height, bands: bands)
+    guard sluice_vips_compute(image, pixels.bytes.baseAddress) == 0 else { throw Vips.damage() }
+    return pixels
+  }
+
+  /// Black, or transparent, all over.
+  init(width: Int, height: Int, bands: Int) {
+    (self.width, self.height, self.bands) = (width, height, bands)
+    bytes = .allocate(byteCount: width * height * bands, alignment: 16)
+    bytes.initializeMemory(as: UInt8.self, repeating: 0)
+  }
+
+  deinit {
+    bytes.deallocate()
+  }
+
+  /// Whether anything shines through.
+  var isOpaque: Bool {
+    bands == 3 || stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 }
+  }
+
+  /// As an image of libvips that must not outlive them, and that the caller gives back.
+  func shared() throws(Outcome) -> UnsafeMutablePointer<VipsImage> {
+    guard
+      let image = vips_image_new_from_memory(
+        bytes.baseAddress, bytes.count, Int32(width), Int32(height), Int32(bands), VIPS_FORMAT_UCHAR)
+    else { throw Vips.damage() }
+    image.pointee.Type = VIPS_INTERPRETATION_sRGB
+    return image
+  }
+
+  /// As they are to be shown, by an EXIF orientation.
+  consuming func turned(from orientation: Int) throws(Outcome) -> Pixels {
+    if orientation == 1 { return self }
+    defer { extendLifetime(self) }
+    let image = try shared()
+    defer { g_object_unref(image) }
+    guard let turned = sluice_vips_turn(image, Int32(orientation)) else {
+      throw Vips.damage()
+    }
+    defer { g_object_unref(turned) }
+    return try Pixels.computed(from: turned)
+  }
+}
