@@ -111,9 +111,9 @@ struct Stage {
 var stages: [Stage] {
   [
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
-    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"]),
+    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"], hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
-    Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"]),
+    Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"], hasFixtures: true),
     Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
     Stage(id: "text", module: "TextStage", libraries: ["PDFDocument"]),
     Stage(

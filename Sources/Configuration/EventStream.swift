@@ -11,6 +11,9 @@ struct Event {
 
   var kind: Kind
   var mark: Mark
+  var end = Mark.start
+  /// In braces or brackets.
+  var isFlow = false
   var anchor: String?
   var tag: String?
 }
@@ -49,6 +52,12 @@ struct EventStream: ~Copyable {
     var event = yaml_event_t()
     guard yaml_parser_parse(parser, &event) == 1 else { throw SyntaxFault.unreadable(parser.pointee, bytes) }
     defer { yaml_event_delete(&event) }
+    var next = step(event)
+    next.end = Mark(event.end_mark)
+    return next
+  }
+
+  private func step(_ event: yaml_event_t) -> Event {
     let mark = Mark(event.start_mark)
     switch event.type {
     case YAML_STREAM_START_EVENT: return Event(kind: .streamStart, mark: mark)
@@ -63,10 +72,14 @@ struct EventStream: ~Copyable {
       return Event(kind: kind, mark: mark, anchor: text(scalar.anchor), tag: text(scalar.tag))
     case YAML_SEQUENCE_START_EVENT:
       let start = event.data.sequence_start
-      return Event(kind: .sequenceStart, mark: mark, anchor: text(start.anchor), tag: text(start.tag))
+      let isFlow = start.style == YAML_FLOW_SEQUENCE_STYLE
+      return Event(
+        kind: .sequenceStart, mark: mark, isFlow: isFlow, anchor: text(start.anchor), tag: text(start.tag))
     case YAML_MAPPING_START_EVENT:
       let start = event.data.mapping_start
-      return Event(kind: .mappingStart, mark: mark, anchor: text(start.anchor), tag: text(start.tag))
+      let isFlow = start.style == YAML_FLOW_MAPPING_STYLE
+      return Event(
+        kind: .mappingStart, mark: mark, isFlow: isFlow, anchor: text(start.anchor), tag: text(start.tag))
     case YAML_SEQUENCE_END_EVENT: return Event(kind: .sequenceEnd, mark: mark)
     case YAML_MAPPING_END_EVENT: return Event(kind: .mappingEnd, mark: mark)
     default: return Event(kind: .streamEnd, mark: mark)
@@ -81,6 +94,8 @@ struct EventStream: ~Copyable {
 extension Mark {
   /// libyaml counts lines and columns from 0.
   init(_ mark: yaml_mark_t) {
-    self.init(line: Int(clamping: mark.line) + 1, column: Int(clamping: mark.column) + 1)
+    self.init(
+      line: Int(clamping: mark.line) + 1, column: Int(clamping: mark.column) + 1,
+      index: Int(clamping: mark.index))
   }
 }

@@ -1,7 +1,9 @@
-/// A place in the file, both from 1.
+/// A place in the file, line and column from 1.
 struct Mark: Sendable, Equatable {
   var line: Int
   var column: Int
+  /// In Unicode scalars from the start of the text.
+  var index = 0
 
   static let start = Mark(line: 1, column: 1)
 }
@@ -10,6 +12,10 @@ struct Mark: Sendable, Equatable {
 struct Node: Sendable {
   var mark: Mark
   var content: Content
+  /// Behind its last character; of a map without braces, that of its last value.
+  var end = Mark.start
+  /// In braces or brackets.
+  var isFlow = false
 
   enum Content: Sendable {
     case scalar(Scalar)

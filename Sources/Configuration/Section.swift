@@ -22,6 +22,9 @@ struct Section {
     }
   }
 
+  /// How many of the known keys are there.
+  var count: Int { values.count }
+
   subscript(key: String) -> Node? { values[key] }
 
   /// Whether an unknown key is this one misspelt, so that nobody need say that it is missing.
@@ -30,11 +33,14 @@ struct Section {
   }
 
   /// Reports the keys that are not known.
-  func reportUnknown(_ findings: inout Findings) {
+  ///
+  /// - Parameter elsewhere: keys that have their place in another section, and which that is.
+  func reportUnknown(_ findings: inout Findings, elsewhere: [String] = [], _ place: String = "") {
     for key in unknown {
       findings.report(
         key.mark, "unknown key \(quoted(key.text))",
-        Suggestion.remedy(for: key.text, among: known, called: "keys here"))
+        elsewhere.contains(key.text)
+          ? place : Suggestion.remedy(for: key.text, among: known, called: "keys here"))
     }
   }
 

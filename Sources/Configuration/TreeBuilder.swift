@@ -76,15 +76,17 @@ struct TreeBuilder: ~Copyable {
       return try scalar(text, isPlain: isPlain, event, &findings)
     case .sequenceStart:
       checkProperties(event, tags: ["seq"], &findings)
-      return Node(mark: event.mark, content: .sequence(try items(event, depth: nested, &findings)))
+      let (items, end) = try items(event, depth: nested, &findings)
+      return Node(mark: event.mark, content: .sequence(items), end: end, isFlow: event.isFlow)
     case .mappingStart:
       checkProperties(event, tags: ["map"], &findings)
-      return Node(mark: event.mark, content: .mapping(try entries(event, depth: nested, &findings)))
+      let (entries, end) = try entries(event, depth: nested, &findings)
+      return Node(mark: event.mark, content: .mapping(entries), end: end, isFlow: event.isFlow)
     case .alias(let name):
       findings.report(
         event.mark, "\(quoted("*" + name)) is an alias, and aliases are not read here",
         "write the value out, or put it in quotes")
-      return Node(mark: event.mark, content: .unusable)
+      return Node(mark: event.mark, content: .unusable, end: event.end)
     default:
       throw Unreadable(mark: event.mark, fault: Fault("not valid YAML: a value is missing"))
     }
@@ -92,25 +94,30 @@ struct TreeBuilder: ~Copyable {
 
   private mutating func items(
     _ start: Event, depth: Int, _ findings: inout Findings
-  ) throws(Unreadable) -> [Node] {
+  ) throws(Unreadable) -> (items: [Node], end: Mark) {
     try checkDepth(depth, start.mark)
     var items: [Node] = []
     while true {
       let event = try events.next()
-      if case .sequenceEnd = event.kind { return items }
+      // Without brackets it ends where something else begins, which may be pages away.
+      if case .sequenceEnd = event.kind {
+        return (items, start.isFlow ? event.end : items.last?.end ?? start.end)
+      }
       items.append(try node(event, depth: depth, &findings))
     }
   }
 
   private mutating func entries(
     _ start: Event, depth: Int, _ findings: inout Findings
-  ) throws(Unreadable) -> [Node.Entry] {
+  ) throws(Unreadable) -> (entries: [Node.Entry], end: Mark) {
     try checkDepth(depth, start.mark)
     var entries: [Node.Entry] = []
     var places: [String: Mark] = [:]
     while true {
       let event = try events.next()
-      if case .mappingEnd = event.kind { return entries }
+      if case .mappingEnd = event.kind {
+        return (entries, start.isFlow ? event.end : entries.last?.value.end ?? start.end)
+      }
       guard case .scalar(let text, _) = event.kind else {
         findings.report(
           event.mark, "a key must be a single word",
@@ -151,9 +158,10 @@ struct TreeBuilder: ~Copyable {
       findings.report(event.mark, "a value holds a NUL character", "remove it")
     } else if faults.isEmpty {
       let written = filled == text ? nil : text
-      return Node(mark: event.mark, content: .scalar(Scalar(text: filled, isPlain: plain, written: written)))
+      let scalar = Scalar(text: filled, isPlain: plain, written: written)
+      return Node(mark: event.mark, content: .scalar(scalar), end: event.end)
     }
-    return Node(mark: event.mark, content: .unusable)
+    return Node(mark: event.mark, content: .unusable, end: event.end)
   }
 
   private func checkProperties(_ event: Event, tags: [String], _ findings: inout Findings) {

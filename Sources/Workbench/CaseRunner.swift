@@ -32,10 +32,19 @@ public final class CaseRunner {
     self.temporaryFolder = temporaryFolder
   }
 
-  /// Runs one case.
-  ///
-  /// - Throws: ``WorkbenchError`` where the case cannot be run at all: its input is not there.
-  public func run(_ one: Case) throws -> Found {
+  /// Runs one case and compares. One that cannot be run, since its input is not there, is not as expected either.
+  public func check(_ one: Case) throws -> (found: Found, mismatches: [Mismatch]) {
+    do {
+      let found = try run(one)
+      return (found, Comparison(one.expectation, found).mismatches)
+    } catch let error as WorkbenchError where [.refused, .configuration].contains(error.code) {
+      let mismatch = Mismatch(
+        key: "case", line: one.line, expected: "it can be run", found: error.description)
+      return (Found(), [mismatch])
+    }
+  }
+
+  private func run(_ one: Case) throws -> Found {
     let folder = try ScratchFolder(in: temporaryFolder)
     for (path, text) in one.files { try folder.write(Array(text.utf8), to: path) }
     let start = Clock.monotonic()
@@ -46,9 +55,11 @@ public final class CaseRunner {
       }
     found.milliseconds =
       found.refused == nil ? found.milliseconds : Double((Clock.monotonic() - start) / 1000) / 1000
-    if one.expectation.files != nil { found.files = try facts(of: folder) }
+    if one.expectation.files != nil || one.expectation.isEmpty { found.files = try facts(of: folder) }
     return found
   }
+
+  private func inputPath(_ path: String) -> String { path.hasPrefix("/") ? path : document.folder + path }
 
   private func trial(_ one: Case, needsContent: Bool) throws(WorkbenchError) -> Trial {
     var name = "attachment"
@@ -57,19 +68,20 @@ public final class CaseRunner {
       switch one.input {
       case .file(let path):
         name = path.split(separator: "/").last.map(String.init) ?? path
-        content = try Content(path.hasPrefix("/") ? path : document.folder + path)
+        content = try Content(inputPath(path))
       case .bytes(let bytes): content = try Content(bytes: bytes)
       case .zeros(let count): content = try Content(zeros: count)
       case nil: content = needsContent ? try Content(bytes: []) : nil
       }
     } catch {
-      throw WorkbenchError(
-        .configuration, "\(document.file):\(one.line): the input of '\(one.name)': \(error.message)")
+      let path = if case .file(let path) = one.input { " \(inputPath(path))" } else { "" }
+      throw WorkbenchError(.configuration, "its input\(path): \(error.message)")
     }
     var trial = Trial(fileName: one.fileName ?? name, content: content)
     trial.work.declaredType = one.declaredType
     trial.work.mediaType = one.mediaType
     trial.work.metadata = one.metadata
+    trial.work.twin = one.twin
     trial.work.attempt = one.attempt
     return trial
   }
@@ -98,6 +110,11 @@ public final class CaseRunner {
     case .channel:
       let event = one.event ?? .init()
       trial.work.event = .init(id: event.id, type: event.type, recipient: event.recipient, body: event.body)
+    }
+    let size = trial.work.frame.count
+    if size > Frame.limit {
+      throw WorkbenchError(
+        .configuration, "what the stage is told comes to \(size) bytes, and \(Frame.limit) fit into a frame")
     }
     let bench = bench(stage, folder)
     do throws(WorkbenchError) {
@@ -136,7 +153,7 @@ public final class CaseRunner {
     ) {
       throw WorkbenchError(
         .configuration,
-        "\(document.file):\(one.line): the pipeline has no stage '\(unknown)'"
+        "the pipeline has no stage '\(unknown)' for 'stages' to name"
           + (Suggestion.nearest(to: unknown, among: pipeline.stages.map(\.id)).map {
             "; did you mean '\($0)'?"
           } ?? ""))

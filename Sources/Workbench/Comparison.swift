@@ -19,9 +19,7 @@ public struct Comparison {
   public init(_ expectation: Expectation, _ found: Found) {
     self.found = found
     if expectation.isEmpty {
-      add(
-        "expect", expectation.line, "not said",
-        found.refused ?? found.verdict ?? found.outcome ?? "tried-again")
+      add("expect", expectation.line, "not said", found.refused ?? decision(found.verdict ?? found.outcome))
       return
     }
     if let refused = found.refused {
@@ -50,7 +48,7 @@ public struct Comparison {
     compare("location", expectation.location, found.location)
     compareFiles(expectation.files)
     if let within = expectation.within, found.milliseconds > Double(within.value) {
-      add("within", within.line, "at most \(Interval.text(within.value))", "\(Int64(found.milliseconds)) ms")
+      add("within", within.line, "at most \(within.value) ms", "\(found.milliseconds) ms")
     }
   }
 
@@ -61,7 +59,8 @@ public struct Comparison {
   // MARK: Texts
 
   private mutating func compare(_ key: String, _ expected: Expectation.Expected<String>?, _ found: String?) {
-    guard let expected, expected.value != found else { return }
+    guard let expected else { return }
+    if let found, Self.holds(.exactly(expected.value), found) { return }
     add(key, expected.line, expected.value, found ?? Self.nothing)
   }
 
@@ -70,7 +69,8 @@ public struct Comparison {
   ) {
     guard let expected else { return }
     if let found, Self.holds(expected.value, found) { return }
-    add(key, expected.line, Self.written(expected.value), found ?? Self.nothing)
+    let shown = found.map { Self.written(expected.value, $0) }
+    add(key, expected.line, shown?.expected ?? Self.written(expected.value), shown?.found ?? Self.nothing)
   }
 
   /// With the reason, which says more than a word.
@@ -78,9 +78,14 @@ public struct Comparison {
     _ key: String, _ expected: Expectation.Expected<String>?, _ decision: String?
   ) {
     guard let expected, expected.value != decision else { return }
-    let reason = [found.code, found.message].compactMap(\.self).joined(separator: ": ")
-    add(
-      key, expected.line, expected.value, (decision ?? Self.nothing) + (reason.isEmpty ? "" : " (\(reason))"))
+    add(key, expected.line, expected.value, self.decision(decision))
+  }
+
+  private func decision(_ word: String?) -> String {
+    // How a worker died begins with its code.
+    let code = found.code.flatMap { found.message?.hasPrefix($0) == true ? nil : $0 }
+    let reason = [code, found.message].compactMap(\.self).joined(separator: ": ")
+    return (word ?? Self.nothing) + (reason.isEmpty ? "" : " (\(reason))")
   }
 
   static let nothing = "nothing"
@@ -95,9 +100,20 @@ public struct Comparison {
 
   private static func written(_ text: Expectation.Text) -> String {
     switch text {
-    case .exactly(let text): text
+    case .exactly(let text): Excerpt.text(text, around: 0)
     case .matching(let pattern): "what matches \(pattern)"
     }
+  }
+
+  /// Both from a little before the place where they part.
+  private static func written(_ expected: Expectation.Text, _ found: String) -> (
+    expected: String, found: String
+  ) {
+    guard case .exactly(let text) = expected else {
+      return (written(expected), Excerpt.text(found, around: 0))
+    }
+    let place = Excerpt.firstDifference(text, found)
+    return (Excerpt.text(text, around: place), Excerpt.text(found, around: place))
   }
 
   private static func list(_ texts: [String]) -> String { "[\(texts.joined(separator: ", "))]" }
@@ -199,14 +215,25 @@ public struct Comparison {
   private mutating func compare(
     _ key: String, _ prefix: String, _ expected: Expectation.Content, _ found: Found.FileFacts, _ line: Int
   ) {
+    for (expected, found) in Self.differences(expected, found) {
+      add(key, line, prefix + expected, prefix + found)
+    }
+  }
+
+  /// Where content is not as expected.
+  static func differences(
+    _ expected: Expectation.Content, _ found: Found.FileFacts
+  ) -> [(expected: String, found: String)] {
+    var differences: [(expected: String, found: String)] = []
     if let size = expected.size, size != found.size {
-      add(key, line, "\(prefix)\(size) bytes", "\(prefix)\(found.size) bytes")
+      differences.append(("\(size) bytes", "\(found.size) bytes"))
     }
     if let sha256 = expected.sha256, sha256 != found.sha256 {
-      add(key, line, "\(prefix)sha256 \(sha256)", "\(prefix)sha256 \(found.sha256)")
+      differences.append(("sha256 \(sha256)", "sha256 \(found.sha256)"))
     }
-    if let text = expected.text, !Self.holds(text, found.text) {
-      add(key, line, prefix + Self.written(text), prefix + found.text)
+    if let text = expected.text, !holds(text, found.text) {
+      differences.append(written(text, found.text))
     }
+    return differences
   }
 }

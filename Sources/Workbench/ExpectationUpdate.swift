@@ -3,79 +3,126 @@ import Pipeline
 import Wire
 
 extension Found {
-  /// What `expect` is to say instead of what does not hold.
+  private typealias Edit = ExpectationRewriter.Edit
+
+  /// What `expect` is to say instead of what does not hold. What holds stays as it is written, patterns among it.
   public func changes(_ mismatches: [Mismatch], _ expectation: Expectation) -> ExpectationRewriter.Changes {
     if refused != nil || expectation.refused != nil || expectation.isEmpty {
-      let written = expectation.isEmpty ? [] : Self.keys
-      return everything.map { ($0.key, $0.value) }
-        + written.filter { key in !everything.contains { $0.key == key } }.map { ($0, nil) }
+      let all = everything
+      let gone = expectation.isEmpty ? [] : Self.keys.filter { key in !all.contains { $0.key == key } }
+      return all.map { ($0.key, .write($0.value)) } + gone.map { ($0, nil) }
     }
     var seen: Set<String> = []
-    // A budget is for a person to change.
-    return mismatches.map(\.key).filter { $0 != "within" && seen.insert($0).inserted }.map {
-      ($0, value(of: $0, expectation))
+    // A budget, and a fixture that is missing, are for a person to change.
+    return mismatches.map(\.key).filter { Self.keys.contains($0) && seen.insert($0).inserted }.map {
+      ($0, edit(of: $0, expectation))
     }
   }
 
   private static let keys = [
     "refused", "verdict", "outcome", "stage", "path", "code", "message", "media-type", "metadata",
-    "metadata-includes",
-    "events", "produced", "location", "files",
+    "metadata-includes", "events", "produced", "location", "files",
   ]
 
+  // MARK: From nothing
+
   /// What a case says that said nothing so far.
-  private var everything: [(key: String, value: String)] {
-    if let refused { return [("refused", YAMLText.text(refused))] }
-    var all: [(key: String, value: String)] = []
-    for key in ["verdict", "outcome", "stage", "path", "code", "message", "media-type"] {
-      if let value = value(of: key, Expectation()) { all.append((key, value)) }
+  private var everything: [(key: String, value: YAMLValue)] {
+    if let refused { return [("refused", .text(refused))] }
+    var all: [(key: String, value: YAMLValue)] = []
+    for key in ["verdict", "outcome", "stage", "path", "code", "message", "media-type", "location"] {
+      if let value = value(of: key) { all.append((key, value)) }
     }
     if !metadata.isEmpty {
-      all.append(("metadata", YAMLText.map(metadata.map { ($0.key, Self.written($0.value)) })))
+      all.append(("metadata", .map(metadata.map { .init(key: $0.key, value: Self.value($0.value)) })))
     }
-    if !emissions.isEmpty, let events = value(of: "events", Expectation()) { all.append(("events", events)) }
-    if produced != nil, let produced = value(of: "produced", Expectation()) {
-      all.append(("produced", produced))
+    if !emissions.isEmpty, let events = value(of: "events") { all.append(("events", events)) }
+    if let produced { all.append(("produced", Self.facts(produced))) }
+    if !files.isEmpty {
+      all.append(("files", .map(files.map { .init(key: $0.path, value: Self.value($0.file)) })))
     }
-    if let location { all.append(("location", YAMLText.text(location))) }
     return all
   }
 
-  private func value(of key: String, _ expectation: Expectation) -> String? {
+  private func value(of key: String) -> YAMLValue? {
     switch key {
-    case "verdict": verdict
-    case "outcome": outcome
-    case "stage": stage
-    case "path": path.map { YAMLText.list($0) }
-    case "code": code
-    case "message": message.map { YAMLText.text($0) }
-    case "media-type": mediaType.map { YAMLText.text($0) }
-    case "metadata": YAMLText.map(metadata.map { ($0.key, Self.written($0.value)) })
-    case "metadata-includes":
-      YAMLText.map(
-        expectation.includedKeys.map { name in
-          (name, metadata.first { $0.key == name }.map { Self.written($0.value) } ?? "null")
-        })
+    case "verdict": verdict.map { .text($0) }
+    case "outcome": outcome.map { .text($0) }
+    case "stage": stage.map { .text($0) }
+    case "path": path.map { .list($0.map { .text($0) }) }
+    case "code": code.map { .text($0) }
+    case "message": message.map { .text($0) }
+    case "media-type": mediaType.map { .text($0) }
+    case "location": location.map { .text($0) }
     case "events":
-      YAMLText.list(
+      .list(
         emissions.map {
-          YAMLText.map([
-            ("type", YAMLText.text($0.type)), ("channel", YAMLText.text($0.channel)),
-            ("to", "\($0.audience)"),
-          ])
+          .map(["type": .text($0.type), "channel": .text($0.channel), "to": .text("\($0.audience)")])
         })
-    case "produced": produced.map { Self.written($0) } ?? "none"
-    case "location": location.map { YAMLText.text($0) }
-    case "files": YAMLText.map(files.map { ($0.path, Self.written($0.file)) })
     default: nil
     }
   }
 
-  private static func written(_ value: MetadataValue) -> String {
-    if case .text(let text) = value { YAMLText.text(text) } else { value.text }
+  // MARK: From what is there
+
+  private func edit(of key: String, _ expectation: Expectation) -> Edit? {
+    switch key {
+    case "metadata": .entries(edits(of: expectation.metadata?.value ?? [], metadata))
+    case "metadata-includes":
+      .entries(
+        edits(
+          of: expectation.metadataIncludes?.value ?? [],
+          metadata.filter { datum in
+            expectation.includedKeys.contains(datum.key)
+          }))
+    case "produced":
+      produced.map { Self.edit(of: (expectation.produced?.value).flatMap(\.self), $0) }
+        ?? .write(.text("none"))
+    case "files": .entries(edits(of: expectation.files?.value ?? [], files))
+    default: value(of: key).map { .write($0) }
+    }
   }
 
-  private static func written(_ file: FileFacts) -> String {
-    YAMLText.map([("sha256", "\"\(file.sha256)\""), ("size", String(file.size))])
+  /// Those that are expected first, in their order.
+  private func edits(
+    of expected: [(key: String, value: Expectation.Value)], _ metadata: [Metadatum]
+  ) -> ExpectationRewriter.Entries {
+    expected.compactMap { key, value in
+      let found = metadata.first { $0.key == key }?.value
+      if Comparison.holds(value, found) { return (key, .keep) }
+      return found.map { (key, .write(Self.value($0))) }
+    }
+      + metadata.filter { datum in !expected.contains { $0.key == datum.key } }.map {
+        ($0.key, .write(Self.value($0.value)))
+      }
+  }
+
+  private func edits(
+    of expected: [(path: String, file: Expectation.Content)], _ files: [(path: String, file: FileFacts)]
+  ) -> ExpectationRewriter.Entries {
+    files.map { path, file in (path, Self.edit(of: expected.first { $0.path == path }?.file, file)) }
+  }
+
+  private static func edit(of expected: Expectation.Content?, _ found: FileFacts) -> Edit {
+    guard let expected else { return .write(value(found)) }
+    if Comparison.differences(expected, found).isEmpty { return .keep }
+    guard expected.sha256 == nil && expected.size == nil else { return .write(facts(found)) }
+    return .write(value(found))
+  }
+
+  private static func value(_ value: MetadataValue) -> YAMLValue {
+    if case .text(let text) = value { .text(text) } else { .plain(value.text) }
+  }
+
+  private static func facts(_ file: FileFacts) -> YAMLValue {
+    .map(["sha256": .text(file.sha256), "size": .plain(String(file.size))])
+  }
+
+  private static func value(_ file: FileFacts) -> YAMLValue { text(of: file) ?? facts(file) }
+
+  /// The text, where a person would want to read it in the file.
+  private static func text(of file: FileFacts) -> YAMLValue? {
+    let isReadable = !file.text.unicodeScalars.contains { $0 == "\u{FFFD}" || $0 == "\0" }
+    return isReadable && file.size <= 400 ? .text(file.text) : nil
   }
 }

@@ -13,7 +13,7 @@ enum CaseFiles {
     }
     if facts.st_mode & S_IFMT != S_IFDIR { return [path] }
     let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
-    if access("\(folder)/\(name)", F_OK) == 0 { return ["\(folder)/\(name)"] }
+    if access("\(folder)/\(name)", F_OK) == 0 { return [folder == "." ? name : "\(folder)/\(name)"] }
     guard let names = FolderListing(Array(folder.utf8)) else {
       throw .usage("\(Terminal.printable(path)): \(String(cString: strerror(errno)))")
     }
@@ -26,13 +26,12 @@ enum CaseFiles {
   }
 
   /// Puts a new version in the place of a file: whole, or not at all.
-  static func replace(_ file: String, with text: String) throws(CommandError) {
+  static func replace(_ file: String, with bytes: [UInt8]) throws(CommandError) {
     let beside = "\(file).new"
     var facts = stat()
     let mode = stat(file, &facts) == 0 ? facts.st_mode & 0o777 : 0o644
     do throws(SystemError) {
       let target = try Descriptor.open(beside, O_WRONLY | O_CREAT | O_TRUNC, mode: mode)
-      let bytes = Array(text.utf8)
       guard write(target.number, bytes, bytes.count) == bytes.count, fsync(target.number) == 0 else {
         throw SystemError("writing \(beside)")
       }

@@ -41,50 +41,83 @@ struct Test: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    var files: [String] = []
-    for path in arguments.words { files += try CaseFiles.find(path) }
+    let documents = try documents()
     var report = CaseReport(format: arguments.value("format") ?? "text", style: Style(arguments))
-    for file in files { try run(file, &report) }
+    for document in documents { try run(document, &report) }
     if report.count == 0 {
       let filter = arguments.value("filter").map { " whose name holds '\(Terminal.printable($0))'" } ?? ""
-      throw CommandError.usage("there is no case\(filter) in \(files.joined(separator: ", "))")
+      let files = documents.map(\.file).joined(separator: ", ")
+      throw CommandError.usage("there is no case\(filter) in \(files)")
     }
     report.end()
     return report.failures == 0 ? .success : .incomplete
   }
 
-  private func run(_ file: String, _ report: inout CaseReport) throws {
-    let document = try CaseDocument.parse(try Environment.contents(of: file), file: file)
+  /// All files are read before a case of any is run, so that what is wrong with them is said at once.
+  private func documents() throws -> [CaseDocument] {
+    var documents: [CaseDocument] = []
+    var diagnostics: [Diagnostic] = []
+    for path in arguments.words {
+      for file in try CaseFiles.find(path) {
+        let bytes = try Environment.contents(of: file)
+        do throws(ConfigurationError) {
+          documents.append(try CaseDocument.parse(bytes, file: file))
+        } catch {
+          diagnostics += error.diagnostics
+        }
+      }
+    }
+    if !diagnostics.isEmpty { throw ConfigurationError(diagnostics: diagnostics) }
+    return documents
+  }
+
+  private func run(_ document: CaseDocument, _ report: inout CaseReport) throws {
     let filter = arguments.value("filter")
     let cases = document.cases.filter { filter.map($0.name.contains) ?? true }
     if cases.isEmpty { return }
     let runner = try runner(document)
-    var failed: [(one: Case, found: Found, mismatches: [Mismatch])] = []
-    report.begin(file)
+    var failed: [Failed] = []
+    report.begin(document.file)
     for one in cases {
-      let found = try runner.run(one)
-      let mismatches = Comparison(one.expectation, found).mismatches
+      let (found, mismatches) = try runner.check(one)
       if !mismatches.isEmpty { failed.append((one, found, mismatches)) }
       report.add(one, found, mismatches)
     }
     if arguments.flag("update") && !failed.isEmpty { try update(document, failed) }
   }
 
-  private func update(
-    _ document: CaseDocument, _ failed: [(one: Case, found: Found, mismatches: [Mismatch])]
-  ) throws(CommandError) {
+  private static func cut(_ line: String) -> String { line.count > 200 ? line.prefix(200) + "…" : line }
+
+  private typealias Failed = (one: Case, found: Found, mismatches: [Mismatch])
+
+  private func update(_ document: CaseDocument, _ failed: [Failed]) throws(CommandError) {
     var rewriter = ExpectationRewriter(document)
     var shown: [String] = []
+    var count = 0
     for (one, found, mismatches) in failed.sorted(by: { $0.one.expectation.line > $1.one.expectation.line }) {
-      let change = rewriter.rewrite(one.expectation, found.changes(mismatches, one.expectation))
-      let gone = change.before.filter { !change.after.contains($0) }.map { "- \($0)" }
-      let new = change.after.filter { !change.before.contains($0) }.map { "+ \($0)" }
-      shown = ["\(document.file):\(change.line):"] + gone + new + shown
+      let changes = found.changes(mismatches, one.expectation)
+      if changes.isEmpty { continue }
+      let change = rewriter.rewrite(one.expectation, changes)
+      let gone = change.before.filter { !change.after.contains($0) }.map { "- \(Self.cut($0))" }
+      let new = change.after.filter { !change.before.contains($0) }.map { "+ \(Self.cut($0))" }
+      shown = ["\(document.file):\(change.line): \(one.name)"] + gone + new + shown
+      count += 1
     }
     for line in shown { Terminal.error(line, prefix: "") }
-    try CaseFiles.replace(document.file, with: rewriter.text)
+    if count > 0 {
+      do throws(ConfigurationError) {
+        _ = try CaseDocument.parse(rewriter.bytes, file: document.file)
+      } catch {
+        throw CommandError(
+          .internalError, "\(document.file) is left as it is: it would not be readable afterwards (\(error))")
+      }
+      try CaseFiles.replace(document.file, with: rewriter.bytes)
+    }
+    let rest = failed.count - count
     Terminal.error(
-      "\(document.file): rewrote \(failed.count) of \(document.cases.count) cases; run it again to check")
+      "\(document.file): rewrote \(count) of \(document.cases.count) cases"
+        + (rest > 0 ? ", and \(rest) \(rest == 1 ? "needs" : "need") your hand" : "")
+        + "; run it again to check")
   }
 
   // MARK: What is tested

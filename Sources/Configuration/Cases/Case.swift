@@ -15,9 +15,17 @@ public struct Case: Sendable {
     public var id = "00000000-0000-7000-8000-0000000000e1"
     public var type = "attachment.completed"
     public var recipient = "recipient"
-    public var body = "{}"
+    public var body = ""
 
-    public init() {}
+    public init() {
+      body = usualBody
+    }
+
+    /// Beginning as the coordinator's do.
+    var usualBody: String {
+      "{\"id\":\"\(id)\",\"type\":\"\(type)\",\"timestamp\":\"2026-01-05T09:30:00.000Z\","
+        + "\"data\":{\"recipientId\":\"\(recipient)\"}}"
+    }
   }
 
   /// A verdict that stands for a stage's work, in a case of a pipeline.
@@ -39,6 +47,8 @@ public struct Case: Sendable {
   public var mediaType: String?
   /// What earlier stages recorded.
   public var metadata: [Metadatum] = []
+  /// For stages that store: a stored path with the same content.
+  public var twin: String?
   public var attempt = 1
   /// Budgets, where they are not the usual ones: milliseconds and bytes.
   public var timeout: Int64?
@@ -51,6 +61,7 @@ public struct Case: Sendable {
   public var files: [String: String] = [:]
   public var canned: [String: Canned] = [:]
   public internal(set) var expectation = Expectation()
+  var nameMark = Mark.start
   var options: [Node.Entry] = []
   var optionsMark = Mark.start
 }
@@ -116,13 +127,18 @@ public struct Expectation: Sendable {
   /// Wall clock, in milliseconds.
   public var within: Expected<Int64>?
 
-  /// The keys as they are written, for those that stay when others are rewritten.
-  var entries: [Node.Entry] = []
-  var mark = Mark.start
+  /// As it is written, for what stays when something else is rewritten.
+  var node = Node(mark: .start, content: .mapping([]))
+  /// The case around it is written in braces.
+  var isInFlow = false
 
   public init() {}
 
-  public var line: Int { mark.line }
+  public var line: Int { node.mark.line }
+
+  var entries: [Node.Entry] {
+    if case .mapping(let entries) = node.content { entries } else { [] }
+  }
 
   /// It says nothing yet: `{}`.
   public var isEmpty: Bool { entries.isEmpty }

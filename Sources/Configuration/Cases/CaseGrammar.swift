@@ -6,9 +6,11 @@ enum CaseGrammar {
   static let shared = [
     "name", "input", "file-name", "declared-type", "media-type", "metadata", "attempt", "files", "expect",
   ]
-  static let stageCase = shared + ["options", "timeout", "memory", "outcome", "reason", "event"]
+  static let stageCase = shared + ["options", "timeout", "memory", "twin", "outcome", "reason", "event"]
   static let pipelineCase = shared + ["stages"]
-  static let input = ["text", "base64", "zeros"]
+  static let contents = ["text", "base64", "zeros"]
+  static let input = contents + ["times"]
+  static let body = ["text", "times"]
   static let event = ["id", "type", "recipient", "body"]
   static let reason = ["stage", "code", "message"]
   static let canned = ["verdict", "code", "message", "media-type", "metadata"]
@@ -50,6 +52,7 @@ enum CaseGrammar {
   }
 
   static let zeros = number("zeros", .bytes, 0...(1 << 40), example: "11MB")
+  static let times = number("times", .integer, 1...10_000_000, example: "1000")
   static let size = number("size", .integer, 0...(1 << 40), example: "120")
   static let attempt = number("attempt", .integer, 1...1000, example: "2")
   static let timeout = number("timeout", .duration, 1...86_400_000, example: "5s")

@@ -3,7 +3,7 @@ import Pipeline
 /// Reads the tree of a file of cases.
 struct CaseReader {
   private var document: CaseDocument
-  private var findings: Findings
+  var findings: Findings
   private var isPipeline = false
 
   init(_ document: CaseDocument, _ findings: Findings) {
@@ -18,25 +18,38 @@ struct CaseReader {
     }
     section.reportUnknown(&findings)
     readSubject(section)
-    switch section["cases"]?.content {
-    case .sequence(let items)?:
-      if items.isEmpty { findings.report(section.mark, "there are no cases", "list one at least") }
-      for item in items { if let one = readCase(item) { document.cases.append(one) } }
-    case .unusable?: break
-    default:
-      findings.report(
-        section["cases"]?.mark ?? section.mark, "there is no list of cases",
-        "write 'cases:' and '- name: …' below")
-    }
-    var lines: [String: Int] = [:]
+    readCases(section)
+    var names: [String: Mark] = [:]
     for one in document.cases {
-      guard let first = lines.updateValue(one.line, forKey: one.name) else { continue }
+      guard let first = names[one.name] else {
+        names[one.name] = one.nameMark
+        continue
+      }
       findings.report(
-        Mark(line: one.line, column: 1), "\(quoted(one.name)) is the name of the case at line \(first) too",
+        one.nameMark, "\(quoted(one.name)) is the name of the case at line \(first.line) too",
         "give each case a name of its own")
     }
     if !findings.isEmpty { throw findings.error }
     return document
+  }
+
+  private mutating func readCases(_ section: Section) {
+    let remedy = "begin each case with '- name: …'"
+    guard let node = section["cases"], !node.isNull else {
+      if !section.misspells("cases") {
+        findings.report(
+          section["cases"]?.mark ?? section.mark, "there are no cases",
+          "list one at least: 'cases:', and below it '- name: …'")
+      }
+      return
+    }
+    switch node.content {
+    case .unusable: break
+    case .sequence(let items):
+      if items.isEmpty { findings.report(node.mark, "there are no cases", remedy) }
+      for item in items { if let one = readCase(item) { document.cases.append(one) } }
+    case .scalar, .mapping: findings.report(node.mark, "'cases' takes a list, not \(node.noun)", remedy)
+    }
   }
 
   private mutating func readSubject(_ section: Section) {
@@ -50,7 +63,8 @@ struct CaseReader {
     case (_?, let pipeline?):
       findings.report(pipeline.mark, "cases are for a stage or for a pipeline", "remove one of the two")
     case (nil, nil):
-      if section["stage"] == nil && section["pipeline"] == nil {
+      let isGiven = ["stage", "pipeline"].contains { section[$0] != nil || section.misspells($0) }
+      if !isGiven {
         findings.report(
           section.mark, "the file does not say what the cases are for",
           "add 'stage: NAME' or 'pipeline: FILE'")
@@ -67,7 +81,9 @@ struct CaseReader {
       findings.report(node.mark, "a case is a map, not \(node.noun)", "begin it with '- name: …'")
       return nil
     }
-    section.reportUnknown(&findings)
+    section.reportUnknown(
+      &findings, elsewhere: isPipeline ? CaseGrammar.stageCase : CaseGrammar.pipelineCase,
+      "it is for cases of a \(isPipeline ? "stage" : "pipeline")")
     guard
       let name = section.readOne(CaseGrammar.text("name", example: "a PDF of three pages passes"), &findings)
     else {
@@ -75,11 +91,13 @@ struct CaseReader {
       return nil
     }
     var one = Case(name: name.value.text, line: section.mark.line)
+    one.nameMark = name.mark
     one.input = readInput(section["input"])
     one.fileName = section.readOne(CaseGrammar.text("file-name", example: "photo.png"), &findings)?.value.text
     one.declaredType = text(section, "declared-type", "image/png")
     one.mediaType = readMediaType(section)
     one.metadata = readMetadata(section["metadata"])
+    one.twin = section["twin"].flatMap { readPath($0, "twin") }
     one.attempt = section.readOne(CaseGrammar.attempt, &findings).map { Int($0.value.integer) } ?? 1
     one.timeout = section.readOne(CaseGrammar.timeout, &findings)?.value.integer
     one.memory = section.readOne(CaseGrammar.memory, &findings)?.value.integer
@@ -94,6 +112,7 @@ struct CaseReader {
     if let expect = section["expect"] {
       var reader = ExpectationReader(findings: findings)
       one.expectation = reader.read(expect, isPipeline: isPipeline)
+      one.expectation.isInFlow = node.isFlow
       findings = reader.findings
     } else if !section.misspells("expect") {
       findings.report(
@@ -103,7 +122,7 @@ struct CaseReader {
     return one
   }
 
-  private mutating func text(_ section: Section, _ key: String, _ example: String) -> String? {
+  mutating func text(_ section: Section, _ key: String, _ example: String) -> String? {
     section.readOne(CaseGrammar.text(key, example: example), &findings)?.value.text
   }
 
@@ -121,9 +140,18 @@ struct CaseReader {
     return nil
   }
 
+  /// The entries of a map whose keys are anything.
+  private mutating func entries(_ node: Node, _ name: String, _ remedy: String) -> [Node.Entry] {
+    switch node.content {
+    case .mapping(let entries): return entries
+    case .unusable: break
+    default: findings.report(node.mark, "'\(name)' takes a map, not \(node.noun)", remedy)
+    }
+    return []
+  }
+
   /// A map as a section, where the node is one.
-  private mutating func section(_ node: Node?, _ name: String, _ keys: [String], _ remedy: String) -> Section?
-  {
+  mutating func section(_ node: Node?, _ name: String, _ keys: [String], _ remedy: String) -> Section? {
     guard let node else { return nil }
     if let section = Section(node, keys: keys) {
       section.reportUnknown(&findings)
@@ -134,36 +162,19 @@ struct CaseReader {
     return nil
   }
 
-  private mutating func readInput(_ node: Node?) -> Case.Input? {
-    guard let node else { return nil }
-    if case .scalar(let scalar) = node.content, !scalar.isNull { return .file(scalar.text) }
-    let remedy = "write a file's path, or { text: … }, { base64: … } or { zeros: 11MB }"
-    guard let section = section(node, "input", CaseGrammar.input, remedy) else { return nil }
-    let given = CaseGrammar.input.filter { section[$0] != nil }
-    if given.count != 1 {
-      findings.report(node.mark, "'input' is one thing, not \(given.count)", remedy)
-      return nil
-    }
-    if let text = text(section, "text", "hello") { return .bytes(Array(text.utf8)) }
-    if let zeros = section.readOne(CaseGrammar.zeros, &findings) { return .zeros(zeros.value.integer) }
-    guard let base64 = section.readOne(CaseGrammar.text("base64"), &findings) else { return nil }
-    if let bytes = Base64.bytes(base64.value.text) { return .bytes(bytes) }
-    findings.report(base64.mark, "this is not base64 (RFC 4648, section 4)", "make it with 'base64 FILE'")
-    return nil
-  }
-
   private mutating func readMetadata(_ node: Node?) -> [Metadatum] {
     guard let node else { return [] }
-    guard case .mapping(let entries) = node.content else {
-      findings.report(node.mark, "'metadata' takes a map, not \(node.noun)", "write { key: value }")
-      return []
-    }
-    return entries.compactMap { entry in
-      guard case .scalar(let scalar) = entry.value.content else {
-        findings.report(entry.value.mark, "metadata is one value, not \(entry.value.noun)", "write a scalar")
+    return entries(node, "metadata", "write { key: value }").compactMap { entry in
+      switch entry.value.content {
+      case .scalar(let scalar) where !scalar.isNull:
+        return Metadatum(key: entry.key.text, value: Self.value(scalar))
+      case .unusable: return nil
+      default:
+        findings.report(
+          entry.value.mark, "\(quoted(entry.key.text)) is one value, not \(entry.value.noun)",
+          "write a text, a number, true or false")
         return nil
       }
-      return Metadatum(key: entry.key.text, value: Self.value(scalar))
     }
   }
 
@@ -188,37 +199,38 @@ struct CaseReader {
       message: text(section, "message", "it is too large") ?? "")
   }
 
-  private mutating func readEvent(_ node: Node?) -> Case.Event? {
-    guard let section = section(node, "event", CaseGrammar.event, "write { type: attachment.completed }")
-    else {
-      return nil
-    }
-    var event = Case.Event()
-    if let id = text(section, "id", event.id) { event.id = id }
-    if let type = text(section, "type", event.type) { event.type = type }
-    if let recipient = text(section, "recipient", event.recipient) { event.recipient = recipient }
-    if let body = text(section, "body", event.body) { event.body = body }
-    return event
-  }
-
   private mutating func readFiles(_ node: Node?) -> [String: String] {
     guard let node else { return [:] }
-    guard case .mapping(let entries) = node.content else {
-      findings.report(node.mark, "'files' takes a map, not \(node.noun)", "write { path: text }")
-      return [:]
-    }
     var files: [String: String] = [:]
-    for entry in entries {
-      guard case .scalar(let scalar) = entry.value.content, PathTemplate.problem(in: entry.key.text) == nil
-      else {
+    for entry in entries(node, "files", "write { path: text }") {
+      let key = Node(mark: entry.key.mark, content: .scalar(Scalar(text: entry.key.text, isPlain: false)))
+      guard let path = readPath(key, "files") else { continue }
+      switch entry.value.content {
+      case .scalar(let scalar): files[path] = scalar.isNull ? "" : scalar.text
+      case .unusable: break
+      default:
         findings.report(
-          entry.key.mark, "'files' is a map from paths below the folder to texts",
-          "write a relative path without '.' and '..'")
-        continue
+          entry.value.mark, "\(quoted(path)) is a text, not \(entry.value.noun)", "write what the file holds")
       }
-      files[entry.key.text] = scalar.text
     }
     return files
+  }
+
+  /// A path that stays below the folder it is taken from.
+  private mutating func readPath(_ node: Node, _ name: String) -> String? {
+    switch node.content {
+    case .unusable: return nil
+    case .scalar(let scalar) where !scalar.isNull:
+      let parts = scalar.text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      if parts.allSatisfy({ !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }) {
+        return scalar.text
+      }
+      findings.report(
+        node.mark, "\(scalar.shown) of '\(name)' is no path below the folder",
+        "write one without a '/' in front, '.' and '..'")
+    default: findings.report(node.mark, "'\(name)' is a path, not \(node.noun)", "write a file's path")
+    }
+    return nil
   }
 
   private mutating func readOptions(_ section: Section, _ one: inout Case) {
@@ -233,13 +245,7 @@ struct CaseReader {
 
   private mutating func readCanned(_ node: Node?, _ one: inout Case) {
     guard let node else { return }
-    guard case .mapping(let entries) = node.content else {
-      findings.report(
-        node.mark, "'stages' takes a map, not \(node.noun)",
-        "write { scan: { verdict: reject, code: virus-found } }")
-      return
-    }
-    for entry in entries {
+    for entry in entries(node, "stages", "write { scan: { verdict: reject, code: virus-found } }") {
       let remedy = "write { verdict: pass }"
       guard let section = section(entry.value, entry.key.text, CaseGrammar.canned, remedy) else { continue }
       let verdict = readChoice(section, "verdict", ["pass", "reject", "retry", "fail"]) ?? "pass"

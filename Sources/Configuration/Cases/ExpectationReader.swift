@@ -6,15 +6,21 @@ struct ExpectationReader {
 
   mutating func read(_ node: Node, isPipeline: Bool) -> Expectation {
     var expectation = Expectation()
-    expectation.mark = node.mark
+    expectation.node = node
     let keys = isPipeline ? CaseGrammar.pipelineExpectation : CaseGrammar.stageExpectation
-    guard let section = Section(node, keys: keys), case .mapping(let entries) = node.content else {
+    guard let section = Section(node, keys: keys) else {
       if case .unusable = node.content { return expectation }
       findings.report(node.mark, "'expect' takes a map, not \(node.noun)", "write '{ verdict: pass }'")
       return expectation
     }
-    section.reportUnknown(&findings)
-    expectation.entries = entries
+    section.reportUnknown(
+      &findings, elsewhere: isPipeline ? CaseGrammar.stageExpectation : CaseGrammar.pipelineExpectation,
+      "it is expected of a \(isPipeline ? "stage" : "pipeline")")
+    if let refused = section["refused"], section.count > 1 {
+      findings.report(
+        refused.mark, "'refused' stands alone: a stage that does not open says nothing else",
+        "remove the other keys")
+    }
     expectation.refused = text(section, "refused")
     expectation.verdict = choice(section, "verdict", CaseGrammar.verdicts)
     expectation.outcome = choice(
@@ -123,6 +129,7 @@ struct ExpectationReader {
     }
     let events = items.compactMap { item -> Expectation.Event? in
       guard let event = Section(item, keys: CaseGrammar.expectedEvent) else {
+        if case .unusable = item.content { return nil }
         findings.report(
           item.mark, "an event is a map, not \(item.noun)", "write { type: attachment.completed }")
         return nil
@@ -142,6 +149,7 @@ struct ExpectationReader {
       return .init(value: nil, line: node.mark.line)
     }
     guard let content = Section(node, keys: CaseGrammar.content) else {
+      if case .unusable = node.content { return nil }
       findings.report(
         node.mark, "'produced' is a map or 'none', not \(node.noun)", "write { sha256: …, size: 120 }")
       return nil

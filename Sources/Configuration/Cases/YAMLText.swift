@@ -1,12 +1,8 @@
-/// Values as a person would write them in a file, in braces and brackets.
-public enum YAMLText {
+/// Texts as a person would write them in a file.
+enum YAMLText {
   /// A text, in quotes where it would otherwise be read as something else.
-  public static func text(_ text: String) -> String {
-    if isPlain(text) && !["true", "false", "null", "yes", "no", "on", "off", "~"].contains(text.lowercased())
-      && Double(text) == nil
-    {
-      return text
-    }
+  static func text(_ text: String) -> String {
+    if isPlain(text) && !words.contains(text.lowercased()) && Double(text) == nil { return text }
     var quoted = "\""
     for scalar in text.unicodeScalars {
       switch scalar {
@@ -15,13 +11,7 @@ public enum YAMLText {
       case "\n": quoted += "\\n"
       case "\t": quoted += "\\t"
       default:
-        let isShown: Bool =
-          switch scalar.properties.generalCategory {
-          case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse:
-            false
-          default: true
-          }
-        if isShown {
+        if isShown(scalar) {
           quoted.unicodeScalars.append(scalar)
         } else {
           let digits = String(scalar.value, radix: 16)
@@ -30,6 +20,17 @@ public enum YAMLText {
       }
     }
     return quoted + "\""
+  }
+
+  /// What some reader of YAML takes for something else than a text.
+  private static let words: Set = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
+
+  /// Whether a person sees it as it is.
+  private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
+    default: true
+    }
   }
 
   /// Letters that mean nothing to YAML wherever they stand.
@@ -47,22 +48,6 @@ public enum YAMLText {
       UInt8(ascii: "0")...UInt8(ascii: "9"):
       true
     default: false
-    }
-  }
-
-  /// A map in braces.
-  public static func map(_ entries: [(key: String, value: String)]) -> String {
-    entries.isEmpty ? "{}" : "{ \(entries.map { "\(text($0.key)): \($0.value)" }.joined(separator: ", ")) }"
-  }
-
-  public static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }
-
-  static func node(_ node: Node) -> String {
-    switch node.content {
-    case .scalar(let scalar): scalar.isPlain ? scalar.text : text(scalar.text)
-    case .sequence(let items): list(items.map { Self.node($0) })
-    case .mapping(let entries): map(entries.map { ($0.key.text, Self.node($0.value)) })
-    case .unusable: "null"
     }
   }
 }

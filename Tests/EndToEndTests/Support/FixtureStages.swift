@@ -17,19 +17,25 @@ enum FixtureStages {
     atexit {
       try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "sluice-fixtures-\(getpid())")
     }
-    let sources = SluiceCommand.projectFolder + "/Tests/Fixtures/Stages"
     for name in try FileManager.default.contentsOfDirectory(atPath: sources) where name.hasSuffix(".c") {
-      let stage = String(name.dropLast(2))
-      let status = try run(
-        compiler,
-        [
-          "-shared", "-fPIC", "-O1", "-I", SluiceCommand.projectFolder + "/Sources/CStage/include",
-          "\(sources)/\(name)", "-o", "\(folder)/libsluice-\(stage).so",
-        ])
-      if status != 0 { throw DoesNotCompile(name: name) }
+      try compile(String(name.dropLast(2)), into: folder)
     }
     try Data("This is a text.\n".utf8).write(to: URL(fileURLWithPath: folder + "/libsluice-not-a-library.so"))
     return folder
+  }
+
+  private static let sources = SluiceCommand.projectFolder + "/Tests/Fixtures/Stages"
+
+  /// Compiles one of them, and returns its library.
+  @discardableResult
+  static func compile(_ stage: String, into folder: String, _ flags: [String] = []) throws -> String {
+    let library = "\(folder)/libsluice-\(stage).so"
+    let status = try run(
+      compiler,
+      ["-shared", "-fPIC", "-O1", "-I", SluiceCommand.projectFolder + "/Sources/CStage/include"] + flags
+        + ["\(sources)/\(stage).c", "-o", library])
+    if status != 0 { throw DoesNotCompile(name: stage) }
+    return library
   }
 
   /// clang comes with the Swift toolchain.

@@ -1,0 +1,84 @@
+/// The text of a file by the places the parser gives: Unicode scalars, without a byte order mark.
+struct SourceText {
+  private var scalars: [Unicode.Scalar]
+  private let hasByteOrderMark: Bool
+
+  init(_ bytes: [UInt8]) {
+    hasByteOrderMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
+    scalars = Array(
+      String(decoding: hasByteOrderMark ? bytes.dropFirst(3) : bytes[...], as: UTF8.self).unicodeScalars)
+  }
+
+  var bytes: [UInt8] { (hasByteOrderMark ? [0xEF, 0xBB, 0xBF] : []) + Array(Self.string(scalars[...]).utf8) }
+
+  /// The text from one place to another; what lies outside the file is left out.
+  subscript(range: Range<Int>) -> String { Self.string(scalars[range.clamped(to: scalars.indices)]) }
+
+  /// Puts a text in the place of another, and returns where it lies.
+  mutating func replace(_ range: Range<Int>, with text: String) -> Range<Int> {
+    let range = range.clamped(to: 0..<scalars.count)
+    let new = Array(text.unicodeScalars)
+    scalars.replaceSubrange(range, with: new)
+    return range.lowerBound..<(range.lowerBound + new.count)
+  }
+
+  /// Where a node ends. To the parser a text of several lines (`|`) ends where the line after it begins.
+  func end(of node: Node) -> Int {
+    var end = min(node.end.index, scalars.count)
+    while end > node.mark.index, Self.isBlank(scalars[end - 1]) { end -= 1 }
+    return max(end, node.mark.index)
+  }
+
+  func isEnd(_ place: Int) -> Bool { place >= scalars.count }
+
+  /// The rest of a line where it is blank or a comment; else nothing.
+  func comment(after place: Int) -> String {
+    let rest = scalars[min(place, scalars.count)...].prefix { !Self.isBreak($0) }
+    let text = rest.drop { $0 == " " || $0 == "\t" }
+    return text.isEmpty || (text.first == "#" && text.count < rest.count) ? Self.string(rest) : ""
+  }
+
+  /// Where the `:` before a value ends: what is blank between the two is passed over.
+  func endOfKey(before place: Int) -> Int {
+    var place = min(place, scalars.count)
+    while place > 0, Self.isBlank(scalars[place - 1]) { place -= 1 }
+    return place
+  }
+
+  /// The column, from 0, in which the first word of a place's line begins; the dash of a list is none.
+  func indentation(at place: Int) -> Int {
+    scalars[start(ofLineAt: place)...].prefix { $0 == " " || $0 == "-" }.count
+  }
+
+  private func start(ofLineAt place: Int) -> Int {
+    scalars[..<min(place, scalars.count)].lastIndex(where: Self.isBreak).map { $0 + 1 } ?? 0
+  }
+
+  /// The whole lines a range touches.
+  func lines(around range: Range<Int>) -> [String] {
+    let range = range.clamped(to: 0..<scalars.count)
+    let start = start(ofLineAt: range.lowerBound)
+    let end = range.upperBound + scalars[range.upperBound...].prefix { !Self.isBreak($0) }.count
+    return scalars[start..<end].split(omittingEmptySubsequences: false) { $0 == "\n" }.map { line in
+      Self.string(line.last == "\r" ? line.dropLast() : line)
+    }
+  }
+
+  /// Besides LF and CR, YAML 1.1 has lines end with three more (section 4.2).
+  private static func isBreak(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}": true
+    default: false
+    }
+  }
+
+  private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == " " || scalar == "\t" || isBreak(scalar)
+  }
+
+  private static func string(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+    var string = String.UnicodeScalarView()
+    string.append(contentsOf: scalars)
+    return String(string)
+  }
+}

@@ -1,0 +1,31 @@
+/// Part of a text on one line, for showing where it is not as expected.
+enum Excerpt {
+  private static let before = 60
+  private static let longest = 400
+
+  /// The text from a little before a place, which counts Unicode scalars; `…` stands for what is left out.
+  static func text(_ text: String, around place: Int) -> String {
+    let scalars = Array(text.unicodeScalars)
+    let start = scalars.count <= longest ? 0 : max(0, min(place - before, scalars.count - 1))
+    let end = min(start + longest, scalars.count)
+    var shown = start > 0 ? "…" : ""
+    for scalar in scalars[start..<end] {
+      switch scalar {
+      case "\n": shown += "\\n"
+      case "\r": shown += "\\r"
+      case "\t": shown += "\\t"
+      case "\0": shown += "\\0"
+      default: shown.unicodeScalars.append(scalar)
+      }
+    }
+    if end < scalars.count { shown += "… (\(text.utf8.count) bytes)" }
+    // What cannot be seen stands in quotes.
+    let isClear = !shown.isEmpty && !shown.hasPrefix(" ") && !shown.hasSuffix(" ")
+    return isClear ? shown : "'\(shown)'"
+  }
+
+  /// Where two texts part, in Unicode scalars.
+  static func firstDifference(_ one: String, _ other: String) -> Int {
+    zip(one.unicodeScalars, other.unicodeScalars).prefix { $0 == $1 }.count
+  }
+}
