@@ -11,7 +11,11 @@ public enum Tool: String, CaseIterable, Sendable {
     // The worker may run at once; what the user wants to stop at is not loaded yet.
     case .gdb: return [file, "-q", "-ex", "set breakpoint pending on", "--args"]
     // The worker's own malloc is one more to watch, beside libc's.
-    case .valgrind: return [file, "--soname-synonyms=somalloc=NONE", "--leak-check=full", "--num-callers=30"]
+    case .valgrind:
+      return [
+        file, "--soname-synonyms=somalloc=NONE", "--leak-check=full", "--show-leak-kinds=definite",
+        "--errors-for-leak-kinds=definite",
+      ]
     }
   }
 

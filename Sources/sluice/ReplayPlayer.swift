@@ -79,7 +79,8 @@ final class ReplayPlayer {
     var wanted = record.sha256.map { Hexadecimal.text($0) }
     var places = [record.url.map { "\(store)/\($0)" }, String(decoding: record.source, as: UTF8.self)]
       .compactMap(\.self)
-    let original = (try? MetadataText.data(record.metadata))?.first { $0.key == Self.originalKey }  // none, then
+    // What is not read is taken for not replaced: then the hash tells.
+    let original = (try? MetadataText.data(record.metadata))?.first { $0.key == Self.originalKey }
     if let original {
       wanted = original.value.text
       places = Array(places.suffix(1))

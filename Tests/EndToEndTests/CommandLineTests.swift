@@ -5,8 +5,9 @@ import Testing
 /// `UPDATE_GOLDEN=1` writes these anew.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "status", "list", "show", "lint", "test", "stages list", "stages run", "doctor", "version",
-    "completions",
+    "ingest", "status", "list", "show", "replay", "lint", "graph", "schema", "test", "stages list",
+    "stages new",
+    "stages run", "stages check", "stages inspect", "stages doctor", "doctor", "version", "completions",
   ]
 
   // MARK: Help
@@ -33,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (["lst"], "did you mean 'list'?"), (["stages"], "needs one of: list, run"),
+    (["lst"], "did you mean 'list'?"), (["stages"], "needs one of: list, new, run, check, inspect, doctor"),
     (["stages", "rn"], "did you mean 'run'?"), (["list", "--stats", "x"], "did you mean '--status'?"),
     (["list", "--status", "lost"], "queued or completed or rejected"), (["show"], "needs one ID"),
     (["completions", "tcsh"], "bash, zsh, fish"), (["doctor", "me"], "takes no 'me'"),

@@ -119,7 +119,7 @@ extension Conformance {
   }
 
   /// Libraries keep a little; this is what is taken for a leak, in bytes for each opening.
-  private static let leakLimit: Int64 = 256
+  private static let leakLimit: Int64 = 16
 }
 
 /// Values to try for an option: allowed ones, at the edges.

@@ -42,28 +42,38 @@ public final class Conformance {
   ///
   /// - Throws: ``WorkbenchError`` where the stage cannot be checked at all.
   public func run(_ report: (Check) -> Void) throws {
+    var isOpen = true
     func check(_ name: String, _ claim: String, _ body: () throws -> Check.Result) rethrows {
       report(Check(name: name, claim: claim, result: try body()))
+    }
+    /// Of a stage that does not open nothing more can be said.
+    func checkOpen(_ name: String, _ claim: String, _ body: () throws -> Check.Result) rethrows {
+      try check(name, claim) { isOpen ? try body() : .skipped("it does not open") }
     }
     check("description", "the description is complete and sane", description)
     check("documentation", "each option, key and code is documented", documented)
     check("abi", "a host of another major is refused, or answered in the plugin's own", abi)
-    try check("open", "the stage opens in the sandbox, without a thread", opens)
-    try check("options", "every value an option allows opens the stage, or is refused with a reason", options)
-    try check("reopen", "opening and closing leaves no memory and no descriptors", reopens)
-    try check("empty", "content of 0 bytes has a verdict", empty)
-    try check("huge", "content of 4 GiB has a verdict, within time and memory", huge)
-    try check("names", "hostile names and types have a verdict, and lead nowhere", names)
-    try check("broken", "400 small contents, most of them broken, have a verdict", broken)
-    try check("deterministic", "the same content has the same result, twice over", deterministic)
-    try check("instances", "two instances in one worker do not disturb each other", instances)
-    try check(
+    try check("open", "the stage opens in the sandbox, without a thread") {
+      let result = try opens()
+      if case .failed = result { isOpen = false }
+      return result
+    }
+    try checkOpen(
+      "options", "every value an option allows opens the stage, or is refused with a reason", options)
+    try checkOpen("reopen", "opening and closing leaves no memory and no descriptors", reopens)
+    try checkOpen("empty", "content of 0 bytes has a verdict", empty)
+    try checkOpen("huge", "content of 4 GiB has a verdict, within time and memory", huge)
+    try checkOpen("names", "hostile names and types have a verdict, and lead nowhere", names)
+    try checkOpen("broken", "400 small contents, most of them broken, have a verdict", broken)
+    try checkOpen("deterministic", "the same content has the same result, twice over", deterministic)
+    try checkOpen("instances", "two instances in one worker do not disturb each other", instances)
+    try checkOpen(
       "cancel",
       "a worker that is killed in the middle leaves nothing, and the next attempt is like the first", cancel)
-    try check("growth", "three hundred attachments leave no memory and no descriptors", growth)
-    check("sandbox", "the capability it declares suffices", sandbox)
-    check("declared", "it records and gives only what its description lists", declared)
-    check("stdout", "nothing is written to standard output", silent)
+    try checkOpen("growth", "three hundred attachments leave no memory and no descriptors", growth)
+    checkOpen("sandbox", "the capability it declares suffices", sandbox)
+    checkOpen("declared", "it records and gives only what its description lists", declared)
+    checkOpen("stdout", "nothing is written to standard output", silent)
   }
 
   // MARK: Workers

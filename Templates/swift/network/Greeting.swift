@@ -19,7 +19,9 @@ struct Greeting: Stage {
     .within(10...60_000)
   static let options: [any OptionDeclaration] = [host, port, timeout]
 
-  private let address: UnsafeMutablePointer<addrinfo>
+  /// The service's address, as connect(2) takes it.
+  private let address: [UInt8]
+  private let family: Int32
   private let limit: timeval
 
   init(_ opening: Opening) throws(Outcome) {
@@ -30,7 +32,9 @@ struct Greeting: Stage {
     guard code == 0, let found else {
       throw .fail("no-such-host", "\(opening[Self.host]): \(String(cString: gai_strerror(code)))")
     }
-    address = found
+    defer { freeaddrinfo(found) }
+    family = found.pointee.ai_family
+    address = Array(UnsafeRawBufferPointer(start: found.pointee.ai_addr, count: Int(found.pointee.ai_addrlen)))
     let milliseconds = Int(opening[Self.timeout])
     limit = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
   }
@@ -43,16 +47,18 @@ struct Greeting: Stage {
 
   /// The first line of the answer, up to 200 letters that can be printed: the network is hostile.
   private func ask(_ question: String) throws(Outcome) -> String {
-    let connection = socket(address.pointee.ai_family, Int32(SOCK_STREAM.rawValue), 0)
+    let connection = socket(family, Int32(SOCK_STREAM.rawValue), 0)
     if connection < 0 { throw Self.unavailable("making a socket") }
     defer { close(connection) }
     for option in [SO_SNDTIMEO, SO_RCVTIMEO] {
       var limit = limit
       setsockopt(connection, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
-    if connect(connection, address.pointee.ai_addr, address.pointee.ai_addrlen) != 0 {
-      throw Self.unavailable("connecting")
+    let isConnected = address.withUnsafeBytes { bytes in
+      guard let start = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
+      return connect(connection, start, socklen_t(bytes.count)) == 0
     }
+    if !isConnected { throw Self.unavailable("connecting") }
     let bytes = Array(question.utf8)
     if send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) != bytes.count {
       throw Self.unavailable("asking")

@@ -33,7 +33,7 @@ enum FixtureStages {
   }
 
   /// clang comes with the Swift toolchain.
-  private static let compiler: String = {
+  static let compiler: String = {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     let candidates: [String] = path.split(separator: ":").map { "\($0)/clang" }
     return candidates.first(where: FileManager.default.isExecutableFile(atPath:)) ?? "/usr/bin/cc"

@@ -32,13 +32,21 @@ struct SluiceCommand {
   }
 
   /// Runs a command to its end.
+  ///
+  /// - Parameters:
+  ///   - program: another program than the one under test.
+  ///   - below: where in the folder to run it.
   @discardableResult
   static func run(
-    _ arguments: [String], in folder: TemporaryFolder, input: String = "", environment: [String: String] = [:]
+    _ arguments: [String], in folder: TemporaryFolder, input: String = "",
+    environment: [String: String] = [:],
+    program: String = Self.folder + "/sluice", below: String = ""
   ) throws -> Outcome {
     let out = folder.path + "/.out-\(UUID().uuidString)"
     let err = folder.path + "/.err-\(UUID().uuidString)"
-    let process = try start(arguments, in: folder, out: out, err: err, input: input, environment: environment)
+    let process = try start(
+      arguments, in: folder, out: out, err: err, input: input, environment: environment, program: program,
+      below: below)
     process.waitUntilExit()
     defer {
       try? FileManager.default.removeItem(atPath: out)
@@ -53,12 +61,12 @@ struct SluiceCommand {
   /// Starts a command, with its output in files, so that no pipe fills up.
   static func start(
     _ arguments: [String], in folder: TemporaryFolder, out: String, err: String, input: String = "",
-    environment: [String: String] = [:]
+    environment: [String: String] = [:], program: String = Self.folder + "/sluice", below: String = ""
   ) throws -> Process {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: Self.folder + "/sluice")
+    process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
-    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path + "/" + below)
     process.environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"].merging(environment) { $1 }
     for file in [out, err] { _ = FileManager.default.createFile(atPath: file, contents: nil) }
     process.standardOutput = FileHandle(forWritingAtPath: out)

@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+/// What a newcomer does: install, make a new stage, build, check, test, run it in a pipeline, all outside this project.
+@Suite(.serialized)
+struct NewStageTests {
+  @Test(arguments: ["content", "store", "network"])
+  func aNewStageInCIsBuiltCheckedTestedAndRun(capability: String) throws {
+    let installed = try Installation.shared()
+    let folder = try TemporaryFolder()
+    let made = try installed.run(
+      ["stages", "new", "my-\(capability)", "--language", "c", "--capability", capability], in: folder)
+    #expect(made.status == 0, "\(made.err)")
+    let built = try installed.tool("make", [], in: folder, below: "my-\(capability)")
+    #expect(built.status == 0, "\(built.err)")
+    #expect(!built.err.contains("warning"), "\(built.err)")
+    // The Makefile's own words: `sluice stages check`, `sluice test`.
+    let checked = try installed.tool("make", ["check"], in: folder, below: "my-\(capability)")
+    #expect(checked.status == 0, "\(checked.out)\(checked.err)")
+    try expectItRuns(installed, folder, capability)
+  }
+
+  @Test(arguments: ["content", "store", "network"])
+  func aNewStageInSwiftIsBuiltCheckedTestedAndRun(capability: String) throws {
+    let installed = try Installation.shared()
+    let folder = try TemporaryFolder()
+    let made = try installed.run(
+      ["stages", "new", "my-\(capability)", "--capability", capability], in: folder)
+    #expect(made.status == 0, "\(made.err)")
+    try build(installed, folder, capability)
+    let plugin = ".build/release/libsluice-my-\(capability).so"
+    let checked = try installed.run(
+      ["stages", "check", plugin, "--docs", "README.md"], in: folder, below: "my-\(capability)")
+    #expect(checked.status == 0, "\(checked.out)\(checked.err)")
+    let tested = try installed.run(["test", "."], in: folder, below: "my-\(capability)")
+    #expect(tested.status == 0, "\(tested.out)\(tested.err)")
+    try expectItRuns(installed, folder, capability)
+  }
+
+  /// With the runtime inside, for authors on another version of Swift: nothing of the host's runtime is needed or exported.
+  @Test func aSelfContainedStageInSwiftLoads() throws {
+    let installed = try Installation.shared()
+    let folder = try TemporaryFolder()
+    let made = try installed.run(["stages", "new", "my-content"], in: folder)
+    #expect(made.status == 0, "\(made.err)")
+    try build(installed, folder, "content", ["-Xswiftc", "-static-stdlib"])
+    let plugin = ".build/release/libsluice-my-content.so"
+    let inspected = try installed.run(
+      ["stages", "inspect", plugin, "--format", "json"], in: folder, below: "my-content")
+    let libraries = try #require(inspected.json.first?["libraries"] as? [String])
+    #expect(!libraries.contains { $0.hasPrefix("libswift") }, "\(libraries)")
+    let tested = try installed.run(["test", "."], in: folder, below: "my-content")
+    #expect(tested.status == 0, "\(tested.out)\(tested.err)")
+    // Beside plugins that use the host's runtime, in one pipeline.
+    try expectItRuns(installed, folder, "content")
+  }
+
+  @Test func theInstalledProgramNeedsNothingOfTheBuildTree() throws {
+    let installed = try Installation.shared()
+    let folder = try TemporaryFolder()
+    for file in try FileManager.default.contentsOfDirectory(atPath: installed.prefix + "/lib/sluice") {
+      let path = installed.prefix + "/lib/sluice/" + file
+      let dynamic = try SluiceCommand.run(["-d", path], in: folder, program: "/usr/bin/readelf").out
+      let runpath = dynamic.split(separator: "\n").filter { $0.contains("RUNPATH") || $0.contains("RPATH") }
+      #expect(runpath.count == 1 && runpath[0].contains("[$ORIGIN]"), "\(file): \(runpath)")
+    }
+    let version = try installed.run(["version"], in: folder)
+    #expect(version.status == 0)
+  }
+
+  @Test(arguments: [
+    "Upper", "two words", "", "-x", "a--b", "../up", "1st", String(repeating: "a", count: 41),
+  ])
+  func aNameThatIsNoneIsRefused(name: String) throws {
+    let folder = try TemporaryFolder()
+    let outcome = try SluiceCommand.run(["stages", "new", "--", name], in: folder)
+    #expect(outcome.status == 2)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { $0.hasPrefix(".") })
+  }
+
+  @Test func aFolderThatIsThereIsNotWrittenTo() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("mine/README.md", "mine")
+    let outcome = try Installation.shared().run(["stages", "new", "mine"], in: folder)
+    #expect(outcome.status == 2)
+    #expect(outcome.err.contains("mine"))
+    #expect(folder.files(below: "mine") == ["README.md"])
+  }
+
+  /// The README shows these very files.
+  @Test func theExamplesInTheReadmeAreTheTestedOnes() throws {
+    let readme = try String(contentsOfFile: SluiceCommand.projectFolder + "/README.md", encoding: .utf8)
+    for file in ["Templates/swift/content/Greeting.swift", "Templates/c/content/greeting.c"] {
+      let text = try String(contentsOfFile: "\(SluiceCommand.projectFolder)/\(file)", encoding: .utf8)
+      #expect(readme.contains("\n\(text)```"), "\(file)")
+    }
+  }
+
+  // MARK: Steps
+
+  private func build(
+    _ installed: Installation, _ folder: TemporaryFolder, _ capability: String, _ words: [String] = []
+  ) throws {
+    let built = try installed.tool(
+      "swift", ["build", "-c", "release"] + words, in: folder, below: "my-\(capability)")
+    #expect(built.status == 0, "\(built.out)\(built.err)")
+    #expect(!(built.out + built.err).contains("warning:"), "\(built.out)\(built.err)")
+  }
+
+  private func expectItRuns(_ installed: Installation, _ folder: TemporaryFolder, _ capability: String) throws
+  {
+    let below = "my-\(capability)"
+    try folder.write("\(below)/hello.txt", "hello, world\n")
+    try folder.write("\(below)/other.txt", "goodbye\n")
+    // Nobody listens where the network stage asks: its attachments are tried again.
+    if capability == "network" {
+      let ran = try installed.run(
+        ["stages", "run", "./\(plugin(folder, below))", "hello.txt", "--format", "json"], in: folder,
+        below: below)
+      #expect(ran.json.first?["code"] as? String == "unavailable")
+      return
+    }
+    let ran = try installed.run(
+      ["ingest", "--config", "pipeline.yaml", "--format", "json", "hello.txt", "other.txt"], in: folder,
+      below: below)
+    let statuses = ran.attachments.compactMap { $0["status"] as? String }.sorted()
+    #expect(
+      statuses == ["completed", capability == "content" ? "rejected" : "completed"], "\(ran.out)\(ran.err)")
+    #expect(folder.files(below: "\(below)/var/store").count == (capability == "content" ? 1 : 2))
+  }
+
+  private func plugin(_ folder: TemporaryFolder, _ below: String) -> String {
+    let inSwift = ".build/release/libsluice-\(below).so"
+    let isSwift = FileManager.default.fileExists(atPath: "\(folder.path)/\(below)/\(inSwift)")
+    return isSwift ? inSwift : "libsluice-\(below).so"
+  }
+}

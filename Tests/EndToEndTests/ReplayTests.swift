@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+/// `sluice replay`: another configuration is tried on what has ended, and nothing is touched.
+struct ReplayTests {
+  private static let pipeline = """
+    version: 1
+    stages:
+      - use: mime
+        options: { allow: ["*/*"] }
+      - use: size
+        options: { max: 1KB }
+      - use: store
+        options: { path: "{conversationId}/{messageId}" }
+    """
+
+  /// Two that complete, and one that is too large.
+  private func ingested() throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Self.pipeline)
+    try folder.write("inbox/small.txt", "small\n")
+    try folder.write("inbox/middle.txt", String(repeating: "middle\n", count: 100))
+    try folder.write("inbox/large.txt", String(repeating: "large\n", count: 1000))
+    let outcome = try SluiceCommand.run(["ingest", "inbox"], in: folder)
+    #expect(outcome.status == 1)
+    return folder
+  }
+
+  private func state(_ folder: TemporaryFolder) throws -> [String: Data] {
+    var state: [String: Data] = [:]
+    for file in folder.files(below: "var") where !file.hasSuffix("-shm") {
+      state[file] = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/var/" + file))
+    }
+    return state
+  }
+
+  @Test func theSameConfigurationChangesNothing() throws {
+    let folder = try ingested()
+    let before = try state(folder)
+    let outcome = try SluiceCommand.run(["replay", "--diff"], in: folder)
+    #expect(outcome.status == 0, "\(outcome.out)\(outcome.err)")
+    #expect(outcome.out.contains("3 attachments from 'mime' on: 0 would change, 3 would not"))
+    #expect(try state(folder) == before)
+  }
+
+  @Test func whatWouldChangeIsShown() throws {
+    let folder = try ingested()
+    let before = try state(folder)
+    try folder.write("loose.yaml", Self.pipeline.replacingOccurrences(of: "1KB", with: "10KB"))
+    try folder.write("strict.yaml", Self.pipeline.replacingOccurrences(of: "1KB", with: "100B"))
+    let loose = try SluiceCommand.run(
+      ["replay", "--from", "size", "-c", "loose.yaml", "--diff", "--format", "json"], in: folder)
+    #expect(loose.status == 1)
+    #expect(loose.json.count == 1)
+    #expect(loose.json.first?["fileName"] as? String == "large.txt")
+    #expect(loose.json.first?["status"] as? String == "completed")
+    let strict = try SluiceCommand.run(
+      ["replay", "--from", "size", "-c", "strict.yaml", "--diff"], in: folder)
+    #expect(strict.out.contains("middle.txt"))
+    #expect(strict.out.contains("completed -> rejected"))
+    #expect(strict.out.contains("nothing -> size: too-large"))
+    #expect(strict.out.contains("3 attachments from 'size' on: 1 would change, 2 would not"))
+    #expect(try state(folder) == before)
+  }
+
+  /// The large one was stopped at `size`: it never came to the store.
+  @Test func onlyWhatCameSoFarIsTried() throws {
+    let folder = try ingested()
+    let outcome = try SluiceCommand.run(["replay", "--from", "store"], in: folder)
+    #expect(outcome.out.contains("2 attachments from 'store' on"))
+  }
+
+  @Test func aSampleAndSingleOnesCanBeChosen() throws {
+    let folder = try ingested()
+    let sample = try SluiceCommand.run(["replay", "--sample", "2", "--format", "json"], in: folder).json
+    #expect(sample.count == 2)
+    let again = try SluiceCommand.run(["replay", "--sample", "2", "--format", "json"], in: folder).json
+    #expect(again.map { $0["id"] as? String } == sample.map { $0["id"] as? String })
+    let id = try #require(sample[0]["id"] as? String)
+    let one = try SluiceCommand.run(["replay", id, "--format", "json"], in: folder).json
+    #expect(one.map { $0["id"] as? String } == [id])
+  }
+
+  @Test func contentThatIsGoneIsSaid() throws {
+    let folder = try ingested()
+    try folder.write("inbox/large.txt", "otherwise")
+    for file in folder.files(below: "var/store") {
+      try FileManager.default.removeItem(atPath: folder.path + "/var/store/" + file)
+    }
+    try FileManager.default.removeItem(atPath: folder.path + "/inbox/small.txt")
+    let outcome = try SluiceCommand.run(["replay"], in: folder)
+    #expect(outcome.out.contains("1 attachments"))
+    #expect(outcome.out.contains("2 could not be tried"))
+    #expect(outcome.err.contains("small.txt: its content is neither in the store nor at its source"))
+  }
+
+  @Test func aStageThatIsNotThereIsSuggested() throws {
+    let folder = try ingested()
+    let outcome = try SluiceCommand.run(["replay", "--from", "sise"], in: folder)
+    #expect(outcome.status == 2)
+    #expect(outcome.err.contains("did you mean 'size'?"))
+  }
+}
