@@ -68,6 +68,10 @@ struct Image: Stage {
     try content.read(attachment)
     defer { content.release() }
     guard let format = ImageFile.format(of: content.bytes) else { return try passUnread(attachment) }
+    // To read its header libvips makes room for all of a WebP.
+    if format == .webp, let size = Pixels.claim(webp: content.bytes) {
+      try admit(size.width, size.height, frames: 1)
+    }
     let file: ImageFile
     do throws(Outcome) {
       file = try ImageFile(content.bytes, format: format)
@@ -77,16 +81,21 @@ struct Image: Stage {
       throw error
     }
     describe(file, to: attachment)
-    guard let pixels = file.pixels, pixels <= maxPixels else {
-      let frames = file.pages > 1 ? " in each of \(file.pages) frames" : ""
-      throw .reject(
-        "too-many-pixels", "\(file.width) x \(file.height) pixels\(frames), and \(maxPixels) are allowed")
-    }
+    try admit(file.width, file.height, frames: file.pages)
     if file.isMore {
       show(file.width, file.height, to: attachment)
       return try pass(attachment, keeping: file.metadata, "it is an animation, has pages, or is a raw photo")
     }
     try rewrite(file, attachment)
+  }
+
+  private func admit(_ width: Int, _ height: Int, frames: Int) throws(Outcome) {
+    let (frame, isBeyond) = width.multipliedReportingOverflow(by: height)
+    let (pixels, isFarBeyond) = frame.multipliedReportingOverflow(by: frames)
+    if !isBeyond, !isFarBeyond, pixels <= maxPixels { return }
+    let each = frames > 1 ? " in each of \(frames) frames" : ""
+    throw .reject(
+      "too-many-pixels", "\(width) x \(height) pixels\(each), and \(maxPixels) are allowed")
   }
 
   private func rewrite(_ file: ImageFile, _ attachment: Attachment) throws(Outcome) {

@@ -24,13 +24,6 @@ struct ImageFile {
 
   private let bytes: UnsafeRawBufferPointer
 
-  /// Of all frames; `nil` where there are more than a number holds.
-  var pixels: Int? {
-    let (frame, tooLarge) = width.multipliedReportingOverflow(by: height)
-    let (all, tooMany) = frame.multipliedReportingOverflow(by: pages)
-    return tooLarge || tooMany ? nil : all
-  }
-
   /// The format the content begins like; `nil` where it is none of these.
   static func format(of bytes: UnsafeRawBufferPointer) -> Format? {
     guard let source = source(bytes) else { return nil }
@@ -59,7 +52,7 @@ struct ImageFile {
     pages = max(Int(vips_image_get_n_pages(image)), 1)
     isMore =
       pages > 1 || vips_image_get_typeof(image, VIPS_META_N_SUBIFDS) != 0
-      || format == .webp && Pixels.isAnimated(webp: bytes)
+      || format == .webp && Pixels.claim(webp: bytes)?.isAnimated == true
     let turned = Int(vips_image_get_orientation(image))
     orientation = 1...8 ~= turned ? turned : 1
     metadata = Self.metadata(of: image)

@@ -40,12 +40,13 @@ extension Pixels {
     }
   }
 
-  /// Whether a WebP is animated, if only with one frame.
-  static func isAnimated(webp bytes: UnsafeRawBufferPointer) -> Bool {
+  /// What the header of a WebP says: its size, and whether it is animated, if only with one frame. `nil` where it says
+  /// nothing.
+  static func claim(webp bytes: UnsafeRawBufferPointer) -> (width: Int, height: Int, isAnimated: Bool)? {
     var features = WebPBitstreamFeatures()
     guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
       WebPGetFeatures(start, bytes.count, &features) == VP8_STATUS_OK
-    else { return false }
-    return features.has_animation != 0
+    else { return nil }
+    return (Int(features.width), Int(features.height), features.has_animation != 0)
   }
 }
