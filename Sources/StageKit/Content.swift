@@ -14,6 +14,7 @@ public final class Content {
   /// What is kept for the next content; beyond it, memory goes back.
   private static let kept = 4 << 20
 
+  /// Takes no memory until the first content is read.
   public init() {}
 
   deinit {
