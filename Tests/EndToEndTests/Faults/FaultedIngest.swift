@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// A small ingest that faults are made in: texts, two of them with equal content, one that is rejected, and a PDF. After any
+/// number of runs that went wrong, one without faults must bring everything to where it belongs.
+final class FaultedIngest {
+  let folder: TemporaryFolder
+  let faults: FaultLibrary
+  /// The status each source must have.
+  private(set) var expected: [String: String] = [:]
+  /// Every record of an attachment that was printed: who reads it relies on it from then on.
+  private(set) var told: [[String: Any]] = []
+
+  static let recipients = ["ben", "eva"]
+
+  init(journal: Bool = false) throws {
+    folder = try TemporaryFolder()
+    faults = try FaultLibrary(
+      folder, home: folder.path + "/var", journal: journal ? folder.path + "/journal" : nil)
+    try folder.write("pipeline.yaml", Self.pipeline)
+    for (name, text) in [
+      ("one.txt", "the first\n"), ("two.txt", "the second\n"), ("twin.txt", "the second\n"),
+      ("long.txt", String(repeating: "a line of a longer text\n", count: 600)),
+      ("script.sh", "#!/bin/sh\nls\n"),
+    ] {
+      try folder.write("input/" + name, text)
+      expected[folder.path + "/input/" + name] = name == "script.sh" ? "rejected" : "completed"
+    }
+    try FileManager.default.copyItem(
+      atPath: SluiceCommand.projectFolder + "/Plugins/pdf/fixtures/report.pdf",
+      toPath: folder.path + "/input/report.pdf")
+    expected[folder.path + "/input/report.pdf"] = "completed"
+  }
+
+  /// Enough attempts that no attachment is held to be the killer of its workers, and short waits.
+  private static let pipeline = Pipelines.open
+    .replacingOccurrences(of: "allow: [\"*/*\"]", with: "deny: [text/x-shellscript]")
+    .replacingOccurrences(
+      of: "retry: { attempts: 3, backoff: 100ms, max: 1s }",
+      with: "retry: { attempts: 30, backoff: 5ms, max: 20ms }")
+
+  private static let arguments = [
+    "ingest", "--home", "var", "--sender", "ann", "--participants", "ann,ben,eva", "--conversation", "c1",
+    "--format", "json", "input",
+  ]
+
+  /// Runs it with a fault, or without. A run that takes longer than a minute hangs.
+  @discardableResult
+  func run(_ fault: FaultLibrary.Fault? = nil) throws -> SluiceCommand.Outcome {
+    faults.set(fault)
+    let outcome = try SluiceCommand.run(
+      ["60", SluiceCommand.folder + "/sluice"] + Self.arguments, in: folder,
+      // Without a fault, and without a journal to keep, the library is not needed.
+      environment: fault == nil && !faults.keepsJournal ? [:] : try faults.environment(),
+      program: "/usr/bin/timeout")
+    #expect(outcome.status != 124, "it hangs: \(fault.map { "\($0)" } ?? "no fault")")
+    told += outcome.attachments
+    return outcome
+  }
+
+  /// The end of a story: a run without faults, and then everything as it must be.
+  ///
+  /// - Parameter mayFail: attachments may have run out of attempts.
+  /// - Returns: how many attachments are not as they must be.
+  func finish(mayFail: Bool = false, _ story: @autoclosure () -> String) throws -> Int {
+    let last = try run()
+    #expect(last.status == 0 || last.status == 1, "\(story()): the last run: \(last.status) \(last.err)")
+    var expected = expected
+    let witness = Witness(folder: folder)
+    let attachments = try witness.attachments()
+    if mayFail {
+      for attachment in attachments where ["failed", "quarantined"].contains(attachment.status) {
+        expected[attachment.source] = attachment.status
+      }
+    }
+    let wrong = try witness.check(expected: expected, recipients: Self.recipients)
+    return wrong + brokenWords(attachments, story())
+  }
+
+  /// What was told and is not so.
+  private func brokenWords(_ attachments: [Witness.Attachment], _ story: String) -> Int {
+    var broken = 0
+    for record in told {
+      let id = record["id"] as? String
+      let now = attachments.first { $0.id == id }
+      let isSo = now?.status == record["status"] as? String && now?.url == record["url"] as? String
+      if !isSo { broken += 1 }
+      #expect(
+        isSo,
+        "\(story): told of \(id ?? "none"): \(record["status"] ?? ""), and it is \(now?.status ?? "gone")")
+    }
+    return broken
+  }
+}
