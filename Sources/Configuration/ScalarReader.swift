@@ -14,7 +14,8 @@ struct ScalarReader {
     let text = scalar.text
     // In quotes a number is text (YAML 1.2.2, section 10.3.2); sizes and durations are texts either way.
     let typed = [.integer, .number, .boolean].contains(option.kind)
-    guard scalar.isPlain || !typed,
+    // Braces take a variable in quotes only: `{ max-pages: "${PAGES}" }`.
+    guard scalar.isPlain || scalar.written != nil || !typed,
       let value = OptionValue(name: option.name, key: key, text: text, kind: option.kind)
     else { return .failure(misfit(scalar)) }
     if !option.choices.isEmpty, !option.choices.contains(text) {

@@ -11,14 +11,14 @@ public struct LinePlan: Sendable, Equatable {
 
   public var groups: [Group]
 
-  /// A stage at the end needs no content and no more than a place to run: it joins the group before it.
+  /// A worker is closed for one capability: a stage that shares it with others could do what they may.
   public init(_ stages: [StageDefinition]) {
     groups = []
     for (index, stage) in stages.enumerated() {
       let isFresh = stage.isolation == .fresh
       let capability = stage.description.capability
       if let last = groups.last, !last.isFresh, !isFresh,
-        last.capability == capability || (stage.description.role == .end && capability == .content)
+        last.capability == capability
       {
         groups[groups.count - 1].stages = last.stages.lowerBound..<(index + 1)
       } else {

@@ -33,7 +33,12 @@ extension Scheduler {
       let setup = Setup(
         stages: group.stages, sandbox: pipeline.sandbox, capability: group.capability, output: group.output,
         parent: getpid())
-      _ = process.send(setup.frame)
+      // A worker that is gone by now is found out by its socket.
+      switch process.send(setup.frame) {
+      case .sent, .gone: break
+      case .full: throw SystemError("handing a worker its stages", code: ENOBUFS)
+      case .failed(let error): throw error
+      }
     } catch {
       failure = SchedulerError(.system, "\(error)")
     }

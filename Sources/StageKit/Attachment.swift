@@ -122,7 +122,7 @@ public struct Attachment {
   /// Whether nobody waits for the result any more.
   public var isCancelled: Bool { host.pointee.cancelled(call) != 0 }
 
-  /// A line for the operator's log.
+  /// A line on the worker's standard error: `sluice stages run` shows it, and an ingest where the worker ends badly.
   public func log(_ line: String) { host.pointee.log(call, SLUICE_LOG_INFO, line) }
 
   /// A descriptor for new content, which replaces the content for later stages if the stage passes.

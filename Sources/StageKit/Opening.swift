@@ -30,7 +30,7 @@ public struct Opening {
       }
   }
 
-  /// A line for the operator's log.
+  /// A line on the worker's standard error: `sluice stages run` shows it, and an ingest where the worker ends badly.
   public func log(_ line: String) {
     raw.pointee.host.pointee.log(raw.pointee.call, SLUICE_LOG_INFO, line)
   }

@@ -9,7 +9,7 @@ public enum Tool: String, CaseIterable, Sendable {
     guard let file = Self.find(rawValue, path) else { return nil }
     switch self {
     // The worker may run at once; what the user wants to stop at is not loaded yet.
-    case .gdb: return [file, "-q", "-ex", "set breakpoint pending on", "--args"]
+    case .gdb: return [file, "-q", "-ex", "set breakpoint pending on", "-ex", "set complaints 0", "--args"]
     // The worker's own malloc is one more to watch, beside libc's.
     case .valgrind:
       return [

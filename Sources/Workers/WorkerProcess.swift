@@ -22,6 +22,10 @@ public final class WorkerProcess {
   /// It has closed its standard error, or ended.
   public private(set) var isStandardErrorClosed = false
 
+  /// How often in a row the kernel had no memory for a frame.
+  private var starvations = 0
+  private static let starvationLimit = 1000
+
   /// What may be written to standard error for one attachment.
   public static let floodLimit = 1 << 20
   private static let tailLimit = 2048
@@ -117,9 +121,16 @@ public final class WorkerProcess {
   }
 
   public func send(_ frame: [UInt8], descriptors: [Int32] = []) -> SendResult {
-    if sluice_send(socket, frame, frame.count, descriptors, Int32(descriptors.count), 1) >= 0 { return .sent }
+    if sluice_send(socket, frame, frame.count, descriptors, Int32(descriptors.count), 1) >= 0 {
+      starvations = 0
+      return .sent
+    }
     switch errno {
-    case EAGAIN, EWOULDBLOCK, ENOBUFS, ENOMEM: return .full
+    case EAGAIN, EWOULDBLOCK: return .full
+    case ENOBUFS, ENOMEM:
+      // The kernel is short of memory, and says of no socket when that has passed.
+      starvations += 1
+      return starvations < Self.starvationLimit ? .full : .failed(SystemError("handing work to a worker"))
     case EPIPE, ECONNRESET, ENOTCONN: return .gone
     default: return .failed(SystemError("handing work to a worker"))
     }

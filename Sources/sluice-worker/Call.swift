@@ -137,7 +137,7 @@ final class Call {
   }
 
   /// The stage breaks the contract in a way that harms nobody.
-  private func complain(_ what: String) {
+  func complain(_ what: String) {
     trace(TraceLine.complaint, what)
     write(what)
   }

@@ -57,6 +57,9 @@ private func setMediaType(_ call: OpaquePointer?, _ mediaType: UnsafePointer<CCh
 
 private func setLocation(_ call: OpaquePointer?, _ path: UnsafePointer<CChar>?) {
   guard let path, let call = Call.from(call) else { return }
+  guard call.stage.raw.pointee.capability == SLUICE_STORE else {
+    return call.complain("sets a location, which is for stages with capability store; dropped")
+  }
   call.result.location = Call.cut(String(cString: path), to: PathTemplate.limit)
   call.trace("set_location", call.result.location ?? "")
 }
@@ -85,9 +88,15 @@ private func produce(_ call: OpaquePointer?) -> Int32 {
 private func emit(
   _ call: OpaquePointer?, _ type: UnsafePointer<CChar>?, _ channel: UnsafePointer<CChar>?, _ audience: UInt32
 ) {
-  guard let call = Call.from(call), let type, let channel,
-    let audience = WorkResult.Emission.Audience(rawValue: audience), call.result.emissions.count < 64
-  else { return }
+  guard let call = Call.from(call), let type, let channel else { return }
+  guard let audience = WorkResult.Emission.Audience(rawValue: audience), call.result.emissions.count < 64
+  else {
+    return call.complain("emits more than 64 events, or to an audience that there is not; dropped")
+  }
+  let name = String(cString: channel)
+  guard call.stage.definition.values.contains(where: { $0.text == name }) else {
+    return call.complain("emits on channel '\(name)', which no option of it names; dropped")
+  }
   call.trace("emit", "\(String(cString: type)) on \(String(cString: channel)) to \(audience)")
   call.result.emissions.append(
     .init(

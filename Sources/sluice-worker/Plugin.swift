@@ -36,9 +36,14 @@ enum Plugin {
     guard let named = stage.pointee.id, String(cString: named) == id else {
       throw refuse("calls itself '\(stage.pointee.id.map { String(cString: $0) } ?? "")', not '\(id)'")
     }
-    guard stage.pointee.open != nil, stage.pointee.process != nil, stage.pointee.close != nil,
-      stage.pointee.version != nil, stage.pointee.summary != nil
-    else { throw refuse("its description lacks version, summary, open, process or close") }
+    let required: [(name: String, isThere: Bool)] = [
+      ("version", stage.pointee.version != nil), ("summary", stage.pointee.summary != nil),
+      ("open", stage.pointee.open != nil), ("process", stage.pointee.process != nil),
+      ("close", stage.pointee.close != nil),
+    ]
+    if let missing = required.first(where: { !$0.isThere }) {
+      throw refuse("its description lacks `\(missing.name)`")
+    }
     guard StageDescription.Capability(rawValue: stage.pointee.capability) != nil else {
       throw refuse("asks for capability \(stage.pointee.capability), which this version does not know")
     }

@@ -56,7 +56,9 @@ struct ChosenStage {
     if let file = search.file(of: name) { return (name, file) }
     let near = Suggestion.remedy(for: name, among: search.all().map(\.id))
     let remedy = near.isEmpty ? "; `sluice stages list` shows those there are" : near
-    let isFile = access(name, F_OK) == 0 ? "; for a file write './\(Terminal.printable(name))'" : remedy
-    throw .usage("no stage '\(Terminal.printable(name))' is found\(isFile)")
+    let candidates: [String] = [name, "libsluice-\(name).so"]
+    let beside = candidates.first { $0.hasSuffix(".so") && access($0, F_OK) == 0 }
+    let file = beside.map { "; for the file write './\(Terminal.printable($0))'" }
+    throw .usage("no stage '\(Terminal.printable(name))' is found\(file ?? remedy)")
   }
 }

@@ -52,6 +52,7 @@ struct PipelineDrawing {
   private func facts(_ stage: StageDefinition) -> [String] {
     var facts: [String] = []
     if stage.id != stage.description.id { facts.append(stage.description.id) }
+    if stage == groups.first?.stages.first { facts.append("always first") }
     if stage.description.role == .end { facts.append("at the end, whatever the outcome") }
     if !stage.conditions.isEmpty {
       facts.append("when \(stage.conditions.map(\.description).joined(separator: " or "))")

@@ -17,6 +17,8 @@ struct StagesCheck: ParsableCommand {
         name: "set", value: "NAME=VALUE",
         help: "An option of the stage; lists with commas, maps as PATTERN:VALUE; repeatable."),
       CommandOption(
+        name: "timeout", value: "DURATION", help: "For one content, such as 500ms or 30s; else 20s."),
+      CommandOption(
         name: "docs", value: "FILE", help: "Its documentation; else the README.md beside it."),
       .config, .format, .noColor,
     ],
@@ -24,6 +26,7 @@ struct StagesCheck: ParsableCommand {
 
   private let arguments: ParsedArguments
   private let name: String
+  private let timeout: Int64
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     guard let name = arguments.words.first else {
@@ -31,11 +34,18 @@ struct StagesCheck: ParsableCommand {
     }
     self.arguments = arguments
     self.name = name
+    let text = arguments.value("timeout") ?? "20s"
+    guard let limit = Interval(text), (1...3_600_000).contains(limit.milliseconds) else {
+      throw .usage(
+        "option '--timeout' is a duration such as 500ms, 30s or 5m, not '\(Terminal.printable(text))'")
+    }
+    timeout = limit.milliseconds
   }
 
   func run() throws -> ExitCode {
     let chosen = try ChosenStage(name, try Environment.search(arguments))
-    let stage = try chosen.definition(settings: arguments.values("set"))
+    var stage = try chosen.definition(settings: arguments.values("set"))
+    stage.timeout = timeout
     var specimens: [Content] = []
     for file in arguments.words.dropFirst() {
       do throws(Content.Problem) {

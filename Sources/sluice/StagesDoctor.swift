@@ -37,7 +37,8 @@ struct StagesDoctor: ParsableCommand {
       }
     } else {
       for word in arguments.words {
-        diagnoses.append(PluginDiagnosis(try ChosenStage.plugin(word, search).file, search))
+        let isFile = word.hasSuffix(".so")
+        diagnoses.append(PluginDiagnosis(try isFile ? word : ChosenStage.plugin(word, search).file, search))
       }
     }
     let style = Style(arguments)

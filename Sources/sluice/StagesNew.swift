@@ -62,7 +62,10 @@ struct StagesNew: ParsableCommand {
     Terminal.out("Next:\n  cd \(name.id)\n")
     let build = isSwift ? "swift build -c release" : "make"
     let plugin = isSwift ? template.plugin : "./\(template.plugin)"
-    for line in [build, "sluice stages check \(plugin) --docs README.md", "sluice test ."] {
+    for line in [
+      build, "sluice stages check \(plugin) --docs README.md", "sluice test .",
+      "sluice ingest --config pipeline.yaml FILE",
+    ] {
       Terminal.out("  \(line)\n")
     }
     return .success

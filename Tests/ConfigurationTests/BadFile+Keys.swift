@@ -178,10 +178,8 @@ extension BadFile {
     - use: mime
       timeout: ${SOON}
       memory: ${EMPTY}
-    workers: "${FOUR}"
     > 4:12: 'timeout' wants a duration, not 'soon' (from '${SOON}'); write a whole number and a unit (ms, s, m, h, d), such as 30s
     > 5:11: 'memory' has no value (from '${EMPTY}'); write a value such as 256MB, or leave it out
-    > 6:10: 'workers' wants a whole number, and "4" (from '${FOUR}') in quotes is text; write ${FOUR} without quotes
 
     === a misspelt key that ends the reading
     version: 1

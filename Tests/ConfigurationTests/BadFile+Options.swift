@@ -44,11 +44,6 @@ extension BadFile {
       options: { max-pages: many }
     > 4:25: option 'max-pages' of stage 'pdf' wants a whole number, not 'many'; write a value from 1 to 1000000
 
-    === a number from a variable in quotes
-    - use: pdf
-      options: { max-pages: "${FOUR}" }
-    > 4:25: option 'max-pages' of stage 'pdf' wants a whole number, and "4" (from '${FOUR}') in quotes is text; write ${FOUR} without quotes
-
     === a number with a fraction
     - use: pdf
       options: { max-pages: 1.5 }

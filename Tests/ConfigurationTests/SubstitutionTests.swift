@@ -31,8 +31,10 @@ struct SubstitutionTests {
     #expect(try filled("$$$$") == "$$")
   }
 
-  @Test func aNumberFromAVariableIsANumberWhereThereAreNoQuotes() throws {
-    let text = "version: 1\nstages: [{ use: mime }]\nworkers: ${WORKERS:-3}\n"
+  /// Braces take a variable in quotes only.
+  @Test(arguments: ["${WORKERS:-3}", "\"${WORKERS:-3}\""])
+  func aNumberFromAVariableIsANumber(written: String) throws {
+    let text = "version: 1\nstages: [{ use: mime }]\nworkers: \(written)\n"
     #expect(try Samples.definition(text, environment: ["WORKERS": "8"]).workers == 8)
     #expect(try Samples.definition(text, environment: [:]).workers == 3)
   }

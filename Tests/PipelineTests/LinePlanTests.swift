@@ -41,10 +41,15 @@ struct LinePlanTests {
       ])
   }
 
-  @Test func aStageAtTheEndJoinsTheGroupBeforeIt() {
+  /// In the store's worker it could write to the store.
+  @Test func aStageAtTheEndSharesNoWorkerThatMayDoMore() {
     let plan = LinePlan([Self.stage(.store), Self.stage(.content, .end)])
-    #expect(plan.groups.map(\.stages) == [0..<2])
-    #expect(plan.groups.first?.capability == .store, "and gets no more than that group has")
+    #expect(plan.groups.map(\.stages) == [0..<1, 1..<2])
+    #expect(plan.groups.last?.capability == .content)
+  }
+
+  @Test func aStageAtTheEndJoinsItsLike() {
+    #expect(Self.ranges([Self.stage(.content), Self.stage(.content, .end)]) == [0..<2])
   }
 
   @Test func aStageAtTheEndThatNeedsMoreGetsAWorkerOfItsOwn() {

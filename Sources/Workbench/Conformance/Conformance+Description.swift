@@ -88,7 +88,10 @@ extension Conformance {
           if error.code == .refused && !error.description.hasSuffix(": the stage does not open") { continue }
           return .failed(
             "\(option.name)=\(shown.prefix(60)): \(error)",
-            remedy: "refuse values that cannot be used with a sentence that says why, through `explain`")
+            remedy: error.code == .refused
+              ? "refuse values that cannot be used with a sentence that says why, through `explain`"
+              : "look with `sluice stages run \(stage.description.file) FILE --set \(option.name)=… --under gdb`"
+          )
         }
       }
     }
@@ -102,7 +105,9 @@ extension Conformance {
       try trier.bench.runner.start()
     } catch {
       return .failed(
-        "opened and closed \(count) times: \(error)", remedy: "let `close` give back all that `open` took")
+        "opened and closed \(count) times: \(error)",
+        remedy:
+          "let `close` give back all that `open` took; if it crashes, look with `stages run` and --under gdb")
     }
     guard let leak = trier.bench.runner.ready?.leaked else { return .skipped("the worker did not tell") }
     let perOpening = leak.bytes / Int64(count - count / 4)

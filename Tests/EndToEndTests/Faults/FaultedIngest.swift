@@ -44,16 +44,16 @@ final class FaultedIngest {
     "--format", "json", "input",
   ]
 
-  /// Runs it with a fault, or without. A run that takes longer than a minute hangs.
+  /// Runs it with a fault, or without. A run that takes longer than half a minute hangs.
   @discardableResult
   func run(_ fault: FaultLibrary.Fault? = nil) throws -> SluiceCommand.Outcome {
     faults.set(fault)
     let outcome = try SluiceCommand.run(
-      ["60", SluiceCommand.folder + "/sluice"] + Self.arguments, in: folder,
+      ["--signal=KILL", "30", SluiceCommand.folder + "/sluice"] + Self.arguments, in: folder,
       // Without a fault, and without a journal to keep, the library is not needed.
       environment: fault == nil && !faults.keepsJournal ? [:] : try faults.environment(),
       program: "/usr/bin/timeout")
-    #expect(outcome.status != 124, "it hangs: \(fault.map { "\($0)" } ?? "no fault")")
+    #expect(outcome.status != 137, "it hangs: \(fault.map { "\($0)" } ?? "no fault")")
     told += outcome.attachments
     return outcome
   }

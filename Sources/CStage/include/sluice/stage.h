@@ -3,7 +3,10 @@
  * This header is all that a plugin and its host share. A plugin is a shared library that exports one
  * function, `<id>_stage` (a `-` in the id becomes `_`), which returns a description of the stage; looking
  * at a plugin starts nothing. The host then calls `open` once, `process` for each attachment, `flush` at
- * each durability barrier, and `close` at the end, all in a worker process of its own.
+ * each durability barrier, and `close` at the end, in a worker process that is closed for the stage's capability.
+ *
+ * The file is called `libsluice-<id>.so` (or `<id>.so`, in a folder of plugins only) and lies in a folder that the
+ * pipeline names under `plugins:`. To build one:  cc -std=c11 -shared -fPIC -I PREFIX/include x.c -o libsluice-x.so
  *
  * Who may call, written before each function pointer:
  *   [serial]      the host calls it, on one thread, never two at a time for the same instance
@@ -12,8 +15,14 @@
  * How long pointers live: what the host passes lives until the call returns, unless the comment says
  * otherwise. What the plugin's description points to lives as long as the process.
  *
- * Text is UTF-8 and ends with NUL. Structs open with their size; they grow at the end only, and a reader
- * ignores what lies past the size it knows. `layout.c` locks the offsets.
+ * Text is UTF-8 and ends with NUL. What a sender chose is hostile: ids, names, types. Structs open with their size;
+ * they grow at the end only, and a reader ignores what lies past the size it knows. Those that stand in arrays
+ * (`sluice_option`, `sluice_value`, `sluice_term`) never grow within a major. `layout.c` locks the offsets.
+ *
+ * A worker has one thread; instances in it take turns. In the sandbox a stage computes, allocates, and uses the
+ * descriptors it holds (read, write, seek, truncate, sync, map); any other system call ends the worker, and the attachment
+ * gets `forbidden-call`. So do memory (`out-of-memory`), time (`timed-out`), output (`output-limit`), a crash (`crashed`),
+ * and more than 1 MB on standard error for one attachment (`flooded`). Standard output leads nowhere.
  */
 #ifndef SLUICE_STAGE_H
 #define SLUICE_STAGE_H
@@ -56,7 +65,7 @@ typedef uint32_t sluice_option_type;
 #define SLUICE_BOOLEAN ((sluice_option_type)4)
 #define SLUICE_BYTES ((sluice_option_type)5)      /* `10MB`; the stage gets bytes */
 #define SLUICE_DURATION ((sluice_option_type)6)   /* `30s`; the stage gets milliseconds */
-#define SLUICE_MEDIA_TYPE ((sluice_option_type)7) /* a pattern: `image/png`, `image` with `/` and `*`, any */
+#define SLUICE_MEDIA_TYPE ((sluice_option_type)7) /* a pattern: a type, or one with `*` for its last part or for both */
 #define SLUICE_TEMPLATE ((sluice_option_type)8)   /* a path template, see `expand` */
 #define SLUICE_CHANNEL_NAME ((sluice_option_type)9) /* a name under `channels:` */
 
@@ -114,7 +123,7 @@ typedef struct sluice_event {
   const char *id; /* never changes, however often delivery is tried */
   const char *type;
   const char *recipient;
-  const char *body; /* the whole event as one line of JSON, without a newline */
+  const char *body; /* the whole event as one line of JSON, without a newline, its id first: the same bytes each time */
   uint64_t body_length;
 } sluice_event;
 
@@ -161,7 +170,7 @@ typedef struct sluice_host {
   void (*explain)(sluice_call *call, const char *code, const char *sentence);
 
   /* [in-call] Records metadata under a key the stage lists. Text is cut at 4,000 bytes; what goes beyond 24 KiB in all is
-   * dropped, with a line in the log. */
+   * dropped, with a line in the log, and so is a number that is not finite. */
   void (*annotate_text)(sluice_call *call, const char *key, const char *value);
   void (*annotate_integer)(sluice_call *call, const char *key, int64_t value);
   void (*annotate_number)(sluice_call *call, const char *key, double value);
@@ -174,11 +183,12 @@ typedef struct sluice_host {
   void (*set_media_type)(sluice_call *call, const char *media_type);
 
   /* [in-call] For `store` stages: where the object is to lie below the folder, the attachment's `url`. The stage leaves it,
-   * synced, in the folder as `.incoming/` and the attachment's id; the host renames it to the path once the ledger
+   * synced, in the folder as `.incoming/` (which it makes) and the attachment's id; the host renames it to the path once the ledger
    * has the attachment, and takes away what it has not. Where nothing is left there, the path must hold it already. */
   void (*set_location)(sluice_call *call, const char *path);
 
-  /* [in-call] 1 where the media type matches the pattern; patterns mean the same everywhere. */
+  /* [in-call] 1 where the media type matches the pattern; patterns mean the same everywhere. NULL, unknown, matches
+   * only what matches all. Case and parameters do not count. */
   int32_t (*matches)(const char *pattern, const char *media_type);
 
   /* [in-call] Fills in a path template for this attachment. Nothing in the result can leave the folder it is
@@ -189,7 +199,8 @@ typedef struct sluice_host {
    * verdict is pass. -1: the stage does not declare SLUICE_PRODUCES. */
   int32_t (*produce)(sluice_call *call);
 
-  /* [in-call] Emits an event of this type on a channel. It is recorded in the ledger with the outcome. */
+  /* [in-call] Emits an event of this type on a channel, which is the value of an option of type SLUICE_CHANNEL_NAME. The
+   * host writes its body and records it in the ledger with the outcome, once for each recipient. */
   void (*emit)(sluice_call *call, const char *type, const char *channel, uint32_t audience);
 
   /* [in-call] With a verdict of retry: not before so many milliseconds from now. */
@@ -206,10 +217,11 @@ typedef struct sluice_host {
   /* [in-call] How far the work on this attachment is, from 0 to 1. */
   void (*progress)(sluice_call *call, double fraction);
 
-  /* [in-call] 1 when nobody waits for the result any more. */
+  /* [in-call] 1 when nobody waits for the result any more. A worker whose work is cancelled is ended today, so that no
+   * stage is ever told so; one that asks will be. */
   int32_t (*cancelled)(sluice_call *call);
 
-  /* [in-call] A line for the operator's log. */
+  /* [in-call] A line on the worker's standard error: `stages run` shows it, and an ingest where the worker ends badly. */
   void (*log)(sluice_call *call, uint32_t level, const char *line);
 } sluice_host;
 
@@ -221,7 +233,8 @@ typedef struct sluice_opening {
   const sluice_value *values; /* every option given or with a default */
   const sluice_host *host;    /* lives as long as the instance */
   sluice_call *call;          /* for `explain` and `log` */
-  int32_t folder;             /* store: the store's folder, to keep; channels: the home, until open returns; or -1 */
+  int32_t folder;             /* store: the store's folder, to keep; channels: the home, to open files in until open
+                                 returns (those stay usable); or -1 */
   uint32_t reserved;
 } sluice_opening;
 
@@ -244,11 +257,13 @@ typedef struct sluice_stage {
   const sluice_term *codes; /* the codes it may give */
   const void *context;      /* the plugin's own */
 
-  /* [serial] Makes an instance. It may read files and load libraries, and starts no thread: the sandbox, which closes
+  /* `open`, `process` and `close` are required, as are `id`, `version` and `summary`.
+   *
+   * [serial] Makes an instance. It may read files and load libraries, and starts no thread: the sandbox, which closes
    * when all stages of the worker are open, would not hold it. Anything but SLUICE_PASS refuses the pipeline; explain why. */
   sluice_verdict (*open)(const struct sluice_stage *stage, const sluice_opening *opening, void **instance);
 
-  /* [serial] One attachment. */
+  /* [serial] One attachment. A verdict other than pass counts at once; one without `explain` gets `unexplained`. */
   sluice_verdict (*process)(void *instance, const sluice_attachment *attachment, sluice_call *call);
 
   /* [serial] The durability barrier, or NULL. Until it returns, a pass from `process` does not count. The host calls

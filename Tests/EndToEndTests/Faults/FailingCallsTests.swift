@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+/// Each system call fails in its turn: the first of its kind, the second, and so on until a run ends without having met the
+/// fault; once, and from then on; with every error the call may give.
+@Suite(.serialized)
+struct FailingCallsTests {
+  /// Every seventh or so: `make soak` takes each.
+  @Test(arguments: FailingCalls.kinds)
+  func aCallThatFailsLosesNothing(kind: FailingCalls.Kind) throws {
+    try FailingCalls(kind: kind).run { $0 < 3 ? $0 + 1 : $0 * 2 }
+  }
+}
+
+@Suite(
+  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+struct FailingCallsSoakTests {
+  @Test(arguments: FailingCalls.kinds)
+  func eachCallThatFailsLosesNothing(kind: FailingCalls.Kind) throws {
+    try FailingCalls(kind: kind).run { $0 + 1 }
+  }
+}
+
+struct FailingCalls {
+  /// A call, and the errors it is to give.
+  struct Kind: CustomTestStringConvertible {
+    var call: String
+    var errors: [Int32]
+    var isShortToo = false
+    var testDescription: String { call }
+  }
+
+  static let kinds = [
+    Kind(call: "write", errors: [ENOSPC, EIO, EINTR], isShortToo: true),
+    Kind(call: "fdatasync", errors: [EIO, ENOSPC, EINTR]),
+    Kind(call: "fsync", errors: [EIO, ENOSPC, EINTR]),
+    Kind(call: "rename", errors: [ENOSPC, EIO]),
+    Kind(call: "link", errors: [ENOSPC, EIO]),
+    Kind(call: "open", errors: [EMFILE, EIO, EINTR, ENOSPC]),
+    Kind(call: "mkdir", errors: [ENOSPC, EIO]),
+    Kind(call: "ftruncate", errors: [ENOSPC, EIO, EINTR]),
+    Kind(call: "unlink", errors: [EIO]),
+    Kind(call: "sendmsg", errors: [ENOBUFS, EIO, EINTR]),
+    Kind(call: "recvmsg", errors: [ENOMEM, EIO, EINTR]),
+    Kind(call: "spawn", errors: [EMFILE, ENOMEM, EAGAIN]),
+  ]
+
+  let kind: Kind
+
+  /// - Parameter next: the number of the call to fail after this one.
+  func run(_ next: (Int) -> Int) throws {
+    var tries = 0
+    var wrong = 0
+    for error in kind.errors + (kind.isShortToo ? [0] : []) {
+      // Nobody is interrupted for ever, and calls are right to be made again.
+      for isForever in error == EINTR ? [false] : [false, true] {
+        var nth = 1
+        while true {
+          let fault = FaultLibrary.Fault(
+            match: "* \(kind.call)", nth: nth, action: error == 0 ? .short : .fail, error: error,
+            isForever: isForever)
+          let ingest = try FaultedIngest()
+          let outcome = try ingest.run(fault)
+          if !ingest.faults.hasFired { break }
+          tries += 1
+          let story = "\(kind.call) #\(nth)\(isForever ? " and all after it" : ""): \(Self.name(error))"
+          #expect([0, 1, 70, 75, 78].contains(outcome.status), "\(story): \(outcome.status): \(outcome.err)")
+          if ![0, 1].contains(outcome.status) { #expect(!outcome.err.isEmpty, "\(story): it says why") }
+          wrong += try ingest.finish(mayFail: isForever, story)
+          nth = next(nth)
+        }
+      }
+    }
+    let row = "\(kind.call) fails".padding(toLength: 20, withPad: " ", startingAt: 0)
+    print("\(row)\("\(tries) calls".padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
+  }
+
+  private static func name(_ error: Int32) -> String {
+    error == 0 ? "half of it" : String(cString: strerror(error))
+  }
+}
