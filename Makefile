@@ -40,9 +40,9 @@ test: build
 
 soak: build
 	@swift build --build-tests 2>&1 | tail -n 5
-	@printf '%s\n' 'fault     tries                               files   wrong'
+	@printf '%-20s%-36s%s\n' fault tries wrong
 	@set -o pipefail; SLUICE_SOAK=1 swift test --skip-build --filter Soak 2>&1 | tee .build/soak.log | \
-	grep -E '^kill -9|✘|Test run with' | cut -c 1-300
+	grep -E '^(kill|power|[a-z]+ fails) |✘|Test run with' | cut -c 1-300
 
 bench: build
 	@Tests/Benchmarks/bench.sh

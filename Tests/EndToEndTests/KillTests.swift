@@ -67,7 +67,7 @@ private final class Killing {
     #expect(last.status == 0 || last.status == 1, "\(last.err)")
     let wrong = try Witness(folder: folder).check(expected: expected, recipients: ["ben", "eva"])
     let tries = "\(coordinators) coordinators, \(workers) workers"
-    print("kill -9   \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(made)    \(wrong)")
+    print("kill at random      \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
   }
 
   private var arguments: [String] {

@@ -30,6 +30,11 @@ struct Witness {
     return attachments
   }
 
+  /// Whether something is queued, or scheduled for later.
+  var hasJobs: Bool {
+    get throws { try ledger().prepare("SELECT count(*) FROM jobs").first { $0.integer(0) } != 0 }
+  }
+
   private func ledger() throws -> Connection { try Connection(folder.path + "/" + home + "/sluice.db") }
 
   /// - Parameters:

@@ -157,9 +157,11 @@ static void record(uint16_t op, uint16_t flag, uint64_t ino, uint64_t offset, co
   errno = kept;
 }
 
-static uint64_t inode(int fd) {
+static uint64_t inode(int fd, int *is_folder) {
   struct stat facts;
-  return syscall(SYS_fstat, fd, &facts) == 0 ? facts.st_ino : 0;
+  if (syscall(SYS_fstat, fd, &facts) != 0) return 0;
+  if (is_folder) *is_folder = S_ISDIR(facts.st_mode);
+  return facts.st_ino;
 }
 
 static int journaled(int fd) {
@@ -176,8 +178,9 @@ static int opened(int fd, int folder, const char *path, int flags, int was_there
     const char *inner = below_home(whole);
     descriptors[fd].kind = kind_of(whole);
     snprintf(descriptors[fd].path, sizeof descriptors[fd].path, "%s", inner);
-    descriptors[fd].ino = inode(fd);
-    record(FAULTS_OPEN, (flags & O_CREAT) && !was_there, descriptors[fd].ino, 0, inner, NULL, NULL, 0);
+    int is_folder = 0;
+    descriptors[fd].ino = inode(fd, &is_folder);
+    record(FAULTS_OPEN, is_folder ? 2 : (flags & O_CREAT) && !was_there, descriptors[fd].ino, 0, inner, NULL, NULL, 0);
     if (flags & O_TRUNC && was_there) record(FAULTS_TRUNCATE, 0, descriptors[fd].ino, 0, NULL, NULL, NULL, 0);
   } else if (folder == AT_FDCWD && strstr(path, "/input/")) {
     descriptors[fd].kind = "source";
@@ -401,7 +404,7 @@ __attribute__((constructor)) static void begin(void) {
     strcpy(process, !inner ? "worker" : *inner ? "store" : "channel");
     if (inner) {
       descriptors[5].kind = kind_of(text);
-      descriptors[5].ino = inode(5);
+      descriptors[5].ino = inode(5, NULL);
       snprintf(descriptors[5].path, sizeof descriptors[5].path, "%s", inner);
     }
   }

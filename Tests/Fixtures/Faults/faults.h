@@ -29,7 +29,7 @@ typedef struct faults_page {
 } faults_page;
 
 /* The journal of what was done to files: records one after the other, each a head, a path or two, data. */
-#define FAULTS_OPEN 1u     /* ino, path; flag 1: made */
+#define FAULTS_OPEN 1u     /* ino, path; flag 1: made, 2: a folder */
 #define FAULTS_WRITE 2u    /* ino, offset, data */
 #define FAULTS_TRUNCATE 3u /* ino, offset: the new length */
 #define FAULTS_SYNC 4u     /* ino: a file's data, or a folder's names */

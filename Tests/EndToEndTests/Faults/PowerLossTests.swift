@@ -1,0 +1,53 @@
+import Foundation
+import Platform
+import Testing
+
+/// The power is cut: an ingest is written down, disks are built as a cut at any moment may leave them, and on each the next
+/// ingest must find its way. What was printed before the cut must be true after it.
+@Suite(.serialized)
+struct PowerLossTests {
+  @Test func nothingIsLostWhenThePowerIsCut() throws { try PowerCuts(seed: 1).run(recordings: 2, images: 60) }
+}
+
+@Suite(
+  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+struct PowerLossSoakTests {
+  @Test func nothingIsLostInTwoThousandCuts() throws {
+    try PowerCuts(seed: 2).run(recordings: 10, images: 200)
+  }
+}
+
+private final class PowerCuts {
+  private var random: SplitMix
+
+  init(seed: UInt64) {
+    random = SplitMix(state: seed)
+  }
+
+  func run(recordings: Int, images: Int) throws {
+    var cuts = 0
+    var wrong = 0
+    for _ in 0..<recordings {
+      let recorded = try FaultedIngest(journal: true)
+      let outcome = try recorded.run()
+      #expect(outcome.status == 1, "\(outcome.err)")
+      let operations = try Journal(recorded.folder.path + "/journal").operations
+      #expect(operations.count > 100)
+      for _ in 0..<images {
+        cuts += 1
+        wrong += try cut(recorded, operations)
+      }
+    }
+    let tries = "\(cuts) images"
+    print("power cut           \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
+  }
+
+  private func cut(_ recorded: FaultedIngest, _ operations: [Journal.Operation]) throws -> Int {
+    let moment = Int.random(in: 0...operations.count, using: &random)
+    var disk = Disk(fileSyncsCarryNames: Bool.random(using: &random))
+    for operation in operations.prefix(moment) { disk.apply(operation) }
+    let after = try FaultedIngest(like: recorded, told: disk.told)
+    try disk.image(in: after.folder.path + "/var", &random)
+    return try after.finish("the power is cut after \(moment) of \(operations.count) steps")
+  }
+}
