@@ -18,6 +18,7 @@ struct JournalOpening {
     }
     try hold()
     try checkContent()
+    try cutHole()
     try cutTornLine()
     // What a killed process wrote counts as written when it is found later: here it becomes durable.
     guard fsync(file) == 0 else { throw refusal("syncing it") }
@@ -44,6 +45,28 @@ struct JournalOpening {
       throw .fail("unwritable", "\(path) holds something else than events, and is left as it is")
     }
   }
+
+  /// A power cut may leave the end of what was not synced and not its beginning: zeros in between, which no line has. From
+  /// there on nothing counted, since a sync comes after each batch.
+  private func cutHole() throws(Outcome) {
+    let end = lseek(file, 0, SEEK_END)
+    guard end >= 0 else { throw refusal("measuring it") }
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    var start = max(end - Self.longestBatch, 0)
+    while start < end {
+      let count = piece.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, start) }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { throw refusal("reading it") }
+      if let hole = piece[..<count].firstIndex(of: 0) {
+        if ftruncate(file, start + off_t(hole)) != 0 { throw refusal("cutting off what a power cut left") }
+        return
+      }
+      start += off_t(count)
+    }
+  }
+
+  /// More than is written between two syncs: 64 events, each shorter than a frame of 96 KiB.
+  private static let longestBatch: off_t = 8 << 20
 
   /// Cuts the file back to its last newline. What follows that never counted.
   private func cutTornLine() throws(Outcome) {

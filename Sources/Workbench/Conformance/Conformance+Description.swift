@@ -99,7 +99,7 @@ extension Conformance {
   }
 
   func reopens() throws -> Check.Result {
-    let count: UInt32 = 200
+    let count: UInt32 = 100
     let trier = try bench { $0.trialOpenings = count }
     do throws(WorkbenchError) {
       try trier.bench.runner.start()

@@ -27,13 +27,18 @@ final class FaultedIngest {
       ("long.txt", String(repeating: "a line of a longer text\n", count: 600)),
       ("script.sh", "#!/bin/sh\nls\n"),
     ] {
-      try folder.write("input/" + name, text)
-      expected[folder.path + "/input/" + name] = name == "script.sh" ? "rejected" : "completed"
+      try add(name, text)
     }
     try FileManager.default.copyItem(
       atPath: SluiceCommand.projectFolder + "/Plugins/pdf/fixtures/report.pdf",
       toPath: folder.path + "/input/report.pdf")
     expected[folder.path + "/input/report.pdf"] = "completed"
+  }
+
+  /// One more file.
+  func add(_ name: String, _ text: String) throws {
+    try folder.write("input/" + name, text)
+    expected[folder.path + "/input/" + name] = name == "script.sh" ? "rejected" : "completed"
   }
 
   /// The same files under the same names, in a folder of their own, with what was told of them before.

@@ -7,6 +7,21 @@ import Testing
 @Suite(.serialized)
 struct PowerLossTests {
   @Test func nothingIsLostWhenThePowerIsCut() throws { try PowerCuts(seed: 1).run(recordings: 2, images: 60) }
+
+  /// The end of what was not synced may be on the disk without its beginning.
+  @Test func aHoleInTheFileOfEventsIsCutOff() throws {
+    let ingest = try FaultedIngest()
+    try ingest.run()
+    let file = ingest.folder.path + "/var/events.jsonl"
+    let whole = try Data(contentsOf: URL(fileURLWithPath: file))
+    let lines = whole.split(separator: UInt8(ascii: "\n"))
+    let torn = whole + lines[0].prefix(20) + Data(count: 700) + lines[1] + Data("\n".utf8)
+    try torn.write(to: URL(fileURLWithPath: file))
+    // The channel opens its file when it has an event to deliver.
+    try ingest.add("late.txt", "one more\n")
+    #expect(try ingest.finish("a hole") == 0)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: file)).starts(with: whole))
+  }
 }
 
 @Suite(
