@@ -11,7 +11,8 @@ struct NewStageTests {
     let made = try installed.run(
       ["stages", "new", "my-\(capability)", "--language", "c", "--capability", capability], in: folder)
     #expect(made.status == 0, "\(made.err)")
-    let built = try installed.tool("make", ["CC=\(FixtureStages.compiler)"], in: folder, below: "my-\(capability)")
+    let built = try installed.tool(
+      "make", ["CC=\(FixtureStages.compiler)"], in: folder, below: "my-\(capability)")
     #expect(built.status == 0, "\(built.err)")
     #expect(!built.err.contains("warning"), "\(built.err)")
     // The Makefile's own words: `sluice stages check`, `sluice test`.
