@@ -1,0 +1,80 @@
+/// One way out of a worker, of those that `Tests/Fixtures/Stages/escape.c` knows.
+struct Attack: Sendable {
+  enum Capability: String, CaseIterable, Sendable {
+    case content, store, network
+
+    /// The stage with it.
+    var stage: String { self == .content ? "escape" : "escape-\(rawValue)" }
+  }
+
+  var name: String
+  var capability: Capability
+
+  var sendsSignal: Bool { Self.signals.contains(name) }
+
+  /// Every attack that a capability is to hold.
+  static func all(_ capability: Capability) -> [Attack] {
+    let granted: Set<String> =
+      switch capability {
+      case .content: []
+      case .store: storeMay
+      case .network: networkMay
+      }
+    return (files + processes + kernel + processor + sockets).filter { !granted.contains($0) }
+      .map { Attack(name: $0, capability: capability) }
+  }
+
+  /// Neither a call that Landlock restrains nor one that seccomp can tell from its arguments: see the README.
+  private static let storeMay: Set = ["stat"]
+  private static let networkMay: Set = [
+    "stat", "tcp", "tcp-fast-open", "udp", "udp-unconnected", "thread", "send-elsewhere", "receive-elsewhere",
+    "sendmmsg", "shutdown",
+  ]
+
+  // MARK: Their names
+
+  private static let files = [
+    "open", "openat", "openat2", "open-by-root", "open-by-cwd", "open-relative", "open-by-link",
+    "open-below-path", "open-dot-dot", "list-folder", "open-neighbour", "open-ledger", "open-private-keys",
+    "open-passwords", "stat", "name-to-handle", "open-by-handle", "parent-environment", "canary-environment",
+    "canary-memory", "canary-root", "canary-descriptor", "own-memory", "own-environment", "core-pattern",
+    "reopen-content", "reopen-content-dev", "write-content", "chmod-content", "chown-content",
+    "touch-content", "tag-content", "link-content", "link-content-proc", "overwrite", "truncate",
+    "open-truncate", "create", "create-dot-dot", "create-nameless", "mkdir", "unlink", "rename-outside",
+    "rename-into", "rename-out", "exchange", "link-into", "link-out", "make-symlink", "follow-symlink",
+    "chmod", "chown", "touch", "mknod", "make-setuid", "chmod-setuid", "make-setgid-folder",
+    "shared-memory-file", "use-folder", "mount", "umount", "pivot-root", "chroot", "chdir", "fsopen",
+    "open-tree", "swapon", "acct", "quotactl", "inotify", "fanotify", "flock",
+  ]
+  private static let signals: Set = [
+    "kill", "tkill", "tgkill", "kill-group", "sigqueue", "tgsigqueue", "pidfd-signal", "proc-signal",
+  ]
+  private static let processes = [
+    "fork", "vfork", "clone", "clone3", "clone-memory", "thread", "exec", "execveat", "exec-memfd", "unshare",
+    "setns", "kill", "tkill", "tgkill", "kill-group", "sigqueue", "tgsigqueue", "pidfd-signal", "proc-signal",
+    "owner-signal", "parent-signal", "ptrace", "ptrace-traceme", "vm-read", "vm-write", "pidfd-getfd", "kcmp",
+    "prlimit-other", "setpriority", "sched-setscheduler", "sched-setattr", "ioprio-set", "sched-setaffinity",
+    "setsid", "setpgid", "setuid", "setgid", "setresuid", "setgroups", "capset", "raise-memory",
+    "raise-output", "allow-core", "prctl-dumpable", "prctl-privileges", "prctl-death-signal", "prctl-tracer",
+    "prctl-seccomp", "seccomp", "personality", "swallow-trap", "swallow-trap-high",
+  ]
+  private static let kernel = [
+    "map-code", "map-content-code", "mprotect-code", "pkey-mprotect-code", "write-code", "unknown-call",
+    "bpf", "perf-event", "io-uring", "userfaultfd", "memfd", "memfd-secret", "keyctl", "add-key", "tiocsti",
+    "tiocsti-high", "fioasync", "shmget", "shmat", "msgget", "semget", "mq-open", "clock-settime",
+    "settimeofday", "adjtimex", "syslog", "reboot", "kexec-load", "init-module", "delete-module",
+    "sethostname",
+  ]
+  #if arch(x86_64)
+    private static let processor = ["x32-call", "int-0x80", "modify-ldt", "arch-prctl", "iopl"]
+  #else
+    private static let processor: [String] = []
+  #endif
+  private static let sockets = [
+    "tcp", "tcp-fast-open", "udp", "udp-unconnected", "bind-tcp", "bind-udp", "listen", "raw-socket",
+    "packet-socket", "vsock", "alg-socket", "netlink-uevent", "netlink-diag", "netlink-change", "unix-stream",
+    "unix-datagram", "unix-abstract", "stream-pair", "datagram-pair", "packet-pair", "reconnect",
+    "pass-descriptor", "send-elsewhere", "receive-elsewhere", "sendmmsg", "shutdown", "descriptors",
+    "environment", "standard-output", "standard-input", "pass",
+  ]
+}
