@@ -12,15 +12,24 @@ struct SandboxTests {
     let findings = try surroundings.findings(surroundings.start(sandbox: "require"))
     AttackTable.add(findings, user: user.map { "user \($0)" } ?? "user \(geteuid())")
     for finding in findings {
-      #expect(finding.effects == [], "\(finding.attack.name) of \(capability): \(finding.said)")
-      #expect(finding.wasKilled || finding.wasRefused, "\(finding.attack.name) of \(capability): \(finding.said)")
+      let attack = finding.attack
+      #expect(finding.effects == [], "\(attack.name) with \(capability): \(finding.said)")
+      // By the guard that is meant to, even where a second one stands behind it.
+      #expect(
+        attack.isAnswered ? finding.wasRefused : finding.wasKilled,
+        "\(attack.name) with \(capability): \(finding.said)")
     }
   }
 
-  @Test(.enabled(if: geteuid() == 0), arguments: Attack.Capability.allCases)
+  @Test(.enabled(if: geteuid() == 0), arguments: [Attack.Capability.content, .store])
   func withoutASandboxTheSameActsSucceed(capability: Attack.Capability) throws {
-    let surroundings = try Surroundings(Attack.all(capability), user: nil)
+    let attacks = Attack.control.filter { $0.capability == capability }
+    let surroundings = try Surroundings(attacks, user: nil)
     let findings = try surroundings.findings(surroundings.start(sandbox: "off"))
     AttackTable.add(findings, user: "root, no sandbox")
+    for finding in findings {
+      let isUnknown = ["ENOSYS", "EAFNOSUPPORT"].contains { finding.said.contains($0) }
+      #expect(finding.effects != [] || isUnknown, "\(finding.attack.name): \(finding.said)")
+    }
   }
 }

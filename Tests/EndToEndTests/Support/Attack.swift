@@ -12,6 +12,16 @@ struct Attack: Sendable {
 
   var sendsSignal: Bool { Self.signals.contains(name) }
 
+  /// The worker goes on and is told no, where other attacks are its end.
+  var isAnswered: Bool {
+    if Self.answeredToAll.contains(name) { return true }
+    switch capability {
+    case .content: return false
+    case .store: return Self.opening.contains(name) || Self.answeredToStore.contains(name)
+    case .network: return Self.opening.contains(name) || Self.answeredToNetwork.contains(name)
+    }
+  }
+
   /// Every attack that a capability is to hold.
   static func all(_ capability: Capability) -> [Attack] {
     let granted: Set<String> =
@@ -24,11 +34,49 @@ struct Attack: Sendable {
       .map { Attack(name: $0, capability: capability) }
   }
 
-  /// Neither a call that Landlock restrains nor one that seccomp can tell from its arguments: see the README.
-  private static let storeMay: Set = ["stat"]
+  /// Every attack that succeeds where there is no sandbox, once: with a capability that has what it needs.
+  static let control: [Attack] =
+    all(.content).filter { !needsFolder.contains($0.name) && !harmless.contains($0.name) }
+    + all(.store).filter { needsFolder.contains($0.name) && !harmless.contains($0.name) }
+
+  /// `stat` is neither a call that Landlock restrains nor one that seccomp can tell from its arguments: see the README.
+  private static let storeMay: Set = ["stat", "use-folder"]
   private static let networkMay: Set = [
     "stat", "tcp", "tcp-fast-open", "udp", "udp-unconnected", "thread", "send-elsewhere", "receive-elsewhere",
     "sendmmsg", "shutdown",
+  ]
+
+  // MARK: How they are held
+
+  /// What opens or makes a file with openat(2): Landlock's to refuse.
+  private static let opening: Set = [
+    "openat", "open-by-root", "open-by-cwd", "open-relative", "open-by-link", "open-below-path",
+    "open-dot-dot", "list-folder", "open-neighbour", "open-ledger", "open-private-keys", "open-passwords",
+    "parent-environment", "canary-environment", "canary-memory", "canary-root", "canary-descriptor",
+    "own-memory", "own-environment", "core-pattern", "reopen-content", "reopen-content-dev", "overwrite",
+    "open-truncate", "create", "create-dot-dot", "create-nameless", "rename-out", "exchange", "link-out",
+    "follow-symlink", "shared-memory-file", "proc-signal",
+  ]
+  private static let answeredToAll: Set = [
+    "write-content", "raise-memory", "descriptors", "environment", "standard-output", "standard-input", "pass",
+  ]
+  private static let answeredToStore: Set = [
+    "mkdir", "unlink", "rename-outside", "rename-into", "link-into", "link-content", "link-content-proc",
+  ]
+  private static let answeredToNetwork: Set = [
+    "open", "use-folder", "chmod-setuid", "clone3", "raw-socket", "netlink-change", "unix-stream",
+    "unix-datagram", "unix-abstract", "stream-pair", "reconnect",
+  ]
+  private static let needsFolder: Set = [
+    "open-dot-dot", "create-dot-dot", "rename-into", "rename-out", "exchange", "link-into", "link-out",
+    "link-content", "link-content-proc", "make-symlink", "make-setuid", "chmod-setuid", "make-setgid-folder",
+  ]
+  /// What the kernel or the coordinator holds without a sandbox, as well: a descriptor that is open for reading only, a
+  /// pair that stays a pair, a socket whose other end knows what it may hear; what the start of a worker takes away.
+  /// And to raise a limit, root needs what a container may have taken away.
+  private static let harmless: Set = [
+    "write-content", "stream-pair", "packet-pair", "reconnect", "pass-descriptor", "send-elsewhere",
+    "shutdown", "descriptors", "environment", "standard-output", "standard-input", "pass", "raise-memory",
   ]
 
   // MARK: Their names
@@ -54,7 +102,7 @@ struct Attack: Sendable {
     "setns", "kill", "tkill", "tgkill", "kill-group", "sigqueue", "tgsigqueue", "pidfd-signal", "proc-signal",
     "owner-signal", "parent-signal", "ptrace", "ptrace-traceme", "vm-read", "vm-write", "pidfd-getfd", "kcmp",
     "prlimit-other", "setpriority", "sched-setscheduler", "sched-setattr", "ioprio-set", "sched-setaffinity",
-    "setsid", "setpgid", "setuid", "setgid", "setresuid", "setgroups", "capset", "raise-memory",
+    "setpgid", "setuid", "setgid", "setresuid", "setgroups", "capset", "raise-memory",
     "raise-output", "allow-core", "prctl-dumpable", "prctl-privileges", "prctl-death-signal", "prctl-tracer",
     "prctl-seccomp", "seccomp", "personality", "swallow-trap", "swallow-trap-high",
   ]

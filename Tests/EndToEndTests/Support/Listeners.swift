@@ -9,7 +9,7 @@ final class Listeners {
   private var streams: [Int32] = []
   private var datagrams: [Int32] = []
 
-  /// - Parameter folder: where those with a path lie, as `stream` and `datagram`.
+  /// - Parameter folder: where those with a path lie, as `stream`, `packet` and `datagram`.
   init(in folder: String) throws {
     let address = sockaddr_in(
       sin_family: sa_family_t(AF_INET), sin_port: 0, sin_addr: in_addr(s_addr: UInt32(0x7F00_0001).bigEndian),
@@ -21,6 +21,7 @@ final class Listeners {
     udp = try WebhookReceiver.port(of: datagram)
     streams = [
       stream, try Self.bound(SOCK_STREAM, AF_UNIX, Self.address(folder + "/stream")),
+      try Self.bound(SOCK_SEQPACKET, AF_UNIX, Self.address(folder + "/packet")),
       try Self.bound(
         SOCK_STREAM, AF_UNIX, Self.address("\0" + abstract), 2 + 1 + socklen_t(abstract.utf8.count)),
     ]

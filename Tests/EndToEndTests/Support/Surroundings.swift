@@ -11,7 +11,7 @@ final class Surroundings {
     var said: String
     /// What was found, or what the stage says that it did.
     var effects: [String]
-    /// The worker was ended over it.
+    /// The worker was ended over it, by the guard that is there for that.
     var wasKilled: Bool
     /// The stage was told no.
     var wasRefused: Bool
@@ -61,20 +61,19 @@ final class Surroundings {
 
   /// The scene, as the stage reads it. That it holds the secret is for others to find out.
   private func content(of attack: Attack, _ number: Int) -> String {
-    let isStore = attack.capability == .store
-    return """
-      act \(attack.name)
-      world \(folder.path)
-      store \(isStore ? folder.path + "/home/store" : "")
-      abstract \(listeners.abstract)
-      tcp \(listeners.tcp)
-      udp \(listeners.udp)
-      canary \(canary.pid)
-      buffer \(canary.buffer + UInt(number))
-      signal \(signal(of: number))
-      \(attack.name == "pass" ? secret : "")
+    """
+    act \(attack.name)
+    world \(folder.path)
+    store \(folder.path)/home/store
+    abstract \(listeners.abstract)
+    tcp \(listeners.tcp)
+    udp \(listeners.udp)
+    canary \(canary.pid)
+    buffer \(canary.buffer + UInt(number))
+    signal \(signal(of: number))
+    \(attack.name == "pass" ? secret : "")
 
-      """
+    """
   }
 
   private func signal(of number: Int) -> Int {
@@ -131,17 +130,23 @@ final class Surroundings {
       let code = record?.code ?? record?.status ?? "no record"
       let message = record?.message ?? ""
       var seen = effects.removeValue(forKey: attack.name) ?? []
-      if code == "achieved" { seen.append("the stage says: \(message)") }
+      if code == "achieved" { seen.append("the stage says so") }
+      if code == "source-changed" { seen.append("the sender's file was touched") }
       if message.contains(secret) { seen.append("it knows the secret") }
       if out.contains("said by \(attack.name)") { seen.append("its words are in the output") }
       findings.append(
         Finding(
-          attack: attack, said: "\(code): \(message)".replacingOccurrences(of: secret, with: "SECRET"),
-          effects: seen, wasKilled: ["forbidden-call", "invalid-reply"].contains(code),
+          attack: attack, said: "\(code): \(printable(message))",
+          effects: seen,
+          wasKilled: code == (attack.name == "pass-descriptor" ? "invalid-reply" : "forbidden-call"),
           wasRefused: code == "refused"))
     }
     #expect(effects.isEmpty, "what nobody was to do has an effect: \(effects)")
     return findings
+  }
+
+  private func printable(_ message: String) -> String {
+    message.replacingOccurrences(of: secret, with: "SECRET").replacingOccurrences(of: "\n", with: " ")
   }
 
   /// What has changed, by the attack that alone would have changed it.

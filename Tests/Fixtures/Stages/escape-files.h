@@ -37,7 +37,8 @@ static sluice_verdict open_below_path(struct scene *scene) {
   return place < 0 ? denied(scene) : read_from(scene, openat(place, "secret", O_RDONLY));
 }
 static sluice_verdict open_dot_dot(struct scene *scene) {
-  return read_from(scene, openat(FOLDER, "../../secret", O_RDONLY));
+  int file = openat(FOLDER, "../../secret", O_RDONLY);
+  return file < 0 ? denied_folder(scene) : read_from(scene, file);
 }
 static sluice_verdict list_folder(struct scene *scene) {
   char room[2048];
@@ -142,7 +143,8 @@ static sluice_verdict tag_content(struct scene *scene) {
 }
 /* Once it has a name in the store, the sender's file could be opened there for writing. */
 static sluice_verdict link_content(struct scene *scene) {
-  if (linkat(scene->content, "", FOLDER, scene->act, AT_EMPTY_PATH) != 0) return denied(scene);
+  if (linkat(scene->content, "", FOLDER, scene->act, AT_EMPTY_PATH) != 0)
+    return errno == ENOENT ? refused(scene, "ENOENT, for want of CAP_DAC_READ_SEARCH") : denied(scene);
   return write_to(scene, openat(FOLDER, scene->act, O_RDWR));
 }
 static sluice_verdict link_content_proc(struct scene *scene) {
@@ -166,7 +168,8 @@ static sluice_verdict create(struct scene *scene) {
 }
 static sluice_verdict create_dot_dot(struct scene *scene) {
   const struct path up = path("../../out/made-%s", scene->act);
-  return write_to(scene, openat(FOLDER, up.text, O_RDWR | O_CREAT, 0600));
+  int file = openat(FOLDER, up.text, O_RDWR | O_CREAT, 0600);
+  return file < 0 ? denied_folder(scene) : write_to(scene, file);
 }
 static sluice_verdict create_nameless(struct scene *scene) {
   int file = openat(AT_FDCWD, path("%s/out", scene->world).text, O_RDWR | O_TMPFILE, 0600);
@@ -182,12 +185,12 @@ static sluice_verdict rename_into(struct scene *scene) {
 }
 static sluice_verdict rename_out(struct scene *scene) {
   int file = openat(FOLDER, scene->act, O_RDWR | O_CREAT, 0600);
-  if (file < 0) return denied(scene);
+  if (file < 0) return denied_folder(scene);
   return answered(scene, renameat(FOLDER, scene->act, AT_FDCWD, novelty(scene).text));
 }
 static sluice_verdict exchange(struct scene *scene) {
   int file = openat(FOLDER, scene->act, O_RDWR | O_CREAT, 0600);
-  if (file < 0) return denied(scene);
+  if (file < 0) return denied_folder(scene);
   return answered(scene, renameat2(FOLDER, scene->act, AT_FDCWD, target(scene).text, RENAME_EXCHANGE));
 }
 static sluice_verdict link_into(struct scene *scene) {
@@ -196,7 +199,7 @@ static sluice_verdict link_into(struct scene *scene) {
 }
 static sluice_verdict link_out(struct scene *scene) {
   int file = openat(FOLDER, scene->act, O_RDWR | O_CREAT, 0600);
-  if (file < 0) return denied(scene);
+  if (file < 0) return denied_folder(scene);
   return answered(scene, linkat(FOLDER, scene->act, AT_FDCWD, novelty(scene).text, 0));
 }
 /* A link of its own making, and then through it. */
@@ -223,7 +226,7 @@ static sluice_verdict make_device(struct scene *scene) {
 /* A program that runs as the store's owner, whoever starts it. */
 static sluice_verdict make_setuid(struct scene *scene) {
   int file = openat(FOLDER, scene->act, O_RDWR | O_CREAT, 04755);
-  if (file < 0) return denied(scene);
+  if (file < 0) return denied_folder(scene);
   struct stat facts;
   fchmod(file, 04755);
   if (fstat(file, &facts) != 0) return denied(scene);
@@ -231,7 +234,7 @@ static sluice_verdict make_setuid(struct scene *scene) {
 }
 static sluice_verdict chmod_setuid(struct scene *scene) {
   int file = openat(FOLDER, scene->act, O_RDWR | O_CREAT, 0700);
-  return file < 0 ? denied(scene) : answered(scene, fchmod(file, 04755));
+  return file < 0 ? denied_folder(scene) : answered(scene, fchmod(file, 04755));
 }
 static sluice_verdict make_setgid_folder(struct scene *scene) {
   return answered(scene, mkdirat(FOLDER, scene->act, 02777));
@@ -243,7 +246,7 @@ static sluice_verdict shared_memory_file(struct scene *scene) {
 /* The number a store's folder would have. */
 static sluice_verdict use_folder(struct scene *scene) {
   if (openat(FOLDER, ".", O_RDONLY | O_DIRECTORY) >= 0) return achieved(scene, "a folder is open");
-  return errno == EBADF ? refused(scene, "EBADF") : denied(scene);
+  return denied_folder(scene);
 }
 
 /* ---- File systems ---- */

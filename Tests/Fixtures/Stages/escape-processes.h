@@ -52,8 +52,10 @@ static sluice_verdict exec_act(struct scene *scene) {
   return answered(scene, syscall(SYS_execve, "/bin/sh", words, NULL));
 }
 static sluice_verdict execveat_act(struct scene *scene) {
-  char *const words[] = {"content", NULL};
-  return answered(scene, syscall(SYS_execveat, scene->content, "", words, NULL, AT_EMPTY_PATH));
+  char command[800];
+  snprintf(command, sizeof command, "echo made > %s", novelty(scene).text);
+  char *const words[] = {"sh", "-c", command, NULL};
+  return answered(scene, syscall(SYS_execveat, AT_FDCWD, "/bin/sh", words, NULL, 0));
 }
 static sluice_verdict exec_memfd(struct scene *scene) {
   int program = memfd_create("program", 0);
@@ -151,7 +153,6 @@ static sluice_verdict processors(struct scene *scene) {
   memset(&all, 0xFF, sizeof all);
   return answered(scene, syscall(SYS_sched_setaffinity, 0, sizeof all, &all));
 }
-static sluice_verdict session(struct scene *scene) { return answered(scene, syscall(SYS_setsid)); }
 static sluice_verdict group(struct scene *scene) { return answered(scene, setpgid(0, 0)); }
 
 /* ---- Rights and limits of its own ---- */
@@ -229,7 +230,7 @@ static const struct act process_acts[] = {
     {"parent-signal", parent_signal}, {"ptrace", trace}, {"ptrace-traceme", trace_me}, {"vm-read", read_memory},
     {"vm-write", write_memory}, {"pidfd-getfd", take_descriptor}, {"kcmp", compare}, {"prlimit-other", limit_other},
     {"setpriority", priority}, {"sched-setscheduler", schedule}, {"sched-setattr", schedule_fully},
-    {"ioprio-set", disk_priority}, {"sched-setaffinity", processors}, {"setsid", session}, {"setpgid", group},
+    {"ioprio-set", disk_priority}, {"sched-setaffinity", processors}, {"setpgid", group},
     {"setuid", become_root}, {"setgid", become_group}, {"setresuid", become_all}, {"setgroups", join_groups},
     {"capset", capabilities}, {"raise-memory", raise_memory}, {"raise-output", raise_output}, {"allow-core", allow_core},
     {"prctl-dumpable", be_dumpable}, {"prctl-privileges", regain_privileges}, {"prctl-death-signal", outlive},

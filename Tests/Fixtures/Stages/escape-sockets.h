@@ -144,11 +144,11 @@ static sluice_verdict pair(struct scene *scene, int type, const char *name) {
 }
 static sluice_verdict stream_pair(struct scene *scene) { return pair(scene, SOCK_STREAM, "stream"); }
 static sluice_verdict datagram_pair(struct scene *scene) { return pair(scene, SOCK_DGRAM, "datagram"); }
-static sluice_verdict packet_pair(struct scene *scene) { return pair(scene, SOCK_SEQPACKET, "stream"); }
+static sluice_verdict packet_pair(struct scene *scene) { return pair(scene, SOCK_SEQPACKET, "packet"); }
 /* The socket at hand, let loose at another. */
 static sluice_verdict reconnect(struct scene *scene) {
   struct sockaddr_un address;
-  const socklen_t length = by_path(scene, "stream", &address);
+  const socklen_t length = by_path(scene, "packet", &address);
   if (connect(CONTROL, (struct sockaddr *)&address, length) == 0) return achieved(scene, "connected");
   return errno == EISCONN || errno == EINVAL ? refused(scene, "%s", strerrorname_np(errno)) : denied(scene);
 }
@@ -206,7 +206,7 @@ static sluice_verdict descriptors(struct scene *scene) {
   int count = 0;
   for (int fd = 0; fd < 1024; fd++) {
     if (fcntl(fd, F_GETFD) < 0 || fd <= CONTROL || fd == scene->content) continue;
-    if (fd == FOLDER && scene->store[0]) continue;
+    if (fd == FOLDER && scene->has_folder) continue;
     if (count++ == 0 && pread(fd, text, sizeof text - 1, 0) < 0) text[0] = 0;
     snprintf(found + strlen(found), sizeof found - strlen(found), " %d", fd);
   }

@@ -54,7 +54,8 @@ static void set(struct scene *scene, char *line) {
 
 static sluice_verdict escape_process(void *instance, const sluice_attachment *attachment, sluice_call *call) {
   (void)instance;
-  struct scene scene = {.host = host, .call = call, .content = attachment->content, .parent = parent};
+  struct scene scene = {.host = host, .call = call, .content = attachment->content, .parent = parent,
+                        .has_folder = ESCAPE_CAPABILITY == SLUICE_STORE};
   char text[2048] = {0}, *rest = text;
   if (pread(attachment->content, text, sizeof text - 1, 0) <= 0) return unclear(&scene, "no content");
   for (char *line; (line = strtok_r(rest, "\n", &rest));) set(&scene, line);

@@ -30,6 +30,7 @@ struct scene {
   const sluice_host *host;
   sluice_call *call;
   int content;
+  int has_folder;
   char act[64];
   char world[256];   /* a folder with a secret, files to change and sockets to reach */
   char store[300];   /* the store's folder, by path */
@@ -82,21 +83,23 @@ __attribute__((format(printf, 2, 3))) static inline sluice_verdict refused(struc
 }
 
 /* A call that fails may not do so for a reason of its own. */
+static inline int is_denial(int number) {
+  return number == EPERM || number == EACCES || number == EXDEV || number == ENOSYS || number == EAFNOSUPPORT;
+}
 static inline sluice_verdict denied(struct scene *scene) {
-  switch (errno) {
-    case EPERM: case EACCES: case EXDEV: case ENOSYS: case EAFNOSUPPORT: return refused(scene, "%s", strerrorname_np(errno));
-    default: return unclear(scene, "%s", strerrorname_np(errno));
-  }
+  if (is_denial(errno)) return refused(scene, "%s", strerrorname_np(errno));
+  return unclear(scene, "%s", strerrorname_np(errno));
+}
+/* Of a call on the store's folder, which only a stage that stores has. */
+static inline sluice_verdict denied_folder(struct scene *scene) {
+  return errno == EBADF && !scene->has_folder ? refused(scene, "EBADF") : denied(scene);
 }
 
 /* The answer of a call that the kernel was not to be asked at all: any but "no" came from behind the sandbox. */
 static inline sluice_verdict answered(struct scene *scene, long result) {
   if (result >= 0) return achieved(scene, "the kernel did it: %ld", result);
-  sluice_verdict verdict = denied(scene);
-  switch (errno) {
-    case EPERM: case EACCES: case EXDEV: case ENOSYS: case EAFNOSUPPORT: return verdict;
-    default: return achieved(scene, "the kernel was asked, and says %s", strerrorname_np(errno));
-  }
+  if (is_denial(errno)) return denied(scene);
+  return achieved(scene, "the kernel was asked, and says %s", strerrorname_np(errno));
 }
 
 /* ---- What lies around ---- */
