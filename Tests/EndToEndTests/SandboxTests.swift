@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Testing
 
 /// Ways out of a worker, tried: none leads anywhere. The same acts without a sandbox show that they are no empty threats.
@@ -10,7 +11,7 @@ struct SandboxTests {
   func nothingGetsOut(capability: Attack.Capability, user: UInt32?) throws {
     let surroundings = try Surroundings(Attack.all(capability), user: user)
     let findings = try surroundings.findings(surroundings.start(sandbox: "require"))
-    AttackTable.add(findings, user: user.map { "user \($0)" } ?? "user \(geteuid())")
+    AttackTable.add(findings, user: user == nil ? "own" : "other")
     for finding in findings {
       let attack = finding.attack
       #expect(finding.effects == [], "\(attack.name) with \(capability): \(finding.said)")
@@ -31,5 +32,70 @@ struct SandboxTests {
       let isUnknown = ["ENOSYS", "EAFNOSUPPORT"].contains { finding.said.contains($0) }
       #expect(finding.effects != [] || isUnknown, "\(finding.attack.name): \(finding.said)")
     }
+  }
+
+  // MARK: Seen from outside
+
+  /// What /proc says of each worker while one is at work.
+  @Test(arguments: Attack.Capability.allCases, users)
+  func aWorkerHasNoRightsThatItDoesNotNeed(capability: Attack.Capability, user: UInt32?) throws {
+    let surroundings = try Surroundings([.wait(capability)], user: user)
+    let process = try surroundings.start(sandbox: "require")
+    var seen: [Int32: WorkerStanding] = [:]
+    while process.isRunning && !seen.values.contains(where: { $0.hasLoaded("libsluice-escape") }) {
+      for worker in Inbox.workers(of: process.processIdentifier) { seen[worker] = WorkerStanding(of: worker) }
+      usleep(20_000)
+    }
+    _ = try surroundings.findings(process)
+    let worker = try #require(seen.values.first { $0.hasLoaded("libsluice-escape") })
+    #expect(worker.status("NoNewPrivs") == "1")
+    #expect(worker.status("Seccomp") == "2")
+    #expect(worker.limit("Max core file size") == "0")
+    // To write where another user owns: CAP_DAC_OVERRIDE and CAP_FOWNER.
+    let kept: UInt64 = capability == .store && user == nil && geteuid() == 0 ? 1 << 1 | 1 << 3 : 0
+    for set in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
+      let held = try #require(UInt64(worker.status(set), radix: 16))
+      #expect(held & ~kept == 0, "\(set) of \(capability)")
+    }
+  }
+
+  // MARK: Channels
+
+  @Test func aChannelCannotUseTheHomeItIsShown() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("in/a", "a text\n")
+    try folder.write("secret", "secret\n")
+    try folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      stages:
+        - use: store
+          options: { path: "{attachmentId}" }
+        - use: notify
+          options: { to: everyone, channels: [out] }
+      channels:
+        out: { use: escape-channel }
+      """)
+    let outcome = try SluiceCommand.run(
+      ["ingest", "--home", "home", "--participants", "ann", "in"], in: folder,
+      environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
+    #expect(outcome.status == 0, "\(outcome.err)")
+    var told: [String] = []
+    try Connection(folder.path + "/home/sluice.db", .readOnly).prepare(
+      "SELECT status || ' ' || coalesce(reason_message, '') FROM deliveries"
+    ).rows { told.append($0.text(0)) }
+    #expect(told == ["delivered "] || told == ["delivered ", "delivered "])
+    #expect(!folder.files(below: "home").contains("made-by-channel"))
+  }
+
+  /// It would be given the home for as long as it lives, and the ledger lies there.
+  @Test func aChannelThatWantsToStoreIsRefused() throws {
+    let folder = try TemporaryFolder()
+    try FixtureStages.compile("escape-channel", into: folder.path, ["-DESCAPE_CAPABILITY=SLUICE_STORE"])
+    let outcome = try SluiceCommand.run(
+      ["stages", "doctor", folder.path + "/libsluice-escape-channel.so"], in: folder)
+    #expect(outcome.status == 1)
+    #expect(outcome.out.contains("is a channel that asks for capability store"), "\(outcome.out)")
   }
 }

@@ -12,6 +12,9 @@ struct Attack: Sendable {
 
   var sendsSignal: Bool { Self.signals.contains(name) }
 
+  /// Nothing is tried: for whoever wants to look at the worker while it lives.
+  static func wait(_ capability: Capability) -> Attack { Attack(name: "wait", capability: capability) }
+
   /// The worker goes on and is told no, where other attacks are its end.
   var isAnswered: Bool {
     if Self.answeredToAll.contains(name) { return true }
@@ -77,6 +80,7 @@ struct Attack: Sendable {
   private static let harmless: Set = [
     "write-content", "stream-pair", "packet-pair", "reconnect", "pass-descriptor", "send-elsewhere",
     "shutdown", "descriptors", "environment", "standard-output", "standard-input", "pass", "raise-memory",
+    "use-folder",
   ]
 
   // MARK: Their names

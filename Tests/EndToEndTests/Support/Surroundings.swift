@@ -71,7 +71,7 @@ final class Surroundings {
     canary \(canary.pid)
     buffer \(canary.buffer + UInt(number))
     signal \(signal(of: number))
-    \(attack.name == "pass" ? secret : "")
+    \(attack.name == "flock" ? secret : "")
 
     """
   }

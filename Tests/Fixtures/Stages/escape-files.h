@@ -47,7 +47,7 @@ static sluice_verdict list_folder(struct scene *scene) {
   return answered(scene, syscall(SYS_getdents64, folder, room, sizeof room));
 }
 static sluice_verdict open_neighbour(struct scene *scene) {
-  return read_from(scene, openat(AT_FDCWD, path("%s/in/pass", scene->world).text, O_RDONLY));
+  return read_from(scene, openat(AT_FDCWD, path("%s/in/flock", scene->world).text, O_RDONLY));
 }
 static sluice_verdict open_ledger(struct scene *scene) {
   int ledger = openat(AT_FDCWD, path("%s/home/sluice.db", scene->world).text, O_RDWR);
