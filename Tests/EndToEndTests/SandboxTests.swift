@@ -44,7 +44,7 @@ struct SandboxTests {
     var seen: [Int32: WorkerStanding] = [:]
     while process.isRunning && !seen.values.contains(where: { $0.hasLoaded("libsluice-escape") }) {
       for worker in Inbox.workers(of: process.processIdentifier) { seen[worker] = WorkerStanding(of: worker) }
-      usleep(20_000)
+      usleep(5000)
     }
     _ = try surroundings.findings(process)
     let worker = try #require(seen.values.first { $0.hasLoaded("libsluice-escape") })

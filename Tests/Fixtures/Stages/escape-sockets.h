@@ -234,7 +234,7 @@ static sluice_verdict standard_input(struct scene *scene) {
 }
 /* For whoever wants to look at the worker from outside. */
 static sluice_verdict wait_act(struct scene *scene) {
-  for (int i = 0; i < 15; i++) nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+  nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
   return refused(scene, "waited");
 }
 static sluice_verdict pass(struct scene *scene) { return refused(scene, "nothing was tried"); }
