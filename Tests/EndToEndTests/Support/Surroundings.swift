@@ -99,6 +99,7 @@ final class Surroundings {
           on-timeout: reject
           on-limit: reject
       sandbox: \(sandbox)
+      workers: 8
       """)
     // An operator's shell leaves a descriptor open, has something to read, and has secrets in its environment.
     let program = user == nil ? SluiceCommand.folder : try Installation.shared().prefix + "/lib/sluice"
