@@ -19,6 +19,9 @@ struct SandboxTests {
       #expect(
         attack.isAnswered ? finding.wasRefused : finding.wasKilled,
         "\(attack.name) with \(capability): \(finding.said)")
+      if let call = attack.call, finding.wasKilled {
+        #expect(finding.said.contains("does not allow \(call)(2) with"), "\(attack.name): \(finding.said)")
+      }
     }
   }
 
@@ -54,7 +57,8 @@ struct SandboxTests {
     }
   }
 
-  private static func workerAtWork(_ capability: Attack.Capability, _ user: UInt32?) throws -> WorkerStanding? {
+  private static func workerAtWork(_ capability: Attack.Capability, _ user: UInt32?) throws -> WorkerStanding?
+  {
     let surroundings = try Surroundings([.wait(capability)], user: user)
     let process = try surroundings.start(sandbox: "require")
     var found: WorkerStanding?

@@ -49,19 +49,38 @@ struct Attack: Sendable {
     "sendmmsg", "shutdown",
   ]
 
+  /// The call over which the worker is ended, of an attack that needs more than one: a later one is not to stand in for it.
+  var call: String? {
+    switch name {
+    case "bind-tcp", "bind-udp": capability == .network ? "bind" : "socket"
+    case "listen": capability == .network ? "listen" : "socket"
+    default: Self.calls[name]
+    }
+  }
+
   // MARK: How they are held
+
+  private static let calls = [
+    "fork": "fork", "vfork": "vfork", "clone": "clone", "clone-memory": "clone", "ptrace": "ptrace",
+    "exec-memfd": "memfd_create", "pidfd-signal": "pidfd_open", "pidfd-getfd": "pidfd_open",
+    "shmget": "shmget", "msgget": "msgget", "semget": "semget", "mount": "mount", "make-setuid": "openat",
+    "make-symlink": "symlinkat", "mprotect-code": "mprotect", "datagram-pair": "socketpair",
+    "packet-pair": "socketpair", "send-elsewhere": "sendmsg", "receive-elsewhere": "recvmsg",
+  ]
 
   /// What opens or makes a file with openat(2): Landlock's to refuse.
   private static let opening: Set = [
     "openat", "open-by-root", "open-by-cwd", "open-relative", "open-by-link", "open-below-path",
     "open-dot-dot", "list-folder", "open-neighbour", "open-ledger", "open-private-keys", "open-passwords",
     "parent-environment", "canary-environment", "canary-memory", "canary-root", "canary-descriptor",
-    "own-memory", "own-environment", "core-pattern", "reopen-content", "reopen-content-dev", "overwrite",
+    "own-memory", "own-environment", "core-pattern", "status-page", "reopen-content", "reopen-content-dev",
+    "overwrite",
     "open-truncate", "create", "create-dot-dot", "create-nameless", "rename-out", "exchange", "link-out",
     "follow-symlink", "shared-memory-file", "proc-signal",
   ]
   private static let answeredToAll: Set = [
-    "write-content", "raise-memory", "descriptors", "environment", "standard-output", "standard-input", "pass",
+    "write-content", "raise-memory", "descriptors", "environment", "standard-output", "standard-input",
+    "pass",
   ]
   private static let answeredToStore: Set = [
     "mkdir", "unlink", "rename-outside", "rename-into", "link-into", "link-content", "link-content-proc",
@@ -90,6 +109,7 @@ struct Attack: Sendable {
     "open-below-path", "open-dot-dot", "list-folder", "open-neighbour", "open-ledger", "open-private-keys",
     "open-passwords", "stat", "name-to-handle", "open-by-handle", "parent-environment", "canary-environment",
     "canary-memory", "canary-root", "canary-descriptor", "own-memory", "own-environment", "core-pattern",
+    "status-page",
     "reopen-content", "reopen-content-dev", "write-content", "chmod-content", "chown-content",
     "touch-content", "tag-content", "link-content", "link-content-proc", "overwrite", "truncate",
     "open-truncate", "create", "create-dot-dot", "create-nameless", "mkdir", "unlink", "rename-outside",

@@ -26,7 +26,8 @@ enum AttackTable {
     func add(_ more: [String]) {
       lock.withLock {
         lines += more
-        try? Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: AttackTable.file))
+        try? Data((lines.joined(separator: "\n") + "\n").utf8).write(
+          to: URL(fileURLWithPath: AttackTable.file))
       }
     }
   }

@@ -64,7 +64,9 @@ final class Listeners {
       room.copyBytes(from: path.utf8)
       return true
     }
-    if !fits { throw WebhookReceiver.Failure(call: "a path of \(path.utf8.count) bytes", number: ENAMETOOLONG) }
+    if !fits {
+      throw WebhookReceiver.Failure(call: "a path of \(path.utf8.count) bytes", number: ENAMETOOLONG)
+    }
     return address
   }
 

@@ -115,6 +115,26 @@ static sluice_verdict core_pattern(struct scene *scene) {
   return file < 0 ? denied(scene) : achieved(scene, "what the kernel runs at a crash is open for writing");
 }
 
+/* What another worker shows of itself: the coordinator has every worker's page mapped. What is written there has no use. */
+static sluice_verdict status_page(struct scene *scene) {
+  const struct path maps = path("/proc/%d/map_files", scene->parent);
+  char room[8192], link[256];
+  int folder = openat(AT_FDCWD, maps.text, O_RDONLY | O_DIRECTORY);
+  if (folder < 0) return denied(scene);
+  for (long count; (count = syscall(SYS_getdents64, folder, room, sizeof room)) > 0;)
+    for (long at = 0; at < count; at += *(unsigned short *)(room + at + 16)) {
+      const char *name = room + at + 19;
+      ssize_t length = readlinkat(folder, name, link, sizeof link - 1);
+      if (length < 0) continue;
+      link[length] = 0;
+      if (!strstr(link, "sluice-status")) continue;
+      int page = openat(folder, name, O_RDWR);
+      if (page < 0) return denied(scene);
+      return pwrite(page, "X", 1, 4095) == 1 ? achieved(scene, "wrote to %s", link) : denied(scene);
+    }
+  return unclear(scene, "there is no page");
+}
+
 /* ---- The content's own file ---- */
 
 static sluice_verdict reopen_content(struct scene *scene) {
@@ -175,8 +195,12 @@ static sluice_verdict create_nameless(struct scene *scene) {
   int file = openat(AT_FDCWD, path("%s/out", scene->world).text, O_RDWR | O_TMPFILE, 0600);
   return file < 0 ? denied(scene) : achieved(scene, "a file without a name is open there");
 }
-static sluice_verdict make_folder(struct scene *scene) { return answered(scene, mkdirat(AT_FDCWD, novelty(scene).text, 0700)); }
-static sluice_verdict take_away(struct scene *scene) { return answered(scene, unlinkat(AT_FDCWD, target(scene).text, 0)); }
+static sluice_verdict make_folder(struct scene *scene) {
+  return answered(scene, mkdirat(AT_FDCWD, novelty(scene).text, 0700));
+}
+static sluice_verdict take_away(struct scene *scene) {
+  return answered(scene, unlinkat(AT_FDCWD, target(scene).text, 0));
+}
 static sluice_verdict rename_outside(struct scene *scene) {
   return answered(scene, renameat(AT_FDCWD, target(scene).text, AT_FDCWD, novelty(scene).text));
 }
@@ -256,32 +280,44 @@ static sluice_verdict mount_act(struct scene *scene) {
   umount2(path("%s/mounts", scene->world).text, MNT_DETACH);
   return achieved(scene, "mounted");
 }
-static sluice_verdict umount_act(struct scene *scene) { return answered(scene, umount2(scene->world, UMOUNT_NOFOLLOW)); }
-static sluice_verdict pivot_act(struct scene *scene) { return answered(scene, syscall(SYS_pivot_root, scene->world, scene->world)); }
+static sluice_verdict umount_act(struct scene *scene) {
+  return answered(scene, umount2(scene->world, UMOUNT_NOFOLLOW));
+}
+static sluice_verdict pivot_act(struct scene *scene) {
+  return answered(scene, syscall(SYS_pivot_root, scene->world, scene->world));
+}
 static sluice_verdict chroot_act(struct scene *scene) { return answered(scene, chroot(scene->world)); }
 static sluice_verdict chdir_act(struct scene *scene) { return answered(scene, chdir(scene->world)); }
 static sluice_verdict fsopen_act(struct scene *scene) { return answered(scene, syscall(430 /* fsopen */, "tmpfs", 0)); }
 static sluice_verdict open_tree_act(struct scene *scene) {
   return answered(scene, syscall(428 /* open_tree */, AT_FDCWD, scene->world, 0));
 }
-static sluice_verdict swap_on(struct scene *scene) { return answered(scene, syscall(SYS_swapon, novelty(scene).text, 0)); }
+static sluice_verdict swap_on(struct scene *scene) {
+  return answered(scene, syscall(SYS_swapon, novelty(scene).text, 0));
+}
 static sluice_verdict account(struct scene *scene) { return answered(scene, syscall(SYS_acct, novelty(scene).text)); }
 static sluice_verdict quota(struct scene *scene) {
   return answered(scene, syscall(SYS_quotactl, 0x80000700 /* Q_SYNC of users */, novelty(scene).text, 0, NULL));
 }
 static sluice_verdict watch_act(struct scene *scene) { return answered(scene, syscall(SYS_inotify_init1, 0)); }
-static sluice_verdict watch_all(struct scene *scene) { return answered(scene, syscall(SYS_fanotify_init, 0, O_RDONLY)); }
-static sluice_verdict lock_content(struct scene *scene) { return answered(scene, syscall(SYS_flock, scene->content, 2)); }
+static sluice_verdict watch_all(struct scene *scene) {
+  return answered(scene, syscall(SYS_fanotify_init, 0, O_RDONLY));
+}
+static sluice_verdict lock_content(struct scene *scene) {
+  return answered(scene, syscall(SYS_flock, scene->content, 2));
+}
 
 static const struct act file_acts[] = {
     {"open", open_secret}, {"openat", openat_secret}, {"openat2", openat2_secret}, {"open-by-root", open_by_root},
     {"open-by-cwd", open_by_cwd}, {"open-relative", open_relative}, {"open-by-link", open_by_link},
     {"open-below-path", open_below_path}, {"open-dot-dot", open_dot_dot}, {"list-folder", list_folder},
     {"open-neighbour", open_neighbour}, {"open-ledger", open_ledger}, {"open-private-keys", open_private_keys},
-    {"open-passwords", open_passwords}, {"stat", stat_secret}, {"name-to-handle", handle}, {"open-by-handle", open_handle},
+    {"open-passwords", open_passwords}, {"stat", stat_secret}, {"name-to-handle", handle},
+    {"open-by-handle", open_handle},
     {"parent-environment", parent_environment}, {"canary-environment", canary_environment},
     {"canary-memory", canary_memory}, {"canary-root", canary_root}, {"canary-descriptor", canary_descriptor},
     {"own-memory", own_memory}, {"own-environment", own_environment}, {"core-pattern", core_pattern},
+    {"status-page", status_page},
     {"reopen-content", reopen_content}, {"reopen-content-dev", reopen_content_dev}, {"write-content", write_content},
     {"chmod-content", chmod_content}, {"chown-content", chown_content}, {"touch-content", touch_content},
     {"tag-content", tag_content}, {"link-content", link_content}, {"link-content-proc", link_content_proc},
@@ -292,7 +328,8 @@ static const struct act file_acts[] = {
     {"follow-symlink", follow_symlink}, {"chmod", chmod_outside}, {"chown", chown_outside}, {"touch", touch_outside},
     {"mknod", make_device}, {"make-setuid", make_setuid}, {"chmod-setuid", chmod_setuid},
     {"make-setgid-folder", make_setgid_folder}, {"shared-memory-file", shared_memory_file}, {"use-folder", use_folder},
-    {"mount", mount_act}, {"umount", umount_act}, {"pivot-root", pivot_act}, {"chroot", chroot_act}, {"chdir", chdir_act},
+    {"mount", mount_act}, {"umount", umount_act}, {"pivot-root", pivot_act}, {"chroot", chroot_act},
+    {"chdir", chdir_act},
     {"fsopen", fsopen_act}, {"open-tree", open_tree_act}, {"swapon", swap_on}, {"acct", account}, {"quotactl", quota},
     {"inotify", watch_act}, {"fanotify", watch_all}, {"flock", lock_content},
 };

@@ -68,9 +68,13 @@ static sluice_verdict unknown_call(struct scene *scene) {
                            : achieved(scene, "the kernel did it");
 }
 static sluice_verdict bpf_act(struct scene *scene) { return answered(scene, syscall(SYS_bpf, 0, NULL, 0)); }
-static sluice_verdict perf(struct scene *scene) { return answered(scene, syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0)); }
+static sluice_verdict perf(struct scene *scene) {
+  return answered(scene, syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0));
+}
 static sluice_verdict ring(struct scene *scene) { return answered(scene, syscall(425 /* io_uring_setup */, 1, NULL)); }
-static sluice_verdict fault(struct scene *scene) { return answered(scene, syscall(SYS_userfaultfd, 1 /* of user mode */)); }
+static sluice_verdict fault(struct scene *scene) {
+  return answered(scene, syscall(SYS_userfaultfd, 1 /* of user mode */));
+}
 static sluice_verdict memory_file(struct scene *scene) { return answered(scene, memfd_create("escape", 0)); }
 static sluice_verdict secret_memory(struct scene *scene) { return answered(scene, syscall(447 /* memfd_secret */, 0)); }
 static sluice_verdict key_control(struct scene *scene) { return answered(scene, syscall(SYS_keyctl, 0, -4, 0, 0, 0)); }
@@ -128,8 +132,12 @@ static sluice_verdict kernel_log(struct scene *scene) {
   return answered(scene, syscall(SYS_syslog, 10 /* its size */, NULL, 0));
 }
 static sluice_verdict restart(struct scene *scene) { return answered(scene, syscall(SYS_reboot, 0, 0, 0, NULL)); }
-static sluice_verdict next_kernel(struct scene *scene) { return answered(scene, syscall(SYS_kexec_load, 0, 0, NULL, ~0ul)); }
-static sluice_verdict load_module(struct scene *scene) { return answered(scene, syscall(SYS_init_module, NULL, 0, "")); }
+static sluice_verdict next_kernel(struct scene *scene) {
+  return answered(scene, syscall(SYS_kexec_load, 0, 0, NULL, ~0ul));
+}
+static sluice_verdict load_module(struct scene *scene) {
+  return answered(scene, syscall(SYS_init_module, NULL, 0, ""));
+}
 static sluice_verdict unload_module(struct scene *scene) {
   return answered(scene, syscall(SYS_delete_module, "sluice-none", O_NONBLOCK));
 }
@@ -139,7 +147,8 @@ static const struct act kernel_acts[] = {
     {"map-code", map_code}, {"map-content-code", map_content_code}, {"mprotect-code", protect_code},
     {"pkey-mprotect-code", protect_code_key}, {"write-code", write_code}, {"unknown-call", unknown_call},
 #if defined(__x86_64__)
-    {"x32-call", call_x32}, {"int-0x80", call_32}, {"modify-ldt", local_table}, {"arch-prctl", thread_area}, {"iopl", ports},
+    {"x32-call", call_x32}, {"int-0x80", call_32}, {"modify-ldt", local_table}, {"arch-prctl", thread_area},
+    {"iopl", ports},
 #endif
     {"bpf", bpf_act}, {"perf-event", perf}, {"io-uring", ring}, {"userfaultfd", fault}, {"memfd", memory_file},
     {"memfd-secret", secret_memory}, {"keyctl", key_control}, {"add-key", new_key}, {"tiocsti", push_input},

@@ -88,7 +88,9 @@ static sluice_verdict events(struct scene *scene) {
   return answered(scene, socket(AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT));
 }
 /* Every socket of the machine, with its owner. */
-static sluice_verdict diagnose(struct scene *scene) { return answered(scene, socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG)); }
+static sluice_verdict diagnose(struct scene *scene) {
+  return answered(scene, socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG));
+}
 /* A change of a device there is not, so that nothing changes should it be let through. */
 static sluice_verdict change_network(struct scene *scene) {
   int made = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
@@ -241,7 +243,8 @@ static sluice_verdict pass(struct scene *scene) { return refused(scene, "nothing
 
 static const struct act socket_acts[] = {
     {"tcp", tcp}, {"tcp-fast-open", tcp_fast_open}, {"udp", udp}, {"udp-unconnected", udp_unconnected},
-    {"bind-tcp", bind_tcp}, {"bind-udp", bind_udp}, {"listen", listen_act}, {"raw-socket", raw}, {"packet-socket", packet},
+    {"bind-tcp", bind_tcp}, {"bind-udp", bind_udp}, {"listen", listen_act}, {"raw-socket", raw},
+    {"packet-socket", packet},
     {"vsock", vsock}, {"alg-socket", algorithms}, {"netlink-uevent", events}, {"netlink-diag", diagnose},
     {"netlink-change", change_network}, {"unix-stream", unix_stream}, {"unix-datagram", unix_datagram},
     {"unix-abstract", unix_abstract}, {"stream-pair", stream_pair}, {"datagram-pair", datagram_pair},
