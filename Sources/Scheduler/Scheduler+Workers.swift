@@ -190,7 +190,7 @@ extension Scheduler {
       var reader = FrameReader(frame)
       switch try reader.kind() {
       case .ready where worker.state == .starting:
-        _ = try Ready(&reader)
+        sandbox = try Ready(&reader).sandbox & (sandbox ?? .max)
         worker.state = .ready
         worker.group.failedStarts = 0
       case .refusal where worker.state == .starting:

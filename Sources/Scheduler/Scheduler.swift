@@ -28,6 +28,8 @@ public final class Scheduler {
   var nextSlot: UInt32 = 0
   var epoll: Int32 = -1
   let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 16)
+  /// The parts of the sandbox that every worker had.
+  var sandbox: UInt32?
   var storeFolder: Int32 = -1
   var homeFolder: Int32 = -1
 
@@ -137,7 +139,7 @@ public final class Scheduler {
     if let failure { throw failure }
     return SchedulerSummary(
       pausedLanes: lanes.compactMap { name, lane in lane.pausedReason.map { (name, $0) } },
-      wasStopped: isStopping)
+      wasStopped: isStopping, sandbox: sandbox)
   }
 
   private var isDone: Bool {

@@ -26,6 +26,8 @@ public struct SchedulerSummary: Sendable {
   public var pausedLanes: [(lane: String, reason: String)] = []
   /// A signal asked for the end before all was done.
   public var wasStopped = false
+  /// The parts of the sandbox that every worker had, as bits; `nil`: no worker was ready.
+  public var sandbox: UInt32?
 }
 
 /// What a scheduler cannot go on with.

@@ -47,6 +47,10 @@ enum Plugin {
     guard StageDescription.Capability(rawValue: stage.pointee.capability) != nil else {
       throw refuse("asks for capability \(stage.pointee.capability), which this version does not know")
     }
+    // The folder a channel is shown is the home, with the ledger in it.
+    if stage.pointee.flags & SLUICE_CHANNEL != 0 && stage.pointee.capability == SLUICE_STORE {
+      throw refuse("is a channel that asks for capability store, which is for stages of the line")
+    }
     return stage
   }
 

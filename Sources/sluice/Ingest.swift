@@ -93,6 +93,9 @@ struct Ingest: ParsableCommand {
     if !summary.wasStopped { walking.join() }
     report.finish(
       summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: try ledger.status())
+    if let missing = SandboxPart.missing(summary.sandbox, pipeline.definition.sandbox) {
+      Terminal.error(missing)
+    }
     if summary.wasStopped || !summary.pausedLanes.isEmpty { return .temporary }
     return report.isClean ? .success : .incomplete
   }

@@ -53,7 +53,7 @@ typedef uint32_t sluice_capability;
 
 /* Flags of a stage. */
 #define SLUICE_AT_END ((uint32_t)1)  /* runs once the outcome is known, whatever it is; gets no content */
-#define SLUICE_CHANNEL ((uint32_t)2) /* delivers events; stands under `channels:` */
+#define SLUICE_CHANNEL ((uint32_t)2) /* delivers events; stands under `channels:`; not with SLUICE_STORE */
 #define SLUICE_PRODUCES ((uint32_t)4) /* may replace the content, see `produce` */
 
 /* ---- Options: declared once; checked, completed and documented by the host. ---- */

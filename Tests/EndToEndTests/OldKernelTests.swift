@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+/// A kernel that lacks a part of what the sandbox needs, as a preloaded library plays it: `Tests/Fixtures/Preload`.
+struct OldKernelTests {
+  struct Kernel: Sendable, CustomTestStringConvertible {
+    /// What it lacks, as the library takes it.
+    var lacks: String
+    /// The parts `doctor` says are not in force.
+    var missing: [String]
+    /// Whether `sandbox: require` refuses.
+    var isRefused: Bool
+    var testDescription: String { lacks }
+  }
+
+  static let kernels = [
+    Kernel(
+      lacks: "landlock", missing: ["Landlock files", "Landlock TCP", "Landlock scope"], isRefused: true),
+    Kernel(lacks: "seccomp", missing: ["seccomp"], isRefused: true),
+    Kernel(lacks: "landlock-above-1", missing: ["Landlock TCP", "Landlock scope"], isRefused: false),
+    Kernel(lacks: "landlock-above-3", missing: ["Landlock TCP", "Landlock scope"], isRefused: false),
+    Kernel(lacks: "landlock-above-5", missing: ["Landlock scope"], isRefused: false),
+  ]
+
+  @Test(arguments: kernels)
+  func theDoctorNamesWhatIsMissing(kernel: Kernel) throws {
+    let outcome = try run(["doctor", "--format", "json"], on: kernel, in: TemporaryFolder())
+    let record = try #require(outcome.json.first)
+    let parts = try #require(record["parts"] as? [[String: Any]])
+    let missing = parts.filter { $0["inForce"] as? Bool == false }.compactMap { $0["name"] as? String }
+    #expect(Set(missing).isSuperset(of: kernel.missing), "\(missing)")
+    let offered = parts.filter { $0["offered"] as? Bool == true }.compactMap { $0["name"] as? String }
+    #expect(Set(offered).isDisjoint(with: kernel.missing))
+    let problems = record["problems"] as? [String] ?? []
+    if kernel.isRefused {
+      #expect(outcome.status == 1)
+      #expect(problems.contains { $0.hasPrefix("the sandbox lacks \(kernel.missing[0]): needs ") })
+    }
+  }
+
+  @Test(arguments: kernels, ["require", "prefer", "off"])
+  func thePipelineSaysWhetherToRunWithoutIt(kernel: Kernel, policy: String) throws {
+    let folder = try TemporaryFolder()
+    try folder.write("in/a", "a text\n")
+    try folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      stages:
+        - use: size
+          options: { max: 1MB }
+        - use: store
+          options: { path: "{attachmentId}" }
+      sandbox: \(policy)
+      """)
+    let outcome = try run(["ingest", "--home", "home", "in"], on: kernel, in: folder)
+    if policy == "require" && kernel.isRefused {
+      #expect(outcome.status == 78)
+      #expect(outcome.err.contains("the kernel lacks a part of the sandbox (`sluice doctor` names it)"))
+      #expect(folder.files(below: "home/store") == [])
+      return
+    }
+    #expect(outcome.status == 0, "\(outcome.err)")
+    #expect(folder.files(below: "home/store").count == 1)
+    let said = outcome.err.contains("ran without \(kernel.missing[0])")
+    #expect(said == (policy == "prefer" && kernel.isRefused), "\(outcome.err)")
+  }
+
+  /// With what is left, the files are no less closed.
+  @Test(arguments: kernels.filter { !$0.isRefused })
+  func anOlderLandlockHoldsFiles(kernel: Kernel) throws {
+    let folder = try TemporaryFolder()
+    let secret = try folder.write("secret", "secret\n")
+    let scene = try folder.write("scene", "act openat\nworld \(folder.path)\n")
+    let plugins = ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()]
+    for stage in ["escape-store", "escape-network"] {
+      let outcome = try run(
+        ["stages", "run", stage, "--format", "json", scene], on: kernel, in: folder, environment: plugins)
+      #expect(outcome.json.first?["code"] as? String == "refused", "\(outcome.out) \(outcome.err)")
+    }
+    #expect(FileManager.default.fileExists(atPath: secret))
+  }
+
+  private func run(
+    _ arguments: [String], on kernel: Kernel, in folder: TemporaryFolder, environment: [String: String] = [:]
+  ) throws -> SluiceCommand.Outcome {
+    try SluiceCommand.run(
+      arguments, in: folder,
+      environment: ["LD_PRELOAD": try Self.library.get(), "LACKS": kernel.lacks].merging(environment) { $1 })
+  }
+
+  private static let library = Result {
+    let file = try FixtureStages.folder() + "/old-kernel.so"
+    let source = SluiceCommand.projectFolder + "/Tests/Fixtures/Preload/old-kernel.c"
+    let arguments = ["-shared", "-fPIC", "-O1", source, "-o", file]
+    if try FixtureStages.run(FixtureStages.compiler, arguments) != 0 {
+      throw FixtureStages.DoesNotCompile(name: "old-kernel")
+    }
+    return file
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import SQLite
+import Testing
+
+/// Ways out of a worker, tried: none leads anywhere. The same acts without a sandbox show that they are no empty threats.
+@Suite(.serialized)
+struct SandboxTests {
+  static let users: [UInt32?] = geteuid() == 0 ? [nil, User.ordinary] : [nil]
+
+  @Test(arguments: Attack.Capability.allCases, users)
+  func nothingGetsOut(capability: Attack.Capability, user: UInt32?) throws {
+    let surroundings = try Surroundings(Attack.all(capability), user: user)
+    let findings = try surroundings.findings(surroundings.start(sandbox: "require"))
+    AttackTable.add(findings, user: user == nil ? "own" : "other")
+    for finding in findings {
+      let attack = finding.attack
+      #expect(finding.effects == [], "\(attack.name) with \(capability): \(finding.said)")
+      // By the guard that is meant to, even where a second one stands behind it.
+      #expect(
+        attack.isAnswered ? finding.wasRefused : finding.wasKilled,
+        "\(attack.name) with \(capability): \(finding.said)")
+      if let call = attack.call, finding.wasKilled {
+        #expect(finding.said.contains("does not allow \(call)(2) with"), "\(attack.name): \(finding.said)")
+      }
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0), arguments: [Attack.Capability.content, .store])
+  func withoutASandboxTheSameActsSucceed(capability: Attack.Capability) throws {
+    let attacks = Attack.control.filter { $0.capability == capability }
+    let surroundings = try Surroundings(attacks, user: nil)
+    let findings = try surroundings.findings(surroundings.start(sandbox: "off"))
+    AttackTable.add(findings, user: "root, no sandbox")
+    for finding in findings {
+      let isUnknown = ["ENOSYS", "EAFNOSUPPORT"].contains { finding.said.contains($0) }
+      #expect(finding.effects != [] || isUnknown, "\(finding.attack.name): \(finding.said)")
+    }
+  }
+
+  // MARK: Seen from outside
+
+  /// What /proc says of each worker while one is at work.
+  @Test(arguments: Attack.Capability.allCases, users)
+  func aWorkerHasNoRightsThatItDoesNotNeed(capability: Attack.Capability, user: UInt32?) throws {
+    // It is there for half a second, which a busy machine may miss.
+    var found: WorkerStanding?
+    for _ in 0..<4 where found == nil { found = try Self.workerAtWork(capability, user) }
+    let worker = try #require(found)
+    #expect(worker.status("NoNewPrivs") == "1")
+    #expect(worker.status("Seccomp") == "2")
+    #expect(worker.limit("Max core file size") == "0")
+    // To write where another user owns: CAP_DAC_OVERRIDE and CAP_FOWNER.
+    let kept: UInt64 = capability == .store && user == nil && geteuid() == 0 ? 1 << 1 | 1 << 3 : 0
+    for set in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
+      let held = try #require(UInt64(worker.status(set), radix: 16))
+      #expect(held & ~kept == 0, "\(set) of \(capability)")
+    }
+  }
+
+  private static func workerAtWork(_ capability: Attack.Capability, _ user: UInt32?) throws -> WorkerStanding?
+  {
+    let surroundings = try Surroundings([.wait(capability)], user: user)
+    let process = try surroundings.start(sandbox: "require")
+    var found: WorkerStanding?
+    while process.isRunning && found == nil {
+      found = Inbox.workers(of: process.processIdentifier).map(WorkerStanding.init).first {
+        $0.hasLoaded("libsluice-escape") && $0.status("Seccomp") == "2"
+      }
+      usleep(2000)
+    }
+    _ = try surroundings.findings(process)
+    return found
+  }
+
+  // MARK: Channels
+
+  @Test func aChannelCannotUseTheHomeItIsShown() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("in/a", "a text\n")
+    try folder.write("secret", "secret\n")
+    try folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      stages:
+        - use: store
+          options: { path: "{attachmentId}" }
+        - use: notify
+          options: { to: everyone, channels: [out] }
+      channels:
+        out: { use: escape-channel }
+      """)
+    let outcome = try SluiceCommand.run(
+      ["ingest", "--home", "home", "--participants", "ann", "in"], in: folder,
+      environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
+    #expect(outcome.status == 0, "\(outcome.err)")
+    var told: [String] = []
+    try Connection(folder.path + "/home/sluice.db", .readOnly).prepare(
+      "SELECT status || ' ' || coalesce(reason_message, '') FROM deliveries"
+    ).rows { told.append($0.text(0)) }
+    #expect(told == ["delivered "] || told == ["delivered ", "delivered "])
+    #expect(!folder.files(below: "home").contains("made-by-channel"))
+  }
+
+  /// It would be given the home for as long as it lives, and the ledger lies there.
+  @Test func aChannelThatWantsToStoreIsRefused() throws {
+    let folder = try TemporaryFolder()
+    try FixtureStages.compile("escape-channel", into: folder.path, ["-DESCAPE_CAPABILITY=SLUICE_STORE"])
+    let outcome = try SluiceCommand.run(
+      ["stages", "doctor", folder.path + "/libsluice-escape-channel.so"], in: folder)
+    #expect(outcome.status == 1)
+    #expect(outcome.out.contains("is a channel that asks for capability store"), "\(outcome.out)")
+  }
+}
