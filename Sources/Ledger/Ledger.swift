@@ -38,6 +38,7 @@ public final class Ledger {
     self.path = path
     self.home = home
     do {
+      try home?.checkLog()
       connection = try Connection(path)
       try checkVersion()
       connection.keepLog()
@@ -63,6 +64,7 @@ public final class Ledger {
     path = home.ledgerPath
     self.home = nil
     do {
+      try home.checkLog()
       connection = try Connection(home.ledgerPath, .readOnly)
       connection.neverCheckpointOnClose()
       let version = try schemaVersion()
@@ -70,7 +72,7 @@ public final class Ledger {
     } catch let error as SQLiteError {
       throw error.code.primary == .cantOpen
         ? LedgerError(
-          .other, "\(home.path) has no ledger yet; `sluice ingest` makes one, or give another --home")
+          .other, "\(path) cannot be opened; `sluice ingest` makes a new one in another --home")
         : LedgerError(error, path: home.ledgerPath)
     } catch let error as LedgerError {
       throw error
