@@ -1,3 +1,4 @@
+import CPlatform
 import Glibc
 import Ledger
 import Platform
@@ -9,6 +10,7 @@ final class Repair {
   private let reader: ObjectReader
   private let publisher: ObjectPublisher
   private let home: Int32
+  private let store: Int32
   private let lost: LostAndFound
 
   init(_ home: Home, _ ledger: Ledger, store: Int32, _ reader: ObjectReader, _ publisher: ObjectPublisher)
@@ -17,6 +19,7 @@ final class Repair {
     self.ledger = ledger
     self.reader = reader
     self.publisher = publisher
+    self.store = store
     self.home = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY).release()
     lost = LostAndFound(home: self.home, store: store)
   }
@@ -62,15 +65,24 @@ final class Repair {
     }
   }
 
-  /// Makes room at a path. False: what is there does not move.
+  /// Makes room at a path. What stands in for one of its folders, such as a symbolic link, is moved itself: nothing is
+  /// moved that lies behind it. False: what is there does not move.
   private func clear(_ path: String, _ finding: inout Finding) -> Bool {
-    do throws(SystemError) {
-      if publisher.exists(path) { _ = try lost.take(Array(path.utf8)) }
-      return true
-    } catch {
-      finding.remedy = "\(error); make that possible, then repair again"
-      return false
+    let bytes = Array(path.utf8)
+    for end in bytes.indices.filter({ bytes[$0] == 0x2F }) + [bytes.count] {
+      let part = Array(bytes[..<end])
+      var facts = stat()
+      guard StoreWalk.withPath(part, { fstatat(store, $0, &facts, AT_SYMLINK_NOFOLLOW) }) == 0 else { return true }
+      if end < bytes.count && sluice_file_type(facts.st_mode) == S_IFDIR { continue }
+      do throws(SystemError) {
+        _ = try lost.take(part)
+        return true
+      } catch {
+        finding.remedy = "\(error); make that possible, then repair again"
+        return false
+      }
     }
+    return true
   }
 
   private func holds(_ path: String, _ object: StoredObject) -> Bool {
