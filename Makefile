@@ -42,7 +42,7 @@ soak: build
 	@swift build --build-tests 2>&1 | tail -n 5
 	@printf '%s\n' 'fault     tries                               files   wrong'
 	@set -o pipefail; SLUICE_SOAK=1 swift test --skip-build --filter Soak 2>&1 | tee .build/soak.log | \
-	grep -E '^kill -9|✘|Test run with' | cut -c 1-300
+	grep -E '^kill -9|^damage|✘|Test run with' | cut -c 1-300
 
 bench: build
 	@Tests/Benchmarks/bench.sh

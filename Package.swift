@@ -57,7 +57,8 @@ var core: [Target] {
     .target(
       name: "Workbench",
       dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
-    .target(name: "Objects", dependencies: ["CCrypto", "CPlatform", "Ledger", "Pipeline", "Platform", "SQLite"]),
+    .target(
+      name: "Objects", dependencies: ["CCrypto", "CPlatform", "Ledger", "Pipeline", "Platform", "SQLite"]),
     .target(
       name: "Scheduler",
       dependencies: ["CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Wire", "Workers"]),

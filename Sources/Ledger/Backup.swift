@@ -78,7 +78,9 @@ public struct LedgerBackup {
     guard version == Schema.version, integrity == "ok", reference == nil else {
       let what = integrity == "ok" ? "a row refers to one that is not there" : integrity ?? "it is empty"
       throw LedgerError(
-        .damaged, "\(home.ledgerPath): the copy is not whole (\(what)), for the ledger is damaged; \(LedgerError.restore)")
+        .damaged,
+        "\(home.ledgerPath): the copy is not whole (\(what)), for the ledger is damaged; \(LedgerError.restore)"
+      )
     }
   }
 

@@ -171,7 +171,9 @@ extension Ledger {
       var attempts, crashes, uncounted, suspicions: Int
       var priority: Int64
     }
-    guard lastToken < .max else { throw LedgerError(.damaged, "\(path): its last token is no token; \(LedgerError.restore)") }
+    guard lastToken < .max else {
+      throw LedgerError(.damaged, "\(path): its last token is no token; \(LedgerError.restore)")
+    }
     lastToken += 1
     var claimed: [Claimed] = []
     try statement(SQL.claim).rows(.text(lane), .integer(Int64(count)), .integer(boot), .integer(lastToken)) {
@@ -192,10 +194,13 @@ extension Ledger {
         } else {
           nil
         }
-      guard let work else { throw LedgerError(.damaged, "\(path): job \(job.job) is for nothing; \(LedgerError.restore)") }
+      guard let work else {
+        throw LedgerError(.damaged, "\(path): job \(job.job) is for nothing; \(LedgerError.restore)")
+      }
       leases.append(
         Lease(
-          job: job.job, token: lastToken, attempt: job.attempts, counted: max(job.attempts, 0) - max(job.uncounted, 0),
+          job: job.job, token: lastToken, attempt: job.attempts,
+          counted: max(job.attempts, 0) - max(job.uncounted, 0),
           crashes: job.crashes, suspicions: job.suspicions, priority: job.priority, work: work))
     }
   }

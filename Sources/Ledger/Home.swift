@@ -85,7 +85,8 @@ public struct Home: Sendable {
     // What does not open, SQLite explains.
     guard let file = try? Descriptor.open(ledgerPath, O_RDONLY) else { return }
     var header = [UInt8](repeating: 0, count: 20)
-    guard pread(file.number, &header, header.count, 0) == header.count, header[18] == 1, header[19] == 1 else { return }
+    guard pread(file.number, &header, header.count, 0) == header.count, header[18] == 1, header[19] == 1
+    else { return }
     throw LedgerError(
       .damaged,
       "\(ledgerPath) is a copy, and \(ledgerPath)-wal beside it belongs to the ledger it replaced; take \(ledgerPath)-wal and "

@@ -8,8 +8,11 @@ extension Ledger {
   /// `integrity_check` looks at every page, index and CHECK constraint, and at the types of a STRICT table
   /// (https://sqlite.org/pragma.html#pragma_integrity_check).
   public func inspectFile(_ report: (Finding) -> Void) throws(LedgerError) {
-    let remedy = "restore the ledger from a backup (`sluice backup --help` tells how), or begin with another --home"
-    func damaged(_ message: String) { report(Finding("ledger-damaged", "sluice.db", message, remedy: remedy)) }
+    let remedy =
+      "restore the ledger from a backup (`sluice backup --help` tells how), or begin with another --home"
+    func damaged(_ message: String) {
+      report(Finding("ledger-damaged", "sluice.db", message, remedy: remedy))
+    }
     do {
       var isWhole = true
       try connection.prepare("PRAGMA integrity_check").rows { row in
@@ -37,7 +40,8 @@ extension Ledger {
       try connection.prepare("PRAGMA foreign_key_check").rows { row in
         report(
           Finding(
-            "row-missing", "row \(row.integer(1)) of `\(row.text(0))`", "what it refers to in `\(row.text(2))` is not there",
+            "row-missing", "row \(row.integer(1)) of `\(row.text(0))`",
+            "what it refers to in `\(row.text(2))` is not there",
             remedy: "restore the ledger from a backup; nothing else tells what the row was"))
       }
       for rule in InspectionRule.all {

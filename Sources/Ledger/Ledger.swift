@@ -68,11 +68,16 @@ public final class Ledger {
       connection = try Connection(home.ledgerPath, .readOnly)
       connection.neverCheckpointOnClose()
       let version = try schemaVersion()
-      if version != Schema.version { throw foreignVersion(version) }
+      if version > Schema.version { throw foreignVersion(version) }
+      if version < Schema.version {
+        try checkVersion()
+        throw LedgerError(
+          .inUse, "\(path) is just being made; try again, or run `sluice ingest` if nobody is at work")
+      }
     } catch let error as SQLiteError {
       throw error.code.primary == .cantOpen
         ? LedgerError(
-          .other, "\(path) cannot be opened; `sluice ingest` makes a new one in another --home")
+          .other, "\(path) cannot be opened; `sluice ingest` makes one, or give another --home")
         : LedgerError(error, path: home.ledgerPath)
     } catch let error as LedgerError {
       throw error

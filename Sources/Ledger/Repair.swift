@@ -24,7 +24,8 @@ extension Ledger {
     try transaction {
       let key = Statement.Value.integer(object.key)
       let counted = min(max(object.sizeBytes, 0), 1 << 50)
-      let status = try statement("SELECT status FROM attachments WHERE key = ?1").first(key) { $0.text(0) } ?? ""
+      let status =
+        try statement("SELECT status FROM attachments WHERE key = ?1").first(key) { $0.text(0) } ?? ""
       try statement(SQL.requeueAttachment).run(key)
       try statement(SQL.addToCount).run(.text(status), .integer(-1), .integer(-counted))
       try statement(SQL.addToCount).run(.text("queued"), .integer(1), .integer(0))

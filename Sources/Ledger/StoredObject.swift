@@ -46,7 +46,8 @@ extension Ledger {
       try statement(sql).rows(value) { row in
         objects.append(
           StoredObject(
-            key: row.integer(0), id: row.text(1), url: row.text(2), sizeBytes: row.integer(3), sha256: row.blob(4),
+            key: row.integer(0), id: row.text(1), url: row.text(2), sizeBytes: row.integer(3),
+            sha256: row.blob(4),
             source: row.blob(5), sourceSHA256: row.optionalText(6)))
       }
       return objects

@@ -17,7 +17,9 @@ struct LostAndFound {
   func take(_ path: [UInt8]) throws(SystemError) -> String {
     let shown = String(decoding: path, as: UTF8.self)
     if let place = try move(path, to: home, Self.name) { return "\(Self.name)/\(shown)\(place)" }
-    if let place = try move(path, to: store, Self.nameInStore) { return "store/\(Self.nameInStore)/\(shown)\(place)" }
+    if let place = try move(path, to: store, Self.nameInStore) {
+      return "store/\(Self.nameInStore)/\(shown)\(place)"
+    }
     throw SystemError("moving \(shown) to \(Self.name)", code: EXDEV)
   }
 

@@ -17,7 +17,10 @@ struct StoreWalk {
       while let entry = readdir(listing) {
         let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
         if name == [0x2E] || name == [0x2E, 0x2E] { continue }
-        if folder.isEmpty && (name.elementsEqual(".incoming".utf8) || name.elementsEqual(".lost+found".utf8)) { continue }
+        if folder.isEmpty && (name.elementsEqual(".incoming".utf8) || name.elementsEqual(".lost+found".utf8))
+        {
+          continue
+        }
         let path = folder.isEmpty ? name : folder + [0x2F] + name
         var facts = stat()
         let found = Self.withPath(path) { fstatat(root, $0, &facts, AT_SYMLINK_NOFOLLOW) }

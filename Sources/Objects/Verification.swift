@@ -188,7 +188,8 @@ public final class Verification {
       if let owner, !publisher.exists(owner.url) { continue }
       if repair == nil && (home.isInUse || !publisher.hasIncoming(id)) { continue }
       let place = "store/\(ObjectPublisher.incoming)/\(id)"
-      let what = owner == nil ? "no attachment that is completed has this object" : "its object has its path already"
+      let what =
+        owner == nil ? "no attachment that is completed has this object" : "its object has its path already"
       var finding = Finding("leftover", place, what, remedy: Remedy.leftover)
       try repair?.moveAside(Array("\(ObjectPublisher.incoming)/\(id)".utf8), &finding)
       tell(finding)
@@ -218,7 +219,8 @@ public final class Verification {
       "`sluice verify --repair` queues the attachment again if its source is unchanged; else restore the object"
     static let next = "the next `sluice ingest` names it, or `sluice verify --repair`"
     static let disk = "look after the disk; then `sluice verify` again"
-    static let leftover = "the next `sluice ingest` takes it away; `sluice verify --repair` moves it to lost+found"
+    static let leftover =
+      "the next `sluice ingest` takes it away; `sluice verify --repair` moves it to lost+found"
     static let orphan = "`sluice verify --repair` moves it to lost+found; nothing is deleted"
   }
 }

@@ -25,7 +25,8 @@ struct Backup: ParsableCommand {
   private let file: String
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
-    guard arguments.words.count == 1, let file = arguments.words.first, !file.isEmpty, !file.hasSuffix("/") else {
+    guard arguments.words.count == 1, let file = arguments.words.first, !file.isEmpty, !file.hasSuffix("/")
+    else {
       throw .usage("`sluice backup` needs one FILE to write the copy to")
     }
     self.arguments = arguments

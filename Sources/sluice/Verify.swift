@@ -53,11 +53,13 @@ struct Verify: ParsableCommand {
         try verify(home, repairs ? try Ledger(home) : ledger, &report)
       } else {
         report.note(
-          "the store is not compared with a ledger that is damaged" + (repairs ? ", and nothing is repaired" : ""))
+          "the store is not compared with a ledger that is damaged"
+            + (repairs ? ", and nothing is repaired" : ""))
       }
     } catch let error as LedgerError where error.code == .damaged {
       report.take(
-        Finding("ledger-damaged", "sluice.db", error.description, remedy: "do what that says, then verify again"))
+        Finding(
+          "ledger-damaged", "sluice.db", error.description, remedy: "do what that says, then verify again"))
     }
     return report.finish(seconds: Double(Clock.monotonic() - started) / 1e9, isRepair: repairs)
   }
@@ -68,7 +70,8 @@ struct Verify: ParsableCommand {
     var inner = report
     inner.begin(total: total)
     defer { report = inner }
-    let verification = try Verification(home, ledger, repairs: arguments.flag("repair"), sample: sample) { event in
+    let verification = try Verification(home, ledger, repairs: arguments.flag("repair"), sample: sample) {
+      event in
       switch event {
       case .found(let finding): inner.take(finding)
       case .looked(let bytes): inner.looked(bytes)

@@ -66,7 +66,9 @@ struct VerifyReport {
     text += " in \(Decimal.text(seconds, 2)) s; "
     text += found == 0 ? "nothing is wrong" : "\(found) findings"
     if isRepair && found > 0 { text += ", \(repaired) of them mended" }
-    if totals.queued > 0 { text += "; \(totals.queued) attachments are queued again: `sluice ingest` stores them" }
+    if totals.queued > 0 {
+      text += "; \(totals.queued) attachments are queued again: `sluice ingest` stores them"
+    }
     return text + "\n"
   }
 

@@ -37,7 +37,8 @@ private final class Damaging {
     case ledger, log, index, object, pipeline, manifest, plugin, reserve, lock, events
 
     /// The file's name below the folder, and words of which a message has one.
-    func file(in folder: TemporaryFolder, _ random: inout SplitMix) throws -> (path: String, named: [String]) {
+    func file(in folder: TemporaryFolder, _ random: inout SplitMix) throws -> (path: String, named: [String])
+    {
       switch self {
       case .ledger: return ("var/sluice.db", ["sluice.db"])
       case .log: return ("var/sluice.db-wal", ["sluice.db"])
@@ -70,12 +71,14 @@ private final class Damaging {
       // Half of all in what is hardest: the ledger and its log.
       let target =
         number % 2 == 0
-        ? [.ledger, .log, .ledger, .object][number / 2 % 4] : Target.allCases[number / 2 % Target.allCases.count]
+        ? [.ledger, .log, .ledger, .object][number / 2 % 4]
+        : Target.allCases[number / 2 % Target.allCases.count]
       try damage(target)
     }
     let tries = "\(damages) files, \(commands) commands"
     print(
-      "damage    \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(damages)    \(wrong) (\(sound) of no consequence)")
+      "damage    \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(damages)    \(wrong) (\(sound) of no consequence)"
+    )
   }
 
   private func damage(_ target: Target) throws {
@@ -93,9 +96,11 @@ private final class Damaging {
 
     let first = try verify(folder, what, named)
     if target == .object && after != before {
-      check(first.status == 1 && first.out.contains(path.dropFirst(4)), "\(what): verify names it: \(first.out)")
+      check(
+        first.status == 1 && first.out.contains(path.dropFirst(4)), "\(what): verify names it: \(first.out)")
     }
-    for words in [["status"], ["list"], ["show", home.id], ["stages", "doctor"] + (target == .plugin ? [path] : ["bin/libsluice-size.so"])] {
+    let doctor = target == .plugin ? [["stages", "doctor", path]] : []
+    for words in [["status"], ["list"], ["show", home.id]] + doctor {
       let outcome = try run(words, folder, what, words[0] == "stages" ? ["libsluice"] : named)
       if target != .ledger && target != .log && words[0] != "stages" {
         check(outcome.status == 0, "\(what): `\(words[0])` reads no such file: \(outcome.err)")
@@ -116,7 +121,9 @@ private final class Damaging {
   }
 
   /// Has a home verified, and looks whether what it says is true.
-  private func verify(_ folder: TemporaryFolder, _ what: String, _ named: [String]) throws -> SluiceCommand.Outcome {
+  private func verify(_ folder: TemporaryFolder, _ what: String, _ named: [String]) throws
+    -> SluiceCommand.Outcome
+  {
     let outcome = try run(["verify"], folder, what, named)
     if outcome.status == 0 {
       let wrong = try HomeToDamage.wrongObjects(in: folder)
@@ -145,7 +152,9 @@ private final class Damaging {
       err: String(decoding: try Data(contentsOf: URL(fileURLWithPath: err)), as: UTF8.self))
     let command = "\(what): `\(words.joined(separator: " "))`"
     check(!isLate, "\(command) does not end")
-    check(isLate || !outcome.wasKilled, "\(command) dies of signal \(outcome.status): \(outcome.err.suffix(2000))")
+    check(
+      isLate || !outcome.wasKilled, "\(command) dies of signal \(outcome.status): \(outcome.err.suffix(2000))"
+    )
     check([0, 1, 2, 70, 75, 78].contains(outcome.status), "\(command) ends with \(outcome.status)")
     // What an attachment met is told with it; what a command met is told by itself.
     if outcome.status > 2 || (outcome.status == 2 && words[0] != "show") {

@@ -16,7 +16,8 @@ import Testing
 
     @discardableResult
     func ingest(_ path: String = "in") throws -> SluiceCommand.Outcome {
-      try SluiceCommand.run(["ingest", "--format", "json", "--sender", "ann", "--participants", "ann,ben", path], in: folder)
+      try SluiceCommand.run(
+        ["ingest", "--format", "json", "--sender", "ann", "--participants", "ann,ben", path], in: folder)
     }
 
     func verify(_ options: String...) throws -> Verified {
@@ -47,7 +48,9 @@ import Testing
     let summary = try #require(verified.outcome.json.last)
     #expect(summary["objects"] as? Int == 6 && summary["read"] as? Int == 6 && summary["ok"] as? Bool == true)
     let text = try SluiceCommand.run(["verify", "--sample", "2"], in: sample.folder)
-    #expect(text.status == 0 && text.out.hasPrefix("6 objects, 2 of them read: ") && text.out.hasSuffix("nothing is wrong\n"))
+    #expect(
+      text.status == 0 && text.out.hasPrefix("6 objects, 2 of them read: ")
+        && text.out.hasSuffix("nothing is wrong\n"))
     #expect(try SluiceCommand.run(["verify", "--quiet"], in: sample.folder).out == "")
   }
 
@@ -86,7 +89,8 @@ import Testing
     #expect(found.codes.allSatisfy { $0.hasPrefix("object-") || $0 == "strange-file" })
 
     let repaired = try sample.verify("--repair")
-    #expect(repaired.outcome.status == 0 && repaired.repaired == repaired.findings.count, "\(repaired.outcome.out)")
+    #expect(
+      repaired.outcome.status == 0 && repaired.repaired == repaired.findings.count, "\(repaired.outcome.out)")
     #expect(try sample.ingest().attachments.count == 1, "it is stored by the next ingest")
     #expect(try sample.verify().outcome.status == 0)
     #expect(try sample.objects()[2] == object)
@@ -109,7 +113,11 @@ import Testing
     let sample = try Sample()
     let object = try sample.objects()[2]
     try Data("TEXT 2\n".utf8).write(to: URL(fileURLWithPath: sample.path(object)))
-    if let source { try sample.folder.write("in/2.txt", source) } else { unlink(sample.folder.path + "/in/2.txt") }
+    if let source {
+      try sample.folder.write("in/2.txt", source)
+    } else {
+      unlink(sample.folder.path + "/in/2.txt")
+    }
     for _ in 0..<2 {
       let verified = try sample.verify("--repair")
       #expect(verified.outcome.status == 1 && verified.codes == ["object-damaged"] && verified.repaired == 0)
@@ -162,7 +170,9 @@ import Testing
     }
     try Data("TEXT 1\n".utf8).write(to: URL(fileURLWithPath: sample.path(all[1].url ?? "")))
     let found = try sample.verify()
-    #expect(found.outcome.status == 1 && found.codes.contains("object-unnamed") && found.codes.contains("object-damaged"))
+    #expect(
+      found.outcome.status == 1 && found.codes.contains("object-unnamed")
+        && found.codes.contains("object-damaged"))
     let repaired = try sample.verify("--repair")
     #expect(repaired.outcome.status == 0, "\(repaired.outcome.out)")
     #expect(repaired.outcome.json.last?["queued"] as? Int == 0)
@@ -179,7 +189,8 @@ import Testing
     #expect(try SluiceCommand.run(["ingest", "in"], in: folder).status == 0)
     try folder.write("var/store/orphan", "mine\n")
     let repaired = try SluiceCommand.run(["verify", "--repair"], in: folder)
-    #expect(repaired.status == 0 && repaired.out.contains("moved to store/.lost+found/orphan"), "\(repaired.out)")
+    #expect(
+      repaired.status == 0 && repaired.out.contains("moved to store/.lost+found/orphan"), "\(repaired.out)")
     #expect(try folder.read("var/store/.lost+found/orphan") == "mine\n")
     #expect(try SluiceCommand.run(["verify"], in: folder).status == 0)
     withExtendedLifetime(disk) {}
@@ -210,10 +221,16 @@ import Testing
     ("UPDATE attachments SET metadata = '{' WHERE key = 1", "row-malformed", false),
     ("UPDATE attachments SET size_bytes = NULL WHERE key = 1", "row-malformed", false),
     ("UPDATE attachments SET url = '../../../etc/passwd' WHERE key = 1", "row-malformed", true),
-    ("UPDATE attachments SET url = (SELECT url FROM attachments WHERE key = 2) WHERE key = 1", "object-damaged", true),
+    (
+      "UPDATE attachments SET url = (SELECT url FROM attachments WHERE key = 2) WHERE key = 1",
+      "object-damaged", true
+    ),
     ("UPDATE attachments SET sha256 = zeroblob(32) WHERE key = 1", "object-damaged", false),
     ("UPDATE events SET data = '[]' WHERE key = 1", "row-malformed", false),
-    ("DELETE FROM messages WHERE message_id = (SELECT message_id FROM attachments WHERE key = 1)", "row-missing", false),
+    (
+      "DELETE FROM messages WHERE message_id = (SELECT message_id FROM attachments WHERE key = 1)",
+      "row-missing", false
+    ),
     ("CREATE TABLE more (x)", "ledger-damaged", false),
     ("DROP INDEX attachments_by_content", "ledger-damaged", false),
   ]
@@ -224,9 +241,12 @@ import Testing
     let sample = try Sample()
     try sample.execute(sql)
     let found = try sample.verify()
-    #expect(found.outcome.status == 1 && found.codes.contains(code), "\(sql): \(found.outcome.out)\(found.outcome.err)")
+    #expect(
+      found.outcome.status == 1 && found.codes.contains(code),
+      "\(sql): \(found.outcome.out)\(found.outcome.err)")
     let repaired = try sample.verify("--repair")
-    #expect((repaired.outcome.status == 0) == isRepaired, "\(sql): \(repaired.outcome.out)\(repaired.outcome.err)")
+    #expect(
+      (repaired.outcome.status == 0) == isRepaired, "\(sql): \(repaired.outcome.out)\(repaired.outcome.err)")
     if !isRepaired { return }
     try sample.ingest()
     let last = try sample.verify()
@@ -239,7 +259,8 @@ import Testing
     let folder = try TemporaryFolder()
     try folder.write("pipeline.yaml", Pipelines.open)
     for number in 0..<2500 { try folder.write("in/\(number).txt", "text \(number % 2000)\n") }
-    let process = try SluiceCommand.start(["ingest", "in"], in: folder, out: folder.path + "/out", err: folder.path + "/err")
+    let process = try SluiceCommand.start(
+      ["ingest", "in"], in: folder, out: folder.path + "/out", err: folder.path + "/err")
     var looks = 0
     while process.isRunning {
       let outcome = try SluiceCommand.run(["verify"], in: folder)

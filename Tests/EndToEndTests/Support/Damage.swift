@@ -17,7 +17,8 @@ enum Damage: String, CaseIterable {
     switch self {
     case .flippedBits:
       for _ in 0..<Int.random(in: 1...8, using: &random) {
-        damaged[Int.random(in: 0..<file.count, using: &random)] ^= 1 << UInt8.random(in: 0...7, using: &random)
+        damaged[Int.random(in: 0..<file.count, using: &random)] ^=
+          1 << UInt8.random(in: 0...7, using: &random)
       }
     case .truncated: damaged = file.prefix(Int.random(in: 0..<file.count, using: &random))
     case .zeroedPage:

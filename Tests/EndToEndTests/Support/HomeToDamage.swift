@@ -31,18 +31,21 @@ struct HomeToDamage {
   init(isKilled: Bool) throws {
     folder = try TemporaryFolder()
     for number in 0..<12 {
-      try folder.write("in/\(number).txt", "text \(number % 9)\n" + String(repeating: "line\n", count: number * number * 20))
+      try folder.write(
+        "in/\(number).txt", "text \(number % 9)\n" + String(repeating: "line\n", count: number * number * 20))
     }
     try folder.write("more/a.txt", "one that comes later\n")
     try folder.write("more/b.txt", "text 1\n" + String(repeating: "line\n", count: 20))
     let folder = folder
     try folder.write(
-      "manifest.jsonl", ["a", "b"].map { "{\"path\":\"more/\($0).txt\",\"conversationId\":\"c9\"}\n" }.joined())
+      "manifest.jsonl",
+      ["a", "b"].map { "{\"path\":\"more/\($0).txt\",\"conversationId\":\"c9\"}\n" }.joined())
     let words = ["ingest", "--sender", "ann", "--participants", "ann,ben", "in"]
     if isKilled {
       try folder.write("in/zz", "misbehave linger\n")
       try folder.write(
-        "pipeline.yaml", Self.pipeline.replacingOccurrences(of: "stages:\n", with: "stages:\n  - use: misbehave\n"))
+        "pipeline.yaml",
+        Self.pipeline.replacingOccurrences(of: "stages:\n", with: "stages:\n  - use: misbehave\n"))
       let process = try SluiceCommand.start(
         words, in: folder, out: folder.path + "/.out", err: folder.path + "/.err",
         environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
@@ -54,7 +57,9 @@ struct HomeToDamage {
       usleep(50_000)  // the last object gets its name
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
-      for name in [".out", ".err", "in/zz"] { try FileManager.default.removeItem(atPath: folder.path + "/" + name) }
+      for name in [".out", ".err", "in/zz"] {
+        try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+      }
     }
     try folder.write("pipeline.yaml", Self.pipeline)
     if !isKilled { try #require(try SluiceCommand.run(words, in: folder).status == 0) }
@@ -62,7 +67,8 @@ struct HomeToDamage {
     let program = folder.path + "/bin"
     try FileManager.default.createDirectory(atPath: program, withIntermediateDirectories: true)
     for file in ["sluice", "sluice-worker"] + Self.plugins {
-      try FileManager.default.linkItem(atPath: "\(SluiceCommand.folder)/\(file)", toPath: "\(program)/\(file)")
+      try FileManager.default.linkItem(
+        atPath: "\(SluiceCommand.folder)/\(file)", toPath: "\(program)/\(file)")
     }
   }
 
@@ -75,7 +81,8 @@ struct HomeToDamage {
     // A copy of an inode's names is several files, and verify is to see links too.
     try FileManager.default.createDirectory(atPath: copy.path + "/bin", withIntermediateDirectories: true)
     for file in ["sluice", "sluice-worker"] + Self.plugins {
-      try FileManager.default.linkItem(atPath: "\(folder.path)/bin/\(file)", toPath: "\(copy.path)/bin/\(file)")
+      try FileManager.default.linkItem(
+        atPath: "\(folder.path)/bin/\(file)", toPath: "\(copy.path)/bin/\(file)")
     }
     return copy
   }
@@ -89,7 +96,9 @@ struct HomeToDamage {
     var wrong: [String] = []
     let connection = try Connection(folder.path + "/var/sluice.db", .readOnly)
     connection.neverCheckpointOnClose()
-    try connection.prepare("SELECT url, sha256 FROM attachments WHERE status = 'completed' AND url IS NOT NULL").rows { row in
+    try connection.prepare(
+      "SELECT url, sha256 FROM attachments WHERE status = 'completed' AND url IS NOT NULL"
+    ).rows { row in
       let url = row.text(0)
       let data = FileManager.default.contents(atPath: "\(folder.path)/var/store/\(url)")
       if data.map(sha256) != row.blob(1) { wrong.append(url) }
