@@ -131,7 +131,8 @@ public final class Verification {
     }
     // Once more, as it is on record now: it may have been on its way.
     guard let again = try ledger.storedObject(ofAttachment: object.id) else { return }
-    guard fault.code != "object-missing" || !isOnItsWay(again) else { return }
+    let isAbsent = fault.code == "object-missing" || fault.code == "object-unnamed"
+    if isAbsent && isOnItsWay(again) { return }
     guard var finding = self.fault(of: again, reads: reads) else { return }
     if let repair {
       let queued = try repair.object(again, &finding)
