@@ -42,7 +42,7 @@ soak: build
 	@swift build --build-tests 2>&1 | tail -n 5
 	@printf '%-20s%-36s%s\n' fault tries wrong
 	@set -o pipefail; SLUICE_SOAK=1 swift test --skip-build --filter Soak 2>&1 | tee .build/soak.log | \
-	grep -E '^(kill|power|[a-z]+ fails) |✘|Test run with' | cut -c 1-300
+	grep -E '^(kill|power|damage|[a-z]+ fails)|✘|Test run with' | cut -c 1-300
 
 bench: build
 	@Tests/Benchmarks/bench.sh

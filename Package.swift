@@ -50,7 +50,7 @@ var core: [Target] {
     .target(name: "Platform", dependencies: ["CPlatform"]),
     .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
-    .target(name: "Ledger", dependencies: ["Pipeline", "Platform", "SQLite"]),
+    .target(name: "Ledger", dependencies: ["CPlatform", "Pipeline", "Platform", "SQLite"]),
     .target(
       name: "Workers",
       dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
@@ -58,8 +58,10 @@ var core: [Target] {
       name: "Workbench",
       dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
     .target(
+      name: "Objects", dependencies: ["CCrypto", "CPlatform", "Ledger", "Pipeline", "Platform", "SQLite"]),
+    .target(
       name: "Scheduler",
-      dependencies: ["CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Wire", "Workers"]),
+      dependencies: ["CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Wire", "Workers"]),
   ]
 }
 
@@ -70,8 +72,8 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "CPlatform", "CWorker", "Ledger", "Pipeline", "Platform", "Scheduler", "SQLite",
-        "Wire", "Workbench", "Workers",
+        "Configuration", "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler",
+        "SQLite", "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
       name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
@@ -137,6 +139,7 @@ var tests: [Target] {
     .testTarget(name: "LedgerTests", dependencies: ["Ledger", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
     .testTarget(name: "SchedulerTests", dependencies: ["Ledger", "Pipeline", "Platform", "Scheduler"]),
+    .testTarget(name: "ObjectsTests", dependencies: ["Ledger", "Objects", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]

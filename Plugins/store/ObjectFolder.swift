@@ -36,6 +36,12 @@ final class ObjectFolder {
       throw errno == ENOTDIR ? Self.taken(path) : Self.fault("looking at \(path)")
     }
     defer { close(other) }
+    if try isSame(attachment, other) { return true }
+    throw Self.taken(path)
+  }
+
+  /// Whether an open file has the attachment's content, byte for byte.
+  private func isSame(_ attachment: Attachment, _ other: Int32) throws(Outcome) -> Bool {
     let half = buffer.count / 2
     let first = UnsafeMutableRawBufferPointer(rebasing: buffer[..<half])
     var offset: Int64 = 0
@@ -43,7 +49,7 @@ final class ObjectFolder {
       let count = try attachment.read(into: first, at: offset)
       let same = pread(other, buffer.baseAddress?.advanced(by: half), half, off_t(offset))
       guard let start = buffer.baseAddress, count == same, memcmp(start, start + half, count) == 0 else {
-        throw Self.taken(path)
+        return false
       }
       if count == 0 {
         try attachment.checkUnchanged()
@@ -91,15 +97,19 @@ final class ObjectFolder {
     }
   }
 
-  /// Links a stored object with the same content. False where it cannot serve: it is gone, has another length, or has as
-  /// many links as the file system allows.
-  func link(_ object: String, size: Int64, as name: String) throws(Outcome) -> Bool {
+  /// Links a stored object with the same content. False where it cannot serve: it is gone, is damaged, or has as many links
+  /// as the file system allows. Damage must not spread from one attachment to the next: to read the object costs less
+  /// than to write and sync a copy.
+  func link(_ object: String, to attachment: Attachment) throws(Outcome) -> Bool {
+    let other = openat(root, object, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    if other < 0 { return false }
+    defer { close(other) }
     var facts = stat()
-    guard fstatat(root, object, &facts, AT_SYMLINK_NOFOLLOW) == 0, facts.st_size == size,
-      sluice_file_type(facts.st_mode) == S_IFREG
+    guard fstat(other, &facts) == 0, facts.st_size == attachment.size,
+      sluice_file_type(facts.st_mode) == S_IFREG, try isSame(attachment, other)
     else { return false }
-    unlinkat(incoming, name, 0)
-    if linkat(root, object, incoming, name, 0) == 0 { return true }
+    unlinkat(incoming, attachment.id, 0)
+    if linkat(root, object, incoming, attachment.id, 0) == 0 { return true }
     switch errno {
     case EMLINK, ENOENT, EPERM, EXDEV, EOPNOTSUPP: return false
     default: throw Self.fault("linking an object")

@@ -46,7 +46,7 @@ struct Store: Stage {
       attachment.setLocation(path)
       return
     }
-    if let twin = attachment.twin, try folder.link(twin, size: attachment.size, as: attachment.id) {
+    if let twin = attachment.twin, try folder.link(twin, to: attachment) {
       copies.append(Copy(attachment: attachment, descriptor: -1))
     } else {
       copies.append(Copy(attachment: attachment, descriptor: try folder.copy(attachment)))

@@ -227,14 +227,20 @@ int sluice_rename_new(int old_folder, const char *old_path, int new_folder, cons
   return unlinkat(old_folder, old_path, 0);
 }
 
-int sluice_open_source(const char *path) {
+static int open_resolved(int folder, const char *path, uint64_t resolve) {
   /* Declared here: <linux/openat2.h> is younger than some systems this is built on. */
   const struct {
     uint64_t flags, mode, resolve;
-  } how = {O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, 0x04 /* RESOLVE_NO_SYMLINKS */};
-  int fd = (int)syscall(437 /* openat2 */, AT_FDCWD, path, &how, sizeof how);
+  } how = {O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, resolve};
+  int fd = (int)syscall(437 /* openat2 */, folder, path, &how, sizeof how);
   if (fd >= 0 || errno != ENOSYS) return fd;
-  return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+  return openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+}
+
+int sluice_open_source(const char *path) { return open_resolved(AT_FDCWD, path, 0x04 /* RESOLVE_NO_SYMLINKS */); }
+
+int sluice_open_below(int folder, const char *path) {
+  return open_resolved(folder, path, 0x04 | 0x08 /* RESOLVE_BENEATH */);
 }
 
 int sluice_same_content(int folder, const char *first, const char *second) {

@@ -126,7 +126,10 @@ extension Ledger {
       .optional(attachment.url), .optional(attachment.reason?.stage), .optional(attachment.reason?.code),
       .optional(attachment.reason?.message), .integer(now))
     try record(attachment.steps, of: attachment.key, attachment.attempt, now)
-    for event in attachment.events where !event.recipients.isEmpty {
+    if attachment.events.isEmpty { return }
+    var told: Set<String> = []
+    try statement(SQL.toldTypes).rows(.integer(attachment.key)) { told.insert($0.text(0)) }
+    for event in attachment.events where !event.recipients.isEmpty && !told.contains(event.type) {
       try statement(SQL.addEvent).run(
         .integer(attachment.key), .text(event.type), .text(event.data), .integer(now))
       let key = connection.lastInsertedRow
@@ -168,6 +171,9 @@ extension Ledger {
       var attempts, crashes, uncounted, suspicions: Int
       var priority: Int64
     }
+    guard lastToken < .max else {
+      throw LedgerError(.damaged, "\(path): its last token is no token; \(LedgerError.restore)")
+    }
     lastToken += 1
     var claimed: [Claimed] = []
     try statement(SQL.claim).rows(.text(lane), .integer(Int64(count)), .integer(boot), .integer(lastToken)) {
@@ -188,10 +194,13 @@ extension Ledger {
         } else {
           nil
         }
-      guard let work else { throw LedgerError(.damaged, "\(path): job \(job.job) is for nothing") }
+      guard let work else {
+        throw LedgerError(.damaged, "\(path): job \(job.job) is for nothing; \(LedgerError.restore)")
+      }
       leases.append(
         Lease(
-          job: job.job, token: lastToken, attempt: job.attempts, counted: job.attempts - job.uncounted,
+          job: job.job, token: lastToken, attempt: job.attempts,
+          counted: max(job.attempts, 0) - max(job.uncounted, 0),
           crashes: job.crashes, suspicions: job.suspicions, priority: job.priority, work: work))
     }
   }

@@ -76,9 +76,26 @@ public struct Home: Sendable {
     return true
   }
 
+  /// Refuses a copy that was put in the place of a ledger whose write-ahead log is still there: SQLite would play that log
+  /// into it. A copy's header says so: a ledger gets its log after its header's bytes 18 and 19 have become 2
+  /// (https://sqlite.org/fileformat2.html#file_format_version_numbers).
+  func checkLog() throws(LedgerError) {
+    var facts = stat()
+    guard stat(ledgerPath + "-wal", &facts) == 0, facts.st_size > 0 else { return }
+    // What does not open, SQLite explains.
+    guard let file = try? Descriptor.open(ledgerPath, O_RDONLY) else { return }
+    var header = [UInt8](repeating: 0, count: 20)
+    guard pread(file.number, &header, header.count, 0) == header.count, header[18] == 1, header[19] == 1
+    else { return }
+    throw LedgerError(
+      .damaged,
+      "\(ledgerPath) is a copy, and \(ledgerPath)-wal beside it belongs to the ledger it replaced; take \(ledgerPath)-wal and "
+        + "\(ledgerPath)-shm away, then run again")
+  }
+
   /// A WAL database on a full disk cannot even be opened: some bytes are kept, to be given back then.
   func keepReserve() {
-    let descriptor = open(reservePath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    let descriptor = open(reservePath, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     if descriptor < 0 { return }
     if posix_fallocate(descriptor, 0, 2 << 20) != 0 { unlink(reservePath) }
     close(descriptor)

@@ -38,6 +38,7 @@ public final class Ledger {
     self.path = path
     self.home = home
     do {
+      try home?.checkLog()
       connection = try Connection(path)
       try checkVersion()
       connection.keepLog()
@@ -63,14 +64,20 @@ public final class Ledger {
     path = home.ledgerPath
     self.home = nil
     do {
+      try home.checkLog()
       connection = try Connection(home.ledgerPath, .readOnly)
       connection.neverCheckpointOnClose()
       let version = try schemaVersion()
-      if version != Schema.version { throw foreignVersion(version) }
+      if version > Schema.version { throw foreignVersion(version) }
+      if version < Schema.version {
+        try checkVersion()
+        throw LedgerError(
+          .inUse, "\(path) is just being made; try again, or run `sluice ingest` if nobody is at work")
+      }
     } catch let error as SQLiteError {
       throw error.code.primary == .cantOpen
         ? LedgerError(
-          .other, "\(home.path) has no ledger yet; `sluice ingest` makes one, or give another --home")
+          .other, "\(path) cannot be opened; `sluice ingest` makes one, or give another --home")
         : LedgerError(error, path: home.ledgerPath)
     } catch let error as LedgerError {
       throw error

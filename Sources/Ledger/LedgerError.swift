@@ -21,6 +21,10 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   public let description: String
 
+  /// What to do about a ledger that is damaged.
+  static let restore =
+    "`sluice verify` tells more; restore it from a backup, or begin with another --home"
+
   public init(_ code: Code, _ description: String) {
     self.code = code
     self.description = description
@@ -32,7 +36,10 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
     case .readOnly, .cantOpen:
       self.init(.unwritable, "\(path): \(error.message); give a home that can be written, with --home")
     case .corrupt, .notADatabase:
-      self.init(.damaged, "\(path): \(error.message); restore it from a backup, or begin with another --home")
+      self.init(.damaged, "\(path): \(error.message); \(Self.restore)")
+    case .constraint:
+      self.init(
+        .damaged, "\(path): \(error.message), for a row is not what it should be; `sluice verify` tells more")
     case .ioError:
       self.init(
         .indeterminate,

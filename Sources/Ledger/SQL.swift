@@ -119,6 +119,9 @@ enum SQL {
     ON CONFLICT DO NOTHING
     """
 
+  /// What an attachment that was queued again has told before.
+  static let toldTypes = "SELECT DISTINCT type FROM events WHERE attachment_key = ?1"
+
   static let addEvent = "INSERT INTO events (attachment_key, type, data, created_at) VALUES (?1, ?2, ?3, ?4)"
 
   static let addDelivery = """
@@ -134,6 +137,52 @@ enum SQL {
     """
 
   static let noteDelivery = "UPDATE deliveries SET reason_code = ?2, reason_message = ?3 WHERE key = ?1"
+
+  // MARK: Repair
+
+  static let recount = """
+    WITH rows AS (
+      SELECT status, count(*) AS number,
+        sum(CASE status WHEN 'queued' THEN 0 ELSE min(coalesce(size_bytes, 0), 1125899906842624) END) AS bytes
+      FROM attachments GROUP BY status)
+    UPDATE counts SET
+      attachments = coalesce((SELECT number FROM rows WHERE rows.status = counts.status), 0),
+      bytes = coalesce((SELECT bytes FROM rows WHERE rows.status = counts.status), 0)
+    """
+
+  static let addMissingAttachmentJobs = """
+    INSERT INTO jobs (lane, priority, attachment_key, state, due_at)
+    SELECT 'attachments', 0, key, 'due', ?1 FROM attachments a
+    WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE attachment_key = a.key)
+    """
+
+  /// An attempt that is not the first looks whether an earlier one took effect.
+  static let addMissingDeliveryJobs = """
+    INSERT INTO jobs (lane, priority, delivery_key, state, due_at, attempts, uncounted)
+    SELECT 'channel:' || channel, 0, key, 'due', ?1, 1, 1 FROM deliveries d
+    WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE delivery_key = d.key)
+    """
+
+  static let requeueAttachment = """
+    UPDATE attachments SET status = 'queued', media_type = NULL, size_bytes = NULL, sha256 = NULL, metadata = '{}',
+      url = NULL, reason_stage = NULL, reason_code = NULL, reason_message = NULL, finished_at = NULL
+    WHERE key = ?1
+    """
+
+  /// The numbers of its attempts go on where they were.
+  static let addRepeatedJob = """
+    INSERT INTO jobs (lane, priority, attachment_key, state, due_at, attempts, uncounted)
+    SELECT 'attachments', 0, ?1, 'due', ?2, number, number
+    FROM (SELECT coalesce(max(number), 0) AS number FROM attempts WHERE attachment_key = ?1)
+    """
+
+  /// In a copy: each job may have been begun since the copy was made, and nobody who ended then is to be blamed. An attempt
+  /// that is not the first looks whether an earlier one took effect.
+  static let releaseInCopy = """
+    UPDATE jobs SET attempts = attempts + (state <> 'leased'), uncounted = uncounted + 1, token = NULL, boot = NULL,
+      state = CASE state WHEN 'leased' THEN 'due' ELSE state END;
+    UPDATE ledger SET frontier = 0, machine = '', stalls = 0;
+    """
 
   // MARK: Lanes
 

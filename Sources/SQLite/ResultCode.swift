@@ -31,6 +31,9 @@ public struct SQLiteError: Error, Sendable, CustomStringConvertible {
   public let message: String
   public let sql: String?
 
+  /// Whether the file is not what a database must be.
+  public var isDamage: Bool { ResultCode.corrupt ~= code || ResultCode.notADatabase ~= code }
+
   public var description: String {
     let statement =
       sql.map { " in `\($0.split(whereSeparator: \.isWhitespace).prefix(12).joined(separator: " "))`" } ?? ""

@@ -1,5 +1,6 @@
 import Glibc
 import Ledger
+import Objects
 import Pipeline
 import Platform
 

@@ -320,8 +320,11 @@ extension Scheduler {
       group.failedStarts += 1
       if group.failedStarts >= Self.startLimit {
         let stages = group.stages.map(\.id).joined(separator: ", ")
+        let files = group.stages.map(\.description.file).joined(separator: " ")
         failure = SchedulerError(
-          .configuration, "the worker for \(stages) does not start: \(death.message(in: group.stages[0]))")
+          .configuration,
+          "the worker for \(stages) does not start: \(death.message(in: group.stages[0])); `sluice stages doctor \(files)` "
+            + "may tell why")
       }
     }
     let culprit = culprit(of: worker, status)

@@ -37,7 +37,7 @@ final class IngestReport {
     switch event {
     case .takenIn(let report):
       known += report.known
-      progress?.total += Int64(report.added)
+      progress?.total &+= Int64(report.added)
       report.problems.forEach(tell)
     case .ended(let record): take(record)
     case .triedAgain(_, let reason, let at):

@@ -18,9 +18,13 @@ struct ProgressBar {
   }
 
   mutating func add(_ record: AttachmentRecord) {
-    done += 1
-    bytes += record.sizeBytes ?? 0
+    add(bytes: record.sizeBytes ?? 0)
     if record.status != .completed { refused += 1 }
+  }
+
+  mutating func add(bytes more: Int64) {
+    done += 1
+    bytes &+= more
   }
 
   /// Draws it, ten times a second at most.
@@ -62,7 +66,8 @@ enum Decimal {
   static func text(_ value: Double, _ places: Int) -> String {
     var factor = 1.0
     for _ in 0..<places { factor *= 10 }
-    let scaled = Int64((value * factor).rounded())
+    // A damaged ledger may hold any number.
+    let scaled = Int64(exactly: (value * factor).rounded()) ?? (value < 0 ? .min : .max)
     if places == 0 { return String(scaled) }
     let digits = String(scaled % Int64(factor))
     return "\(scaled / Int64(factor)).\(String(repeating: "0", count: places - digits.count))\(digits)"

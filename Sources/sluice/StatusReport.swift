@@ -32,7 +32,7 @@ struct StatusReport {
     var text = "home         \(Terminal.printable(home)) (\(worker))\n"
     text += "queue        \(queue.map { "\($0.count) \($0.state)" }.joined(separator: ", "))"
     if let oldest = status.oldestQueuedAt {
-      text += "; the oldest taken in \(Age.text(milliseconds: now - oldest)) ago"
+      text += "; the oldest taken in \(Age.text(milliseconds: now &- oldest)) ago"
     }
     text += "\ndead letters \(status.deadLetters)\n"
     text += "ledger       \(ByteSize.rounded(ledgerBytes))\n"

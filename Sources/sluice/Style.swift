@@ -30,7 +30,7 @@ struct Style {
 
   private static func color(of word: String) -> Int? {
     switch word {
-    case "pass", "completed", "delivered", "ok": 32
+    case "pass", "completed", "delivered", "ok", "mended": 32
     case "reject", "rejected", "retry", "paused", "missing": 33
     case "fail", "failed", "quarantined", "crashed", "timed-out", "over-limit", "dead", "wrong": 31
     default: nil

@@ -53,7 +53,8 @@ struct BadHomeTests {
     #expect(run.outcome.status == 70)
     #expect(
       run.outcome.err
-        == "sluice: home/sluice.db: file is not a database; restore it from a backup, or begin with another --home\n"
+        == "sluice: home/sluice.db: file is not a database; `sluice verify` tells more; restore it from a backup, or begin "
+        + "with another --home\n"
     )
     #expect(try Data(contentsOf: URL(fileURLWithPath: inbox.folder.path + "/home/sluice.db")) == noise)
   }

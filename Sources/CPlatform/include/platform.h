@@ -91,6 +91,9 @@ int sluice_signal_take(int fd);
 int sluice_rename_new(int old_folder, const char *old_path, int new_folder, const char *new_path);
 /* Opens a path for reading that names no symbolic link in any part (openat2(2)); before Linux 5.6, in its last part. */
 int sluice_open_source(const char *path);
+/* Opens a path below a folder for reading, over no symbolic link and never outside (openat2(2)); before Linux 5.6 only its
+ * last part is looked at. */
+int sluice_open_below(int folder, const char *path);
 /* Whether two files below a folder have the same content: 1, 0, or -1. */
 int sluice_same_content(int folder, const char *first, const char *second);
 /* Raises the soft limit on descriptors to the hard one; returns it. */

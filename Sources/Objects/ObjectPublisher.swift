@@ -8,18 +8,18 @@ import Platform
 /// An object is in the store's incoming folder, synced, before its attachment's transaction; it is renamed after. Whenever
 /// the process or the power ends in between, the next coordinator finds it there and goes on. So there is no object at a
 /// path without its row, and the target's folders need not be synced one by one.
-final class ObjectPublisher {
+public final class ObjectPublisher {
   private let root: Int32
   private var folders: Set<String> = []
-  private static let incoming = ".incoming"
+  static let incoming = ".incoming"
 
   /// - Parameter root: the store's folder, open as long as this is used.
-  init(root: Int32) {
+  public init(root: Int32) {
     self.root = root
   }
 
   /// Whether a worker's word for a location can be one: relative, without empty parts or any that begins with `.`.
-  static func isLocation(_ path: String) -> Bool {
+  public static func isLocation(_ path: String) -> Bool {
     !path.isEmpty && path.utf8.count <= 1024 && !path.utf8.contains(0)
       // By bytes, as the kernel does: to Swift, `/` with a combining mark after it is another character than `/`.
       && path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
@@ -29,7 +29,7 @@ final class ObjectPublisher {
 
   /// Renames an incoming object to its path. Where there is no incoming one, or the path holds the same content, the path has
   /// it already.
-  func publish(_ id: String, to path: String) throws(SystemError) {
+  public func publish(_ id: String, to path: String) throws(SystemError) {
     try makeFolder(Self.parent(of: path))
     let incoming = "\(Self.incoming)/\(id)"
     if sluice_rename_new(root, incoming, root, path) == 0 { return }
@@ -42,26 +42,43 @@ final class ObjectPublisher {
   }
 
   /// Whether a stage has left an object for this attachment.
-  func hasIncoming(_ id: String) -> Bool { exists("\(Self.incoming)/\(id)") }
+  public func hasIncoming(_ id: String) -> Bool { exists("\(Self.incoming)/\(id)") }
 
-  func exists(_ path: String) -> Bool { faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
+  public func exists(_ path: String) -> Bool { faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
   /// Whether the path can hold no object whatever its content: it is a folder, or a part of it is none.
-  func isBlocked(_ path: String) -> Bool {
+  public func isBlocked(_ path: String) -> Bool {
     var facts = stat()
     if fstatat(root, path, &facts, AT_SYMLINK_NOFOLLOW) == 0 { return facts.st_mode & S_IFMT == S_IFDIR }
     return errno == ENOTDIR
   }
 
   /// Takes an incoming object away.
-  func discard(_ id: String) {
+  public func discard(_ id: String) {
     unlinkat(root, "\(Self.incoming)/\(id)", 0)
   }
 
   /// Finishes what an earlier coordinator began: gives what is on record its path, and takes the rest away. Returns what could
   /// not be done; such an object stays where it is.
-  func recover(_ ledger: Ledger) throws -> [String] {
-    let descriptor = openat(root, Self.incoming, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  public func recover(_ ledger: Ledger) throws -> [String] {
+    var problems: [String] = []
+    for name in try incomingNames() {
+      guard let path = try ledger.location(ofAttachment: name) else {
+        discard(name)
+        continue
+      }
+      do throws(SystemError) {
+        try publish(name, to: path)
+      } catch {
+        problems.append("\(error); the object of attachment \(name) waits in the store's .incoming")
+      }
+    }
+    return problems
+  }
+
+  /// The attachments of the incoming objects: ids, or what else bears a name there.
+  func incomingNames() throws(SystemError) -> [String] {
+    let descriptor = openat(root, Self.incoming, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     if descriptor < 0 {
       if errno == ENOENT { return [] }
       throw SystemError("opening the store's incoming folder")
@@ -78,19 +95,7 @@ final class ObjectPublisher {
       }
       if !name.hasPrefix(".") { names.append(name) }
     }
-    var problems: [String] = []
-    for name in names {
-      guard let path = try ledger.location(ofAttachment: name) else {
-        discard(name)
-        continue
-      }
-      do throws(SystemError) {
-        try publish(name, to: path)
-      } catch {
-        problems.append("\(error); the object of attachment \(name) waits in the store's .incoming")
-      }
-    }
-    return problems
+    return names
   }
 
   private func makeFolder(_ path: String) throws(SystemError) {

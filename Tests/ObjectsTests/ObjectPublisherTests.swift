@@ -4,7 +4,7 @@ import Pipeline
 import Platform
 import Testing
 
-@testable import Scheduler
+@testable import Objects
 
 struct ObjectPublisherTests {
   /// A home with a store, which goes when the test ends.

@@ -1,0 +1,96 @@
+import CPlatform
+import Glibc
+import Platform
+import SQLite
+
+/// A copy of a ledger, made while a coordinator may go on writing.
+///
+/// `VACUUM INTO` reads a snapshot in one read transaction on a connection that can neither write nor checkpoint: the bug of
+/// SQLite before 3.51.3 takes two connections that reset the log, and here there is one still. It goes through every tree
+/// of the file, so that damage is found instead of copied, as page by page (`sqlite3_backup_step`) it would be. And the
+/// copy's header says "rollback journal", where a ledger that was ever opened says "write-ahead log": that is how a
+/// log of another ledger beside a restored copy is noticed (``Home/checkLog()``).
+public struct LedgerBackup {
+  private let home: Home
+  private let file: String
+  private var partial: String { file + ".partial" }
+
+  public init(of home: Home, to file: String) {
+    self.home = home
+    // A path, whatever it looks like: `file:` begins an URI for SQLite.
+    self.file = file.hasPrefix("/") ? file : "./" + file
+  }
+
+  /// Makes the copy: beside its name first, checked and synced, then renamed.
+  ///
+  /// - Returns: its bytes.
+  public func make(replacing: Bool) throws(LedgerError) -> Int64 {
+    do {
+      let descriptor = try hold()
+      try copy()
+      try check()
+      if fsync(descriptor.number) != 0 { throw SystemError("syncing \(partial)") }
+      try name(replacing: replacing)
+      var facts = stat()
+      return fstat(descriptor.number, &facts) == 0 ? Int64(facts.st_size) : 0
+    } catch let error as LedgerError {
+      throw error
+    } catch let error as SystemError {
+      throw LedgerError(
+        error.code == EEXIST ? .other : .unwritable, "\(error); give another FILE, or make room for this one")
+    } catch let error as SQLiteError where error.code.primary == .full {
+      throw LedgerError(.full, "\(partial): no room on the disk; make room, then run again")
+    } catch let error as SQLiteError {
+      throw LedgerError(error, path: home.ledgerPath)
+    } catch {
+      throw LedgerError(.other, "\(file): \(error)")
+    }
+  }
+
+  /// Makes the file for the copy, or empties what an interrupted backup left.
+  private func hold() throws -> Descriptor {
+    let descriptor = try Descriptor.open(partial, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
+    var facts = stat()
+    guard fstat(descriptor.number, &facts) == 0, sluice_file_type(facts.st_mode) == S_IFREG else {
+      throw LedgerError(.unwritable, "\(partial): is no regular file; take it away, or give another FILE")
+    }
+    guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
+      throw LedgerError(.inUse, "\(partial) is being written by another backup; wait for it to end")
+    }
+    if ftruncate(descriptor.number, 0) != 0 { throw SystemError("emptying \(partial)") }
+    return descriptor
+  }
+
+  private func copy() throws {
+    let ledger = try Ledger(reading: home)
+    try ledger.connection.prepare("VACUUM INTO ?1").run(.text(partial))
+  }
+
+  /// Makes the copy one to begin with, and has SQLite look at all of it.
+  private func check() throws {
+    let connection = try Connection(partial)
+    // A journal that a killed process left would be taken for the next copy's.
+    try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+    try connection.execute(SQL.releaseInCopy)
+    let version = try connection.prepare("PRAGMA user_version").first { $0.integer(0) }
+    let integrity = try connection.prepare("PRAGMA integrity_check(1)").first { $0.text(0) }
+    let reference = try connection.prepare("PRAGMA foreign_key_check").first { $0.text(0) }
+    guard version == Schema.version, integrity == "ok", reference == nil else {
+      let what = integrity == "ok" ? "a row refers to one that is not there" : integrity ?? "it is empty"
+      throw LedgerError(
+        .damaged,
+        "\(home.ledgerPath): the copy is not whole (\(what)), for the ledger is damaged; \(LedgerError.restore)"
+      )
+    }
+  }
+
+  private func name(replacing: Bool) throws {
+    let result =
+      replacing
+      ? rename(partial, file) : sluice_rename_new(AT_FDCWD, partial, AT_FDCWD, file)
+    if result != 0 { throw SystemError("naming \(file)") }
+    let parent = file.lastIndex(of: "/").map { String(file[...$0]) } ?? "."
+    let folder = try Descriptor.open(parent, O_RDONLY | O_DIRECTORY)
+    if fsync(folder.number) != 0 { throw SystemError("syncing \(parent)") }
+  }
+}

@@ -1,0 +1,69 @@
+import SQLite
+
+// What can be wrong with a ledger by itself. It is only read.
+extension Ledger {
+  /// Whether the file is whole, by SQLite's own check, and its tables are those this program makes. Damage of this kind
+  /// may be anywhere: what the rows say is hearsay then.
+  ///
+  /// `integrity_check` looks at every page, index and CHECK constraint, and at the types of a STRICT table
+  /// (https://sqlite.org/pragma.html#pragma_integrity_check).
+  public func inspectFile(_ report: (Finding) -> Void) throws(LedgerError) {
+    let remedy =
+      "restore the ledger from a backup (`sluice backup --help` tells how), or begin with another --home"
+    func damaged(_ message: String) {
+      report(Finding("ledger-damaged", "sluice.db", message, remedy: remedy))
+    }
+    do {
+      var isWhole = true
+      try connection.prepare("PRAGMA integrity_check").rows { row in
+        // One row for all trees and pages of a damaged file may have several lines.
+        for line in row.text(0).split(separator: "\n") where line != "ok" && !line.hasPrefix("***") {
+          isWhole = false
+          damaged(String(line))
+        }
+      }
+      let (made, expected) = (try schema(of: connection), try Self.newSchema())
+      if isWhole && made != expected { damaged("its tables are not those this sluice makes") }
+    } catch let error as SQLiteError {
+      guard error.isDamage else { throw LedgerError(error, path: path) }
+      damaged(error.message)
+    } catch {
+      throw LedgerError(.other, "\(path): \(error)")
+    }
+  }
+
+  /// Whether the rows agree with each other, at one moment: a coordinator may go on writing meanwhile.
+  public func inspectRows(_ report: (Finding) -> Void) throws(LedgerError) {
+    try reading {
+      try connection.execute("BEGIN")
+      defer { try? connection.execute("COMMIT") }  // of a transaction that only read
+      try connection.prepare("PRAGMA foreign_key_check").rows { row in
+        report(
+          Finding(
+            "row-missing", "row \(row.integer(1)) of `\(row.text(0))`",
+            "what it refers to in `\(row.text(2))` is not there",
+            remedy: "restore the ledger from a backup; nothing else tells what the row was"))
+      }
+      for rule in InspectionRule.all {
+        try connection.prepare(rule.sql).rows { row in
+          report(Finding(rule.code, row.text(0), row.text(1), remedy: rule.remedy))
+        }
+      }
+    }
+  }
+
+  /// The statements that make the tables, with the names of what they make.
+  private func schema(of connection: Connection) throws -> [String] {
+    var schema: [String] = []
+    let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name"
+    try connection.prepare(sql).rows { row in
+      schema.append((0..<4).map { row.text($0) }.joined(separator: "\0"))
+    }
+    return schema
+  }
+
+  private static func newSchema() throws -> [String] {
+    let ledger = try Ledger(path: ":memory:")
+    return try ledger.schema(of: ledger.connection)
+  }
+}

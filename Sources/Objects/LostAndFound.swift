@@ -1,0 +1,44 @@
+import CPlatform
+import Glibc
+import Platform
+
+/// Where a repair puts what it finds and nobody owns. Nothing there is ever taken away but by a person.
+struct LostAndFound {
+  static let name = "lost+found"
+  /// Where the store is a file system of its own: no rename leads out of it.
+  static let nameInStore = ".lost+found"
+
+  let home: Int32
+  let store: Int32
+
+  /// Moves something out of the store. A name that is taken there gets a number.
+  ///
+  /// - Returns: where it is now, relative to the home.
+  func take(_ path: [UInt8]) throws(SystemError) -> String {
+    let shown = String(decoding: path, as: UTF8.self)
+    if let place = try move(path, to: home, Self.name) { return "\(Self.name)/\(shown)\(place)" }
+    if let place = try move(path, to: store, Self.nameInStore) {
+      return "store/\(Self.nameInStore)/\(shown)\(place)"
+    }
+    throw SystemError("moving \(shown) to \(Self.name)", code: EXDEV)
+  }
+
+  /// The number behind the new name, with its dot; `nil`: that is another file system.
+  private func move(_ path: [UInt8], to folder: Int32, _ top: String) throws(SystemError) -> String? {
+    let target = Array("\(top)/".utf8) + path
+    for (index, byte) in target.enumerated() where byte == 0x2F {
+      let made = StoreWalk.withPath(Array(target[..<index])) { mkdirat(folder, $0, 0o700) }
+      if made != 0 && errno != EEXIST { throw SystemError("making \(top)") }
+    }
+    for number in 1...1000 {
+      let suffix = number == 1 ? "" : ".\(number)"
+      let result = StoreWalk.withPath(path) { old in
+        StoreWalk.withPath(target + Array(suffix.utf8)) { sluice_rename_new(store, old, folder, $0) }
+      }
+      if result == 0 { return suffix }
+      if errno == EXDEV { return nil }
+      if errno != EEXIST { throw SystemError("moving \(String(decoding: path, as: UTF8.self)) to \(top)") }
+    }
+    throw SystemError("moving \(String(decoding: path, as: UTF8.self)) to \(top)", code: EEXIST)
+  }
+}

@@ -1,0 +1,77 @@
+import CPlatform
+import Glibc
+import Platform
+
+/// Opens what lies in a store, and says what it is. Nothing it opens leads out of the store or over a symbolic link.
+final class ObjectReader {
+  /// What there is at a path.
+  enum Found: Equatable {
+    case nothing
+    /// A folder, a symbolic link, a device: anything but a regular file.
+    case strange(String)
+    case unreadable(String)
+    case file(size: Int64, sha256: [UInt8])
+  }
+
+  private let root: Int32
+  private let hash: ObjectHash
+  /// Objects of several names, by inode: equal content is stored once, and need not be read for each name.
+  private var linked: [ino_t: (changed: Int64, size: Int64, sha256: [UInt8])] = [:]
+
+  /// - Parameter root: the store's folder, open as long as this is used.
+  init(root: Int32) throws(SystemError) {
+    self.root = root
+    hash = try ObjectHash()
+  }
+
+  /// - Parameter expected: the size it must have to be worth reading; `nil`: whatever it has.
+  /// - Parameter reads: false leaves the content alone, and the digest empty.
+  func look(_ path: String, expected: Int64? = nil, reads: Bool = true) -> Found {
+    let number = sluice_open_below(root, path)
+    if number < 0 {
+      switch errno {
+      case ENOENT, ENOTDIR: return .nothing
+      case ELOOP, EXDEV, ENXIO: return .strange("it is a symbolic link or a socket, or lies behind a link")
+      default: return .unreadable(String(cString: strerror(errno)))
+      }
+    }
+    let file = Descriptor(owning: number)
+    return look(file.number, expected, reads)
+  }
+
+  /// The digest of a file outside the store; `nil`: it cannot be read, or is no file.
+  func digest(ofSource path: [UInt8]) -> [UInt8]? {
+    let number = (path + [0]).withUnsafeBufferPointer { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { $0.baseAddress.map { sluice_open_source($0) } ?? -1 }
+    }
+    if number < 0 { return nil }
+    let file = Descriptor(owning: number)
+    if case .file(_, let sha256) = look(file.number, nil, true) { return sha256 }
+    return nil
+  }
+
+  private func look(_ file: Int32, _ expected: Int64?, _ reads: Bool) -> Found {
+    var facts = stat()
+    if fstat(file, &facts) != 0 { return .unreadable(String(cString: strerror(errno))) }
+    guard sluice_file_type(facts.st_mode) == S_IFREG else {
+      return .strange(
+        sluice_file_type(facts.st_mode) == S_IFDIR ? "it is a folder" : "it is a device or a pipe")
+    }
+    let size = Int64(facts.st_size)
+    if !reads || expected.map({ $0 != size }) ?? false { return .file(size: size, sha256: []) }
+    let changed = Int64(facts.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(facts.st_ctim.tv_nsec)
+    if let known = linked[facts.st_ino], facts.st_nlink > 1, known.changed == changed, known.size == size {
+      return .file(size: size, sha256: known.sha256)
+    }
+    do throws(SystemError) {
+      let sha256 = try hash.digest(of: file, size: size)
+      if facts.st_nlink > 1 {
+        if linked.count >= 1 << 14 { linked.removeAll(keepingCapacity: true) }
+        linked[facts.st_ino] = (changed, size, sha256)
+      }
+      return .file(size: size, sha256: sha256)
+    } catch {
+      return .unreadable(error.reason)
+    }
+  }
+}

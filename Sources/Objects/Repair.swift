@@ -1,0 +1,95 @@
+import CPlatform
+import Glibc
+import Ledger
+import Platform
+
+/// Puts right what a verification finds, without deleting anything. The home's lock is held meanwhile; each step may be the
+/// last, and the next verification goes on from there.
+final class Repair {
+  private let ledger: Ledger
+  private let reader: ObjectReader
+  private let publisher: ObjectPublisher
+  private let home: Int32
+  private let store: Int32
+  private let lost: LostAndFound
+
+  init(_ home: Home, _ ledger: Ledger, store: Int32, _ reader: ObjectReader, _ publisher: ObjectPublisher)
+    throws(SystemError)
+  {
+    self.ledger = ledger
+    self.reader = reader
+    self.publisher = publisher
+    self.store = store
+    self.home = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY).release()
+    lost = LostAndFound(home: self.home, store: store)
+  }
+
+  deinit {
+    close(home)
+  }
+
+  /// Gives an attachment its object back: the one that waits for its name, else by queueing it again. True: it is queued.
+  func object(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
+    if finding.code == "object-unreadable" { return false }
+    let isLocation = ObjectPublisher.isLocation(object.url)
+    if isLocation, holds("\(ObjectPublisher.incoming)/\(object.id)", object) {
+      guard clear(object.url, &finding) else { return false }
+      do throws(SystemError) {
+        try publisher.publish(object.id, to: object.url)
+        finding.repair = "the object in .incoming is the right one, and has its path now"
+      } catch {
+        finding.remedy = "\(error); make that possible, then repair again"
+      }
+      return false
+    }
+    guard let source = reader.digest(ofSource: object.source) else {
+      finding.remedy = "its source \(shown(object)) cannot be read; restore the object, or the source"
+      return false
+    }
+    guard Hexadecimal.text(source) == object.sourceSHA256 ?? Hexadecimal.text(object.sha256) else {
+      finding.remedy = "its source \(shown(object)) has changed since; restore the object, or the source"
+      return false
+    }
+    guard !isLocation || clear(object.url, &finding) else { return false }
+    try ledger.requeue(object)
+    finding.repair = "queued again; the next `sluice ingest` stores it"
+    return true
+  }
+
+  /// Moves something to lost+found.
+  func moveAside(_ path: [UInt8], _ finding: inout Finding) throws {
+    do throws(SystemError) {
+      finding.repair = "moved to \(try lost.take(path))"
+    } catch {
+      finding.remedy = "\(error); make that possible, then repair again"
+    }
+  }
+
+  /// Makes room at a path. What stands in for one of its folders, such as a symbolic link, is moved itself: nothing is
+  /// moved that lies behind it. False: what is there does not move.
+  private func clear(_ path: String, _ finding: inout Finding) -> Bool {
+    let bytes = Array(path.utf8)
+    for end in bytes.indices.filter({ bytes[$0] == 0x2F }) + [bytes.count] {
+      let part = Array(bytes[..<end])
+      var facts = stat()
+      guard StoreWalk.withPath(part, { fstatat(store, $0, &facts, AT_SYMLINK_NOFOLLOW) }) == 0 else {
+        return true
+      }
+      if end < bytes.count && sluice_file_type(facts.st_mode) == S_IFDIR { continue }
+      do throws(SystemError) {
+        _ = try lost.take(part)
+        return true
+      } catch {
+        finding.remedy = "\(error); make that possible, then repair again"
+        return false
+      }
+    }
+    return true
+  }
+
+  private func holds(_ path: String, _ object: StoredObject) -> Bool {
+    reader.look(path, expected: object.sizeBytes) == .file(size: object.sizeBytes, sha256: object.sha256)
+  }
+
+  private func shown(_ object: StoredObject) -> String { String(decoding: object.source, as: UTF8.self) }
+}

@@ -1,0 +1,53 @@
+import CPlatform
+import Glibc
+import Platform
+
+/// Everything that lies in a store but folders, by path; what begins with `.` at the top is the store's own.
+struct StoreWalk {
+  /// - Parameter root: the store's folder.
+  let root: Int32
+
+  /// Hands over each path's bytes, and whether it is a regular file. Paths and not descriptors are kept: a deep store
+  /// would need more of these than a process may have.
+  func files(_ body: (_ path: [UInt8], _ isFile: Bool) throws -> Void) throws {
+    var folders: [[UInt8]] = [[]]
+    while let folder = folders.popLast() {
+      guard let listing = open(folder) else { continue }  // gone meanwhile, or reported as what it is
+      defer { closedir(listing) }
+      while let entry = readdir(listing) {
+        let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+        if name == [0x2E] || name == [0x2E, 0x2E] { continue }
+        if folder.isEmpty && (name.elementsEqual(".incoming".utf8) || name.elementsEqual(".lost+found".utf8))
+        {
+          continue
+        }
+        let path = folder.isEmpty ? name : folder + [0x2F] + name
+        var facts = stat()
+        let found = Self.withPath(path) { fstatat(root, $0, &facts, AT_SYMLINK_NOFOLLOW) }
+        if found != 0 { continue }  // moved on meanwhile
+        switch sluice_file_type(facts.st_mode) {
+        case S_IFDIR: folders.append(path)
+        case S_IFREG: try body(path, true)
+        default: try body(path, false)
+        }
+      }
+    }
+  }
+
+  private func open(_ folder: [UInt8]) -> OpaquePointer? {
+    let number = Self.withPath(folder.isEmpty ? [0x2E] : folder) {
+      openat(root, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    }
+    if number < 0 { return nil }
+    if let listing = fdopendir(number) { return listing }
+    close(number)
+    return nil
+  }
+
+  static func withPath<Result>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    (path + [0]).withUnsafeBufferPointer { bytes in
+      // Never empty: the 0.
+      bytes.withMemoryRebound(to: CChar.self) { body($0.baseAddress.unsafelyUnwrapped) }
+    }
+  }
+}

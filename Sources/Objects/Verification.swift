@@ -1,0 +1,227 @@
+import CPlatform
+import Glibc
+import Ledger
+import Platform
+
+/// Compares a home's ledger with itself and with the store, whether or not a coordinator works on them.
+///
+/// What a coordinator changes meanwhile is no damage: whatever looks like it is looked at again before it is told. The rows
+/// are read a page at a time and the store is walked, so that the number of attachments costs time and no memory.
+public final class Verification {
+  /// What was looked at.
+  public struct Totals: Sendable {
+    public var objects: Int64 = 0
+    /// Of these, read as a whole.
+    public var read: Int64 = 0
+    public var bytes: Int64 = 0
+    public var findings: Int64 = 0
+    public var repaired: Int64 = 0
+    /// Put back into the queue.
+    public var queued: Int64 = 0
+
+    public init() {}
+  }
+
+  public enum Event {
+    case found(Finding)
+    /// An object was looked at, of so many bytes.
+    case looked(Int64)
+  }
+
+  public private(set) var totals = Totals()
+  let home: Home
+  let ledger: Ledger
+  let root: Int32
+  let reader: ObjectReader
+  let publisher: ObjectPublisher
+  /// `nil`: nothing is put right, only told.
+  let repair: Repair?
+  private let sample: Int64?
+  private let observe: (Event) -> Void
+  private let paths: PathSet
+
+  /// - Parameters:
+  ///   - ledger: for reading, or for writing where `repairs`; then the home's lock is held.
+  ///   - sample: read the content of so many objects, chosen at random; `nil`: of all.
+  public init(
+    _ home: Home, _ ledger: Ledger, repairs: Bool, sample: Int64?, observe: @escaping (Event) -> Void
+  ) throws {
+    self.home = home
+    self.ledger = ledger
+    self.sample = sample
+    self.observe = observe
+    root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY).release()
+    reader = try ObjectReader(root: root)
+    publisher = ObjectPublisher(root: root)
+    repair = repairs ? try Repair(home, ledger, store: root, reader, publisher) : nil
+    paths = try PathSet()
+  }
+
+  deinit {
+    close(root)
+  }
+
+  /// Looks at everything, rows first: an object is named after its row is on record.
+  public func run() throws -> Totals {
+    try checkRows()
+    try checkObjects()
+    try checkIncoming()
+    try checkStore()
+    return totals
+  }
+
+  func tell(_ finding: Finding) {
+    totals.findings += 1
+    if finding.repair != nil { totals.repaired += 1 }
+    observe(.found(finding))
+  }
+
+  private func checkRows() throws {
+    var counts: [Finding] = []
+    var jobs: [Finding] = []
+    try ledger.inspectRows { finding in
+      switch finding.code {
+      case "counts-differ" where repair != nil: counts.append(finding)
+      case "job-missing" where repair != nil: jobs.append(finding)
+      default: tell(finding)
+      }
+    }
+    if !counts.isEmpty { try ledger.recount() }
+    if !jobs.isEmpty { try ledger.addMissingJobs() }
+    for var finding in counts {
+      finding.repair = "counted anew"
+      tell(finding)
+    }
+    for var finding in jobs {
+      finding.repair = "given a job"
+      tell(finding)
+    }
+  }
+
+  // MARK: Rows and their objects
+
+  private func checkObjects() throws {
+    var left = Double(try ledger.status().attachments.first { $0.status == .completed }?.count ?? 0)
+    var wanted = Double(sample ?? .max)
+    var key: Int64 = 0
+    while true {
+      let page = try ledger.storedObjects(after: key)
+      guard let last = page.last else { return }
+      for object in page {
+        // Of those that are left, each is as likely as the other (Knuth, volume 2, 3.4.2, algorithm S).
+        let reads = sample == nil || Double.random(in: 0..<1) * max(left, 1) < wanted
+        if reads { wanted -= 1 }
+        left -= 1
+        try check(object, reads: reads)
+        try paths.insert(object.url)
+      }
+      key = last.key
+    }
+  }
+
+  private func check(_ object: StoredObject, reads: Bool) throws {
+    totals.objects += 1
+    defer { observe(.looked(max(object.sizeBytes, 0))) }
+    guard let fault = fault(of: object, reads: reads) else {
+      if reads {
+        totals.read += 1
+        totals.bytes &+= max(object.sizeBytes, 0)
+      }
+      return
+    }
+    // Once more, as it is on record now: it may have been on its way.
+    guard let again = try ledger.storedObject(ofAttachment: object.id) else { return }
+    let isAbsent = fault.code == "object-missing" || fault.code == "object-unnamed"
+    if isAbsent && isOnItsWay(again) { return }
+    guard var finding = self.fault(of: again, reads: reads) else { return }
+    if let repair {
+      let queued = try repair.object(again, &finding)
+      if queued { totals.queued += 1 }
+    }
+    tell(finding)
+  }
+
+  /// Whether its coordinator is about to give it its path.
+  private func isOnItsWay(_ object: StoredObject) -> Bool {
+    for _ in 0..<40 {
+      if !publisher.hasIncoming(object.id) { return publisher.exists(object.url) }
+      guard repair == nil, home.isInUse else { return false }
+      usleep(50_000)
+    }
+    return true  // whoever is at work names it, or says why it cannot
+  }
+
+  /// What is wrong with an object; `nil`: nothing.
+  private func fault(of object: StoredObject, reads: Bool) -> Finding? {
+    let place = "store/\(object.url)"
+    func fault(_ code: String, _ what: String, _ remedy: String = Remedy.object) -> Finding {
+      Finding(code, place, "\(what) (attachment \(object.id))", remedy: remedy)
+    }
+    guard ObjectPublisher.isLocation(object.url) else {
+      return Finding(
+        "row-malformed", "attachment \(object.id)", "its url '\(object.url)' is no path below the store",
+        remedy: Remedy.object)
+    }
+    switch reader.look(object.url, expected: object.sizeBytes, reads: reads) {
+    case .nothing where publisher.hasIncoming(object.id):
+      return fault("object-unnamed", "its object waits in the store's .incoming", Remedy.next)
+    case .nothing: return fault("object-missing", "there is no object")
+    case .strange(let what): return fault("object-strange", what)
+    case .unreadable(let why): return fault("object-unreadable", "it cannot be read: \(why)", Remedy.disk)
+    case .file(let size, _) where size != object.sizeBytes:
+      return fault("object-damaged", "it has \(size) bytes, and \(object.sizeBytes) are recorded")
+    case .file(_, let sha256) where reads && sha256 != object.sha256:
+      return fault(
+        "object-damaged",
+        "its SHA-256 is \(Hexadecimal.text(sha256)), and \(Hexadecimal.text(object.sha256)) is recorded")
+    case .file: return nil
+    }
+  }
+
+  // MARK: What nobody owns
+
+  private func checkIncoming() throws {
+    // While somebody is at work they are that one's.
+    if repair == nil && home.isInUse { return }
+    for id in try publisher.incomingNames() {
+      let owner = try ledger.storedObject(ofAttachment: id)
+      // Told with its row.
+      if let owner, !publisher.exists(owner.url) { continue }
+      if repair == nil && (home.isInUse || !publisher.hasIncoming(id)) { continue }
+      let place = "store/\(ObjectPublisher.incoming)/\(id)"
+      let what =
+        owner == nil ? "no attachment that is completed has this object" : "its object has its path already"
+      var finding = Finding("leftover", place, what, remedy: Remedy.leftover)
+      try repair?.moveAside(Array("\(ObjectPublisher.incoming)/\(id)".utf8), &finding)
+      tell(finding)
+    }
+  }
+
+  private func checkStore() throws {
+    try StoreWalk(root: root).files { bytes, isFile in
+      let path = String(decoding: bytes, as: UTF8.self)
+      if try paths.contains(path) && path.utf8.elementsEqual(bytes) { return }
+      if isFile {
+        guard case .file(_, let sha256) = reader.look(path) else { return }
+        // Named since the rows were read.
+        if try ledger.hasObject(at: path, sha256: sha256) { return }
+      }
+      var finding = Finding(
+        isFile ? "orphan" : "strange-file", "store/\(path)",
+        isFile ? "no attachment has this object" : "it is a symbolic link, a device, a socket or a pipe",
+        remedy: Remedy.orphan)
+      try repair?.moveAside(bytes, &finding)
+      tell(finding)
+    }
+  }
+
+  enum Remedy {
+    static let object =
+      "`sluice verify --repair` queues the attachment again if its source is unchanged; else restore the object"
+    static let next = "the next `sluice ingest` names it, or `sluice verify --repair`"
+    static let disk = "look after the disk; then `sluice verify` again"
+    static let leftover =
+      "the next `sluice ingest` takes it away; `sluice verify --repair` moves it to lost+found"
+    static let orphan = "`sluice verify --repair` moves it to lost+found; nothing is deleted"
+  }
+}

@@ -1,0 +1,286 @@
+import Foundation
+import Testing
+
+/// What `sluice verify` finds, what it makes of it, and what it leaves alone.
+@Suite struct VerifyTests {
+  /// A home with six attachments, of which two have the same content.
+  private struct Sample {
+    let folder: TemporaryFolder
+
+    init() throws {
+      folder = try TemporaryFolder()
+      try folder.write("pipeline.yaml", Pipelines.open)
+      for number in 0..<6 { try folder.write("in/\(number).txt", "text \(number % 5)\n") }
+      #expect(try ingest().status == 0)
+    }
+
+    @discardableResult
+    func ingest(_ path: String = "in") throws -> SluiceCommand.Outcome {
+      try SluiceCommand.run(
+        ["ingest", "--format", "json", "--sender", "ann", "--participants", "ann,ben", path], in: folder)
+    }
+
+    func verify(_ options: String...) throws -> Verified {
+      Verified(outcome: try SluiceCommand.run(["verify", "--format", "json"] + options, in: folder))
+    }
+
+    /// The paths of objects, in the order of their sources.
+    func objects() throws -> [String] {
+      try Witness(folder: folder).attachments().sorted { $0.source < $1.source }.compactMap(\.url)
+    }
+
+    func path(_ object: String) -> String { "\(folder.path)/var/store/\(object)" }
+    func execute(_ sql: String) throws { try Inbox.execute(sql, on: folder.path + "/var/sluice.db") }
+  }
+
+  private struct Verified {
+    var outcome: SluiceCommand.Outcome
+    var findings: [[String: Any]] { outcome.json.filter { $0["record"] as? String == "finding" } }
+    var codes: [String] { findings.compactMap { $0["code"] as? String } }
+    var places: [String] { findings.compactMap { $0["place"] as? String } }
+    var repaired: Int { findings.count { $0["repair"] is String } }
+  }
+
+  @Test func aSoundHomeIsCalledSound() throws {
+    let sample = try Sample()
+    let verified = try sample.verify()
+    #expect(verified.outcome.status == 0 && verified.findings.isEmpty)
+    let summary = try #require(verified.outcome.json.last)
+    #expect(summary["objects"] as? Int == 6 && summary["read"] as? Int == 6 && summary["ok"] as? Bool == true)
+    let text = try SluiceCommand.run(["verify", "--sample", "2"], in: sample.folder)
+    #expect(
+      text.status == 0 && text.out.hasPrefix("6 objects, 2 of them read: ")
+        && text.out.hasSuffix("nothing is wrong\n"))
+    #expect(try SluiceCommand.run(["verify", "--quiet"], in: sample.folder).out == "")
+  }
+
+  @Test func equalContentIsOneObjectOfTwoNames() throws {
+    let sample = try Sample()
+    let objects = try sample.objects()
+    let links = try objects.map { object in
+      try FileManager.default.attributesOfItem(atPath: sample.path(object))[.referenceCount] as? Int
+    }
+    #expect(links == [2, 1, 1, 1, 1, 2])
+  }
+
+  // MARK: Objects
+
+  enum Harm: CaseIterable { case flipped, longer, shorter, missing, folder, link, linkBetween, device }
+
+  @Test(arguments: Harm.allCases)
+  func anObjectThatIsNotWhatItsRowSaysIsNamedAndStoredAnew(harm: Harm) throws {
+    let sample = try Sample()
+    let object = try sample.objects()[2]
+    let path = sample.path(object)
+    let files = FileManager.default
+    switch harm {
+    case .flipped: try Data("text 3\n".utf8).write(to: URL(fileURLWithPath: path))
+    case .longer: try Data("text 2\n\n".utf8).write(to: URL(fileURLWithPath: path))
+    case .shorter: truncate(path, 3)
+    case .missing: unlink(path)
+    case .folder:
+      unlink(path)
+      try files.createDirectory(atPath: path + "/in", withIntermediateDirectories: true)
+    case .link:
+      unlink(path)
+      symlink(sample.folder.path + "/in/2.txt", path)
+    case .linkBetween:
+      let parent = (path as NSString).deletingLastPathComponent
+      try files.moveItem(atPath: parent, toPath: sample.folder.path + "/elsewhere")
+      symlink(sample.folder.path + "/elsewhere", parent)
+    case .device:
+      unlink(path)
+      mkfifo(path, 0o600)
+    }
+    let found = try sample.verify()
+    #expect(found.outcome.status == 1)
+    #expect(found.places.contains("store/" + object), "\(found.outcome.out)")
+    #expect(found.codes.allSatisfy { $0.hasPrefix("object-") || $0 == "strange-file" })
+
+    let repaired = try sample.verify("--repair")
+    #expect(
+      repaired.outcome.status == 0 && repaired.repaired == repaired.findings.count, "\(repaired.outcome.out)")
+    #expect(try sample.ingest().attachments.count == 1, "it is stored by the next ingest")
+    #expect(try sample.verify().outcome.status == 0)
+    #expect(try sample.objects()[2] == object)
+    try whole(sample)
+    let moved = harm == .linkBetween ? (object as NSString).deletingLastPathComponent : object
+    let lost = "\(sample.folder.path)/var/lost+found/\(moved)"
+    var facts = stat()
+    #expect((lstat(lost, &facts) == 0) == (harm != .missing), "what lay there is kept")
+  }
+
+  /// Everything is as it must be, every recipient was told once, whatever was stored again.
+  private func whole(_ sample: Sample) throws {
+    let sources = try Witness(folder: sample.folder).attachments().map(\.source)
+    try Witness(folder: sample.folder).check(
+      expected: Dictionary(uniqueKeysWithValues: sources.map { ($0, "completed") }), recipients: ["ben"])
+  }
+
+  @Test(arguments: [nil, "text 9\n"])
+  func anObjectWhoseSourceIsGoneOrChangedStaysAndIsReported(source: String?) throws {
+    let sample = try Sample()
+    let object = try sample.objects()[2]
+    try Data("TEXT 2\n".utf8).write(to: URL(fileURLWithPath: sample.path(object)))
+    if let source {
+      try sample.folder.write("in/2.txt", source)
+    } else {
+      unlink(sample.folder.path + "/in/2.txt")
+    }
+    for _ in 0..<2 {
+      let verified = try sample.verify("--repair")
+      #expect(verified.outcome.status == 1 && verified.codes == ["object-damaged"] && verified.repaired == 0)
+      let remedy = verified.findings.first?["remedy"] as? String ?? ""
+      #expect(remedy.contains(source == nil ? "in/2.txt cannot be read" : "in/2.txt has changed since"))
+    }
+    #expect(FileManager.default.contents(atPath: sample.path(object)) == Data("TEXT 2\n".utf8))
+  }
+
+  @Test func aDamagedObjectIsNotLinkedToTheNextWithItsContent() throws {
+    let sample = try Sample()
+    let object = try sample.objects()[2]
+    try Data("TEXT 2\n".utf8).write(to: URL(fileURLWithPath: sample.path(object)))
+    try sample.folder.write("more/x.txt", "text 2\n")
+    #expect(try sample.ingest("more").status == 0)
+    #expect(try sample.verify().places == ["store/" + object], "the new one is whole")
+  }
+
+  // MARK: What nobody owns
+
+  @Test func whatNobodyOwnsIsMovedAndNeverDeleted() throws {
+    let sample = try Sample()
+    let name = "documents/\u{1B}[31m\u{202E}"
+    for path in ["orphan", "documents/default/orphan", ".hidden", name, ".incoming/of-nobody"] {
+      try sample.folder.write("var/store/" + path, "mine\n")
+    }
+    symlink("/etc/passwd", sample.path("documents/link"))
+    try sample.folder.write("var/lost+found/orphan", "an earlier one\n")
+    let found = try sample.verify()
+    #expect(found.outcome.status == 1 && found.findings.count == 6)
+    #expect(Set(found.codes) == ["orphan", "leftover", "strange-file"])
+    #expect(!(try SluiceCommand.run(["verify"], in: sample.folder).out.contains("\u{1B}")))
+    let repaired = try sample.verify("--repair")
+    #expect(repaired.outcome.status == 0 && repaired.repaired == 6)
+    let kept = sample.folder.files(below: "var/lost+found")
+    #expect(kept.count == 7, "\(kept)")
+    #expect(try sample.folder.read("var/lost+found/orphan") == "an earlier one\n")
+    #expect(try sample.folder.read("var/lost+found/orphan.2") == "mine\n")
+    #expect(try sample.verify().outcome.status == 0)
+    try whole(sample)
+  }
+
+  @Test func anObjectThatWaitsForItsNameGetsIt() throws {
+    let sample = try Sample()
+    let all = try Witness(folder: sample.folder).attachments().filter { $0.url != nil }
+    // One waits; the path of another has been taken by something else meanwhile.
+    for attachment in all.prefix(2) {
+      let object = sample.path(attachment.url ?? "")
+      try FileManager.default.moveItem(atPath: object, toPath: sample.path(".incoming/\(attachment.id)"))
+    }
+    try Data("TEXT 1\n".utf8).write(to: URL(fileURLWithPath: sample.path(all[1].url ?? "")))
+    let found = try sample.verify()
+    #expect(
+      found.outcome.status == 1 && found.codes.contains("object-unnamed")
+        && found.codes.contains("object-damaged"))
+    let repaired = try sample.verify("--repair")
+    #expect(repaired.outcome.status == 0, "\(repaired.outcome.out)")
+    #expect(repaired.outcome.json.last?["queued"] as? Int == 0)
+    #expect(try sample.verify().outcome.status == 0)
+    try whole(sample)
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, .init(rawValue: SmallDisk.skipped)))
+  func aStoreOnADiskOfItsOwnHasItsOwnLostAndFound() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.open)
+    try folder.write("in/a.txt", "text\n")
+    let disk = try SmallDisk(folder.path + "/var/store", size: "4m")
+    #expect(try SluiceCommand.run(["ingest", "in"], in: folder).status == 0)
+    try folder.write("var/store/orphan", "mine\n")
+    let repaired = try SluiceCommand.run(["verify", "--repair"], in: folder)
+    #expect(
+      repaired.status == 0 && repaired.out.contains("moved to store/.lost+found/orphan"), "\(repaired.out)")
+    #expect(try folder.read("var/store/.lost+found/orphan") == "mine\n")
+    #expect(try SluiceCommand.run(["verify"], in: folder).status == 0)
+    withExtendedLifetime(disk) {}
+  }
+
+  // MARK: Rows
+
+  /// What a program that is not this one may have written, what it is called, and whether a repair puts it right.
+  static let rows: [(sql: String, code: String, isRepaired: Bool)] = [
+    ("UPDATE counts SET attachments = attachments + 1 WHERE status = 'completed'", "counts-differ", true),
+    ("UPDATE counts SET bytes = 9223372036854775807 WHERE status = 'failed'", "counts-differ", true),
+    ("DELETE FROM counts WHERE status = 'failed'", "row-missing", false),
+    ("DELETE FROM ledger", "row-missing", false),
+    ("UPDATE deliveries SET status = 'pending', finished_at = NULL WHERE key = 1", "job-missing", true),
+    (
+      "INSERT INTO jobs (lane, priority, attachment_key, state, due_at) VALUES ('attachments', 0, 1, 'due', 0)",
+      "job-of-ended", false
+    ),
+    (
+      "INSERT INTO jobs (lane, priority, delivery_key, state, due_at) VALUES ('channel:other', 0, 1, 'due', 0)",
+      "job-malformed", false
+    ),
+    (
+      "INSERT INTO jobs (lane, priority, attachment_key, state, due_at, token, boot) VALUES ('attachments', 0, 1, 'leased', 0, 9999999, 1)",
+      "job-malformed", false
+    ),
+    ("UPDATE attachments SET id = '../../x' WHERE key = 1", "row-malformed", false),
+    ("UPDATE attachments SET metadata = '{' WHERE key = 1", "row-malformed", false),
+    ("UPDATE attachments SET size_bytes = NULL WHERE key = 1", "row-malformed", false),
+    ("UPDATE attachments SET url = '../../../etc/passwd' WHERE key = 1", "row-malformed", true),
+    (
+      "UPDATE attachments SET url = (SELECT url FROM attachments WHERE key = 2) WHERE key = 1",
+      "object-damaged", true
+    ),
+    ("UPDATE attachments SET sha256 = zeroblob(32) WHERE key = 1", "object-damaged", false),
+    ("UPDATE events SET data = '[]' WHERE key = 1", "row-malformed", false),
+    (
+      "DELETE FROM messages WHERE message_id = (SELECT message_id FROM attachments WHERE key = 1)",
+      "row-missing", false
+    ),
+    ("CREATE TABLE more (x)", "ledger-damaged", false),
+    ("DROP INDEX attachments_by_content", "ledger-damaged", false),
+  ]
+
+  @Test(arguments: rows.indices)
+  func rowsThatDoNotAgreeAreFound(row: Int) throws {
+    let (sql, code, isRepaired) = Self.rows[row]
+    let sample = try Sample()
+    try sample.execute(sql)
+    let found = try sample.verify()
+    #expect(
+      found.outcome.status == 1 && found.codes.contains(code),
+      "\(sql): \(found.outcome.out)\(found.outcome.err)")
+    let repaired = try sample.verify("--repair")
+    #expect(
+      (repaired.outcome.status == 0) == isRepaired, "\(sql): \(repaired.outcome.out)\(repaired.outcome.err)")
+    if !isRepaired { return }
+    try sample.ingest()
+    let last = try sample.verify()
+    #expect(last.outcome.status == 0, "\(sql): \(last.outcome.out)")
+  }
+
+  // MARK: Beside an ingest
+
+  @Test func whatAnIngestIsAtWorkOnIsNoDamage() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.open)
+    for number in 0..<2500 { try folder.write("in/\(number).txt", "text \(number % 2000)\n") }
+    let process = try SluiceCommand.start(
+      ["ingest", "in"], in: folder, out: folder.path + "/out", err: folder.path + "/err")
+    var looks = 0
+    while process.isRunning {
+      let outcome = try SluiceCommand.run(["verify"], in: folder)
+      if [2, 75].contains(outcome.status) && looks == 0 { continue }  // there is no ledger yet, or it is being made
+      looks += 1
+      #expect(outcome.status == 0, "\(outcome.out)\(outcome.err)")
+      let repair = try SluiceCommand.run(["verify", "--repair"], in: folder)
+      #expect(repair.status == 75 || !process.isRunning, "\(repair.out)\(repair.err)")
+    }
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0 && looks > 2, "\(looks) looks")
+    #expect(try SluiceCommand.run(["verify"], in: folder).status == 0)
+  }
+}
