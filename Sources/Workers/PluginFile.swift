@@ -1,17 +1,17 @@
 import Glibc
-import Platform
 
 /// What a plugin's file tells without being loaded: the compilers it was made with, and the libraries it needs.
 ///
 /// Of ELF (System V ABI, chapters 4 and 5) the 64-bit little-endian form is read. Every number in the file is checked before
 /// it is used.
-struct PluginFile {
+public struct PluginFile: Sendable {
   /// Each compiler once, as it signed the section `.comment`.
-  private(set) var compilers: [String] = []
-  private(set) var libraries: [String] = []
+  public private(set) var compilers: [String] = []
+  /// As it names them, in its order.
+  public private(set) var libraries: [String] = []
 
   /// `nil` where the file is no such ELF file.
-  init?(_ path: String) {
+  public init?(_ path: String) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     if descriptor < 0 { return nil }
     defer { close(descriptor) }
@@ -40,7 +40,7 @@ struct PluginFile {
   }
 
   /// How the Swift runtime comes with it; `nil`: it is not written in Swift, as far as can be seen.
-  var swiftRuntime: String? {
+  public var swiftRuntime: String? {
     if libraries.contains("libswiftCore.so") { return "shared with sluice: build it with the same Swift" }
     return compilers.contains { $0.contains("swift") } ? "its own" : nil
   }
