@@ -13,7 +13,7 @@ let package = Package(
 
 /// Set by `make fuzz` and `make sanitize`. Sanitizers stand in the place of functions that libraries call as well, so
 /// nothing may be hidden from those.
-var isInstrumented: Bool { Context.environment["SLUICE_INSTRUMENTED"] != nil }
+nonisolated var isInstrumented: Bool { Context.environment["SLUICE_INSTRUMENTED"] != nil }
 
 // MARK: C libraries
 
