@@ -146,7 +146,7 @@ var tests: [Target] {
     .testTarget(name: "SchedulerTests", dependencies: ["Ledger", "Pipeline", "Platform", "Scheduler"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(
-      name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds"]),
+      name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }
@@ -166,6 +166,6 @@ var fuzzer: [Target] {
     .systemLibrary(name: "CFuzzer", path: "Tests/FuzzTests/CFuzzer"),
     .executableTarget(
       name: "sluice-fuzz", dependencies: fuzzed + ["CFuzzer"], path: "Tests/FuzzTests",
-      exclude: ["CFuzzer", "Seeds", "SeedTests.swift"]),
+      exclude: ["CFuzzer", "Seeds", "SeedTests.swift", "fuzz.sh"]),
   ]
 }

@@ -27,3 +27,7 @@ var arguments = CommandLine.unsafeArgv + 1
 var rest: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = arguments
 var count = CommandLine.argc - 1
 exit(LLVMFuzzerRunDriver(&count, &rest, runOne))
+
+/// libFuzzer's own main asks for it, and gold links that one even where another is taken.
+@c(LLVMFuzzerTestOneInput)
+public func oneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 { runOne(bytes, count) }
