@@ -41,6 +41,8 @@ public struct ManifestReader: Sendable {
     var isSkipping = false
     func take(_ line: ArraySlice<UInt8>) -> Bool {
       number += 1
+      // Its end may come with the piece that makes it too long.
+      if line.count > Self.lineLimit { return body(.failure(tooLong(number))) }
       if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return true }
       return body(parse(line, "\(name):\(number)", defaults))
     }
@@ -69,15 +71,14 @@ public struct ManifestReader: Sendable {
         number += 1
         isSkipping = true
         buffer.removeAll()
-        if !body(
-          .failure(
-            Problem(text: "\(name):\(number): the line is longer than 1MB; passed over, the next is read")))
-        {
-          return
-        }
+        if !body(.failure(tooLong(number))) { return }
       }
     }
     if !buffer.isEmpty { _ = take(buffer[...]) }
+  }
+
+  private func tooLong(_ number: Int) -> Problem {
+    Problem(text: "\(name):\(number): the line is longer than 1MB; passed over, the next is read")
   }
 
   private func parse(

@@ -30,8 +30,9 @@ public struct PluginFile: Sendable {
     let names = section(namesIndex)
     for index in 0..<count {
       switch Self.text(names, Int(Self.integer(table, index * 64, 4))) {
-      case ".comment": compilers = Self.texts(section(index))
-      case ".dynamic":
+      // A section of each name: every other would be read as well, and there may be thousands.
+      case ".comment" where compilers.isEmpty: compilers = Self.texts(section(index))
+      case ".dynamic" where libraries.isEmpty:
         let link = Int(Self.integer(table, index * 64 + 40, 4))
         if link < count { libraries = Self.needed(section(index), section(link)) }
       default: break
@@ -49,6 +50,10 @@ public struct PluginFile: Sendable {
 
   /// The most of one section that is read: more is no table.
   private static let limit: UInt64 = 1 << 20
+  /// The longest name, in bytes: that of a path.
+  private static let nameLimit = 4096
+  /// Entries of a list that are told. Each may name all of a section, so that a small file could fill memory.
+  private static let countLimit = 256
 
   private static func bytes(_ descriptor: Int32, _ offset: UInt64, _ size: UInt64) -> [UInt8] {
     guard size <= limit, offset < UInt64(Int64.max) else { return [] }
@@ -63,20 +68,19 @@ public struct PluginFile: Sendable {
 
   private static func text(_ bytes: [UInt8], _ offset: Int) -> String {
     guard offset >= 0, offset < bytes.count else { return "" }
-    return String(decoding: bytes[offset...].prefix { $0 != 0 }, as: UTF8.self)
+    return String(decoding: bytes[offset...].prefix(nameLimit).prefix { $0 != 0 }, as: UTF8.self)
   }
 
   private static func texts(_ bytes: [UInt8]) -> [String] {
     var seen: Set<String> = []
-    return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }.filter {
-      seen.insert($0).inserted
-    }
+    return bytes.split(separator: 0, maxSplits: countLimit).prefix(countLimit).map {
+      String(decoding: $0.prefix(nameLimit), as: UTF8.self)
+    }.filter { seen.insert($0).inserted }
   }
 
   /// The entries DT_NEEDED, 1.
   private static func needed(_ dynamic: [UInt8], _ names: [UInt8]) -> [String] {
-    stride(from: 0, to: dynamic.count - 15, by: 16).compactMap {
-      integer(dynamic, $0, 8) == 1 ? text(names, Int(truncatingIfNeeded: integer(dynamic, $0 + 8, 8))) : nil
-    }
+    stride(from: 0, to: dynamic.count - 15, by: 16).lazy.filter { integer(dynamic, $0, 8) == 1 }
+      .prefix(countLimit).map { text(names, Int(truncatingIfNeeded: integer(dynamic, $0 + 8, 8))) }
   }
 }

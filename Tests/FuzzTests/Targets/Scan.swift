@@ -12,8 +12,9 @@ extension FuzzTarget {
       try demand(isPrintable(said) && (1...200).contains(said.utf8.count), "it said \(said.debugDescription)")
     case .nonsense: break
     }
+    // Options reach a stage as C strings.
     let address: ScannerAddress
-    do throws(Outcome) { address = try ScannerAddress(text(bytes)) } catch { return }
+    do throws(Outcome) { address = try ScannerAddress(text(bytes.prefix { $0 != 0 })) } catch { return }
     switch address {
     case .unix(let path):
       try demand(path.hasPrefix("/") && path.utf8.count < 108 && !path.utf8.contains(0), "the path \(path)")
