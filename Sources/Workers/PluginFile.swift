@@ -73,14 +73,19 @@ public struct PluginFile: Sendable {
 
   private static func texts(_ bytes: [UInt8]) -> [String] {
     var seen: Set<String> = []
-    return bytes.split(separator: 0, maxSplits: countLimit).prefix(countLimit).map {
-      String(decoding: $0.prefix(nameLimit), as: UTF8.self)
-    }.filter { seen.insert($0).inserted }
+    var texts: [String] = []
+    for piece in bytes.split(separator: 0) where texts.count < countLimit {
+      let text = String(decoding: piece.prefix(nameLimit), as: UTF8.self)
+      if seen.insert(text).inserted { texts.append(text) }
+    }
+    return texts
   }
 
   /// The entries DT_NEEDED, 1.
   private static func needed(_ dynamic: [UInt8], _ names: [UInt8]) -> [String] {
-    stride(from: 0, to: dynamic.count - 15, by: 16).lazy.filter { integer(dynamic, $0, 8) == 1 }
-      .prefix(countLimit).map { text(names, Int(truncatingIfNeeded: integer(dynamic, $0 + 8, 8))) }
+    let entries = stride(from: 0, to: dynamic.count - 15, by: 16).filter { integer(dynamic, $0, 8) == 1 }
+    return entries.prefix(countLimit).map {
+      text(names, Int(truncatingIfNeeded: integer(dynamic, $0 + 8, 8)))
+    }
   }
 }

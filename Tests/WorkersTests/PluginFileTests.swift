@@ -40,7 +40,8 @@ struct PluginFileTests {
     let file = try #require(
       Self.read(
         Self.file([
-          (".comment", Array("GCC 12\0Swift 6.3\0GCC 12\0".utf8), 0), (".dynstr", Array("\0libc.so.6\0".utf8), 0),
+          (".comment", Array("GCC 12\0Swift 6.3\0GCC 12\0".utf8), 0),
+          (".dynstr", Array("\0libc.so.6\0".utf8), 0),
           (".dynamic", Self.little(1, 8) + Self.little(1, 8), 1),
         ])))
     #expect(file.compilers == ["GCC 12", "Swift 6.3"] && file.libraries == ["libc.so.6"])

@@ -57,7 +57,8 @@ extension FuzzTarget {
   }
 
   private static func check(
-    _ old: Configuration.Expectation, _ new: Configuration.Expectation, _ changes: ExpectationRewriter.Changes,
+    _ old: Configuration.Expectation, _ new: Configuration.Expectation,
+    _ changes: ExpectationRewriter.Changes,
     _ file: String
   ) throws(Violation) {
     func hold(
@@ -68,7 +69,8 @@ extension FuzzTarget {
         wanted = if case .write(.text(let text))? = change.edit { .exactly(text) } else { nil }
       }
       try demand(
-        after == wanted, "'\(key)' is \(String(describing: after)), not \(String(describing: wanted)):\n\(file)")
+        after == wanted,
+        "'\(key)' is \(String(describing: after)), not \(String(describing: wanted)):\n\(file)")
     }
     try hold("verdict", old.verdict.map { .exactly($0.value) }, new.verdict.map { .exactly($0.value) })
     try hold("code", old.code?.value, new.code?.value)

@@ -61,7 +61,8 @@ extension FuzzTarget {
       try demand(stage.microseconds >= 0, "it took \(stage.microseconds) µs")
       try demand((0...30 * 86_400_000).contains(stage.retryAfter ?? 0), "wait \(stage.retryAfter ?? 0) ms")
       try demand(stage.code.map(PlainName.isOne) ?? true, "the code \(stage.code ?? "")")
-      try demand(stage.message?.utf8.count ?? 0 <= 4096, "a message of \(stage.message?.utf8.count ?? 0) bytes")
+      try demand(
+        stage.message?.utf8.count ?? 0 <= 4096, "a message of \(stage.message?.utf8.count ?? 0) bytes")
     }
     try demand(result.metadata.count <= 512 && result.emissions.count <= 64, "too many of something")
     for datum in result.metadata {

@@ -7,7 +7,8 @@ struct FuzzTarget: Sendable {
   let run: @Sendable ([UInt8]) throws -> Void
 
   static let all: [FuzzTarget] = [
-    pipeline, cases, workerFrames, coordinatorFrames, manifest, paths, mediaTypes, quantities, json, mime, pdf,
+    pipeline, cases, workerFrames, coordinatorFrames, manifest, paths, mediaTypes, quantities, json, mime,
+    pdf,
     textFile, jsonl, webhook, scan, pluginFile,
   ]
 }

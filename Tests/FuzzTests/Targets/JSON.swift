@@ -8,7 +8,8 @@ extension FuzzTarget {
     let digits = Hexadecimal.text(bytes)
     try demand(Hexadecimal.bytes(digits) == bytes, "\(digits) reads as other bytes")
     if let read = Hexadecimal.bytes(text(bytes)) {
-      try demand(Hexadecimal.text(read).utf8.elementsEqual(text(bytes).lowercased().utf8), "digits of other bytes")
+      try demand(
+        Hexadecimal.text(read).utf8.elementsEqual(text(bytes).lowercased().utf8), "digits of other bytes")
     }
   }
 

@@ -17,7 +17,8 @@ extension FuzzTarget {
         let ids = [item.conversationId, item.messageId ?? "x", item.senderId] + item.participants
         let texts = ids + [item.fileName, item.text ?? "", item.declaredType ?? ""]
         do throws(Violation) {
-          try demand(ids.allSatisfy { (1...256).contains($0.utf8.count) }, "an id of a wrong length in \(item)")
+          try demand(
+            ids.allSatisfy { (1...256).contains($0.utf8.count) }, "an id of a wrong length in \(item)")
           try demand(texts.allSatisfy { !$0.utf8.contains(0) }, "a NUL in \(item)")
           try demand(!item.source.isEmpty && !item.source.contains(0), "the path \(item.source)")
           try demand(item.fileName.utf8.count <= 1024, "a name of \(item.fileName.utf8.count) bytes")
@@ -32,6 +33,7 @@ extension FuzzTarget {
     let numbers = origins.compactMap { Int($0.dropFirst(2)) }
     try demand(numbers.count == origins.count, "a line without its number: \(origins)")
     try demand(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "lines out of order: \(numbers)")
-    try demand(numbers.allSatisfy { (1...lines).contains($0) }, "a line beyond the \(lines) there are: \(numbers)")
+    try demand(
+      numbers.allSatisfy { (1...lines).contains($0) }, "a line beyond the \(lines) there are: \(numbers)")
   }
 }

@@ -24,11 +24,13 @@ extension FuzzTarget {
   static func check(_ diagnostics: [Diagnostic], of bytes: [UInt8]) throws(Violation) {
     try demand(!diagnostics.isEmpty, "a file was refused without a word")
     // What ends a line in YAML 1.1 (section 4.2).
-    let lines = 1 + text(bytes).unicodeScalars.count { "\n\r\u{85}\u{2028}\u{2029}".unicodeScalars.contains($0) }
+    let lines =
+      1 + text(bytes).unicodeScalars.count { "\n\r\u{85}\u{2028}\u{2029}".unicodeScalars.contains($0) }
     for one in diagnostics {
       try demand((1...lines).contains(one.line), "line \(one.line) of \(lines): \(one)")
       try demand((1...bytes.count + 1).contains(one.column), "column \(one.column) of \(bytes.count): \(one)")
-      try demand(!one.description.unicodeScalars.contains { $0.value < 0x20 }, "a message with controls: \(one)")
+      try demand(
+        !one.description.unicodeScalars.contains { $0.value < 0x20 }, "a message with controls: \(one)")
     }
     let places = diagnostics.map { ($0.line, $0.column) }
     try demand(zip(places, places.dropFirst()).allSatisfy { $0 <= $1 }, "the order is not that of the file")
@@ -40,7 +42,8 @@ enum FuzzedStages {
   static let all: [String: Result<StageDescription, PluginProblem>] = [
     "mime": .success(stage("mime", options: [option("allow", .mediaType, [.one, .list])])),
     "size": .success(
-      stage("size", options: [option("max", .bytes), option("rules", .bytes, .map), option("wait", .duration)])),
+      stage(
+        "size", options: [option("max", .bytes), option("rules", .bytes, .map), option("wait", .duration)])),
     "pdf": .success(
       stage(
         "pdf",
@@ -48,8 +51,10 @@ enum FuzzedStages {
           option("max-pages", .integer, fallback: "5000", range: 1...1_000_000), option("ratio", .number),
           option("strict", .boolean), option("encrypted", .text, choices: ["reject", "allow"]),
         ])),
-    "store": .success(stage("store", capability: .store, options: [option("path", .template, [.one, .map])])),
-    "notify": .success(stage("notify", role: .end, options: [option("channels", .channelName, [.one, .list])])),
+    "store": .success(
+      stage("store", capability: .store, options: [option("path", .template, [.one, .map])])),
+    "notify": .success(
+      stage("notify", role: .end, options: [option("channels", .channelName, [.one, .list])])),
     "jsonl": .success(stage("jsonl", role: .channel, options: [option("path", .text)])),
     "broken": .failure(PluginProblem(message: "it does not load")),
   ]

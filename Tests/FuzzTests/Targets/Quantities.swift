@@ -6,7 +6,8 @@ extension FuzzTarget {
     let text = text(bytes)
     if let size = ByteSize(text) {
       try demand(size.bytes >= 0 && isPrintable(text), "\(text.debugDescription) is \(size.bytes) bytes")
-      try demand(ByteSize(ByteSize.text(size.bytes)) == size, "\(size) is written \(ByteSize.text(size.bytes))")
+      try demand(
+        ByteSize(ByteSize.text(size.bytes)) == size, "\(size) is written \(ByteSize.text(size.bytes))")
       try demand(!ByteSize.rounded(size.bytes).isEmpty, "\(size) has no text")
     }
     if let interval = Interval(text) {

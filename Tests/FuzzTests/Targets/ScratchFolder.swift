@@ -8,7 +8,8 @@ final class ScratchFolder {
 
   init() throws(Violation) {
     // Memory where there is some: a million syncs of a disk are no test of a parser.
-    var template = Array("\(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")/sluice-fuzz-XXXXXX".utf8CString)
+    var template = Array(
+      "\(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")/sluice-fuzz-XXXXXX".utf8CString)
     guard let made = mkdtemp(&template) else { throw Violation(description: "no folder") }
     path = String(cString: made)
     descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

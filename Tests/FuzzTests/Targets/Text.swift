@@ -11,9 +11,12 @@ extension FuzzTarget {
       guard let text = String(validating: excerpt.bytes, as: UTF8.self) else {
         throw Violation(description: "the text is no UTF-8: \(excerpt.bytes)")
       }
-      try demand(text.unicodeScalars.count == excerpt.characters, "\(excerpt.characters) characters in \(text)")
       try demand(
-        !text.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" && $0 != "\t" },
+        text.unicodeScalars.count == excerpt.characters, "\(excerpt.characters) characters in \(text)")
+      try demand(
+        !text.unicodeScalars.contains {
+          $0.properties.generalCategory == .control && $0 != "\n" && $0 != "\t"
+        },
         "controls in \(text.debugDescription)")
       try demand(
         excerpt.isBlank == text.unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0 == "\u{FEFF}" },

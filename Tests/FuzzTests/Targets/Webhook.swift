@@ -19,7 +19,8 @@ extension FuzzTarget {
       let wait = bytes[2..<10].reduce(Int64(0)) { $0 << 8 | Int64($1) }
       for answer in [Answer.status(status, wait: wait), .status(503, wait: wait), .status(410, wait: wait)] {
         let outcomes = [answer.outcome, answer.outcomeForOthers].compactMap { $0 }
-        try demand(outcomes.allSatisfy { (0...86_400_000).contains($0.retryAfter ?? 0) }, "the wait of \(answer)")
+        try demand(
+          outcomes.allSatisfy { (0...86_400_000).contains($0.retryAfter ?? 0) }, "the wait of \(answer)")
       }
     }
   }
@@ -28,14 +29,17 @@ extension FuzzTarget {
     do throws(Outcome) {
       let endpoint = try Endpoint(url)
       let host = endpoint.host
-      let isSane = !host.isEmpty && isPrintable(host) && !host.contains { $0.isUppercase || " /@[]".contains($0) }
+      let isSane =
+        !host.isEmpty && isPrintable(host) && !host.contains { $0.isUppercase || " /@[]".contains($0) }
       let policy = try AddressPolicy(allowing: [], for: endpoint)
       _ = try? AddressPolicy(allowing: entries, for: endpoint)  // refused or not: it ends
       if !isSane { throw .fail("violation", "\(url) has the host \(host.debugDescription)") }
       if let address = IPAddress(host), isPrivate(address) {
         throw .fail("violation", "\(url) may reach \(address)")
       }
-      if policy.allows(IPAddress(bytes: [127, 0, 0, 1])) { throw .fail("violation", "\(url) may reach this machine") }
+      if policy.allows(IPAddress(bytes: [127, 0, 0, 1])) {
+        throw .fail("violation", "\(url) may reach this machine")
+      }
     } catch {
       if error.code == "violation" { throw Violation(description: error.message) }
     }
@@ -46,7 +50,8 @@ extension FuzzTarget {
       let secrets = try SigningSecrets(texts)
       let body = UnsafeRawBufferPointer(start: nil, count: 0)
       let signatures = try secrets.signatures(id: "x", timestamp: 1, body: body).split(separator: " ")
-      if signatures.count != texts.count || !signatures.allSatisfy({ $0.hasPrefix("v1,") && $0.count == 47 }) {
+      if signatures.count != texts.count || !signatures.allSatisfy({ $0.hasPrefix("v1,") && $0.count == 47 })
+      {
         throw .fail("violation", "\(signatures)")
       }
     } catch {
@@ -63,7 +68,8 @@ extension FuzzTarget {
       return bytes[0] & 0xFE == 0xFC || bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
         || bytes.dropLast().allSatisfy { $0 == 0 }
     }
-    return [0, 10, 127].contains(bytes[0]) || bytes.starts(with: [192, 168]) || bytes.starts(with: [169, 254])
+    return [0, 10, 127].contains(bytes[0]) || bytes.starts(with: [192, 168])
+      || bytes.starts(with: [169, 254])
       || bytes[0] == 172 && bytes[1] & 0xF0 == 16
   }
 }
