@@ -1,6 +1,8 @@
 # make run     install what is missing, build, and take sample attachments through pipeline.yaml
 # make test    the same preparation, then every test
 # make soak    the long version of the tests that kill and break things; prints a table
+# make fuzz    hostile input for every reader of input from outside, SECONDS=60 for each; prints a table
+# make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
 # make bench   this pipeline against the same work in plain C; prints a table
 # make install PREFIX=/usr/local     put sluice, its plugins, the header and the kit for stages in place
 # make uninstall PREFIX=/usr/local   take them away
@@ -23,7 +25,7 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak bench deps build install place uninstall clean
+.PHONY: run test soak fuzz sanitize bench deps build install place uninstall clean
 
 run: build
 	@.build/release/sluice-samples .build/samples
@@ -43,6 +45,13 @@ soak: build
 	@printf '%-20s%-36s%s\n' fault tries wrong
 	@set -o pipefail; SLUICE_SOAK=1 swift test --skip-build --filter Soak 2>&1 | tee .build/soak.log | \
 	grep -E '^(kill|power|damage|[a-z]+ fails)|✘|Test run with' | cut -c 1-300
+
+# SECONDS is a variable of bash's own.
+fuzz: deps
+	@Tests/FuzzTests/fuzz.sh $(or $(SECONDS),60)
+
+sanitize: build
+	@Tests/sanitize.sh
 
 bench: build
 	@Tests/Benchmarks/bench.sh

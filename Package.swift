@@ -8,8 +8,12 @@ let package = Package(
     .executable(name: "sluice-worker", targets: ["sluice-worker"]),
     .library(name: "StageKit", targets: ["StageKit"]),
   ] + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
-  targets: systemLibraries + contract + core + executables + shared + stages.map(\.target) + tests
+  targets: systemLibraries + contract + core + executables + shared + stages.map(\.target) + tests + fuzzer
 )
+
+/// Set by `make fuzz` and `make sanitize`. Sanitizers stand in the place of functions that libraries call as well, so
+/// nothing may be hidden from those.
+nonisolated var isInstrumented: Bool { Context.environment["SLUICE_INSTRUMENTED"] != nil }
 
 // MARK: C libraries
 
@@ -46,11 +50,12 @@ var core: [Target] {
     .target(name: "CPlatform"),
     .target(name: "CWorker", dependencies: ["CPlatform", "CSeccomp"]),
     .target(name: "Pipeline"),
-    .target(name: "Wire", dependencies: ["Pipeline"]),
+    .target(name: "Wire", dependencies: ["CStage", "Pipeline"]),
     .target(name: "Platform", dependencies: ["CPlatform"]),
     .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["CPlatform", "Pipeline", "Platform", "SQLite"]),
+    .target(name: "Manifest", dependencies: ["Configuration", "Ledger", "Platform", "SQLite"]),
     .target(
       name: "Workers",
       dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
@@ -72,7 +77,8 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler",
+        "Configuration", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline", "Platform",
+        "Scheduler",
         "SQLite", "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
@@ -104,9 +110,9 @@ struct Stage {
     .target(
       name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)",
       exclude: ["cases.yaml"] + (hasFixtures ? ["fixtures"] : []),
-      linkerSettings: [
-        .unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/exports.map"])
-      ])
+      linkerSettings: isInstrumented
+        ? []
+        : [.unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/exports.map"])])
   }
 }
 
@@ -131,16 +137,40 @@ var stages: [Stage] {
 // MARK: Tests
 
 var tests: [Target] {
-  [
+  // Two targets cannot share their sources.
+  if Context.environment["SLUICE_FUZZ"] != nil { return [] }
+  return [
     .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "Platform"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Platform"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
     .testTarget(name: "LedgerTests", dependencies: ["Ledger", "Pipeline", "Platform", "SQLite"]),
+    .testTarget(name: "ManifestTests", dependencies: ["Manifest", "Platform"]),
     .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
     .testTarget(name: "SchedulerTests", dependencies: ["Ledger", "Pipeline", "Platform", "Scheduler"]),
     .testTarget(name: "ObjectsTests", dependencies: ["Ledger", "Objects", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
+    .testTarget(
+      name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
+  ]
+}
+
+/// What `FuzzTests` hands hostile input to.
+var fuzzed: [Target.Dependency] {
+  [
+    "CPlatform", "Configuration", "Manifest", "Pipeline", "Platform", "StageKit", "Wire", "Workers",
+    "JSONLinesChannel", "MimeStage", "PDFStage", "ScanStage", "TextStage", "WebhookChannel",
+  ]
+}
+
+/// The same as a program for libFuzzer. Set by `make fuzz` only: nothing else links libFuzzer.
+var fuzzer: [Target] {
+  if Context.environment["SLUICE_FUZZ"] == nil { return [] }
+  return [
+    .systemLibrary(name: "CFuzzer", path: "Tests/FuzzTests/CFuzzer"),
+    .executableTarget(
+      name: "sluice-fuzz", dependencies: fuzzed + ["CFuzzer"], path: "Tests/FuzzTests",
+      exclude: ["CFuzzer", "Seeds", "SeedTests.swift", "fuzz.sh"]),
   ]
 }

@@ -26,8 +26,9 @@ struct Excerpt {
     case 0x09: add(scalar)
     case 0..<0x20, 0x7F..<0xA0: return
     default:
-      if isBlank { isBlank = scalar.properties.isWhitespace || scalar == "\u{FEFF}" }
       add(scalar)
+      // What there was no room for is not in it.
+      if isBlank && !isTruncated { isBlank = scalar.properties.isWhitespace || scalar == "\u{FEFF}" }
     }
   }
 

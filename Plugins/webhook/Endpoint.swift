@@ -26,7 +26,13 @@ struct Endpoint {
     if Self.part(CURLUPART_USER, of: parsed) != nil || Self.part(CURLUPART_PASSWORD, of: parsed) != nil {
       throw refusal("has a user name; the signature is what proves who sends")
     }
-    guard let host = Self.part(CURLUPART_HOST, of: parsed) else { throw refusal("has no host") }
+    guard let host = Self.part(CURLUPART_HOST, of: parsed), !Self.normal(host).isEmpty else {
+      throw refusal("has no host")
+    }
+    // The parser has turned %XX into bytes.
+    guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      throw refusal("has a host outside ASCII; write names in their xn-- form")
+    }
     self.url = url
     self.host = Self.normal(host)
     isSecure = scheme == "https"

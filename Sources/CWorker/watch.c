@@ -28,7 +28,11 @@ static void obituary(uint32_t death, uint64_t detail) {
 /* ---- Allocations ----
  * The executable's definitions come before libc's for every library in the process. Each passes on to glibc's own
  * under its other name. Once the watch is on, failing is the end: a budget overrun must be an outcome with a name, not
- * a null pointer in a library that may or may not look. */
+ * a null pointer in a library that may or may not look.
+ *
+ * A sanitizer puts its own in the same place. What is built with one knows no budgets, and is no worker. */
+
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -64,6 +68,8 @@ __attribute__((visibility("default"))) int posix_memalign(void **memory, size_t 
   *memory = checked(__libc_memalign(alignment, count), count);
   return *memory || count == 0 ? 0 : ENOMEM;
 }
+
+#endif
 
 /* ---- System calls ----
  * Two calls come here instead of to the kernel. glibc 2.33 and later spell fstat(fd) as newfstatat(fd, "", …), which,

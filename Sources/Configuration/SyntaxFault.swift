@@ -18,7 +18,10 @@ enum SyntaxFault {
       }
       return Unreadable(mark: mark, fault: Fault("not valid UTF-8: \(problem)", "save the file as UTF-8"))
     default:
-      let mark = Mark(parser.problem_mark)
+      // Where the last line has no end, libyaml adds one and stops on a line that is not there.
+      let end = place(of: bytes.count, in: bytes)
+      let found = Mark(parser.problem_mark)
+      let mark = found.line > end.line ? end : found
       let context = parser.context.map { String(cString: $0) }
       var message = "not valid YAML: \(problem)"
       if let context {
@@ -53,7 +56,8 @@ enum SyntaxFault {
     return "check the indentation, and a ':' after each key"
   }
 
-  /// Where a byte lies, for libyaml gives errors of the encoding without a line.
+  /// Where a byte lies, for libyaml gives errors of the encoding without a line. Lines end as they do for libyaml, which
+  /// knows LF, CR, NEL, LS and PS (YAML 1.1, section 4.2).
   private static func place(of offset: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Mark {
     var mark = Mark.start
     for (index, byte) in bytes.prefix(max(offset, 0)).enumerated() {
@@ -62,6 +66,9 @@ enum SyntaxFault {
       case UInt8(ascii: "\r"):
         let pair = index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "\n")
         if !pair { mark = Mark(line: mark.line + 1, column: 1) }
+      case 0x85 where index > 0 && bytes[index - 1] == 0xC2: mark = Mark(line: mark.line + 1, column: 1)
+      case 0xA8...0xA9 where index > 1 && bytes[index - 1] == 0x80 && bytes[index - 2] == 0xE2:
+        mark = Mark(line: mark.line + 1, column: 1)
       // The bytes 80 to BF go on with a character that has been counted.
       case 0x80...0xBF: break
       default: mark.column += 1

@@ -8,6 +8,8 @@ public struct MediaTypePattern: Sendable, Hashable, CustomStringConvertible {
 
   /// `nil` where the text is not `type/subtype` of token characters, with `*` for a whole part.
   public init?(_ text: String) {
+    // Before the case is changed: the lower-case form of some letters outside ASCII lies within.
+    guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     let parts = text.lowercased().split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy({ $0 == "*" || Self.isToken($0) }) else { return nil }
     if parts[0] == "*" && parts[1] != "*" { return nil }

@@ -72,8 +72,9 @@ public struct Interval: Sendable, Equatable {
   }
 }
 
-/// Digits and what follows them.
+/// Digits and what follows them. In ASCII: some letters outside it are upper- or lower-case forms of some inside.
 private func split(_ text: String) -> (Int64, Substring)? {
+  guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
   let digits = text.prefix { $0.isASCII && $0.isNumber }
   guard !digits.isEmpty, let number = Int64(digits) else { return nil }
   return (number, text[digits.endIndex...].drop { $0 == " " })

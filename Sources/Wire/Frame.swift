@@ -93,13 +93,17 @@ public struct FrameReader {
     try textBytes()?.baseAddress?.assumingMemoryBound(to: CChar.self)
   }
 
-  /// A text; bytes that are not UTF-8 become U+FFFD.
+  /// A text; bytes that are not UTF-8 become U+FFFD, which makes it longer.
   public mutating func text(atMost limit: Int) throws(FrameError) -> String? {
     guard let bytes = try textBytes() else { return nil }
     guard bytes.count <= limit else {
       throw FrameError("a text of \(bytes.count) bytes where \(limit) are allowed")
     }
-    return String(decoding: bytes, as: UTF8.self)
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard text.utf8.count <= limit else {
+      throw FrameError("a text of \(text.utf8.count) bytes, once it is UTF-8, where \(limit) are allowed")
+    }
+    return text
   }
 
   /// A text that must be there.

@@ -84,7 +84,7 @@ struct Worker {
     do throws(FrameError) {
       var reader = FrameReader(UnsafeRawBufferPointer(message.bytes))
       guard case .work = try reader.kind() else { throw FrameError("not a piece of work") }
-      let input = try WorkInput(message, reader)
+      let input = try WorkInput(reader, in: message.bytes, descriptors: message.descriptors)
       guard input.first <= input.end, input.end <= stages.count else { throw FrameError("no such stages") }
       run(input)
     } catch {

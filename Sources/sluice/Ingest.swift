@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
 import Ledger
+import Manifest
 import Pipeline
 import Platform
 import Scheduler
@@ -29,14 +30,14 @@ struct Ingest: ParsableCommand {
     example: "sluice ingest --conversation c1 --sender anna --participants anna,ben inbox/")
 
   private let arguments: ParsedArguments
-  private let defaults: InputWalker.Defaults
+  private let defaults: IntakeDefaults
   private let manifest: String?
   private let paths: [String]
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
-    var defaults = InputWalker.Defaults()
-    for (name, path) in [("conversation", \InputWalker.Defaults.conversationId), ("sender", \.senderId)] {
+    var defaults = IntakeDefaults()
+    for (name, path) in [("conversation", \IntakeDefaults.conversationId), ("sender", \.senderId)] {
       guard let value = arguments.value(name) else { continue }
       if value.isEmpty || value.utf8.count > 256 { throw .usage("--\(name) has 1 to 256 bytes") }
       defaults[keyPath: path] = value
@@ -61,7 +62,7 @@ struct Ingest: ParsableCommand {
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
     let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments))
-    let manifest = try manifest.map { file throws(CommandError) in try ManifestReader(file: file) }
+    let manifest = try manifest.map { try Self.reader(of: $0) }
     // Before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     let home = Environment.home(arguments)
@@ -98,5 +99,16 @@ struct Ingest: ParsableCommand {
     }
     if summary.wasStopped || !summary.pausedLanes.isEmpty { return .temporary }
     return report.isClean ? .success : .incomplete
+  }
+
+  /// - Parameter manifest: a path, or `-` for standard input.
+  private static func reader(of manifest: String) throws -> ManifestReader {
+    let isInput = manifest == "-"
+    let descriptor = isInput ? dup(STDIN_FILENO) : open(manifest, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 {
+      throw CommandError.usage(
+        "\(manifest): \(String(cString: strerror(errno))); give the manifest's path, or - for standard input")
+    }
+    return try ManifestReader(descriptor, name: isInput ? "standard input" : manifest)
   }
 }

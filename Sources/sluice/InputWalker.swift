@@ -1,5 +1,6 @@
 import Glibc
 import Ledger
+import Manifest
 import Platform
 import Scheduler
 
@@ -8,18 +9,10 @@ import Scheduler
 ///
 /// Unchecked because it is used by that thread alone, but for ``problems``.
 final class InputWalker: @unchecked Sendable {
-  /// What every file has in common that no manifest says otherwise.
-  struct Defaults: Sendable {
-    var conversationId = "default"
-    var senderId = "operator"
-    var participants: [String] = []
-    var priority: Int64 = 0
-  }
-
   /// Input that could not be taken in, and why; to be told to the user.
   let problems = Mailbox<String>(capacity: 4096)
   private let intake: Intake
-  private let defaults: Defaults
+  private let defaults: IntakeDefaults
   private let home: (dev_t, ino_t)?
   private var batch: [IntakeItem] = []
   private var isRefused = false
@@ -27,7 +20,7 @@ final class InputWalker: @unchecked Sendable {
   /// Files in one transaction of the ledger.
   private static let batchSize = 500
 
-  init(intake: Intake, defaults: Defaults, home: Home) {
+  init(intake: Intake, defaults: IntakeDefaults, home: Home) {
     self.intake = intake
     self.defaults = defaults
     var facts = stat()

@@ -1,5 +1,6 @@
 import Pipeline
 import Platform
+import Workers
 
 /// What `sluice stages inspect` prints.
 struct StageInspection {

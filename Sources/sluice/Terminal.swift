@@ -1,5 +1,6 @@
 import CPlatform
 import Glibc
+import Platform
 
 /// Standard output and standard error.
 enum Terminal {
@@ -31,17 +32,6 @@ enum Terminal {
     return width > 0 ? width : 80
   }
 
-  /// Text from outside, fit for a terminal: control characters and those that turn the direction of writing are shown as
-  /// escapes, so that no file name can move the cursor or pass for another.
-  static func printable(_ text: String) -> String {
-    var safe = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      switch scalar.value {
-      case 0..<0x20, 0x7F...0x9F, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF:
-        safe.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
-      default: safe.append(scalar)
-      }
-    }
-    return String(safe)
-  }
+  /// Text from outside, fit for a terminal.
+  static func printable(_ text: String) -> String { PrintableText.of(text) }
 }

@@ -61,4 +61,10 @@ struct MediaTypePatternTests {
   func aPlainNameIsPrintableASCIIWithoutSpaces(text: String, isOne: Bool) {
     #expect(PlainName.isOne(text) == isOne)
   }
+
+  /// The Kelvin sign is an upper-case k to Unicode.
+  @Test(arguments: ["image/\u{212A}", "\u{212A}/*", "te\u{301}xt/plain", "text/plain\u{301}"])
+  func aPatternIsASCII(text: String) {
+    #expect(MediaTypePattern(text) == nil)
+  }
 }

@@ -84,4 +84,10 @@ struct QuantityTests {
   func aSizeIsRoundedForReading(bytes: Int64, text: String) {
     #expect(ByteSize.rounded(bytes) == text)
   }
+
+  /// The dotless i is a lower-case I to Unicode.
+  @Test(arguments: ["7K\u{131}B", "7 MB\u{301}", "\u{661}B", "5\u{17F}"])
+  func aUnitIsASCII(text: String) {
+    #expect(ByteSize(text) == nil && Interval(text) == nil)
+  }
 }

@@ -120,6 +120,20 @@ struct HostileFrameTests {
     #expect(Self.read(result.frame) == nil)
   }
 
+  /// Three bytes take the place of one that is no UTF-8.
+  @Test func aTextIsWithinItsLimitOnceItIsUTF8() {
+    var writer = FrameWriter(.refusal)
+    writer.write("x")
+    [UInt8](repeating: 0xFF, count: 8192).withUnsafeBytes { writer.write($0) }
+    writer.bytes.withUnsafeBytes { buffer in
+      var reader = FrameReader(buffer)
+      #expect(throws: FrameError.self) {
+        _ = try reader.kind()
+        _ = try Refusal(&reader)
+      }
+    }
+  }
+
   @Test(arguments: ["", "text", "text/", "/plain", "text/plain\n", "text/\u{1B}[2J", "té/xt", "*/*", "a/b/c"])
   func aMediaTypeThatIsNoneIsRefused(mediaType: String) {
     var result = Self.result

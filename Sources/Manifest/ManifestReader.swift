@@ -5,9 +5,10 @@ import Platform
 import SQLite
 
 /// Reads a manifest: JSON lines, one attachment each. SQLite takes the JSON apart; it is there, and it is hard to fool.
-struct ManifestReader {
-  struct Problem: Error {
-    var text: String
+public struct ManifestReader: Sendable {
+  /// What is wrong with a line, in a sentence that begins with its place.
+  public struct Problem: Error {
+    public var text: String
   }
 
   /// The keys of a line, for messages.
@@ -22,23 +23,17 @@ struct ManifestReader {
   private let name: String
   private let connection: Connection
 
-  /// - Parameter file: a path, or `-` for standard input.
-  init(file: String) throws(CommandError) {
-    name = file == "-" ? "standard input" : file
-    descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
-    if descriptor < 0 {
-      throw .usage(
-        "\(file): \(String(cString: strerror(errno))); give the manifest's path, or - for standard input")
-    }
-    do {
-      connection = try Connection(":memory:")
-    } catch {
-      throw CommandError(.internalError, "\(error)")
-    }
+  /// - Parameters:
+  ///   - descriptor: open for reading; ``read(_:each:)`` closes it.
+  ///   - name: of the manifest, for messages.
+  public init(_ descriptor: Int32, name: String) throws {
+    self.descriptor = descriptor
+    self.name = name
+    connection = try Connection(":memory:")
   }
 
-  /// Hands over each line's attachment, or what is wrong with the line, until the body says stop.
-  func read(_ defaults: InputWalker.Defaults, each body: (Result<IntakeItem, Problem>) -> Bool) {
+  /// Hands over each line's attachment, or what is wrong with the line, until the body says stop. Call it once.
+  public func read(_ defaults: IntakeDefaults, each body: (Result<IntakeItem, Problem>) -> Bool) {
     defer { close(descriptor) }
     var buffer: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 256 << 10)
@@ -46,6 +41,8 @@ struct ManifestReader {
     var isSkipping = false
     func take(_ line: ArraySlice<UInt8>) -> Bool {
       number += 1
+      // Its end may come with the piece that makes it too long.
+      if line.count > Self.lineLimit { return body(.failure(tooLong(number))) }
       if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return true }
       return body(parse(line, "\(name):\(number)", defaults))
     }
@@ -74,19 +71,18 @@ struct ManifestReader {
         number += 1
         isSkipping = true
         buffer.removeAll()
-        if !body(
-          .failure(
-            Problem(text: "\(name):\(number): the line is longer than 1MB; passed over, the next is read")))
-        {
-          return
-        }
+        if !body(.failure(tooLong(number))) { return }
       }
     }
     if !buffer.isEmpty { _ = take(buffer[...]) }
   }
 
+  private func tooLong(_ number: Int) -> Problem {
+    Problem(text: "\(name):\(number): the line is longer than 1MB; passed over, the next is read")
+  }
+
   private func parse(
-    _ line: ArraySlice<UInt8>, _ origin: String, _ defaults: InputWalker.Defaults
+    _ line: ArraySlice<UInt8>, _ origin: String, _ defaults: IntakeDefaults
   ) -> Result<IntakeItem, Problem> {
     guard let text = String(validating: line, as: UTF8.self) else {
       return .failure(Problem(text: "\(origin): not UTF-8"))
@@ -116,7 +112,7 @@ struct ManifestReader {
     return false
   }
 
-  private func item(_ json: String, _ origin: String, _ defaults: InputWalker.Defaults) throws -> IntakeItem {
+  private func item(_ json: String, _ origin: String, _ defaults: IntakeDefaults) throws -> IntakeItem {
     func problem(_ text: String) -> Problem { Problem(text: "\(origin): \(text)") }
     let isObject = "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' END"
     let valid = try connection.prepare(isObject).first(
@@ -134,7 +130,7 @@ struct ManifestReader {
       let type = row.text(1)
       guard Self.keys.contains(key) else {
         throw problem(
-          "unknown key '\(Terminal.printable(key))'"
+          "unknown key '\(PrintableText.of(key))'"
             + (Suggestion.nearest(to: key, among: Self.keys).map { "; did you mean '\($0)'?" }
               ?? "; the keys are \(Self.keys.joined(separator: ", "))"))
       }

@@ -1,22 +1,27 @@
 import CStage
 import Glibc
-import Wire
 
-/// A piece of work as it arrived. The texts stay where they lie in the frame, each with its NUL, and stages get
-/// pointers to them.
-final class WorkInput {
-  let serial: UInt64
-  let first: Int
-  let end: Int
-  let attachment: UnsafeMutablePointer<sluice_attachment>
-  let metadata: [(key: UnsafePointer<CChar>, value: UnsafePointer<CChar>)]
+/// A piece of ``Work`` as it arrived at the worker. The texts stay where they lie in the frame, each with its NUL, and
+/// stages get pointers to them.
+public final class WorkInput {
+  public let serial: UInt64
+  public let first: Int
+  public let end: Int
+  public let attachment: UnsafeMutablePointer<sluice_attachment>
+  public let metadata: [(key: UnsafePointer<CChar>, value: UnsafePointer<CChar>)]
   /// Where a stage may write new content, or -1.
-  let output: Int32
-  private let message: ControlSocket.Message
+  public let output: Int32
+  private let frame: UnsafeMutableRawBufferPointer
+  private let descriptors: [Int32]
   private let event: UnsafeMutablePointer<sluice_event>
 
-  init(_ message: ControlSocket.Message, _ start: FrameReader) throws(FrameError) {
-    self.message = message
+  /// Reads what follows the kind. What is read frees the frame and closes the descriptors in the end; where it throws,
+  /// the caller has them still.
+  ///
+  /// - Parameter descriptors: of the content, and of what is to replace it, where there are any.
+  public init(
+    _ start: FrameReader, in frame: UnsafeMutableRawBufferPointer, descriptors: [Int32]
+  ) throws(FrameError) {
     var reader = start
     func text(_ reader: inout FrameReader) throws(FrameError) -> UnsafePointer<CChar> {
       guard let text = try reader.pointer() else { throw FrameError("a text is missing") }
@@ -30,8 +35,8 @@ final class WorkInput {
     let size = try reader.integer(Int64.self)
     let modified = try reader.integer(Int64.self)
     let changed = try reader.integer(Int64.self)
-    let content = message.descriptors.first ?? -1
-    output = message.descriptors.count > 1 ? message.descriptors[1] : -1
+    let content = descriptors.first ?? -1
+    output = descriptors.count > 1 ? descriptors[1] : -1
     var raw = sluice_attachment(
       size: UInt32(MemoryLayout<sluice_attachment>.size), attempt: attempt, id: try text(&reader),
       conversation_id: try text(&reader), message_id: try text(&reader), sender_id: try text(&reader),
@@ -44,27 +49,31 @@ final class WorkInput {
       (reader) throws(FrameError) -> (key: UnsafePointer<CChar>, value: UnsafePointer<CChar>) in
       (try text(&reader), try text(&reader))
     }
-    event = .allocate(capacity: 1)
+    var event: sluice_event?
     if try reader.boolean() {
       let id = try text(&reader)
       let type = try text(&reader)
       let recipient = try text(&reader)
       guard let body = try reader.textBytes() else { throw FrameError("an event without a body") }
-      event.initialize(
-        to: sluice_event(
-          size: UInt32(MemoryLayout<sluice_event>.size), reserved: 0, id: id, type: type,
-          recipient: recipient,
-          body: body.baseAddress?.assumingMemoryBound(to: CChar.self), body_length: UInt64(body.count)))
-      raw.event = UnsafePointer(event)
+      event = sluice_event(
+        size: UInt32(MemoryLayout<sluice_event>.size), reserved: 0, id: id, type: type, recipient: recipient,
+        body: body.baseAddress?.assumingMemoryBound(to: CChar.self), body_length: UInt64(body.count))
     }
     try reader.end()
+    self.frame = frame
+    self.descriptors = descriptors
+    self.event = .allocate(capacity: 1)
+    if let event {
+      self.event.initialize(to: event)
+      raw.event = UnsafePointer(self.event)
+    }
     attachment = .allocate(capacity: 1)
     attachment.initialize(to: raw)
   }
 
   deinit {
-    for descriptor in message.descriptors { close(descriptor) }
-    message.bytes.deallocate()
+    for descriptor in descriptors { close(descriptor) }
+    frame.deallocate()
     attachment.deallocate()
     event.deallocate()
   }
