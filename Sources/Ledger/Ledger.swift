@@ -67,6 +67,8 @@ public final class Ledger {
       try home.checkLog()
       connection = try Connection(home.ledgerPath, .readOnly)
       connection.neverCheckpointOnClose()
+      // At one moment: a coordinator may be making it.
+      try connection.execute("BEGIN")
       let version = try schemaVersion()
       if version > Schema.version { throw foreignVersion(version) }
       if version < Schema.version {
@@ -74,6 +76,7 @@ public final class Ledger {
         throw LedgerError(
           .inUse, "\(path) is just being made; try again, or run `sluice ingest` if nobody is at work")
       }
+      try connection.execute("COMMIT")
     } catch let error as SQLiteError {
       throw error.code.primary == .cantOpen
         ? LedgerError(

@@ -273,7 +273,7 @@ import Testing
     var looks = 0
     while process.isRunning {
       let outcome = try SluiceCommand.run(["verify"], in: folder)
-      if [2, 75].contains(outcome.status) && looks == 0 { continue }  // there is no ledger yet, or it is being made
+      if [2, 75].contains(outcome.status) && looks == 0 { continue }  // no ledger yet, or not all of it
       looks += 1
       #expect(outcome.status == 0, "\(outcome.out)\(outcome.err)")
       let repair = try SluiceCommand.run(["verify", "--repair"], in: folder)
