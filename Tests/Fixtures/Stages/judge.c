@@ -81,7 +81,10 @@ static void close_stage(void *instance) { (void)instance; }
 
 static const sluice_option options[] = {
     {.size = sizeof(sluice_option), .type = SLUICE_TEXT, .shapes = SLUICE_ONE, .name = "mood", .fallback = "calm",
-     .help = "How it is today."}};
+     .help = "How it is today."},
+    {.size = sizeof(sluice_option), .type = SLUICE_CHANNEL_NAME, .shapes = SLUICE_ONE, .name = "channel",
+     .fallback = "events", .help = "Where it tells of its judgements."},
+};
 
 static const sluice_term keys[] = {
     {"judge.bytes", "How long it is."}, {"judge.start", "How it begins."}, {"judge.extra", "More."}};
@@ -90,7 +93,7 @@ static const sluice_term codes[] = {{"bad", "It begins with this word."}, {"angr
 
 static const sluice_stage stage = {
     .size = sizeof(sluice_stage), .abi_major = SLUICE_ABI_MAJOR, .abi_minor = SLUICE_ABI_MINOR,
-    .flags = SLUICE_PRODUCES, .option_count = 1, .key_count = 3, .code_count = 2, .id = "judge", .version = "1.0.0",
+    .flags = SLUICE_PRODUCES, .option_count = 2, .key_count = 3, .code_count = 2, .id = "judge", .version = "1.0.0",
     .summary = "Judges by the first word.", .options = options, .keys = keys, .codes = codes, .open = open_stage,
     .process = process, .close = close_stage};
 
