@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # What a process of its own with a sandboxed worker is needed for, without what measures time and memory.
 endToEnd='BadManifestTests|BadPipelineTests|BadInputTests|SignalTests|ReplayTests|PathCollisionTests'
 
-# Of the last row: an object's name in Swift's metadata is no leak of ours, and nothing else is left out.
+# Leaks are not looked for: workers and the coordinator end without freeing what the system takes back.
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 TSAN_OPTIONS=halt_on_error=0 \
     UBSAN_OPTIONS=print_stacktrace=1 SWIFT_BACKTRACE=enable=no
 export SLUICE_INSTRUMENTED=1
