@@ -32,9 +32,11 @@ struct SandboxTests {
     let findings = try surroundings.findings(surroundings.start(sandbox: "off"))
     AttackTable.add(findings, user: "root, no sandbox")
     for finding in findings {
-      let isUnknown = ["ENOSYS", "EAFNOSUPPORT"].contains { finding.said.contains($0) }
-      #expect(finding.effects != [] || isUnknown, "\(finding.attack.name): \(finding.said)")
+      // A kernel may lack a call; a container or a chroot(2) forbids even root some, as unshare(2) says.
+      let isOut = ["ENOSYS", "EAFNOSUPPORT", "EPERM"].contains { finding.said.contains($0) }
+      #expect(finding.effects != [] || isOut, "\(finding.attack.name): \(finding.said)")
     }
+    #expect(findings.count { $0.effects != [] } * 10 >= findings.count * 8, "most of them do")
   }
 
   // MARK: Seen from outside
