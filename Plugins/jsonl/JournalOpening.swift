@@ -41,7 +41,10 @@ struct JournalOpening {
     var start = [UInt8](repeating: 0, count: Journal.opening.count)
     let count = start.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
     guard count >= 0 else { throw refusal("reading it") }
-    guard Journal.opening.starts(with: start[..<count]) else {
+    // Zeros at the beginning are what a power cut leaves of a first batch.
+    let head = start[..<count].prefix { $0 != 0 }
+    let isWhole = head.count == count || lseek(file, 0, SEEK_END) <= Self.longestBatch
+    guard Journal.opening.starts(with: head), isWhole else {
       throw .fail("unwritable", "\(path) holds something else than events, and is left as it is")
     }
   }
