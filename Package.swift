@@ -67,6 +67,7 @@ var core: [Target] {
     .target(
       name: "Scheduler",
       dependencies: ["CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Wire", "Workers"]),
+    .target(name: "Control", dependencies: ["CPlatform", "Ledger", "Platform", "Scheduler", "Wire"]),
   ]
 }
 
@@ -77,7 +78,7 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline", "Platform",
+        "Configuration", "Control", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline", "Platform",
         "Scheduler",
         "SQLite", "Wire", "Workbench", "Workers",
       ]),
