@@ -43,9 +43,13 @@ test: build
 
 soak: build
 	@swift build --build-tests 2>&1 | tail -n 5
-	@printf '%-20s%-36s%s\n' fault tries wrong
-	@set -o pipefail; SLUICE_SOAK=1 swift test --skip-build --filter Soak 2>&1 | tee .build/soak.log | \
-	grep -E '^(kill|power|damage|[a-z]+ fails)|✘|Test run with' | cut -c 1-300
+	@$(RM) .build/soak.tsv; set -o pipefail; \
+	SLUICE_SOAK=1 SLUICE_SOAK_TABLE=$(CURDIR)/.build/soak.tsv swift test --skip-build --filter Soak 2>&1 | \
+	tee .build/soak.log | grep -E '^(✔|✘)' | cut -c 1-300; \
+	code=$$?; echo; printf '%-50s %10s %10s\n' fault tries failures; \
+	sort .build/soak.tsv | awk -F '\t' '$$1 != fault { show() } { fault = $$1; tries += $$2; failures += $$3 } \
+	END { show() } function show() { if (fault) printf "%-50s %10d %10d\n", fault, tries, failures; \
+	tries = failures = 0 }'; exit $$code
 
 # SECONDS is a variable of bash's own.
 fuzz: deps

@@ -24,6 +24,8 @@ public struct ExchangeRequest: Sendable {
 public struct ExchangeReply: Sendable {
   public var intake = IntakeReport()
   public var leases: [Lease] = []
+  /// For each lane that leases were wanted of, how many there were.
+  public var granted: [Int] = []
   /// For each settlement, whether it counted. False: the lease was lost meanwhile, and nothing was written.
   public var accepted: [Bool] = []
   /// For each content asked for, where it is stored.
@@ -65,7 +67,11 @@ extension Ledger {
       }
       if !request.wanted.isEmpty {
         try statement(SQL.wakeScheduled).run(.integer(now))
-        for (lane, count) in request.wanted { try claim(lane, count, &reply.leases) }
+        for (lane, count) in request.wanted {
+          let before = reply.leases.count
+          try claim(lane, count, &reply.leases)
+          reply.granted.append(reply.leases.count - before)
+        }
         if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken)) }
         try statement(SQL.nextDue).rows { reply.nextDue.append(($0.text(0), $0.integer(1))) }
       }
@@ -128,7 +134,10 @@ extension Ledger {
     try record(attachment.steps, of: attachment.key, attachment.attempt, now)
     if attachment.events.isEmpty { return }
     var told: Set<String> = []
-    try statement(SQL.toldTypes).rows(.integer(attachment.key)) { told.insert($0.text(0)) }
+    // At the first attempt it can have told nothing.
+    if attachment.attempt > 1 {
+      try statement(SQL.toldTypes).rows(.integer(attachment.key)) { told.insert($0.text(0)) }
+    }
     for event in attachment.events where !event.recipients.isEmpty && !told.contains(event.type) {
       try statement(SQL.addEvent).run(
         .integer(attachment.key), .text(event.type), .text(event.data), .integer(now))
@@ -147,10 +156,18 @@ extension Ledger {
   }
 
   private func record(_ steps: [Settlement.Step], of key: Int64, _ attempt: Int, _ now: Int64) throws {
-    for (step, one) in steps.enumerated() {
-      try statement(SQL.addAttempt).run(
-        .integer(key), .integer(Int64(attempt)), .integer(Int64(step)), .text(one.stage), .text(one.verdict),
-        .optional(one.code), .optional(one.message), .integer(one.microseconds), .integer(now))
+    for first in stride(from: 0, to: steps.count, by: SQL.attemptsAtOnce) {
+      let some = steps[first...].prefix(SQL.attemptsAtOnce)
+      var values: [Statement.Value] = [
+        .integer(key), .integer(Int64(attempt)), .integer(now), .integer(Int64(first)),
+      ]
+      for step in some {
+        values += [
+          .text(step.stage), .text(step.verdict), .optional(step.code), .optional(step.message),
+          .integer(step.microseconds),
+        ]
+      }
+      try addAttempts(some.count).run(values)
     }
   }
 

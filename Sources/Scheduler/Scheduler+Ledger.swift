@@ -80,11 +80,9 @@ extension Scheduler {
     let taken = reply.intake
     if taken.added + taken.known > 0 || !taken.problems.isEmpty { observe(.takenIn(taken)) }
     for (settlement, counted) in zip(asked.settlements, reply.accepted) { close(settlement, counted) }
-    for (lane, count) in asked.wanted {
-      lanes[lane]?.mayHaveMore = false
+    for ((lane, count), got) in zip(asked.wanted, reply.granted) {
+      lanes[lane]?.mayHaveMore = got >= count
       lanes[lane]?.nextDue = nil
-      let got = reply.leases.count { self.lane(of: $0) == lane }
-      if got >= count { lanes[lane]?.mayHaveMore = true }
     }
     if window == 1 && asked.settlements.contains(where: { $0.isEnd }) { window = 256 }
     if !asked.wanted.isEmpty {
@@ -112,19 +110,18 @@ extension Scheduler {
       isSuspectUnderway = false
       lanes[Ledger.attachmentLane]?.mayHaveMore = true
     }
-    let lane = lane(of: flight.lease)
-    lanes[lane]?.inHand -= 1
+    let lane = flight.lane
+    lane.inHand -= 1
     defer {
-      unreserve(flight)
+      if let path = flight.location { reserved.remove(path, flight.serial) }
       leaveGate(flight)
     }
     guard counted else { return observe(.staleResult) }
     publish(settlement)
     switch settlement.ending {
     case .again(_, let at, _, _, _), .deliveryAgain(_, let at, _):
-      let next = lanes[lane]?.nextDue ?? .max
-      lanes[lane]?.nextDue = min(next, at)
-    case .released: lanes[lane]?.mayHaveMore = true
+      lane.nextDue = min(lane.nextDue ?? .max, at)
+    case .released: lane.mayHaveMore = true
     default: break
     }
     if let event = settlement.event { observe(event) }
@@ -145,26 +142,21 @@ extension Scheduler {
     }
   }
 
-  private func unreserve(_ flight: Flight) {
-    guard let path = flight.location else { return }
-    reserved[path]?.remove(flight.serial)
-    if reserved[path]?.isEmpty == true { reserved[path] = nil }
-  }
-
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
-  private func releaseQueued(of name: String) {
+  private func releaseQueued(of lane: Lane) {
     for group in groups {
-      for flight in group.takeQueued(where: { lane(of: $0.lease) == name && $0.outcome == .queued }) {
+      for flight in group.takeQueued(where: { $0.lane === lane && $0.outcome == .queued }) {
         settle(flight, .released)
       }
     }
   }
 
   private func accept(_ lease: Lease) {
-    let flight = Flight(serial: nextSerial, lease: lease)
+    guard let lane = lane(of: lease) else { return }
+    let flight = Flight(serial: nextSerial, lease: lease, lane: lane)
     nextSerial += 1
     flights[flight.serial] = flight
-    lanes[lane(of: lease)]?.inHand += 1
+    lane.inHand += 1
     switch lease.work {
     case .attachment where lease.suspicions >= Ledger.suspicionsBeforeSolitude: suspect(flight)
     case .attachment(let attachment): beginLine(flight, attachment)
@@ -186,10 +178,10 @@ extension Scheduler {
     beginLine(flight, attachment)
   }
 
-  func lane(of lease: Lease) -> String {
+  private func lane(of lease: Lease) -> Lane? {
     switch lease.work {
-    case .attachment: Ledger.attachmentLane
-    case .delivery(let delivery): Ledger.lane(ofChannel: delivery.channel)
+    case .attachment: lanes[Ledger.attachmentLane]
+    case .delivery(let delivery): lanes[Ledger.lane(ofChannel: delivery.channel)]
     }
   }
 
@@ -200,13 +192,13 @@ extension Scheduler {
 
   /// A fault of the place: the lane stops with its reason, and the job is due again as if it had not been begun.
   func pauseLane(of flight: Flight, _ reason: Reason) {
-    let name = lane(of: flight.lease)
+    let lane = flight.lane
     let text = "\(reason.code): \(reason.message)"
-    if lanes[name]?.pausedReason == nil {
-      lanes[name]?.pausedReason = text
-      pauses.append((name, reason.code, text))
-      observe(.lanePaused(lane: name, reason: text))
-      releaseQueued(of: name)
+    if lane.pausedReason == nil {
+      lane.pausedReason = text
+      pauses.append((lane.name, reason.code, text))
+      observe(.lanePaused(lane: lane.name, reason: text))
+      releaseQueued(of: lane)
     }
     settle(flight, .released)
   }

@@ -42,7 +42,7 @@ public final class Scheduler {
   var isSuspectUnderway = false
   var gate = ObjectGate()
   /// Paths of objects that are stored and not yet on record.
-  var reserved: [String: Set<UInt64>] = [:]
+  var reserved = PathReservations()
   var publisher: ObjectPublisher?
   var lanes: [String: Lane] = [:]
 
@@ -58,17 +58,6 @@ public final class Scheduler {
   var isStopping = false
   var failure: SchedulerError?
   var observe: (SchedulerEvent) -> Void = { _ in }
-
-  /// What is known of a lane's queue.
-  struct Lane {
-    /// Leases in hand.
-    var inHand = 0
-    /// The last claim got all it asked for, or something was added since.
-    var mayHaveMore = true
-    /// When the next scheduled job is due.
-    var nextDue: Int64?
-    var pausedReason: String?
-  }
 
   /// Leases in hand of one lane, at most: enough to keep all workers busy while a transaction is synced. After coordinators
   /// that got nothing done, one at a time, until it is known which attachment ends them.
@@ -185,8 +174,9 @@ public final class Scheduler {
     } catch {
       throw SchedulerError(.system, "\(error)")
     }
-    lanes[Ledger.attachmentLane] = Lane()
-    for channel in channelGroups.keys { lanes[Ledger.lane(ofChannel: channel)] = Lane() }
+    for name in [Ledger.attachmentLane] + channelGroups.keys.map(Ledger.lane(ofChannel:)) {
+      lanes[name] = Lane(name)
+    }
     for group in groups { startWorker(group) }
   }
 

@@ -12,8 +12,7 @@ struct KillTests {
 }
 
 /// The longer version, for `make soak`.
-@Suite(
-  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct KillSoakTests {
   @Test(arguments: 1...5)
   func nothingIsLostInAThousandKills(round: Int) throws {
@@ -66,8 +65,7 @@ private final class Killing {
     let last = try SluiceCommand.run(arguments, in: folder)
     #expect(last.status == 0 || last.status == 1, "\(last.err)")
     let wrong = try Witness(folder: folder).check(expected: expected, recipients: ["ben", "eva"])
-    let tries = "\(coordinators) coordinators, \(workers) workers"
-    print("kill at random      \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
+    Soak.row("kill -9 at random", tries: coordinators + workers, failures: wrong)
   }
 
   private var arguments: [String] {
