@@ -7,9 +7,9 @@ enum Check {
   /// By how much a count may be above its baseline.
   private static let tolerance = 0.15
 
-  private struct Count {
+  private struct Count: Sendable {
     var name: String
-    var measure: (InstructionCount) throws -> Double
+    var measure: @Sendable (InstructionCount) throws -> Double
   }
 
   private static let counts = [

@@ -87,22 +87,19 @@ enum DeliveryRows {
     let input = Ground.inputs + "/deliveries"
     try Files.makeFolder(input)
     for index in 0..<events { try Files.write("file \(index)\n", to: "\(input)/\(index).txt") }
-    let ledger = try BenchLedger(home)
-    try ledger.takeIn(events, sources: .init(files: input))
-    let leases = try ledger.exchange([], claiming: events)
-    let ends = leases.enumerated().map { index, lease in
-      BenchLedger.completed(
-        lease,
-        events: [
-          OutgoingEvent(
-            type: "attachment.completed", data: "{\"sequence\":\(index),\"text\":\"\(String(repeating: "x", count: 300))\"}",
-            channels: (0..<channels).map { "hook\($0)" }, recipients: (0..<recipients).map { "r\($0)" })
-        ])
+    let text = String(repeating: "x", count: 300)
+    try BenchLedger.at(home) { ledger in
+      try ledger.takeIn(events, sources: .init(files: input))
+      let ends = try ledger.exchange([], claiming: events).enumerated().map { index, lease in
+        let event = OutgoingEvent(
+          type: "attachment.completed", data: "{\"sequence\":\(index),\"text\":\"\(text)\"}",
+          channels: (0..<channels).map { "hook\($0)" }, recipients: (0..<recipients).map { "r\($0)" })
+        return BenchLedger.completed(lease, events: [event])
+      }
+      for start in stride(from: 0, to: ends.count, by: 50) {
+        _ = try ledger.exchange(Array(ends[start..<min(start + 50, ends.count)]), claiming: 0)
+      }
     }
-    for start in stride(from: 0, to: ends.count, by: 50) {
-      _ = try ledger.exchange(Array(ends[start..<min(start + 50, ends.count)]), claiming: 0)
-    }
-    ledger.release()
   }
 
   private static func start(_ home: String, _ ports: [UInt16]) throws -> Child {

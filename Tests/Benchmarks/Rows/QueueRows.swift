@@ -13,13 +13,13 @@ enum QueueRows {
       sources = try .init(files: Input.texts(1_000, size: 200, under: "queue").folder)
       guard let sources else { return [] }
       let path = ground.store("million")
-      let ledger = try BenchLedger(path)
-      ground.settleDisk()
       progress("queueing \(count) attachments")
-      let started = Clock.monotonic()
-      try ledger.takeIn(count, sources: sources)
-      let rate = Double(count) / seconds(since: started)
-      ledger.release()
+      let rate = try BenchLedger.at(path) { ledger in
+        ground.settleDisk()
+        let started = Clock.monotonic()
+        try ledger.takeIn(count, sources: sources)
+        return Double(count) / seconds(since: started)
+      }
       large = path
       return [TableRow("\(name): intake", "rows/s", [rate], goal: .atLeast(50_000))]
     }
@@ -40,9 +40,7 @@ enum QueueRows {
   ) throws -> [TableRow] {
     let batch = 64
     let batches = 32
-    func round(_ path: String, filling: Int) throws -> Double {
-      let ledger = try BenchLedger(path)
-      defer { ledger.release() }
+    func round(_ ledger: BenchLedger, filling: Int) throws -> Double {
       try ledger.takeIn(filling, sources: sources)
       ground.settleDisk()
       var held = try ledger.exchange([], claiming: batch)
@@ -62,9 +60,10 @@ enum QueueRows {
     for number in 1...settings.rounds() {
       for isLarge in number % 2 == 0 ? [true, false] : [false, true] {
         if isLarge {
-          many.append(try round(large, filling: 0))
+          many.append(try BenchLedger.at(large) { try round($0, filling: 0) })
         } else {
-          few.append(try round(ground.store("thousand"), filling: 1_000 + (batches + 1) * batch))
+          let jobs = 1_000 + (batches + 1) * batch
+          few.append(try BenchLedger.at(ground.store("thousand")) { try round($0, filling: jobs) })
         }
       }
       progress("claim and finish, round \(number): \(Table.number(many[number - 1])), \(Table.number(few[number - 1])) us")
@@ -80,22 +79,23 @@ enum QueueRows {
     let count = settings.size(40_000, quick: 10_000)
     var rates: [Double] = []
     for _ in 1...settings.rounds(atMost: 3) {
-      let ledger = try BenchLedger(ground.store("transitions"))
-      try ledger.takeIn(count, sources: sources)
-      ground.settleDisk()
-      let started = Clock.monotonic()
-      var done = 0
-      var finished: [Lease] = []
-      var held: [Lease] = []
-      repeat {
-        let claimed = try ledger.exchange(finished.map { BenchLedger.completed($0) }, claiming: 128)
-        done += finished.count
-        finished = held
-        held = claimed
-      } while !finished.isEmpty || !held.isEmpty
-      rates.append(Double(2 * done) / seconds(since: started))
-      ledger.release()
+      let (done, time) = try BenchLedger.at(ground.store("transitions")) { ledger in
+        try ledger.takeIn(count, sources: sources)
+        ground.settleDisk()
+        let started = Clock.monotonic()
+        var done = 0
+        var finished: [Lease] = []
+        var held: [Lease] = []
+        repeat {
+          let claimed = try ledger.exchange(finished.map { BenchLedger.completed($0) }, claiming: 128)
+          done += finished.count
+          finished = held
+          held = claimed
+        } while !finished.isEmpty || !held.isEmpty
+        return (done, seconds(since: started))
+      }
       if done != count { throw BenchError("\(done) of \(count) jobs were done") }
+      rates.append(Double(2 * done) / time)
     }
     return [TableRow("queue: durable transitions", "per s", rates, goal: .atLeast(20_000))]
   }

@@ -1,7 +1,7 @@
 /// Rows that are measured together.
-struct RowGroup {
+struct RowGroup: Sendable {
   var name: String
-  var run: (Settings, Ground, Report) -> Void
+  var run: @Sendable (Settings, Ground, Report) -> Void
 
   static let all = [
     RowGroup(name: "ingest", run: IngestRows.run),

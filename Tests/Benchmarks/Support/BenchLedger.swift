@@ -5,19 +5,22 @@ import Platform
 
 /// A home whose ledger is filled and worked on in this process, by the calls the scheduler makes.
 final class BenchLedger {
-  let home: Home
   private let lock: HomeLock
   private let ledger: Ledger
 
-  init(_ path: String) throws {
-    home = Home(path)
+  private init(_ path: String) throws {
+    let home = Home(path)
     try home.create()
     lock = try home.lock()
     ledger = try Ledger(home)
   }
 
-  /// Lets another process have the home, once this object is gone too.
-  func release() { lock.release() }
+  /// Works on a home, and lets another process have it after that.
+  static func at<Result>(_ path: String, _ body: (BenchLedger) throws -> Result) throws -> Result {
+    let ledger = try BenchLedger(path)
+    defer { withExtendedLifetime(ledger) {} }
+    return try body(ledger)
+  }
 
   /// Queues attachments, in batches as large as an ingest's.
   ///

@@ -173,10 +173,16 @@ private struct Request {
 
   /// Where what follows the text begins.
   private static func find(_ text: StaticString, _ bytes: UnsafeRawBufferPointer) -> Int? {
-    guard let base = bytes.baseAddress,
-      let found = memmem(base, bytes.count, text.utf8Start, text.utf8CodeUnitCount)
-    else { return nil }
-    return found - UnsafeMutableRawPointer(mutating: base) + text.utf8CodeUnitCount
+    var place = 0
+    while place + text.utf8CodeUnitCount <= bytes.count, let base = bytes.baseAddress,
+      let found = memchr(base + place, Int32(text.utf8Start.pointee), bytes.count - place)
+    {
+      place = UnsafeRawPointer(found) - base
+      if place + text.utf8CodeUnitCount > bytes.count { break }
+      if memcmp(base + place, text.utf8Start, text.utf8CodeUnitCount) == 0 { return place + text.utf8CodeUnitCount }
+      place += 1
+    }
+    return nil
   }
 
   private static func number(after text: StaticString, _ bytes: UnsafeRawBufferPointer) -> Int? {
