@@ -162,6 +162,8 @@ var tests: [Target] {
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
+    // Judges what `sluice` leaves behind, and shares nothing with it but the binding of SQLite.
+    .executableTarget(name: "sluice-witness", dependencies: ["CCrypto", "SQLite"], path: "Tests/Witness"),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }
