@@ -3,6 +3,7 @@
 # make soak    the long version of the tests that kill and break things; prints a table
 # make fuzz    hostile input for every reader of input from outside, SECONDS=60 for each; prints a table
 # make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
+# make guards  takes each guard out of the product and shows that the tests miss it; prints a table
 # make bench   this pipeline against the same work in plain C; prints a table
 # make install PREFIX=/usr/local     put sluice, its plugins, the header and the kit for stages in place
 # make uninstall PREFIX=/usr/local   take them away
@@ -25,7 +26,7 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak fuzz sanitize bench deps build install place uninstall clean
+.PHONY: run test soak fuzz sanitize guards bench deps build install place uninstall clean
 
 run: build
 	@.build/release/sluice-samples .build/samples
@@ -52,6 +53,9 @@ fuzz: deps
 
 sanitize: build
 	@Tests/sanitize.sh
+
+guards: deps
+	@Tests/guards.sh
 
 bench: build
 	@Tests/Benchmarks/bench.sh
