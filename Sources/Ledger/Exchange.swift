@@ -64,9 +64,10 @@ extension Ledger {
         try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
       }
       if !request.wanted.isEmpty {
-        try statement(SQL.wakeScheduled).run(.integer(now))
+        let due = Clock.steady()
+        try statement(SQL.wakeScheduled).run(.integer(due))
         for (lane, count) in request.wanted { try claim(lane, count, &reply.leases) }
-        if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken)) }
+        if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken), .integer(due)) }
         try statement(SQL.nextDue).rows { reply.nextDue.append(($0.text(0), $0.integer(1))) }
       }
       reply.objects = try request.contents.map(object)

@@ -146,7 +146,9 @@ public final class Ledger {
       try connection.prepare(SQL.takeBackLeases).run(
         .integer(boot), .integer(Int64(Self.suspicionsBeforeSolitude)), .integer(isOne),
         .integer(weight))
-      try connection.prepare(SQL.resetFrontier).run(.text(machine))
+      let now = Clock.steady()
+      try connection.prepare(SQL.followClock).run(.integer(now))
+      try connection.prepare(SQL.resetFrontier).run(.text(machine), .integer(now))
     }
   }
 
