@@ -3,10 +3,10 @@
 /// table whenever it checks a row.
 enum Schema {
   /// The version this program writes, kept in `user_version`. A ledger of a newer one is refused.
-  static let version: Int64 = 1
+  static let version: Int64 = 2
 
   /// What takes a ledger from each version to the next.
-  static let migrations: [String] = [first]
+  static let migrations: [String] = [first, second]
 
   private static let first = """
     -- One row. `boot` counts the coordinators that opened the ledger; `token` is the last fencing token given; `frontier`
@@ -150,4 +150,7 @@ enum Schema {
       PRIMARY KEY (attachment_key, number, step)
     ) STRICT, WITHOUT ROWID;
     """
+
+  /// `seen_at` is the last time that a coordinator is known to have had: one that begins before it has another clock.
+  private static let second = "ALTER TABLE ledger ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0"
 }

@@ -61,7 +61,7 @@ extension Scheduler {
       for name in Array(lanes.keys) where name != Ledger.attachmentLane { lanes[name]?.mayHaveMore = true }
     }
     if isStopping { return [] }
-    let now = Clock.now()
+    let now = Clock.steady()
     var wanted: [(lane: String, count: Int)] = []
     if isResident { resumeLanes() }
     for (name, lane) in lanes where lane.pausedReason == nil {
@@ -105,11 +105,7 @@ extension Scheduler {
     }
     if window == 1 && asked.settlements.contains(where: { $0.isEnd }) { window = 256 }
     if !asked.wanted.isEmpty {
-      // A clock that was set back must not hold anything longer than the longest wait.
-      let latest = Clock.now() + pipeline.retry.max
-      for (lane, at) in reply.nextDue {
-        lanes[lane]?.nextDue = lane == Ledger.attachmentLane ? min(at, latest) : at
-      }
+      for (lane, at) in reply.nextDue { lanes[lane]?.nextDue = at }
     }
     for (serial, path) in zip(asked.lookups, reply.objects) {
       guard let flight = flights[serial] else { continue }

@@ -273,7 +273,7 @@ extension Scheduler {
       let message = attempt > 1 ? "\(reason.message) (attempt \(attempt), the last)" : reason.message
       return decide(flight, status, Reason(stage: reason.stage, code: reason.code, message: message))
     }
-    let dueAt = Clock.now() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
+    let dueAt = Clock.steady() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
     settle(
       flight,
       .again(
