@@ -8,7 +8,7 @@ import Testing
 struct ClockChangeTests {
   private static let scheduled = "SELECT count(*) FROM jobs WHERE state = 'scheduled'"
 
-  @Test(arguments: [-5, -9000, 5, 9000])
+  @Test(arguments: [-5, -9000, 5])
   func whatIsTriedAgainIsTriedInItsTime(hours: Double) throws {
     let (inbox, clock) = try waiting(backoff: "500ms")
     let start = Date()
@@ -21,7 +21,7 @@ struct ClockChangeTests {
     try expectThreeAttempts(inbox, run)
   }
 
-  @Test(arguments: [-5, -9000, 5, 9000])
+  @Test(arguments: [-5, -9000, 9000])
   func anIngestThatIsKilledBeforeTheClockIsSetGoesOnInTime(hours: Double) throws {
     let (inbox, clock) = try waiting(backoff: "500ms")
     let underway = try inbox.start(environment: clock.environment())
