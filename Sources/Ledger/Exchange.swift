@@ -72,20 +72,14 @@ extension Ledger {
       }
       for lane in request.resumed { try statement(SQL.resumeLane).run(.text(lane)) }
       if !request.wanted.isEmpty {
-<<<<<<< HEAD
-        try statement(SQL.wakeScheduled).run(.integer(now))
+        let due = Clock.steady()
+        try statement(SQL.wakeScheduled).run(.integer(due))
         for (lane, count) in request.wanted {
           let before = reply.leases.count
           try claim(lane, count, &reply.leases)
           reply.granted.append(reply.leases.count - before)
         }
-        if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken)) }
-=======
-        let due = Clock.steady()
-        try statement(SQL.wakeScheduled).run(.integer(due))
-        for (lane, count) in request.wanted { try claim(lane, count, &reply.leases) }
         if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken), .integer(due)) }
->>>>>>> 09e4aa2559ecf207cd56eab1103f23c6fa93f241
         try statement(SQL.nextDue).rows { reply.nextDue.append(($0.text(0), $0.integer(1))) }
       }
       reply.objects = try request.contents.map(object)

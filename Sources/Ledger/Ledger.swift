@@ -147,13 +147,9 @@ public final class Ledger {
       try statement(SQL.takeBackLeases).run(
         .integer(boot), .integer(Int64(Self.suspicionsBeforeSolitude)), .integer(isOne),
         .integer(weight))
-<<<<<<< HEAD
-      try statement(SQL.resetFrontier).run(.text(machine))
-=======
       let now = Clock.steady()
-      try connection.prepare(SQL.followClock).run(.integer(now))
-      try connection.prepare(SQL.resetFrontier).run(.text(machine), .integer(now))
->>>>>>> 09e4aa2559ecf207cd56eab1103f23c6fa93f241
+      try statement(SQL.followClock).run(.integer(now))
+      try statement(SQL.resetFrontier).run(.text(machine), .integer(now))
     }
   }
 

@@ -23,17 +23,14 @@ enum SQL {
     SELECT count(*) = 1 FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL
     """
 
-<<<<<<< HEAD
-  static let resetFrontier: StaticString = "UPDATE ledger SET frontier = 0, machine = ?1"
-=======
-  static let resetFrontier = "UPDATE ledger SET frontier = 0, machine = ?1, seen_at = ?2"
+  static let resetFrontier: StaticString =
+    "UPDATE ledger SET frontier = 0, machine = ?1, seen_at = ?2"
 
   /// The clock was set back since: what waits is to wait as much longer as it would have, and no more.
-  static let followClock = """
+  static let followClock: StaticString = """
     UPDATE jobs SET due_at = due_at - (SELECT seen_at - ?1 FROM ledger)
     WHERE state = 'scheduled' AND due_at > ?1 AND (SELECT seen_at > ?1 FROM ledger)
     """
->>>>>>> 09e4aa2559ecf207cd56eab1103f23c6fa93f241
 
   static let advanceFrontier: StaticString = "UPDATE ledger SET frontier = max(frontier, ?1), stalls = 0"
 
@@ -89,11 +86,7 @@ enum SQL {
     SELECT lane, min(due_at) FROM jobs WHERE state = 'scheduled' GROUP BY lane
     """
 
-<<<<<<< HEAD
-  static let keepToken: StaticString = "UPDATE ledger SET token = ?1"
-=======
-  static let keepToken = "UPDATE ledger SET token = ?1, seen_at = ?2"
->>>>>>> 09e4aa2559ecf207cd56eab1103f23c6fa93f241
+  static let keepToken: StaticString = "UPDATE ledger SET token = ?1, seen_at = ?2"
 
   static let attachmentOfJob: StaticString = """
     SELECT a.id, a.conversation_id, a.message_id, m.sender_id, m.participants, a.file_name, a.declared_type, a.source,

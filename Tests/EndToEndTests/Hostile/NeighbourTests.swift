@@ -10,8 +10,7 @@ struct NeighbourTests {
   }
 }
 
-@Suite(
-  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct NeighbourSoakTests {
   @Test func theMedianTimeBesideHostileAttachmentsAtMostDoublesInFifteenRounds() throws {
     try Neighbourhood(kind: .content, most: 2).compare(rounds: 15)
@@ -65,9 +64,9 @@ private struct Neighbourhood {
       let after = Self.median(beside.map { $0[keyPath: part] })
       let ratio = after / before
       #expect(ratio <= most, "\(name): \(before) ms alone, \(after) ms beside hostile ones")
-      let tries = "\(alone.count) x \(Self.count) \(kind), \(name)"
-      let figures = String(format: "%.2f ms alone, %.2f beside, x %.2f", before, after, ratio)
-      print("neighbour           \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))0  \(figures)")
+      Soak.row("a batch beside hostile attachments", tries: alone.count, failures: ratio <= most ? 0 : 1)
+      let figures = String(format: "%.2f ms alone, %.2f ms beside, x %.2f", before, after, ratio)
+      print("neighbours of hostile \(kind), \(name): \(figures) (\(alone.count) rounds of \(Self.count))")
     }
   }
 
