@@ -49,7 +49,10 @@ extension Scheduler {
   // MARK: Giving work
 
   func dispatch(_ group: WorkerGroup) {
-    if !group.alone.isEmpty { dispatchAlone(group) }
+    // Whoever took workers down waits until nobody else does: each of them costs the start of another worker or two. Those
+    // that wait fill the window, so that they get their turn also where there is always more to do.
+    let hasExclusive = group.workers.contains { $0.isExclusive && $0.state != .ending }
+    if !group.alone.isEmpty && (group.queue.isEmpty || hasExclusive) { dispatchAlone(group) }
     while !group.queue.isEmpty {
       let free = group.workers.filter {
         $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
@@ -71,7 +74,7 @@ extension Scheduler {
   private func dispatchAlone(_ group: WorkerGroup) {
     guard let worker = group.workers.first(where: { $0.isExclusive && $0.state != .ending }) else {
       let candidates = group.workers.filter { $0.state != .ending }
-      if let least = candidates.min(by: { $0.inFlight.count < $1.inFlight.count }) {
+      if let least = candidates.min(by: { ($0.inFlight.count, $0.done) < ($1.inFlight.count, $1.done) }) {
         least.isExclusive = true
       } else {
         startWorker(group)
