@@ -8,7 +8,8 @@ let package = Package(
     .executable(name: "sluice-worker", targets: ["sluice-worker"]),
     .library(name: "StageKit", targets: ["StageKit"]),
   ] + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
-  targets: systemLibraries + contract + core + executables + bench + shared + stages.map(\.target) + tests + fuzzer
+  targets: systemLibraries + contract + core + executables + bench + shared + stages.map(\.target) + tests
+    + fuzzer
 )
 
 /// Set by `make fuzz` and `make sanitize`. Sanitizers stand in the place of functions that libraries call as well, so

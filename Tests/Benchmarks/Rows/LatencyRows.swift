@@ -34,7 +34,8 @@ enum LatencyRows {
     let input = try Input.pdfs(settings.size(201, quick: 31), under: "latency")
     let home = ground.store("resident")
     let scheduler = try Child(
-      [Sluice.program, "run", "--home", home, "--config", try Sluice.pipeline("latency")], out: Ground.output("run"))
+      [Sluice.program, "run", "--home", home, "--config", try Sluice.pipeline("latency")],
+      out: Ground.output("run"))
     var times: [Double] = []
     for (index, path) in try Files.list(input.folder).enumerated() {
       times.append(try one(path, home, scheduler, seen: index))
@@ -69,7 +70,8 @@ enum LatencyRows {
     // Looked at often, without a whole processor: the other is the scheduler's and the worker's.
     while stat(events, &facts) != 0 || facts.st_size <= before {
       if enqueue.age > 30 || scheduler.hasEnded(within: 0) {
-        throw BenchError("file \(seen) was not completed: \(Files.tail(scheduler.errors)) \(Files.tail(enqueue.errors))")
+        throw BenchError(
+          "file \(seen) was not completed: \(Files.tail(scheduler.errors)) \(Files.tail(enqueue.errors))")
       }
       usleep(100)
     }
