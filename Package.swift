@@ -68,6 +68,7 @@ var core: [Target] {
     .target(
       name: "Scheduler",
       dependencies: ["CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Wire", "Workers"]),
+    .target(name: "Control", dependencies: ["CPlatform", "Ledger", "Platform", "Scheduler", "Wire"]),
   ]
 }
 
@@ -78,7 +79,7 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline", "Platform",
+        "Configuration", "Control", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline", "Platform",
         "Scheduler",
         "SQLite", "Wire", "Workbench", "Workers",
       ]),
@@ -162,6 +163,8 @@ var tests: [Target] {
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
+    // Judges what `sluice` leaves behind, and shares nothing with it but the binding of SQLite.
+    .executableTarget(name: "sluice-witness", dependencies: ["CCrypto", "SQLite"], path: "Tests/Witness"),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }

@@ -10,13 +10,20 @@ public struct ExchangeRequest: Sendable {
   public var wanted: [(lane: String, count: Int)] = []
   /// Lanes to pause, with code and reason.
   public var pauses: [(lane: String, code: String, reason: String)] = []
+  /// Lanes that go on.
+  public var resumed: [String] = []
   /// Contents whose stored object is asked for.
   public var contents: [(sha256: [UInt8], size: Int64)] = []
 
   public init() {}
 
   public var isEmpty: Bool {
-    intake.isEmpty && settlements.isEmpty && wanted.isEmpty && pauses.isEmpty && contents.isEmpty
+    isLookup && contents.isEmpty
+  }
+
+  /// Whether it writes nothing.
+  var isLookup: Bool {
+    intake.isEmpty && settlements.isEmpty && wanted.isEmpty && pauses.isEmpty && resumed.isEmpty
   }
 }
 
@@ -44,9 +51,7 @@ extension Ledger {
   /// Takes in files, records results, pauses lanes and claims what is due: one transaction, one sync.
   public func exchange(_ request: ExchangeRequest) throws(LedgerError) -> ExchangeReply {
     // Looking up writes nothing, and a transaction that only reads would pay for a sync of nothing.
-    if request.intake.isEmpty && request.settlements.isEmpty && request.wanted.isEmpty
-      && request.pauses.isEmpty
-    {
+    if request.isLookup {
       return try reading {
         var reply = ExchangeReply()
         reply.objects = try request.contents.map(object)
@@ -65,6 +70,7 @@ extension Ledger {
       for (lane, code, reason) in request.pauses {
         try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
       }
+      for lane in request.resumed { try statement(SQL.resumeLane).run(.text(lane)) }
       if !request.wanted.isEmpty {
         try statement(SQL.wakeScheduled).run(.integer(now))
         for (lane, count) in request.wanted {

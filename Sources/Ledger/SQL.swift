@@ -208,6 +208,10 @@ enum SQL {
     ON CONFLICT DO UPDATE SET paused_code = ?2, paused_reason = ?3, paused_at = ?4 WHERE paused_at IS NULL
     """
 
+  static let resumeLane: StaticString = """
+    UPDATE lanes SET paused_code = NULL, paused_reason = NULL, paused_at = NULL WHERE name = ?1
+    """
+
   static let resumeLanes: StaticString = """
     UPDATE lanes SET paused_code = NULL, paused_reason = NULL, paused_at = NULL WHERE paused_at IS NOT NULL
     """

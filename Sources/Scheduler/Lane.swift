@@ -9,6 +9,8 @@ final class Lane {
   /// When the next scheduled job is due.
   var nextDue: Int64?
   var pausedReason: String?
+  /// When it was paused, in nanoseconds of the monotonic clock.
+  var pausedSince: UInt64 = 0
 
   init(_ name: String) {
     self.name = name

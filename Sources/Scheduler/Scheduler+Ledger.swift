@@ -23,6 +23,8 @@ extension Scheduler {
     var lookups: [UInt64]
     /// What was asked of each lane.
     var wanted: [(lane: String, count: Int)]
+    /// Of the files taken in, if there are any.
+    var ticket: UInt64?
   }
 
   /// Sends the ledger what has gathered, unless it is still at work on the last.
@@ -30,19 +32,23 @@ extension Scheduler {
     guard underway == nil, let ledgerThread else { return }
     var request = ExchangeRequest()
     request.settlements = settlements.map { Settlement($0.flight.lease, $0.ending) }
-    request.pauses = pauses
     request.wanted = wanted()
-    request.intake = intakeBatches.isEmpty ? [] : intakeBatches.removeFirst()
+    request.pauses = pauses
+    request.resumed = resumed
+    let batch = intakeBatches.isEmpty ? nil : intakeBatches.removeFirst()
+    request.intake = batch?.items ?? []
     let lookups = lookups.filter { flights[$0] != nil }
     request.contents = lookups.map { serial in
       let flight = flights[serial]
       return (Hexadecimal.bytes(flight?.sha256 ?? "") ?? [], flight?.size ?? 0)
     }
     if request.isEmpty { return }
-    underway = Underway(settlements: settlements, lookups: lookups, wanted: request.wanted)
+    underway = Underway(
+      settlements: settlements, lookups: lookups, wanted: request.wanted, ticket: batch?.ticket)
     settlements.removeAll(keepingCapacity: true)
     self.lookups.removeAll(keepingCapacity: true)
     pauses.removeAll()
+    resumed.removeAll()
     ledgerThread.send(request)
   }
 
@@ -57,6 +63,7 @@ extension Scheduler {
     if isStopping { return [] }
     let now = Clock.now()
     var wanted: [(lane: String, count: Int)] = []
+    if isResident { resumeLanes() }
     for (name, lane) in lanes where lane.pausedReason == nil {
       if suspect != nil && name == Ledger.attachmentLane { continue }
       let isDue = lane.nextDue.map { $0 <= now } ?? false
@@ -65,6 +72,19 @@ extension Scheduler {
       if free >= max(window / 4, 1) || (lane.inHand == 0 && free > 0) { wanted.append((name, free)) }
     }
     return wanted
+  }
+
+  /// Nanoseconds after which a resident scheduler tries a paused lane again.
+  private static let pause: UInt64 = 30_000_000_000
+
+  private func resumeLanes() {
+    let now = Clock.monotonic()
+    for lane in lanes.values where lane.pausedReason != nil && now - lane.pausedSince >= Self.pause {
+      lane.pausedReason = nil
+      lane.mayHaveMore = true
+      resumed.append(lane.name)
+      observe(.laneResumed(lane: lane.name))
+    }
   }
 
   func takeReply() {
@@ -77,8 +97,7 @@ extension Scheduler {
   }
 
   private func take(_ reply: ExchangeReply, _ asked: Underway) {
-    let taken = reply.intake
-    if taken.added + taken.known > 0 || !taken.problems.isEmpty { observe(.takenIn(taken)) }
+    if let ticket = asked.ticket { observe(.takenIn(reply.intake, ticket: ticket)) }
     for (settlement, counted) in zip(asked.settlements, reply.accepted) { close(settlement, counted) }
     for ((lane, count), got) in zip(asked.wanted, reply.granted) {
       lanes[lane]?.mayHaveMore = got >= count
@@ -196,6 +215,7 @@ extension Scheduler {
     let text = "\(reason.code): \(reason.message)"
     if lane.pausedReason == nil {
       lane.pausedReason = text
+      lane.pausedSince = Clock.monotonic()
       pauses.append((lane.name, reason.code, text))
       observe(.lanePaused(lane: lane.name, reason: text))
       releaseQueued(of: lane)

@@ -51,10 +51,12 @@ public final class Scheduler {
   var settlements: [PendingSettlement] = []
   var lookups: [UInt64] = []
   var pauses: [(lane: String, code: String, reason: String)] = []
+  var resumed: [String] = []
   var underway: Underway?
-  var intakeBatches: [[IntakeItem]] = []
+  var intakeBatches: [Intake.Batch] = []
   var isIntakeOver = true
 
+  private(set) var isResident = false
   var isStopping = false
   var failure: SchedulerError?
   var observe: (SchedulerEvent) -> Void = { _ in }
@@ -109,11 +111,15 @@ public final class Scheduler {
 
   /// Works until the queue is empty and `intake` is finished. Deliveries that are scheduled for later are left.
   ///
-  /// - Parameter intake: where new files come from; `nil`: only what is queued.
+  /// - Parameters:
+  ///   - intake: where new files come from; `nil`: only what is queued.
+  ///   - isResident: whether to wait for more, until a signal comes. Scheduled deliveries are made when they are due, and
+  ///     paused lanes are tried again.
   public func run(
-    _ intake: Intake?, observe: @escaping (SchedulerEvent) -> Void
+    _ intake: Intake?, isResident: Bool = false, observe: @escaping (SchedulerEvent) -> Void
   ) throws(SchedulerError) -> SchedulerSummary {
     self.observe = observe
+    self.isResident = isResident
     isIntakeOver = intake == nil
     try begin(intake)
     defer { end(intake) }
@@ -135,6 +141,7 @@ public final class Scheduler {
   private var isDone: Bool {
     guard flights.isEmpty, underway == nil, settlements.isEmpty else { return false }
     if isStopping { return true }
+    if isResident { return false }
     guard isIntakeOver, intakeBatches.isEmpty else { return false }
     return lanes.allSatisfy { name, lane in
       lane.pausedReason != nil
@@ -201,7 +208,7 @@ public final class Scheduler {
 
   private func wait(_ intake: Intake?) {
     withUnsafeTemporaryAllocation(of: sluice_ready.self, capacity: 64) { ready in
-      let count = sluice_epoll_wait(epoll, ready.baseAddress, 64, 20)
+      let count = sluice_epoll_wait(epoll, ready.baseAddress, 64, patience)
       for index in 0..<Int(max(count, 0)) {
         let event = ready[index]
         switch event.tag & ~0xFFFF_FFFF {
@@ -221,9 +228,19 @@ public final class Scheduler {
     observe(.tick)
   }
 
+  /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
+  private var patience: Int32 {
+    if !flights.isEmpty || underway != nil || workers.values.contains(where: { $0.state == .starting }) {
+      return 20
+    }
+    let now = Clock.now()
+    let next = lanes.values.compactMap(\.nextDue).min().map { $0 - now } ?? 1000
+    return Int32(clamping: min(max(next, 1), 1000))
+  }
+
   private func takeIntake(_ intake: Intake?) {
     guard let intake, !isIntakeOver, let batch = intake.take() else { return }
-    if batch.isEmpty { isIntakeOver = true } else { intakeBatches.append(batch) }
+    if batch.items.isEmpty { isIntakeOver = true } else { intakeBatches.append(batch) }
   }
 
   /// The first signal lets what is in hand end; the second ends the process, which loses nothing.

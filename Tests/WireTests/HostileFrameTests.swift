@@ -46,7 +46,7 @@ struct HostileFrameTests {
         case .refusal: _ = try Refusal(&reader)
         case .description: _ = try StageDescription(&reader, file: "x.so")
         case .trace: _ = try TraceLine(&reader)
-        case .setup, .work: break
+        case .setup, .work, .enqueue, .enqueued: break
         }
       } catch {
         #expect(!"\(error)".isEmpty)

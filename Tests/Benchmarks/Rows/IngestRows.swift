@@ -21,7 +21,7 @@ enum IngestRows {
   private static func texts(_ settings: Settings, _ ground: Ground) throws -> [TableRow] {
     let input = try Input.texts(settings.size(50_000, quick: 10_000), size: 4096, under: "texts")
     let name = "ingest: \(Table.number(Double(input.count))) texts of 4 KiB"
-    let rounds = try compare(settings, ground, input, pdfs: 0, name, atMost: 4)
+    let rounds = try compare(settings, ground, input, pdfs: 0, name, atMost: 3)
     return [
       rounds.row(name, "files/s", input.count, goal: 0.75), rounds.coordinator(name, input.count),
     ]
