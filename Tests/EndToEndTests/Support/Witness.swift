@@ -8,8 +8,13 @@ struct Witness {
   /// Channels whose calls it receives.
   var calls: [String] = []
 
-  /// It is built with everything else, and not installed.
-  static let program = SluiceCommand.projectFolder + "/.build/release/sluice-witness"
+  /// It is built with everything else, and not installed: beside the program under test, or among the release builds.
+  static let program =
+    [
+      SluiceCommand.folder, SluiceCommand.projectFolder + "/.build/release",
+      SluiceCommand.projectFolder + "/.build/debug",
+    ]
+    .map { $0 + "/sluice-witness" }.first { access($0, X_OK) == 0 } ?? "sluice-witness"
 
   var journal: String { folder.path + "/.witness" }
   private var events: String { "events=\(home)/events.jsonl" }

@@ -39,7 +39,11 @@ struct Breakage {
         try home.sql("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'jobs_due'")
       },
       Breakage("a row belongs to nothing", ["integrity"]) { home in
-        try home.sql("INSERT INTO attempts VALUES (99999, 1, 0, 'mime', 'pass', NULL, NULL, 1, 1)")
+        try home.sql(
+          """
+          INSERT INTO attempts (attachment_key, number, step, stage, verdict, microseconds, recorded_at)
+            VALUES (99999, 1, 0, 'mime', 'pass', 1, 1)
+          """)
       },
       Breakage(
         "a state that does not exist",
@@ -57,7 +61,12 @@ struct Breakage {
         try $0.sql("UPDATE attachments SET reason_code = NULL WHERE key = \(rejected)")
       },
       Breakage("two rows where one belongs", ["row-malformed"]) {
-        try $0.sql("INSERT INTO ledger SELECT 2, boot, token, frontier, machine, stalls FROM ledger")
+        try $0.sql(
+          """
+          CREATE TEMP TABLE copy AS SELECT * FROM ledger;
+          UPDATE copy SET only = 2;
+          INSERT INTO ledger SELECT * FROM copy
+          """)
       },
       Breakage("a count of attachments", ["count-wrong"]) {
         try $0.sql("UPDATE counts SET attachments = attachments + 1 WHERE status = 'completed'")
@@ -322,19 +331,22 @@ struct Breakage {
 
   // MARK: Leases
 
+  private static let attemptColumns =
+    "attachment_key, number, step, stage, verdict, code, message, microseconds, recorded_at"
+
   private static var leases: [Breakage] {
     [
       Breakage("a result that came after the end", ["result-stale"]) { home in
         try home.sql(
           """
-          INSERT INTO attempts SELECT attachment_key, number + 1, step, stage, verdict, code, message, microseconds,
+          INSERT INTO attempts (\(attemptColumns)) SELECT attachment_key, number + 1, step, stage, verdict, code, message, microseconds,
             recorded_at + 1 FROM attempts WHERE attachment_key = \(a)
           """)
       },
       Breakage("a result that came after a later one", ["result-stale"]) { home in
         try home.sql(
           """
-          INSERT INTO attempts SELECT attachment_key, number - 1, step, stage, verdict, code, message, microseconds,
+          INSERT INTO attempts (\(attemptColumns)) SELECT attachment_key, number - 1, step, stage, verdict, code, message, microseconds,
             recorded_at + 1 FROM attempts WHERE attachment_key = \(held)
           """)
       },
@@ -352,7 +364,7 @@ struct Breakage {
       Breakage("a result of a lease that was lost", ["result-stale"]) { home in
         try home.sql(
           """
-          INSERT INTO attempts SELECT attachment_key, 1, step, stage, verdict, code, message, microseconds, recorded_at - 1
+          INSERT INTO attempts (\(attemptColumns)) SELECT attachment_key, 1, step, stage, verdict, code, message, microseconds, recorded_at - 1
             FROM attempts WHERE attachment_key = \(held)
           """)
       },
@@ -395,7 +407,11 @@ struct Breakage {
           """)
       },
       Breakage("a lane that is paused", ["lane-paused"]) { home in
-        try home.sql("INSERT INTO lanes VALUES ('attachments', 'disk-full', 'no room', 1)")
+        try home.sql(
+          """
+          INSERT INTO lanes (name, paused_code, paused_reason, paused_at)
+            VALUES ('attachments', 'disk-full', 'no room', 1)
+          """)
       },
     ]
   }
