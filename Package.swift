@@ -79,7 +79,8 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "Control", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline", "Platform",
+        "Configuration", "Control", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline",
+        "Platform",
         "Scheduler",
         "SQLite", "Wire", "Workbench", "Workers",
       ]),
