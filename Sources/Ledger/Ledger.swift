@@ -16,6 +16,8 @@ public final class Ledger {
   var lastToken: Int64 = 0
   var ids = UUIDv7Generator()
   private var prepared: [UnsafePointer<UInt8>: Statement] = [:]
+  /// Lines that are on record, by fingerprint.
+  var lineKeys: [String: Int64] = [:]
   private var attemptStatements: [Int: Statement] = [:]
   private let home: Home?
 
@@ -147,7 +149,9 @@ public final class Ledger {
       try statement(SQL.takeBackLeases).run(
         .integer(boot), .integer(Int64(Self.suspicionsBeforeSolitude)), .integer(isOne),
         .integer(weight))
-      try statement(SQL.resetFrontier).run(.text(machine))
+      let now = Clock.steady()
+      try statement(SQL.followClock).run(.integer(now))
+      try statement(SQL.resetFrontier).run(.text(machine), .integer(now))
     }
   }
 

@@ -20,7 +20,7 @@ extension Scheduler {
   /// The request the ledger works on now.
   struct Underway {
     var settlements: [PendingSettlement]
-    var lookups: [UInt64]
+    var questions: [(serial: UInt64, question: ContentQuestion)]
     /// What was asked of each lane.
     var wanted: [(lane: String, count: Int)]
     /// Of the files taken in, if there are any.
@@ -37,14 +37,11 @@ extension Scheduler {
     request.resumed = resumed
     let batch = intakeBatches.isEmpty ? nil : intakeBatches.removeFirst()
     request.intake = batch?.items ?? []
-    let lookups = lookups.filter { flights[$0] != nil }
-    request.contents = lookups.map { serial in
-      let flight = flights[serial]
-      return (Hexadecimal.bytes(flight?.sha256 ?? "") ?? [], flight?.size ?? 0)
-    }
+    let questions = lookups.compactMap(question)
+    request.contents = questions.map(\.question)
     if request.isEmpty { return }
     underway = Underway(
-      settlements: settlements, lookups: lookups, wanted: request.wanted, ticket: batch?.ticket)
+      settlements: settlements, questions: questions, wanted: request.wanted, ticket: batch?.ticket)
     settlements.removeAll(keepingCapacity: true)
     self.lookups.removeAll(keepingCapacity: true)
     pauses.removeAll()
@@ -61,7 +58,7 @@ extension Scheduler {
       for name in Array(lanes.keys) where name != Ledger.attachmentLane { lanes[name]?.mayHaveMore = true }
     }
     if isStopping { return [] }
-    let now = Clock.now()
+    let now = Clock.steady()
     var wanted: [(lane: String, count: Int)] = []
     if isResident { resumeLanes() }
     for (name, lane) in lanes where lane.pausedReason == nil {
@@ -105,17 +102,10 @@ extension Scheduler {
     }
     if window == 1 && asked.settlements.contains(where: { $0.isEnd }) { window = 256 }
     if !asked.wanted.isEmpty {
-      // A clock that was set back must not hold anything longer than the longest wait.
-      let latest = Clock.now() + pipeline.retry.max
-      for (lane, at) in reply.nextDue {
-        lanes[lane]?.nextDue = lane == Ledger.attachmentLane ? min(at, latest) : at
-      }
+      for (lane, at) in reply.nextDue { lanes[lane]?.nextDue = at }
     }
-    for (serial, path) in zip(asked.lookups, reply.objects) {
-      guard let flight = flights[serial] else { continue }
-      flight.twin = path
-      flight.isTwinKnown = true
-      route(flight)
+    for ((serial, question), known) in zip(asked.questions, reply.contents) {
+      if let flight = flights[serial] { learn(flight, question, known) }
     }
     for lease in reply.leases { accept(lease) }
   }

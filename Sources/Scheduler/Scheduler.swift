@@ -31,6 +31,9 @@ public final class Scheduler {
   let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 16)
   /// The parts of the sandbox that every worker had.
   var sandbox: UInt32?
+  /// When the deadlines were last looked at, and the last time that this process was stopped; in nanoseconds.
+  var lastCheck: UInt64 = 0
+  var pause: Range<UInt64> = 0..<0
   var storeFolder: Int32 = -1
   var homeFolder: Int32 = -1
 
@@ -233,7 +236,7 @@ public final class Scheduler {
     if !flights.isEmpty || underway != nil || workers.values.contains(where: { $0.state == .starting }) {
       return 20
     }
-    let now = Clock.now()
+    let now = Clock.steady()
     let next = lanes.values.compactMap(\.nextDue).min().map { $0 - now } ?? 1000
     return Int32(clamping: min(max(next, 1), 1000))
   }

@@ -44,7 +44,7 @@ final class IngestReport {
     case .ended(let record): take(record)
     case .triedAgain(_, let reason, let at):
       if progress == nil && !isQuiet && !isJSON {
-        note("trying again in \(max(at - Clock.now(), 0)) ms: \(reason.stage): \(reason.message)")
+        note("trying again in \(max(at - Clock.steady(), 0)) ms: \(reason.stage): \(reason.message)")
       }
     case .deliveryPutOff(let channel, let reason, let at):
       putOff[channel, default: 0] += 1
