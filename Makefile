@@ -3,7 +3,9 @@
 # make soak    the long version of the tests that kill and break things; prints a table
 # make fuzz    hostile input for every reader of input from outside, SECONDS=60 for each; prints a table
 # make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
-# make bench   this pipeline against the same work in plain C; prints a table
+# make guards  takes each guard out of the product and shows that the tests miss it; prints a table
+# make bench   Sluice against plain C, a shell pipeline and a Python queue, and its own limits; prints a table (20 minutes)
+# make bench-check  instructions counted by valgrind, against the last ones; a minute
 # make install PREFIX=/usr/local     put sluice, its plugins, the header and the kit for stages in place
 # make uninstall PREFIX=/usr/local   take them away
 # make deps    install the system packages that are missing
@@ -25,7 +27,7 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak fuzz sanitize bench deps build install place uninstall clean
+.PHONY: run test soak fuzz sanitize guards bench bench-check deps build install place uninstall clean
 
 run: build
 	@.build/release/sluice-samples .build/samples
@@ -57,8 +59,17 @@ fuzz: deps
 sanitize: build
 	@Tests/sanitize.sh
 
+guards: deps
+	@Tests/guards.sh
+
+# What it compares with.
+bench: PACKAGES += poppler-utils file sqlite3 python3 python3-venv python3-pip libmagic1
 bench: build
-	@Tests/Benchmarks/bench.sh
+	@.build/release/sluice-bench $(BENCH)
+
+bench-check: PACKAGES += valgrind binutils
+bench-check: build
+	@.build/release/sluice-bench --check
 
 build: deps
 	@swift build -c release

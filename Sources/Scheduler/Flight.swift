@@ -10,6 +10,7 @@ final class Flight {
   /// Names it in this run.
   let serial: UInt64
   let lease: Lease
+  let lane: Lane
   /// The stages it still has to pass: the next one's place in the pipeline.
   var position = 0
   /// It shares no worker with another.
@@ -40,6 +41,9 @@ final class Flight {
   var outcome = Status.queued
   var reason: Reason?
 
+  /// The stages that its content passed first, on their basis, where they promise to say the same of equal content.
+  var line: String?
+
   /// A stored object with the same content, once that has been asked.
   var twin: String?
   var isTwinKnown = false
@@ -54,9 +58,10 @@ final class Flight {
     var end: Int
   }
 
-  init(serial: UInt64, lease: Lease) {
+  init(serial: UInt64, lease: Lease, lane: Lane) {
     self.serial = serial
     self.lease = lease
+    self.lane = lane
     isAlone = lease.crashes > 0
   }
 
@@ -136,6 +141,7 @@ final class Flight {
     sha256 = nil
     isTwinKnown = false
     twin = nil
+    line = nil  // it was of the old content
     return nil
   }
 

@@ -31,6 +31,7 @@ extension Scheduler {
   func route(_ flight: Flight) {
     if flight.outcome == .queued {
       if flight.sha256 == nil { return enqueue(flight, digestGroup, 0..<1) }
+      if !passGate(flight) { return }
       if let next = nextStage(flight, isAtEnd: false) { return enqueue(flight, stage: next) }
       flight.outcome = .completed
     }
@@ -49,45 +50,15 @@ extension Scheduler {
     guard let index = plan.group(of: stage) else { return finish(flight) }
     let group = lineGroups[index]
     let range = plan.groups[index].stages
-    if group.capability == .store && flight.outcome == .queued && !flight.isTwinKnown && !passGate(flight) {
-      return
-    }
     enqueue(flight, group, (stage - range.lowerBound)..<range.count)
   }
 
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
-    if flight.outcome == .queued && lanes[lane(of: flight.lease)]?.pausedReason != nil {
+    if flight.outcome == .queued && flight.lane.pausedReason != nil {
       return settle(flight, .released)
     }
     flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
     if flight.isAlone { group.alone.append(flight) } else { group.queue.append(flight) }
-  }
-
-  // MARK: The gate before the store
-
-  /// True: the flight may go on to the store now. Otherwise it is sent on later: when the ledger has said where equal content
-  /// is stored, or when the one ahead with the same content is on record.
-  private func passGate(_ flight: Flight) -> Bool {
-    guard let sha256 = flight.sha256, !flight.isTwinKnown else { return true }
-    if !flight.holdsGate && gate.enter(sha256, flight.serial) {
-      flight.holdsGate = true
-      lookups.append(flight.serial)
-    }
-    return false
-  }
-
-  /// The flight has ended: those with the same content go on. All but the first link to its object.
-  func leaveGate(_ flight: Flight) {
-    guard flight.holdsGate, let sha256 = flight.sha256 else { return }
-    let path = flight.outcome == .completed ? flight.location : nil
-    for serial in gate.leave(sha256) {
-      guard let next = flights[serial] else { continue }
-      if let path {
-        next.twin = path
-        next.isTwinKnown = true
-      }
-      route(next)
-    }
   }
 
   // MARK: What a worker said
@@ -126,10 +97,13 @@ extension Scheduler {
       return route(flight)
     }
     flight.position = range.upperBound
-    if group.capability == .store && storeAgain(flight, group, range) { return }
-    if let taken = pathTaken(flight, range) {
-      flight.emissions = []
-      return decide(flight, .rejected, taken)
+    if group.capability == .store, let path = flight.location, let publisher {
+      let standing = publisher.standing(of: path)
+      if standing == .taken && storeAgain(flight, group, range) { return }
+      if let taken = reserve(path, flight, range, isBlocked: standing == .blocked) {
+        flight.emissions = []
+        return decide(flight, .rejected, taken)
+      }
     }
     // End stages on the way have run for a completed attachment.
     if flight.outcome == .queued && pipeline.stages[range].last?.description.role == .end {
@@ -140,9 +114,8 @@ extension Scheduler {
 
   /// The path has been taken since the stage looked. It looks again, and compares.
   private func storeAgain(_ flight: Flight, _ group: WorkerGroup, _ range: Range<Int>) -> Bool {
-    guard let publisher, let path = flight.location, let id = flight.attachment?.id,
-      publisher.hasIncoming(id),
-      publisher.exists(path), !publisher.isBlocked(path), let first = flight.dispatched?.first
+    guard let publisher, let id = flight.attachment?.id, publisher.hasIncoming(id),
+      let first = flight.dispatched?.first
     else { return false }
     publisher.discard(id)
     flight.location = nil
@@ -154,16 +127,12 @@ extension Scheduler {
   }
 
   /// Two attachments in hand may be on their way to the same path, or one to a path below the other's.
-  private func pathTaken(_ flight: Flight, _ range: Range<Int>) -> Reason? {
-    guard let path = flight.location else { return nil }
+  private func reserve(_ path: String, _ flight: Flight, _ range: Range<Int>, isBlocked: Bool) -> Reason? {
     let isTaken =
-      publisher?.isBlocked(path) ?? false
-      || reserved.contains { other, serials in
-        if other == path { return !serials.allSatisfy { flights[$0]?.sha256 == flight.sha256 } }
-        return other.utf8.starts(with: "\(path)/".utf8) || path.utf8.starts(with: "\(other)/".utf8)
-      }
+      isBlocked
+      || reserved.conflicts(path) { $0.allSatisfy { flights[$0]?.sha256 == flight.sha256 } }
     guard isTaken else {
-      reserved[path, default: []].insert(flight.serial)
+      reserved.insert(path, flight.serial)
       return nil
     }
     flight.location = nil
@@ -204,7 +173,7 @@ extension Scheduler {
     }
     if let mediaType = result.mediaType { flight.mediaType = mediaType }
     // Only a worker that can write to the store can say where an object lies.
-    if group.capability == .store, let location = result.location, ObjectPublisher.isLocation(location) {
+    if group.capability == .store, let location = result.location {
       flight.location = location
     }
     flight.emissions += result.emissions.filter { channelGroups[$0.channel] != nil }
@@ -275,7 +244,7 @@ extension Scheduler {
       let message = attempt > 1 ? "\(reason.message) (attempt \(attempt), the last)" : reason.message
       return decide(flight, status, Reason(stage: reason.stage, code: reason.code, message: message))
     }
-    let dueAt = Clock.now() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
+    let dueAt = Clock.steady() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
     settle(
       flight,
       .again(
@@ -314,7 +283,7 @@ extension Scheduler {
       key: attachment.key, status: record.status, reason: record.reason, mediaType: record.mediaType,
       sizeBytes: record.sizeBytes, sha256: record.sha256, metadata: record.metadata, url: record.url,
       attempt: flight.lease.attempt, steps: record.steps, events: events(flight, attachment, record),
-      priority: flight.lease.priority)
+      priority: flight.lease.priority, line: flight.outcome == .completed ? flight.line : nil)
     settle(flight, .attachment(ended), .ended(record))
   }
 

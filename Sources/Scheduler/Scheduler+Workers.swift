@@ -15,6 +15,8 @@ extension Scheduler {
   /// Starts in a row that may fail before the pipeline is held to be broken.
   private static let startLimit = 3
   private static let startTimeout: Int64 = 30_000
+  /// Nanoseconds between two looks at the clock, after which this process was stopped in between.
+  private static let longestTurn: UInt64 = 1_000_000_000
 
   // MARK: Starting
 
@@ -47,7 +49,10 @@ extension Scheduler {
   // MARK: Giving work
 
   func dispatch(_ group: WorkerGroup) {
-    if !group.alone.isEmpty { dispatchAlone(group) }
+    // Whoever took workers down waits until nobody else does: each of them costs the start of another worker or two. Those
+    // that wait fill the window, so that they get their turn also where there is always more to do.
+    let hasExclusive = group.workers.contains { $0.isExclusive && $0.state != .ending }
+    if !group.alone.isEmpty && (group.queue.isEmpty || hasExclusive) { dispatchAlone(group) }
     while !group.queue.isEmpty {
       let free = group.workers.filter {
         $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
@@ -69,7 +74,7 @@ extension Scheduler {
   private func dispatchAlone(_ group: WorkerGroup) {
     guard let worker = group.workers.first(where: { $0.isExclusive && $0.state != .ending }) else {
       let candidates = group.workers.filter { $0.state != .ending }
-      if let least = candidates.min(by: { $0.inFlight.count < $1.inFlight.count }) {
+      if let least = candidates.min(by: { ($0.inFlight.count, $0.done) < ($1.inFlight.count, $1.done) }) {
         least.isExclusive = true
       } else {
         startWorker(group)
@@ -190,8 +195,11 @@ extension Scheduler {
       var reader = FrameReader(frame)
       switch try reader.kind() {
       case .ready where worker.state == .starting:
-        sandbox = try Ready(&reader).sandbox & (sandbox ?? .max)
+        let ready = try Ready(&reader)
+        sandbox = ready.sandbox & (sandbox ?? .max)
         worker.state = .ready
+        worker.line = line(of: worker.group, ready.bases)
+        worker.group.line = worker.line
         worker.group.failedStarts = 0
       case .refusal where worker.state == .starting:
         let refusal = try Refusal(&reader)
@@ -233,6 +241,7 @@ extension Scheduler {
     {
       retire(worker)
     }
+    if worker.group.line != nil && dispatch.first == 0 { flight.line = worker.line }
     apply(result, to: flight, from: worker.group)
   }
 
@@ -251,38 +260,44 @@ extension Scheduler {
   /// it cannot gain time by showing something else is what the bound on the whole is for.
   func checkDeadlines() {
     let now = Clock.monotonic()
-    for worker in Array(workers.values) where worker.state != .ending {
-      guard let head = worker.inFlight.first, let dispatch = head.dispatched else {
-        if worker.state == .starting && milliseconds(worker.headSince, now) > Self.startTimeout {
-          condemn(worker, .timedOut(afterMilliseconds: Self.startTimeout))
-          bury(worker)
-        }
-        continue
-      }
-      let stages = worker.group.stages
-      let status = worker.process.status
-      var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout }
-      var since = worker.headSince
-      if worker.group.flushes { limit *= Int64(worker.inFlight.count) }
-      if milliseconds(since, now) <= limit {
-        if status.stage == SLUICE_FLUSHING {
-          limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
-        } else if status.serial != 0, Int(status.stage) < stages.count {
-          limit = stages[Int(status.stage)].timeout
-        } else {
-          continue
-        }
-        since = max(status.since, worker.headSince)
-      }
-      if milliseconds(since, now) > limit {
-        condemn(worker, .timedOut(afterMilliseconds: limit))
-        bury(worker)
-      }
+    if lastCheck > 0 && now - lastCheck > Self.longestTurn { pause = lastCheck..<now }
+    lastCheck = now
+    for worker in Array(workers.values) where overrun(worker, now) != nil {
+      // After a pause of this process, what a worker has said by now may not have been heard yet.
+      receive(from: worker)
+      guard workers[worker.slot] != nil, let limit = overrun(worker, now) else { continue }
+      condemn(worker, .timedOut(afterMilliseconds: limit))
+      bury(worker)
     }
   }
 
+  /// The limit that a worker has passed, in milliseconds.
+  private func overrun(_ worker: GroupWorker, _ now: UInt64) -> Int64? {
+    if worker.state == .ending { return nil }
+    guard let head = worker.inFlight.first, let dispatch = head.dispatched else {
+      let isLate = worker.state == .starting && milliseconds(worker.headSince, now) > Self.startTimeout
+      return isLate ? Self.startTimeout : nil
+    }
+    let stages = worker.group.stages
+    let status = worker.process.status
+    var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout }
+    if worker.group.flushes { limit *= Int64(worker.inFlight.count) }
+    if milliseconds(worker.headSince, now) > limit { return limit }
+    if status.stage == SLUICE_FLUSHING {
+      limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
+    } else if status.serial != 0, Int(status.stage) < stages.count {
+      limit = stages[Int(status.stage)].timeout
+    } else {
+      return nil
+    }
+    return milliseconds(max(status.since, worker.headSince), now) > limit ? limit : nil
+  }
+
+  /// Without the time in which this process was stopped: whoever stops it may have stopped the workers with it.
   private func milliseconds(_ since: UInt64, _ now: UInt64) -> Int64 {
-    now > since ? Int64(clamping: (now - since) / 1_000_000) : 0
+    if now <= since { return 0 }
+    let excused = pause.clamped(to: since..<now)
+    return Int64(clamping: (now - since - UInt64(excused.count)) / 1_000_000)
   }
 
   private func condemn(_ worker: GroupWorker, _ cause: WorkerDeath.Cause) {

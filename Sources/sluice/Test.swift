@@ -97,7 +97,12 @@ struct Test: ParsableCommand {
     for (one, found, mismatches) in failed.sorted(by: { $0.one.expectation.line > $1.one.expectation.line }) {
       let changes = found.changes(mismatches, one.expectation)
       if changes.isEmpty { continue }
-      let change = rewriter.rewrite(one.expectation, changes)
+      guard let change = rewriter.rewrite(one.expectation, changes) else {
+        shown =
+          ["\(document.file):\(one.expectation.line): \(one.name): write 'key: value' where it has '? key'"]
+          + shown
+        continue
+      }
       let gone = change.before.filter { !change.after.contains($0) }.map { "- \(Self.cut($0))" }
       let new = change.after.filter { !change.before.contains($0) }.map { "+ \(Self.cut($0))" }
       shown = ["\(document.file):\(change.line): \(one.name)"] + gone + new + shown

@@ -10,7 +10,8 @@ struct ExpectationRewriterTests {
   private func rewritten(_ text: String, _ changes: Changes, of index: Int = 0) throws -> String {
     let document = try CaseDocumentTests.parse(text)
     var rewriter = ExpectationRewriter(document)
-    _ = rewriter.rewrite(document.cases[index].expectation, changes)
+    let change = rewriter.rewrite(document.cases[index].expectation, changes)
+    #expect(change != nil)
     _ = try CaseDocument.parse(rewriter.bytes, file: "f")
     return String(decoding: rewriter.bytes, as: UTF8.self)
   }
@@ -143,6 +144,35 @@ struct ExpectationRewriterTests {
     )
   }
 
+  @Test(arguments: [
+    "\n      ? code\n      : x\n      ? verdict\n      : pass",
+    "\n      code: x\n      ? verdict\n      : pass",
+    "\n      ?\n        code\n      : x\n      verdict: pass",
+    "\n      code: x\n      verdict: pass\n      metadata:\n        ? a\n        : 1",
+    "\n      code: x\n      verdict: pass\n      events:\n      - ? type\n        : a",
+  ])
+  func keysBehindAQuestionMarkAreLeftToAPerson(expectation: String) throws {
+    let text = "stage: size\ncases:\n  - name: a\n    expect: \(expectation)\n"
+    let document = try CaseDocumentTests.parse(text)
+    for changes: Changes in [
+      [("code", nil)], [("verdict", .write(.text("fail")))], [("message", .write(.text("m")))],
+    ] {
+      var rewriter = ExpectationRewriter(document)
+      let change = rewriter.rewrite(document.cases[0].expectation, changes)
+      #expect(change == nil)
+      #expect(rewriter.bytes == Array(text.utf8))
+    }
+  }
+
+  @Test func aQuestionMarkInBracesOrInATextIsNone() throws {
+    try expect("{ ? code : x, verdict: pass }", [("code", nil)], "{ verdict: pass }")
+    try expect(
+      "{ ? code : x, verdict: pass }", [("verdict", .write(.text("fail")))], "{ ? code : x, verdict: fail }")
+    try expect(
+      "# why?\n      code: a? b\n      verdict: pass", [("verdict", .write(.text("fail")))],
+      "# why?\n      code: a? b\n      verdict: fail")
+  }
+
   // MARK: Several cases, and files of all kinds
 
   @Test func severalCasesAreRewrittenFromTheLastToTheFirst() throws {
@@ -153,8 +183,9 @@ struct ExpectationRewriterTests {
     let metadata = YAMLValue.map(
       (0..<9).map { .init(key: "key.\($0)", value: .text("a value that is long")) })
     for one in document.cases.reversed() {
-      let change = rewriter.rewrite(
+      let changed = rewriter.rewrite(
         one.expectation, [("verdict", .write(.text("fail"))), ("metadata", .write(metadata))])
+      let change = try #require(changed)
       #expect(change.line == one.expectation.line)
       #expect(change.before == [one.name == "b" ? "    verdict: pass" : "  expect: {}"])
       #expect(change.after.count == (one.name == "b" ? 11 : 12))
@@ -233,8 +264,7 @@ struct ExpectationRewriterTests {
     var made: [Changes] = []
     for one in document.cases.reversed() {
       let changes = changes(&random)
-      made.insert(changes, at: 0)
-      _ = rewriter.rewrite(one.expectation, changes)
+      made.insert(rewriter.rewrite(one.expectation, changes) == nil ? [] : changes, at: 0)
     }
     let text = String(decoding: rewriter.bytes, as: UTF8.self)
     do {

@@ -42,17 +42,10 @@ struct MutationTests {
     "é🎈", "\u{0}",
   ].map { Array($0.utf8) }
 
-  @Test func noMutationCrashesTheReader() {
+  @Test(.timeLimit(.minutes(5))) func noMutationCrashesTheReader() {
     var random = SplitMix(state: 2024)
-    let clock = ContinuousClock()
-    let deadline = clock.now + .seconds(2)
-    var (rounds, refused) = (0, 0)
-    while rounds < 8000, clock.now < deadline {
-      let bytes = Self.mutation(&random)
-      refused += Self.isRefused(bytes) ? 1 : 0
-      rounds += 1
-    }
-    #expect(rounds > 500)
+    let rounds = 1500
+    let refused = (0..<rounds).count { _ in Self.isRefused(Self.mutation(&random)) }
     // Both ends are reached: a mutation in a comment or a text passes, most do not.
     #expect(refused > 0 && refused < rounds)
   }

@@ -198,15 +198,17 @@ struct BadInputTests {
     let inbox = try open()
     try inbox.add("gone", "misbehave sleep\n")
     try inbox.add("turned", "misbehave sleep\n")
+    try inbox.add("linked", "misbehave sleep\n")
     let file = try inbox.add("stays", "misbehave sleep\n")
     let underway = try inbox.start()
-    try inbox.waitForWork(3)
+    try inbox.waitForWork(4)
     kill(underway.process.processIdentifier, SIGKILL)
     underway.process.waitUntilExit()
-    for name in ["gone", "turned"] {
+    for name in ["gone", "turned", "linked"] {
       try FileManager.default.removeItem(atPath: inbox.folder.path + "/in/" + name)
     }
     mkfifo(inbox.folder.path + "/in/turned", 0o600)
+    symlink(file, inbox.folder.path + "/in/linked")
     try inbox.pipeline("options: { act: pass }")
     let run = try inbox.run(["in/stays"])
     #expect(run.record("gone").status == "failed")
@@ -215,6 +217,7 @@ struct BadInputTests {
         "stage": "source", "code": "missing", "message": "opening the file: No such file or directory",
       ])
     #expect(run.record("turned").code == "not-a-file")
+    #expect(run.record("linked").code == "not-a-file")
     #expect(run.record("stays").status == "completed")
     #expect(run.record("stays").json["source"] as? String == file)
     #expect(run.outcome.status == 1)

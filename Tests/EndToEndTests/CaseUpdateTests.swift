@@ -63,6 +63,35 @@ import Testing
     #expect(try folder.read("cases.yaml") == text)
   }
 
+  @Test func keysBehindAQuestionMarkStayAndAreNamed() throws {
+    let explicit = """
+        - name: explicit
+          input: { text: hello }
+          expect:
+            ? code
+            : too-large
+            ? verdict
+            : reject
+
+      """
+    let (folder, outcome) = try CasesTests.test(
+      """
+      stage: size
+      cases:
+      \(explicit)  - name: plain
+          input: { text: hello }
+          expect: { verdict: reject }
+
+      """, "--update")
+    #expect(outcome.status == 1)
+    #expect(
+      outcome.err.hasPrefix(
+        "cases.yaml:6: explicit: write 'key: value' where it has '? key'\ncases.yaml:12: plain\n"))
+    #expect(outcome.err.contains("rewrote 1 of 2 cases, and 1 needs your hand"))
+    #expect(try folder.read("cases.yaml").contains(explicit))
+    #expect(try folder.read("cases.yaml").hasSuffix("expect: { verdict: pass }\n"))
+  }
+
   @Test func patternsThatHoldStayWhenOthersAreRewritten() throws {
     let (folder, _) = try CasesTests.test(
       """

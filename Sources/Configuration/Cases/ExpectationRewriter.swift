@@ -23,11 +23,13 @@ public struct ExpectationRewriter {
 
   /// Call it for the last case first: places move.
   ///
-  /// - Returns: the lines as they were and as they are, for showing.
+  /// - Returns: the lines as they were and as they are, for showing; `nil`, and nothing has changed: it has keys behind
+  ///   a `?`, whose parts stand on lines of their own.
   public mutating func rewrite(
     _ expectation: Expectation, _ changes: Changes
-  ) -> (line: Int, before: [String], after: [String]) {
+  ) -> (line: Int, before: [String], after: [String])? {
     let node = expectation.node
+    if source.hasExplicitKeys(node) { return nil }
     let keys = expectation.entries.map(\.key.text)
     var edits: Entries = []
     for key in keys {

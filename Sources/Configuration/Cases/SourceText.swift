@@ -29,6 +29,21 @@ struct SourceText {
     return max(end, node.mark.index)
   }
 
+  /// Whether a map without braces, this one or one in it, has a key behind a `?`. The others begin where their map does.
+  func hasExplicitKeys(_ node: Node) -> Bool {
+    switch node.content {
+    case .scalar, .unusable: return false
+    case .sequence(let items): return items.contains { hasExplicitKeys($0) }
+    case .mapping(let entries):
+      guard let first = entries.first?.key.mark else { return false }
+      if !node.isFlow {
+        if self[node.mark.index..<first.index].contains("?") { return true }
+        if entries.contains(where: { $0.key.mark.column != first.column }) { return true }
+      }
+      return entries.contains { hasExplicitKeys($0.value) }
+    }
+  }
+
   func isEnd(_ place: Int) -> Bool { place >= scalars.count }
 
   /// The rest of a line where it is blank or a comment; else nothing.

@@ -106,7 +106,10 @@ struct Inbox {
     }
   }
 
-  func start(_ paths: [String] = ["in"], options: [String] = [], input: String = "") throws -> Underway {
+  func start(
+    _ paths: [String] = ["in"], options: [String] = [], input: String = "",
+    environment: [String: String] = [:]
+  ) throws -> Underway {
     let name = UUID().uuidString
     let out = folder.path + "/.out-\(name)"
     let err = folder.path + "/.err-\(name)"
@@ -115,12 +118,17 @@ struct Inbox {
       ["ingest", "--format", "json", "--home", "home", "--sender", "ann", "--participants", "ann,ben"]
         + options
         + paths, in: folder, out: out, err: err, input: input,
-      environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()], recording: recording)
+      environment: environment.merging(["SLUICE_PLUGIN_PATH": try FixtureStages.folder()]) { given, _ in given
+      },
+      recording: recording)
     return Underway(process: process, recording: recording, out: out, err: err)
   }
 
-  func run(_ paths: [String] = ["in"], options: [String] = [], input: String = "") throws -> Run {
-    try start(paths, options: options, input: input).end()
+  func run(
+    _ paths: [String] = ["in"], options: [String] = [], input: String = "",
+    environment: [String: String] = [:]
+  ) throws -> Run {
+    try start(paths, options: options, input: input, environment: environment).end()
   }
 
   // MARK: Looking
@@ -132,6 +140,15 @@ struct Inbox {
 
   static func execute(_ sql: String, on file: String) throws {
     try Connection(file).execute(sql)
+  }
+
+  /// Waits until a query of the ledger gives this.
+  func wait(for sql: String, _ value: String = "1") throws {
+    for _ in 0..<2000 {
+      if (try? ledger(sql)) == value { return }
+      usleep(5_000)
+    }
+    Issue.record("'\(sql)' never gave \(value)")
   }
 
   /// Waits until the ledger shows work in hand.

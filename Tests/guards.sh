@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# Takes the guards of the product out, one at a time, and shows that the tests go red each time; prints a table.
+# From the project root: make guards, or Tests/guards.sh [name]… for some of them.
+#
+# A guard is a file in Tests/Guards:
+#
+#     # What it is there for.
+#     tests LedgerTests.FencingTests            the narrowest tests that must fail without it, for `swift test --filter`
+#     root                                      only where the user is root: others have nothing there to lose
+#     in Sources/Ledger/SQL.swift               then what is taken out, which must be there exactly once, …
+#     - state = 'leased' AND token = ?2"
+#     + state = 'leased' AND ?2 = ?2"           … and what comes in its place; nothing, where there is no such line
+#
+# Where a second guard stands behind the first, several of the last part take both out.
+#
+# The work is done in a copy of the tree with a build of its own, .build/guards, which is kept for the next time. Tests
+# of the real binary use its debug build.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+project=$PWD
+copy=$project/.build/guards
+seconds=150 # that the tests may take; those that hang without their guard are red as well
+tops='Package.swift Makefile README.md pipeline.yaml cases.yaml Plugins Sources Templates Tests'
+
+# Only what differs, so that little is built again.
+sync() {
+    local file
+    mkdir -p "$copy"
+    while IFS= read -r -d '' file; do
+        cmp -s "$file" "$copy/$file" && continue
+        mkdir -p "$copy/$(dirname "$file")" && cp "$file" "$copy/$file"
+    done < <(find $tops -type f -print0)
+    (cd "$copy" && find $tops -type f -print0) | while IFS= read -r -d '' file; do
+        [[ -e $file ]] || rm "$copy/$file"
+    done
+}
+
+# Whatever a run of tests has left, by its session.
+sweep() {
+    local stat fields
+    for stat in /proc/[0-9]*/stat; do
+        fields=$(cat "$stat" 2>/dev/null) || continue
+        read -r -a fields <<<"${fields##*) }"
+        [[ ${fields[3]:-} == "$1" ]] && kill -KILL "$(basename "$(dirname "$stat")")" 2>/dev/null
+    done
+    return 0
+}
+
+build() { # log, a flag
+    (cd "$copy" && swift build ${2:+"$2"}) >"$1" 2>&1 </dev/null
+}
+
+run_tests() { # log, filter
+    local temporary session status
+    temporary=$(mktemp -d) && chmod 755 "$temporary"
+    (cd "$copy" && SLUICE_BIN_DIR=$copy/.build/debug TMPDIR=$temporary/ exec setsid timeout --kill-after=5 "$seconds" \
+        swift test --skip-build --filter "$2") >"$1" 2>&1 </dev/null &
+    session=$!
+    wait "$session"
+    status=$?
+    sweep "$session"
+    rm -rf --one-file-system "$temporary"
+    return $status
+}
+
+# Sets `filter`, `needsRoot`, and of each edit `files`, `old` and `new`.
+read_guard() {
+    local line last
+    filter='' needsRoot='' files=() old=() new=()
+    while IFS= read -r line; do
+        last=$((${#files[@]} - 1))
+        case $line in
+            '#'* | '') ;;
+            root) needsRoot=1 ;;
+            'tests '*) filter=${line#tests } ;;
+            'in '*) files+=("${line#in }") old+=('') new+=('') ;;
+            '- '*) old[last]+=${old[last]:+$'\n'}${line#- } ;;
+            '+ '*) new[last]+=${new[last]:+$'\n'}${line#+ } ;;
+            *) return 1 ;;
+        esac
+    done <"$1"
+    [[ -n $filter && ${#files[@]} -gt 0 ]]
+}
+
+# Takes the guard that was read out of the copy; false: its text is not there, or more than once.
+take_out() {
+    local index text rest
+    for index in "${!files[@]}"; do
+        [[ -f $copy/${files[index]} && -n ${old[index]} ]] || return 1
+        text=$(<"$copy/${files[index]}")
+        rest=${text//"${old[index]}"/}
+        ((${#text} - ${#rest} == ${#old[index]})) || return 1
+        printf '%s\n' "${text/"${old[index]}"/"${new[index]}"}" >"$copy/${files[index]}"
+    done
+}
+
+verdict() { # log, status; sets `word`
+    if grep -aq 'Test run with 0 tests' "$1"; then
+        word='NO TESTS'
+    elif (($2 == 0)); then
+        word=GREEN
+    elif (($2 == 124 || $2 == 137)); then
+        word='red, hangs'
+    elif grep -aqE '^✘ Test ' "$1"; then
+        word=red
+    else
+        word='red, crashes'
+    fi
+}
+
+row() { printf '%-20s%-14s%7s  %s\n' "$@"; }
+
+[[ $# -gt 0 ]] || set -- $(cd Tests/Guards && ls)
+trap 'sync; exit 130' INT TERM
+sync
+start=$SECONDS
+all=''
+for name in "$@"; do
+    if ! read_guard "Tests/Guards/$name"; then
+        echo "Tests/Guards/$name is no guard; the head of Tests/guards.sh says what one is"
+        exit 1
+    fi
+    [[ "|$all|" == *"|$filter|"* ]] || all+=${all:+|}$filter
+done
+logs=$copy/.build/logs
+mkdir -p "$logs"
+row guard tests seconds which
+if ! build "$logs/build" --build-tests; then
+    grep -aE 'error:' "$logs/build" | head -n 5
+    echo "it does not build; see $logs/build"
+    exit 1
+fi
+seconds=900 run_tests "$logs/tests" "$all"
+status=$?
+verdict "$logs/tests" "$status"
+row 'all in place' "${word,,}" $((SECONDS - start)) \
+    "all $(grep -aoE 'Test run with [0-9]+ tests' "$logs/tests" | grep -oE '[0-9]+') of those below"
+if ((status != 0)); then
+    grep -aE '^✘ Test ' "$logs/tests" | cut -c 1-200 | head -n 5
+    echo "the tests must be green with every guard in its place; see $logs/tests"
+    exit 1
+fi
+
+failed=0
+for name in "$@"; do
+    read_guard "Tests/Guards/$name"
+    start=$SECONDS
+    if [[ -n $needsRoot && $(id -u) -ne 0 ]]; then
+        row "$name" 'skipped: root' 0 "$filter"
+        continue
+    fi
+    # The bundle of tests is linked anew only where it holds what has changed.
+    tests=--build-tests
+    [[ $filter == EndToEndTests* ]] && tests=''
+    if ! take_out; then
+        word=GONE
+    elif ! build "$logs/$name" $tests; then
+        word='BUILD FAILS'
+    else
+        run_tests "$logs/$name" "$filter"
+        verdict "$logs/$name" $?
+    fi
+    for file in "${files[@]}"; do cp "$file" "$copy/$file"; done
+    row "$name" "$word" $((SECONDS - start)) "$filter"
+    [[ $word == red* ]] || failed=1
+done
+echo "$((SECONDS / 60)) min $((SECONDS % 60)) s"
+if ((failed)); then
+    echo "A guard that is GREEN is one that no test misses. GONE: its text is not in its file, or more than once."
+fi
+exit $failed
