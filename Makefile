@@ -4,7 +4,8 @@
 # make fuzz    hostile input for every reader of input from outside, SECONDS=60 for each; prints a table
 # make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
 # make guards  takes each guard out of the product and shows that the tests miss it; prints a table
-# make bench   this pipeline against the same work in plain C; prints a table
+# make bench   Sluice against plain C, a shell pipeline and a Python queue, and its own limits; prints a table (20 minutes)
+# make bench-check  instructions counted by valgrind, against the last ones; a minute
 # make install PREFIX=/usr/local     put sluice, its plugins, the header and the kit for stages in place
 # make uninstall PREFIX=/usr/local   take them away
 # make deps    install the system packages that are missing
@@ -26,7 +27,7 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak fuzz sanitize guards bench deps build install place uninstall clean
+.PHONY: run test soak fuzz sanitize guards bench bench-check deps build install place uninstall clean
 
 run: build
 	@.build/release/sluice-samples .build/samples
@@ -43,9 +44,13 @@ test: build
 
 soak: build
 	@swift build --build-tests 2>&1 | tail -n 5
-	@printf '%-20s%-36s%s\n' fault tries wrong
-	@set -o pipefail; SLUICE_SOAK=1 swift test --skip-build --filter Soak 2>&1 | tee .build/soak.log | \
-	grep -E '^(kill|power|damage|[a-z]+ fails)|✘|Test run with' | cut -c 1-300
+	@$(RM) .build/soak.tsv; set -o pipefail; \
+	SLUICE_SOAK=1 SLUICE_SOAK_TABLE=$(CURDIR)/.build/soak.tsv swift test --skip-build --filter Soak 2>&1 | \
+	tee .build/soak.log | grep -E '^(✔|✘)' | cut -c 1-300; \
+	code=$$?; echo; printf '%-50s %10s %10s\n' fault tries failures; \
+	sort .build/soak.tsv | awk -F '\t' '$$1 != fault { show() } { fault = $$1; tries += $$2; failures += $$3 } \
+	END { show() } function show() { if (fault) printf "%-50s %10d %10d\n", fault, tries, failures; \
+	tries = failures = 0 }'; exit $$code
 
 # SECONDS is a variable of bash's own.
 fuzz: deps
@@ -57,8 +62,14 @@ sanitize: build
 guards: deps
 	@Tests/guards.sh
 
+# What it compares with.
+bench: PACKAGES += poppler-utils file sqlite3 python3 python3-venv python3-pip libmagic1
 bench: build
-	@Tests/Benchmarks/bench.sh
+	@.build/release/sluice-bench $(BENCH)
+
+bench-check: PACKAGES += valgrind binutils
+bench-check: build
+	@.build/release/sluice-bench --check
 
 build: deps
 	@swift build -c release

@@ -8,7 +8,8 @@ let package = Package(
     .executable(name: "sluice-worker", targets: ["sluice-worker"]),
     .library(name: "StageKit", targets: ["StageKit"]),
   ] + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
-  targets: systemLibraries + contract + core + executables + shared + stages.map(\.target) + tests + fuzzer
+  targets: systemLibraries + contract + core + executables + bench + shared + stages.map(\.target) + tests
+    + fuzzer
 )
 
 /// Set by `make fuzz` and `make sanitize`. Sanitizers stand in the place of functions that libraries call as well, so
@@ -67,6 +68,7 @@ var core: [Target] {
     .target(
       name: "Scheduler",
       dependencies: ["CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Wire", "Workers"]),
+    .target(name: "Control", dependencies: ["CPlatform", "Ledger", "Platform", "Scheduler", "Wire"]),
   ]
 }
 
@@ -77,13 +79,23 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline", "Platform",
+        "Configuration", "Control", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline",
+        "Platform",
         "Scheduler",
         "SQLite", "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
       name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
     .executableTarget(name: "sluice-samples", dependencies: ["CCrypto"]),
+  ]
+}
+
+/// `make bench` and `make bench-check`.
+var bench: [Target] {
+  [
+    .executableTarget(
+      name: "sluice-bench", dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform", "SQLite"],
+      path: "Tests/Benchmarks", exclude: ["baseline.json", "peers", "raw.c"])
   ]
 }
 
@@ -152,6 +164,8 @@ var tests: [Target] {
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
+    // Judges what `sluice` leaves behind, and shares nothing with it but the binding of SQLite.
+    .executableTarget(name: "sluice-witness", dependencies: ["CCrypto", "SQLite"], path: "Tests/Witness"),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }

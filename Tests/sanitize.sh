@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # What a process of its own with a sandboxed worker is needed for, without what measures time and memory.
 endToEnd='BadManifestTests|BadPipelineTests|BadInputTests|SignalTests|ReplayTests|PathCollisionTests'
-timed='(each|all)Misdeed'
+timed='(each|all)Misdeed|twoSignals'
 
 # Leaks are not looked for: workers and the coordinator end without freeing what the system takes back. And a process
 # that is to end at once does not stay a second to see what its other threads do.

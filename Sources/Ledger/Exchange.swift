@@ -10,13 +10,20 @@ public struct ExchangeRequest: Sendable {
   public var wanted: [(lane: String, count: Int)] = []
   /// Lanes to pause, with code and reason.
   public var pauses: [(lane: String, code: String, reason: String)] = []
+  /// Lanes that go on.
+  public var resumed: [String] = []
   /// Contents whose stored object is asked for.
   public var contents: [(sha256: [UInt8], size: Int64)] = []
 
   public init() {}
 
   public var isEmpty: Bool {
-    intake.isEmpty && settlements.isEmpty && wanted.isEmpty && pauses.isEmpty && contents.isEmpty
+    isLookup && contents.isEmpty
+  }
+
+  /// Whether it writes nothing.
+  var isLookup: Bool {
+    intake.isEmpty && settlements.isEmpty && wanted.isEmpty && pauses.isEmpty && resumed.isEmpty
   }
 }
 
@@ -24,6 +31,8 @@ public struct ExchangeRequest: Sendable {
 public struct ExchangeReply: Sendable {
   public var intake = IntakeReport()
   public var leases: [Lease] = []
+  /// For each lane that leases were wanted of, how many there were.
+  public var granted: [Int] = []
   /// For each settlement, whether it counted. False: the lease was lost meanwhile, and nothing was written.
   public var accepted: [Bool] = []
   /// For each content asked for, where it is stored.
@@ -42,9 +51,7 @@ extension Ledger {
   /// Takes in files, records results, pauses lanes and claims what is due: one transaction, one sync.
   public func exchange(_ request: ExchangeRequest) throws(LedgerError) -> ExchangeReply {
     // Looking up writes nothing, and a transaction that only reads would pay for a sync of nothing.
-    if request.intake.isEmpty && request.settlements.isEmpty && request.wanted.isEmpty
-      && request.pauses.isEmpty
-    {
+    if request.isLookup {
       return try reading {
         var reply = ExchangeReply()
         reply.objects = try request.contents.map(object)
@@ -63,10 +70,22 @@ extension Ledger {
       for (lane, code, reason) in request.pauses {
         try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
       }
+      for lane in request.resumed { try statement(SQL.resumeLane).run(.text(lane)) }
       if !request.wanted.isEmpty {
+<<<<<<< HEAD
         try statement(SQL.wakeScheduled).run(.integer(now))
-        for (lane, count) in request.wanted { try claim(lane, count, &reply.leases) }
+        for (lane, count) in request.wanted {
+          let before = reply.leases.count
+          try claim(lane, count, &reply.leases)
+          reply.granted.append(reply.leases.count - before)
+        }
         if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken)) }
+=======
+        let due = Clock.steady()
+        try statement(SQL.wakeScheduled).run(.integer(due))
+        for (lane, count) in request.wanted { try claim(lane, count, &reply.leases) }
+        if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken), .integer(due)) }
+>>>>>>> 09e4aa2559ecf207cd56eab1103f23c6fa93f241
         try statement(SQL.nextDue).rows { reply.nextDue.append(($0.text(0), $0.integer(1))) }
       }
       reply.objects = try request.contents.map(object)
@@ -128,7 +147,10 @@ extension Ledger {
     try record(attachment.steps, of: attachment.key, attachment.attempt, now)
     if attachment.events.isEmpty { return }
     var told: Set<String> = []
-    try statement(SQL.toldTypes).rows(.integer(attachment.key)) { told.insert($0.text(0)) }
+    // At the first attempt it can have told nothing.
+    if attachment.attempt > 1 {
+      try statement(SQL.toldTypes).rows(.integer(attachment.key)) { told.insert($0.text(0)) }
+    }
     for event in attachment.events where !event.recipients.isEmpty && !told.contains(event.type) {
       try statement(SQL.addEvent).run(
         .integer(attachment.key), .text(event.type), .text(event.data), .integer(now))
@@ -147,10 +169,18 @@ extension Ledger {
   }
 
   private func record(_ steps: [Settlement.Step], of key: Int64, _ attempt: Int, _ now: Int64) throws {
-    for (step, one) in steps.enumerated() {
-      try statement(SQL.addAttempt).run(
-        .integer(key), .integer(Int64(attempt)), .integer(Int64(step)), .text(one.stage), .text(one.verdict),
-        .optional(one.code), .optional(one.message), .integer(one.microseconds), .integer(now))
+    for first in stride(from: 0, to: steps.count, by: SQL.attemptsAtOnce) {
+      let some = steps[first...].prefix(SQL.attemptsAtOnce)
+      var values: [Statement.Value] = [
+        .integer(key), .integer(Int64(attempt)), .integer(now), .integer(Int64(first)),
+      ]
+      for step in some {
+        values += [
+          .text(step.stage), .text(step.verdict), .optional(step.code), .optional(step.message),
+          .integer(step.microseconds),
+        ]
+      }
+      try addAttempts(some.count).run(values)
     }
   }
 

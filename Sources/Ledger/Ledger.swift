@@ -15,7 +15,8 @@ public final class Ledger {
   public private(set) var stalls: Int64 = 0
   var lastToken: Int64 = 0
   var ids = UUIDv7Generator()
-  private var prepared: [String: Statement] = [:]
+  private var prepared: [UnsafePointer<UInt8>: Statement] = [:]
+  private var attemptStatements: [Int: Statement] = [:]
   private let home: Home?
 
   /// Opens the ledger of a home for writing, bringing it up to date and taking back the leases of coordinators that ended.
@@ -134,19 +135,25 @@ public final class Ledger {
   private func recover() throws {
     try connection.transaction {
       // Asked first: while the rows are updated, the number of those that are leased goes down.
-      let isOne = try connection.prepare(SQL.isOneAttachmentLeased).first { $0.integer(0) } ?? 0
+      let isOne = try statement(SQL.isOneAttachmentLeased).first { $0.integer(0) } ?? 0
       let machine = Self.kernelRun()
       let last = try connection.prepare("SELECT machine FROM ledger").first { $0.text(0) }
       let weight = last == machine || last == "" ? Self.weight.ofProcess : Self.weight.ofKernel
-      try connection.prepare(SQL.begin).run()
+      try statement(SQL.begin).run()
       let row = try connection.prepare("SELECT boot, token, stalls FROM ledger").first {
         ($0.integer(0), $0.integer(1), $0.integer(2))
       }
       (boot, lastToken, stalls) = row ?? (0, 0, 0)
-      try connection.prepare(SQL.takeBackLeases).run(
+      try statement(SQL.takeBackLeases).run(
         .integer(boot), .integer(Int64(Self.suspicionsBeforeSolitude)), .integer(isOne),
         .integer(weight))
-      try connection.prepare(SQL.resetFrontier).run(.text(machine))
+<<<<<<< HEAD
+      try statement(SQL.resetFrontier).run(.text(machine))
+=======
+      let now = Clock.steady()
+      try connection.prepare(SQL.followClock).run(.integer(now))
+      try connection.prepare(SQL.resetFrontier).run(.text(machine), .integer(now))
+>>>>>>> 09e4aa2559ecf207cd56eab1103f23c6fa93f241
     }
   }
 
@@ -158,11 +165,20 @@ public final class Ledger {
     return String(decoding: text.prefix(max(count, 0)), as: UTF8.self)
   }
 
-  /// A statement, prepared once.
-  func statement(_ sql: String) throws(SQLiteError) -> Statement {
-    if let known = prepared[sql] { return known }
-    let statement = try connection.prepare(sql)
-    prepared[sql] = statement
+  /// A statement, prepared once. It is found by where its text lies: to hash the text each time would cost more than to run
+  /// a short one.
+  func statement(_ sql: StaticString) throws(SQLiteError) -> Statement {
+    if let known = prepared[sql.utf8Start] { return known }
+    let statement = try connection.prepare("\(sql)")
+    prepared[sql.utf8Start] = statement
+    return statement
+  }
+
+  /// The statement that records so many steps of an attempt.
+  func addAttempts(_ count: Int) throws(SQLiteError) -> Statement {
+    if let known = attemptStatements[count] { return known }
+    let statement = try connection.prepare(SQL.addAttempts(count))
+    attemptStatements[count] = statement
     return statement
   }
 

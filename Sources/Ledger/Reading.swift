@@ -94,7 +94,7 @@ extension Ledger {
     while true {
       let page = try reading {
         var page: [AttachmentRecord] = []
-        try statement(status == nil ? Query.page : Query.pageOfStatus)
+        try connection.prepare(status == nil ? Query.page : Query.pageOfStatus)
           .rows(.integer(after), .text(status?.rawValue ?? "")) { page.append(record($0)) }
         for index in page.indices { page[index].steps = try lastSteps(of: page[index].key) }
         return page
@@ -109,7 +109,9 @@ extension Ledger {
   public func records(idPrefix: String) throws(LedgerError) -> [AttachmentRecord] {
     try reading {
       var found: [AttachmentRecord] = []
-      try statement(Query.byId).rows(.text(idPrefix), .text(idPrefix + "\u{7F}")) { found.append(record($0)) }
+      try connection.prepare(Query.byId).rows(.text(idPrefix), .text(idPrefix + "\u{7F}")) {
+        found.append(record($0))
+      }
       for index in found.indices { found[index].steps = try lastSteps(of: found[index].key) }
       return found
     }
@@ -218,20 +220,20 @@ extension Ledger {
     static let page = columns + " WHERE a.key > ?1 AND ?2 = '' ORDER BY a.key LIMIT 500"
     static let pageOfStatus = columns + " WHERE a.key > ?1 AND a.status = ?2 ORDER BY a.key LIMIT 500"
     static let byId = columns + " WHERE a.id >= ?1 AND a.id < ?2 ORDER BY a.id LIMIT 10"
-    static let attempts = """
+    static let attempts: StaticString = """
       SELECT number, stage, verdict, code, message, microseconds, recorded_at FROM attempts
       WHERE attachment_key = ?1 ORDER BY number, step
       """
-    static let lastSteps = """
+    static let lastSteps: StaticString = """
       SELECT stage, verdict, code, message, microseconds FROM attempts
       WHERE attachment_key = ?1 AND number = (SELECT max(number) FROM attempts WHERE attachment_key = ?1) ORDER BY step
       """
-    static let deliveries = """
+    static let deliveries: StaticString = """
       SELECT d.id, e.type, d.channel, d.recipient, d.status, d.reason_message, d.finished_at
       FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1 ORDER BY d.key
       """
-    static let lanes = "SELECT lane, state, count(*) FROM jobs GROUP BY lane, state"
-    static let oldest =
+    static let lanes: StaticString = "SELECT lane, state, count(*) FROM jobs GROUP BY lane, state"
+    static let oldest: StaticString =
       "SELECT min(a.created_at) FROM attachments a WHERE a.key = (SELECT min(attachment_key) FROM jobs)"
   }
 }

@@ -2,7 +2,7 @@
 enum SQL {
   // MARK: Recovery
 
-  static let begin = """
+  static let begin: StaticString = """
     UPDATE ledger SET boot = boot + 1,
       stalls = CASE WHEN frontier = 0
         AND EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL) THEN stalls + 1 ELSE 0 END
@@ -11,7 +11,7 @@ enum SQL {
   /// An attachment that ends coordinators is to be found out, and one that was only in hand is not to be blamed. One that later
   /// ones have passed is suspect; after `?2` such times it is worked on while nothing else is in hand (see the scheduler),
   /// and then only that counts.
-  static let takeBackLeases = """
+  static let takeBackLeases: StaticString = """
     UPDATE jobs SET state = 'due', token = NULL, boot = NULL, uncounted = uncounted + 1,
       suspicions = suspicions + ?4 * (attachment_key IS NOT NULL AND (
         (suspicions < ?2 AND key < (SELECT frontier FROM ledger))
@@ -19,50 +19,64 @@ enum SQL {
     WHERE state = 'leased' AND boot < ?1
     """
 
-  static let isOneAttachmentLeased = """
+  static let isOneAttachmentLeased: StaticString = """
     SELECT count(*) = 1 FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL
     """
 
-  static let resetFrontier = "UPDATE ledger SET frontier = 0, machine = ?1"
+<<<<<<< HEAD
+  static let resetFrontier: StaticString = "UPDATE ledger SET frontier = 0, machine = ?1"
+=======
+  static let resetFrontier = "UPDATE ledger SET frontier = 0, machine = ?1, seen_at = ?2"
 
-  static let advanceFrontier = "UPDATE ledger SET frontier = max(frontier, ?1), stalls = 0"
+  /// The clock was set back since: what waits is to wait as much longer as it would have, and no more.
+  static let followClock = """
+    UPDATE jobs SET due_at = due_at - (SELECT seen_at - ?1 FROM ledger)
+    WHERE state = 'scheduled' AND due_at > ?1 AND (SELECT seen_at > ?1 FROM ledger)
+    """
+>>>>>>> 09e4aa2559ecf207cd56eab1103f23c6fa93f241
+
+  static let advanceFrontier: StaticString = "UPDATE ledger SET frontier = max(frontier, ?1), stalls = 0"
 
   // MARK: Intake
 
   /// The same file under the same message; an empty message id stands for one made for the file.
-  static let knownAttachment = """
+  static let knownAttachment: StaticString = """
     SELECT 1 FROM attachments WHERE source = ?1 AND source_size = ?2 AND source_modified = ?3 AND conversation_id = ?4
       AND CASE own_message WHEN 1 THEN '' ELSE message_id END = ?5
     """
 
-  static let addAttachment = """
+  static let addAttachment: StaticString = """
     INSERT INTO attachments (id, conversation_id, message_id, own_message, file_name, declared_type, source, source_size,
       source_modified, status, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?10)
     """
 
-  static let addMessage = """
+  static let addMessage: StaticString = """
     INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT DO NOTHING
     """
 
-  static let messageSender = "SELECT sender_id FROM messages WHERE conversation_id = ?1 AND message_id = ?2"
+  static let messageSender: StaticString = """
+    SELECT sender_id FROM messages WHERE conversation_id = ?1 AND message_id = ?2
+    """
 
-  static let addAttachmentJob = """
+  static let addAttachmentJob: StaticString = """
     INSERT INTO jobs (lane, priority, attachment_key, state, due_at) VALUES ('attachments', ?1, ?2, 'due', ?3)
     """
 
-  static let addToCount = """
+  static let addToCount: StaticString = """
     UPDATE counts SET attachments = attachments + ?2, bytes = bytes + ?3 WHERE status = ?1
     """
 
   // MARK: Claiming
 
-  static let wakeScheduled = "UPDATE jobs SET state = 'due' WHERE state = 'scheduled' AND due_at <= ?1"
+  static let wakeScheduled: StaticString = """
+    UPDATE jobs SET state = 'due' WHERE state = 'scheduled' AND due_at <= ?1
+    """
 
   /// The token is greater than every earlier one; all jobs of one claim share it.
-  static let claim = """
+  static let claim: StaticString = """
     UPDATE jobs SET state = 'leased', boot = ?3, token = ?4, attempts = attempts + 1
     WHERE key IN (
       SELECT key FROM jobs WHERE state = 'due' AND lane = ?1
@@ -71,76 +85,93 @@ enum SQL {
     RETURNING key, attachment_key, delivery_key, attempts, crashes, uncounted, suspicions, priority
     """
 
-  static let nextDue = """
+  static let nextDue: StaticString = """
     SELECT lane, min(due_at) FROM jobs WHERE state = 'scheduled' GROUP BY lane
     """
 
-  static let keepToken = "UPDATE ledger SET token = ?1"
+<<<<<<< HEAD
+  static let keepToken: StaticString = "UPDATE ledger SET token = ?1"
+=======
+  static let keepToken = "UPDATE ledger SET token = ?1, seen_at = ?2"
+>>>>>>> 09e4aa2559ecf207cd56eab1103f23c6fa93f241
 
-  static let attachmentOfJob = """
+  static let attachmentOfJob: StaticString = """
     SELECT a.id, a.conversation_id, a.message_id, m.sender_id, m.participants, a.file_name, a.declared_type, a.source,
       a.source_size, a.source_modified
     FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
     """
 
-  static let deliveryOfJob = """
+  static let deliveryOfJob: StaticString = """
     SELECT d.id, d.channel, d.recipient, e.type, e.data, e.created_at, a.id, a.conversation_id, a.message_id
     FROM deliveries d JOIN events e ON e.key = d.event_key JOIN attachments a ON a.key = e.attachment_key
     WHERE d.key = ?1
     """
 
-  static let objectWithContent = """
+  static let objectWithContent: StaticString = """
     SELECT url FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 LIMIT 1
     """
 
   // MARK: Results. Each is fenced: it counts where the job is leased under the same token.
 
-  static let endJob = "DELETE FROM jobs WHERE key = ?1 AND state = 'leased' AND token = ?2"
+  static let endJob: StaticString = "DELETE FROM jobs WHERE key = ?1 AND state = 'leased' AND token = ?2"
 
-  static let scheduleJob = """
+  static let scheduleJob: StaticString = """
     UPDATE jobs SET state = 'scheduled', token = NULL, boot = NULL, due_at = ?3, crashes = crashes + ?4
     WHERE key = ?1 AND state = 'leased' AND token = ?2
     """
 
-  static let releaseJob = """
+  static let releaseJob: StaticString = """
     UPDATE jobs SET state = 'due', token = NULL, boot = NULL, uncounted = uncounted + 1
     WHERE key = ?1 AND state = 'leased' AND token = ?2
     """
 
-  static let endAttachment = """
+  static let endAttachment: StaticString = """
     UPDATE attachments SET status = ?2, media_type = ?3, size_bytes = ?4, sha256 = ?5, metadata = ?6, url = ?7,
       reason_stage = ?8, reason_code = ?9, reason_message = ?10, finished_at = ?11
     WHERE key = ?1
     """
 
-  static let addAttempt = """
-    INSERT INTO attempts (attachment_key, number, step, stage, verdict, code, message, microseconds, recorded_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-    ON CONFLICT DO NOTHING
-    """
+  /// Several steps of one attempt at once; each has five values from `?5` on, and `?4` is the number of the first.
+  static func addAttempts(_ count: Int) -> String {
+    let rows = (0..<count).map { row in
+      let values = (0..<5).map { "?\(5 + row * 5 + $0)" }.joined(separator: ", ")
+      return "(?1, ?2, ?4 + \(row), \(values), ?3)"
+    }
+    return """
+      INSERT INTO attempts (attachment_key, number, step, stage, verdict, code, message, microseconds, recorded_at)
+      VALUES \(rows.joined(separator: ", ")) ON CONFLICT DO NOTHING
+      """
+  }
+
+  /// The most steps that one statement records; as many statements are kept prepared.
+  static let attemptsAtOnce = 8
 
   /// What an attachment that was queued again has told before.
-  static let toldTypes = "SELECT DISTINCT type FROM events WHERE attachment_key = ?1"
+  static let toldTypes: StaticString = "SELECT DISTINCT type FROM events WHERE attachment_key = ?1"
 
-  static let addEvent = "INSERT INTO events (attachment_key, type, data, created_at) VALUES (?1, ?2, ?3, ?4)"
+  static let addEvent: StaticString = """
+    INSERT INTO events (attachment_key, type, data, created_at) VALUES (?1, ?2, ?3, ?4)
+    """
 
-  static let addDelivery = """
+  static let addDelivery: StaticString = """
     INSERT INTO deliveries (id, event_key, channel, recipient, status) VALUES (?1, ?2, ?3, ?4, 'pending')
     """
 
-  static let addDeliveryJob = """
+  static let addDeliveryJob: StaticString = """
     INSERT INTO jobs (lane, priority, delivery_key, state, due_at) VALUES (?1, ?2, ?3, 'due', ?4)
     """
 
-  static let endDelivery = """
+  static let endDelivery: StaticString = """
     UPDATE deliveries SET status = ?2, reason_code = ?3, reason_message = ?4, finished_at = ?5 WHERE key = ?1
     """
 
-  static let noteDelivery = "UPDATE deliveries SET reason_code = ?2, reason_message = ?3 WHERE key = ?1"
+  static let noteDelivery: StaticString = """
+    UPDATE deliveries SET reason_code = ?2, reason_message = ?3 WHERE key = ?1
+    """
 
   // MARK: Repair
 
-  static let recount = """
+  static let recount: StaticString = """
     WITH rows AS (
       SELECT status, count(*) AS number,
         sum(CASE status WHEN 'queued' THEN 0 ELSE min(coalesce(size_bytes, 0), 1125899906842624) END) AS bytes
@@ -150,27 +181,27 @@ enum SQL {
       bytes = coalesce((SELECT bytes FROM rows WHERE rows.status = counts.status), 0)
     """
 
-  static let addMissingAttachmentJobs = """
+  static let addMissingAttachmentJobs: StaticString = """
     INSERT INTO jobs (lane, priority, attachment_key, state, due_at)
     SELECT 'attachments', 0, key, 'due', ?1 FROM attachments a
     WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE attachment_key = a.key)
     """
 
   /// An attempt that is not the first looks whether an earlier one took effect.
-  static let addMissingDeliveryJobs = """
+  static let addMissingDeliveryJobs: StaticString = """
     INSERT INTO jobs (lane, priority, delivery_key, state, due_at, attempts, uncounted)
     SELECT 'channel:' || channel, 0, key, 'due', ?1, 1, 1 FROM deliveries d
     WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE delivery_key = d.key)
     """
 
-  static let requeueAttachment = """
+  static let requeueAttachment: StaticString = """
     UPDATE attachments SET status = 'queued', media_type = NULL, size_bytes = NULL, sha256 = NULL, metadata = '{}',
       url = NULL, reason_stage = NULL, reason_code = NULL, reason_message = NULL, finished_at = NULL
     WHERE key = ?1
     """
 
   /// The numbers of its attempts go on where they were.
-  static let addRepeatedJob = """
+  static let addRepeatedJob: StaticString = """
     INSERT INTO jobs (lane, priority, attachment_key, state, due_at, attempts, uncounted)
     SELECT 'attachments', 0, ?1, 'due', ?2, number, number
     FROM (SELECT coalesce(max(number), 0) AS number FROM attempts WHERE attachment_key = ?1)
@@ -186,12 +217,16 @@ enum SQL {
 
   // MARK: Lanes
 
-  static let pauseLane = """
+  static let pauseLane: StaticString = """
     INSERT INTO lanes (name, paused_code, paused_reason, paused_at) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT DO UPDATE SET paused_code = ?2, paused_reason = ?3, paused_at = ?4 WHERE paused_at IS NULL
     """
 
-  static let resumeLanes = """
+  static let resumeLane: StaticString = """
+    UPDATE lanes SET paused_code = NULL, paused_reason = NULL, paused_at = NULL WHERE name = ?1
+    """
+
+  static let resumeLanes: StaticString = """
     UPDATE lanes SET paused_code = NULL, paused_reason = NULL, paused_at = NULL WHERE paused_at IS NOT NULL
     """
 }

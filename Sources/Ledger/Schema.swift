@@ -1,11 +1,12 @@
 /// The ledger's tables. The states and what must hold in each are CHECK constraints, so that no program can write a
-/// ledger that makes no sense.
+/// ledger that makes no sense. They compare a column with each value in turn: for three values in `IN (…)`, SQLite builds a
+/// table whenever it checks a row.
 enum Schema {
   /// The version this program writes, kept in `user_version`. A ledger of a newer one is refused.
-  static let version: Int64 = 1
+  static let version: Int64 = 2
 
   /// What takes a ledger from each version to the next.
-  static let migrations: [String] = [first]
+  static let migrations: [String] = [first, second]
 
   private static let first = """
     -- One row. `boot` counts the coordinators that opened the ledger; `token` is the last fencing token given; `frontier`
@@ -23,7 +24,8 @@ enum Schema {
 
     -- How many attachments have each status, and their bytes; kept in step by every transaction.
     CREATE TABLE counts (
-      status TEXT PRIMARY KEY CHECK (status IN ('queued', 'completed', 'rejected', 'failed', 'quarantined')),
+      status TEXT PRIMARY KEY CHECK (status = 'queued' OR status = 'completed' OR status = 'rejected'
+        OR status = 'failed' OR status = 'quarantined'),
       attachments INTEGER NOT NULL CHECK (attachments >= 0),
       bytes INTEGER NOT NULL CHECK (bytes >= 0)
     ) STRICT, WITHOUT ROWID;
@@ -59,7 +61,8 @@ enum Schema {
       source BLOB NOT NULL,             -- a path's bytes, which need not be UTF-8
       source_size INTEGER NOT NULL,
       source_modified INTEGER NOT NULL, -- nanoseconds since 1970
-      status TEXT NOT NULL CHECK (status IN ('queued', 'completed', 'rejected', 'failed', 'quarantined')),
+      status TEXT NOT NULL CHECK (status = 'queued' OR status = 'completed' OR status = 'rejected'
+        OR status = 'failed' OR status = 'quarantined'),
       media_type TEXT,
       size_bytes INTEGER CHECK (size_bytes >= 0),
       sha256 BLOB CHECK (length(sha256) = 32),
@@ -99,7 +102,7 @@ enum Schema {
       event_key INTEGER NOT NULL REFERENCES events,
       channel TEXT NOT NULL,
       recipient TEXT NOT NULL,
-      status TEXT NOT NULL CHECK (status IN ('pending', 'delivered', 'dead')),
+      status TEXT NOT NULL CHECK (status = 'pending' OR status = 'delivered' OR status = 'dead'),
       reason_code TEXT,
       reason_message TEXT,
       finished_at INTEGER,
@@ -115,7 +118,7 @@ enum Schema {
       priority INTEGER NOT NULL,
       attachment_key INTEGER REFERENCES attachments,
       delivery_key INTEGER REFERENCES deliveries,
-      state TEXT NOT NULL CHECK (state IN ('due', 'scheduled', 'leased')),
+      state TEXT NOT NULL CHECK (state = 'due' OR state = 'scheduled' OR state = 'leased'),
       due_at INTEGER NOT NULL,
       token INTEGER,
       boot INTEGER,
@@ -147,4 +150,7 @@ enum Schema {
       PRIMARY KEY (attachment_key, number, step)
     ) STRICT, WITHOUT ROWID;
     """
+
+  /// `seen_at` is the last time that a coordinator is known to have had: one that begins before it has another clock.
+  private static let second = "ALTER TABLE ledger ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0"
 }

@@ -43,7 +43,7 @@ extension Ledger {
   private func objects(_ sql: String, _ value: Statement.Value) throws(LedgerError) -> [StoredObject] {
     try reading {
       var objects: [StoredObject] = []
-      try statement(sql).rows(value) { row in
+      try connection.prepare(sql).rows(value) { row in
         objects.append(
           StoredObject(
             key: row.integer(0), id: row.text(1), url: row.text(2), sizeBytes: row.integer(3),

@@ -33,7 +33,11 @@ public struct ManifestReader: Sendable {
   }
 
   /// Hands over each line's attachment, or what is wrong with the line, until the body says stop. Call it once.
-  public func read(_ defaults: IntakeDefaults, each body: (Result<IntakeItem, Problem>) -> Bool) {
+  ///
+  /// - Parameter pause: called before it waits for more to be written.
+  public func read(
+    _ defaults: IntakeDefaults, pause: () -> Void = {}, each body: (Result<IntakeItem, Problem>) -> Bool
+  ) {
     defer { close(descriptor) }
     var buffer: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 256 << 10)
@@ -47,6 +51,8 @@ public struct ManifestReader: Sendable {
       return body(parse(line, "\(name):\(number)", defaults))
     }
     while true {
+      var readable = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      if poll(&readable, 1, 0) == 0 { pause() }
       let count = Glibc.read(descriptor, &piece, piece.count)
       if count < 0 && errno == EINTR { continue }
       if count < 0 {

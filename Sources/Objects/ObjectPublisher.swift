@@ -18,15 +18,6 @@ public final class ObjectPublisher {
     self.root = root
   }
 
-  /// Whether a worker's word for a location can be one: relative, without empty parts or any that begins with `.`.
-  public static func isLocation(_ path: String) -> Bool {
-    !path.isEmpty && path.utf8.count <= 1024 && !path.utf8.contains(0)
-      // By bytes, as the kernel does: to Swift, `/` with a combining mark after it is another character than `/`.
-      && path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
-        !$0.isEmpty && $0.first != UInt8(ascii: ".")
-      }
-  }
-
   /// Renames an incoming object to its path. Where there is no incoming one, or the path holds the same content, the path has
   /// it already.
   public func publish(_ id: String, to path: String) throws(SystemError) {
@@ -46,11 +37,19 @@ public final class ObjectPublisher {
 
   public func exists(_ path: String) -> Bool { faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
-  /// Whether the path can hold no object whatever its content: it is a folder, or a part of it is none.
-  public func isBlocked(_ path: String) -> Bool {
+  /// What lies at a path.
+  public enum Standing: Sendable {
+    case free, taken
+    /// It can hold no object whatever its content: it is a folder, or a part of it is none.
+    case blocked
+  }
+
+  public func standing(of path: String) -> Standing {
     var facts = stat()
-    if fstatat(root, path, &facts, AT_SYMLINK_NOFOLLOW) == 0 { return facts.st_mode & S_IFMT == S_IFDIR }
-    return errno == ENOTDIR
+    if fstatat(root, path, &facts, AT_SYMLINK_NOFOLLOW) == 0 {
+      return facts.st_mode & S_IFMT == S_IFDIR ? .blocked : .taken
+    }
+    return errno == ENOTDIR ? .blocked : .free
   }
 
   /// Takes an incoming object away.

@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
 import Ledger
+import Pipeline
 import Platform
 
 /// Puts right what a verification finds, without deleting anything. The home's lock is held meanwhile; each step may be the
@@ -31,7 +32,7 @@ final class Repair {
   /// Gives an attachment its object back: the one that waits for its name, else by queueing it again. True: it is queued.
   func object(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
     if finding.code == "object-unreadable" { return false }
-    let isLocation = ObjectPublisher.isLocation(object.url)
+    let isLocation = PathTemplate.isPath(object.url)
     if isLocation, holds("\(ObjectPublisher.incoming)/\(object.id)", object) {
       guard clear(object.url, &finding) else { return false }
       do throws(SystemError) {

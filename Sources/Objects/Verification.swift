@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
 import Ledger
+import Pipeline
 import Platform
 
 /// Compares a home's ledger with itself and with the store, whether or not a coordinator works on them.
@@ -157,7 +158,7 @@ public final class Verification {
     func fault(_ code: String, _ what: String, _ remedy: String = Remedy.object) -> Finding {
       Finding(code, place, "\(what) (attachment \(object.id))", remedy: remedy)
     }
-    guard ObjectPublisher.isLocation(object.url) else {
+    guard PathTemplate.isPath(object.url) else {
       return Finding(
         "row-malformed", "attachment \(object.id)", "its url '\(object.url)' is no path below the store",
         remedy: Remedy.object)

@@ -33,6 +33,19 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
     if case .failure(let fault) = parse(text) { fault.text } else { nil }
   }
 
+  /// Whether a path can be an object's: relative, no longer than ``limit``, without empty parts or any that begins with `.`.
+  /// By bytes, as the kernel does: to Swift, `/` with a combining mark after it is another character than `/`.
+  public static func isPath(_ text: String) -> Bool {
+    var previous = UInt8(ascii: "/")
+    for byte in text.utf8 {
+      if byte == 0 { return false }
+      let beginsPart = previous == UInt8(ascii: "/")
+      if beginsPart && (byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".")) { return false }
+      previous = byte
+    }
+    return previous != UInt8(ascii: "/") && text.utf8.count <= limit
+  }
+
   private struct Fault: Error { var text: String }
 
   private static func parse(_ text: String) -> Result<[Part], Fault> {

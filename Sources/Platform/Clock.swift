@@ -9,6 +9,20 @@ public enum Clock {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
+  /// Milliseconds since 1970 as the wall clock had it when the process began, and from then on as time passes, also while the
+  /// machine sleeps: what is put off by it comes in its time though somebody sets the clock.
+  public static func steady() -> Int64 {
+    origin.wall + sinceBoot() - origin.sinceBoot
+  }
+
+  private static let origin = (wall: now(), sinceBoot: sinceBoot())
+
+  private static func sinceBoot() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
   /// Nanoseconds that only grow, for measuring. Nobody sets this clock.
   public static func monotonic() -> UInt64 {
     var time = timespec()

@@ -1,11 +1,13 @@
 /// Builds one line of JSON (RFC 8259), keys in the order they are written.
 public struct JSONWriter: Sendable {
-  public private(set) var text = ""
+  private var bytes: [UInt8] = []
   private var needsComma = false
 
   public init() {
-    text.reserveCapacity(512)
+    bytes.reserveCapacity(512)
   }
+
+  public var text: String { String(decoding: bytes, as: UTF8.self) }
 
   public mutating func object(_ body: (inout JSONWriter) -> Void) { nest("{", "}", body) }
   public mutating func array(_ body: (inout JSONWriter) -> Void) { nest("[", "]", body) }
@@ -13,13 +15,13 @@ public struct JSONWriter: Sendable {
   public mutating func key(_ key: String) {
     separate()
     quote(key)
-    text += ":"
+    bytes.append(UInt8(ascii: ":"))
     needsComma = false
   }
 
   public mutating func value(_ value: String?) {
     separate()
-    if let value { quote(value) } else { text += "null" }
+    if let value { quote(value) } else { bytes.append(contentsOf: "null".utf8) }
   }
 
   public mutating func value(_ value: Int64?) { raw(value.map(String.init) ?? "null") }
@@ -33,8 +35,13 @@ public struct JSONWriter: Sendable {
 
   /// A value that is JSON already.
   public mutating func raw(_ json: String) {
+    var json = json
+    json.withUTF8 { raw(UnsafeRawBufferPointer($0)) }
+  }
+
+  public mutating func raw(_ json: UnsafeRawBufferPointer) {
     separate()
-    text += json
+    bytes.append(contentsOf: json)
   }
 
   public mutating func member(_ key: String, _ value: String?) {
@@ -47,47 +54,45 @@ public struct JSONWriter: Sendable {
     self.value(value)
   }
 
-  private mutating func nest(_ open: String, _ close: String, _ body: (inout JSONWriter) -> Void) {
+  private mutating func nest(
+    _ open: Unicode.Scalar, _ close: Unicode.Scalar, _ body: (inout JSONWriter) -> Void
+  ) {
     separate()
-    text += open
+    bytes.append(UInt8(ascii: open))
     needsComma = false
     body(&self)
-    text += close
+    bytes.append(UInt8(ascii: close))
     needsComma = true
   }
 
   private mutating func separate() {
-    if needsComma { text += "," }
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true
   }
 
   private mutating func quote(_ value: String) {
-    text += "\""
-    let plain = value.utf8.allSatisfy {
-      $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7F
+    var value = value
+    bytes.append(UInt8(ascii: "\""))
+    value.withUTF8 { value in
+      let isPlain = value.allSatisfy {
+        $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7F
+      }
+      if isPlain { bytes.append(contentsOf: value) } else { value.forEach { quote($0) } }
     }
-    if plain {
-      text += value
-    } else {
-      for scalar in value.unicodeScalars { quote(scalar) }
-    }
-    text += "\""
+    bytes.append(UInt8(ascii: "\""))
   }
 
-  private mutating func quote(_ scalar: Unicode.Scalar) {
-    switch scalar {
-    case "\"": text += "\\\""
-    case "\\": text += "\\\\"
-    case "\n": text += "\\n"
-    case "\r": text += "\\r"
-    case "\t": text += "\\t"
-    default:
-      if scalar.value < 0x20 || scalar.value == 0x7F {
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      } else {
-        text.unicodeScalars.append(scalar)
-      }
+  private mutating func quote(_ byte: UInt8) {
+    switch byte {
+    case UInt8(ascii: "\""): bytes.append(contentsOf: "\\\"".utf8)
+    case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
+    case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
+    case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
+    case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
+    case 0..<0x20, 0x7F:
+      bytes.append(contentsOf: "\\u00".utf8)
+      bytes.append(contentsOf: Hexadecimal.text([byte]).utf8)
+    default: bytes.append(byte)
     }
   }
 }

@@ -13,6 +13,7 @@ public final class Connection: @unchecked Sendable {
 
   /// Opens a file. `:memory:` is a database of its own.
   public init(_ path: String, _ access: Access = .readWrite) throws(SQLiteError) {
+    _ = Self.isConfigured
     var opened: OpaquePointer?
     let flags = access == .readWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
     let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
@@ -27,6 +28,9 @@ public final class Connection: @unchecked Sendable {
     }
     sqlite3_busy_timeout(database, 10_000)
   }
+
+  /// Once, before the library is first used; where something else in the process has used it already, it stays as it is.
+  private static let isConfigured = sluice_sqlite_no_memory_statistics() == SQLITE_OK
 
   deinit {
     sqlite3_close_v2(database)

@@ -23,6 +23,10 @@ public final class Statement {
 
   /// Runs it to its end with these values.
   public func run(_ values: Value...) throws(SQLiteError) {
+    try run(values)
+  }
+
+  public func run(_ values: [Value]) throws(SQLiteError) {
     try bind(values)
     defer { reset() }
     while try step() {}

@@ -39,8 +39,13 @@ enum EventBody {
       writer.key("data")
       writer.object { writer in
         writer.member("recipientId", delivery.recipient)
-        let rest = delivery.data.dropFirst().dropLast()
-        if !rest.isEmpty { writer.raw(String(rest)) }
+        // By bytes: to count characters would cost more than all the rest.
+        var data = delivery.data
+        data.withUTF8 { bytes in
+          if bytes.count > 2 {
+            writer.raw(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes.dropFirst().dropLast())))
+          }
+        }
       }
     }
     return writer.text

@@ -10,6 +10,7 @@ final class Flight {
   /// Names it in this run.
   let serial: UInt64
   let lease: Lease
+  let lane: Lane
   /// The stages it still has to pass: the next one's place in the pipeline.
   var position = 0
   /// It shares no worker with another.
@@ -54,9 +55,10 @@ final class Flight {
     var end: Int
   }
 
-  init(serial: UInt64, lease: Lease) {
+  init(serial: UInt64, lease: Lease, lane: Lane) {
     self.serial = serial
     self.lease = lease
+    self.lane = lane
     isAlone = lease.crashes > 0
   }
 

@@ -6,7 +6,14 @@ import Platform
 /// The way for new files into a running scheduler: whoever finds them sends batches, from a thread of its own, and waits
 /// while the scheduler has two that are not yet recorded.
 public final class Intake: Sendable {
-  private let batches = Mailbox<[IntakeItem]>(capacity: 2)
+  /// Files to be recorded in one transaction; none: the end.
+  struct Batch: Sendable {
+    var items: [IntakeItem]
+    /// Comes back when they are on record.
+    var ticket: UInt64
+  }
+
+  private let batches = Mailbox<Batch>(capacity: 2)
   /// Readable when a batch waits, or all have been sent.
   let readable: Int32
 
@@ -19,21 +26,23 @@ public final class Intake: Sendable {
     Glibc.close(readable)
   }
 
-  /// Queues files. False: the scheduler takes no more, and the rest need not be found.
-  public func send(_ items: [IntakeItem]) -> Bool {
-    let taken = batches.send(items)
+  /// Queues files, at least one. False: the scheduler takes no more, and the rest need not be found.
+  ///
+  /// - Parameter ticket: given back with ``SchedulerEvent/takenIn(_:ticket:)`` once the files are on record.
+  public func send(_ items: [IntakeItem], ticket: UInt64 = 0) -> Bool {
+    let taken = batches.send(Batch(items: items, ticket: ticket))
     sluice_eventfd_raise(readable)
     return taken
   }
 
   /// Says that nothing more comes.
   public func finish() {
-    batches.send([])
+    batches.send(Batch(items: [], ticket: 0))
     sluice_eventfd_raise(readable)
   }
 
   /// The next batch, if one waits; an empty one is the end.
-  func take() -> [IntakeItem]? { batches.pollFirst() }
+  func take() -> Batch? { batches.pollFirst() }
 
   func clear() { sluice_eventfd_clear(readable) }
 

@@ -54,7 +54,7 @@ extension Scheduler {
         flight, .deadLetter(key: delivery.key, reason: reason),
         .deliveryPutOff(channel: delivery.channel, reason: reason, at: nil))
     }
-    let at = Clock.now() + max(delay, notBefore ?? 0)
+    let at = Clock.steady() + max(delay, notBefore ?? 0)
     settle(
       flight, .deliveryAgain(key: delivery.key, dueAt: at, reason: reason),
       .deliveryPutOff(channel: delivery.channel, reason: reason, at: at))

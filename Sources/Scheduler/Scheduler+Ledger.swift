@@ -23,6 +23,8 @@ extension Scheduler {
     var lookups: [UInt64]
     /// What was asked of each lane.
     var wanted: [(lane: String, count: Int)]
+    /// Of the files taken in, if there are any.
+    var ticket: UInt64?
   }
 
   /// Sends the ledger what has gathered, unless it is still at work on the last.
@@ -30,19 +32,23 @@ extension Scheduler {
     guard underway == nil, let ledgerThread else { return }
     var request = ExchangeRequest()
     request.settlements = settlements.map { Settlement($0.flight.lease, $0.ending) }
-    request.pauses = pauses
     request.wanted = wanted()
-    request.intake = intakeBatches.isEmpty ? [] : intakeBatches.removeFirst()
+    request.pauses = pauses
+    request.resumed = resumed
+    let batch = intakeBatches.isEmpty ? nil : intakeBatches.removeFirst()
+    request.intake = batch?.items ?? []
     let lookups = lookups.filter { flights[$0] != nil }
     request.contents = lookups.map { serial in
       let flight = flights[serial]
       return (Hexadecimal.bytes(flight?.sha256 ?? "") ?? [], flight?.size ?? 0)
     }
     if request.isEmpty { return }
-    underway = Underway(settlements: settlements, lookups: lookups, wanted: request.wanted)
+    underway = Underway(
+      settlements: settlements, lookups: lookups, wanted: request.wanted, ticket: batch?.ticket)
     settlements.removeAll(keepingCapacity: true)
     self.lookups.removeAll(keepingCapacity: true)
     pauses.removeAll()
+    resumed.removeAll()
     ledgerThread.send(request)
   }
 
@@ -55,8 +61,9 @@ extension Scheduler {
       for name in Array(lanes.keys) where name != Ledger.attachmentLane { lanes[name]?.mayHaveMore = true }
     }
     if isStopping { return [] }
-    let now = Clock.now()
+    let now = Clock.steady()
     var wanted: [(lane: String, count: Int)] = []
+    if isResident { resumeLanes() }
     for (name, lane) in lanes where lane.pausedReason == nil {
       if suspect != nil && name == Ledger.attachmentLane { continue }
       let isDue = lane.nextDue.map { $0 <= now } ?? false
@@ -65,6 +72,19 @@ extension Scheduler {
       if free >= max(window / 4, 1) || (lane.inHand == 0 && free > 0) { wanted.append((name, free)) }
     }
     return wanted
+  }
+
+  /// Nanoseconds after which a resident scheduler tries a paused lane again.
+  private static let pause: UInt64 = 30_000_000_000
+
+  private func resumeLanes() {
+    let now = Clock.monotonic()
+    for lane in lanes.values where lane.pausedReason != nil && now - lane.pausedSince >= Self.pause {
+      lane.pausedReason = nil
+      lane.mayHaveMore = true
+      resumed.append(lane.name)
+      observe(.laneResumed(lane: lane.name))
+    }
   }
 
   func takeReply() {
@@ -77,22 +97,15 @@ extension Scheduler {
   }
 
   private func take(_ reply: ExchangeReply, _ asked: Underway) {
-    let taken = reply.intake
-    if taken.added + taken.known > 0 || !taken.problems.isEmpty { observe(.takenIn(taken)) }
+    if let ticket = asked.ticket { observe(.takenIn(reply.intake, ticket: ticket)) }
     for (settlement, counted) in zip(asked.settlements, reply.accepted) { close(settlement, counted) }
-    for (lane, count) in asked.wanted {
-      lanes[lane]?.mayHaveMore = false
+    for ((lane, count), got) in zip(asked.wanted, reply.granted) {
+      lanes[lane]?.mayHaveMore = got >= count
       lanes[lane]?.nextDue = nil
-      let got = reply.leases.count { self.lane(of: $0) == lane }
-      if got >= count { lanes[lane]?.mayHaveMore = true }
     }
     if window == 1 && asked.settlements.contains(where: { $0.isEnd }) { window = 256 }
     if !asked.wanted.isEmpty {
-      // A clock that was set back must not hold anything longer than the longest wait.
-      let latest = Clock.now() + pipeline.retry.max
-      for (lane, at) in reply.nextDue {
-        lanes[lane]?.nextDue = lane == Ledger.attachmentLane ? min(at, latest) : at
-      }
+      for (lane, at) in reply.nextDue { lanes[lane]?.nextDue = at }
     }
     for (serial, path) in zip(asked.lookups, reply.objects) {
       guard let flight = flights[serial] else { continue }
@@ -112,19 +125,18 @@ extension Scheduler {
       isSuspectUnderway = false
       lanes[Ledger.attachmentLane]?.mayHaveMore = true
     }
-    let lane = lane(of: flight.lease)
-    lanes[lane]?.inHand -= 1
+    let lane = flight.lane
+    lane.inHand -= 1
     defer {
-      unreserve(flight)
+      if let path = flight.location { reserved.remove(path, flight.serial) }
       leaveGate(flight)
     }
     guard counted else { return observe(.staleResult) }
     publish(settlement)
     switch settlement.ending {
     case .again(_, let at, _, _, _), .deliveryAgain(_, let at, _):
-      let next = lanes[lane]?.nextDue ?? .max
-      lanes[lane]?.nextDue = min(next, at)
-    case .released: lanes[lane]?.mayHaveMore = true
+      lane.nextDue = min(lane.nextDue ?? .max, at)
+    case .released: lane.mayHaveMore = true
     default: break
     }
     if let event = settlement.event { observe(event) }
@@ -145,26 +157,21 @@ extension Scheduler {
     }
   }
 
-  private func unreserve(_ flight: Flight) {
-    guard let path = flight.location else { return }
-    reserved[path]?.remove(flight.serial)
-    if reserved[path]?.isEmpty == true { reserved[path] = nil }
-  }
-
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
-  private func releaseQueued(of name: String) {
+  private func releaseQueued(of lane: Lane) {
     for group in groups {
-      for flight in group.takeQueued(where: { lane(of: $0.lease) == name && $0.outcome == .queued }) {
+      for flight in group.takeQueued(where: { $0.lane === lane && $0.outcome == .queued }) {
         settle(flight, .released)
       }
     }
   }
 
   private func accept(_ lease: Lease) {
-    let flight = Flight(serial: nextSerial, lease: lease)
+    guard let lane = lane(of: lease) else { return }
+    let flight = Flight(serial: nextSerial, lease: lease, lane: lane)
     nextSerial += 1
     flights[flight.serial] = flight
-    lanes[lane(of: lease)]?.inHand += 1
+    lane.inHand += 1
     switch lease.work {
     case .attachment where lease.suspicions >= Ledger.suspicionsBeforeSolitude: suspect(flight)
     case .attachment(let attachment): beginLine(flight, attachment)
@@ -186,10 +193,10 @@ extension Scheduler {
     beginLine(flight, attachment)
   }
 
-  func lane(of lease: Lease) -> String {
+  private func lane(of lease: Lease) -> Lane? {
     switch lease.work {
-    case .attachment: Ledger.attachmentLane
-    case .delivery(let delivery): Ledger.lane(ofChannel: delivery.channel)
+    case .attachment: lanes[Ledger.attachmentLane]
+    case .delivery(let delivery): lanes[Ledger.lane(ofChannel: delivery.channel)]
     }
   }
 
@@ -200,13 +207,14 @@ extension Scheduler {
 
   /// A fault of the place: the lane stops with its reason, and the job is due again as if it had not been begun.
   func pauseLane(of flight: Flight, _ reason: Reason) {
-    let name = lane(of: flight.lease)
+    let lane = flight.lane
     let text = "\(reason.code): \(reason.message)"
-    if lanes[name]?.pausedReason == nil {
-      lanes[name]?.pausedReason = text
-      pauses.append((name, reason.code, text))
-      observe(.lanePaused(lane: name, reason: text))
-      releaseQueued(of: name)
+    if lane.pausedReason == nil {
+      lane.pausedReason = text
+      lane.pausedSince = Clock.monotonic()
+      pauses.append((lane.name, reason.code, text))
+      observe(.lanePaused(lane: lane.name, reason: text))
+      releaseQueued(of: lane)
     }
     settle(flight, .released)
   }

@@ -56,7 +56,7 @@ extension Scheduler {
   }
 
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
-    if flight.outcome == .queued && lanes[lane(of: flight.lease)]?.pausedReason != nil {
+    if flight.outcome == .queued && flight.lane.pausedReason != nil {
       return settle(flight, .released)
     }
     flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
@@ -126,10 +126,13 @@ extension Scheduler {
       return route(flight)
     }
     flight.position = range.upperBound
-    if group.capability == .store && storeAgain(flight, group, range) { return }
-    if let taken = pathTaken(flight, range) {
-      flight.emissions = []
-      return decide(flight, .rejected, taken)
+    if group.capability == .store, let path = flight.location, let publisher {
+      let standing = publisher.standing(of: path)
+      if standing == .taken && storeAgain(flight, group, range) { return }
+      if let taken = reserve(path, flight, range, isBlocked: standing == .blocked) {
+        flight.emissions = []
+        return decide(flight, .rejected, taken)
+      }
     }
     // End stages on the way have run for a completed attachment.
     if flight.outcome == .queued && pipeline.stages[range].last?.description.role == .end {
@@ -140,9 +143,8 @@ extension Scheduler {
 
   /// The path has been taken since the stage looked. It looks again, and compares.
   private func storeAgain(_ flight: Flight, _ group: WorkerGroup, _ range: Range<Int>) -> Bool {
-    guard let publisher, let path = flight.location, let id = flight.attachment?.id,
-      publisher.hasIncoming(id),
-      publisher.exists(path), !publisher.isBlocked(path), let first = flight.dispatched?.first
+    guard let publisher, let id = flight.attachment?.id, publisher.hasIncoming(id),
+      let first = flight.dispatched?.first
     else { return false }
     publisher.discard(id)
     flight.location = nil
@@ -154,16 +156,12 @@ extension Scheduler {
   }
 
   /// Two attachments in hand may be on their way to the same path, or one to a path below the other's.
-  private func pathTaken(_ flight: Flight, _ range: Range<Int>) -> Reason? {
-    guard let path = flight.location else { return nil }
+  private func reserve(_ path: String, _ flight: Flight, _ range: Range<Int>, isBlocked: Bool) -> Reason? {
     let isTaken =
-      publisher?.isBlocked(path) ?? false
-      || reserved.contains { other, serials in
-        if other == path { return !serials.allSatisfy { flights[$0]?.sha256 == flight.sha256 } }
-        return other.utf8.starts(with: "\(path)/".utf8) || path.utf8.starts(with: "\(other)/".utf8)
-      }
+      isBlocked
+      || reserved.conflicts(path) { $0.allSatisfy { flights[$0]?.sha256 == flight.sha256 } }
     guard isTaken else {
-      reserved[path, default: []].insert(flight.serial)
+      reserved.insert(path, flight.serial)
       return nil
     }
     flight.location = nil
@@ -204,7 +202,7 @@ extension Scheduler {
     }
     if let mediaType = result.mediaType { flight.mediaType = mediaType }
     // Only a worker that can write to the store can say where an object lies.
-    if group.capability == .store, let location = result.location, ObjectPublisher.isLocation(location) {
+    if group.capability == .store, let location = result.location {
       flight.location = location
     }
     flight.emissions += result.emissions.filter { channelGroups[$0.channel] != nil }
@@ -275,7 +273,7 @@ extension Scheduler {
       let message = attempt > 1 ? "\(reason.message) (attempt \(attempt), the last)" : reason.message
       return decide(flight, status, Reason(stage: reason.stage, code: reason.code, message: message))
     }
-    let dueAt = Clock.now() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
+    let dueAt = Clock.steady() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
     settle(
       flight,
       .again(

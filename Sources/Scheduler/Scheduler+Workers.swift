@@ -15,6 +15,8 @@ extension Scheduler {
   /// Starts in a row that may fail before the pipeline is held to be broken.
   private static let startLimit = 3
   private static let startTimeout: Int64 = 30_000
+  /// Nanoseconds between two looks at the clock, after which this process was stopped in between.
+  private static let longestTurn: UInt64 = 1_000_000_000
 
   // MARK: Starting
 
@@ -251,38 +253,44 @@ extension Scheduler {
   /// it cannot gain time by showing something else is what the bound on the whole is for.
   func checkDeadlines() {
     let now = Clock.monotonic()
-    for worker in Array(workers.values) where worker.state != .ending {
-      guard let head = worker.inFlight.first, let dispatch = head.dispatched else {
-        if worker.state == .starting && milliseconds(worker.headSince, now) > Self.startTimeout {
-          condemn(worker, .timedOut(afterMilliseconds: Self.startTimeout))
-          bury(worker)
-        }
-        continue
-      }
-      let stages = worker.group.stages
-      let status = worker.process.status
-      var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout }
-      var since = worker.headSince
-      if worker.group.flushes { limit *= Int64(worker.inFlight.count) }
-      if milliseconds(since, now) <= limit {
-        if status.stage == SLUICE_FLUSHING {
-          limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
-        } else if status.serial != 0, Int(status.stage) < stages.count {
-          limit = stages[Int(status.stage)].timeout
-        } else {
-          continue
-        }
-        since = max(status.since, worker.headSince)
-      }
-      if milliseconds(since, now) > limit {
-        condemn(worker, .timedOut(afterMilliseconds: limit))
-        bury(worker)
-      }
+    if lastCheck > 0 && now - lastCheck > Self.longestTurn { pause = lastCheck..<now }
+    lastCheck = now
+    for worker in Array(workers.values) where overrun(worker, now) != nil {
+      // After a pause of this process, what a worker has said by now may not have been heard yet.
+      receive(from: worker)
+      guard workers[worker.slot] != nil, let limit = overrun(worker, now) else { continue }
+      condemn(worker, .timedOut(afterMilliseconds: limit))
+      bury(worker)
     }
   }
 
+  /// The limit that a worker has passed, in milliseconds.
+  private func overrun(_ worker: GroupWorker, _ now: UInt64) -> Int64? {
+    if worker.state == .ending { return nil }
+    guard let head = worker.inFlight.first, let dispatch = head.dispatched else {
+      let isLate = worker.state == .starting && milliseconds(worker.headSince, now) > Self.startTimeout
+      return isLate ? Self.startTimeout : nil
+    }
+    let stages = worker.group.stages
+    let status = worker.process.status
+    var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout }
+    if worker.group.flushes { limit *= Int64(worker.inFlight.count) }
+    if milliseconds(worker.headSince, now) > limit { return limit }
+    if status.stage == SLUICE_FLUSHING {
+      limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
+    } else if status.serial != 0, Int(status.stage) < stages.count {
+      limit = stages[Int(status.stage)].timeout
+    } else {
+      return nil
+    }
+    return milliseconds(max(status.since, worker.headSince), now) > limit ? limit : nil
+  }
+
+  /// Without the time in which this process was stopped: whoever stops it may have stopped the workers with it.
   private func milliseconds(_ since: UInt64, _ now: UInt64) -> Int64 {
-    now > since ? Int64(clamping: (now - since) / 1_000_000) : 0
+    if now <= since { return 0 }
+    let excused = pause.clamped(to: since..<now)
+    return Int64(clamping: (now - since - UInt64(excused.count)) / 1_000_000)
   }
 
   private func condemn(_ worker: GroupWorker, _ cause: WorkerDeath.Cause) {

@@ -31,6 +31,9 @@ public final class Scheduler {
   let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 16)
   /// The parts of the sandbox that every worker had.
   var sandbox: UInt32?
+  /// When the deadlines were last looked at, and the last time that this process was stopped; in nanoseconds.
+  var lastCheck: UInt64 = 0
+  var pause: Range<UInt64> = 0..<0
   var storeFolder: Int32 = -1
   var homeFolder: Int32 = -1
 
@@ -42,7 +45,7 @@ public final class Scheduler {
   var isSuspectUnderway = false
   var gate = ObjectGate()
   /// Paths of objects that are stored and not yet on record.
-  var reserved: [String: Set<UInt64>] = [:]
+  var reserved = PathReservations()
   var publisher: ObjectPublisher?
   var lanes: [String: Lane] = [:]
 
@@ -51,24 +54,15 @@ public final class Scheduler {
   var settlements: [PendingSettlement] = []
   var lookups: [UInt64] = []
   var pauses: [(lane: String, code: String, reason: String)] = []
+  var resumed: [String] = []
   var underway: Underway?
-  var intakeBatches: [[IntakeItem]] = []
+  var intakeBatches: [Intake.Batch] = []
   var isIntakeOver = true
 
+  private(set) var isResident = false
   var isStopping = false
   var failure: SchedulerError?
   var observe: (SchedulerEvent) -> Void = { _ in }
-
-  /// What is known of a lane's queue.
-  struct Lane {
-    /// Leases in hand.
-    var inHand = 0
-    /// The last claim got all it asked for, or something was added since.
-    var mayHaveMore = true
-    /// When the next scheduled job is due.
-    var nextDue: Int64?
-    var pausedReason: String?
-  }
 
   /// Leases in hand of one lane, at most: enough to keep all workers busy while a transaction is synced. After coordinators
   /// that got nothing done, one at a time, until it is known which attachment ends them.
@@ -120,11 +114,15 @@ public final class Scheduler {
 
   /// Works until the queue is empty and `intake` is finished. Deliveries that are scheduled for later are left.
   ///
-  /// - Parameter intake: where new files come from; `nil`: only what is queued.
+  /// - Parameters:
+  ///   - intake: where new files come from; `nil`: only what is queued.
+  ///   - isResident: whether to wait for more, until a signal comes. Scheduled deliveries are made when they are due, and
+  ///     paused lanes are tried again.
   public func run(
-    _ intake: Intake?, observe: @escaping (SchedulerEvent) -> Void
+    _ intake: Intake?, isResident: Bool = false, observe: @escaping (SchedulerEvent) -> Void
   ) throws(SchedulerError) -> SchedulerSummary {
     self.observe = observe
+    self.isResident = isResident
     isIntakeOver = intake == nil
     try begin(intake)
     defer { end(intake) }
@@ -146,6 +144,7 @@ public final class Scheduler {
   private var isDone: Bool {
     guard flights.isEmpty, underway == nil, settlements.isEmpty else { return false }
     if isStopping { return true }
+    if isResident { return false }
     guard isIntakeOver, intakeBatches.isEmpty else { return false }
     return lanes.allSatisfy { name, lane in
       lane.pausedReason != nil
@@ -185,8 +184,9 @@ public final class Scheduler {
     } catch {
       throw SchedulerError(.system, "\(error)")
     }
-    lanes[Ledger.attachmentLane] = Lane()
-    for channel in channelGroups.keys { lanes[Ledger.lane(ofChannel: channel)] = Lane() }
+    for name in [Ledger.attachmentLane] + channelGroups.keys.map(Ledger.lane(ofChannel:)) {
+      lanes[name] = Lane(name)
+    }
     for group in groups { startWorker(group) }
   }
 
@@ -211,7 +211,7 @@ public final class Scheduler {
 
   private func wait(_ intake: Intake?) {
     withUnsafeTemporaryAllocation(of: sluice_ready.self, capacity: 64) { ready in
-      let count = sluice_epoll_wait(epoll, ready.baseAddress, 64, 20)
+      let count = sluice_epoll_wait(epoll, ready.baseAddress, 64, patience)
       for index in 0..<Int(max(count, 0)) {
         let event = ready[index]
         switch event.tag & ~0xFFFF_FFFF {
@@ -231,9 +231,19 @@ public final class Scheduler {
     observe(.tick)
   }
 
+  /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
+  private var patience: Int32 {
+    if !flights.isEmpty || underway != nil || workers.values.contains(where: { $0.state == .starting }) {
+      return 20
+    }
+    let now = Clock.now()
+    let next = lanes.values.compactMap(\.nextDue).min().map { $0 - now } ?? 1000
+    return Int32(clamping: min(max(next, 1), 1000))
+  }
+
   private func takeIntake(_ intake: Intake?) {
     guard let intake, !isIntakeOver, let batch = intake.take() else { return }
-    if batch.isEmpty { isIntakeOver = true } else { intakeBatches.append(batch) }
+    if batch.items.isEmpty { isIntakeOver = true } else { intakeBatches.append(batch) }
   }
 
   /// The first signal lets what is in hand end; the second ends the process, which loses nothing.

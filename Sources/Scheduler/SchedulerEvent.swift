@@ -3,8 +3,8 @@ import Pipeline
 
 /// What a scheduler tells while it works, on the thread that runs it.
 public enum SchedulerEvent: Sendable {
-  /// A batch of files is on record.
-  case takenIn(IntakeReport)
+  /// A batch of files is on record; the ticket is the one it was sent with.
+  case takenIn(IntakeReport, ticket: UInt64)
   /// An attachment has ended, and that is durable.
   case ended(AttachmentRecord)
   /// An attempt did not end the attachment: it is tried again at a time (milliseconds since 1970).
@@ -12,6 +12,8 @@ public enum SchedulerEvent: Sendable {
   case delivered(channel: String)
   case deliveryPutOff(channel: String, reason: Reason, at: Int64?)
   case lanePaused(lane: String, reason: String)
+  /// A resident scheduler tries it again.
+  case laneResumed(lane: String)
   /// Something the user is to know, that stops nothing.
   case problem(String)
   /// A result came for a lease that was lost; it was not counted.

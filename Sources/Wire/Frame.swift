@@ -12,6 +12,8 @@ public enum Frame {
     case setup = 1, work
     // From the worker.
     case ready = 16, refusal, result, description, trace
+    // From a client to a coordinator, and back.
+    case enqueue = 32, enqueued
   }
 }
 

@@ -144,7 +144,7 @@ public struct WorkResult: Sendable {
       throw FrameError("a media type that is none")
     }
     location = try reader.text(atMost: 1024)
-    if let location, PathTemplate.problem(in: location) != nil {
+    if let location, !PathTemplate.isPath(location) {
       throw FrameError("a place in the store that cannot be one")
     }
     emissions = try reader.elements(atMost: 64) { (reader) throws(FrameError) -> Emission in

@@ -8,7 +8,8 @@ import Workbench
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self, StatusCommand.self, List.self, Show.self, Replay.self, Verify.self, Backup.self, Lint.self,
+      Ingest.self, Run.self, Enqueue.self, StatusCommand.self, List.self, Show.self, Replay.self, Verify.self,
+      Backup.self, Lint.self,
       Graph.self,
       SchemaCommand.self,
       Test.self, StagesList.self, StagesNew.self,

@@ -18,51 +18,21 @@ struct Ingest: ParsableCommand {
       """,
     options: [
       .config, .home,
-      CommandOption(
-        name: "manifest", value: "FILE", help: "Take files from JSON lines; `-` is standard input."),
-      CommandOption(
-        name: "conversation", value: "ID", help: "The conversation the files belong to; else `default`."),
-      CommandOption(name: "sender", value: "ID", help: "Who sends them; else `operator`."),
-      CommandOption(name: "participants", value: "A,B", help: "Who takes part in the conversation."),
-      CommandOption(name: "priority", value: "N", help: "Higher goes first; else 0."),
-      .format, .quiet, .noColor,
-    ],
+    ] + IntakeArguments.options + [.format, .quiet, .noColor],
     example: "sluice ingest --conversation c1 --sender anna --participants anna,ben inbox/")
 
   private let arguments: ParsedArguments
-  private let defaults: IntakeDefaults
-  private let manifest: String?
-  private let paths: [String]
+  private let input: IntakeArguments
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
-    var defaults = IntakeDefaults()
-    for (name, path) in [("conversation", \IntakeDefaults.conversationId), ("sender", \.senderId)] {
-      guard let value = arguments.value(name) else { continue }
-      if value.isEmpty || value.utf8.count > 256 { throw .usage("--\(name) has 1 to 256 bytes") }
-      defaults[keyPath: path] = value
-    }
-    if let participants = arguments.value("participants") {
-      defaults.participants = participants.split(separator: ",").map(String.init)
-      if let long = defaults.participants.first(where: { $0.utf8.count > 256 }) {
-        throw .usage("--participants holds an id of \(long.utf8.count) bytes, and 256 are allowed")
-      }
-    }
-    defaults.priority = try arguments.integer("priority") ?? 0
-    self.defaults = defaults
-    manifest = arguments.value("manifest")
-    paths = arguments.words
-    if manifest == nil && paths.isEmpty {
-      throw .usage(
-        "`sluice ingest` needs a PATH, or --manifest FILE (`sluice ingest --help` shows an example)")
-    }
-    if manifest != nil && !paths.isEmpty { throw .usage("give paths or a manifest, not both") }
+    input = try IntakeArguments(arguments, of: "ingest")
   }
 
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
     let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments))
-    let manifest = try manifest.map { try Self.reader(of: $0) }
+    let manifest = try input.reader()
     // Before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     let home = Environment.home(arguments)
@@ -74,16 +44,22 @@ struct Ingest: ParsableCommand {
     let before = try ledger.status()
 
     let intake = try Intake()
-    let walker = InputWalker(intake: intake, defaults: defaults, home: home)
-    let paths = paths
-    let walking = try Thread { if let manifest { walker.read(manifest) } else { walker.walk(paths) } }
+    let problems = Mailbox<String>(capacity: 4096)
+    let walker = InputWalker(
+      defaults: input.defaults, home: home, send: { intake.send($0) }, problem: { problems.send($0) })
+    let paths = input.paths
+    let walking = try Thread {
+      if let manifest { walker.read(manifest) } else { walker.walk(paths) }
+      intake.finish()
+      problems.close()
+    }
     let scheduler = Scheduler(
       pipeline.definition, digest: pipeline.digest, home: home, ledger: ledger,
       executable: pipeline.search.worker,
       signals: signals >= 0 ? signals : nil)
     let report = IngestReport(
       isJSON: arguments.value("format") == "json", isQuiet: arguments.flag("quiet"),
-      left: before.attachments.first { $0.status == .queued }?.count ?? 0, problems: walker.problems)
+      left: before.attachments.first { $0.status == .queued }?.count ?? 0, problems: problems)
     let summary: SchedulerSummary
     do {
       summary = try scheduler.run(intake) { report.take($0) }
@@ -101,16 +77,5 @@ struct Ingest: ParsableCommand {
     }
     if summary.wasStopped || !summary.pausedLanes.isEmpty { return .temporary }
     return report.isClean ? .success : .incomplete
-  }
-
-  /// - Parameter manifest: a path, or `-` for standard input.
-  private static func reader(of manifest: String) throws -> ManifestReader {
-    let isInput = manifest == "-"
-    let descriptor = isInput ? dup(STDIN_FILENO) : open(manifest, O_RDONLY | O_CLOEXEC)
-    if descriptor < 0 {
-      throw CommandError.usage(
-        "\(manifest): \(String(cString: strerror(errno))); give the manifest's path, or - for standard input")
-    }
-    return try ManifestReader(descriptor, name: isInput ? "standard input" : manifest)
   }
 }

@@ -9,6 +9,7 @@ import Scheduler
 final class IngestReport {
   private let isJSON: Bool
   private let isQuiet: Bool
+  private let isResident: Bool
   private let problems: Mailbox<String>
   private var progress: ProgressBar?
   private var lines = ""
@@ -22,11 +23,12 @@ final class IngestReport {
   private static let rowLimit = 20
 
   /// - Parameter left: attachments an earlier run left in the queue.
-  init(isJSON: Bool, isQuiet: Bool, left: Int64, problems: Mailbox<String>) {
+  init(isJSON: Bool, isQuiet: Bool, isResident: Bool = false, left: Int64, problems: Mailbox<String>) {
     self.isJSON = isJSON
     self.isQuiet = isQuiet
+    self.isResident = isResident
     self.problems = problems
-    if !isQuiet && Terminal.isTerminal(STDERR_FILENO) { progress = ProgressBar(total: left) }
+    if !isQuiet && !isResident && Terminal.isTerminal(STDERR_FILENO) { progress = ProgressBar(total: left) }
     if left > 0 && !isQuiet { Terminal.error("going on with \(left) attachments that an earlier run left") }
   }
 
@@ -35,14 +37,14 @@ final class IngestReport {
 
   func take(_ event: SchedulerEvent) {
     switch event {
-    case .takenIn(let report):
+    case .takenIn(let report, _):
       known += report.known
       progress?.total &+= Int64(report.added)
       report.problems.forEach(tell)
     case .ended(let record): take(record)
     case .triedAgain(_, let reason, let at):
       if progress == nil && !isQuiet && !isJSON {
-        note("trying again in \(max(at - Clock.now(), 0)) ms: \(reason.stage): \(reason.message)")
+        note("trying again in \(max(at - Clock.steady(), 0)) ms: \(reason.stage): \(reason.message)")
       }
     case .deliveryPutOff(let channel, let reason, let at):
       putOff[channel, default: 0] += 1
@@ -50,6 +52,7 @@ final class IngestReport {
         note("channel '\(channel)': \(reason.message)" + (at == nil ? "; given up" : "; scheduled again"))
       }
     case .lanePaused(let lane, let reason): note("paused: \(lane): \(reason)")
+    case .laneResumed(let lane): note("trying again: \(lane)")
     case .problem(let text): tell(text)
     case .delivered, .staleResult: break
     case .tick:
@@ -110,7 +113,7 @@ final class IngestReport {
     for (lane, reason) in summary.pausedLanes {
       Terminal.error("\(lane) paused (\(reason)); run the same command again to go on, nothing is lost")
     }
-    if summary.wasStopped {
+    if summary.wasStopped && (queued > 0 || !isResident) {
       Terminal.error(
         "stopped; \(queued) attachments are left in the queue: run the same command again to go on")
     }

@@ -2,16 +2,15 @@ import Glibc
 import Ledger
 import Manifest
 import Platform
-import Scheduler
 
-/// Finds the files to take in, from paths, folders or a manifest, and sends them to the scheduler in batches. It runs on
-/// a thread of its own.
+/// Finds the files to take in, from paths, folders or a manifest, and hands them on in batches.
 ///
-/// Unchecked because it is used by that thread alone, but for ``problems``.
+/// Unchecked because one thread uses it.
 final class InputWalker: @unchecked Sendable {
-  /// Input that could not be taken in, and why; to be told to the user.
-  let problems = Mailbox<String>(capacity: 4096)
-  private let intake: Intake
+  /// Takes a batch. False: no more is taken, and the rest need not be found.
+  private let send: ([IntakeItem]) -> Bool
+  /// Told of input that cannot be taken in, and why.
+  private let problem: (String) -> Void
   private let defaults: IntakeDefaults
   private let home: (dev_t, ino_t)?
   private var batch: [IntakeItem] = []
@@ -20,8 +19,12 @@ final class InputWalker: @unchecked Sendable {
   /// Files in one transaction of the ledger.
   private static let batchSize = 500
 
-  init(intake: Intake, defaults: IntakeDefaults, home: Home) {
-    self.intake = intake
+  init(
+    defaults: IntakeDefaults, home: Home, send: @escaping ([IntakeItem]) -> Bool,
+    problem: @escaping (String) -> Void
+  ) {
+    self.send = send
+    self.problem = problem
     self.defaults = defaults
     var facts = stat()
     self.home = stat(home.path, &facts) == 0 ? (facts.st_dev, facts.st_ino) : nil
@@ -31,44 +34,38 @@ final class InputWalker: @unchecked Sendable {
   func walk(_ paths: [String]) {
     for path in paths where !isRefused {
       guard let resolved = Self.resolve(Array(path.utf8)) else {
-        problems.send("\(Self.named(Array(path.utf8))): \(String(cString: strerror(errno))); check the path")
+        problem("\(Self.named(Array(path.utf8))): \(String(cString: strerror(errno))); check the path")
         continue
       }
       walk(resolved, origin: path)
     }
-    finish()
+    flush()
   }
 
   /// Takes in what a manifest lists.
   func read(_ manifest: ManifestReader) {
-    manifest.read(defaults) { result in
+    manifest.read(defaults, pause: flush) { result in
       switch result {
       case .success(var item):
         guard let resolved = Self.resolve(item.source) else {
-          self.problems.send(
+          self.problem(
             "\(item.origin): \(Self.named(item.source)): \(String(cString: strerror(errno))); check the path")
           return !self.isRefused
         }
         var facts = stat()
         if Self.withPath(resolved, { stat($0, &facts) }) != 0 || facts.st_mode & S_IFMT != S_IFREG {
-          self.problems.send(
+          self.problem(
             "\(item.origin): \(Self.named(resolved)): not a file; a manifest lists files, one a line")
           return !self.isRefused
         }
         item.source = resolved
         (item.sourceSize, item.sourceModified) = Self.identity(facts)
         self.add(item)
-      case .failure(let problem): self.problems.send(problem.text)
+      case .failure(let problem): self.problem(problem.text)
       }
       return !self.isRefused
     }
-    finish()
-  }
-
-  private func finish() {
     flush()
-    intake.finish()
-    problems.close()
   }
 
   // MARK: Folders
@@ -79,7 +76,7 @@ final class InputWalker: @unchecked Sendable {
     switch facts.st_mode & S_IFMT {
     case S_IFREG: add(path, facts, origin: origin)
     case S_IFDIR: walkFolder(path, facts, above: [], origin: origin)
-    default: problems.send("\(Self.named(path)): neither a file nor a folder; only those are taken in")
+    default: problem("\(Self.named(path)): neither a file nor a folder; only those are taken in")
     }
   }
 
@@ -108,7 +105,7 @@ final class InputWalker: @unchecked Sendable {
   }
 
   private func report(_ path: [UInt8], _ reason: String = String(cString: strerror(errno))) {
-    problems.send("\(Self.named(path)): \(reason)")
+    problem("\(Self.named(path)): \(reason)")
   }
 
   private static func named(_ path: [UInt8]) -> String {
@@ -134,7 +131,7 @@ final class InputWalker: @unchecked Sendable {
 
   private func flush() {
     if batch.isEmpty { return }
-    if !intake.send(batch) { isRefused = true }
+    if !send(batch) { isRefused = true }
     batch.removeAll(keepingCapacity: true)
   }
 

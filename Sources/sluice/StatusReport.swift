@@ -28,7 +28,7 @@ struct StatusReport {
   // MARK: For people
 
   func text(_ style: Style) -> String {
-    let worker = isInUse ? "an ingest is at work" : "nobody is at work"
+    let worker = isInUse ? "a coordinator is at work" : "nobody is at work"
     var text = "home         \(Terminal.printable(home)) (\(worker))\n"
     text += "queue        \(queue.map { "\($0.count) \($0.state)" }.joined(separator: ", "))"
     if let oldest = status.oldestQueuedAt {

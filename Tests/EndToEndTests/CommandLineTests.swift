@@ -5,7 +5,8 @@ import Testing
 /// `UPDATE_GOLDEN=1` writes these anew.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "status", "list", "show", "replay", "verify", "backup", "lint", "graph", "schema", "test",
+    "ingest", "run", "enqueue", "status", "list", "show", "replay", "verify", "backup", "lint", "graph",
+    "schema", "test",
     "stages list",
     "stages new",
     "stages run", "stages check", "stages inspect", "stages doctor", "doctor", "version", "completions",

@@ -13,7 +13,7 @@ import Testing
 }
 
 /// The longer version, for `make soak`.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(.enabled(if: Soak.isOn, Soak.skipped))
 struct DamageSoakTests {
   @Test(arguments: 1...4)
   func noneOfThousandsOfDamagesPassesForSound(round: Int) throws {
@@ -75,10 +75,7 @@ private final class Damaging {
         : Target.allCases[number / 2 % Target.allCases.count]
       try damage(target)
     }
-    let tries = "\(damages) files, \(commands) commands"
-    print(
-      "damage    \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(damages)    \(wrong) (\(sound) of no consequence)"
-    )
+    Soak.row("a file is damaged", tries: damages, failures: wrong)
   }
 
   private func damage(_ target: Target) throws {

@@ -124,7 +124,6 @@ struct FullDiskTests {
       defer { free(path) }
       return String(cString: path)
     }
-    try Witness(folder: inbox.folder, home: "home").check(
-      expected: Dictionary(uniqueKeysWithValues: sources.map { ($0, "completed") }), recipients: ["ben"])
+    try inbox.witness.checkCompleted(sources, recipients: ["ben"])
   }
 }

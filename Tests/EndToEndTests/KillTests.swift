@@ -12,8 +12,7 @@ struct KillTests {
 }
 
 /// The longer version, for `make soak`.
-@Suite(
-  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct KillSoakTests {
   @Test(arguments: 1...5)
   func nothingIsLostInAThousandKills(round: Int) throws {
@@ -46,7 +45,8 @@ private final class Killing {
     var workers = 0
     try feed(400)
     while coordinators + workers < kills {
-      let process = try start()
+      let recording = try witness.record(to: folder.path + "/out")
+      let process = try start(recording)
       usleep(UInt32.random(in: 20_000...220_000, using: &random))
       var isKilled = false
       for _ in 0..<Int.random(in: 0...2, using: &random) where process.isRunning {
@@ -61,14 +61,16 @@ private final class Killing {
         coordinators += 1
       }
       process.waitUntilExit()
+      recording.end()
       try feed(isKilled ? 20 : 200)
     }
-    let last = try SluiceCommand.run(arguments, in: folder)
+    let last = try SluiceCommand.run(arguments, in: folder, witness: witness)
     #expect(last.status == 0 || last.status == 1, "\(last.err)")
-    let wrong = try Witness(folder: folder).check(expected: expected, recipients: ["ben", "eva"])
-    let tries = "\(coordinators) coordinators, \(workers) workers"
-    print("kill at random      \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
+    let wrong = try witness.check(expected.mapValues { [$0] }, recipients: ["ben", "eva"])
+    Soak.row("kill -9 at random", tries: coordinators + workers, failures: wrong)
   }
+
+  private var witness: Witness { Witness(folder: folder) }
 
   private var arguments: [String] {
     [
@@ -78,8 +80,9 @@ private final class Killing {
     ]
   }
 
-  private func start() throws -> Process {
-    try SluiceCommand.start(arguments, in: folder, out: folder.path + "/out", err: folder.path + "/err")
+  private func start(_ recording: Witness.Recording) throws -> Process {
+    try SluiceCommand.start(
+      arguments, in: folder, out: folder.path + "/out", err: folder.path + "/err", recording: recording)
   }
 
   /// Adds files: texts, some of them with equal content, a few that are refused.

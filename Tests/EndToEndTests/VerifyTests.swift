@@ -26,7 +26,7 @@ import Testing
 
     /// The paths of objects, in the order of their sources.
     func objects() throws -> [String] {
-      try Witness(folder: folder).attachments().sorted { $0.source < $1.source }.compactMap(\.url)
+      try AttachmentRows.read(folder).sorted { $0.source < $1.source }.compactMap(\.url)
     }
 
     func path(_ object: String) -> String { "\(folder.path)/var/store/\(object)" }
@@ -112,9 +112,8 @@ import Testing
 
   /// Everything is as it must be, every recipient was told once, whatever was stored again.
   private func whole(_ sample: Sample) throws {
-    let sources = try Witness(folder: sample.folder).attachments().map(\.source)
-    try Witness(folder: sample.folder).check(
-      expected: Dictionary(uniqueKeysWithValues: sources.map { ($0, "completed") }), recipients: ["ben"])
+    let sources = try AttachmentRows.read(sample.folder).map(\.source)
+    try Witness(folder: sample.folder).checkCompleted(sources, recipients: ["ben"])
   }
 
   @Test(arguments: [nil, "text 9\n"])
@@ -171,7 +170,7 @@ import Testing
 
   @Test func anObjectThatWaitsForItsNameGetsIt() throws {
     let sample = try Sample()
-    let all = try Witness(folder: sample.folder).attachments().filter { $0.url != nil }
+    let all = try AttachmentRows.read(sample.folder).filter { $0.url != nil }
     // One waits; the path of another has been taken by something else meanwhile.
     for attachment in all.prefix(2) {
       let object = sample.path(attachment.url ?? "")

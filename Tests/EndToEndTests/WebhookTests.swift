@@ -5,7 +5,7 @@ import Testing
 /// Events on their way to real endpoints on the loopback address.
 @Suite(.serialized)
 struct WebhookTests {
-  private static let secret = "whsec_" + Data("the secret of these tests, 32 b.".utf8).base64EncodedString()
+  static let secret = "whsec_" + Data("the secret of these tests, 32 b.".utf8).base64EncodedString()
   private static let older = "whsec_" + Data("the one that it takes over from.".utf8).base64EncodedString()
 
   // MARK: What arrives

@@ -20,7 +20,7 @@ struct OpeningTests {
     try #require(throws: LedgerError.self) { _ = try open() }
   }
 
-  @Test(arguments: ["PRAGMA user_version = 2", "PRAGMA user_version = 2147483647"])
+  @Test(arguments: ["PRAGMA user_version = 3", "PRAGMA user_version = 2147483647"])
   func aLedgerOfANewerVersionIsRefusedAndStaysAsItIs(change: String) throws {
     let home = try home()
     defer { remove(home) }
@@ -32,9 +32,43 @@ struct OpeningTests {
     let boot = { try Connection(home.ledgerPath).prepare("SELECT boot FROM ledger").first { $0.integer(0) } }
     let before = try boot()
     let error = try refusal { try Ledger(home) }
-    #expect(error.code == .newer && error.description.contains("this sluice knows up to 1"))
+    #expect(error.code == .newer && error.description.contains("this sluice knows up to 2"))
     #expect(try refusal { try Ledger(reading: home) }.code == .newer)
     #expect(try boot() == before)
+  }
+
+  @Test func aLedgerOfTheFirstVersionIsBroughtUpToDate() throws {
+    let home = try home()
+    defer { remove(home) }
+    _ = try Ledger(home)
+    do {
+      let connection = try Connection(home.ledgerPath)
+      try connection.execute("ALTER TABLE ledger DROP COLUMN seen_at; PRAGMA user_version = 1")
+    }
+    let ledger = try Ledger(home)
+    #expect(ledger.boot == 2)
+    let version = try Connection(home.ledgerPath).prepare("PRAGMA user_version").first { $0.integer(0) }
+    #expect(version == 2)
+  }
+
+  /// The clock is set back by five hours while nobody is at work: the last coordinator's times lie in the future.
+  @Test func whatWaitsWaitsAsLongAsItWasToThoughTheClockIsSetBack() throws {
+    let desk = try Desk(inFolder: ())
+    try desk.takeIn(Desk.item("a"))
+    let lease = try desk.claimOne()
+    let now = Clock.steady()
+    try desk.settle(
+      lease, .again(key: Desk.key(lease), dueAt: now + 60_000, crashed: false, attempt: 1, steps: []))
+    try desk.execute(
+      "UPDATE ledger SET seen_at = seen_at + 18000000; UPDATE jobs SET due_at = due_at + 18000000")
+    for _ in 0..<2 {
+      try desk.reopen()
+      let due = try Connection(desk.folder.ledgerPath).prepare("SELECT due_at FROM jobs").first {
+        $0.integer(0)
+      }
+      #expect((now + 50_000...now + 70_000).contains(try #require(due)))
+    }
+    #expect(try desk.claim(1).isEmpty)
   }
 
   @Test func aDatabaseOfSomethingElseIsRefusedAndStaysAsItIs() throws {

@@ -146,19 +146,4 @@ struct ObjectPublisherTests {
     try FileManager.default.removeItem(atPath: store.home.storePath + "/.incoming")
     #expect(try store.publisher.recover(try Ledger(path: ":memory:")).isEmpty)
   }
-
-  @Test(
-    arguments: [
-      "", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "a/./b", ".a", "a/.b", ".incoming/x",
-      "a\0b", "/\u{301}a", "a//\u{301}b", "a/\u{301}/", ".\u{301}a", "a/.\u{338}",
-      String(repeating: "a/", count: 512) + "a",
-    ])
-  func aHostileLocationIsRefused(path: String) {
-    #expect(!ObjectPublisher.isLocation(path))
-  }
-
-  @Test(arguments: ["a", "a/b", "documents/%2E./a.pdf", "a..b", "ü/\u{1F388}", "-rf", " "])
-  func aLocationBelowTheStoreIsOne(path: String) {
-    #expect(ObjectPublisher.isLocation(path))
-  }
 }

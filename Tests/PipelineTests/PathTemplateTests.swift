@@ -137,4 +137,19 @@ struct PathTemplateTests {
   func anObjectGetsTheUsualExtension(type: String?, expected: String) {
     #expect(PathTemplate.fileExtension(for: type) == expected)
   }
+
+  @Test(
+    arguments: [
+      "", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "a/./b", ".a", "a/.b", ".incoming/x",
+      "a\0b", "/\u{301}a", "a//\u{301}b", "a/\u{301}/", ".\u{301}a", "a/.\u{338}",
+      String(repeating: "a/", count: 512) + "a",
+    ])
+  func aHostilePathIsNone(path: String) {
+    #expect(!PathTemplate.isPath(path))
+  }
+
+  @Test(arguments: ["a", "a/b", "documents/%2E./a.pdf", "a..b", "ü/\u{1F388}", "-rf", " "])
+  func aPathBelowTheStoreIsOne(path: String) {
+    #expect(PathTemplate.isPath(path))
+  }
 }

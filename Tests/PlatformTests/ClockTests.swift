@@ -1,3 +1,4 @@
+import Glibc
 import Platform
 import Testing
 
@@ -34,6 +35,13 @@ struct ClockTests {
       if day > length { (month, day) = (month + 1, 1) }
       if month > 12 { (year, month) = (year + 1, 1) }
     }
+  }
+
+  @Test func theSteadyClockBeginsAtTheWallClock() {
+    let before = Clock.steady()
+    #expect(abs(before - Clock.now()) < 60_000)
+    usleep(20_000)
+    #expect((15...10_000).contains(Clock.steady() - before))
   }
 
   @Test func theWallClockIsInThisCentury() {

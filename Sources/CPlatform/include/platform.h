@@ -58,6 +58,10 @@ typedef struct sluice_status {
 
 /* A connected pair of sockets that keep message boundaries. */
 int sluice_socketpair(int sockets[2]);
+/* A Unix stream socket that only its owner can connect to; it does not block. */
+int sluice_listen(const char *path);
+int sluice_accept(int fd);
+int sluice_connect(const char *path);
 /* Sends one message with up to 4 descriptors. Flags: 0 or MSG_DONTWAIT. Never raises SIGPIPE. */
 ssize_t sluice_send(int fd, const void *bytes, size_t count, const int *fds, int fd_count, int nonblocking);
 /* Receives one message. With fds NULL, descriptors that come along are dropped unseen. EMSGSIZE: it was longer than

@@ -12,8 +12,7 @@ struct FailingCallsTests {
   }
 }
 
-@Suite(
-  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct FailingCallsSoakTests {
   @Test(arguments: FailingCalls.kinds)
   func eachCallThatFailsLosesNothing(kind: FailingCalls.Kind) throws {
@@ -71,8 +70,7 @@ struct FailingCalls {
         }
       }
     }
-    let row = "\(kind.call) fails".padding(toLength: 20, withPad: " ", startingAt: 0)
-    print("\(row)\("\(tries) calls".padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
+    Soak.row("a call fails: \(kind.call)", tries: tries, failures: wrong)
   }
 
   private static func name(_ error: Int32) -> String {

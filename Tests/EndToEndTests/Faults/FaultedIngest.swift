@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Testing
 
 /// A small ingest that faults are made in: texts, two of them with equal content, one that is rejected, and a PDF. After any
@@ -8,13 +9,13 @@ final class FaultedIngest {
   let faults: FaultLibrary
   /// The status each source must have.
   private(set) var expected: [String: String] = [:]
-  /// Every record of an attachment that was printed: who reads it relies on it from then on.
-  private(set) var told: [[String: Any]] = []
 
   /// The folder that is ingested.
   private let inputs: String
 
   static let recipients = ["ben", "eva"]
+
+  private var witness: Witness { Witness(folder: folder) }
 
   init(journal: Bool = false) throws {
     folder = try TemporaryFolder()
@@ -49,9 +50,7 @@ final class FaultedIngest {
     // What the ledger knows of them is their paths.
     inputs = other.inputs
     expected = other.expected
-    told = text.split(separator: UInt8(ascii: "\n")).compactMap {
-      try? JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]
-    }.filter { $0["record"] as? String == "attachment" }
+    try witness.record(String(decoding: text.prefix(through: text.lastIndex(of: 0x0A) ?? -1), as: UTF8.self))
   }
 
   /// Enough attempts that no attachment is held to be the killer of its workers, and short waits.
@@ -76,48 +75,32 @@ final class FaultedIngest {
       ["--signal=KILL", "30", SluiceCommand.folder + "/sluice"] + arguments, in: folder,
       // Without a fault, and without a journal to keep, the library is not needed.
       environment: fault == nil && !faults.keepsJournal ? [:] : try faults.environment(),
-      program: "/usr/bin/timeout")
+      program: "/usr/bin/timeout", witness: witness)
     #expect(outcome.status != 137, "it hangs: \(fault.map { "\($0)" } ?? "no fault")")
-    told += outcome.attachments
     return outcome
   }
 
   /// The end of a story: a run without faults, and then everything as it must be.
   ///
   /// - Parameter mayFail: attachments may have run out of attempts.
-  /// - Returns: how many attachments are not as they must be.
+  /// - Returns: how much is not as it must be.
   func finish(mayFail: Bool = false, _ story: @autoclosure () -> String) throws -> Int {
     var last = try run()
     // A delivery that failed is put off by five seconds and what comes on top.
-    for _ in 0..<3 where try Witness(folder: folder).hasJobs {
+    for _ in 0..<3 where try hasJobs {
       usleep(6_000_000)
       last = try run()
     }
     #expect(last.status == 0 || last.status == 1, "\(story()): the last run: \(last.status) \(last.err)")
-    var expected = expected
-    let witness = Witness(folder: folder)
-    let attachments = try witness.attachments()
-    if mayFail {
-      for attachment in attachments where ["failed", "quarantined"].contains(attachment.status) {
-        expected[attachment.source] = attachment.status
-      }
-    }
-    let wrong = try witness.check(expected: expected, recipients: Self.recipients)
-    return wrong + brokenWords(attachments, story())
+    let expected = expected.mapValues { mayFail ? [$0, "failed", "quarantined"] : [$0] as Set }
+    return try witness.check(expected, recipients: Self.recipients, story())
   }
 
-  /// What was told and is not so.
-  private func brokenWords(_ attachments: [Witness.Attachment], _ story: String) -> Int {
-    var broken = 0
-    for record in told {
-      let id = record["id"] as? String
-      let now = attachments.first { $0.id == id }
-      let isSo = now?.status == record["status"] as? String && now?.url == record["url"] as? String
-      if !isSo { broken += 1 }
-      #expect(
-        isSo,
-        "\(story): told of \(id ?? "none"): \(record["status"] ?? ""), and it is \(now?.status ?? "gone")")
+  /// Whether something is queued, or scheduled for later.
+  private var hasJobs: Bool {
+    get throws {
+      let ledger = try Connection(folder.path + "/var/sluice.db", .readOnly)
+      return try ledger.prepare("SELECT count(*) FROM jobs").first { $0.integer(0) } != 0
     }
-    return broken
   }
 }

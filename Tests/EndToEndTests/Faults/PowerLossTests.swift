@@ -24,8 +24,7 @@ struct PowerLossTests {
   }
 }
 
-@Suite(
-  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct PowerLossSoakTests {
   @Test func nothingIsLostInTwoThousandCuts() throws {
     try PowerCuts(seed: 2).run(recordings: 10, images: 200)
@@ -53,8 +52,7 @@ private final class PowerCuts {
         wrong += try cut(recorded, operations)
       }
     }
-    let tries = "\(cuts) images"
-    print("power cut           \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
+    Soak.row("the power is cut", tries: cuts, failures: wrong)
   }
 
   private func cut(_ recorded: FaultedIngest, _ operations: [Journal.Operation]) throws -> Int {

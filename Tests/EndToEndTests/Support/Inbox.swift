@@ -5,6 +5,9 @@ import Testing
 /// A folder with attachments, a pipeline and a home, and what an ingest makes of them.
 struct Inbox {
   let folder: TemporaryFolder
+  /// It hears every run.
+  var witness: Witness { Witness(folder: folder, home: "home") }
+
   /// Attachments lie in `in/`.
   init() throws {
     folder = try TemporaryFolder()
@@ -80,6 +83,7 @@ struct Inbox {
   /// A started ingest.
   struct Underway {
     let process: Process
+    let recording: Witness.Recording
     let out: String
     let err: String
 
@@ -92,6 +96,7 @@ struct Inbox {
         kill(process.processIdentifier, SIGKILL)
       }
       process.waitUntilExit()
+      recording.end()
       return Run(
         outcome: SluiceCommand.Outcome(
           status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal,
@@ -101,20 +106,28 @@ struct Inbox {
     }
   }
 
-  func start(_ paths: [String] = ["in"], options: [String] = [], input: String = "") throws -> Underway {
+  func start(
+    _ paths: [String] = ["in"], options: [String] = [], input: String = "",
+    environment: [String: String] = [:]
+  ) throws -> Underway {
     let name = UUID().uuidString
     let out = folder.path + "/.out-\(name)"
     let err = folder.path + "/.err-\(name)"
+    let recording = try witness.record(to: out)
     let process = try SluiceCommand.start(
       ["ingest", "--format", "json", "--home", "home", "--sender", "ann", "--participants", "ann,ben"]
         + options
         + paths, in: folder, out: out, err: err, input: input,
-      environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
-    return Underway(process: process, out: out, err: err)
+      environment: environment.merging(["SLUICE_PLUGIN_PATH": try FixtureStages.folder()]) { $1 },
+      recording: recording)
+    return Underway(process: process, recording: recording, out: out, err: err)
   }
 
-  func run(_ paths: [String] = ["in"], options: [String] = [], input: String = "") throws -> Run {
-    try start(paths, options: options, input: input).end()
+  func run(
+    _ paths: [String] = ["in"], options: [String] = [], input: String = "",
+    environment: [String: String] = [:]
+  ) throws -> Run {
+    try start(paths, options: options, input: input, environment: environment).end()
   }
 
   // MARK: Looking
@@ -126,6 +139,15 @@ struct Inbox {
 
   static func execute(_ sql: String, on file: String) throws {
     try Connection(file).execute(sql)
+  }
+
+  /// Waits until a query of the ledger gives this.
+  func wait(for sql: String, _ value: String = "1") throws {
+    for _ in 0..<2000 {
+      if (try? ledger(sql)) == value { return }
+      usleep(5_000)
+    }
+    Issue.record("'\(sql)' never gave \(value)")
   }
 
   /// Waits until the ledger shows work in hand.

@@ -36,18 +36,21 @@ struct SluiceCommand {
   /// - Parameters:
   ///   - program: another program than the one under test.
   ///   - below: where in the folder to run it.
+  ///   - witness: who is to hear what it prints.
   @discardableResult
   static func run(
     _ arguments: [String], in folder: TemporaryFolder, input: String = "",
     environment: [String: String] = [:],
-    program: String = Self.folder + "/sluice", below: String = ""
+    program: String = Self.folder + "/sluice", below: String = "", witness: Witness? = nil
   ) throws -> Outcome {
     let out = folder.path + "/.out-\(UUID().uuidString)"
     let err = folder.path + "/.err-\(UUID().uuidString)"
+    let recording = try witness?.record(to: out)
     let process = try start(
       arguments, in: folder, out: out, err: err, input: input, environment: environment, program: program,
-      below: below)
+      below: below, recording: recording)
     process.waitUntilExit()
+    recording?.end()
     defer {
       try? FileManager.default.removeItem(atPath: out)
       try? FileManager.default.removeItem(atPath: err)
@@ -63,10 +66,11 @@ struct SluiceCommand {
     $0.key.hasSuffix("SAN_OPTIONS")
   }
 
-  /// Starts a command, with its output in files, so that no pipe fills up.
+  /// Starts a command, with its output in files, so that no pipe fills up; or heard by a witness, which copies it there.
   static func start(
     _ arguments: [String], in folder: TemporaryFolder, out: String, err: String, input: String = "",
-    environment: [String: String] = [:], program: String = Self.folder + "/sluice", below: String = ""
+    environment: [String: String] = [:], program: String = Self.folder + "/sluice", below: String = "",
+    recording: Witness.Recording? = nil
   ) throws -> Process {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
@@ -74,8 +78,10 @@ struct SluiceCommand {
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path + "/" + below)
     process.environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"].merging(sanitizerOptions) { $1 }
       .merging(environment) { $1 }
-    for file in [out, err] { _ = FileManager.default.createFile(atPath: file, contents: nil) }
-    process.standardOutput = FileHandle(forWritingAtPath: out)
+    for file in recording == nil ? [out, err] : [err] {
+      _ = FileManager.default.createFile(atPath: file, contents: nil)
+    }
+    process.standardOutput = recording?.input ?? FileHandle(forWritingAtPath: out)
     process.standardError = FileHandle(forWritingAtPath: err)
     if input.isEmpty {
       process.standardInput = FileHandle.nullDevice
@@ -89,6 +95,7 @@ struct SluiceCommand {
       }
     }
     try process.run()
+    try recording?.handOver()
     return process
   }
 }

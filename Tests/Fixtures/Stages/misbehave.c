@@ -514,6 +514,12 @@ static sluice_verdict linger(struct scene *scene) {
   return SLUICE_PASS;
 }
 
+static sluice_verdict rest(struct scene *scene) {
+  (void)scene;
+  nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+  return SLUICE_PASS;
+}
+
 static const struct {
   const char *name;
   act_function function;
@@ -534,7 +540,7 @@ static const struct {
     {"hostile-location", hostile_location},
     {"produce", produce}, {"produce-and-hold", produce_and_hold}, {"produce-and-reject", produce_and_reject},
     {"retry", retry}, {"pass", pass}, {"dawdle", dawdle},
-    {"linger", linger}, {"fuzz", fuzz},
+    {"linger", linger}, {"rest", rest}, {"fuzz", fuzz},
 };
 
 /* ---- The stage ---- */

@@ -1,0 +1,83 @@
+import CPlatform
+import Glibc
+import Ledger
+import Platform
+import Wire
+
+/// A process that hands files to the coordinator of a home. Used by one thread.
+public final class ControlClient {
+  private let descriptor: Int32
+  private var inbox = ControlInbox()
+
+  /// Connects to the coordinator that has the home.
+  ///
+  /// Throws ECONNREFUSED or ENOENT where none listens.
+  public init(_ home: Home) throws(SystemError) {
+    descriptor = try ControlSocket.connect(home).release()
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// Hands over files, and returns once they are on record. Where it throws, some may be on record all the same: to hand them
+  /// over again does no harm.
+  public func enqueue(_ items: [IntakeItem]) throws -> IntakeReport {
+    var report = IntakeReport()
+    // A message has room for four lines of a manifest at their longest.
+    var start = 0
+    while start < items.count {
+      var end = start
+      var bytes = 0
+      while end < items.count, end - start < ControlMessage.itemLimit, bytes < ControlMessage.limit / 4 {
+        bytes += Self.size(of: items[end])
+        end += 1
+      }
+      let part = try exchange(Array(items[start..<end]))
+      report.added += part.added
+      report.known += part.known
+      report.problems += part.problems
+      start = end
+    }
+    return report
+  }
+
+  private static func size(_ text: String?) -> Int { (text?.utf8.count ?? 0) + 5 }
+
+  private static func size(of item: IntakeItem) -> Int {
+    let texts = [
+      item.conversationId, item.messageId, item.senderId, item.text, item.fileName, item.declaredType,
+      item.origin,
+    ]
+    return texts.reduce(item.source.count + 64) { $0 + size($1) }
+      + item.participants.reduce(0) { $0 + size($1) }
+  }
+
+  private func exchange(_ items: [IntakeItem]) throws -> IntakeReport {
+    try write(ControlMessage.framed(ControlMessage.enqueue(items)))
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      if let message = try inbox.next() {
+        return try message.withUnsafeBytes { bytes throws(FrameError) in try ControlMessage.report(bytes) }
+      }
+      let count = read(descriptor, &piece, piece.count)
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { throw SystemError("hearing from the coordinator") }
+      if count == 0 { throw SystemError("hearing from the coordinator", code: ECONNRESET) }
+      piece.withUnsafeBytes { inbox.append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    }
+  }
+
+  private func write(_ bytes: [UInt8]) throws(SystemError) {
+    var start = 0
+    while start < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Glibc.send(
+          descriptor, $0.baseAddress?.advanced(by: start), bytes.count - start, Int32(MSG_NOSIGNAL))
+      }
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { throw SystemError("talking to the coordinator") }
+      start += count
+    }
+  }
+}

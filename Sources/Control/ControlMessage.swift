@@ -1,0 +1,102 @@
+import Ledger
+import Wire
+
+/// What a client and a coordinator tell each other: the length of a message in four bytes, then the message, written as the
+/// frames of workers are.
+///
+/// A client sends files; for each such message it gets one answer, once the files are on record.
+enum ControlMessage {
+  /// No message is longer, in bytes. A line of a manifest has at most a megabyte.
+  static let limit = 4 << 20
+  /// Files in one message, which is one transaction of the ledger.
+  static let itemLimit = 500
+
+  static func enqueue(_ items: [IntakeItem]) -> [UInt8] {
+    var writer = FrameWriter(.enqueue)
+    writer.write(items) { writer, item in
+      writer.write(item.conversationId)
+      writer.write(item.messageId)
+      writer.write(item.senderId)
+      writer.write(item.participants) { $0.write($1) }
+      writer.write(item.text)
+      writer.write(item.fileName)
+      writer.write(item.declaredType)
+      item.source.withUnsafeBytes { writer.write($0) }
+      writer.write(item.sourceSize)
+      writer.write(item.sourceModified)
+      writer.write(item.priority)
+      writer.write(item.origin)
+    }
+    return writer.bytes
+  }
+
+  static func items(_ message: UnsafeRawBufferPointer) throws(FrameError) -> [IntakeItem] {
+    var reader = FrameReader(message)
+    guard try reader.kind() == .enqueue else { throw FrameError("a message that has no place here") }
+    let items = try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) -> IntakeItem in
+      IntakeItem(
+        conversationId: try reader.requiredText(atMost: limit), messageId: try reader.text(atMost: limit),
+        senderId: try reader.requiredText(atMost: limit),
+        participants: try reader.elements(atMost: limit) { (reader) throws(FrameError) in
+          try reader.requiredText(atMost: limit)
+        },
+        text: try reader.text(atMost: limit), fileName: try reader.requiredText(atMost: limit),
+        declaredType: try reader.text(atMost: limit), source: try bytes(&reader),
+        sourceSize: try reader.integer(Int64.self), sourceModified: try reader.integer(Int64.self),
+        priority: try reader.integer(Int64.self), origin: try reader.requiredText(atMost: limit))
+    }
+    try reader.end()
+    return items
+  }
+
+  private static func bytes(_ reader: inout FrameReader) throws(FrameError) -> [UInt8] {
+    guard let bytes = try reader.textBytes() else { throw FrameError("a path is missing") }
+    return [UInt8](bytes)
+  }
+
+  static func enqueued(_ report: IntakeReport) -> [UInt8] {
+    var writer = FrameWriter(.enqueued)
+    writer.write(UInt32(clamping: report.added))
+    writer.write(UInt32(clamping: report.known))
+    writer.write(report.problems) { $0.write($1) }
+    return writer.bytes
+  }
+
+  static func report(_ message: UnsafeRawBufferPointer) throws(FrameError) -> IntakeReport {
+    var reader = FrameReader(message)
+    guard try reader.kind() == .enqueued else { throw FrameError("a message that has no place here") }
+    var report = IntakeReport()
+    report.added = Int(try reader.integer(UInt32.self))
+    report.known = Int(try reader.integer(UInt32.self))
+    report.problems = try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) in
+      try reader.requiredText(atMost: limit)
+    }
+    try reader.end()
+    return report
+  }
+
+  /// A message with its length before it.
+  static func framed(_ message: [UInt8]) -> [UInt8] {
+    withUnsafeBytes(of: UInt32(message.count).littleEndian) { Array($0) } + message
+  }
+}
+
+/// Bytes as they come, and the messages they make.
+struct ControlInbox {
+  private var bytes: [UInt8] = []
+
+  mutating func append(_ piece: UnsafeRawBufferPointer) { bytes.append(contentsOf: piece) }
+
+  /// Takes out the first message that is whole; `nil`: more has to come.
+  mutating func next() throws(FrameError) -> [UInt8]? {
+    guard bytes.count >= 4 else { return nil }
+    let length = Int(UInt32(littleEndian: bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }))
+    guard length <= ControlMessage.limit else {
+      throw FrameError("a message of \(length) bytes where \(ControlMessage.limit) are allowed")
+    }
+    guard bytes.count >= 4 + length else { return nil }
+    let message = Array(bytes[4..<(4 + length)])
+    bytes.removeSubrange(..<(4 + length))
+    return message
+  }
+}

@@ -1,0 +1,34 @@
+import CPlatform
+import Glibc
+import Ledger
+import Platform
+
+/// The socket in a home by which other processes reach the coordinator that has it.
+///
+/// Its name is reached through the home's descriptor: a socket's path has no more than 107 bytes (unix(7)), and a home's may
+/// be longer.
+enum ControlSocket {
+  static let name = "sluice.sock"
+
+  static func listen(_ home: Home) throws(SystemError) -> Descriptor {
+    let folder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY)
+    // Whoever left it there has ended: the home's lock is held.
+    unlinkat(folder.number, name, 0)
+    let descriptor = sluice_listen(path(in: folder.number))
+    if descriptor < 0 { throw SystemError("listening on \(home.path)/\(name)") }
+    return Descriptor(owning: descriptor)
+  }
+
+  static func connect(_ home: Home) throws(SystemError) -> Descriptor {
+    let folder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY)
+    let descriptor = sluice_connect(path(in: folder.number))
+    if descriptor < 0 { throw SystemError("connecting to \(home.path)/\(name)") }
+    return Descriptor(owning: descriptor)
+  }
+
+  static func remove(_ home: Home) {
+    unlink("\(home.path)/\(name)")
+  }
+
+  private static func path(in folder: Int32) -> String { "/proc/self/fd/\(folder)/\(name)" }
+}

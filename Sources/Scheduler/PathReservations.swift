@@ -1,0 +1,41 @@
+/// Paths of objects that are stored and not yet on record, with the flights they are for.
+///
+/// Paths are told apart by their bytes, as the kernel does: to Swift, texts are equal that the file system tells apart.
+struct PathReservations {
+  typealias Path = [UInt8]
+
+  private var flights: [Path: Set<UInt64>] = [:]
+  /// How many reserved paths lie below a folder.
+  private var below: [Path: Int] = [:]
+
+  /// Whether a path, or one above or below it, is somebody else's.
+  ///
+  /// - Parameter isShared: whether the path may be shared with these flights.
+  func conflicts(_ path: String, isShared: (Set<UInt64>) -> Bool) -> Bool {
+    let path = Path(path.utf8)
+    if let others = flights[path] { return !isShared(others) }
+    return below[path] != nil || Self.folders(of: path).contains { flights[$0] != nil }
+  }
+
+  mutating func insert(_ path: String, _ serial: UInt64) {
+    let path = Path(path.utf8)
+    if flights[path, default: []].insert(serial).inserted, flights[path]?.count == 1 {
+      for folder in Self.folders(of: path) { below[folder, default: 0] += 1 }
+    }
+  }
+
+  mutating func remove(_ path: String, _ serial: UInt64) {
+    let path = Path(path.utf8)
+    guard flights[path]?.remove(serial) != nil, flights[path]?.isEmpty == true else { return }
+    flights[path] = nil
+    for folder in Self.folders(of: path) {
+      let count = below[folder, default: 1] - 1
+      below[folder] = count > 0 ? count : nil
+    }
+  }
+
+  /// `a` and `a/b` of `a/b/c`.
+  private static func folders(of path: Path) -> some Sequence<Path> {
+    path.indices.lazy.filter { path[$0] == UInt8(ascii: "/") }.map { Path(path[..<$0]) }
+  }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import Manifest
+
+/// The files a command is given, and what they have in common: the same for all that take files in.
+struct IntakeArguments {
+  static let options = [
+    CommandOption(
+      name: "manifest", value: "FILE", help: "Take files from JSON lines; `-` is standard input."),
+    CommandOption(
+      name: "conversation", value: "ID", help: "The conversation the files belong to; else `default`."),
+    CommandOption(name: "sender", value: "ID", help: "Who sends them; else `operator`."),
+    CommandOption(name: "participants", value: "A,B", help: "Who takes part in the conversation."),
+    CommandOption(name: "priority", value: "N", help: "Higher goes first; else 0."),
+  ]
+
+  let defaults: IntakeDefaults
+  let paths: [String]
+  private let manifest: String?
+
+  init(_ arguments: ParsedArguments, of command: String) throws(CommandError) {
+    var defaults = IntakeDefaults()
+    for (name, path) in [("conversation", \IntakeDefaults.conversationId), ("sender", \.senderId)] {
+      guard let value = arguments.value(name) else { continue }
+      if value.isEmpty || value.utf8.count > 256 { throw .usage("--\(name) has 1 to 256 bytes") }
+      defaults[keyPath: path] = value
+    }
+    if let participants = arguments.value("participants") {
+      defaults.participants = participants.split(separator: ",").map(String.init)
+      if let long = defaults.participants.first(where: { $0.utf8.count > 256 }) {
+        throw .usage("--participants holds an id of \(long.utf8.count) bytes, and 256 are allowed")
+      }
+    }
+    defaults.priority = try arguments.integer("priority") ?? 0
+    self.defaults = defaults
+    manifest = arguments.value("manifest")
+    paths = arguments.words
+    if manifest == nil && paths.isEmpty {
+      throw .usage(
+        "`sluice \(command)` needs a PATH, or --manifest FILE (`sluice \(command) --help` shows an example)")
+    }
+    if manifest != nil && !paths.isEmpty { throw .usage("give paths or a manifest, not both") }
+  }
+
+  /// The manifest, open; `nil`: paths were given.
+  func reader() throws -> ManifestReader? {
+    guard let manifest else { return nil }
+    let isInput = manifest == "-"
+    let descriptor = isInput ? dup(STDIN_FILENO) : open(manifest, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 {
+      throw CommandError.usage(
+        "\(manifest): \(String(cString: strerror(errno))); give the manifest's path, or - for standard input")
+    }
+    return try ManifestReader(descriptor, name: isInput ? "standard input" : manifest)
+  }
+}

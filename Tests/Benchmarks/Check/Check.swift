@@ -1,0 +1,116 @@
+import Glibc
+import Ledger
+import Platform
+
+/// `--check`: a few counts that say within a minute whether something became slower.
+enum Check {
+  /// By how much a count may be above its baseline.
+  private static let tolerance = 0.15
+
+  private struct Count: Sendable {
+    var name: String
+    var measure: @Sendable (InstructionCount) throws -> Double
+  }
+
+  private static let counts = [
+    Count(name: "start: sluice version") { try $0.count("sluice", ["version"]) },
+    Count(name: "coordinator: an attachment") { counter in
+      try perPiece(100, 400) { try ingest($0, counter) }
+    },
+    Count(name: "ledger: take in, claim and end") { counter in
+      try perPiece(1_000, 4_000) { try counter.count("sluice-bench", ["--probe", String($0)]) }
+    },
+    Count(name: "worker: mime, a PDF") { try worker("mime", $0) },
+    Count(name: "worker: pdf, a PDF") { try worker("pdf", $0) },
+    Count(name: "worker: text, a PDF") { try worker("text", $0) },
+  ]
+
+  /// - Returns: the exit code.
+  static func run(update: Bool) throws -> Int32 {
+    let counter: InstructionCount
+    do {
+      counter = try InstructionCount()
+    } catch let skipped as Skipped {
+      print("bench-check: skipped, \(skipped.reason)")
+      return 0
+    }
+    var baselines = try Baselines()
+    let known = baselines.known
+    var isWell = true
+    var counted: [String: Int] = [:]
+    print(line("instructions", "now", "baseline", "change"))
+    for count in counts {
+      let value = try count.measure(counter)
+      counted[count.name] = Int(value.rounded())
+      var change = ""
+      if let before = known?[count.name] {
+        let ratio = value / Double(before) - 1
+        change = (ratio < 0 ? "-" : "+") + Table.number(abs(ratio) * 100) + " %"
+        if ratio > tolerance && !update {
+          change += "  SLOWER"
+          isWell = false
+        } else if ratio < -tolerance && !update {
+          change += "  faster: keep it, with --update"
+        }
+      }
+      print(
+        line(
+          count.name, Table.number(value), known?[count.name].map { Table.number(Double($0)) } ?? "none", change))
+    }
+    try counter.delete()
+    if update {
+      try baselines.write(counted)
+    } else if known == nil {
+      print("There is no baseline for \(baselines.key); `sluice-bench --check --update` writes one.")
+    }
+    return isWell ? 0 : 1
+  }
+
+  private static func line(_ name: String, _ now: String, _ before: String, _ change: String) -> String {
+    func pad(_ text: String, _ width: Int) -> String { String(repeating: " ", count: max(width - text.count, 0)) }
+    return name + pad(name, 32) + pad(now, 14) + now + pad(before, 14) + before + pad(change, 12) + change
+  }
+
+  /// What one more costs: the start of the process is left out.
+  private static func perPiece(_ few: Int, _ many: Int, _ measure: (Int) throws -> Double) throws -> Double {
+    (try measure(many) - measure(few)) / Double(many - few)
+  }
+
+  private static func worker(_ stage: String, _ counter: InstructionCount) throws -> Double {
+    let file = Settings.projectFolder + "/Plugins/pdf/fixtures/report.pdf"
+    return try perPiece(10, 40) { try counter.count(worker: stage, file, times: $0) }
+  }
+
+  private static func ingest(_ count: Int, _ counter: InstructionCount) throws -> Double {
+    let inbox = counter.path("inbox-\(count)")
+    try Files.makeFolder(inbox)
+    for index in 0..<count { try Files.write("the content of file \(index)\n", to: "\(inbox)/\(index).txt") }
+    let home = counter.path("home-\(count)")
+    let pipeline = try Sluice.pipeline("check", workers: 1)
+    let value = try counter.count(
+      "sluice", ["ingest", "--config", pipeline, "--home", home, "--participants", "a,b", "--sender", "a", "--quiet", inbox])
+    guard try Sluice.lines(home + "/events.jsonl") == count else { throw BenchError("not \(count) events") }
+    return value
+  }
+
+  /// `--probe`: what is counted of the ledger, in memory, and with no other process.
+  static func probe(_ count: Int) throws {
+    let ledger = try Ledger(path: ":memory:")
+    var request = ExchangeRequest()
+    request.intake = (0..<count).map { index in
+      IntakeItem(
+        conversationId: "c", messageId: nil, senderId: "a", participants: ["a", "b"], fileName: "\(index).txt",
+        source: Array("/inbox/\(index).txt".utf8), sourceSize: 100, sourceModified: 1, origin: "bench")
+    }
+    var done = try ledger.exchange(request).intake.added
+    var held: [Lease] = []
+    repeat {
+      var request = ExchangeRequest()
+      request.settlements = held.map { BenchLedger.completed($0) }
+      request.wanted = [(Ledger.attachmentLane, 64)]
+      done -= held.count
+      held = try ledger.exchange(request).leases
+    } while !held.isEmpty
+    if done != 0 { throw BenchError("\(done) attachments did not end") }
+  }
+}

@@ -1,0 +1,108 @@
+import Platform
+
+/// What people use instead: the same work on the same files with two processes.
+///
+/// The peers are given an easier task. They sync once, at the end, and neither goes on where it was when it is killed.
+enum PeerRows {
+  static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
+    report.measure("peers: shell") {
+      try compare(settings, ground, Peer(name: "shell", goal: 15, words: try shell))
+    }
+    report.measure("peers: Huey") {
+      try compare(settings, ground, Peer(name: "Huey", goal: 3, words: try huey))
+    }
+  }
+
+  private struct Peer {
+    var name: String
+    var goal: Double
+    /// Its program, to be followed by input and output.
+    var words: [String]
+  }
+
+  private static func compare(_ settings: Settings, _ ground: Ground, _ peer: Peer) throws -> [TableRow] {
+    let input = try Input.pdfs(settings.size(3_000, quick: 600), under: "peers-" + peer.name)
+    let pipeline = try Sluice.pipeline("peers", workers: 2)
+    let name = "\(Table.number(Double(input.count))) PDFs, two processes, against \(peer.name)"
+    var ours: [Double] = []
+    var theirs: [Double] = []
+    for round in 1...settings.rounds(atMost: 3) {
+      for isSluice in round % 2 == 0 ? [true, false] : [false, true] {
+        try ground.settle(reading: input.folder)
+        if isSluice {
+          let ending = try Sluice.ingest(pipeline, home: ground.store("sluice"), input)
+          ours.append(Double(input.count) / ending.seconds)
+        } else {
+          let store = ground.store(peer.name)
+          let child = try Child(peer.words + [input.folder, store], out: Ground.output(peer.name))
+          let ending = try child.end(as: 0)
+          let said = try Files.text(child.out)
+          var stored = 0
+          try Files.walk(store + "/documents") { _, facts in stored += facts.st_size > 0 ? 1 : 0 }
+          guard count(said) == input.count, stored == input.count else {
+            throw BenchError("\(peer.name) stored \(stored) of \(input.count) files: \(said) \(Files.tail(child.errors))")
+          }
+          theirs.append(Double(input.count) / (seconds(said) ?? ending.seconds))
+        }
+      }
+      progress("\(name), round \(round): \(Table.number(ours[round - 1])) and \(Table.number(theirs[round - 1])) files/s")
+    }
+    return [
+      TableRow(name, "files/s", ours, peer.name, theirs, goal: .atLeast(peer.goal), remark: "\(peer.name) syncs once, at its end")
+    ]
+  }
+
+  // MARK: The peers
+
+  private static let scripts = Settings.benchmarks + "/peers"
+
+  private static var shell: [String] {
+    get throws {
+      for (tool, package) in [
+        ("pdfinfo", "poppler-utils"), ("sqlite3", "sqlite3"), ("file", "file"), ("xargs", "findutils"),
+      ] where Settings.program(tool) == nil {
+        throw Skipped(reason: "no \(tool); install \(package)")
+      }
+      return [scripts + "/shell.sh"]
+    }
+  }
+
+  /// A Python of its own below the bench's folder, with what the queue needs.
+  private static var huey: [String] {
+    get throws {
+      let folder = Ground.path + "/venv"
+      let python = folder + "/bin/python"
+      if !hasPackages(python) {
+        guard let system = Settings.program("python3") else { throw Skipped(reason: "no python3") }
+        progress("installing Huey, python-magic and pypdfium2 in \(folder)")
+        try install([system, "-m", "venv", folder])
+        try install([folder + "/bin/pip", "install", "--quiet", "huey", "python-magic", "pypdfium2"])
+        guard hasPackages(python) else { throw Skipped(reason: "Huey is installed and does not load") }
+      }
+      return [python, scripts + "/huey_queue.py"]
+    }
+  }
+
+  private static func hasPackages(_ python: String) -> Bool {
+    guard Files.exists(python) else { return false }
+    let words = [python, "-c", "import huey, magic, pypdfium2"]
+    return (try? Child(words, out: Ground.output("python")).end(as: 0)) != nil
+  }
+
+  private static func install(_ words: [String]) throws {
+    let child = try Child(words, out: Ground.output("pip"))
+    guard try child.end(within: 300).status == 0 else {
+      throw Skipped(reason: "\(words.joined(separator: " ")): \(Files.tail(child.errors))")
+    }
+  }
+
+  /// What the peer says it stored: `N|contents`, or JSON.
+  private static func count(_ said: String) -> Int? {
+    Int(said.drop { !$0.isNumber }.prefix(while: \.isNumber))
+  }
+
+  /// Where a peer says how long the work took, that counts: its own end may take longer.
+  private static func seconds(_ said: String) -> Double? {
+    said.range(of: "\"seconds\":").flatMap { Double(said[$0.upperBound...].prefix { $0.isNumber || $0 == "." }) }
+  }
+}

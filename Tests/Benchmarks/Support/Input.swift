@@ -1,0 +1,102 @@
+import Glibc
+import Platform
+
+/// A folder of files to take in.
+struct Input {
+  var folder: String
+  var count: Int
+  var bytes: Int64
+  /// Files of equal content are stored once.
+  var contents: Int
+
+  /// One path a line, for raw.c and the peers.
+  var list: String { folder + ".list" }
+
+  private init(_ folder: String, contents: Int? = nil) throws {
+    self.folder = folder
+    var paths: [String] = []
+    var bytes: Int64 = 0
+    try Files.walk(folder) { path, facts in
+      paths.append(path)
+      bytes += Int64(facts.st_size)
+    }
+    count = paths.count
+    self.bytes = bytes
+    self.contents = contents ?? count
+    try Files.write(paths.sorted().map { $0 + "\n" }.joined(), to: list)
+  }
+
+  /// The corpus over and over. Sluice stores equal content once and raw does not, so each copy ends in a comment of its own:
+  /// the same PDF, but different content.
+  ///
+  /// - Parameter copies: of each content, under names of their own.
+  static func pdfs(_ count: Int, copies: Int = 1, under name: String) throws -> Input {
+    guard Files.exists(Settings.corpus) else {
+      throw Skipped(reason: "no corpus at \(Settings.corpus); name one with SLUICE_CORPUS")
+    }
+    let sources = try Files.list(Settings.corpus).map { path in
+      (name: path.split(separator: "/").last.map(String.init) ?? "", content: try Files.bytes(path))
+    }
+    if sources.isEmpty { throw Skipped(reason: "no files in \(Settings.corpus)") }
+    let folder = try makeFolder(name, "\(count * copies) PDFs")
+    for copy in 0..<copies {
+      for index in 0..<count {
+        let source = sources[index % sources.count]
+        let number = padded(copy * count + index)
+        try Files.write(
+          source.content, Array("\n%\(index)\n".utf8), to: "\(folder)/\(number)-\(source.name)")
+      }
+    }
+    return try Input(folder, contents: count)
+  }
+
+  /// Files of words, each content its own.
+  static func texts(_ count: Int, size: Int, under name: String) throws -> Input {
+    let folder = try makeFolder(name, "\(count) text files")
+    let words = ["ledger", "stage", "worker", "and", "of", "the", "letter", "goes", "through", "sluice", "in", "a"]
+    var random = SplitMix(state: 7)
+    for index in 0..<count {
+      var text = "file \(index)\n"
+      while text.utf8.count < size {
+        let bits = random.next()
+        for place in 0..<8 { text += words[Int(bits >> (place * 8) & 0xFF) % words.count] + (place == 7 ? "\n" : " ") }
+      }
+      try Files.write(Array(text.utf8.prefix(size)), to: "\(folder)/\(padded(index)).txt")
+    }
+    return try Input(folder)
+  }
+
+  /// Files of bytes without any form.
+  static func blobs(_ count: Int, size: Int, under name: String) throws -> Input {
+    let folder = try makeFolder(name, "\(count) files of \(size >> 20) MB")
+    var random = SplitMix(state: 11)
+    var content = [UInt8](repeating: 0, count: size)
+    content.withUnsafeMutableBytes { bytes in
+      for place in stride(from: 0, to: size & ~7, by: 8) {
+        bytes.storeBytes(of: random.next(), toByteOffset: place, as: UInt64.self)
+      }
+    }
+    // Nothing that a media type begins with.
+    content.replaceSubrange(0..<4, with: [0, 1, 2, 3])
+    for index in 0..<count {
+      withUnsafeBytes(of: UInt64(index)) { content.replaceSubrange(16..<24, with: $0) }
+      try Files.write(content, to: "\(folder)/\(padded(index)).bin")
+    }
+    return try Input(folder)
+  }
+
+  /// Gives the disk's room back; the files stay until the bench ends.
+  func drop(_ ground: Ground) throws { try ground.empty(folder) }
+
+  private static func makeFolder(_ name: String, _ what: String) throws -> String {
+    progress("making \(what)")
+    let folder = Ground.inputs + "/" + name
+    try Files.makeFolder(folder)
+    return folder
+  }
+
+  private static func padded(_ number: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(8 - digits.count, 0)) + digits
+  }
+}

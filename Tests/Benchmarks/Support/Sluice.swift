@@ -1,0 +1,95 @@
+import Glibc
+import Platform
+import SQLite
+
+/// The program under test.
+enum Sluice {
+  static let program = Settings.binaries + "/sluice"
+
+  static func check() throws {
+    if access(program, X_OK) != 0 { throw BenchError("\(program) is not there; build it first: swift build -c release") }
+  }
+
+  /// Writes a pipeline of these stages, and gives its path.
+  ///
+  /// - Parameter workers: `nil`: as many as the machine has processors.
+  static func pipeline(
+    _ name: String, stages: [String] = standard, channels: [String] = [events], workers: Int? = nil
+  ) throws -> String {
+    let path = "\(Ground.path)/\(name).yaml"
+    var text = "version: 1\nstages:\n" + stages.map { "  - { \($0) }\n" }.joined()
+    if !channels.isEmpty { text += "channels:\n" + channels.map { "  \($0)\n" }.joined() }
+    if let workers { text += "workers: \(workers)\n" }
+    try Files.write(text, to: path)
+    return path
+  }
+
+  /// The default line, letting everything in: what raw.c does.
+  static let standard = [
+    "use: mime, options: { allow: [\"*/*\"] }",
+    "use: size, options: { max: 100MB }",
+    "use: pdf, when: application/pdf",
+    "use: store, options: { path: \"documents/{conversationId}/{messageId}/document.{extension}\" }",
+    "use: notify, options: { to: participants, channels: [events] }",
+  ]
+
+  static let events = "events: { use: jsonl, options: { path: events.jsonl } }"
+
+  /// Starts an ingest as its users would: one recipient of events.
+  static func start(_ pipeline: String, home: String, _ paths: [String], json: Bool = false) throws -> Child {
+    try Child(
+      [program, "ingest", "--config", pipeline, "--home", home, "--participants", "a,b", "--sender", "a", "--quiet"]
+        + (json ? ["--format", "json"] : []) + paths, out: Ground.output("sluice"))
+  }
+
+  /// Takes a folder in, and makes sure that all of it was stored and told.
+  static func ingest(_ pipeline: String, home: String, _ input: Input) throws -> Ending {
+    let child = try start(pipeline, home: home, [input.folder])
+    let ending = try child.end(as: 0)
+    try expectCompleted(input.count, child)
+    var stored = 0, bytes: Int64 = 0
+    var inodes: Set<ino_t> = []
+    try Files.walk(home + "/store/documents") { _, facts in
+      stored += 1
+      if inodes.insert(facts.st_ino).inserted { bytes += Int64(facts.st_size) }
+    }
+    guard stored == input.count, inodes.count == input.contents, bytes == input.bytes * Int64(input.contents) / Int64(input.count)
+    else { throw BenchError("\(home) holds \(stored) objects, \(inodes.count) contents, \(bytes) bytes: not what it was given") }
+    let told = try lines(home + "/events.jsonl")
+    guard told == input.count else { throw BenchError("\(told) events for \(input.count) attachments") }
+    return ending
+  }
+
+  /// The summary is the last line.
+  static func expectCompleted(_ count: Int, _ child: Child) throws {
+    let summary = try Files.text(child.out).split(separator: "\n").last ?? ""
+    guard summary.hasPrefix("\(count) attachments: \(count) completed, ") else {
+      throw BenchError("sluice did other work than \(count) attachments: \(summary) \(Files.tail(child.errors))")
+    }
+  }
+
+  static func lines(_ path: String) throws -> Int {
+    try Files.bytes(path).count { $0 == UInt8(ascii: "\n") }
+  }
+
+  /// How many attachments wait, from what `sluice status --format json` said.
+  static func queued(_ child: Child) throws -> Int {
+    let said = try Files.text(child.out)
+    guard let place = said.range(of: "\"queued\":{\"count\":"),
+      let count = Int(said[place.upperBound...].prefix(while: \.isNumber))
+    else { throw BenchError("sluice status says nothing of a queue: \(said)") }
+    return count
+  }
+
+  /// When the last attachment was taken in, in milliseconds since 1970.
+  static func lastQueued(_ home: String) throws -> Int64 {
+    try ledger(home).prepare("SELECT max(created_at) FROM attachments").first { $0.integer(0) } ?? 0
+  }
+
+  /// A home's ledger, to be looked into.
+  static func ledger(_ home: String) throws -> Connection {
+    let connection = try Connection(home + "/sluice.db", .readOnly)
+    connection.neverCheckpointOnClose()
+    return connection
+  }
+}

@@ -1,0 +1,21 @@
+/// Values of several rounds.
+struct Series {
+  private(set) var values: [Double]
+
+  init(_ values: [Double] = []) {
+    self.values = values.sorted()
+  }
+
+  var median: Double { quantile(0.5) }
+  var least: Double { values.first ?? .nan }
+  var most: Double { values.last ?? .nan }
+
+  /// Between two values it lies between them.
+  func quantile(_ part: Double) -> Double {
+    guard let last = values.last else { return .nan }
+    let place = part * Double(values.count - 1)
+    let index = Int(place)
+    if index + 1 >= values.count { return last }
+    return values[index] + (values[index + 1] - values[index]) * (place - Double(index))
+  }
+}

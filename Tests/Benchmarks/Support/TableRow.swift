@@ -1,0 +1,91 @@
+/// What a row has to reach.
+enum Goal {
+  case atLeast(Double)
+  case atMost(Double)
+  case below(Double)
+  case above(Double)
+
+  func isReached(by value: Double) -> Bool {
+    switch self {
+    case .atLeast(let goal): value >= goal
+    case .atMost(let goal): value <= goal
+    case .below(let goal): value < goal
+    case .above(let goal): value > goal
+    }
+  }
+
+  var sign: String {
+    switch self {
+    case .atLeast: ">="
+    case .atMost: "<="
+    case .below: "<"
+    case .above: ">"
+    }
+  }
+
+  var value: Double {
+    switch self {
+    case .atLeast(let goal), .atMost(let goal), .below(let goal), .above(let goal): goal
+    }
+  }
+}
+
+/// One line of the table: a figure, what it is compared with, and what it has to reach.
+struct TableRow {
+  var name: String
+  var unit: String
+  /// Sluice's figure, the median of its rounds.
+  var figure: Double?
+  var peer: (name: String, figure: Double)?
+  /// Each round's value of what the goal is about: the ratio where there is a peer, else the figure.
+  var judged = Series()
+  var goal: Goal?
+  /// Why there is no figure.
+  var skipped: String?
+  var failed: String?
+  var remark: String?
+
+  /// A figure that stands by itself.
+  init(_ name: String, _ unit: String, _ values: [Double], goal: Goal?, remark: String? = nil) {
+    self.name = name
+    self.unit = unit
+    judged = Series(values)
+    figure = judged.median
+    self.goal = goal
+    self.remark = remark
+  }
+
+  /// A figure beside another's, measured in the same rounds; the goal is about their ratio.
+  ///
+  /// - Parameter isCost: less is better, and the ratio is one of costs.
+  init(
+    _ name: String, _ unit: String, _ values: [Double], _ peer: String, _ peers: [Double], goal: Goal?,
+    remark: String? = nil
+  ) {
+    self.name = name
+    self.unit = unit
+    figure = Series(values).median
+    self.peer = (peer, Series(peers).median)
+    judged = Series(zip(values, peers).map { $0 / $1 })
+    self.goal = goal
+    self.remark = remark
+  }
+
+  init(_ name: String, skipped: String) {
+    self.name = name
+    unit = ""
+    self.skipped = skipped
+  }
+
+  init(_ name: String, failed: String) {
+    self.name = name
+    unit = ""
+    self.failed = failed
+  }
+
+  /// `nil`: there is nothing to reach, or nothing was measured.
+  var isReached: Bool? {
+    if failed != nil { return false }
+    return skipped == nil ? goal.map { $0.isReached(by: judged.median) } : nil
+  }
+}

@@ -1,0 +1,45 @@
+import Glibc
+import Platform
+
+// Measures Sluice and what it is compared with, and prints one table.
+
+func bench() throws -> Int32 {
+  // Of --check, run by itself under valgrind.
+  if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "--probe", let count = Int(CommandLine.arguments[2]) {
+    try Check.probe(count)
+    return 0
+  }
+  let settings: Settings
+  do {
+    settings = try Settings(Array(CommandLine.arguments.dropFirst()))
+  } catch {
+    progress("\(error)\n\n\(Settings.usage)")
+    return 2
+  }
+  try Sluice.check()
+  try Files.makeFolder(Ground.path)
+  if settings.isCheck { return try Check.run(update: settings.isUpdate) }
+
+  let ground = try Ground()
+  let report = Report()
+  for group in RowGroup.all where settings.only.isEmpty || settings.only.contains(group.name) {
+    group.run(settings, ground, report)
+  }
+  try ground.delete()
+
+  let table = Table(rows: report.rows)
+  let text = settings.isJSON ? table.json : table.text
+  if let output = settings.output {
+    try Files.write(text, to: output)
+  } else {
+    print(text, terminator: "")
+  }
+  return report.rows.contains { $0.isReached == false } ? 1 : 0
+}
+
+do {
+  exit(try bench())
+} catch {
+  progress("\(error)")
+  exit(1)
+}

@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+/// Content that is damaged, that lies about itself or that takes more than it is worth.
+@Suite(.serialized)
+struct HostileContentTests {
+  // MARK: Made here
+
+  @Test(arguments: [
+    ("inflating", Bomb.inflating), ("counting", Bomb.counting), ("nested", Bomb.nested),
+    ("circular", Bomb.circular), ("slow", Bomb.slow), ("images", Bomb.images),
+  ])
+  func bombsEndWithinTheirBudgets(kind: String, bombs: [Bomb]) throws {
+    let inbox = try Inbox()
+    try inbox.folder.write("pipeline.yaml", Self.pipeline)
+    for (number, bomb) in bombs.enumerated() {
+      try inbox.folder.write("in/\(number)-\(bomb.file)", try bomb.make())
+    }
+    let start = Date()
+    let limit = Self.milliseconds
+    let run = try HostileRun(
+      inbox: inbox, timeouts: ["mime": limit, "pdf": limit, "text": limit, "image": limit], memory: 256
+    ).run(within: 60)
+    // Each by itself, were there one worker only.
+    let most = Double(bombs.count) * (Double(limit) / 1000 + HostileRun.grace)
+    #expect(Date().timeIntervalSince(start) < most)
+    for (number, bomb) in bombs.enumerated() {
+      let record = run.record("\(number)-\(bomb.file)")
+      #expect(bomb.codes.contains(record.code), "\(bomb.name): \(record.status ?? "none") \(record.reason)")
+    }
+    let tries = "\(bombs.count) \(kind)"
+    print("bomb                \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))0")
+  }
+
+  private static let milliseconds = 1200
+
+  /// Nothing is tried again, so that each overrun shows once.
+  private static let pipeline = """
+    version: 1
+    stages:
+      - use: mime
+        options: { allow: ["*/*"] }
+        timeout: \(milliseconds)ms
+      - use: size
+        options: { max: 100MB, min: 0B }
+      - use: pdf
+        when: application/pdf
+        options: { max-pages: 5000 }
+        timeout: \(milliseconds)ms
+        memory: 256MB
+      - use: text
+        when: application/pdf
+        timeout: \(milliseconds)ms
+      - use: image
+        when: image/*
+        timeout: \(milliseconds)ms
+        memory: 256MB
+      - use: store
+        options: { path: "{attachmentId}.{extension}" }
+      - use: notify
+        options: { to: participants, channels: [events] }
+    channels:
+      events: { use: jsonl, options: { path: events.jsonl } }
+    retry: { attempts: 1 }
+    """
+
+  // MARK: The corpus
+
+  /// The pipeline of the README, with a shorter limit: one file takes longer than any.
+  @Test(.enabled(if: Corpus.isThere, Comment(rawValue: Corpus.skipped)))
+  func everyBrokenPDFEndsInOneState() throws { try BrokenPDFs(timeout: 2, workers: "").run() }
+}
+
+@Suite(
+  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+struct HostileContentSoakTests {
+  @Test(
+    .enabled(if: Corpus.isThere, Comment(rawValue: Corpus.skipped)),
+    arguments: ["", "workers: 1", "workers: 8"])
+  func everyBrokenPDFEndsInOneStateAsThePipelineStands(workers: String) throws {
+    try BrokenPDFs(timeout: 30, workers: workers).run()
+  }
+}
+
+/// All of `pdf-broken` through the default pipeline.
+private struct BrokenPDFs {
+  /// Seconds.
+  var timeout: Int
+  var workers: String
+
+  func run() throws {
+    let inbox = try Inbox()
+    let pipeline = try String(contentsOfFile: SluiceCommand.projectFolder + "/pipeline.yaml", encoding: .utf8)
+    try #require(pipeline.contains("timeout: 30s"))
+    try inbox.folder.write(
+      "pipeline.yaml",
+      pipeline.replacingOccurrences(of: "timeout: 30s", with: "timeout: \(timeout)s") + "\n\(workers)\n")
+    let entries = try Corpus.entries().filter { $0.path.hasPrefix("pdf-broken/") }
+    #expect(entries.count > 190)
+    for entry in entries {
+      try inbox.folder.write(
+        "in/" + entry.name, try Data(contentsOf: URL(fileURLWithPath: entry.file)))
+    }
+    let run = try HostileRun(inbox: inbox, timeouts: ["pdf": timeout * 1000]).run(
+      within: Double(timeout * 5 + 60))
+    #expect(run.outcome.status == 1)
+    for entry in entries {
+      let record = run.record(entry.name)
+      let wanted = Self.wanted(entry)
+      // What poppler takes seconds for ends in time or not, as the machine has it.
+      let isSlow = entry.name.hasPrefix("made-slow-trailers")
+      // A file of 82 bytes makes poppler ask for 640 MB.
+      let isLarge = entry.name.hasPrefix("pdfium-bug_325")
+      #expect(
+        record.code == wanted || (isLarge && record.code == "out-of-memory")
+          || (isSlow && record.code == "timed-out" && record.status == "quarantined"),
+        "\(entry.name): \(record.status ?? "") \(record.reason), not \(wanted ?? "completed")")
+    }
+    let tries = "\(entries.count) files"
+    print("broken PDF          \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))0")
+  }
+
+  /// The code that the manifest makes one expect.
+  private static func wanted(_ entry: Corpus.Entry) -> String? {
+    let allowed = ["application/pdf", "image/jpeg", "image/png", "image/gif", "image/webp"]
+    guard allowed.contains(entry["mime"]) else { return "type-not-allowed" }
+    guard entry["mime"] == "application/pdf" else { return nil }
+    if entry["encrypted"] == "password" { return "pdf-encrypted" }
+    let said = entry["poppler_glib"]
+    guard said.hasPrefix("opens"), !said.contains("pages=0"), !said.contains("unloadable") else {
+      return "pdf-damaged"
+    }
+    return (Int(entry["pages"]) ?? 0) > 5000 ? "too-many-pages" : nil
+  }
+}
+
+extension Corpus.Entry {
+  fileprivate var name: String { (path as NSString).lastPathComponent }
+}

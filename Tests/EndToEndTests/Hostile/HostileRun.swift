@@ -1,0 +1,118 @@
+import Foundation
+import SQLite
+import Testing
+
+/// An ingest of hostile content, and what must hold of it whatever the content is: each attachment in one final state for a
+/// reason that is documented, told once, within its stages' budgets; the coordinator alive, and no worker left.
+struct HostileRun {
+  let inbox: Inbox
+  /// Milliseconds that stages have.
+  var timeouts: [String: Int] = [:]
+  /// Megabytes that the most generous stage has.
+  var memory = 512
+
+  /// All that an attachment may end with: what the README lists, and what becomes of workers.
+  static let codes: [String: Set<String>] = [
+    "mime": ["type-not-allowed"], "size": ["too-large", "too-small", "empty"],
+    "pdf": ["pdf-damaged", "pdf-encrypted", "too-many-pages"], "text": ["no-text"],
+    "image": ["image-damaged", "too-many-pixels", "not-rewritten", "not-encoded"],
+  ]
+  static let deaths: Set = [
+    "crashed", "timed-out", "out-of-memory", "output-limit", "forbidden-call", "flooded", "invalid-reply",
+  ]
+
+  /// What an overrun may take beyond its limit.
+  static let grace = 1.0
+  /// Of a worker without content: libraries, fonts, the database of media types; in megabytes.
+  static let bare = 160
+
+  /// - Parameters:
+  ///   - name: what to call a file in a message.
+  ///   - keep: called for a file that did not end as it should.
+  @discardableResult
+  func run(
+    within seconds: Double = 120, name: (String) -> String = { $0 }, keep: (String) -> Void = { _ in }
+  ) throws -> Inbox.Run {
+    let underway = try inbox.start()
+    let watch = MemoryWatch(underway.process.processIdentifier)
+    let run = try underway.end(within: seconds)
+    let peak = watch.stop()
+    #expect(peak <= (memory + Self.bare) * 1024, "a worker grew to \(peak) kB")
+    try check(run, name, keep)
+    return run
+  }
+
+  private func check(_ run: Inbox.Run, _ name: (String) -> String, _ keep: (String) -> Void) throws {
+    #expect(!run.outcome.wasKilled, "the coordinator was ended by signal \(run.outcome.status)")
+    #expect(run.outcome.status == 0 || run.outcome.status == 1, "\(run.outcome.status): \(run.outcome.err)")
+    #expect(run.outcome.err == "", "\(run.outcome.err.prefix(500))")
+    #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
+    let records = run.outcome.attachments.map { Inbox.Record(json: $0) }
+    let ends = Dictionary(grouping: records, by: \.fileName)
+    for file in inbox.folder.files(below: "in") {
+      let isDocumented = ends[file]?.count == 1 && ends[file].map { Self.isDocumented($0[0]) } == true
+      #expect(isDocumented, "\(name(file)): \(ends[file]?.map(\.json) ?? [])")
+      if !isDocumented { keep(file) }
+    }
+    let root = inbox.folder.path + "/in/"
+    let expected = records.map { (root + $0.fileName, $0.status ?? "") }
+    try Witness(folder: inbox.folder, home: "home").check(
+      expected: Dictionary(expected) { first, _ in first }, recipients: ["ben"])
+    try checkTimes(name, keep)
+  }
+
+  /// Completed, or ended for a reason that the README lists.
+  private static func isDocumented(_ record: Inbox.Record) -> Bool {
+    guard let code = record.code else { return record.status == "completed" }
+    if deaths.contains(code) { return record.status == "rejected" || record.status == "quarantined" }
+    return record.status == "rejected" && codes[record.reason["stage"] ?? ""]?.contains(code) == true
+  }
+
+  /// Every try of every stage ended within its limit and a second.
+  private func checkTimes(_ name: (String) -> String, _ keep: (String) -> Void) throws {
+    let connection = try Connection(inbox.folder.path + "/home/sluice.db", .readOnly)
+    for (stage, limit) in timeouts {
+      let sql = """
+        SELECT file_name, microseconds, coalesce(code, '') FROM attempts JOIN attachments ON key = attachment_key
+        WHERE stage = ?1 ORDER BY microseconds DESC LIMIT 1
+        """
+      try connection.prepare(sql).rows(.text(stage)) { row in
+        let seconds = Double(row.integer(1)) / 1e6
+        let allowed = Double(limit) / 1000 + Self.grace
+        #expect(seconds <= allowed, "\(name(row.text(0))): \(stage) took \(seconds) s (\(row.text(2)))")
+        if seconds > allowed { keep(row.text(0)) }
+      }
+    }
+  }
+}
+
+/// Looks at the workers of a coordinator all the time, and remembers the largest.
+final class MemoryWatch: @unchecked Sendable {
+  private let lock = NSLock()
+  private var peak = 0
+  private var isOver = false
+  private let ended = DispatchSemaphore(value: 0)
+
+  init(_ coordinator: Int32) {
+    Thread.detachNewThread { [self] in
+      while !lock.withLock({ isOver }) {
+        let text =
+          (try? String(contentsOfFile: "/proc/\(coordinator)/task/\(coordinator)/children", encoding: .utf8))
+          ?? ""
+        for child in text.split(separator: " ").compactMap({ Int32($0) }) {
+          let size = Int(WorkerStanding(of: child).status("VmHWM").prefix { $0.isNumber }) ?? 0
+          lock.withLock { peak = max(peak, size) }
+        }
+        usleep(20_000)
+      }
+      ended.signal()
+    }
+  }
+
+  /// In kB.
+  func stop() -> Int {
+    lock.withLock { isOver = true }
+    ended.wait()
+    return peak
+  }
+}

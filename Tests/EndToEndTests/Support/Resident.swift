@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+/// A `sluice run` under way, and others that hand it files.
+final class Resident {
+  let folder: TemporaryFolder
+  let process: Process
+  private let name: String
+
+  /// - Parameter home: below the folder.
+  init(_ folder: TemporaryFolder, home: String = "home", options: [String] = []) throws {
+    self.folder = folder
+    name = "run-\(UUID().uuidString)"
+    process = try SluiceCommand.start(
+      ["run", "--home", home, "--config", "pipeline.yaml", "--format", "json"] + options, in: folder,
+      out: folder.path + "/\(name).out", err: folder.path + "/\(name).err")
+    try Self.wait("it says that it works") {
+      self.errors.contains("works the queue of") || !self.process.isRunning
+    }
+  }
+
+  deinit {
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+  }
+
+  var errors: String { (try? folder.read("\(name).err")) ?? "" }
+
+  /// The attachments it has told of.
+  var ended: [[String: Any]] {
+    ((try? folder.read("\(name).out")) ?? "").split(separator: "\n").compactMap {
+      try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+    }.filter { $0["record"] as? String == "attachment" }
+  }
+
+  /// Waits until so many have ended.
+  func wait(for count: Int) throws {
+    try Self.wait("\(count) have ended") { self.ended.count >= count || !self.process.isRunning }
+    #expect(ended.count == count, "\(errors)")
+  }
+
+  /// Sends a signal and waits for the end.
+  func stop(_ signal: Int32 = SIGTERM) -> Int32 {
+    kill(process.processIdentifier, signal)
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  static func wait(_ what: String, until condition: () throws -> Bool) throws {
+    let end = Date().addingTimeInterval(30)
+    while try !condition() {
+      try #require(Date() < end, "waited for: \(what)")
+      usleep(5_000)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// The ledger's places and what lies there.
+extension Check {
+  func checkObjects(_ ledger: Ledger, _ store: Store) {
+    var owned: Set<String> = []
+    var waiting: Set<String> = []
+    for attachment in ledger.attachments {
+      guard let url = attachment.url else { continue }
+      owned.insert(url)
+      let place = "store/" + url
+      if let object = store.objects[url] {
+        if object.size != attachment.size {
+          found(
+            .objectAltered, place, "it has \(object.size) bytes, and \(attachment.size ?? 0) are on record")
+        } else if object.sha256 != attachment.sha256 {
+          found(
+            .objectAltered, place,
+            "its SHA-256 is \(object.sha256), and \(attachment.sha256 ?? "none") is on record")
+        }
+      } else if !options.isDrained, let object = store.incoming[attachment.id],
+        object.sha256 == attachment.sha256
+      {
+        // On record, and to be given its path by the next run.
+        waiting.insert(attachment.id)
+      } else {
+        found(.objectMissing, place, "\(attachment.name) is to be here, and nothing is")
+      }
+    }
+    for path in store.objects.keys.sorted() where !owned.contains(path) {
+      found(.orphan, "store/" + path, "no attachment has this place")
+    }
+    for path in store.strange.sorted() {
+      found(.objectStrange, "store/" + path, "it is neither file nor folder")
+    }
+    let queued = Set(ledger.attachments.filter { !$0.hasEnded }.map(\.id))
+    for name in store.incoming.keys.sorted() where !waiting.contains(name) {
+      // Until the backlog is drained, it may be of an attempt that was broken off.
+      if !options.isDrained && (queued.contains(name) || ledger.attachments.contains { $0.id == name }) {
+        continue
+      }
+      found(.leftover, "store/\(Store.incomingFolder)/\(name)", "nobody is going to give it a path")
+    }
+    for entry in seen["object"] ?? [] {
+      let path = entry["path"] as? String ?? ""
+      let sha256 = entry["sha256"] as? String
+      if store.objects[path]?.sha256 != sha256 {
+        found(
+          .objectGone, "store/" + path,
+          "it was seen with SHA-256 \(sha256 ?? "none"), and \(store.objects[path]?.sha256 ?? "nothing") is there"
+        )
+      }
+    }
+  }
+}

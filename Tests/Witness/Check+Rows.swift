@@ -1,0 +1,156 @@
+import SQLite
+
+// The ledger as a file, and what one row or a few say.
+extension Check {
+  func checkIntegrity(_ ledger: Ledger) throws {
+    try ledger.connection.prepare("PRAGMA integrity_check").rows { row in
+      if row.text(0) != "ok" { found(.integrity, "sluice.db", row.text(0)) }
+    }
+    try ledger.connection.prepare("PRAGMA foreign_key_check").rows { row in
+      found(.integrity, "\(row.text(0)) \(row.integer(1))", "it belongs to nothing in \(row.text(2))")
+    }
+  }
+
+  func checkRows(_ ledger: Ledger) throws {
+    for (rule, sql) in Self.rules + (options.isDrained ? Self.drainedRules : []) {
+      try ledger.connection.prepare(sql).rows { found(rule, $0.text(0), $0.text(1)) }
+    }
+  }
+
+  /// Each gives a row of place and reason for what breaks it.
+  private static let rules: [(Rule, String)] = [
+    (
+      .rowMalformed,
+      """
+      SELECT 'ledger', 'it has ' || count(*) || ' rows and not 1' FROM ledger HAVING count(*) <> 1
+      UNION ALL
+      SELECT 'attachment ' || id, 'its status is ' || quote(status) FROM attachments
+        WHERE status NOT IN ('queued', 'completed', 'rejected', 'failed', 'quarantined')
+      UNION ALL
+      SELECT 'attachment ' || id, 'it is ' || status || ' and its time of ending is ' || quote(finished_at)
+        FROM attachments WHERE (status = 'queued') <> (finished_at IS NULL)
+      UNION ALL
+      SELECT 'attachment ' || id, 'it is ' || status || ' and its reason is ' || quote(reason_code)
+        FROM attachments WHERE (status IN ('queued', 'completed')) <> (reason_code IS NULL)
+      UNION ALL
+      SELECT 'attachment ' || id, 'its SHA-256 has ' || length(sha256) || ' bytes' FROM attachments
+        WHERE length(sha256) <> 32
+      UNION ALL
+      SELECT 'delivery ' || id, 'it is ' || status || ' and its time of ending is ' || quote(finished_at)
+        FROM deliveries WHERE (status = 'pending') <> (finished_at IS NULL)
+          OR status NOT IN ('pending', 'delivered', 'dead')
+      UNION ALL
+      SELECT 'job ' || key, 'it is ' || state || ' with token ' || quote(token) || ' and boot ' || quote(boot) FROM jobs
+        WHERE (state = 'leased') <> (token IS NOT NULL) OR (token IS NULL) <> (boot IS NULL)
+          OR state NOT IN ('due', 'scheduled', 'leased')
+      UNION ALL
+      SELECT 'job ' || key, 'it is for an attachment and a delivery, or for none' FROM jobs
+        WHERE (attachment_key IS NULL) = (delivery_key IS NULL)
+      """
+    ),
+    (
+      .countWrong,
+      """
+      WITH states (status) AS (VALUES ('queued'), ('completed'), ('rejected'), ('failed'), ('quarantined')),
+      real AS (
+        SELECT s.status, count(a.key) AS attachments,
+          total(CASE WHEN s.status <> 'queued' THEN min(coalesce(a.size_bytes, 0), 1 << 50) END) AS bytes
+        FROM states s LEFT JOIN attachments a ON a.status = s.status GROUP BY s.status)
+      SELECT 'count of ' || r.status, 'it is ' || coalesce(c.attachments, 'missing') || ' with '
+        || coalesce(c.bytes, 'no') || ' bytes, and there are ' || r.attachments || ' with ' || CAST(r.bytes AS INTEGER)
+      FROM real r LEFT JOIN counts c ON c.status = r.status
+      WHERE c.status IS NULL OR c.attachments <> r.attachments OR c.bytes <> CAST(r.bytes AS INTEGER)
+      """
+    ),
+    (
+      .doubled,
+      """
+      SELECT 'attachment ' || id, 'this id has ' || count(*) || ' rows' FROM attachments GROUP BY id HAVING count(*) > 1
+      """
+    ),
+    (
+      .placeShared,
+      """
+      SELECT 'store/' || url, count(*) || ' attachments have this place: ' || group_concat(id) FROM attachments
+      WHERE url IS NOT NULL GROUP BY url HAVING count(*) > 1
+      """
+    ),
+    (
+      .placeNone,
+      """
+      SELECT 'attachment ' || id, 'it is completed, and its url is ' || quote(url) || ', its hash ' || quote(sha256)
+      FROM attachments WHERE status = 'completed' AND (url IS NULL OR sha256 IS NULL OR size_bytes IS NULL)
+      """
+    ),
+    (
+      .stateSecond,
+      """
+      SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and job ' || j.key || ' would bring it to another'
+      FROM jobs j JOIN attachments a ON a.key = j.attachment_key WHERE a.status <> 'queued'
+      """
+    ),
+    (
+      .deliveryDoubled,
+      """
+      SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and job ' || j.key || ' would deliver it again'
+      FROM jobs j JOIN deliveries d ON d.key = j.delivery_key WHERE d.status <> 'pending'
+      UNION ALL
+      SELECT 'attachment ' || a.id, d.recipient || ' has ' || count(*) || ' deliveries of ' || e.type || ' on ' || d.channel
+      FROM deliveries d JOIN events e ON e.key = d.event_key JOIN attachments a ON a.key = e.attachment_key
+      GROUP BY a.key, e.type, d.channel, d.recipient HAVING count(*) > 1
+      """
+    ),
+    (
+      .idDoubled,
+      """
+      SELECT 'delivery ' || id, 'this id is of ' || count(*) || ' events or recipients'
+      FROM (SELECT DISTINCT id, event_key, recipient FROM deliveries) GROUP BY id HAVING count(*) > 1
+      UNION ALL
+      SELECT 'delivery ' || id, 'this id stands ' || count(*) || ' times for ' || channel
+      FROM deliveries GROUP BY id, channel, event_key, recipient HAVING count(*) > 1
+      """
+    ),
+    (
+      .jobMissing,
+      """
+      SELECT 'attachment ' || id, 'it is queued, and has no job' FROM attachments a
+      WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE attachment_key = a.key)
+      UNION ALL
+      SELECT 'delivery ' || id, 'it is pending, and has no job' FROM deliveries d
+      WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE delivery_key = d.key)
+      """
+    ),
+    (
+      .leaseWrong,
+      """
+      SELECT 'job ' || j.key, 'its token is ' || j.token || ' of boot ' || j.boot || ', and the ledger is at '
+        || l.token || ' of boot ' || l.boot
+      FROM jobs j, ledger l WHERE j.token > l.token OR j.boot > l.boot
+      UNION ALL
+      SELECT 'job ' || key, 'of ' || attempts || ' attempts ' || uncounted || ' do not count' FROM jobs
+      WHERE attempts < 0 OR uncounted NOT BETWEEN 0 AND attempts OR crashes < 0
+      UNION ALL
+      SELECT 'job ' || min(key), count(*) || ' jobs are for attachment ' || attachment_key FROM jobs
+      WHERE attachment_key IS NOT NULL GROUP BY attachment_key HAVING count(*) > 1
+      UNION ALL
+      SELECT 'job ' || min(key), count(*) || ' jobs are for delivery ' || delivery_key FROM jobs
+      WHERE delivery_key IS NOT NULL GROUP BY delivery_key HAVING count(*) > 1
+      """
+    ),
+  ]
+
+  private static let drainedRules: [(Rule, String)] = [
+    (
+      .jobLeft,
+      """
+      SELECT 'job ' || key, 'it is ' || state || ' in the lane ' || lane || ', after ' || attempts || ' attempts'
+      FROM jobs
+      """
+    ),
+    (.lanePaused, "SELECT 'lane ' || name, paused_reason FROM lanes WHERE paused_at IS NOT NULL"),
+    (
+      .deliveryDead,
+      "SELECT 'delivery ' || id, coalesce(reason_message, 'no reason') FROM deliveries WHERE status = 'dead'"
+    ),
+  ]
+}

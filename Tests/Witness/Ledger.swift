@@ -1,0 +1,119 @@
+import SQLite
+
+/// A ledger's rows, all of one moment.
+struct Ledger {
+  struct Attachment {
+    var key: Int64
+    var id, source, status, conversation, message, sender, fileName: String
+    var url, sha256, reasonStage, reasonCode: String?
+    var size, finished: Int64?
+
+    var hasEnded: Bool { status != "queued" }
+    var name: String { "attachment \(id)" }
+  }
+
+  /// Joined with the event it delivers.
+  struct Delivery {
+    var key: Int64
+    var id, channel, recipient, status, type, data: String
+    var attachment, event: Int64
+    var reason: String?
+  }
+
+  struct Job {
+    var key: Int64
+    var attachment, delivery: Int64?
+    var state: String
+    var token, boot: Int64?
+    var attempts: Int64
+  }
+
+  /// One stage's say in one attempt.
+  struct Step {
+    var number, step: Int64
+    var stage, verdict: String
+    var code: String?
+    var recorded: Int64
+  }
+
+  let connection: Connection
+  private(set) var attachments: [Attachment] = []
+  private(set) var deliveries: [Delivery] = []
+  private(set) var jobs: [Job] = []
+  /// By attachment, in order.
+  private(set) var attempts: [Int64: [Step]] = [:]
+  private(set) var boot: Int64 = 0
+  private(set) var token: Int64 = 0
+
+  /// Opens a ledger without changing anything of it: its log stays as the coordinator left it.
+  init(_ path: String) throws {
+    connection = try Connection(path, .readOnly)
+    connection.neverCheckpointOnClose()
+    try connection.execute("BEGIN")
+    try readJobs()
+  }
+
+  private mutating func readJobs() throws {
+    var jobs: [Job] = []
+    try connection.prepare("SELECT key, attachment_key, delivery_key, state, token, boot, attempts FROM jobs")
+      .rows {
+        jobs.append(
+          Job(
+            key: $0.integer(0), attachment: $0.optionalInteger(1), delivery: $0.optionalInteger(2),
+            state: $0.text(3),
+            token: $0.optionalInteger(4), boot: $0.optionalInteger(5), attempts: $0.integer(6)))
+      }
+    self.jobs = jobs
+    (boot, token) =
+      try connection.prepare("SELECT boot, token FROM ledger").first { ($0.integer(0), $0.integer(1)) } ?? (
+        0, 0
+      )
+  }
+
+  /// The rest.
+  mutating func readAll() throws {
+    var attachments: [Attachment] = []
+    try connection.prepare(
+      """
+      SELECT a.key, a.id, a.source, a.status, a.conversation_id, a.message_id, m.sender_id, a.file_name, a.url,
+        lower(hex(a.sha256)), a.reason_stage, a.reason_code, a.size_bytes, a.finished_at, a.sha256 IS NULL
+      FROM attachments a LEFT JOIN messages m USING (conversation_id, message_id) ORDER BY a.key
+      """
+    ).rows {
+      attachments.append(
+        Attachment(
+          key: $0.integer(0), id: $0.text(1), source: String(decoding: $0.blob(2), as: UTF8.self),
+          status: $0.text(3),
+          conversation: $0.text(4), message: $0.text(5), sender: $0.text(6), fileName: $0.text(7),
+          url: $0.optionalText(8), sha256: $0.integer(14) == 1 ? nil : $0.text(9),
+          reasonStage: $0.optionalText(10),
+          reasonCode: $0.optionalText(11), size: $0.optionalInteger(12), finished: $0.optionalInteger(13)))
+    }
+    var deliveries: [Delivery] = []
+    try connection.prepare(
+      """
+      SELECT d.key, d.id, d.channel, d.recipient, d.status, e.type, e.data, e.attachment_key, d.event_key, d.reason_message
+      FROM deliveries d LEFT JOIN events e ON e.key = d.event_key ORDER BY d.key
+      """
+    ).rows {
+      deliveries.append(
+        Delivery(
+          key: $0.integer(0), id: $0.text(1), channel: $0.text(2), recipient: $0.text(3), status: $0.text(4),
+          type: $0.text(5), data: $0.text(6), attachment: $0.integer(7), event: $0.integer(8),
+          reason: $0.optionalText(9)))
+    }
+    var attempts: [Int64: [Step]] = [:]
+    try connection.prepare(
+      """
+      SELECT attachment_key, number, step, stage, verdict, code, recorded_at FROM attempts
+      ORDER BY attachment_key, number, step
+      """
+    ).rows {
+      attempts[$0.integer(0), default: []].append(
+        Step(
+          number: $0.integer(1), step: $0.integer(2), stage: $0.text(3), verdict: $0.text(4),
+          code: $0.optionalText(5), recorded: $0.integer(6)))
+    }
+    (self.attachments, self.deliveries, self.attempts) = (attachments, deliveries, attempts)
+  }
+}

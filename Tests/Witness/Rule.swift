@@ -1,0 +1,105 @@
+/// What must hold of a home, whatever happened to it: one promise each.
+enum Rule: String, CaseIterable {
+  // The ledger as a file, and its rows.
+  case ledgerUnreadable = "ledger-unreadable"
+  case integrity
+  case rowMalformed = "row-malformed"
+  case countWrong = "count-wrong"
+
+  // Every attachment that was accepted, in one place and one final state.
+  case lost
+  case doubled
+  case uninvited
+  case stateOther = "state-other"
+  case placeOther = "place-other"
+  case summaryWrong = "summary-wrong"
+  case stateSecond = "state-second"
+  case stateUnexplained = "state-unexplained"
+  case placeNone = "place-none"
+  case placeShared = "place-shared"
+
+  // Objects.
+  case objectMissing = "object-missing"
+  case objectAltered = "object-altered"
+  case objectStrange = "object-strange"
+  case objectGone = "object-gone"
+  case orphan
+  case leftover
+
+  // Every event for every recipient.
+  case deliveryMissing = "delivery-missing"
+  case deliveryUninvited = "delivery-uninvited"
+  case deliveryDoubled = "delivery-doubled"
+  case deliveryDead = "delivery-dead"
+  case idDoubled = "id-doubled"
+  case eventMissing = "event-missing"
+  case eventDoubled = "event-doubled"
+  case eventUnknown = "event-unknown"
+  case eventWrong = "event-wrong"
+  case eventTorn = "event-torn"
+  case eventGone = "event-gone"
+  case callMissing = "call-missing"
+  case callUnknown = "call-unknown"
+  case callWrong = "call-wrong"
+
+  // No result of a lease that was lost.
+  case resultStale = "result-stale"
+  case leaseWrong = "lease-wrong"
+
+  // The backlog drains.
+  case jobMissing = "job-missing"
+  case jobLeft = "job-left"
+  case lanePaused = "lane-paused"
+
+  var promise: String {
+    switch self {
+    case .ledgerUnreadable: "the ledger can be read"
+    case .integrity: "SQLite's integrity_check and foreign_key_check find nothing"
+    case .rowMalformed: "each row is one the schema's words allow, whether or not its CHECKs are there"
+    case .countWrong: "the counts are those of the rows"
+    case .lost: "what was accepted is in the ledger"
+    case .doubled: "it is there once"
+    case .uninvited: "nothing is there that nobody handed in"
+    case .stateOther: "its state is one it may have, and the one that was told"
+    case .placeOther: "place, size and hash are those that were told"
+    case .summaryWrong: "a run's summary counts what it told"
+    case .stateSecond: "no attachment has two states: in the ledger, in what was told, in its events"
+    case .stateUnexplained: "its last attempt led to its state"
+    case .placeNone: "what is completed has a place and a hash"
+    case .placeShared: "no two attachments have the same place"
+    case .objectMissing: "each place has its object"
+    case .objectAltered: "each object has the size and the hash of its row"
+    case .objectStrange: "nothing but files and folders is in the store"
+    case .objectGone: "an object that was seen once is still there, and the same"
+    case .orphan: "each object in the store has a row"
+    case .leftover: "nothing waits in the store's incoming folder for no one"
+    case .deliveryMissing: "each recipient has a delivery of each attachment that has ended"
+    case .deliveryUninvited: "nobody else has"
+    case .deliveryDoubled: "and has it once"
+    case .deliveryDead: "no delivery was given up"
+    case .idDoubled: "an event's id is of one event and one recipient"
+    case .eventMissing: "what is delivered to a file stands in it"
+    case .eventDoubled: "and stands there once"
+    case .eventUnknown: "nothing else stands there"
+    case .eventWrong: "it says what the ledger says"
+    case .eventTorn: "each line is whole"
+    case .eventGone: "an event that was seen once still stands there"
+    case .callMissing: "what is delivered to a webhook was received"
+    case .callUnknown: "nothing else was received"
+    case .callWrong: "it says what the ledger says, each time"
+    case .resultStale: "no result is of a lease that was lost"
+    case .leaseWrong: "tokens, boots and attempts only grow"
+    case .jobMissing: "whatever is not ended has a job"
+    case .jobLeft: "the queue is empty in the end"
+    case .lanePaused: "no lane is left paused"
+    }
+  }
+}
+
+/// A promise that is broken.
+struct Finding {
+  var rule: Rule
+  /// The thing, and where it is.
+  var place: String
+  var reason: String
+}
