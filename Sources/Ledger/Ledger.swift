@@ -16,6 +16,8 @@ public final class Ledger {
   var lastToken: Int64 = 0
   var ids = UUIDv7Generator()
   private var prepared: [UnsafePointer<UInt8>: Statement] = [:]
+  /// Lines that are on record, by fingerprint.
+  var lineKeys: [String: Int64] = [:]
   private var attemptStatements: [Int: Statement] = [:]
   private let home: Home?
 
@@ -147,13 +149,9 @@ public final class Ledger {
       try statement(SQL.takeBackLeases).run(
         .integer(boot), .integer(Int64(Self.suspicionsBeforeSolitude)), .integer(isOne),
         .integer(weight))
-<<<<<<< HEAD
-      try statement(SQL.resetFrontier).run(.text(machine))
-=======
       let now = Clock.steady()
-      try connection.prepare(SQL.followClock).run(.integer(now))
-      try connection.prepare(SQL.resetFrontier).run(.text(machine), .integer(now))
->>>>>>> 09e4aa2559ecf207cd56eab1103f23c6fa93f241
+      try statement(SQL.followClock).run(.integer(now))
+      try statement(SQL.resetFrontier).run(.text(machine), .integer(now))
     }
   }
 

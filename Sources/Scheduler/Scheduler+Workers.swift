@@ -49,7 +49,10 @@ extension Scheduler {
   // MARK: Giving work
 
   func dispatch(_ group: WorkerGroup) {
-    if !group.alone.isEmpty { dispatchAlone(group) }
+    // Whoever took workers down waits until nobody else does: each of them costs the start of another worker or two. Those
+    // that wait fill the window, so that they get their turn also where there is always more to do.
+    let hasExclusive = group.workers.contains { $0.isExclusive && $0.state != .ending }
+    if !group.alone.isEmpty && (group.queue.isEmpty || hasExclusive) { dispatchAlone(group) }
     while !group.queue.isEmpty {
       let free = group.workers.filter {
         $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
@@ -71,7 +74,7 @@ extension Scheduler {
   private func dispatchAlone(_ group: WorkerGroup) {
     guard let worker = group.workers.first(where: { $0.isExclusive && $0.state != .ending }) else {
       let candidates = group.workers.filter { $0.state != .ending }
-      if let least = candidates.min(by: { $0.inFlight.count < $1.inFlight.count }) {
+      if let least = candidates.min(by: { ($0.inFlight.count, $0.done) < ($1.inFlight.count, $1.done) }) {
         least.isExclusive = true
       } else {
         startWorker(group)
@@ -192,8 +195,11 @@ extension Scheduler {
       var reader = FrameReader(frame)
       switch try reader.kind() {
       case .ready where worker.state == .starting:
-        sandbox = try Ready(&reader).sandbox & (sandbox ?? .max)
+        let ready = try Ready(&reader)
+        sandbox = ready.sandbox & (sandbox ?? .max)
         worker.state = .ready
+        worker.line = line(of: worker.group, ready.bases)
+        worker.group.line = worker.line
         worker.group.failedStarts = 0
       case .refusal where worker.state == .starting:
         let refusal = try Refusal(&reader)
@@ -235,6 +241,7 @@ extension Scheduler {
     {
       retire(worker)
     }
+    if worker.group.line != nil && dispatch.first == 0 { flight.line = worker.line }
     apply(result, to: flight, from: worker.group)
   }
 

@@ -236,7 +236,7 @@ public final class Scheduler {
     if !flights.isEmpty || underway != nil || workers.values.contains(where: { $0.state == .starting }) {
       return 20
     }
-    let now = Clock.now()
+    let now = Clock.steady()
     let next = lanes.values.compactMap(\.nextDue).min().map { $0 - now } ?? 1000
     return Int32(clamping: min(max(next, 1), 1000))
   }

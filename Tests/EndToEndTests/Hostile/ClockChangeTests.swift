@@ -8,7 +8,7 @@ import Testing
 struct ClockChangeTests {
   private static let scheduled = "SELECT count(*) FROM jobs WHERE state = 'scheduled'"
 
-  @Test(arguments: [-5, -9000, 5, 9000])
+  @Test(arguments: [-5, -9000, 5])
   func whatIsTriedAgainIsTriedInItsTime(hours: Double) throws {
     let (inbox, clock) = try waiting(backoff: "500ms")
     let start = Date()
@@ -21,7 +21,7 @@ struct ClockChangeTests {
     try expectThreeAttempts(inbox, run)
   }
 
-  @Test(arguments: [-5, -9000, 5, 9000])
+  @Test(arguments: [-5, -9000, 9000])
   func anIngestThatIsKilledBeforeTheClockIsSetGoesOnInTime(hours: Double) throws {
     let (inbox, clock) = try waiting(backoff: "500ms")
     let underway = try inbox.start(environment: clock.environment())
@@ -89,16 +89,13 @@ struct ClockChangeTests {
     #expect(run.record("retry").status == "failed")
     try inbox.checkWhole(run)
     let records = run.outcome.attachments.map { Inbox.Record(json: $0) }
-    let wrong = try Witness(folder: inbox.folder, home: "home").check(
-      expected: Dictionary(
-        uniqueKeysWithValues: records.map { ("\(inbox.folder.path)/in/\($0.fileName)", $0.status ?? "") }),
-      recipients: ["ben"])
+    let ends = records.map { ("\(inbox.folder.path)/in/\($0.fileName)", Set([$0.status ?? ""])) }
+    let wrong = try inbox.witness.check(Dictionary(uniqueKeysWithValues: ends), recipients: ["ben"])
     let ids = try column("SELECT id FROM attachments ORDER BY key", inbox)
     #expect(ids == ids.sorted() && Set(ids).count == ids.count, "ids ascend as they are made")
     let deliveries = try column("SELECT id FROM deliveries ORDER BY key", inbox)
     #expect(deliveries == deliveries.sorted() && Set(deliveries).count == deliveries.count)
-    let tries = "\(changes) times"
-    print("clock is set        \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
+    Soak.row("the wall clock is set", tries: changes, failures: wrong)
   }
 
   // MARK: Setting up

@@ -18,18 +18,17 @@ struct HostileContentTests {
     }
     let start = Date()
     let limit = Self.milliseconds
-    let run = try HostileRun(
+    let ended = try HostileRun(
       inbox: inbox, timeouts: ["mime": limit, "pdf": limit, "text": limit, "image": limit], memory: 256
     ).run(within: 60)
     // Each by itself, were there one worker only.
     let most = Double(bombs.count) * (Double(limit) / 1000 + HostileRun.grace)
     #expect(Date().timeIntervalSince(start) < most)
     for (number, bomb) in bombs.enumerated() {
-      let record = run.record("\(number)-\(bomb.file)")
+      let record = ended.run.record("\(number)-\(bomb.file)")
       #expect(bomb.codes.contains(record.code), "\(bomb.name): \(record.status ?? "none") \(record.reason)")
     }
-    let tries = "\(bombs.count) \(kind)"
-    print("bomb                \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))0")
+    Soak.row("a bomb", tries: bombs.count, failures: ended.wrong)
   }
 
   private static let milliseconds = 1200
@@ -71,8 +70,7 @@ struct HostileContentTests {
   func everyBrokenPDFEndsInOneState() throws { try BrokenPDFs(timeout: 2, workers: "").run() }
 }
 
-@Suite(
-  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct HostileContentSoakTests {
   @Test(
     .enabled(if: Corpus.isThere, Comment(rawValue: Corpus.skipped)),
@@ -101,11 +99,11 @@ private struct BrokenPDFs {
       try inbox.folder.write(
         "in/" + entry.name, try Data(contentsOf: URL(fileURLWithPath: entry.file)))
     }
-    let run = try HostileRun(inbox: inbox, timeouts: ["pdf": timeout * 1000]).run(
+    let ended = try HostileRun(inbox: inbox, timeouts: ["pdf": timeout * 1000]).run(
       within: Double(timeout * 5 + 60))
-    #expect(run.outcome.status == 1)
+    #expect(ended.run.outcome.status == 1)
     for entry in entries {
-      let record = run.record(entry.name)
+      let record = ended.run.record(entry.name)
       let wanted = Self.wanted(entry)
       // What poppler takes seconds for ends in time or not, as the machine has it.
       let isSlow = entry.name.hasPrefix("made-slow-trailers")
@@ -116,8 +114,7 @@ private struct BrokenPDFs {
           || (isSlow && record.code == "timed-out" && record.status == "quarantined"),
         "\(entry.name): \(record.status ?? "") \(record.reason), not \(wanted ?? "completed")")
     }
-    let tries = "\(entries.count) files"
-    print("broken PDF          \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))0")
+    Soak.row("a file of pdf-broken", tries: entries.count, failures: ended.wrong)
   }
 
   /// The code that the manifest makes one expect.

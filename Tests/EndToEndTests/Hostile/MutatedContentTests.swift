@@ -19,8 +19,7 @@ struct MutatedContentTests {
   }
 }
 
-@Suite(
-  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct MutatedContentSoakTests {
   @Test(arguments: 1...20)
   func aThousandMutatedPDFsEndInOneState(seed: Int) throws {
@@ -145,10 +144,10 @@ struct Mutating {
     }
     let hostile = HostileRun(
       inbox: inbox, timeouts: ["mime": 30_000, "pdf": 2000, "text": 2000, "image": 2000], memory: 256)
-    let run = try hostile.run(
+    let ended = try hostile.run(
       within: 600, name: { mutations[$0]?.description ?? $0 }, keep: { keep($0, mutations[$0]) })
     var ends: [String: Int] = [:]
-    for record in run.outcome.attachments.map({ Inbox.Record(json: $0) }) {
+    for record in ended.run.outcome.attachments.map({ Inbox.Record(json: $0) }) {
       ends[record.code ?? "completed", default: 0] += 1
       // Nothing that parses content is known to be taken down by it: worth looking at, though it harms nobody.
       if ["crashed", "forbidden-call", "invalid-reply"].contains(record.code) {
@@ -156,9 +155,10 @@ struct Mutating {
         keep(record.fileName, mutations[record.fileName])
       }
     }
-    let tries = "\(count) of \(format.rawValue)"
-    print("mutated content     \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))0")
-    print("  " + ends.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+    Soak.row("a mutated \(format.rawValue)", tries: count, failures: ended.wrong)
+    print(
+      "mutated \(format.rawValue): "
+        + ends.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
   }
 
   /// Puts the bytes where they outlive the test.

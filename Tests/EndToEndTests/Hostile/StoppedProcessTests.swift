@@ -27,7 +27,7 @@ struct StoppedProcessTests {
     let attempts = try inbox.ledger("SELECT max(number) FROM attempts")
     #expect(attempts == "1" || (attempts == "2" && milliseconds > -300))
     try inbox.checkWhole(run)
-    try witness(inbox, ["a"])
+    try inbox.witness.checkCompleted(["\(inbox.folder.path)/in/a"], recipients: ["ben"])
   }
 
   @Test func workersThatAreStoppedAgainAndAgainChangeNothing() throws {
@@ -60,13 +60,6 @@ struct StoppedProcessTests {
     #expect(try inbox.ledger("SELECT count(*) FROM attachments WHERE status = 'completed'") == "108")
   }
 
-  private func witness(_ inbox: Inbox, _ names: [String]) throws {
-    try Witness(folder: inbox.folder, home: "home").check(
-      expected: Dictionary(
-        uniqueKeysWithValues: names.map { ("\(inbox.folder.path)/in/\($0)", "completed") }),
-      recipients: ["ben"])
-  }
-
   /// The worker that sleeps in the stage: its library is loaded.
   private func busyWorker(of coordinator: Int32) -> Int32? {
     for _ in 0..<1000 {
@@ -81,8 +74,7 @@ struct StoppedProcessTests {
   }
 }
 
-@Suite(
-  .serialized, .enabled(if: ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil, "runs in make soak"))
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct StoppedProcessSoakTests {
   @Test(arguments: 2...11)
   func workersThatAreStoppedAThousandTimesChangeNothing(seed: Int) throws {
@@ -138,11 +130,9 @@ private struct Stopping {
     #expect(run.outcome.status == 0, "\(run.outcome.err)")
     #expect(stops > 2)
     try inbox.checkWhole(run)
-    let expected = (0..<files).map { ("\(inbox.folder.path)/in/file-\($0)", "completed") }
-    let wrong = try Witness(folder: inbox.folder, home: "home").check(
-      expected: Dictionary(uniqueKeysWithValues: expected), recipients: ["ben"])
-    print(
-      "stopped worker      \("\(stops) stops".padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
+    let sources = (0..<files).map { "\(inbox.folder.path)/in/file-\($0)" }
+    let wrong = try inbox.witness.checkCompleted(sources, recipients: ["ben"])
+    Soak.row("a worker is stopped and continued", tries: stops, failures: wrong)
   }
 }
 
@@ -204,11 +194,9 @@ private struct StoppedCoordinator {
     #expect(run.outcome.attachments.count == 208)
     #expect(try inbox.ledger("SELECT max(number) FROM attempts") == "1", "nobody lost an attempt for it")
     try inbox.checkWhole(run)
-    let names = run.outcome.attachments.map { "\(inbox.folder.path)/in/\($0["fileName"] as? String ?? "")" }
-    let wrong = try Witness(folder: inbox.folder, home: "home").check(
-      expected: Dictionary(uniqueKeysWithValues: names.map { ($0, "completed") }), recipients: ["ben"])
-    let tries = withWorkers ? "1 coordinator with its workers" : "1 coordinator"
-    print("stopped coordinator \(tries.padding(toLength: 36, withPad: " ", startingAt: 0))\(wrong)")
+    let sources = run.outcome.attachments.map { $0["source"] as? String ?? "" }
+    let wrong = try inbox.witness.checkCompleted(sources, recipients: ["ben"])
+    Soak.row("a coordinator is stopped and continued", tries: 1, failures: wrong)
   }
 }
 

@@ -1,0 +1,197 @@
+import Foundation
+import SQLite
+import Testing
+
+/// What hostile attachments cost the well-behaved ones beside them.
+@Suite(.serialized)
+struct NeighbourTests {
+  @Test func theMedianTimeBesideHostileAttachmentsAtMostDoubles() throws {
+    try Neighbourhood(kind: .content, most: 2).compare(rounds: 3)
+  }
+}
+
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
+struct NeighbourSoakTests {
+  @Test func theMedianTimeBesideHostileAttachmentsAtMostDoublesInFifteenRounds() throws {
+    try Neighbourhood(kind: .content, most: 2).compare(rounds: 15)
+  }
+
+  /// No content is known that ends a worker so often. Each time another is started, with all that its stages load: that is
+  /// paid for by all, and only once by those who wait in the queue.
+  @Test func attachmentsThatTakeDownTheirWorkersTakeTheirTurnLast() throws {
+    try Neighbourhood(kind: .killers, most: 10).compare(rounds: 5)
+  }
+}
+
+/// Two ingests of equally many attachments: all of them well-behaved, or every second one hostile. They are run in turns, so
+/// that whatever else the machine does meets both, and of each turn's medians the median counts.
+private struct Neighbourhood {
+  /// Medians of the attachments that are in both, in milliseconds.
+  struct Times {
+    /// In the stages, as the ledger has it.
+    var stages: Double
+    /// From the moment the first was taken in until the end is on record: waiting for a worker included.
+    var whole: Double
+  }
+
+  enum Kind: String {
+    /// Damaged, lying and nested; one that takes all the time it may.
+    case content
+    /// The same, and every fifth takes its worker down.
+    case killers
+  }
+
+  private static let count = 120
+
+  var kind: Kind
+  /// How many times as long it may take.
+  var most: Double
+
+  func compare(rounds: Int) throws {
+    var alone: [Times] = []
+    var beside: [Times] = []
+    // What else the machine does is not the matter here: more rounds tell it from what is.
+    for round in 0..<rounds + 4 {
+      if round >= rounds && Self.ratios(alone, beside).allSatisfy({ $0 <= most }) { break }
+      // The second of a pair may profit from the first.
+      for isHostile in round % 2 == 0 ? [false, true] : [true, false] {
+        let times = try run(isHostile: isHostile, round: round)
+        if isHostile { beside.append(times) } else { alone.append(times) }
+      }
+    }
+    for (name, part) in [("in stages", \Times.stages), ("until the end", \Times.whole)] {
+      let before = Self.median(alone.map { $0[keyPath: part] })
+      let after = Self.median(beside.map { $0[keyPath: part] })
+      let ratio = after / before
+      #expect(ratio <= most, "\(name): \(before) ms alone, \(after) ms beside hostile ones")
+      Soak.row("a batch beside hostile attachments", tries: alone.count, failures: ratio <= most ? 0 : 1)
+      let figures = String(format: "%.2f ms alone, %.2f ms beside, x %.2f", before, after, ratio)
+      print("neighbours of hostile \(kind), \(name): \(figures) (\(alone.count) rounds of \(Self.count))")
+    }
+  }
+
+  private static func ratios(_ alone: [Times], _ beside: [Times]) -> [Double] {
+    [\Times.stages, \Times.whole].map { part in
+      median(beside.map { $0[keyPath: part] }) / median(alone.map { $0[keyPath: part] })
+    }
+  }
+
+  private func run(isHostile: Bool, round: Int) throws -> Times {
+    let inbox = try Inbox()
+    try inbox.folder.write("pipeline.yaml", Self.pipeline)
+    let report = try Samples.data("report.pdf")
+    let photo = try Samples.data("photo.jpg")
+    let bases = try Mutating.Format.pdf.bases().filter { !$0.name.contains("/") }
+    for number in 0..<Self.count {
+      try inbox.folder.write("in/\(number)-good", Self.good(number, report, photo))
+      let other =
+        isHostile
+        ? try hostile(number, bases, round) : Self.good(number + Self.count, report, photo)
+      try inbox.folder.write("in/\(number)-other", other)
+    }
+    let run = try inbox.start().end(within: 120)
+    #expect(run.outcome.status == (isHostile ? 1 : 0), "\(run.outcome.err)")
+    let good = run.outcome.attachments.map { Inbox.Record(json: $0) }.filter {
+      $0.fileName.hasSuffix("-good")
+    }
+    #expect(good.count == Self.count && good.allSatisfy { $0.status == "completed" }, "\(run.outcome.err)")
+    try inbox.checkWhole(run)
+    return try times(inbox)
+  }
+
+  /// PDFs, photos and texts, no two the same.
+  private static func good(_ number: Int, _ report: Data, _ photo: Data) -> Data {
+    let mark = Array("number \(number)".utf8)
+    switch number % 3 {
+    case 0: return report + Data("\n% ".utf8) + Data(mark)
+    case 1: return photo.prefix(2) + Data([0xFF, 0xFE, 0, UInt8(mark.count + 2)] + mark) + photo.dropFirst(2)
+    default: return Data("well-behaved ".utf8) + Data(mark)
+    }
+  }
+
+  private func hostile(_ number: Int, _ bases: [(name: String, data: Data)], _ round: Int) throws -> Data {
+    let acts = ["segfault", "allocate", "flood", "garbage", "fork", "exit", "write"]
+    if number == Self.count / 4 { return try Bomb.slow[0].make() }
+    switch number % 5 {
+    case 0 where kind == .killers:
+      return Data("misbehave \(acts[number / 5 % acts.count])\n\(number)".utf8)
+    case 0, 1:
+      let bombs = try Self.bombs.get()
+      return bombs[number % bombs.count]
+    case 2:
+      let broken = try Self.broken.get()
+      if !broken.isEmpty { return broken[(number + round * Self.count) / 5 % broken.count] }
+    default: break
+    }
+    return Mutation(bases, seed: UInt64(round), number: number).data
+  }
+
+  /// Those that are soon done with: two slow ones hold up all that two workers do, until their time is over.
+  private static let bombs = Result {
+    try (Bomb.circular + Bomb.images + Bomb.counting.prefix(1)).filter { !$0.codes.contains("timed-out") }
+      .map { try $0.make() }
+  }
+
+  private static let broken = Result<[Data], any Error> {
+    if !Corpus.isThere { return [] }
+    return try Corpus.entries().filter { $0.path.hasPrefix("pdf-broken/") && !$0.path.contains("made-slow") }
+      .map { try Data(contentsOf: URL(fileURLWithPath: $0.file)) }
+  }
+
+  private func times(_ inbox: Inbox) throws -> Times {
+    let connection = try Connection(inbox.folder.path + "/home/sluice.db", .readOnly)
+    func median(_ sql: String) throws -> Double {
+      var values: [Double] = []
+      try connection.prepare(sql).rows { values.append(Double($0.integer(0)) / 1000) }
+      return Self.median(values)
+    }
+    return Times(
+      stages: try median(
+        """
+        SELECT sum(microseconds) FROM attempts JOIN attachments ON key = attachment_key
+        WHERE file_name LIKE '%-good' GROUP BY key
+        """),
+      whole: try median(
+        """
+        SELECT 1000 * (finished_at - (SELECT min(created_at) FROM attachments)) FROM attachments
+        WHERE file_name LIKE '%-good'
+        """))
+  }
+
+  private static func median(_ values: [Double]) -> Double {
+    let sorted = values.sorted()
+    return sorted.isEmpty ? 0 : (sorted[sorted.count / 2] + sorted[(sorted.count - 1) / 2]) / 2
+  }
+
+  private static let pipeline = """
+    version: 1
+    stages:
+      - use: mime
+        options: { allow: ["*/*"] }
+      - use: size
+        options: { max: 10MB }
+      - use: pdf
+        when: application/pdf
+        timeout: 1s
+        memory: 256MB
+      - use: text
+        when: application/pdf
+        timeout: 1s
+        memory: 256MB
+      - use: image
+        when: image/*
+        timeout: 1s
+      - use: misbehave
+        when: text/*
+        timeout: 1s
+        memory: 64MB
+        output: 16MB
+      - use: store
+        options: { path: "{attachmentId}.{extension}" }
+      - use: notify
+        options: { to: participants, channels: [events] }
+    channels:
+      events: { use: jsonl, options: { path: events.jsonl } }
+    retry: { attempts: 2, backoff: 500ms, max: 1s }
+    """
+}
