@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # What a process of its own with a sandboxed worker is needed for, without what measures time and memory.
 endToEnd='BadManifestTests|BadPipelineTests|BadInputTests|SignalTests|ReplayTests|PathCollisionTests'
+timed='(each|all)Misdeed|twoSignals'
 
 # Leaks are not looked for: workers and the coordinator end without freeing what the system takes back. And a process
 # that is to end at once does not stay a second to see what its other threads do.
@@ -57,7 +58,7 @@ for sanitizer in "$@"; do
     report "$sanitizer" modules "$scratch/unit.log" $?
     [[ $sanitizer == undefined ]] || cp "$scratch/debug/sluice" "$bin/sluice"
     SLUICE_BIN_DIR=$PWD/$bin swift test --skip-build "${flags[@]}" --scratch-path "$scratch" \
-        --filter "$real" >"$scratch/end-to-end.log" 2>&1 </dev/null
+        --filter "$real" --skip "$timed" >"$scratch/end-to-end.log" 2>&1 </dev/null
     report "$sanitizer" real "$scratch/end-to-end.log" $?
 done
 exit $failed
