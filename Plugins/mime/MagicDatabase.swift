@@ -28,6 +28,18 @@ final class MagicDatabase {
     version = "\(number / 100).\(number % 100 < 10 ? "0" : "")\(number % 100)"
   }
 
+  /// The files of the database with size and time of change, so that another database is told from this one. Where a name
+  /// stands for a compiled file as well, libmagic takes that (libmagic(3), magic_getpath).
+  static var files: String {
+    let paths = magic_getpath(nil, 0).map { String(cString: $0) } ?? ""
+    let files = paths.split(separator: ":").flatMap { [String($0), "\($0).mgc"] }
+    return files.compactMap { file in
+      var facts = stat()
+      guard stat(file, &facts) == 0 else { return nil }
+      return "\(file) \(facts.st_size) \(facts.st_ino) \(facts.st_mtim.tv_sec).\(facts.st_mtim.tv_nsec)"
+    }.joined(separator: ", ")
+  }
+
   deinit {
     magic_close(cookie)
   }

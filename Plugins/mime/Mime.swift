@@ -35,6 +35,7 @@ struct Mime: Stage {
     allow = opening[Self.allow]
     deny = opening[Self.deny]
     magic = try MagicDatabase()
+    opening.repeatable(on: "libmagic \(magic.version), \(MagicDatabase.files)")
   }
 
   func process(_ attachment: Attachment) throws(Outcome) {

@@ -53,6 +53,7 @@ struct PDF: Stage {
     maxPages = opening[Self.maxPages]
     allowsEncrypted = opening[Self.encrypted] == "allow"
     poppler = try Poppler()
+    opening.repeatable(on: "poppler \(Poppler.version)")
   }
 
   func process(_ attachment: Attachment) throws(Outcome) {

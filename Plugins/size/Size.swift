@@ -26,6 +26,7 @@ struct Size: Stage {
     max = opening[Self.max]
     min = opening[Self.min]
     rules = opening[Self.rules]
+    opening.repeatable(on: "")
   }
 
   func process(_ attachment: Attachment) throws(Outcome) {

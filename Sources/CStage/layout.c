@@ -61,6 +61,7 @@ AT(sluice_host, settle, 120);
 AT(sluice_host, progress, 128);
 AT(sluice_host, cancelled, 136);
 AT(sluice_host, log, 144);
+AT(sluice_host, repeatable, 152);
 AT(sluice_opening, value_count, 4);
 AT(sluice_opening, id, 8);
 AT(sluice_opening, values, 16);

@@ -22,6 +22,9 @@ struct DocumentReader {
     if let given = section.readOne(Grammar.sandbox, &document.findings) {
       document.sandbox = SandboxPolicy(rawValue: given.value.text) ?? .require
     }
+    if let given = section.readOne(Grammar.reuse, &document.findings) {
+      document.reuse = ReusePolicy(rawValue: given.value.text) ?? .verdicts
+    }
     document.workers = section.readOne(Grammar.workers, &document.findings).map { Int($0.value.integer) }
     return foldersAreKnown && !document.stages.isEmpty
   }

@@ -2,7 +2,7 @@ import Pipeline
 
 /// The keys of a pipeline file, each declared like a stage's option: one reader checks both.
 enum Grammar {
-  static let top = ["version", "plugins", "stages", "channels", "retry", "sandbox", "workers"]
+  static let top = ["version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "reuse"]
   static let stage = ["use", "id", "when", "options"] + stageSettings.map(\.name)
   static let channel = ["use", "options"] + channelSettings.map(\.name)
   static let retry = [attempts, backoff, max].map(\.name)
@@ -18,6 +18,11 @@ enum Grammar {
   static let workers = key(
     "workers", .integer, range: 1...256, example: "2",
     "Worker processes of each kind that parse content; else as many as there are processors.")
+
+  static let reuse = choice(
+    "reuse", ReusePolicy.allCases.map(\.rawValue),
+    "Whether what stages said of equal content stands in for running them again, where they promise to repeat it."
+  )
 
   static let attempts = key(
     "attempts", .integer, range: 1...100, example: "3", "Tries in all, the first included.")

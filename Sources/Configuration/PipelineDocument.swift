@@ -21,6 +21,7 @@ public struct PipelineDocument: Sendable {
   var retry = RetryPolicy()
   var sandbox = SandboxPolicy.require
   var workers: Int?
+  var reuse = ReusePolicy.verdicts
   var findings: Findings
 
   /// Reads a pipeline file.

@@ -65,7 +65,7 @@ public struct PipelineSchema {
             for key in [Grammar.attempts, Grammar.backoff, Grammar.max] { Self.option(key, &writer) }
           }
         }
-        for key in [Grammar.sandbox, Grammar.workers] { Self.option(key, &writer) }
+        for key in [Grammar.sandbox, Grammar.workers, Grammar.reuse] { Self.option(key, &writer) }
       }
     }
   }

@@ -34,7 +34,7 @@ struct Resolver {
     guard findings.isEmpty else { throw findings.error }
     return PipelineDefinition(
       stages: stages, channels: channels, retry: document.retry, sandbox: document.sandbox,
-      workers: document.workers)
+      workers: document.workers, reuse: document.reuse)
   }
 
   /// `nil` where its plugin is not known.

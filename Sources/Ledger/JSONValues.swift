@@ -40,3 +40,17 @@ extension JSONWriter {
     }
   }
 }
+
+extension Metadatum {
+  /// Reads what ``JSONWriter/object(of:)`` wrote.
+  static func read(_ json: String) -> [Metadatum]? {
+    JSONMembers.read(json)?.map { key, value in
+      switch value {
+      case .text(let text): Metadatum(key: key, value: .text(text))
+      case .integer(let integer): Metadatum(key: key, value: .integer(integer))
+      case .number(let number): Metadatum(key: key, value: .number(number))
+      case .boolean(let boolean): Metadatum(key: key, value: .boolean(boolean))
+      }
+    }
+  }
+}

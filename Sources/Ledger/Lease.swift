@@ -112,11 +112,13 @@ public struct EndedAttachment: Sendable {
   public var events: [OutgoingEvent]
   /// The job's; its deliveries inherit it.
   public var priority: Int64
+  /// The stages that its content passed first, on their basis, where they promise to say the same of equal content.
+  public var line: String?
 
   public init(
     key: Int64, status: Status, reason: Reason?, mediaType: String?, sizeBytes: Int64?, sha256: [UInt8]?,
     metadata: String, url: String?, attempt: Int, steps: [Settlement.Step], events: [OutgoingEvent],
-    priority: Int64 = 0
+    priority: Int64 = 0, line: String? = nil
   ) {
     self.key = key
     self.status = status
@@ -130,6 +132,7 @@ public struct EndedAttachment: Sendable {
     self.steps = steps
     self.events = events
     self.priority = priority
+    self.line = line
   }
 }
 

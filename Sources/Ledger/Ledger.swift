@@ -16,6 +16,8 @@ public final class Ledger {
   var lastToken: Int64 = 0
   var ids = UUIDv7Generator()
   private var prepared: [UnsafePointer<UInt8>: Statement] = [:]
+  /// Lines that are on record, by fingerprint.
+  var lineKeys: [String: Int64] = [:]
   private var attemptStatements: [Int: Statement] = [:]
   private let home: Home?
 

@@ -23,8 +23,7 @@ enum SQL {
     SELECT count(*) = 1 FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL
     """
 
-  static let resetFrontier: StaticString =
-    "UPDATE ledger SET frontier = 0, machine = ?1, seen_at = ?2"
+  static let resetFrontier: StaticString = "UPDATE ledger SET frontier = 0, machine = ?1, seen_at = ?2"
 
   /// The clock was set back since: what waits is to wait as much longer as it would have, and no more.
   static let followClock: StaticString = """
@@ -104,6 +103,15 @@ enum SQL {
     SELECT url FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 LIMIT 1
     """
 
+  static let saidOfContent: StaticString = """
+    SELECT media_type, metadata, declared_type, file_name FROM attachments
+    WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 AND line_key = ?3 LIMIT 32
+    """
+
+  static let line: StaticString = "SELECT key FROM lines WHERE fingerprint = ?1"
+
+  static let addLine: StaticString = "INSERT INTO lines (fingerprint) VALUES (?1)"
+
   // MARK: Results. Each is fenced: it counts where the job is leased under the same token.
 
   static let endJob: StaticString = "DELETE FROM jobs WHERE key = ?1 AND state = 'leased' AND token = ?2"
@@ -120,7 +128,7 @@ enum SQL {
 
   static let endAttachment: StaticString = """
     UPDATE attachments SET status = ?2, media_type = ?3, size_bytes = ?4, sha256 = ?5, metadata = ?6, url = ?7,
-      reason_stage = ?8, reason_code = ?9, reason_message = ?10, finished_at = ?11
+      reason_stage = ?8, reason_code = ?9, reason_message = ?10, finished_at = ?11, line_key = ?12
     WHERE key = ?1
     """
 
@@ -189,7 +197,7 @@ enum SQL {
 
   static let requeueAttachment: StaticString = """
     UPDATE attachments SET status = 'queued', media_type = NULL, size_bytes = NULL, sha256 = NULL, metadata = '{}',
-      url = NULL, reason_stage = NULL, reason_code = NULL, reason_message = NULL, finished_at = NULL
+      url = NULL, reason_stage = NULL, reason_code = NULL, reason_message = NULL, finished_at = NULL, line_key = NULL
     WHERE key = ?1
     """
 

@@ -3,10 +3,10 @@
 /// table whenever it checks a row.
 enum Schema {
   /// The version this program writes, kept in `user_version`. A ledger of a newer one is refused.
-  static let version: Int64 = 2
+  static let version: Int64 = 3
 
   /// What takes a ledger from each version to the next.
-  static let migrations: [String] = [first, second]
+  static let migrations: [String] = [first, second, third]
 
   private static let first = """
     -- One row. `boot` counts the coordinators that opened the ledger; `token` is the last fencing token given; `frontier`
@@ -153,4 +153,14 @@ enum Schema {
 
   /// `seen_at` is the last time that a coordinator is known to have had: one that begins before it has another clock.
   private static let second = "ALTER TABLE ledger ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0"
+
+  /// `line_key` says which stages, on which basis, an attachment's content passed first: what they said counts for equal
+  /// content on the same line.
+  private static let third = """
+    CREATE TABLE lines (
+      key INTEGER PRIMARY KEY,
+      fingerprint TEXT NOT NULL UNIQUE
+    ) STRICT;
+    ALTER TABLE attachments ADD COLUMN line_key INTEGER REFERENCES lines;
+    """
 }

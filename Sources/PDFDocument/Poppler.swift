@@ -36,7 +36,8 @@ package final class Poppler {
     }
   }
 
-  private static var version: String { String(cString: poppler_get_version()) }
+  /// Of the library, such as `22.12.0`.
+  public static var version: String { String(cString: poppler_get_version()) }
 }
 
 /// GLib's default is to print.

@@ -7,16 +7,18 @@ public struct PipelineDefinition: Sendable, Equatable {
   public var sandbox: SandboxPolicy
   /// Worker processes of each kind that parse content; `nil`: as many as there are processors.
   public var workers: Int?
+  public var reuse: ReusePolicy
 
   public init(
     stages: [StageDefinition], channels: [ChannelDefinition], retry: RetryPolicy = RetryPolicy(),
-    sandbox: SandboxPolicy = .require, workers: Int? = nil
+    sandbox: SandboxPolicy = .require, workers: Int? = nil, reuse: ReusePolicy = .verdicts
   ) {
     self.stages = stages
     self.channels = channels
     self.retry = retry
     self.sandbox = sandbox
     self.workers = workers
+    self.reuse = reuse
   }
 }
 
@@ -27,6 +29,14 @@ public enum SandboxPolicy: String, Sendable, CaseIterable {
   /// Run with what there is, and say so.
   case prefer
   /// No sandbox, for debugging a stage. Content is then as powerful as the operator.
+  case off
+}
+
+/// What equal content spares.
+public enum ReusePolicy: String, Sendable, CaseIterable {
+  /// What stages said of it stands in for running them again, where they promise to repeat it.
+  case verdicts
+  /// Each attachment goes through every stage.
   case off
 }
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread with a body, to be joined.
+/// A thread with a body, to be joined or left to itself.
 ///
 /// Blocking calls (SQLite's syncs, walking folders, waiting for events) get threads of their own: on the cooperative
 /// pool they would hold up everything else.
@@ -21,6 +21,11 @@ public struct Thread: Sendable {
   /// Waits for its end.
   public func join() {
     pthread_join(handle, nil)
+  }
+
+  /// Lets it go on until its end, or the process's. Nobody can wait for it any more.
+  public func detach() {
+    pthread_detach(handle)
   }
 }
 

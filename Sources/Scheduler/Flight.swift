@@ -41,6 +41,9 @@ final class Flight {
   var outcome = Status.queued
   var reason: Reason?
 
+  /// The stages that its content passed first, on their basis, where they promise to say the same of equal content.
+  var line: String?
+
   /// A stored object with the same content, once that has been asked.
   var twin: String?
   var isTwinKnown = false
@@ -138,6 +141,7 @@ final class Flight {
     sha256 = nil
     isTwinKnown = false
     twin = nil
+    line = nil  // it was of the old content
     return nil
   }
 

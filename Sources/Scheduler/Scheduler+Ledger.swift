@@ -20,7 +20,7 @@ extension Scheduler {
   /// The request the ledger works on now.
   struct Underway {
     var settlements: [PendingSettlement]
-    var lookups: [UInt64]
+    var questions: [(serial: UInt64, question: ContentQuestion)]
     /// What was asked of each lane.
     var wanted: [(lane: String, count: Int)]
     /// Of the files taken in, if there are any.
@@ -37,14 +37,11 @@ extension Scheduler {
     request.resumed = resumed
     let batch = intakeBatches.isEmpty ? nil : intakeBatches.removeFirst()
     request.intake = batch?.items ?? []
-    let lookups = lookups.filter { flights[$0] != nil }
-    request.contents = lookups.map { serial in
-      let flight = flights[serial]
-      return (Hexadecimal.bytes(flight?.sha256 ?? "") ?? [], flight?.size ?? 0)
-    }
+    let questions = lookups.compactMap(question)
+    request.contents = questions.map(\.question)
     if request.isEmpty { return }
     underway = Underway(
-      settlements: settlements, lookups: lookups, wanted: request.wanted, ticket: batch?.ticket)
+      settlements: settlements, questions: questions, wanted: request.wanted, ticket: batch?.ticket)
     settlements.removeAll(keepingCapacity: true)
     self.lookups.removeAll(keepingCapacity: true)
     pauses.removeAll()
@@ -107,11 +104,8 @@ extension Scheduler {
     if !asked.wanted.isEmpty {
       for (lane, at) in reply.nextDue { lanes[lane]?.nextDue = at }
     }
-    for (serial, path) in zip(asked.lookups, reply.objects) {
-      guard let flight = flights[serial] else { continue }
-      flight.twin = path
-      flight.isTwinKnown = true
-      route(flight)
+    for ((serial, question), known) in zip(asked.questions, reply.contents) {
+      if let flight = flights[serial] { learn(flight, question, known) }
     }
     for lease in reply.leases { accept(lease) }
   }

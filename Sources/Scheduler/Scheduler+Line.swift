@@ -31,6 +31,7 @@ extension Scheduler {
   func route(_ flight: Flight) {
     if flight.outcome == .queued {
       if flight.sha256 == nil { return enqueue(flight, digestGroup, 0..<1) }
+      if !passGate(flight) { return }
       if let next = nextStage(flight, isAtEnd: false) { return enqueue(flight, stage: next) }
       flight.outcome = .completed
     }
@@ -49,9 +50,6 @@ extension Scheduler {
     guard let index = plan.group(of: stage) else { return finish(flight) }
     let group = lineGroups[index]
     let range = plan.groups[index].stages
-    if group.capability == .store && flight.outcome == .queued && !flight.isTwinKnown && !passGate(flight) {
-      return
-    }
     enqueue(flight, group, (stage - range.lowerBound)..<range.count)
   }
 
@@ -61,33 +59,6 @@ extension Scheduler {
     }
     flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
     if flight.isAlone { group.alone.append(flight) } else { group.queue.append(flight) }
-  }
-
-  // MARK: The gate before the store
-
-  /// True: the flight may go on to the store now. Otherwise it is sent on later: when the ledger has said where equal content
-  /// is stored, or when the one ahead with the same content is on record.
-  private func passGate(_ flight: Flight) -> Bool {
-    guard let sha256 = flight.sha256, !flight.isTwinKnown else { return true }
-    if !flight.holdsGate && gate.enter(sha256, flight.serial) {
-      flight.holdsGate = true
-      lookups.append(flight.serial)
-    }
-    return false
-  }
-
-  /// The flight has ended: those with the same content go on. All but the first link to its object.
-  func leaveGate(_ flight: Flight) {
-    guard flight.holdsGate, let sha256 = flight.sha256 else { return }
-    let path = flight.outcome == .completed ? flight.location : nil
-    for serial in gate.leave(sha256) {
-      guard let next = flights[serial] else { continue }
-      if let path {
-        next.twin = path
-        next.isTwinKnown = true
-      }
-      route(next)
-    }
   }
 
   // MARK: What a worker said
@@ -312,7 +283,7 @@ extension Scheduler {
       key: attachment.key, status: record.status, reason: record.reason, mediaType: record.mediaType,
       sizeBytes: record.sizeBytes, sha256: record.sha256, metadata: record.metadata, url: record.url,
       attempt: flight.lease.attempt, steps: record.steps, events: events(flight, attachment, record),
-      priority: flight.lease.priority)
+      priority: flight.lease.priority, line: flight.outcome == .completed ? flight.line : nil)
     settle(flight, .attachment(ended), .ended(record))
   }
 

@@ -195,8 +195,11 @@ extension Scheduler {
       var reader = FrameReader(frame)
       switch try reader.kind() {
       case .ready where worker.state == .starting:
-        sandbox = try Ready(&reader).sandbox & (sandbox ?? .max)
+        let ready = try Ready(&reader)
+        sandbox = ready.sandbox & (sandbox ?? .max)
         worker.state = .ready
+        worker.line = line(of: worker.group, ready.bases)
+        worker.group.line = worker.line
         worker.group.failedStarts = 0
       case .refusal where worker.state == .starting:
         let refusal = try Refusal(&reader)
@@ -238,6 +241,7 @@ extension Scheduler {
     {
       retire(worker)
     }
+    if worker.group.line != nil && dispatch.first == 0 { flight.line = worker.line }
     apply(result, to: flight, from: worker.group)
   }
 

@@ -29,6 +29,9 @@ final class WorkerGroup {
   var queue = Deque()
   /// Waiting for a worker of their own.
   var alone = Deque()
+  /// What its stages rest on as the last worker to get ready has it, where all promise to say the same of equal content and
+  /// they are the first that content meets.
+  var line: String?
   /// Workers in a row that ended before they were ready.
   var failedStarts = 0
 
@@ -88,6 +91,8 @@ final class GroupWorker {
   var headSince: UInt64
   /// Pieces of work answered.
   var done = 0
+  /// As its group's, of this worker.
+  var line: String?
   /// Reserved for one flight.
   var isExclusive = false
   /// The socket is full.

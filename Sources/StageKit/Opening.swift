@@ -30,6 +30,20 @@ public struct Opening {
       }
   }
 
+  /// A promise that what the stage says and records follows from nothing but the content, the options, the media type so far,
+  /// and what the sender declared: the type, and the extension of the file name. Then the host may hand on what it said of
+  /// equal content.
+  ///
+  /// - Parameter basis: what else it rests on, such as the versions of libraries and of data, in up to 1024 bytes: what was
+  ///   said on another basis does not count.
+  public func repeatable(on basis: String) {
+    // A host of an earlier minor has no such function.
+    guard let host = raw.pointee.host, let offset = MemoryLayout<sluice_host>.offset(of: \.repeatable),
+      Int(host.pointee.size) >= offset + MemoryLayout<UnsafeRawPointer>.size
+    else { return }
+    host.pointee.repeatable(raw.pointee.call, basis)
+  }
+
   /// A line on the worker's standard error: `sluice stages run` shows it, and an ingest where the worker ends badly.
   public func log(_ line: String) {
     raw.pointee.host.pointee.log(raw.pointee.call, SLUICE_LOG_INFO, line)

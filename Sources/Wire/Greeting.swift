@@ -6,6 +6,11 @@ public struct Ready: Sendable {
   public var sandbox: UInt32
   /// What opening and closing on trial left behind; `nil`: there was no trial.
   public var leaked: Leak?
+  /// For each stage, what its words rest on, where it promises to say the same of equal content.
+  public var bases: [String?]
+
+  /// No basis is longer, in bytes.
+  public static let basisLimit = 1024
 
   /// What grew from the second quarter of the trial openings on, when whatever is kept on purpose is there.
   public struct Leak: Sendable, Equatable {
@@ -19,9 +24,10 @@ public struct Ready: Sendable {
     }
   }
 
-  public init(sandbox: UInt32, leaked: Leak? = nil) {
+  public init(sandbox: UInt32, leaked: Leak? = nil, bases: [String?] = []) {
     self.sandbox = sandbox
     self.leaked = leaked
+    self.bases = bases
   }
 
   public var frame: [UInt8] {
@@ -30,6 +36,7 @@ public struct Ready: Sendable {
     writer.write(leaked != nil)
     writer.write(leaked?.bytes ?? 0)
     writer.write(leaked?.descriptors ?? 0)
+    writer.write(bases) { $0.write($1) }
     return writer.bytes
   }
 
@@ -38,6 +45,9 @@ public struct Ready: Sendable {
     let isTried = try reader.boolean()
     let leak = Leak(bytes: try reader.integer(Int64.self), descriptors: try reader.integer(Int64.self))
     leaked = isTried ? leak : nil
+    bases = try reader.elements(atMost: 256) { (reader) throws(FrameError) in
+      try reader.text(atMost: Self.basisLimit)
+    }
     try reader.end()
   }
 }

@@ -25,6 +25,8 @@ final class Call {
   /// The stage that is speaking.
   var stage: OpenStage
   var explanation = Explanation()
+  /// What the stage's words rest on, where it promises to repeat them.
+  var basis: String?
   var settled: sluice_verdict?
   var result: WorkResult
   /// By the worker's index of a stage that flushes: the state after it.

@@ -16,7 +16,7 @@ enum Host {
         annotate_integer: annotateInteger, annotate_number: annotateNumber, annotate_boolean: annotateBoolean,
         metadata: metadata, set_media_type: setMediaType, set_location: setLocation, matches: matches,
         expand: expand, produce: produce, emit: emit, retry_after: retryAfter, pause: pause, settle: settle,
-        progress: progress, cancelled: cancelled, log: log))
+        progress: progress, cancelled: cancelled, log: log, repeatable: repeatable))
     return UnsafePointer(table)
   }
 }
@@ -147,4 +147,10 @@ private final class Patterns: @unchecked Sendable {
     if known.count < 1024 { known[text] = pattern }
     return pattern
   }
+}
+
+private func repeatable(_ call: OpaquePointer?, _ basis: UnsafePointer<CChar>?) {
+  guard let basis, let call = Call.from(call) else { return }
+  call.basis = Call.cut(String(cString: basis), to: Ready.basisLimit)
+  call.trace("repeatable", call.basis ?? "")
 }

@@ -8,6 +8,8 @@ final class OpenStage {
   let definition: StageDefinition
   let raw: UnsafePointer<sluice_stage>
   private(set) var instance: UnsafeMutableRawPointer?
+  /// What its words rest on, where it promises to say the same of equal content.
+  private(set) var basis: String?
   private let keys: Set<String>
   private let prefixes: [String]
   private let codes: Set<String>
@@ -52,6 +54,7 @@ final class OpenStage {
       throw Refusal(stage: definition.id, message: call.explanation.message ?? "the stage does not open")
     }
     instance = made
+    basis = call.basis
   }
 
   /// Ends the instance.

@@ -70,7 +70,7 @@ struct Worker {
         }
       }
       if setup.capability != .store { close(SLUICE_FD_FOLDER) }
-      socket.send(Ready(sandbox: level, leaked: leak).frame)
+      socket.send(Ready(sandbox: level, leaked: leak, bases: stages.map(\.basis)).frame)
     } catch let refusal as Refusal {
       socket.refuse(refusal)
     } catch {

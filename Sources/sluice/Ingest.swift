@@ -65,9 +65,11 @@ struct Ingest: ParsableCommand {
       summary = try scheduler.run(intake) { report.take($0) }
     } catch {
       report.clear()
+      walking.detach()
       throw error
     }
-    if !summary.wasStopped { walking.join() }
+    // After a signal it may still wait for the next line of a manifest.
+    if summary.wasStopped { walking.detach() } else { walking.join() }
     report.finish(
       summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: try ledger.status())
     if let missing = SandboxPart.missing(summary.sandbox, pipeline.definition.sandbox) {

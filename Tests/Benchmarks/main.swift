@@ -5,7 +5,9 @@ import Platform
 
 func bench() throws -> Int32 {
   // Of --check, run by itself under valgrind.
-  if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "--probe", let count = Int(CommandLine.arguments[2]) {
+  if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "--probe",
+    let count = Int(CommandLine.arguments[2])
+  {
     try Check.probe(count)
     return 0
   }

@@ -123,7 +123,7 @@ private final class Damaging {
   {
     let outcome = try run(["verify"], folder, what, named)
     if outcome.status == 0 {
-      let wrong = try HomeToDamage.wrongObjects(in: folder)
+      let wrong = try Witness(folder: folder).faults([]).filter { $0.rule.hasPrefix("object-") }
       check(wrong.isEmpty, "\(what): verify calls it sound, and these objects are not: \(wrong)")
     }
     return outcome

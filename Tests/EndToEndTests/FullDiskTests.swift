@@ -1,11 +1,12 @@
 import Foundation
+import Platform
 import Testing
 
 /// A disk without room, in the store and under the ledger: nothing is lost, and the same command goes on.
 @Suite(.serialized, .enabled(if: SmallDisk.isPossible, .init(rawValue: SmallDisk.skipped)))
 struct FullDiskTests {
   @Test func aFullStorePausesTheLaneAndTheSameCommandGoesOnWithMoreRoom() throws {
-    let inbox = try inbox(files: 60, bytes: 64 << 10)
+    let inbox = try Self.inbox(files: 60, bytes: 64 << 10)
     let disk = try SmallDisk(inbox.folder.path + "/home/store", size: "1m")
     let run = try inbox.run()
     try expectPaused(run, inbox)
@@ -28,7 +29,7 @@ struct FullDiskTests {
   }
 
   @Test func aFullStoreGoesOnWhenAFileIsDeleted() throws {
-    let inbox = try inbox(files: 20, bytes: 20_000)
+    let inbox = try Self.inbox(files: 20, bytes: 20_000)
     let disk = try SmallDisk(inbox.folder.path + "/home/store", size: "2m")
     try disk.fill("filler")
     let run = try inbox.run()
@@ -39,7 +40,7 @@ struct FullDiskTests {
   }
 
   @Test func aFullLedgerEndsTheRunAndTheNextGoesOn() throws {
-    let inbox = try inbox(files: 800, bytes: 20)
+    let inbox = try Self.inbox(files: 800, bytes: 20)
     let disk = try SmallDisk(inbox.folder.path + "/home", size: "4m")
     // The store has room: it is the ledger that is in want.
     let store = try SmallDisk(disk.path + "/store", size: "64m")
@@ -65,7 +66,7 @@ struct FullDiskTests {
   }
 
   @Test func aDiskThatFilledUpBetweenRunsLeavesTheLedgerItsReserve() throws {
-    let inbox = try inbox(files: 5, bytes: 20)
+    let inbox = try Self.inbox(files: 5, bytes: 20)
     let disk = try SmallDisk(inbox.folder.path + "/home", size: "4m")
     #expect(try inbox.run().outcome.status == 0)
     try disk.fill("filler")
@@ -78,7 +79,7 @@ struct FullDiskTests {
   // MARK: Setting up
 
   /// Files that all differ, so that none is stored as a link to another.
-  private func inbox(files: Int, bytes: Int) throws -> Inbox {
+  static func inbox(files: Int, bytes: Int) throws -> Inbox {
     let inbox = try Inbox()
     try inbox.folder.write(
       "pipeline.yaml",
@@ -119,11 +120,50 @@ struct FullDiskTests {
   private func expectWhole(_ run: Inbox.Run, _ inbox: Inbox, files: Int) throws {
     #expect(run.outcome.status == 0, "\(run.outcome.err)")
     #expect(Inbox.workers(of: run.pid) == [])
+    try Self.checkCompleted(inbox, files: files)
+  }
+
+  @discardableResult
+  static func checkCompleted(_ inbox: Inbox, files: Int) throws -> Int {
     let sources = try (0..<files).map { number in
       let path = try #require(realpath("\(inbox.folder.path)/in/file-\(number)", nil))
       defer { free(path) }
       return String(cString: path)
     }
-    try inbox.witness.checkCompleted(sources, recipients: ["ben"])
+    return try inbox.witness.checkCompleted(sources, recipients: ["ben"])
+  }
+}
+
+/// Disks that are full at one moment after the other: under the whole home, and under the store alone.
+@Suite(
+  .serialized, .enabled(if: Soak.isOn, Soak.skipped),
+  .enabled(if: SmallDisk.isPossible, .init(rawValue: SmallDisk.skipped)))
+struct FullDiskSoakTests {
+  @Test(arguments: ["home", "home/store"])
+  func nothingIsLostWhereverTheDiskIsFull(place: String) throws {
+    var random = SplitMix(state: 11)
+    var tries = 0
+    var failures = 0
+    while tries < 100 {
+      let inbox = try FullDiskTests.inbox(files: 40, bytes: 20_000)
+      // With less than 2.5 MiB there is no ledger at all; 40 objects take 1.
+      let size =
+        place == "home"
+        ? Int.random(in: 1200...3800, using: &random) : Int.random(in: 4...900, using: &random)
+      let disk = try SmallDisk("\(inbox.folder.path)/\(place)", size: "\(size)k")
+      let run = try inbox.run()
+      if run.outcome.status == 0 { continue }
+      tries += 1
+      #expect(run.outcome.status == 75, "\(size) KiB: \(run.outcome.status) \(run.outcome.err)")
+      // Once more without room, then with.
+      _ = try inbox.run()
+      try disk.grow(to: "64m")
+      let last = try inbox.run()
+      #expect(last.outcome.status == 0, "\(size) KiB: \(last.outcome.err)")
+      let wrong = try FullDiskTests.checkCompleted(inbox, files: 40)
+      failures += wrong + (run.outcome.status == 75 && last.outcome.status == 0 ? 0 : 1)
+    }
+    Soak.row(
+      "the disk is full: under the \(place == "home" ? "home" : "store")", tries: tries, failures: failures)
   }
 }

@@ -28,16 +28,24 @@ private final class Killing {
   private let folder: TemporaryFolder
   private var expected: [String: String] = [:]
   private var made = 0
+  /// It answers the webhook's calls, from the first run to the last.
+  private let listening: Witness.Recording
 
   init(kills: Int, seed: UInt64) throws {
     self.kills = kills
     random = SplitMix(state: seed)
     folder = try TemporaryFolder()
+    let (listening, port) = try Witness(folder: folder).listen(channel: "hook")
+    self.listening = listening
     // Enough attempts that no attachment is held to be the killer of its workers: that rule has tests of its own.
     try folder.write(
       "pipeline.yaml",
       Pipelines.open.replacingOccurrences(of: "allow: [\"*/*\"]", with: "deny: [text/x-shellscript]")
-        .replacingOccurrences(of: "attempts: 3", with: "attempts: 20"))
+        .replacingOccurrences(of: "attempts: 3", with: "attempts: 20")
+        .replacingOccurrences(of: "channels: [events]", with: "channels: [events, hook]")
+        .replacingOccurrences(
+          of: "channels:\n",
+          with: "channels:\n  hook: { use: webhook, options: { \(Witness.webhook(port)) } }\n"))
   }
 
   func run() throws {
@@ -66,11 +74,13 @@ private final class Killing {
     }
     let last = try SluiceCommand.run(arguments, in: folder, witness: witness)
     #expect(last.status == 0 || last.status == 1, "\(last.err)")
+    try listening.handOver()
+    listening.end()
     let wrong = try witness.check(expected.mapValues { [$0] }, recipients: ["ben", "eva"])
     Soak.row("kill -9 at random", tries: coordinators + workers, failures: wrong)
   }
 
-  private var witness: Witness { Witness(folder: folder) }
+  private var witness: Witness { Witness(folder: folder, calls: ["hook"]) }
 
   private var arguments: [String] {
     [

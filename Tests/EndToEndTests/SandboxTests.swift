@@ -9,20 +9,30 @@ struct SandboxTests {
 
   @Test(arguments: Attack.Capability.allCases, users)
   func nothingGetsOut(capability: Attack.Capability, user: UInt32?) throws {
+    try Self.tryAll(capability, user)
+  }
+
+  /// - Returns: how many were tried, and how many were not held as they must be.
+  @discardableResult
+  static func tryAll(_ capability: Attack.Capability, _ user: UInt32?) throws -> (tries: Int, failures: Int) {
+    var failures = 0
     let surroundings = try Surroundings(Attack.all(capability), user: user)
     let findings = try surroundings.findings(surroundings.start(sandbox: "require"))
     AttackTable.add(findings, user: user == nil ? "own" : "other")
     for finding in findings {
       let attack = finding.attack
+      let isHeld = attack.isAnswered ? finding.wasRefused : finding.wasKilled
+      if finding.effects != [] || !isHeld { failures += 1 }
       #expect(finding.effects == [], "\(attack.name) with \(capability): \(finding.said)")
       // By the guard that is meant to, even where a second one stands behind it.
       #expect(
-        attack.isAnswered ? finding.wasRefused : finding.wasKilled,
+        isHeld,
         "\(attack.name) with \(capability): \(finding.said)")
       if let call = attack.call, finding.wasKilled {
         #expect(finding.said.contains("does not allow \(call)(2) with"), "\(attack.name): \(finding.said)")
       }
     }
+    return (findings.count, failures)
   }
 
   @Test(.enabled(if: geteuid() == 0), arguments: [Attack.Capability.content, .store])
@@ -112,5 +122,15 @@ struct SandboxTests {
       ["stages", "doctor", folder.path + "/libsluice-escape-channel.so"], in: folder)
     #expect(outcome.status == 1)
     #expect(outcome.out.contains("is a channel that asks for capability store"), "\(outcome.out)")
+  }
+}
+
+@Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
+struct SandboxSoakTests {
+  @Test(arguments: Attack.Capability.allCases, SandboxTests.users)
+  func nothingGetsOut(capability: Attack.Capability, user: UInt32?) throws {
+    let (tries, failures) = try SandboxTests.tryAll(capability, user)
+    let who = user == nil ? "" : ", another user"
+    Soak.row("a way out of a worker: \(capability.rawValue)\(who)", tries: tries, failures: failures)
   }
 }

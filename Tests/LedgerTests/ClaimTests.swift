@@ -119,7 +119,7 @@ struct ClaimTests {
     var request = ExchangeRequest()
     #expect(request.isEmpty)
     _ = try desk.ledger.exchange(request)
-    request.contents = [([UInt8](repeating: 9, count: 32), 5)]
+    request.contents = [Desk.question(9, 5)]
     _ = try desk.ledger.exchange(request)
     #expect(try desk.everything() == before)
   }

@@ -162,4 +162,13 @@ final class Desk {
       }
     }
   }
+
+  /// Asks for a content whose hash repeats a byte; `nil`: of one without a hash.
+  static func question(
+    _ byte: UInt8?, _ size: Int64, _ line: String? = nil, _ name: String = "a", _ declaredType: String? = nil
+  ) -> ContentQuestion {
+    ContentQuestion(
+      sha256: byte.map { [UInt8](repeating: $0, count: 32) } ?? [], size: size, line: line,
+      claims: .init(declaredType: declaredType, fileName: name))
+  }
 }

@@ -173,14 +173,44 @@ struct EndingTests {
       })
     var request = ExchangeRequest()
     request.contents = [
-      ([UInt8](repeating: 9, count: 32), 5), ([UInt8](repeating: 9, count: 32), 6),
-      ([UInt8](repeating: 8, count: 32), 5), ([], 5),
+      Desk.question(9, 5), Desk.question(9, 6), Desk.question(8, 5), Desk.question(nil, 5),
     ]
-    #expect(try desk.ledger.exchange(request).objects == ["documents/a", nil, nil, nil])
+    #expect(try desk.ledger.exchange(request).contents.map(\.url) == ["documents/a", nil, nil, nil])
     request.wanted = [(Ledger.attachmentLane, 1)]
     #expect(
-      try desk.ledger.exchange(request).objects == ["documents/a", nil, nil, nil],
+      try desk.ledger.exchange(request).contents.map(\.url) == ["documents/a", nil, nil, nil],
       "and together with other things")
+  }
+
+  @Test func whatWasSaidCountsOnTheSameLineAndForTheSameClaims() throws {
+    try desk.takeIn(Desk.item("a.txt"), Desk.item("b.txt"))
+    let leases = try desk.claim(2)
+    let metadata = "{\"a\":\"b\\n\",\"c\":1,\"d\":2.5,\"e\":true}"
+    try desk.settle(
+      leases[0],
+      Desk.completed(leases[0]) {
+        $0.line = "first"
+        $0.mediaType = "text/plain"
+        $0.metadata = metadata
+      })
+    // Without an object it is nothing to link to.
+    try desk.settle(
+      leases[1],
+      Desk.completed(leases[1]) {
+        $0.line = "second"
+        $0.url = nil
+      })
+    var request = ExchangeRequest()
+    request.contents = [
+      Desk.question(9, 5, "first", "x.txt"), Desk.question(9, 5, "second", "x.txt"),
+      Desk.question(9, 5, "third", "x.txt"), Desk.question(9, 5, nil, "x.txt"),
+      Desk.question(9, 5, "first", "x.pdf"),
+      Desk.question(9, 5, "first", "txt"), Desk.question(9, 5, "first", "x.txt", "text/html"),
+    ]
+    let answers = try desk.ledger.exchange(request).contents
+    #expect(answers.map { $0.said != nil } == [true, false, false, false, false, false, false])
+    #expect(answers[0].said?.mediaType == "text/plain")
+    #expect(answers[0].said.map { JSONWriter.object(of: $0.metadata) } == metadata)
   }
 
   @Test func theStatusShowsTheQueue() throws {

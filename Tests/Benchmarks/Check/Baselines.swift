@@ -18,7 +18,9 @@ struct Baselines {
     }
     var machine = utsname()
     uname(&machine)
-    let processor = withUnsafeBytes(of: machine.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    let processor = withUnsafeBytes(of: machine.machine) {
+      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    }
     key = "swift \(words[place + 1]) \(processor)"
     if Files.exists(Self.path) {
       all = try JSONDecoder().decode([String: [String: Int]].self, from: Data(try Files.bytes(Self.path)))

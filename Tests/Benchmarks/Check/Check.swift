@@ -20,9 +20,10 @@ enum Check {
     Count(name: "ledger: take in, claim and end") { counter in
       try perPiece(1_000, 4_000) { try counter.count("sluice-bench", ["--probe", String($0)]) }
     },
-    Count(name: "worker: mime, a PDF") { try worker("mime", $0) },
-    Count(name: "worker: pdf, a PDF") { try worker("pdf", $0) },
-    Count(name: "worker: text, a PDF") { try worker("text", $0) },
+    Count(name: "worker: mime, a PDF") { try worker("mime", [], $0) },
+    Count(name: "worker: pdf, a PDF") { try worker("pdf", [], $0) },
+    Count(name: "worker: text, a PDF") { try worker("text", ["--media-type", "application/pdf"], $0) },
+    Count(name: "worker: store, a PDF") { try worker("store", ["--set", "path={attachmentId}"], $0) },
   ]
 
   /// - Returns: the exit code.
@@ -55,7 +56,8 @@ enum Check {
       }
       print(
         line(
-          count.name, Table.number(value), known?[count.name].map { Table.number(Double($0)) } ?? "none", change))
+          count.name, Table.number(value), known?[count.name].map { Table.number(Double($0)) } ?? "none",
+          change))
     }
     try counter.delete()
     if update {
@@ -67,7 +69,9 @@ enum Check {
   }
 
   private static func line(_ name: String, _ now: String, _ before: String, _ change: String) -> String {
-    func pad(_ text: String, _ width: Int) -> String { String(repeating: " ", count: max(width - text.count, 0)) }
+    func pad(_ text: String, _ width: Int) -> String {
+      String(repeating: " ", count: max(width - text.count, 0))
+    }
     return name + pad(name, 32) + pad(now, 14) + now + pad(before, 14) + before + pad(change, 12) + change
   }
 
@@ -76,9 +80,11 @@ enum Check {
     (try measure(many) - measure(few)) / Double(many - few)
   }
 
-  private static func worker(_ stage: String, _ counter: InstructionCount) throws -> Double {
+  private static func worker(_ stage: String, _ options: [String], _ counter: InstructionCount) throws
+    -> Double
+  {
     let file = Settings.projectFolder + "/Plugins/pdf/fixtures/report.pdf"
-    return try perPiece(10, 40) { try counter.count(worker: stage, file, times: $0) }
+    return try perPiece(10, 40) { try counter.count(worker: stage, options, file, times: $0) }
   }
 
   private static func ingest(_ count: Int, _ counter: InstructionCount) throws -> Double {
@@ -88,7 +94,11 @@ enum Check {
     let home = counter.path("home-\(count)")
     let pipeline = try Sluice.pipeline("check", workers: 1)
     let value = try counter.count(
-      "sluice", ["ingest", "--config", pipeline, "--home", home, "--participants", "a,b", "--sender", "a", "--quiet", inbox])
+      "sluice",
+      [
+        "ingest", "--config", pipeline, "--home", home, "--participants", "a,b", "--sender", "a", "--quiet",
+        inbox,
+      ])
     guard try Sluice.lines(home + "/events.jsonl") == count else { throw BenchError("not \(count) events") }
     return value
   }
@@ -99,7 +109,8 @@ enum Check {
     var request = ExchangeRequest()
     request.intake = (0..<count).map { index in
       IntakeItem(
-        conversationId: "c", messageId: nil, senderId: "a", participants: ["a", "b"], fileName: "\(index).txt",
+        conversationId: "c", messageId: nil, senderId: "a", participants: ["a", "b"],
+        fileName: "\(index).txt",
         source: Array("/inbox/\(index).txt".utf8), sourceSize: 100, sourceModified: 1, origin: "bench")
     }
     var done = try ledger.exchange(request).intake.added

@@ -9,7 +9,9 @@ struct InstructionCount {
   private let folder = Ground.path + "/check"
 
   init() throws {
-    guard let valgrind = Settings.program("valgrind") else { throw Skipped(reason: "no valgrind; install valgrind") }
+    guard let valgrind = Settings.program("valgrind") else {
+      throw Skipped(reason: "no valgrind; install valgrind")
+    }
     guard let strip = Settings.program("strip") else { throw Skipped(reason: "no strip; install binutils") }
     self.valgrind = valgrind
     binaries = folder + "/bin"
@@ -40,23 +42,27 @@ struct InstructionCount {
   /// Of a program of Sluice's or of this one, without those it starts.
   func count(_ program: String, _ arguments: [String]) throws -> Double {
     let log = path("log")
-    try Child(words(log: log) + ["\(binaries)/\(program)"] + arguments, out: Ground.output("check")).end(as: 0)
+    try Child(words(log: log) + ["\(binaries)/\(program)"] + arguments, out: Ground.output("check")).end(
+      as: 0)
     return try collected(log)
   }
 
   /// Of a worker that takes a file through a stage so many times.
-  func count(worker stage: String, _ file: String, times: Int) throws -> Double {
+  func count(worker stage: String, _ options: [String], _ file: String, times: Int) throws -> Double {
     let log = path("log")
     let tools = path("tools")
     try Files.makeFolder(tools)
     // Sluice runs the `valgrind` of the search path, with options of memcheck's, in an empty environment.
     let words = words(log: log).map { "'\($0)'" }.joined(separator: " ")
     try Files.write(
-      "#!/bin/sh\nwhile [ \"${1#--}\" != \"$1\" ]; do shift; done\nexec \(words) \"$@\"\n", to: tools + "/valgrind")
+      "#!/bin/sh\nwhile [ \"${1#--}\" != \"$1\" ]; do shift; done\nexec \(words) \"$@\"\n",
+      to: tools + "/valgrind")
     chmod(tools + "/valgrind", 0o755)
     let path = "\(tools):\(Settings.environment["PATH"] ?? "/usr/bin:/bin")"
     try Child(
-      ["\(binaries)/sluice", "stages", "run", stage, file, "--repeat", String(times), "--under", "valgrind"],
+      ["\(binaries)/sluice", "stages", "run", "\(binaries)/libsluice-\(stage).so"] + options + [
+        file, "--repeat", String(times), "--under", "valgrind",
+      ],
       out: Ground.output("check"), environment: ["PATH": path]
     ).end(as: 0)
     return try collected(log)

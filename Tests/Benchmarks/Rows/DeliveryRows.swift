@@ -57,10 +57,12 @@ enum DeliveryRows {
       let tallies = receiver.tallies[..<9]
       child.signal(SIGTERM)
       let ending = try child.end(within: 60)
-      guard tallies.allSatisfy({ $0.requests == each && $0.odd == 0 && $0.misordered == 0 }), [0, 75].contains(ending.status)
+      guard tallies.allSatisfy({ $0.requests == each && $0.odd == 0 && $0.misordered == 0 }),
+        [0, 75].contains(ending.status)
       else {
         throw BenchError(
-          "of \(each) events each \(tallies.map(\.requests)) came; sluice ended with \(ending.status): \(Files.tail(child.errors))")
+          "of \(each) events each \(tallies.map(\.requests)) came; sluice ended with \(ending.status): \(Files.tail(child.errors))"
+        )
       }
       let first = tallies.map(\.first).min() ?? 0
       let last = tallies.map(\.last).max() ?? 0
@@ -72,11 +74,14 @@ enum DeliveryRows {
       for isDead in round % 2 == 0 ? [true, false] : [false, true] {
         if isDead { with.append(try rate(endpoints: 10)) } else { without.append(try rate(endpoints: 9)) }
       }
-      progress("dead endpoint, round \(round): \(Table.number(with[round - 1])), \(Table.number(without[round - 1]))/s")
+      progress(
+        "dead endpoint, round \(round): \(Table.number(with[round - 1])), \(Table.number(without[round - 1]))/s"
+      )
     }
     return [
       TableRow(
-        "deliveries: nine endpoints beside a dead one", "per s", with, "without it", without, goal: .atLeast(0.9))
+        "deliveries: nine endpoints beside a dead one", "per s", with, "without it", without,
+        goal: .atLeast(0.9))
     ]
   }
 

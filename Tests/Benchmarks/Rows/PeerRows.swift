@@ -5,23 +5,37 @@ import Platform
 /// The peers are given an easier task. They sync once, at the end, and neither goes on where it was when it is killed.
 enum PeerRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
-    report.measure("peers: shell") {
-      try compare(settings, ground, Peer(name: "shell", goal: 15, words: try shell))
+    let files = settings.size(3_000, quick: 600)
+    report.measure("peers: shell, a file at a time") {
+      let peer = Peer(
+        name: "shell", goal: 15, words: try shell + ["1"], remark: "a transaction for each file")
+      return try compare(settings, ground, peer, settings.size(1_500, quick: 300))
+    }
+    report.measure("peers: shell, in batches") {
+      let peer = Peer(
+        name: "shell in batches", goal: nil, words: try shell + ["64"],
+        remark: "the tools and the transaction once for 64 files")
+      return try compare(settings, ground, peer, files)
     }
     report.measure("peers: Huey") {
-      try compare(settings, ground, Peer(name: "Huey", goal: 3, words: try huey))
+      let peer = Peer(name: "Huey", goal: 3, words: try huey, remark: "a task that is killed is lost")
+      return try compare(settings, ground, peer, files)
     }
   }
 
   private struct Peer {
     var name: String
-    var goal: Double
+    /// How many times its files per second.
+    var goal: Double?
     /// Its program, to be followed by input and output.
     var words: [String]
+    var remark: String
   }
 
-  private static func compare(_ settings: Settings, _ ground: Ground, _ peer: Peer) throws -> [TableRow] {
-    let input = try Input.pdfs(settings.size(3_000, quick: 600), under: "peers-" + peer.name)
+  private static func compare(_ settings: Settings, _ ground: Ground, _ peer: Peer, _ count: Int) throws
+    -> [TableRow]
+  {
+    let input = try Input.pdfs(count, under: "peers-\(count)")
     let pipeline = try Sluice.pipeline("peers", workers: 2)
     let name = "\(Table.number(Double(input.count))) PDFs, two processes, against \(peer.name)"
     var ours: [Double] = []
@@ -33,22 +47,27 @@ enum PeerRows {
           let ending = try Sluice.ingest(pipeline, home: ground.store("sluice"), input)
           ours.append(Double(input.count) / ending.seconds)
         } else {
-          let store = ground.store(peer.name)
-          let child = try Child(peer.words + [input.folder, store], out: Ground.output(peer.name))
+          let store = ground.store("peer")
+          let child = try Child(peer.words + [input.folder, store], out: Ground.output("peer"))
           let ending = try child.end(as: 0)
           let said = try Files.text(child.out)
-          var stored = 0
-          try Files.walk(store + "/documents") { _, facts in stored += facts.st_size > 0 ? 1 : 0 }
-          guard count(said) == input.count, stored == input.count else {
-            throw BenchError("\(peer.name) stored \(stored) of \(input.count) files: \(said) \(Files.tail(child.errors))")
+          var files = 0
+          try Files.walk(store + "/documents") { _, facts in files += facts.st_size > 0 ? 1 : 0 }
+          guard stored(said) == input.count, files == input.count else {
+            throw BenchError(
+              "\(peer.name) stored \(files) of \(input.count) files: \(said) \(Files.tail(child.errors))")
           }
           theirs.append(Double(input.count) / (seconds(said) ?? ending.seconds))
         }
       }
-      progress("\(name), round \(round): \(Table.number(ours[round - 1])) and \(Table.number(theirs[round - 1])) files/s")
+      progress(
+        "\(name), round \(round): \(Table.number(ours[round - 1])) and \(Table.number(theirs[round - 1])) files/s"
+      )
     }
     return [
-      TableRow(name, "files/s", ours, peer.name, theirs, goal: .atLeast(peer.goal), remark: "\(peer.name) syncs once, at its end")
+      TableRow(
+        name, "files/s", ours, peer.name, theirs, goal: peer.goal.map { .atLeast($0) },
+        remark: "\(peer.name): synced once, at its end; \(peer.remark)")
     ]
   }
 
@@ -97,12 +116,14 @@ enum PeerRows {
   }
 
   /// What the peer says it stored: `N|contents`, or JSON.
-  private static func count(_ said: String) -> Int? {
+  private static func stored(_ said: String) -> Int? {
     Int(said.drop { !$0.isNumber }.prefix(while: \.isNumber))
   }
 
   /// Where a peer says how long the work took, that counts: its own end may take longer.
   private static func seconds(_ said: String) -> Double? {
-    said.range(of: "\"seconds\":").flatMap { Double(said[$0.upperBound...].prefix { $0.isNumber || $0 == "." }) }
+    said.range(of: "\"seconds\":").flatMap {
+      Double(said[$0.upperBound...].prefix { $0.isNumber || $0 == "." })
+    }
   }
 }

@@ -66,7 +66,9 @@ enum QueueRows {
           few.append(try BenchLedger.at(ground.store("thousand")) { try round($0, filling: jobs) })
         }
       }
-      progress("claim and finish, round \(number): \(Table.number(many[number - 1])), \(Table.number(few[number - 1])) us")
+      progress(
+        "claim and finish, round \(number): \(Table.number(many[number - 1])), \(Table.number(few[number - 1])) us"
+      )
     }
     return [TableRow("\(name): claim and finish", "us a job", many, "1,000 waiting", few, goal: .atMost(1.2))]
   }
@@ -123,7 +125,9 @@ enum QueueRows {
     for round in 1...settings.rounds(atMost: 3) {
       let killed = try Sluice.start(pipeline, home: home, [nothing], json: true)
       _ = try firstEnd(killed)
-      if killed.hasEnded(within: 0.5) { throw BenchError("it ended before it was killed: \(Files.tail(killed.errors))") }
+      if killed.hasEnded(within: 0.5) {
+        throw BenchError("it ended before it was killed: \(Files.tail(killed.errors))")
+      }
       killed.signal(SIGKILL)
       _ = try killed.end()
       let next = try Sluice.start(pipeline, home: home, [nothing], json: true)

@@ -10,7 +10,9 @@ enum ScalingRows {
         for workers in round % 2 == 0 ? [1, 2, 4] : [4, 2, 1] {
           let pipeline = try Sluice.pipeline(
             "scaling-\(workers)",
-            stages: ["use: mime, options: { allow: [\"*/*\"] }", "use: pdf", "use: text, options: { max-pages: 10 }"],
+            stages: [
+              "use: mime, options: { allow: [\"*/*\"] }", "use: pdf", "use: text, options: { max-pages: 10 }",
+            ],
             channels: [], workers: workers)
           try ground.settle(reading: input.folder)
           let child = try Sluice.start(pipeline, home: ground.store("scaling"), [input.folder])
@@ -23,7 +25,8 @@ enum ScalingRows {
       }
       let one = rates[1] ?? []
       return [
-        TableRow("scaling: PDFs' text, 2 workers", "files/s", rates[2] ?? [], "1 worker", one, goal: .atLeast(1.75)),
+        TableRow(
+          "scaling: PDFs' text, 2 workers", "files/s", rates[2] ?? [], "1 worker", one, goal: .atLeast(1.75)),
         TableRow("scaling: PDFs' text, 4 workers", "files/s", rates[4] ?? [], "1 worker", one, goal: nil),
       ]
     }

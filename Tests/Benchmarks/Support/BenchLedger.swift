@@ -31,7 +31,9 @@ final class BenchLedger {
       var request = ExchangeRequest()
       request.intake = (done..<min(done + 500, count)).map(sources.item)
       let added = try ledger.exchange(request).intake.added
-      if added != request.intake.count { throw BenchError("the ledger took in \(added) of \(request.intake.count)") }
+      if added != request.intake.count {
+        throw BenchError("the ledger took in \(added) of \(request.intake.count)")
+      }
       done += added
     }
   }
@@ -54,9 +56,11 @@ final class BenchLedger {
       .attachment(
         EndedAttachment(
           key: attachment.key, status: .completed, reason: nil, mediaType: "text/plain",
-          sizeBytes: attachment.sourceSize, sha256: [UInt8](repeating: 7, count: 32), metadata: "{}", url: nil,
+          sizeBytes: attachment.sourceSize, sha256: [UInt8](repeating: 7, count: 32), metadata: "{}",
+          url: nil,
           attempt: lease.attempt,
-          steps: [.init(stage: "size", verdict: "pass", code: nil, message: nil, microseconds: 10)], events: events)))
+          steps: [.init(stage: "size", verdict: "pass", code: nil, message: nil, microseconds: 10)],
+          events: events)))
   }
 
   /// Files that attachments are said to come from, and do.

@@ -24,7 +24,9 @@ enum Files {
     for part in [bytes, more] {
       var done = 0
       while done < part.count {
-        let count = part.withUnsafeBytes { Glibc.write(file.number, $0.baseAddress! + done, part.count - done) }
+        let count = part.withUnsafeBytes {
+          Glibc.write(file.number, $0.baseAddress.map { $0 + done }, part.count - done)
+        }
         if count < 0 { throw SystemError("writing \(path)") }
         done += count
       }

@@ -12,6 +12,8 @@ final class Ground {
   static let inputs = path + "/inputs"
   private static let deleted = path + "/deleted"
   private var count = 0
+  /// What runs have stored since it was last emptied.
+  private var filled: [String] = []
 
   init() throws {
     try Files.makeFolder(Self.path)
@@ -27,7 +29,8 @@ final class Ground {
   /// A folder's path that no run has had, not made yet.
   func store(_ name: String) -> String {
     count += 1
-    return "\(Self.stores)/\(count)-\(name)"
+    filled.append("\(Self.stores)/\(count)-\(name)")
+    return filled[filled.count - 1]
   }
 
   /// A path for a program's output.
@@ -38,7 +41,8 @@ final class Ground {
   /// - Parameter input: the folder it will read. A kernel that gives up idle pages early made single runs four times
   ///   as long, so all is read from memory.
   func settle(reading input: String) throws {
-    try empty(Self.stores)
+    for folder in filled where Files.exists(folder) { try empty(folder) }
+    filled.removeAll()
     var room = [UInt8](repeating: 0, count: 1 << 20)
     try Files.walk(input) { path, _ in
       let file = try Descriptor.open(path, O_RDONLY)

@@ -53,13 +53,17 @@ struct Input {
   /// Files of words, each content its own.
   static func texts(_ count: Int, size: Int, under name: String) throws -> Input {
     let folder = try makeFolder(name, "\(count) text files")
-    let words = ["ledger", "stage", "worker", "and", "of", "the", "letter", "goes", "through", "sluice", "in", "a"]
+    let words = [
+      "ledger", "stage", "worker", "and", "of", "the", "letter", "goes", "through", "sluice", "in", "a",
+    ]
     var random = SplitMix(state: 7)
     for index in 0..<count {
       var text = "file \(index)\n"
       while text.utf8.count < size {
         let bits = random.next()
-        for place in 0..<8 { text += words[Int(bits >> (place * 8) & 0xFF) % words.count] + (place == 7 ? "\n" : " ") }
+        for place in 0..<8 {
+          text += words[Int(bits >> (place * 8) & 0xFF) % words.count] + (place == 7 ? "\n" : " ")
+        }
       }
       try Files.write(Array(text.utf8.prefix(size)), to: "\(folder)/\(padded(index)).txt")
     }

@@ -179,7 +179,9 @@ private struct Request {
     {
       place = UnsafeRawPointer(found) - base
       if place + text.utf8CodeUnitCount > bytes.count { break }
-      if memcmp(base + place, text.utf8Start, text.utf8CodeUnitCount) == 0 { return place + text.utf8CodeUnitCount }
+      if memcmp(base + place, text.utf8Start, text.utf8CodeUnitCount) == 0 {
+        return place + text.utf8CodeUnitCount
+      }
       place += 1
     }
     return nil

@@ -17,7 +17,7 @@ struct Settings {
     sluice-bench --check [--update]
 
       --only ROWS    of these, with commas: \(RowGroup.all.map(\.name).joined(separator: ", "))
-      --rounds N     rounds of each comparison; else 5, and 2 with --quick
+      --rounds N     rounds of each comparison; else 3 to 5, and 2 with --quick
       --quick        small sizes
       --output FILE  write the rows there instead of to standard output
       --check        count instructions, and fail where they are 15 percent above the baseline
@@ -45,7 +45,9 @@ struct Settings {
           throw BenchError("there are no rows '\(name)'")
         }
       case "--rounds":
-        guard let count = Int(try value(word)), 1...100 ~= count else { throw BenchError("--rounds is 1 to 100") }
+        guard let count = Int(try value(word)), 1...100 ~= count else {
+          throw BenchError("--rounds is 1 to 100")
+        }
         rounds = count
       case "--format":
         let format = try value(word)
@@ -61,8 +63,8 @@ struct Settings {
     if isUpdate && !isCheck { throw BenchError("--update goes with --check") }
   }
 
-  /// - Parameter most: of rows that take long.
-  func rounds(atMost most: Int = .max) -> Int { min(rounds ?? (isQuick ? 2 : 5), most) }
+  /// - Parameter most: of rows that take long, where nothing else is asked for.
+  func rounds(atMost most: Int = 5) -> Int { rounds ?? min(isQuick ? 2 : 5, most) }
 
   func size(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
 
@@ -86,7 +88,8 @@ struct Settings {
 
   static let binaries = absolute(environment["SLUICE_BIN_DIR"] ?? projectFolder + "/.build/release")
 
-  static let corpus = absolute(environment["SLUICE_CORPUS"] ?? projectFolder + "/../shared/corpus") + "/pdf-valid"
+  static let corpus =
+    absolute(environment["SLUICE_CORPUS"] ?? projectFolder + "/../shared/corpus") + "/pdf-valid"
 
   static func absolute(_ path: String) -> String {
     guard let resolved = realpath(path, nil) else { return path }

@@ -7,7 +7,9 @@ enum Sluice {
   static let program = Settings.binaries + "/sluice"
 
   static func check() throws {
-    if access(program, X_OK) != 0 { throw BenchError("\(program) is not there; build it first: swift build -c release") }
+    if access(program, X_OK) != 0 {
+      throw BenchError("\(program) is not there; build it first: swift build -c release")
+    }
   }
 
   /// Writes a pipeline of these stages, and gives its path.
@@ -38,7 +40,10 @@ enum Sluice {
   /// Starts an ingest as its users would: one recipient of events.
   static func start(_ pipeline: String, home: String, _ paths: [String], json: Bool = false) throws -> Child {
     try Child(
-      [program, "ingest", "--config", pipeline, "--home", home, "--participants", "a,b", "--sender", "a", "--quiet"]
+      [
+        program, "ingest", "--config", pipeline, "--home", home, "--participants", "a,b", "--sender", "a",
+        "--quiet",
+      ]
         + (json ? ["--format", "json"] : []) + paths, out: Ground.output("sluice"))
   }
 
@@ -53,8 +58,12 @@ enum Sluice {
       stored += 1
       if inodes.insert(facts.st_ino).inserted { bytes += Int64(facts.st_size) }
     }
-    guard stored == input.count, inodes.count == input.contents, bytes == input.bytes * Int64(input.contents) / Int64(input.count)
-    else { throw BenchError("\(home) holds \(stored) objects, \(inodes.count) contents, \(bytes) bytes: not what it was given") }
+    guard stored == input.count, inodes.count == input.contents,
+      bytes == input.bytes * Int64(input.contents) / Int64(input.count)
+    else {
+      throw BenchError(
+        "\(home) holds \(stored) objects, \(inodes.count) contents, \(bytes) bytes: not what it was given")
+    }
     let told = try lines(home + "/events.jsonl")
     guard told == input.count else { throw BenchError("\(told) events for \(input.count) attachments") }
     return ending
@@ -64,7 +73,8 @@ enum Sluice {
   static func expectCompleted(_ count: Int, _ child: Child) throws {
     let summary = try Files.text(child.out).split(separator: "\n").last ?? ""
     guard summary.hasPrefix("\(count) attachments: \(count) completed, ") else {
-      throw BenchError("sluice did other work than \(count) attachments: \(summary) \(Files.tail(child.errors))")
+      throw BenchError(
+        "sluice did other work than \(count) attachments: \(summary) \(Files.tail(child.errors))")
     }
   }
 

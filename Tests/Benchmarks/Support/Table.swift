@@ -4,7 +4,9 @@ import Platform
 struct Table {
   var rows: [TableRow]
 
-  private static let columns = ["what", "sluice", "unit", "peer", "its figure", "ratio", "spread", "goal", "reached"]
+  private static let columns = [
+    "what", "sluice", "unit", "peer", "its figure", "ratio", "spread", "goal", "reached",
+  ]
 
   var text: String {
     var lines = [Self.columns]
@@ -15,10 +17,13 @@ struct Table {
       var cells: [String] = []
       for (column, cell) in line.enumerated() {
         // Numbers to the right.
-        cells.append([1, 4, 5].contains(column) ? pad(cell, widths[column], left: true) : pad(cell, widths[column]))
+        cells.append(
+          [1, 4, 5].contains(column) ? pad(cell, widths[column], left: true) : pad(cell, widths[column]))
       }
       text += cells.joined(separator: "  ").trimmingTrailingSpaces + "\n"
-      if let note = row?.skipped.map({ "skipped: \($0)" }) ?? row?.failed.map({ "failed: \($0)" }) ?? row?.remark {
+      if let note = row?.skipped.map({ "skipped: \($0)" }) ?? row?.failed.map({ "failed: \($0)" })
+        ?? row?.remark
+      {
         text += "    \(note)\n"
       }
     }
@@ -62,7 +67,8 @@ struct Table {
     let spread = hasSpread ? "\(Self.number(row.judged.least)) to \(Self.number(row.judged.most))" : ""
     return [
       row.name, row.figure.map(Self.number) ?? "", row.unit, row.peer?.name ?? "",
-      row.peer.map { Self.number($0.figure) } ?? "", row.peer == nil ? "" : Self.number(row.judged.median), spread,
+      row.peer.map { Self.number($0.figure) } ?? "", row.peer == nil ? "" : Self.number(row.judged.median),
+      spread,
       row.goal.map { "\($0.sign) \(Self.number($0.value))" } ?? "",
       row.isReached.map { $0 ? "yes" : "NO" } ?? (row.skipped == nil ? "" : "skipped"),
     ]

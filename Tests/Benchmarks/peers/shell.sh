@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What a good shell user does with a folder of attachments: a batch of files to each of two processes, the tools that take
-# many files called once for a batch, one transaction for a batch. Nothing goes on where it was when this is interrupted.
+# What a good shell user does with a folder of attachments: so many files to each of two processes, the tools that take many
+# files called once for them, and one transaction. Nothing goes on where it was when this is interrupted.
 #
-#     shell.sh INPUT OUTPUT
+#     shell.sh FILES INPUT OUTPUT
 #
 # OUTPUT gets documents/NAME/document.pdf and catalogue.db. Synced once, at the end.
 set -euo pipefail
@@ -34,10 +34,10 @@ if [[ $1 == --batch ]]; then
     takeBatch "$@"
     exit
 fi
-input=$1 output=$2
+files=$1 input=$2 output=$3
 mkdir -p "$output/documents"
 sqlite3 "$output/catalogue.db" \
     'PRAGMA journal_mode = WAL; CREATE TABLE attachments (name TEXT, type TEXT, sha256 TEXT, pages INTEGER);' >/dev/null
-find "$input" -type f -print0 | xargs -0 -P 2 -n 64 "$0" --batch "$output"
+find "$input" -type f -print0 | xargs -0 -P 2 -n "$files" "$0" --batch "$output"
 sync -f "$output"
 sqlite3 "$output/catalogue.db" 'SELECT count(*), count(DISTINCT sha256) FROM attachments;'

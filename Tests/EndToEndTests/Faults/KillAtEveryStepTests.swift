@@ -16,58 +16,65 @@ struct KillAtEveryStepSoakTests {
 
 private final class KillingSteps {
   private var random: SplitMix
+  private var points: [String: Int] = [:]
+  /// How often each step was killed.
+  private var hits: [String: Int] = [:]
+  /// By depth: the kill of an ingest, of the run that recovers from it, of the run that recovers from that.
+  private var kills = [Int](repeating: 0, count: 4)
+  private var wrong = [Int](repeating: 0, count: 4)
 
   init(seed: UInt64) {
     random = SplitMix(state: seed)
   }
 
   func run(times: Int) throws {
-    var points: [String: Int] = [:]
     // Which step comes how often varies with the timing: several looks see more.
     for _ in 0..<3 {
       for point in try Self.look() { points[point.name] = max(points[point.name] ?? 0, point.count) }
     }
     #expect(points.count > 40, "\(points.keys.sorted())")
-    // By depth: the kill of an ingest, of the run that recovers from it, of the run that recovers from that.
-    var kills = [Int](repeating: 0, count: 4)
-    var wrong = kills
     var missed: [String] = []
     for (name, count) in points.sorted(by: { $0.key < $1.key }) {
       for action in [FaultLibrary.Action.killBefore, .killAfter] {
-        var isHit = false
+        let before = hits[name] ?? 0
         for time in 0..<times {
-          let ingest = try FaultedIngest()
-          var story = ""
-          var deepest = 0
-          // Each occurrence in turn, as far as the tries go; then the recovery is killed, and its recovery.
-          var nth =
-            1 + (time * max(count / times, 1) + Int.random(in: 0..<max(count / times, 1), using: &random))
-            % count
-          var match = name
-          for depth in kills.indices {
-            let fault = FaultLibrary.Fault(match: match, nth: nth, action: action)
-            story += "\(action) \(match) #\(nth); "
-            try ingest.run(fault)
-            if ingest.faults.hasFired {
-              kills[depth] += 1
-              deepest = depth
-              if match == name { isHit = true }
-            }
-            guard let next = points.keys.sorted().randomElement(using: &random) else { break }
-            match = next
-            nth = Int.random(in: 1...max((points[next] ?? 1) / 2, 1), using: &random)
-          }
-          wrong[deepest] += try ingest.finish(story)
+          // Each occurrence in turn, as far as the tries go.
+          let step = max(count / times, 1)
+          try kill(at: name, 1 + (time * step + Int.random(in: 0..<step, using: &random)) % count, action)
         }
-        if !isHit { missed.append(name) }
+        if hits[name] ?? 0 == before { missed.append(name) }
       }
+      // The first occurrence comes more often than later ones do.
+      for _ in 0..<times * 2 where hits[name] ?? 0 < times { try kill(at: name, 1, .killBefore) }
+      if hits[name] ?? 0 < times { missed.append(name) }
     }
     // Steps that depend on chance, such as a message that came just then.
-    #expect(missed.count <= points.count / 5, "never hit: \(missed)")
+    #expect(missed.count <= points.count / 5, "too seldom hit: \(missed)")
     for depth in kills.indices {
       let place = depth == 0 ? "" : ", \(depth) deep in the recovery"
       Soak.row("kill -9 at a step" + place, tries: kills[depth], failures: wrong[depth])
     }
+  }
+
+  /// Kills an ingest at a step, then the recovery at any, and its recovery.
+  private func kill(at name: String, _ nth: Int, _ action: FaultLibrary.Action) throws {
+    let ingest = try FaultedIngest()
+    var story = ""
+    var deepest = 0
+    var (match, nth) = (name, nth)
+    for depth in kills.indices {
+      story += "\(action) \(match) #\(nth); "
+      try ingest.run(FaultLibrary.Fault(match: match, nth: nth, action: action))
+      if ingest.faults.hasFired {
+        kills[depth] += 1
+        deepest = depth
+        hits[match, default: 0] += 1
+      }
+      guard let next = points.keys.sorted().randomElement(using: &random) else { break }
+      match = next
+      nth = Int.random(in: 1...max((points[next] ?? 1) / 2, 1), using: &random)
+    }
+    wrong[deepest] += try ingest.finish(story)
   }
 
   private static func look() throws -> [FaultLibrary.Point] {

@@ -1,4 +1,3 @@
-import CCrypto
 import Foundation
 import SQLite
 import Testing
@@ -89,26 +88,5 @@ struct HomeToDamage {
 
   static func value(_ sql: String, of folder: TemporaryFolder) throws -> String? {
     try Connection(folder.path + "/var/sluice.db", .readOnly).prepare(sql).first { $0.text(0) }
-  }
-
-  /// The objects that are not what the ledger says of them, looked at without the program under test.
-  static func wrongObjects(in folder: TemporaryFolder) throws -> [String] {
-    var wrong: [String] = []
-    let connection = try Connection(folder.path + "/var/sluice.db", .readOnly)
-    connection.neverCheckpointOnClose()
-    try connection.prepare(
-      "SELECT url, sha256 FROM attachments WHERE status = 'completed' AND url IS NOT NULL"
-    ).rows { row in
-      let url = row.text(0)
-      let data = FileManager.default.contents(atPath: "\(folder.path)/var/store/\(url)")
-      if data.map(sha256) != row.blob(1) { wrong.append(url) }
-    }
-    return wrong
-  }
-
-  private static func sha256(_ data: Data) -> [UInt8] {
-    var digest = [UInt8](repeating: 0, count: 32)
-    _ = data.withUnsafeBytes { EVP_Digest($0.baseAddress, $0.count, &digest, nil, EVP_sha256(), nil) }
-    return digest
   }
 }

@@ -118,7 +118,8 @@ struct Inbox {
       ["ingest", "--format", "json", "--home", "home", "--sender", "ann", "--participants", "ann,ben"]
         + options
         + paths, in: folder, out: out, err: err, input: input,
-      environment: environment.merging(["SLUICE_PLUGIN_PATH": try FixtureStages.folder()]) { $1 },
+      environment: environment.merging(["SLUICE_PLUGIN_PATH": try FixtureStages.folder()]) { given, _ in given
+      },
       recording: recording)
     return Underway(process: process, recording: recording, out: out, err: err)
   }

@@ -61,6 +61,11 @@ struct SluiceCommand {
       err: String(decoding: try Data(contentsOf: URL(fileURLWithPath: err)), as: UTF8.self))
   }
 
+  /// What `make sanitize` tells a binary that is built with a sanitizer.
+  private static let sanitizerOptions = ProcessInfo.processInfo.environment.filter {
+    $0.key.hasSuffix("SAN_OPTIONS")
+  }
+
   /// Starts a command, with its output in files, so that no pipe fills up; or heard by a witness, which copies it there.
   static func start(
     _ arguments: [String], in folder: TemporaryFolder, out: String, err: String, input: String = "",
@@ -71,7 +76,8 @@ struct SluiceCommand {
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path + "/" + below)
-    process.environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"].merging(environment) { $1 }
+    process.environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"].merging(sanitizerOptions) { $1 }
+      .merging(environment) { $1 }
     for file in recording == nil ? [out, err] : [err] {
       _ = FileManager.default.createFile(atPath: file, contents: nil)
     }

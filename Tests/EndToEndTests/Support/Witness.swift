@@ -5,9 +5,16 @@ import Testing
 struct Witness {
   let folder: TemporaryFolder
   var home = "var"
+  /// Channels whose calls it receives.
+  var calls: [String] = []
 
-  /// It is built with everything else, and not installed.
-  static let program = SluiceCommand.projectFolder + "/.build/release/sluice-witness"
+  /// It is built with everything else, and not installed: beside the program under test, or among the release builds.
+  static let program =
+    [
+      SluiceCommand.folder, SluiceCommand.projectFolder + "/.build/release",
+      SluiceCommand.projectFolder + "/.build/debug",
+    ]
+    .map { $0 + "/sluice-witness" }.first { access($0, X_OK) == 0 } ?? "sluice-witness"
 
   var journal: String { folder.path + "/.witness" }
   private var events: String { "events=\(home)/events.jsonl" }
@@ -24,7 +31,7 @@ struct Witness {
       (self.process, self.input) = (process, input)
     }
 
-    /// The run has been started and has its own descriptor.
+    /// The run has been started and has its own descriptor; or nothing more is to come.
     func handOver() throws { try input.close() }
 
     /// Waits until everything is on record.
@@ -36,9 +43,35 @@ struct Witness {
 
   /// Starts a witness, which copies what it has put on record to a file.
   func record(to out: String) throws -> Recording {
+    try start(["--home", home, "--events", events], out)
+  }
+
+  /// How the settings of a webhook whose calls it receives begin.
+  static func webhook(_ port: Int) -> String {
+    let secret = Data("the secret of these tests, 32 b.".utf8).base64EncodedString()
+    return "url: \"http://127.0.0.1:\(port)/\", secrets: [\"whsec_\(secret)\"], allow-private: [127.0.0.1]"
+  }
+
+  /// Starts one that answers the calls of a webhook, until it is handed over.
+  func listen(channel: String) throws -> (Recording, port: Int) {
+    let out = folder.path + "/.listening"
+    let recording = try start(["--listen", channel], out)
+    for _ in 0..<2000 {
+      let line = FileManager.default.contents(atPath: out) ?? Data()
+      if line.last == UInt8(ascii: "\n"),
+        let record = try JSONSerialization.jsonObject(with: line) as? [String: Any]
+      {
+        return (recording, try #require(record["port"] as? Int))
+      }
+      usleep(1000)
+    }
+    throw POSIXError(.ETIMEDOUT)
+  }
+
+  private func start(_ options: [String], _ out: String) throws -> Recording {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Self.program)
-    process.arguments = ["record", "--journal", journal, "--home", home, "--events", events]
+    process.arguments = ["record", "--journal", journal] + options
     process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
     let pipe = Pipe()
     for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
@@ -59,7 +92,7 @@ struct Witness {
   }
 
   /// Writes down what was handed in, and what may become of it.
-  private func offer(_ statuses: [String: Set<String>]) throws {
+  func offer(_ statuses: [String: Set<String>]) throws {
     let lines = try statuses.sorted { $0.key < $1.key }.map { source, statuses in
       try JSONSerialization.data(
         withJSONObject: ["record": "offer", "source": source, "statuses": statuses.sorted()])
@@ -76,7 +109,7 @@ struct Witness {
   }
 
   /// What does not hold.
-  func faults(_ options: String...) throws -> [Fault] {
+  func faults(_ options: [String]) throws -> [Fault] {
     let journal = FileManager.default.fileExists(atPath: journal) ? ["--journal", journal] : []
     let outcome = try SluiceCommand.run(
       ["check", "--home", home, "--format", "json"] + journal + options, in: folder, program: Self.program)
@@ -104,11 +137,9 @@ struct Witness {
     _ story: @autoclosure () -> String = ""
   ) throws -> Int {
     try offer(expected)
-    let all =
-      try recipients.map {
-        try self.faults("--drained", "--recipients", $0.joined(separator: ","), "--events", events)
-      } ?? self.faults("--drained")
-    let faults = all.filter {
+    var options = ["--drained"] + calls.flatMap { ["--calls", $0] }
+    if let recipients { options += ["--recipients", recipients.joined(separator: ","), "--events", events] }
+    let faults = try faults(options).filter {
       !(isClockSet && $0.rule == "result-stale" && $0.reason.hasPrefix("it came after that of attempt"))
     }
     for fault in faults.prefix(10) {

@@ -223,6 +223,12 @@ typedef struct sluice_host {
 
   /* [in-call] A line on the worker's standard error: `stages run` shows it, and an ingest where the worker ends badly. */
   void (*log)(sluice_call *call, uint32_t level, const char *line);
+
+  /* During `open` only: a promise that what the stage says and records follows from nothing but the content, the options,
+   * the media type so far, and what the sender declared: the type, and the extension of the file name. Then the host may
+   * hand on what it said of equal content. `basis` names what else it rests on, such as the versions of libraries and of
+   * data: what was said on another basis does not count. */
+  void (*repeatable)(sluice_call *call, const char *basis);
 } sluice_host;
 
 /* What `open` gets. */

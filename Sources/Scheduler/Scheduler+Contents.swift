@@ -1,0 +1,115 @@
+import Ledger
+import Pipeline
+import Platform
+
+// Equal contents: one goes ahead, the others link to its object, and hear what stages said of it.
+extension Scheduler {
+  /// What the stages of a group rest on, as text, where what they say may stand in for running them again.
+  func line(of group: WorkerGroup, _ bases: [String?]) -> String? {
+    guard pipeline.reuse == .verdicts, case .line(let range) = group.purpose, range.lowerBound == 0,
+      group.capability == .content, !group.isFresh, !group.produces, !bases.contains(nil),
+      bases.count == group.stages.count, group.stages.allSatisfy({ $0.description.role == .line })
+    else { return nil }
+    var writer = JSONWriter()
+    writer.array { writer in
+      for (stage, basis) in zip(group.stages, bases) { write(stage, basis, &writer) }
+    }
+    return writer.text
+  }
+
+  private func write(_ stage: StageDefinition, _ basis: String?, _ writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.member("stage", stage.id)
+      writer.member("plugin", stage.description.id)
+      writer.member("version", stage.description.version)
+      // Whoever builds a stage anew need not remember to give it another version.
+      writer.member("file", FileIdentity.text(of: stage.description.file))
+      writer.member("basis", basis)
+      writer.key("options")
+      writer.array { writer in
+        for value in stage.values {
+          writer.value(value.name)
+          writer.value(value.key)
+          writer.value(value.text)
+        }
+      }
+      writer.key("when")
+      writer.array { writer in
+        for condition in stage.conditions { writer.value("\(condition)") }
+      }
+    }
+  }
+
+  // MARK: The gate
+
+  /// True: the flight may go on. Otherwise it is sent on later: when the ledger has said what is known of its content, or when
+  /// the one ahead with the same content is on record.
+  func passGate(_ flight: Flight) -> Bool {
+    guard let sha256 = flight.sha256, !flight.isTwinKnown, mindsContent else { return true }
+    if !flight.holdsGate && gate.enter(sha256, flight.serial) {
+      flight.holdsGate = true
+      lookups.append(flight.serial)
+    }
+    return false
+  }
+
+  /// Whether it matters to anyone that a content has been here before.
+  private var mindsContent: Bool { lineGroups.contains { $0.capability == .store || $0.line != nil } }
+
+  /// The flight has ended: those with the same content go on. All but the first link to its object.
+  func leaveGate(_ flight: Flight) {
+    guard flight.holdsGate, let sha256 = flight.sha256 else { return }
+    let path = flight.outcome == .completed ? flight.location : nil
+    for serial in gate.leave(sha256) {
+      guard let next = flights[serial] else { continue }
+      if let path {
+        next.twin = path
+        next.isTwinKnown = true
+        if let line = flight.line, claims(of: flight) == claims(of: next) {
+          repeatWords(.init(mediaType: flight.mediaType, metadata: flight.metadata), of: line, for: next)
+        }
+      }
+      route(next)
+    }
+  }
+
+  // MARK: Asking the ledger
+
+  func question(_ serial: UInt64) -> (serial: UInt64, question: ContentQuestion)? {
+    guard let flight = flights[serial], let sha256 = flight.sha256.flatMap({ Hexadecimal.bytes($0) }),
+      let claims = claims(of: flight)
+    else { return nil }
+    let line = flight.position == 0 ? lineGroups.first?.line : nil
+    return (serial, ContentQuestion(sha256: sha256, size: flight.size, line: line, claims: claims))
+  }
+
+  private func claims(of flight: Flight) -> ContentQuestion.Claims? {
+    flight.attachment.map { .init(declaredType: $0.declaredType, fileName: $0.fileName) }
+  }
+
+  func learn(_ flight: Flight, _ question: ContentQuestion, _ known: KnownContent) {
+    flight.twin = known.url
+    flight.isTwinKnown = true
+    if let said = known.said, let line = question.line { repeatWords(said, of: line, for: flight) }
+    route(flight)
+  }
+
+  /// Lets what the first stages said of equal content stand in for running them. Only what they declare is theirs: later ones
+  /// run, and speak for themselves.
+  private func repeatWords(_ said: KnownContent.Said, of line: String, for flight: Flight) {
+    guard let group = lineGroups.first, group.line == line, case .line(let range) = group.purpose,
+      flight.position == 0, flight.steps.isEmpty
+    else { return }
+    let keys = group.stages.flatMap { $0.description.keys.map(\.name) }
+    flight.mediaType = said.mediaType
+    flight.metadata = said.metadata.filter { datum in
+      keys.contains { $0.hasSuffix("*") ? datum.key.hasPrefix($0.dropLast()) : $0 == datum.key }
+    }
+    flight.steps = group.stages.filter { $0.runs(for: said.mediaType) }.map {
+      .init(
+        stage: $0.id, verdict: Verdict.pass.name, code: nil, message: "as for equal content", microseconds: 0)
+    }
+    flight.position = range.upperBound
+    flight.line = line
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// The witness of the tests that kill and break things is tried itself: a home that keeps every promise passes, and each
+/// promise that is broken is named, and no other.
+@Suite(.serialized)
+struct WitnessTests {
+  @Test func aBrokenPromiseIsNamedAndNoOther() throws {
+    let good = try WitnessedHome.make()
+    #expect(try good.broken().map(\.reason) == [])
+    for breakage in Breakage.all {
+      let home = try good.copy()
+      try breakage.make(home)
+      let faults = try home.broken()
+      var rules = Set(faults.map(\.rule))
+      // SQLite's versions differ in whether integrity_check looks at CHECK constraints.
+      if rules.contains("row-malformed") { rules.remove("integrity") }
+      let said = faults.map { "\($0.rule): \($0.place): \($0.reason)" }
+      #expect(rules == breakage.rules, "\(breakage.what): \(said)")
+      #expect(faults.allSatisfy { !$0.place.isEmpty && !$0.reason.isEmpty }, "\(breakage.what): \(said)")
+    }
+  }
+
+  @Test func eachRuleIsSeenToFail() throws {
+    let rules = try SluiceCommand.run(["rules"], in: TemporaryFolder(), program: Witness.program).out
+    let names = rules.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
+    #expect(names.count > 30)
+    #expect(Set(names) == Breakage.all.reduce(into: []) { $0.formUnion($1.rules) })
+  }
+
+  @Test func aHomeThatIsNotDoneYetIsWholeAndNotDrained() throws {
+    _ = try WitnessedHome.make { home in
+      #expect(try home.broken(isDrained: false).map(\.reason) == [])
+      let left = Set(try home.broken().map(\.rule))
+      #expect(
+        left.contains("job-left")
+          && left.isSubset(of: ["job-left", "leftover", "object-missing", "event-torn"]), "\(left)")
+    }
+  }
+
+  // MARK: Writing down
+
+  @Test func aLineIsAcknowledgedOnceItIsOnRecord() throws {
+    let folder = try TemporaryFolder()
+    let witness = Witness(folder: folder)
+    let recording = try witness.record(to: folder.path + "/echo")
+    for number in 0..<50 {
+      let line = "{\"record\":\"offer\",\"source\":\"/\(number)\",\"statuses\":[]}\n"
+      try recording.input.write(contentsOf: Data(line.utf8))
+      var echo = ""
+      while !echo.hasSuffix(line) { echo = try folder.read("echo") }
+      #expect(try folder.read(".witness").contains("\\/\(number)\""))
+    }
+    try recording.handOver()
+    recording.end()
+  }
+
+  @Test func halfALineWasNeverTold() throws {
+    let folder = try TemporaryFolder()
+    let witness = Witness(folder: folder)
+    let recording = try witness.record(to: folder.path + "/echo")
+    try recording.input.write(contentsOf: Data("{\"record\":\"offer\"}\n{\"record\":\"off".utf8))
+    try recording.handOver()
+    recording.end()
+    #expect(try folder.read("echo") == "{\"record\":\"offer\"}\n")
+    #expect(try folder.read(".witness").components(separatedBy: "offer").count == 2)
+  }
+}
