@@ -12,6 +12,8 @@ extension Scheduler {
   /// Pieces of work after which a worker makes room for a new one: libraries leak, and a worker that was taken over is
   /// not kept for ever.
   private static let recycleAfter = 10_000
+  /// Nanoseconds that a piece of work may take before nothing more is put behind it: what hangs is to hold up few.
+  private static let patience: UInt64 = 50_000_000
   /// Starts in a row that may fail before the pipeline is held to be broken.
   private static let startLimit = 3
   private static let startTimeout: Int64 = 30_000
@@ -53,10 +55,12 @@ extension Scheduler {
     // that wait fill the window, so that they get their turn also where there is always more to do.
     let hasExclusive = group.workers.contains { $0.isExclusive && $0.state != .ending }
     if !group.alone.isEmpty && (group.queue.isEmpty || hasExclusive) { dispatchAlone(group) }
+    let now = Clock.monotonic()
     while !group.queue.isEmpty {
       let free = group.workers.filter {
         $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
           && $0.done + $0.inFlight.count < Self.recycleAfter
+          && ($0.inFlight.isEmpty || group.flushes || $0.headSince + Self.patience > now)
       }
       guard let worker = free.min(by: { $0.inFlight.count < $1.inFlight.count }) else { break }
       // Before a queue builds up behind this worker, another one is started.

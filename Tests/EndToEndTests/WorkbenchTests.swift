@@ -168,7 +168,9 @@ struct WorkbenchTests {
     #expect(schema["$schema"] as? String == "https://json-schema.org/draft/2020-12/schema")
     let properties = try #require(schema["properties"] as? [String: Any])
     #expect(
-      Set(properties.keys) == ["version", "plugins", "stages", "channels", "retry", "sandbox", "workers"])
+      Set(properties.keys) == [
+        "version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "reuse",
+      ])
     var options: [String: Set<String>] = [:]
     for (key, inner) in [("stages", "items"), ("channels", "additionalProperties")] {
       let entry = try #require((properties[key] as? [String: Any])?[inner] as? [String: Any])
