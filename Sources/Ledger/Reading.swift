@@ -170,6 +170,11 @@ extension Ledger {
         }
         lanes[name] = lane
       }
+      // What is neither is due: each queued attachment has a job.
+      let queued = Int(status.attachments.first { $0.status == .queued }?.count ?? 0)
+      let name = Ledger.attachmentLane
+      let others = (lanes[name]?.scheduled ?? 0) + (lanes[name]?.leased ?? 0)
+      if queued > others { lanes[name, default: .init(name: name)].due = queued - others }
       try statement("SELECT name, paused_reason FROM lanes WHERE paused_at IS NOT NULL").rows { row in
         let name = row.text(0)
         lanes[name, default: .init(name: name)].pausedReason = row.text(1)
@@ -232,7 +237,13 @@ extension Ledger {
       SELECT d.id, e.type, d.channel, d.recipient, d.status, d.reason_message, d.finished_at
       FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1 ORDER BY d.key
       """
-    static let lanes: StaticString = "SELECT lane, state, count(*) FROM jobs GROUP BY lane, state"
+    /// Each part is answered from an index, and none walks the attachments that are due, of which there may be millions: their
+    /// lane sorts before those of channels.
+    static let lanes: StaticString = """
+      SELECT lane, 'scheduled', count(*) FROM jobs WHERE state = 'scheduled' GROUP BY lane
+      UNION ALL SELECT lane, 'leased', count(*) FROM jobs WHERE state = 'leased' GROUP BY lane
+      UNION ALL SELECT lane, 'due', count(*) FROM jobs WHERE state = 'due' AND lane > 'attachments' GROUP BY lane
+      """
     static let oldest: StaticString =
       "SELECT min(a.created_at) FROM attachments a WHERE a.key = (SELECT min(attachment_key) FROM jobs)"
   }

@@ -162,5 +162,7 @@ enum Schema {
       fingerprint TEXT NOT NULL UNIQUE
     ) STRICT;
     ALTER TABLE attachments ADD COLUMN line_key INTEGER REFERENCES lines;
+    -- How many there are is asked often.
+    CREATE INDEX deliveries_dead ON deliveries (key) WHERE status = 'dead';
     """
 }

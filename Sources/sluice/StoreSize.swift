@@ -10,8 +10,8 @@ struct StoreSize {
   private(set) var isComplete = true
   private var linked: Set<ino_t> = []
 
-  /// Walks a store for so many milliseconds at most: a store of many millions of files is no reason to wait.
-  init(of path: String, atMost milliseconds: UInt64 = 2000) {
+  /// Walks a store for so many milliseconds at most: one of many millions of files is no reason to wait.
+  init(of path: String, atMost milliseconds: UInt64 = 25) {
     let deadline = Clock.monotonic() + milliseconds * 1_000_000
     // Paths and not descriptors: a wide store would need more of these than a process may have.
     var folders = [path]

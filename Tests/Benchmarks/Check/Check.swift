@@ -72,7 +72,7 @@ enum Check {
     func pad(_ text: String, _ width: Int) -> String {
       String(repeating: " ", count: max(width - text.count, 0))
     }
-    return name + pad(name, 32) + pad(now, 14) + now + pad(before, 14) + before + pad(change, 12) + change
+    return name + pad(name, 32) + pad(now, 14) + now + pad(before, 14) + before + "  " + change
   }
 
   /// What one more costs: the start of the process is left out.

@@ -90,7 +90,8 @@ struct ClockChangeTests {
     try inbox.checkWhole(run)
     let records = run.outcome.attachments.map { Inbox.Record(json: $0) }
     let ends = records.map { ("\(inbox.folder.path)/in/\($0.fileName)", Set([$0.status ?? ""])) }
-    let wrong = try inbox.witness.check(Dictionary(uniqueKeysWithValues: ends), recipients: ["ben"])
+    let wrong = try inbox.witness.check(
+      Dictionary(uniqueKeysWithValues: ends), recipients: ["ben"], isClockSet: true)
     let ids = try column("SELECT id FROM attachments ORDER BY key", inbox)
     #expect(ids == ids.sorted() && Set(ids).count == ids.count, "ids ascend as they are made")
     let deliveries = try column("SELECT id FROM deliveries ORDER BY key", inbox)

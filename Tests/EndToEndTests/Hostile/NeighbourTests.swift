@@ -41,7 +41,7 @@ private struct Neighbourhood {
     case killers
   }
 
-  private static let count = 120
+  private static let count = 200
 
   var kind: Kind
   /// How many times as long it may take.
