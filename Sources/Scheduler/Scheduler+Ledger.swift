@@ -12,6 +12,8 @@ extension Scheduler {
     var ending: Settlement.Ending
     /// What to tell once it counts.
     var event: SchedulerEvent?
+    /// When the lease ended, in nanoseconds of the monotonic clock.
+    var since = Clock.monotonic()
 
     var emits: Bool { if case .attachment(let ended) = ending { !ended.events.isEmpty } else { false } }
     var isEnd: Bool { if case .attachment = ending { true } else { false } }
@@ -31,8 +33,9 @@ extension Scheduler {
   func exchangeWithLedger() {
     guard underway == nil, let ledgerThread else { return }
     var request = ExchangeRequest()
+    let settlements = takeSettlements()
     request.settlements = settlements.map { Settlement($0.flight.lease, $0.ending) }
-    request.wanted = wanted()
+    request.wanted = wanted(settlements)
     request.pauses = pauses
     request.resumed = resumed
     let batch = intakeBatches.isEmpty ? nil : intakeBatches.removeFirst()
@@ -42,16 +45,31 @@ extension Scheduler {
     if request.isEmpty { return }
     underway = Underway(
       settlements: settlements, questions: questions, wanted: request.wanted, ticket: batch?.ticket)
-    settlements.removeAll(keepingCapacity: true)
     self.lookups.removeAll(keepingCapacity: true)
     pauses.removeAll()
     resumed.removeAll()
     ledgerThread.send(request)
   }
 
+  /// Results that are worth a transaction of their own; and how long fewer wait while others are at work.
+  private static let worthwhile = 64
+  private static let gathering: UInt64 = 10_000_000
+
+  /// Takes what is to go to the ledger now. A transaction costs much the same for one result as for many, so that they
+  /// gather as long as workers have enough to do.
+  private func takeSettlements() -> [PendingSettlement] {
+    guard let first = settlements.first else { return [] }
+    let isWorthwhile =
+      settlements.count >= Self.worthwhile || flights.count - settlements.count < Self.worthwhile || isStopping
+      || first.since + Self.gathering <= Clock.monotonic()
+    if !isWorthwhile { return [] }
+    defer { settlements.removeAll(keepingCapacity: true) }
+    return settlements
+  }
+
   /// How many leases to ask for. A few at a time would cost a transaction each: it waits until a quarter of the window is
   /// free, or other results go to the ledger anyway.
-  private func wanted() -> [(lane: String, count: Int)] {
+  private func wanted(_ settlements: [PendingSettlement]) -> [(lane: String, count: Int)] {
     // Remembered, too, where there is no room to ask for it yet.
     if !intakeBatches.isEmpty { lanes[Ledger.attachmentLane]?.mayHaveMore = true }
     if settlements.contains(where: \.emits) {

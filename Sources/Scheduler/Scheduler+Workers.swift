@@ -191,6 +191,8 @@ extension Scheduler {
       case .gone: return bury(worker)
       }
       if worker.verdict != nil { return bury(worker) }
+      // Nothing more is to come: to look again would be one system call for nothing.
+      if worker.inFlight.isEmpty && worker.state == .ready { return }
     }
   }
 
