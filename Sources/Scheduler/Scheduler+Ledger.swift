@@ -60,9 +60,9 @@ extension Scheduler {
   private func takeSettlements() -> [PendingSettlement] {
     guard let first = settlements.first else { return [] }
     let isWorthwhile =
-      settlements.count >= Self.worthwhile || flights.count - settlements.count < Self.worthwhile || isStopping
-      || first.since + Self.gathering <= Clock.monotonic()
-    if !isWorthwhile { return [] }
+      settlements.count >= Self.worthwhile || first.since + Self.gathering <= Clock.monotonic()
+    let isIdle = flights.count - settlements.count < Self.worthwhile
+    if !isWorthwhile && !isIdle && !isStopping { return [] }
     defer { settlements.removeAll(keepingCapacity: true) }
     return settlements
   }

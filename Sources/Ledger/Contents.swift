@@ -1,0 +1,86 @@
+import Pipeline
+import Platform
+import SQLite
+
+/// Asks what is known of a content.
+public struct ContentQuestion: Sendable {
+  public var sha256: [UInt8]
+  public var size: Int64
+  /// The stages whose words would do, on their basis; `nil`: only the object is asked for.
+  public var line: String?
+  /// What the sender said of it, which those stages may have gone by.
+  public var claims: Claims
+
+  /// What a sender declares that the words of a repeatable stage may follow from.
+  public struct Claims: Sendable, Equatable {
+    public var declaredType: String?
+    /// What follows the last dot of the file name, as it is written; `nil`: there is no dot.
+    public var fileExtension: [UInt8]?
+
+    public init(declaredType: String?, fileName: String) {
+      self.declaredType = declaredType
+      fileExtension = fileName.utf8.lastIndex(of: UInt8(ascii: ".")).map { Array(fileName.utf8[$0...]) }
+    }
+  }
+
+  public init(sha256: [UInt8], size: Int64, line: String?, claims: Claims) {
+    self.sha256 = sha256
+    self.size = size
+    self.line = line
+    self.claims = claims
+  }
+}
+
+/// What is known of a content.
+public struct KnownContent: Sendable {
+  /// Where it is stored.
+  public var url: String?
+  public var said: Said?
+
+  /// What the stages asked for said of it.
+  public struct Said: Sendable {
+    public var mediaType: String?
+    /// Recorded by these and later stages.
+    public var metadata: [Metadatum]
+
+    public init(mediaType: String?, metadata: [Metadatum]) {
+      self.mediaType = mediaType
+      self.metadata = metadata
+    }
+  }
+}
+
+extension Ledger {
+  /// Within a transaction, or where nothing is written.
+  func known(_ question: ContentQuestion) throws -> KnownContent {
+    var known = KnownContent()
+    known.url =
+      try statement(SQL.objectWithContent).first(.blob(question.sha256), .integer(question.size)) {
+        $0.optionalText(0)
+      } ?? nil
+    guard known.url != nil, let line = question.line, let key = try lineKey(line, isNew: false) else {
+      return known
+    }
+    try statement(SQL.saidOfContent).rows(.blob(question.sha256), .integer(question.size), .integer(key)) {
+      row in
+      let claims = ContentQuestion.Claims(declaredType: row.optionalText(2), fileName: row.text(3))
+      if known.said == nil, claims == question.claims, let metadata = Metadatum.read(row.text(1)) {
+        known.said = .init(mediaType: row.optionalText(0), metadata: metadata)
+      }
+    }
+    return known
+  }
+
+  /// - Parameter isNew: whether a line that is not known is to be added.
+  func lineKey(_ fingerprint: String, isNew: Bool) throws -> Int64? {
+    if let key = lineKeys[fingerprint] { return key }
+    let key = try statement(SQL.line).first(.text(fingerprint)) { $0.integer(0) }
+    if key == nil && isNew {
+      try statement(SQL.addLine).run(.text(fingerprint))
+      // Not kept in mind before it is on record: the transaction may yet fail.
+      return connection.lastInsertedRow
+    }
+    if let key { lineKeys[fingerprint] = key }
+    return key
+  }
+}
