@@ -180,4 +180,21 @@ struct RunTests {
       second.err.contains("is in use by another sluice (process \(resident.process.processIdentifier))"))
     #expect(resident.stop() == 0)
   }
+
+  @Test(.enabled(if: SmallDisk.isPossible, .init(rawValue: SmallDisk.skipped)))
+  func aFullStoreIsTriedAgainWithoutBeingTold() throws {
+    for number in 0..<40 {
+      try folder.write("inbox/\(number).txt", String(repeating: "line of file \(number)\n", count: 4000))
+    }
+    let disk = try SmallDisk(folder.path + "/home/store", size: "1m")
+    let resident = try Resident(folder)
+    #expect(try enqueue(["inbox"]).status == 0)
+    try Resident.wait("the lane stops") { resident.errors.contains("paused: attachments: disk-full") }
+    #expect(resident.ended.count < 40)
+    try disk.grow(to: "16m")
+    try resident.wait(for: 40, seconds: 60)
+    #expect(resident.errors.contains("trying again: attachments"))
+    #expect(resident.ended.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(resident.stop() == 0, "\(resident.errors)")
+  }
 }

@@ -33,8 +33,10 @@ final class Resident {
   }
 
   /// Waits until so many have ended.
-  func wait(for count: Int) throws {
-    try Self.wait("\(count) have ended") { self.ended.count >= count || !self.process.isRunning }
+  func wait(for count: Int, seconds: Double = 30) throws {
+    try Self.wait("\(count) have ended", seconds: seconds) {
+      self.ended.count >= count || !self.process.isRunning
+    }
     #expect(ended.count == count, "\(errors)")
   }
 
@@ -45,8 +47,8 @@ final class Resident {
     return process.terminationStatus
   }
 
-  static func wait(_ what: String, until condition: () throws -> Bool) throws {
-    let end = Date().addingTimeInterval(30)
+  static func wait(_ what: String, seconds: Double = 30, until condition: () throws -> Bool) throws {
+    let end = Date().addingTimeInterval(seconds)
     while try !condition() {
       try #require(Date() < end, "waited for: \(what)")
       usleep(5_000)
