@@ -20,7 +20,8 @@ enum CommandLineTool {
 
   static func run(_ arguments: [String]) -> ExitCode {
     do {
-      return try dispatch(arguments)
+      let code = try dispatch(arguments)
+      return code == .success && Terminal.isOutBroken ? .incomplete : code
     } catch let error as CommandError {
       Terminal.error(error.message)
       return error.exitCode

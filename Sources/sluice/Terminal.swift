@@ -1,27 +1,42 @@
 import CPlatform
 import Glibc
 import Platform
+import Synchronization
 
 /// Standard output and standard error.
 enum Terminal {
-  static func out(_ text: String) { write(text, to: STDOUT_FILENO) }
+  /// Something of what was to be told could not be written.
+  static var isOutBroken: Bool { outBroke.load(ordering: .relaxed) }
+  private static let outBroke = Atomic(false)
+
+  /// Writes to standard output. Once that fails, nothing more is written there: what follows a gap would be taken for the
+  /// whole.
+  static func out(_ text: String) {
+    if isOutBroken { return }
+    guard let reason = write(text, to: STDOUT_FILENO) else { return }
+    outBroke.store(true, ordering: .relaxed)
+    error("standard output: \(reason); what is missing there can be had with `sluice list` and `sluice show`")
+  }
 
   /// A line on standard error, named after the program.
   static func error(_ message: String, prefix: String = "sluice: ") {
     write("\(prefix)\(message)\n", to: STDERR_FILENO)
   }
 
-  static func write(_ text: String, to descriptor: Int32) {
+  /// Returns why not all was written; `nil` also where nobody is left to read it.
+  @discardableResult
+  static func write(_ text: String, to descriptor: Int32) -> String? {
     var text = text
-    text.withUTF8 { bytes in
+    return text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
       while !rest.isEmpty {
         let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
         if count < 0 && errno == EINTR { continue }
         // Whoever read has gone, as `head` does: nothing more is to be said.
-        if count < 0 { return }
+        if count < 0 { return errno == EPIPE ? nil : String(cString: strerror(errno)) }
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
       }
+      return nil
     }
   }
 

@@ -76,6 +76,18 @@ struct FullDiskTests {
     try expectWhole(try inbox.run(), inbox, files: 5)
   }
 
+  @Test func aFullStandardOutputIsToldAndHoldsNothingUp() throws {
+    let inbox = try Self.inbox(files: 30, bytes: 2000)
+    let command =
+      "'\(SluiceCommand.folder)/sluice' ingest --home home --participants ann,ben --sender ann in >/dev/full"
+    let run = try SluiceCommand.run(["-c", command], in: inbox.folder, program: "/bin/sh")
+    #expect(run.status == 1)
+    #expect(
+      run.err == "sluice: standard output: No space left on device; what is missing there can be had with "
+        + "`sluice list` and `sluice show`\n")
+    #expect(try inbox.ledger("SELECT attachments FROM counts WHERE status = 'completed'") == "30")
+  }
+
   // MARK: Setting up
 
   /// Files that all differ, so that none is stored as a link to another.
