@@ -75,6 +75,12 @@ extension Scheduler {
 
   // MARK: Asking the ledger
 
+  /// Whether contents wait to be asked for until it is known what the first stages rest on.
+  var awaitsLine: Bool {
+    guard let first = lineGroups.first else { return false }
+    return !lookups.isEmpty && !first.wasReady && pipeline.reuse == .verdicts
+  }
+
   func question(_ serial: UInt64) -> (serial: UInt64, question: ContentQuestion)? {
     guard let flight = flights[serial], let sha256 = flight.sha256.flatMap({ Hexadecimal.bytes($0) }),
       let claims = claims(of: flight)

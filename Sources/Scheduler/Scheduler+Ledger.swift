@@ -40,12 +40,12 @@ extension Scheduler {
     request.resumed = resumed
     let batch = intakeBatches.isEmpty ? nil : intakeBatches.removeFirst()
     request.intake = batch?.items ?? []
-    let questions = lookups.compactMap(question)
+    let questions = awaitsLine ? [] : lookups.compactMap(question)
     request.contents = questions.map(\.question)
     if request.isEmpty { return }
     underway = Underway(
       settlements: settlements, questions: questions, wanted: request.wanted, ticket: batch?.ticket)
-    self.lookups.removeAll(keepingCapacity: true)
+    if !awaitsLine { lookups.removeAll(keepingCapacity: true) }
     pauses.removeAll()
     resumed.removeAll()
     ledgerThread.send(request)

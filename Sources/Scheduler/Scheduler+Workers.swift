@@ -67,7 +67,8 @@ extension Scheduler {
     }
     let isStarting = group.workers.contains { $0.state == .starting }
     let active = group.workers.count(where: { $0.state != .ending })
-    if !group.queue.isEmpty && !isStarting && active < group.limit {
+    let isWanted = !group.queue.isEmpty || (awaitsLine && group === lineGroups.first)
+    if isWanted && !isStarting && active < group.limit {
       startWorker(group)
     }
   }
@@ -204,6 +205,7 @@ extension Scheduler {
         worker.state = .ready
         worker.line = line(of: worker.group, ready.bases)
         worker.group.line = worker.line
+        worker.group.wasReady = true
         worker.group.failedStarts = 0
       case .refusal where worker.state == .starting:
         let refusal = try Refusal(&reader)

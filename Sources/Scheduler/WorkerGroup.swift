@@ -32,6 +32,8 @@ final class WorkerGroup {
   /// What its stages rest on as the last worker to get ready has it, where all promise to say the same of equal content and
   /// they are the first that content meets.
   var line: String?
+  /// A worker has been ready, so that ``line`` is known.
+  var wasReady = false
   /// Workers in a row that ended before they were ready.
   var failedStarts = 0
 
