@@ -23,6 +23,7 @@ final class IntakeDesk {
 
   private static func way(_ home: Home) throws -> Way {
     for _ in 0..<patience.times {
+      // Where none listens the lock says more; what else is wrong is told at the end.
       if let client = try? ControlClient(home) { return .coordinator(client) }
       do throws(LedgerError) {
         try home.create()
@@ -39,8 +40,8 @@ final class IntakeDesk {
     } catch {
       throw LedgerError(
         .inUse,
-        "\(home.path) is in use by a sluice that takes in no files of others (an ingest, or a check); wait for it to end, "
-          + "or use `sluice run` in its place")
+        "\(home.path) is in use by a sluice that takes in no files of others (\(error)): an ingest, or a check; wait "
+          + "for it to end, or use `sluice run` in its place")
     }
   }
 
