@@ -13,13 +13,13 @@ shift || true
 fuzz=.build/fuzz
 program=$fuzz/release/sluice-fuzz
 
+mkdir -p $fuzz/found
 # @testable imports reach what modules keep to themselves.
 if ! SLUICE_INSTRUMENTED=1 SLUICE_FUZZ=1 swift build -c release --scratch-path $fuzz --product sluice-fuzz \
     --sanitize=address -Xswiftc -sanitize=fuzzer -Xswiftc -enable-testing >$fuzz.log 2>&1; then
     grep -v 'ld.gold: warning' $fuzz.log | tail -n 20
     exit 1
 fi
-mkdir -p $fuzz/found
 # A symbolizer would outlive the process; leaks are told by `make sanitize`.
 export ASAN_OPTIONS=symbolize=0:detect_leaks=0 SWIFT_BACKTRACE=enable=no
 
