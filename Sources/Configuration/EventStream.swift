@@ -28,10 +28,12 @@ struct Unreadable: Error {
 struct EventStream: ~Copyable {
   private let parser: UnsafeMutablePointer<yaml_parser_t>
   private let bytes: UnsafeBufferPointer<UInt8>
+  private let end: Mark
 
   /// - Parameter bytes: not empty; must outlive the stream, for libyaml reads on from where it was.
   init(_ bytes: UnsafeBufferPointer<UInt8>) throws(Unreadable) {
     self.bytes = bytes
+    end = SyntaxFault.end(of: bytes)
     parser = .allocate(capacity: 1)
     guard yaml_parser_initialize(parser) == 1 else {
       // libyaml frees what it had; the structure is zero, which `yaml_parser_delete` accepts.
@@ -53,12 +55,12 @@ struct EventStream: ~Copyable {
     guard yaml_parser_parse(parser, &event) == 1 else { throw SyntaxFault.unreadable(parser.pointee, bytes) }
     defer { yaml_event_delete(&event) }
     var next = step(event)
-    next.end = Mark(event.end_mark)
+    next.end = Mark(event.end_mark, before: end)
     return next
   }
 
   private func step(_ event: yaml_event_t) -> Event {
-    let mark = Mark(event.start_mark)
+    let mark = Mark(event.start_mark, before: end)
     switch event.type {
     case YAML_STREAM_START_EVENT: return Event(kind: .streamStart, mark: mark)
     case YAML_DOCUMENT_START_EVENT: return Event(kind: .documentStart, mark: mark)
@@ -92,10 +94,12 @@ struct EventStream: ~Copyable {
 }
 
 extension Mark {
-  /// libyaml counts lines and columns from 0.
-  init(_ mark: yaml_mark_t) {
+  /// libyaml counts lines and columns from 0. Where the last line has no end, it adds one, and then means a line that is not
+  /// there.
+  init(_ mark: yaml_mark_t, before end: Mark) {
+    let isThere = Int(clamping: mark.line) < end.line
     self.init(
-      line: Int(clamping: mark.line) + 1, column: Int(clamping: mark.column) + 1,
-      index: Int(clamping: mark.index))
+      line: isThere ? Int(clamping: mark.line) + 1 : end.line,
+      column: isThere ? Int(clamping: mark.column) + 1 : end.column, index: Int(clamping: mark.index))
   }
 }

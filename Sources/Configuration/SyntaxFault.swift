@@ -18,14 +18,11 @@ enum SyntaxFault {
       }
       return Unreadable(mark: mark, fault: Fault("not valid UTF-8: \(problem)", "save the file as UTF-8"))
     default:
-      // Where the last line has no end, libyaml adds one and stops on a line that is not there.
-      let end = place(of: bytes.count, in: bytes)
-      let found = Mark(parser.problem_mark)
-      let mark = found.line > end.line ? end : found
+      let mark = Mark(parser.problem_mark, before: end(of: bytes))
       let context = parser.context.map { String(cString: $0) }
       var message = "not valid YAML: \(problem)"
       if let context {
-        let began = Mark(parser.context_mark)
+        let began = Mark(parser.context_mark, before: end(of: bytes))
         message +=
           " \(context)" + (began == mark ? "" : " that begins at line \(began.line), column \(began.column)")
       }
@@ -55,6 +52,8 @@ enum SyntaxFault {
     }
     return "check the indentation, and a ':' after each key"
   }
+
+  static func end(of bytes: UnsafeBufferPointer<UInt8>) -> Mark { place(of: bytes.count, in: bytes) }
 
   /// Where a byte lies, for libyaml gives errors of the encoding without a line. Lines end as they do for libyaml, which
   /// knows LF, CR, NEL, LS and PS (YAML 1.1, section 4.2).

@@ -62,8 +62,12 @@ extension Ledger {
       var reply = ExchangeReply()
       var ended: [Status: (count: Int64, bytes: Int64)] = [:]
       let now = Clock.now()
+      let due = Clock.steady()
       reply.intake = try takeIn(request.intake, now)
-      for settlement in request.settlements { reply.accepted.append(try settle(settlement, now, &ended)) }
+      var newborn = Newborn(try request.wanted.filter { try isFree($0.lane, due) })
+      for settlement in request.settlements {
+        reply.accepted.append(try settle(settlement, now, &ended, &newborn))
+      }
       try count(ended)
       let last = zip(request.settlements, reply.accepted).lazy.filter { $0.isEnd && $1 }.map(\.0.job).max()
       if let last { try statement(SQL.advanceFrontier).run(.integer(last)) }
@@ -72,12 +76,13 @@ extension Ledger {
       }
       for lane in request.resumed { try statement(SQL.resumeLane).run(.text(lane)) }
       if !request.wanted.isEmpty {
-        let due = Clock.steady()
         try statement(SQL.wakeScheduled).run(.integer(due))
         for (lane, count) in request.wanted {
+          let leases = newborn.leases(of: lane)
+          reply.leases += leases
           let before = reply.leases.count
-          try claim(lane, count, &reply.leases)
-          reply.granted.append(reply.leases.count - before)
+          if leases.count < count { try claim(lane, count - leases.count, &reply.leases) }
+          reply.granted.append(leases.count + reply.leases.count - before)
         }
         if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken), .integer(due)) }
         try statement(SQL.nextDue).rows { reply.nextDue.append(($0.text(0), $0.integer(1))) }
@@ -90,7 +95,8 @@ extension Ledger {
   // MARK: Results
 
   private func settle(
-    _ settlement: Settlement, _ now: Int64, _ ended: inout [Status: (count: Int64, bytes: Int64)]
+    _ settlement: Settlement, _ now: Int64, _ ended: inout [Status: (count: Int64, bytes: Int64)],
+    _ newborn: inout Newborn
   ) throws -> Bool {
     let job = SQLite.Statement.Value.integer(settlement.job)
     let token = SQLite.Statement.Value.integer(settlement.token)
@@ -98,7 +104,7 @@ extension Ledger {
     case .attachment(let attachment):
       try statement(SQL.endJob).run(job, token)
       guard connection.changes == 1 else { return false }
-      try end(attachment, now)
+      try end(attachment, now, &newborn)
       ended[attachment.status, default: (0, 0)].count += 1
       ended[attachment.status, default: (0, 0)].bytes &+= min(attachment.sizeBytes ?? 0, 1 << 50)
     case .again(let key, let dueAt, let crashed, let attempt, let steps):
@@ -125,7 +131,7 @@ extension Ledger {
     return true
   }
 
-  private func end(_ attachment: EndedAttachment, _ now: Int64) throws {
+  private func end(_ attachment: EndedAttachment, _ now: Int64, _ newborn: inout Newborn) throws {
     let line = try attachment.line.flatMap { try lineKey($0, isNew: true) }
     try statement(SQL.endAttachment).run(
       .integer(attachment.key), .text(attachment.status.rawValue), .optional(attachment.mediaType),
@@ -148,13 +154,28 @@ extension Ledger {
         let id = ids.next()
         for channel in event.channels {
           try statement(SQL.addDelivery).run(.text(id), .integer(key), .text(channel), .text(recipient))
-          try statement(SQL.addDeliveryJob).run(
-            .text(Self.lane(ofChannel: channel)), .integer(attachment.priority),
-            .integer(connection.lastInsertedRow),
-            .integer(now))
+          let delivery = LeasedDelivery(
+            key: connection.lastInsertedRow, id: id, channel: channel, recipient: recipient, type: event.type,
+            data: event.data, createdAt: now, attachmentId: attachment.id,
+            conversationId: attachment.conversationId, messageId: attachment.messageId)
+          try queue(delivery, attachment.priority, now, &newborn)
         }
       }
     }
+  }
+
+  private func queue(_ delivery: LeasedDelivery, _ priority: Int64, _ now: Int64, _ newborn: inout Newborn) throws {
+    let lane = Self.lane(ofChannel: delivery.channel)
+    guard let token = try newborn.token(lane, next: nextToken) else {
+      return try statement(SQL.addDeliveryJob).run(
+        .text(lane), .integer(priority), .integer(delivery.key), .integer(now))
+    }
+    try statement(SQL.addLeasedDeliveryJob).run(
+      .text(lane), .integer(priority), .integer(delivery.key), .integer(now), .integer(boot), .integer(token))
+    newborn.add(
+      Lease(
+        job: connection.lastInsertedRow, token: token, attempt: 1, counted: 1, crashes: 0, suspicions: 0,
+        priority: priority, work: .delivery(delivery)), lane)
   }
 
   private func record(_ steps: [Settlement.Step], of key: Int64, _ attempt: Int, _ now: Int64) throws {
@@ -182,6 +203,20 @@ extension Ledger {
 
   // MARK: Claiming
 
+  /// Greater than every earlier one.
+  private func nextToken() throws(LedgerError) -> Int64 {
+    guard lastToken < .max else {
+      throw LedgerError(.damaged, "\(path): its last token is no token; \(LedgerError.restore)")
+    }
+    lastToken += 1
+    return lastToken
+  }
+
+  /// Whether whoever is added to a lane now is next.
+  private func isFree(_ lane: String, _ due: Int64) throws -> Bool {
+    try statement(SQL.isLaneFree).first(.text(lane), .integer(due)) { $0.integer(0) } == 1
+  }
+
   private func claim(_ lane: String, _ count: Int, _ leases: inout [Lease]) throws {
     struct Claimed {
       var job: Int64
@@ -190,12 +225,9 @@ extension Ledger {
       var attempts, crashes, uncounted, suspicions: Int
       var priority: Int64
     }
-    guard lastToken < .max else {
-      throw LedgerError(.damaged, "\(path): its last token is no token; \(LedgerError.restore)")
-    }
-    lastToken += 1
+    let token = try nextToken()
     var claimed: [Claimed] = []
-    try statement(SQL.claim).rows(.text(lane), .integer(Int64(count)), .integer(boot), .integer(lastToken)) {
+    try statement(SQL.claim).rows(.text(lane), .integer(Int64(count)), .integer(boot), .integer(token)) {
       row in
       claimed.append(
         Claimed(
@@ -218,7 +250,7 @@ extension Ledger {
       }
       leases.append(
         Lease(
-          job: job.job, token: lastToken, attempt: job.attempts,
+          job: job.job, token: token, attempt: job.attempts,
           counted: max(job.attempts, 0) - max(job.uncounted, 0),
           crashes: job.crashes, suspicions: job.suspicions, priority: job.priority, work: work))
     }

@@ -100,6 +100,9 @@ public struct Settlement: Sendable {
 /// An attachment in its final state, with what is written in the same transaction.
 public struct EndedAttachment: Sendable {
   public var key: Int64
+  public var id: String
+  public var conversationId: String
+  public var messageId: String
   public var status: Status
   public var reason: Reason?
   public var mediaType: String?
@@ -116,11 +119,14 @@ public struct EndedAttachment: Sendable {
   public var line: String?
 
   public init(
-    key: Int64, status: Status, reason: Reason?, mediaType: String?, sizeBytes: Int64?, sha256: [UInt8]?,
-    metadata: String, url: String?, attempt: Int, steps: [Settlement.Step], events: [OutgoingEvent],
-    priority: Int64 = 0, line: String? = nil
+    _ attachment: LeasedAttachment, status: Status, reason: Reason?, mediaType: String?, sizeBytes: Int64?,
+    sha256: [UInt8]?, metadata: String, url: String?, attempt: Int, steps: [Settlement.Step],
+    events: [OutgoingEvent], priority: Int64 = 0, line: String? = nil
   ) {
-    self.key = key
+    key = attachment.key
+    id = attachment.id
+    conversationId = attachment.conversationId
+    messageId = attachment.messageId
     self.status = status
     self.reason = reason
     self.mediaType = mediaType

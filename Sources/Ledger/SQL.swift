@@ -35,16 +35,17 @@ enum SQL {
 
   // MARK: Intake
 
-  /// The same file under the same message; an empty message id stands for one made for the file.
-  static let knownAttachment: StaticString = """
-    SELECT 1 FROM attachments WHERE source = ?1 AND source_size = ?2 AND source_modified = ?3 AND conversation_id = ?4
-      AND CASE own_message WHEN 1 THEN '' ELSE message_id END = ?5
-    """
-
+  /// Adds nothing where the same file is known under the same message; an empty message id stands for one made for the file.
   static let addAttachment: StaticString = """
     INSERT INTO attachments (id, conversation_id, message_id, own_message, file_name, declared_type, source, source_size,
       source_modified, status, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?10)
+    ON CONFLICT (source, source_size, source_modified, conversation_id, CASE own_message WHEN 1 THEN '' ELSE message_id END)
+      DO NOTHING
+    """
+
+  static let dropMessage: StaticString = """
+    DELETE FROM messages WHERE conversation_id = ?1 AND message_id = ?2
     """
 
   static let addMessage: StaticString = """
@@ -79,6 +80,13 @@ enum SQL {
         AND NOT EXISTS (SELECT 1 FROM lanes WHERE name = ?1 AND paused_at IS NOT NULL)
       ORDER BY priority DESC, key LIMIT ?2)
     RETURNING key, attachment_key, delivery_key, attempts, crashes, uncounted, suspicions, priority
+    """
+
+  /// Nobody is due in this lane, and it is not paused.
+  static let isLaneFree: StaticString = """
+    SELECT NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'due' AND lane = ?1)
+      AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'scheduled' AND due_at <= ?2 AND lane = ?1)
+      AND NOT EXISTS (SELECT 1 FROM lanes WHERE name = ?1 AND paused_at IS NOT NULL)
     """
 
   static let nextDue: StaticString = """
@@ -160,6 +168,11 @@ enum SQL {
 
   static let addDeliveryJob: StaticString = """
     INSERT INTO jobs (lane, priority, delivery_key, state, due_at) VALUES (?1, ?2, ?3, 'due', ?4)
+    """
+
+  static let addLeasedDeliveryJob: StaticString = """
+    INSERT INTO jobs (lane, priority, delivery_key, state, due_at, boot, token, attempts)
+    VALUES (?1, ?2, ?3, 'leased', ?4, ?5, ?6, 1)
     """
 
   static let endDelivery: StaticString = """

@@ -280,7 +280,7 @@ extension Scheduler {
     }
     let record = record(flight, attachment)
     let ended = EndedAttachment(
-      key: attachment.key, status: record.status, reason: record.reason, mediaType: record.mediaType,
+      attachment, status: record.status, reason: record.reason, mediaType: record.mediaType,
       sizeBytes: record.sizeBytes, sha256: record.sha256, metadata: record.metadata, url: record.url,
       attempt: flight.lease.attempt, steps: record.steps, events: events(flight, attachment, record),
       priority: flight.lease.priority, line: flight.outcome == .completed ? flight.line : nil)

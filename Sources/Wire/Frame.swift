@@ -28,15 +28,19 @@ public struct FrameError: Error, Sendable, CustomStringConvertible {
 
 /// Builds a frame.
 public struct FrameWriter: Sendable {
-  public private(set) var bytes: [UInt8] = []
+  /// The frame, and room for more of it: to append piece by piece would cost several times as much.
+  private var room = [UInt8](repeating: 0, count: 1024)
+  private var count = 0
 
   public init(_ kind: Frame.Kind) {
-    bytes.reserveCapacity(1024)
-    bytes.append(kind.rawValue)
+    write(kind.rawValue)
   }
 
+  public var bytes: [UInt8] { Array(room[..<count]) }
+
   public mutating func write<Value: FixedWidthInteger>(_ value: Value) {
-    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+    let place = take(MemoryLayout<Value>.size)
+    room.withUnsafeMutableBytes { $0.storeBytes(of: value.littleEndian, toByteOffset: place, as: Value.self) }
   }
 
   public mutating func write(_ value: Double) { write(value.bitPattern) }
@@ -49,8 +53,19 @@ public struct FrameWriter: Sendable {
 
   public mutating func write(_ text: UnsafeRawBufferPointer) {
     write(UInt32(text.count))
-    bytes.append(contentsOf: text)
-    bytes.append(0)
+    let place = take(text.count + 1)
+    room.withUnsafeMutableBytes { room in
+      UnsafeMutableRawBufferPointer(rebasing: room[place...]).copyMemory(from: text)
+      room[place + text.count] = 0
+    }
+  }
+
+  /// Makes room for so many bytes more. Returns where they go.
+  private mutating func take(_ more: Int) -> Int {
+    let place = count
+    count += more
+    if count > room.count { room += [UInt8](repeating: 0, count: max(count - room.count, room.count)) }
+    return place
   }
 
   public mutating func write<Element>(

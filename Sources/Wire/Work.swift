@@ -82,16 +82,28 @@ public struct Work: Sendable {
     writer.write(size)
     writer.write(modified)
     writer.write(changed)
-    for text in [id, conversationId, messageId, senderId, fileName] { writer.write(text) }
-    for text in [declaredType, mediaType, sha256, twin] { writer.write(text) }
-    for text in [reason?.stage, reason?.code, reason?.message] { writer.write(text) }
+    writer.write(id)
+    writer.write(conversationId)
+    writer.write(messageId)
+    writer.write(senderId)
+    writer.write(fileName)
+    writer.write(declaredType)
+    writer.write(mediaType)
+    writer.write(sha256)
+    writer.write(twin)
+    writer.write(reason?.stage)
+    writer.write(reason?.code)
+    writer.write(reason?.message)
     writer.write(metadata) { writer, datum in
       writer.write(datum.key)
       writer.write(datum.value.text)
     }
     writer.write(event != nil)
     if let event {
-      for text in [event.id, event.type, event.recipient, event.body] { writer.write(text) }
+      writer.write(event.id)
+      writer.write(event.type)
+      writer.write(event.recipient)
+      writer.write(event.body)
     }
     return writer.bytes
   }

@@ -100,8 +100,9 @@ final class Desk {
   static func completed(_ lease: Lease, _ change: (inout EndedAttachment) -> Void = { _ in })
     -> Settlement.Ending
   {
+    guard case .attachment(let attachment) = lease.work else { return .released }
     var ended = EndedAttachment(
-      key: key(lease), status: .completed, reason: nil, mediaType: "application/pdf", sizeBytes: 5,
+      attachment, status: .completed, reason: nil, mediaType: "application/pdf", sizeBytes: 5,
       sha256: [UInt8](repeating: 9, count: 32), metadata: #"{"pdf.pages":2}"#,
       url: "documents/\(name(lease))",
       attempt: lease.attempt, steps: [step], events: [])

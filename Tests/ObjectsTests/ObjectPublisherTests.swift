@@ -114,12 +114,13 @@ struct ObjectPublisherTests {
     request = ExchangeRequest()
     // The first two are completed, the third is rejected, the fourth is still queued.
     for (index, lease) in leases.enumerated() {
+      guard case .attachment(let attachment) = lease.work else { continue }
       request.settlements.append(
         Settlement(
           lease,
           .attachment(
             EndedAttachment(
-              key: lease.job, status: index < 2 ? .completed : .rejected,
+              attachment, status: index < 2 ? .completed : .rejected,
               reason: index < 2 ? nil : Reason(stage: "s", code: "c", message: "m"), mediaType: nil,
               sizeBytes: 1,
               sha256: [UInt8](repeating: 0, count: 32), metadata: "{}",

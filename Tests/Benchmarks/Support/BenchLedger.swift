@@ -55,7 +55,7 @@ final class BenchLedger {
       lease,
       .attachment(
         EndedAttachment(
-          key: attachment.key, status: .completed, reason: nil, mediaType: "text/plain",
+          attachment, status: .completed, reason: nil, mediaType: "text/plain",
           sizeBytes: attachment.sourceSize, sha256: [UInt8](repeating: 7, count: 32), metadata: "{}",
           url: nil,
           attempt: lease.attempt,
