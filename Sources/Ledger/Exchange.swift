@@ -63,6 +63,10 @@ extension Ledger {
       var ended: [Status: (count: Int64, bytes: Int64)] = [:]
       let now = Clock.now()
       let due = Clock.steady()
+      for (lane, code, reason) in request.pauses {
+        try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
+      }
+      for lane in request.resumed { try statement(SQL.resumeLane).run(.text(lane)) }
       reply.intake = try takeIn(request.intake, now)
       var newborn = Newborn(try request.wanted.filter { try isFree($0.lane, due) })
       for settlement in request.settlements {
@@ -71,10 +75,6 @@ extension Ledger {
       try count(ended)
       let last = zip(request.settlements, reply.accepted).lazy.filter { $0.isEnd && $1 }.map(\.0.job).max()
       if let last { try statement(SQL.advanceFrontier).run(.integer(last)) }
-      for (lane, code, reason) in request.pauses {
-        try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
-      }
-      for lane in request.resumed { try statement(SQL.resumeLane).run(.text(lane)) }
       if !request.wanted.isEmpty {
         try statement(SQL.wakeScheduled).run(.integer(due))
         for (lane, count) in request.wanted {
