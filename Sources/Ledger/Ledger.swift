@@ -118,11 +118,10 @@ public final class Ledger {
 
   private func migrate() throws {
     let version = try schemaVersion()
-    for next in Schema.migrations.indices.dropFirst(Int(version)) {
-      try connection.transaction {
-        try connection.execute(Schema.migrations[next])
-        try connection.execute("PRAGMA user_version = \(next + 1)")
-      }
+    if version == Schema.version { return }
+    try connection.transaction {
+      for migration in Schema.migrations.dropFirst(Int(version)) { try connection.execute(migration) }
+      try connection.execute("PRAGMA user_version = \(Schema.version)")
     }
   }
 

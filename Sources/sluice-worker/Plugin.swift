@@ -55,12 +55,11 @@ enum Plugin {
   }
 
   /// Answers with the description of the stage in a file, or with why there is none.
-  static func describe(file: String, id: String, major: UInt32, to socket: ControlSocket) -> Never {
+  static func describe(file: String, id: String, major: UInt32, to socket: ControlSocket) {
     do throws(Refusal) {
       socket.send(description(try load(file: file, id: id, major: major), file: file).frame)
-      exit(0)
     } catch {
-      socket.refuse(error)
+      socket.send(error.frame)
     }
   }
 
