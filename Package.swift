@@ -12,6 +12,18 @@ let package = Package(
     + fuzzer
 )
 
+// What a worker loads is neither asynchronous nor does it match regular expressions. What is imported is linked, and each
+// worker would load five libraries more.
+let loaded = ["sluice-worker", "Wire", "Pipeline", "StageKit", "PDFDocument"] + stages.map(\.module)
+for target in package.targets where loaded.contains(target.name) {
+  target.swiftSettings = [
+    .unsafeFlags([
+      "-Xfrontend", "-disable-implicit-concurrency-module-import",
+      "-Xfrontend", "-disable-implicit-string-processing-module-import",
+    ])
+  ]
+}
+
 /// Set by `make fuzz` and `make sanitize`. Sanitizers stand in the place of functions that libraries call as well, so
 /// nothing may be hidden from those.
 nonisolated var isInstrumented: Bool { Context.environment["SLUICE_INSTRUMENTED"] != nil }
@@ -94,7 +106,8 @@ var executables: [Target] {
 var bench: [Target] {
   [
     .executableTarget(
-      name: "sluice-bench", dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform", "SQLite"],
+      name: "sluice-bench",
+      dependencies: ["Control", "CPlatform", "Ledger", "Pipeline", "Platform", "SQLite"],
       path: "Tests/Benchmarks", exclude: ["baseline.json", "peers", "raw.c"])
   ]
 }

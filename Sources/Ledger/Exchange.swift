@@ -164,7 +164,9 @@ extension Ledger {
     }
   }
 
-  private func queue(_ delivery: LeasedDelivery, _ priority: Int64, _ now: Int64, _ newborn: inout Newborn) throws {
+  private func queue(_ delivery: LeasedDelivery, _ priority: Int64, _ now: Int64, _ newborn: inout Newborn)
+    throws
+  {
     let lane = Self.lane(ofChannel: delivery.channel)
     guard let token = try newborn.token(lane, next: nextToken) else {
       return try statement(SQL.addDeliveryJob).run(

@@ -48,8 +48,9 @@ public final class Ledger {
       try connection.execute(
         """
         PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-        PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 33554432;
+        PRAGMA cache_size = -8000; PRAGMA journal_size_limit = 33554432;
         """)
+      connection.checkpointByHand()
       try migrate()
       try recover()
     } catch let error as SQLiteError {
@@ -177,6 +178,19 @@ public final class Ledger {
     let statement = try connection.prepare(SQL.addAttempts(count))
     attemptStatements[count] = statement
     return statement
+  }
+
+  /// How many pages the log may have before it is brought into the database: after a transaction, once its result is handed
+  /// over; and where nobody wants anything just now.
+  private static let longestLog = (afterTransaction: 2000, idle: 100)
+
+  /// Brings the log into the database where it has become long. It takes longer than a transaction, so that whoever waits for
+  /// one is answered first.
+  ///
+  /// - Parameter isIdle: whether nobody wants anything just now.
+  public func checkpoint(isIdle: Bool = false) {
+    let longest = isIdle ? Self.longestLog.idle : Self.longestLog.afterTransaction
+    if connection.pagesInLog >= longest { connection.checkpoint() }
   }
 
   /// Runs a body in one durable transaction.

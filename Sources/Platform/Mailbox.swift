@@ -15,7 +15,11 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
   public init(capacity: Int) {
     self.capacity = capacity
     pthread_mutex_init(mutex, nil)
-    pthread_cond_init(changed, nil)
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(changed, &attributes)
+    pthread_condattr_destroy(&attributes)
   }
 
   deinit {
@@ -42,6 +46,20 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     while elements.isEmpty && !isClosed { pthread_cond_wait(changed, mutex) }
+    return take()
+  }
+
+  /// The same, waiting no longer than so many milliseconds. `nil`: nothing came.
+  public func receive(within milliseconds: Int) -> [Element]? {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    var end = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &end)
+    let nanoseconds = end.tv_nsec + milliseconds * 1_000_000
+    end = timespec(tv_sec: end.tv_sec + nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
+    while elements.isEmpty && !isClosed {
+      if pthread_cond_timedwait(changed, mutex, &end) != 0 { return nil }
+    }
     return take()
   }
 

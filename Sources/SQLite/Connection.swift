@@ -6,6 +6,8 @@ import CSQLite
 /// connection at once (https://sqlite.org/threadsafe.html).
 public final class Connection: @unchecked Sendable {
   let database: OpaquePointer
+  /// Pages in the write-ahead log after the last commit, where ``checkpointByHand()`` was called.
+  public private(set) var pagesInLog = 0
 
   public enum Access: Sendable {
     case readWrite, readOnly
@@ -39,6 +41,23 @@ public final class Connection: @unchecked Sendable {
   /// Leaves checkpointing to the one process that writes.
   public func neverCheckpointOnClose() {
     _ = sluice_sqlite_no_checkpoint_on_close(database)
+  }
+
+  /// From now on the log is brought into the database by ``checkpoint()`` alone, and not by whichever commit makes it long.
+  public func checkpointByHand() {
+    sqlite3_wal_hook(
+      database,
+      { connection, _, _, pages in
+        guard let connection else { return SQLITE_OK }
+        Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue().pagesInLog = Int(pages)
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// Brings what readers let it of the log into the database. What cannot be done now is left for the next time.
+  public func checkpoint() {
+    sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    pagesInLog = 0
   }
 
   /// Leaves the write-ahead log and its index in place at the end, so that readers find them and make none of their own.

@@ -48,9 +48,14 @@ private struct Handover: @unchecked Sendable {
   let outbox: Mailbox<Result<ExchangeReply, LedgerError>>
   let readable: Int32
 
+  /// Milliseconds without a request after which nobody wants anything just now.
+  private static let pause = 10
+
   func run() {
     while true {
-      let requests = inbox.receive()
+      let next = inbox.receive(within: Self.pause)
+      if next == nil { ledger.checkpoint(isIdle: true) }
+      let requests = next ?? inbox.receive()
       if requests.isEmpty { return }
       for request in requests {
         do throws(LedgerError) {
@@ -59,6 +64,7 @@ private struct Handover: @unchecked Sendable {
           outbox.send(.failure(error))
         }
         sluice_eventfd_raise(readable)
+        ledger.checkpoint()
       }
     }
   }

@@ -9,7 +9,7 @@ public enum Frame {
   /// The first byte of a frame.
   public enum Kind: UInt8, Sendable {
     // To the worker.
-    case setup = 1, work
+    case setup = 1, work, question
     // From the worker.
     case ready = 16, refusal, result, description, trace
     // From a client to a coordinator, and back.

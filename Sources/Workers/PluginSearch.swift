@@ -71,90 +71,15 @@ public struct PluginSearch: Sendable {
     }
   }
 
-  /// Asks workers what these files are: two, side by side, for most of it is to start a process. A plugin that crashes or
-  /// hangs while it loads harms nobody: those behind it are asked anew.
+  /// Asks workers what these files are. A plugin that crashes or hangs while it loads harms nobody.
   ///
   /// - Parameter major: the ABI to ask for; what a plugin does with a foreign one can so be tried.
   public func describe(
     _ plugins: [(id: String, file: String)], major: UInt32 = SLUICE_ABI_MAJOR
   ) -> [String: Result<StageDescription, Refusal>] {
-    var results: [String: Result<StageDescription, Refusal>] = [:]
-    var waiting = (0..<2).map { part in plugins.indices.filter { $0 % 2 == part }.map { plugins[$0] } }
-    while waiting.contains(where: { !$0.isEmpty }) {
-      let asked = waiting.map { plugins in (plugins, plugins.isEmpty ? nil : ask(plugins, major, &results)) }
-      waiting = asked.map { plugins, process in process.map { hear($0, plugins, &results) } ?? [] }
-    }
-    return results
-  }
-
-  private func ask(
-    _ plugins: [(id: String, file: String)], _ major: UInt32,
-    _ results: inout [String: Result<StageDescription, Refusal>]
-  ) -> WorkerProcess? {
-    do throws(SystemError) {
-      let files = plugins.flatMap { [$0.file, $0.id] }
-      return try WorkerProcess(
-        executable: worker, words: ["describe", String(getpid()), String(major)] + files)
-    } catch {
-      for plugin in plugins { results[plugin.id] = .failure(Refusal(stage: plugin.id, message: "\(error)")) }
-      return nil
-    }
-  }
-
-  /// Takes a worker's answers. Returns those it came to no answer for.
-  private func hear(
-    _ process: WorkerProcess, _ plugins: [(id: String, file: String)],
-    _ results: inout [String: Result<StageDescription, Refusal>]
-  ) -> [(id: String, file: String)] {
-    defer {
-      process.kill()
-      process.reap()
-    }
-    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
-    defer { room.deallocate() }
-    for (index, (id, file)) in plugins.enumerated() {
-      var waiting = pollfd(fd: process.socket, events: Int16(POLLIN), revents: 0)
-      let refusal = { (text: String) in Refusal(stage: id, message: "\(file): \(text)") }
-      if poll(&waiting, 1, 10_000) <= 0 {
-        results[id] = .failure(refusal("does not load within 10s"))
-        return Array(plugins[(index + 1)...])
-      }
-      guard case .frame(let count) = process.receive(into: room) else {
-        // What was loaded before it may have a part in this: it is asked once more, first.
-        if index > 0 { return Array(plugins[index...]) }
-        results[id] = .failure(refusal("takes its process down while it loads: \(end(of: process, id, file))"))
-        return Array(plugins[1...])
-      }
-      do throws(FrameError) {
-        results[id] = try answer(UnsafeRawBufferPointer(rebasing: room[..<count]), file)
-      } catch {
-        results[id] = .failure(refusal("answers with a description that is not one: \(error)"))
-      }
-    }
-    return []
-  }
-
-  private func answer(
-    _ frame: UnsafeRawBufferPointer, _ file: String
-  ) throws(FrameError) -> Result<StageDescription, Refusal> {
-    var reader = FrameReader(frame)
-    switch try reader.kind() {
-    case .description: return .success(try StageDescription(&reader, file: file))
-    case .refusal: return .failure(try Refusal(&reader))
-    default: throw FrameError("another kind of frame")
-    }
-  }
-
-  /// What ended a process that has closed its socket.
-  private func end(of process: WorkerProcess, _ id: String, _ file: String) -> String {
-    var cause = process.ended()
-    for _ in 0..<100 where cause == nil {
-      usleep(1000)
-      cause = process.ended()
-    }
-    let stage = StageDefinition(
-      id: id, description: .init(id: id, version: "", summary: "", file: file), values: [])
-    return WorkerDeath(cause ?? .exited(0), lastWords: process.lastWords).message(in: stage)
+    var inquiry = PluginInquiry(
+      plugins.map { PluginQuestion(id: $0.id, file: $0.file) }, worker: worker, major: major)
+    return inquiry.run()
   }
 }
 

@@ -54,13 +54,21 @@ enum Plugin {
     return stage
   }
 
-  /// Answers with the description of the stage in a file, or with why there is none.
-  static func describe(file: String, id: String, major: UInt32, to socket: ControlSocket) {
-    do throws(Refusal) {
-      socket.send(description(try load(file: file, id: id, major: major), file: file).frame)
-    } catch {
-      socket.send(error.frame)
+  /// Answers each question with the description of the stage in a file, or with why there is none.
+  static func describe(as major: UInt32, to socket: ControlSocket) -> Never {
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
+    while let message = socket.receive(waiting: true, into: room) {
+      var reader = FrameReader(UnsafeRawBufferPointer(message.bytes))
+      guard case .question? = try? reader.kind(), let plugin = try? PluginQuestion(&reader) else { exit(70) }
+      message.bytes.deallocate()
+      do throws(Refusal) {
+        let stage = try load(file: plugin.file, id: plugin.id, major: major)
+        socket.send(description(stage, file: plugin.file).frame)
+      } catch {
+        socket.send(error.frame)
+      }
     }
+    exit(0)
   }
 
   private static func description(_ stage: UnsafePointer<sluice_stage>, file: String) -> StageDescription {

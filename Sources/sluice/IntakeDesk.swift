@@ -60,7 +60,9 @@ final class IntakeDesk {
     case .ledger(let ledger, _):
       var request = ExchangeRequest()
       request.intake = items
-      return try ledger.exchange(request).intake
+      let report = try ledger.exchange(request).intake
+      ledger.checkpoint()
+      return report
     }
   }
 }

@@ -13,7 +13,8 @@ struct NewbornTests {
   }
 
   /// Ends an attachment that tells these, and asks for so many deliveries in the same transaction.
-  private func end(_ name: String, telling recipients: [String], wanting count: Int, pausing: Bool = false) throws
+  private func end(_ name: String, telling recipients: [String], wanting count: Int, pausing: Bool = false)
+    throws
     -> ExchangeReply
   {
     try desk.takeIn(Desk.item(name))

@@ -46,6 +46,7 @@ struct HostileFrameTests {
         case .refusal: _ = try Refusal(&reader)
         case .description: _ = try StageDescription(&reader, file: "x.so")
         case .trace: _ = try TraceLine(&reader)
+        case .question: _ = try PluginQuestion(&reader)
         case .setup, .work, .enqueue, .enqueued: break
         }
       } catch {

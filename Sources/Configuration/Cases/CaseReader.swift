@@ -145,7 +145,7 @@ struct CaseReader {
     switch node.content {
     case .mapping(let entries): return entries
     case .unusable: break
-    default: findings.report(node.mark, "'\(name)' takes a map, not \(node.noun)", remedy)
+    default: findings.report(node.mark, "\(quoted(name)) takes a map, not \(node.noun)", remedy)
     }
     return []
   }
@@ -158,7 +158,7 @@ struct CaseReader {
       return section
     }
     if case .unusable = node.content { return nil }
-    findings.report(node.mark, "'\(name)' takes a map, not \(node.noun)", remedy)
+    findings.report(node.mark, "\(quoted(name)) takes a map, not \(node.noun)", remedy)
     return nil
   }
 

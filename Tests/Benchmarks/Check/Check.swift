@@ -114,6 +114,7 @@ enum Check {
         source: Array("/inbox/\(index).txt".utf8), sourceSize: 100, sourceModified: 1, origin: "bench")
     }
     var done = try ledger.exchange(request).intake.added
+    ledger.checkpoint()
     var held: [Lease] = []
     repeat {
       var request = ExchangeRequest()
@@ -121,6 +122,7 @@ enum Check {
       request.wanted = [(Ledger.attachmentLane, 64)]
       done -= held.count
       held = try ledger.exchange(request).leases
+      ledger.checkpoint()
     } while !held.isEmpty
     if done != 0 { throw BenchError("\(done) attachments did not end") }
   }

@@ -1,8 +1,14 @@
+import Control
 import Glibc
+import Ledger
 import Platform
+import SQLite
 
 /// How long one file takes: through a scheduler that waits, and as a command of its own.
 enum LatencyRows {
+  /// Bytes of a small PDF: three quarters of the corpus, and none of which poppler reads for longer than the rest takes.
+  private static let small = 64 << 10
+
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     report.measure("latency: resident") { try resident(settings, ground) }
     report.measure("latency: start") {
@@ -14,7 +20,7 @@ enum LatencyRows {
       return [TableRow("latency: start of sluice version", "ms", Array(times.dropFirst()), goal: .below(15))]
     }
     report.measure("latency: one file") {
-      let input = try Input.pdfs(1, under: "one")
+      let input = try Input.pdfs(1, atMost: small, under: "one")
       let pipeline = try Sluice.pipeline("latency")
       var times: [Double] = []
       for _ in 0...(settings.isQuick ? 5 : 20) {
@@ -24,14 +30,11 @@ enum LatencyRows {
     }
   }
 
-  /// From the transaction that takes a file in (its start, which is a sync before it is durable) until its event is in
-  /// `events.jsonl`, which is written once the attachment's end is synced.
+  /// From a client's request until another process sees the attachment completed, which is when its transaction is synced;
+  /// and until its event is in `events.jsonl`.
   private static func resident(_ settings: Settings, _ ground: Ground) throws -> [TableRow] {
-    for command in ["run", "enqueue"] {
-      let help = try Child([Sluice.program, command, "--help"], out: Ground.output("help"))
-      if try help.end().status != 0 { throw Skipped(reason: "this sluice has no `sluice \(command)`") }
-    }
-    let input = try Input.pdfs(settings.size(201, quick: 31), under: "latency")
+    let input = try Input.pdfs(settings.size(201, quick: 31), atMost: small, under: "latency")
+    let sources = try BenchLedger.Sources(files: input.folder)
     let home = ground.store("resident")
     let scheduler = try Child(
       [Sluice.program, "run", "--home", home, "--config", try Sluice.pipeline("latency")],
@@ -42,41 +45,68 @@ enum LatencyRows {
         throw BenchError("sluice run does not begin: \(Files.tail(scheduler.errors))")
       }
     }
-    var times: [Double] = []
-    for (index, path) in try Files.list(input.folder).enumerated() {
-      times.append(try one(path, home, scheduler, seen: index))
+    let desk = try Desk(home: home, scheduler: scheduler)
+    var completed: [Double] = []
+    var told: [Double] = []
+    for index in 0..<input.count {
+      let times = try desk.enqueue(sources.item(index), seen: index)
+      completed.append(times.completed)
+      told.append(times.told)
     }
     scheduler.signal(SIGTERM)
     try scheduler.end(as: 0, within: 60)
     // The first waits for workers to start.
-    let series = Series(Array(times.dropFirst()))
+    let series = Series(Array(completed.dropFirst()))
     return [
       TableRow("latency: one file, resident", "ms", series.values, goal: .below(5)),
       TableRow("latency: one file, resident, p99", "ms", [series.quantile(0.99)], goal: .below(25)),
+      TableRow("latency: its event, resident", "ms", Array(told.dropFirst()), goal: nil),
     ]
   }
 
-  /// Milliseconds of one file. Files go one at a time: the scheduler has come to rest before the next.
-  private static func one(_ path: String, _ home: String, _ scheduler: Child, seen: Int) throws -> Double {
-    let events = home + "/events.jsonl"
-    var facts = stat()
-    let before = stat(events, &facts) == 0 ? facts.st_size : 0
-    let enqueue = try Child(
-      [Sluice.program, "enqueue", "--home", home, "--sender", "a", "--participants", "a,b", path],
-      out: Ground.output("enqueue"))
-    // Looked at often, without a whole processor: the other is the scheduler's and the worker's.
-    while stat(events, &facts) != 0 || facts.st_size <= before {
-      if enqueue.age > 30 || scheduler.hasEnded(within: 0) {
-        throw BenchError(
-          "file \(seen) was not completed: \(Files.tail(scheduler.errors)) \(Files.tail(enqueue.errors))")
-      }
-      usleep(100)
+  /// Hands over one file after the other: the scheduler has come to rest before the next.
+  private struct Desk {
+    private let client: ControlClient
+    private let completed: Statement
+    private let events: String
+    private let scheduler: Child
+
+    init(home: String, scheduler: Child) throws {
+      client = try ControlClient(Home(home))
+      completed = try Sluice.ledger(home).prepare(
+        "SELECT attachments FROM counts WHERE status = 'completed'")
+      events = home + "/events.jsonl"
+      self.scheduler = scheduler
     }
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    try enqueue.end(as: 0)
-    guard try Sluice.lines(events) == seen + 1 else { throw BenchError("not one event for one file") }
-    let end = Double(now.tv_sec) * 1e3 + Double(now.tv_nsec) / 1e6
-    return end - Double(try Sluice.lastQueued(home))
+
+    /// Milliseconds until the file is completed, and until that is told.
+    func enqueue(_ item: IntakeItem, seen: Int) throws -> (completed: Double, told: Double) {
+      let bytes = size(of: events)
+      let started = Clock.monotonic()
+      guard try client.enqueue([item]).added == 1 else { throw BenchError("file \(seen) was not taken") }
+      try wait(for: seen, since: started) { try completed.first { $0.integer(0) } == Int64(seen + 1) }
+      let end = QueueRows.seconds(since: started) * 1e3
+      try wait(for: seen, since: started) { size(of: events) > bytes }
+      let told = QueueRows.seconds(since: started) * 1e3
+      let lines = try Sluice.lines(events)
+      guard lines == seen + 1 else { throw BenchError("\(lines) events for \(seen + 1) files") }
+      usleep(20_000)
+      return (end, told)
+    }
+
+    /// Looks often, and not all the time: one of two processors is the scheduler's, the other the worker's.
+    private func wait(for seen: Int, since started: UInt64, until isSo: () throws -> Bool) throws {
+      while try !isSo() {
+        if QueueRows.seconds(since: started) > 30 || scheduler.hasEnded(within: 0) {
+          throw BenchError("file \(seen) was not completed: \(Files.tail(scheduler.errors))")
+        }
+        usleep(100)
+      }
+    }
+
+    private func size(of path: String) -> off_t {
+      var facts = stat()
+      return stat(path, &facts) == 0 ? facts.st_size : 0
+    }
   }
 }

@@ -31,6 +31,7 @@ final class BenchLedger {
       var request = ExchangeRequest()
       request.intake = (done..<min(done + 500, count)).map(sources.item)
       let added = try ledger.exchange(request).intake.added
+      ledger.checkpoint()
       if added != request.intake.count {
         throw BenchError("the ledger took in \(added) of \(request.intake.count)")
       }
@@ -44,6 +45,7 @@ final class BenchLedger {
     request.settlements = settlements
     if count > 0 { request.wanted = [(Ledger.attachmentLane, count)] }
     let reply = try ledger.exchange(request)
+    ledger.checkpoint()
     guard reply.accepted.allSatisfy({ $0 }) else { throw BenchError("the ledger refused a settlement") }
     return reply.leases
   }

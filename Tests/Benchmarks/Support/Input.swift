@@ -30,13 +30,14 @@ struct Input {
   /// the same PDF, but different content.
   ///
   /// - Parameter copies: of each content, under names of their own.
-  static func pdfs(_ count: Int, copies: Int = 1, under name: String) throws -> Input {
+  static func pdfs(_ count: Int, copies: Int = 1, atMost size: Int = .max, under name: String) throws -> Input
+  {
     guard Files.exists(Settings.corpus) else {
       throw Skipped(reason: "no corpus at \(Settings.corpus); name one with SLUICE_CORPUS")
     }
     let sources = try Files.list(Settings.corpus).map { path in
       (name: path.split(separator: "/").last.map(String.init) ?? "", content: try Files.bytes(path))
-    }
+    }.filter { $0.content.count <= size }
     if sources.isEmpty { throw Skipped(reason: "no files in \(Settings.corpus)") }
     let folder = try makeFolder(name, "\(count * copies) PDFs")
     for copy in 0..<copies {

@@ -91,11 +91,6 @@ enum Sluice {
     return count
   }
 
-  /// When the last attachment was taken in, in milliseconds since 1970.
-  static func lastQueued(_ home: String) throws -> Int64 {
-    try ledger(home).prepare("SELECT max(created_at) FROM attachments").first { $0.integer(0) } ?? 0
-  }
-
   /// A home's ledger, to be looked into.
   static func ledger(_ home: String) throws -> Connection {
     let connection = try Connection(home + "/sluice.db", .readOnly)

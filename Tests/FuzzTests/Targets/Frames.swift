@@ -50,7 +50,7 @@ extension FuzzTarget {
       try demand(refusal.message.utf8.count <= 8192, "a message of \(refusal.message.utf8.count) bytes")
       return refusal.frame
     case .trace: return try TraceLine(&reader).frame
-    case .setup, .work, .enqueue, .enqueued: throw FrameError("not from a worker")
+    case .setup, .work, .question, .enqueue, .enqueued: throw FrameError("not from a worker")
     }
   }
 
@@ -92,6 +92,7 @@ extension FuzzTarget {
       let setup = try Setup(&reader)
       try demand(setup.stages.count <= 64, "\(setup.stages.count) stages")
       return setup.frame
+    case .question: return try PluginQuestion(&reader).frame
     case .work:
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: buffer.count, alignment: 8)
       copy.copyMemory(from: buffer)
