@@ -92,20 +92,7 @@ struct SignalTests {
 
   private func inbox(files: Int) throws -> Inbox {
     let inbox = try Inbox()
-    try inbox.folder.write(
-      "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [events] }
-      channels:
-        events: { use: jsonl, options: { path: events.jsonl } }
-      """)
+    try inbox.folder.write("pipeline.yaml", Inbox.plainPipeline)
     for number in 0..<files { try inbox.add("file-\(number)", "the content of file \(number)\n") }
     return inbox
   }

@@ -14,6 +14,20 @@ struct Inbox {
     try FileManager.default.createDirectory(atPath: folder.path + "/in", withIntermediateDirectories: true)
   }
 
+  /// Lets everything in, stores it and tells of it.
+  static let plainPipeline = """
+    version: 1
+    stages:
+      - use: mime
+        options: { allow: ["*/*"] }
+      - use: store
+        options: { path: "{attachmentId}.{extension}" }
+      - use: notify
+        options: { to: participants, channels: [events] }
+    channels:
+      events: { use: jsonl, options: { path: events.jsonl } }
+    """
+
   /// A pipeline with the stage that misbehaves, and these further settings of it.
   func pipeline(
     _ settings: String..., retry: String = "{ attempts: 2, backoff: 10ms, max: 50ms }", more: String = ""
