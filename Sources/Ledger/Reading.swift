@@ -244,7 +244,10 @@ extension Ledger {
       UNION ALL SELECT lane, 'leased', count(*) FROM jobs WHERE state = 'leased' GROUP BY lane
       UNION ALL SELECT lane, 'due', count(*) FROM jobs WHERE state = 'due' AND lane > 'attachments' GROUP BY lane
       """
-    static let oldest: StaticString =
-      "SELECT min(a.created_at) FROM attachments a WHERE a.key = (SELECT min(attachment_key) FROM jobs)"
+    /// The condition is that of the index: without it the whole queue would be read.
+    static let oldest: StaticString = """
+      SELECT created_at FROM attachments
+      WHERE key = (SELECT min(attachment_key) FROM jobs WHERE attachment_key IS NOT NULL)
+      """
   }
 }

@@ -10,7 +10,7 @@ enum QueueRows {
     var large: String?
     var sources: BenchLedger.Sources?
     report.measure("queue: intake") {
-      sources = try .init(files: Input.texts(1_000, size: 200, under: "queue").folder)
+      sources = try .init(files: Input.texts(1_000, size: 200, under: "queue").folder, paths: count)
       guard let sources else { return [] }
       let path = ground.store("million")
       progress("queueing \(count) attachments")

@@ -68,9 +68,14 @@ final class BenchLedger {
   /// Files that attachments are said to come from, and do.
   struct Sources: Sendable {
     private let files: [(path: [UInt8], name: String, size: Int64, modified: Int64)]
+    /// Where there are folders with links to the files, in which `0`, `1` and so on are.
+    private let links: [UInt8]?
 
-    /// - Parameter folder: all files in it.
-    init(files folder: String) throws {
+    /// - Parameters:
+    ///   - folder: all files in it.
+    ///   - paths: each file gets as many names as it takes to have so many paths, in the order in which a walk finds them.
+    init(files folder: String, paths: Int = 0) throws {
+      links = paths > 0 ? Array("\(folder)-links/".utf8) : nil
       files = try Files.list(folder).map { path in
         var facts = stat()
         if stat(path, &facts) != 0 { throw SystemError("looking at \(path)") }
@@ -79,13 +84,26 @@ final class BenchLedger {
           Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec)
         )
       }
+      for copy in 0..<(paths + files.count - 1) / files.count {
+        try Files.makeFolder("\(folder)-links/\(Input.padded(copy))")
+        for file in files {
+          if link(
+            String(decoding: file.path, as: UTF8.self), "\(folder)-links/\(Input.padded(copy))/\(file.name)")
+            != 0
+          {
+            throw SystemError("linking \(file.name)")
+          }
+        }
+      }
     }
 
     func item(_ index: Int) -> IntakeItem {
       let file = files[index % files.count]
+      let path =
+        links.map { $0 + Array("\(Input.padded(index / files.count))/\(file.name)".utf8) } ?? file.path
       return IntakeItem(
         conversationId: "c\(index / files.count)", messageId: nil, senderId: "a", participants: ["a", "b"],
-        fileName: file.name, source: file.path, sourceSize: file.size, sourceModified: file.modified,
+        fileName: file.name, source: path, sourceSize: file.size, sourceModified: file.modified,
         origin: "bench")
     }
   }

@@ -7,7 +7,13 @@ import Platform
 /// file: runs in the wake of `rm -r` were measured at half speed. So nothing is deleted before the end; what a run
 /// stored is cut to nothing, which keeps the inodes. A bench soon after another says so.
 final class Ground {
-  static let path = Settings.projectFolder + "/.build/bench"
+  /// Without symbolic links, which a source must not have.
+  static let path: String = {
+    let path = Settings.projectFolder + "/.build/bench"
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }()
   private static let stores = path + "/stores"
   static let inputs = path + "/inputs"
   private static let deleted = path + "/deleted"

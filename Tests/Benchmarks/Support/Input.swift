@@ -100,7 +100,7 @@ struct Input {
     return folder
   }
 
-  private static func padded(_ number: Int) -> String {
+  static func padded(_ number: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(8 - digits.count, 0)) + digits
   }
