@@ -64,26 +64,29 @@ extension Ledger {
   }
 
   private func takeIn(_ item: IntakeItem, _ now: Int64, _ report: inout IntakeReport) throws {
-    // The message first: another sender's is not to be joined, whatever the file.
-    let messageId = item.messageId ?? ids.next()
-    if let sender = try addMessage(item, id: messageId, now) {
+    // The message first where it has an id: another sender's is not to be joined, whatever the file.
+    if let messageId = item.messageId, let sender = try addMessage(item, id: messageId, now) {
       report.problems.append(
         "\(item.origin): message '\(messageId)' of conversation '\(item.conversationId)' is from '\(sender)', "
           + "not from '\(item.senderId)'; give it another messageId")
       return
     }
+    let known = try statement(SQL.knownAttachment).first(
+      .blob(item.source), .integer(item.sourceSize), .integer(item.sourceModified),
+      .text(item.conversationId),
+      .text(item.messageId ?? "")
+    ) { $0.integer(0) }
+    if known != nil {
+      report.known += 1
+      return
+    }
+    let messageId = item.messageId ?? ids.next()
+    if item.messageId == nil { _ = try addMessage(item, id: messageId, now) }
     try statement(SQL.addAttachment).run(
       .text(ids.next()), .text(item.conversationId), .text(messageId),
       .integer(item.messageId == nil ? 1 : 0),
       .text(item.fileName), .optional(item.declaredType), .blob(item.source), .integer(item.sourceSize),
       .integer(item.sourceModified), .integer(now))
-    if connection.changes == 0 {
-      if item.messageId == nil {
-        try statement(SQL.dropMessage).run(.text(item.conversationId), .text(messageId))
-      }
-      report.known += 1
-      return
-    }
     let key = connection.lastInsertedRow
     try statement(SQL.addAttachmentJob).run(.integer(item.priority), .integer(key), .integer(now))
     report.added += 1

@@ -35,17 +35,16 @@ enum SQL {
 
   // MARK: Intake
 
-  /// Adds nothing where the same file is known under the same message; an empty message id stands for one made for the file.
+  /// The same file under the same message; an empty message id stands for one made for the file.
+  static let knownAttachment: StaticString = """
+    SELECT 1 FROM attachments WHERE source = ?1 AND source_size = ?2 AND source_modified = ?3 AND conversation_id = ?4
+      AND CASE own_message WHEN 1 THEN '' ELSE message_id END = ?5
+    """
+
   static let addAttachment: StaticString = """
     INSERT INTO attachments (id, conversation_id, message_id, own_message, file_name, declared_type, source, source_size,
       source_modified, status, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?10)
-    ON CONFLICT (source, source_size, source_modified, conversation_id, CASE own_message WHEN 1 THEN '' ELSE message_id END)
-      DO NOTHING
-    """
-
-  static let dropMessage: StaticString = """
-    DELETE FROM messages WHERE conversation_id = ?1 AND message_id = ?2
     """
 
   static let addMessage: StaticString = """
