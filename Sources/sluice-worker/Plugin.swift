@@ -59,6 +59,7 @@ enum Plugin {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
     while let message = socket.receive(waiting: true, into: room) {
       var reader = FrameReader(UnsafeRawBufferPointer(message.bytes))
+      // The coordinator is trusted: a frame that is no question ends the worker, and the coordinator says so.
       guard case .question? = try? reader.kind(), let plugin = try? PluginQuestion(&reader) else { exit(70) }
       message.bytes.deallocate()
       do throws(Refusal) {
