@@ -17,7 +17,7 @@ struct JSONLines: Stage {
       "malformed-event": "The event is not one line of JSON that begins with its id.",
     ])
 
-  static let path = Option<String?>.text("path", help: "The file, relative to the home; made if missing.")
+  static let path = Option<String?>.file("path", help: "The file, relative to the home; made if missing.")
     .required()
   static let options: [any OptionDeclaration] = [path]
 

@@ -2,21 +2,20 @@ import CPlatform
 import Glibc
 import StageKit
 
-/// The way to a Unix socket: a process that was started before the sandbox closed connects to that one path and passes
-/// the connection on. See `door.h`.
+/// The way to a Unix socket: the host has a process that connects to that one path and passes the connection on. See
+/// `door.h`.
 final class Door {
   private let path: String
   private let socket: Int32
   private var number: UInt8 = 0
 
-  init(to path: String) throws(Outcome) {
+  init(to path: String, _ opening: Opening) throws(Outcome) {
     self.path = path
-    socket = sluice_door_open(path)
-    if socket < 0 {
+    guard let socket = opening.door(to: path) else {
       throw .fail(
-        "invalid-options",
-        "the process that connects does not start: \(String(cString: strerror(errno)))")
+        "invalid-options", "there is no way to the socket \(path): \(String(cString: strerror(errno)))")
     }
+    self.socket = socket
   }
 
   deinit {

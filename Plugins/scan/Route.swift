@@ -5,9 +5,9 @@ enum Route {
   case door(Door)
   case tcp(TCPAddresses)
 
-  init(to address: ScannerAddress) throws(Outcome) {
+  init(to address: ScannerAddress, _ opening: Opening) throws(Outcome) {
     switch address {
-    case .unix(let path): self = .door(try Door(to: path))
+    case .unix(let path): self = .door(try Door(to: path, opening))
     case .tcp(let host, let port): self = .tcp(try TCPAddresses(of: host, port: port))
     }
   }

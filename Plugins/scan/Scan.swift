@@ -50,7 +50,9 @@ struct Scan: Stage {
     maxSize = opening[Self.maxSize]
     tooLarge = opening[Self.tooLarge]
     retryAfter = opening[Self.retryAfter]
-    scanner = try Scanner(at: ScannerAddress(opening[Self.address]), timeout: opening[Self.timeout])
+    scanner = try Scanner(
+      at: ScannerAddress(opening[Self.address]), timeout: opening[Self.timeout], opening)
+    if tooLarge == "reject" { opening.rejects(above: maxSize, code: "too-large-to-scan") }
   }
 
   mutating func process(_ attachment: Attachment) throws(Outcome) {

@@ -19,8 +19,8 @@ struct Scanner {
   private static let engineAge: Int64 = 60_000
 
   /// - Parameter timeout: for all that is asked about one attachment, in milliseconds.
-  init(at address: ScannerAddress, timeout: Int64) throws(Outcome) {
-    route = try Route(to: address)
+  init(at address: ScannerAddress, timeout: Int64, _ opening: Opening) throws(Outcome) {
+    route = try Route(to: address, opening)
     self.timeout = timeout
   }
 

@@ -27,6 +27,14 @@ struct Size: Stage {
     min = opening[Self.min]
     rules = opening[Self.rules]
     opening.repeatable(on: "")
+    if let largest { opening.rejects(above: largest, code: "too-large") }
+  }
+
+  /// The largest size that passes whatever the media type; `nil`: there is none.
+  private var largest: Int64? {
+    let sizes = rules.map(\.integer)
+    if rules.contains(where: { $0.pattern == "*/*" }) { return sizes.max() }
+    return max.map { Swift.max($0, sizes.max() ?? 0) }
   }
 
   func process(_ attachment: Attachment) throws(Outcome) {

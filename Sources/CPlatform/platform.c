@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,6 +24,11 @@
 #include <unistd.h>
 
 /* ---- Processes ---- */
+
+void sluice_hold_standard_descriptors(void) {
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* takes the lowest */
+}
 
 int sluice_spawn(pid_t *pid, const char *path, char *const argv[], char *const envp[], int control, int status,
                  int folder, int standard_output, int standard_error) {
@@ -63,6 +69,12 @@ int sluice_spawn(pid_t *pid, const char *path, char *const argv[], char *const e
 int sluice_wait(pid_t pid, int *exit_code, int *signal_number) {
   int status;
   pid_t ended;
+  siginfo_t info = {0};
+  int found;
+  do found = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+  while (found < 0 && errno == EINTR);
+  if (found == 0 && info.si_pid == 0) return 0;
+  kill(-pid, SIGKILL); /* while its pid is still its own: until it is waited for, nobody else gets it */
   do ended = waitpid(pid, &status, WNOHANG);
   while (ended < 0 && errno == EINTR);
   if (ended == 0) return 0;
@@ -88,6 +100,39 @@ int sluice_memfd(const char *name, int sealable) {
 
 int sluice_seal(int fd) {
   return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+}
+
+void sluice_empty(int fd) {
+  if (ftruncate(fd, 0) == 0) fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW);
+}
+
+int sluice_move_content(int from, int to) {
+  enum { PIECE = 1 << 20 };
+  struct stat facts;
+  if (fstat(from, &facts) != 0) return -1;
+  for (off_t done = 0; done < facts.st_size;) {
+    off_t start = done;
+    size_t piece = facts.st_size - done < PIECE ? (size_t)(facts.st_size - done) : PIECE;
+    ssize_t count = sendfile(to, from, &done, piece);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      if (count == 0) errno = EIO; /* whoever wrote it has cut it off meanwhile */
+      return -1;
+    }
+    fallocate(from, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, count);
+  }
+  /* Not against shrinking: the memory is let go by that, while others may hold descriptors. */
+  if (fcntl(to, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_WRITE) != 0) return -1;
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", to);
+  return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int sluice_thread_count(pid_t pid) {
+  char path[32];
+  struct stat tasks;
+  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+  return stat(path, &tasks) == 0 ? (int)tasks.st_nlink - 2 : -1; /* `.` and `..` */
 }
 
 /* ---- Sockets ---- */
@@ -121,11 +166,18 @@ int sluice_listen(const char *path) {
 
 int sluice_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC); }
 
-int sluice_connect(const char *path) {
+static int limit_waiting(int fd, int option, int milliseconds) {
+  struct timeval limit = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
+  return setsockopt(fd, SOL_SOCKET, option, &limit, sizeof limit);
+}
+
+int sluice_connect(const char *path, int connecting, int answering) {
   struct sockaddr_un address;
   if (unix_address(path, &address) != 0) return -1;
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
+  limit_waiting(fd, SO_SNDTIMEO, connecting); /* connect(2) waits no longer, either */
+  limit_waiting(fd, SO_RCVTIMEO, answering);
   if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
   int error = errno;
   close(fd);

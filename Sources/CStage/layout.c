@@ -62,6 +62,8 @@ AT(sluice_host, progress, 128);
 AT(sluice_host, cancelled, 136);
 AT(sluice_host, log, 144);
 AT(sluice_host, repeatable, 152);
+AT(sluice_host, reject_above, 160);
+AT(sluice_host, door, 168);
 AT(sluice_opening, value_count, 4);
 AT(sluice_opening, id, 8);
 AT(sluice_opening, values, 16);

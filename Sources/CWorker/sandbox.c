@@ -206,6 +206,24 @@ static int close_system_calls(uint32_t capability, int journal) {
   return failed == 0;
 }
 
+int sluice_forbid_processes(void) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+  if (!filter) return -1;
+  seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+  int failed = 0;
+  const int calls[] = {SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(execve), SCMP_SYS(execveat)};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) failed |= seccomp_rule_add(filter, SCMP_ACT_TRAP, calls[i], 0);
+  failed |= seccomp_rule_add_array(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1, &LACKS(0, CLONE_THREAD));
+  /* clone3 hides its flags in memory: glibc falls back to clone when it is missing. A ring would make calls for the process
+   * that no filter sees. */
+  failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+  failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0);
+  if (!failed) failed = seccomp_load(filter);
+  seccomp_release(filter);
+  return failed ? -1 : 0;
+}
+
 /* ---- All of it ---- */
 
 /* Landlock and seccomp bind the thread that closes them and those it starts later, not those there are. */

@@ -106,20 +106,29 @@ void sluice_watch(sluice_status *status) {
 
 /* ---- Limits ---- */
 
+/* The address space in use, and what glibc reserves for an arena in steps of this size: that is no use of memory. */
+static int64_t address_space(void) {
+  long pages = 0;
+  char text[64] = {0};
+  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    if (read(fd, text, sizeof text - 1) > 0) pages = strtol(text, NULL, 10);
+    close(fd);
+  }
+  return (int64_t)pages * sysconf(_SC_PAGESIZE) + (64 << 20);
+}
+
+void sluice_limit_opening(int64_t bytes) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0) return;
+  rlim_t wanted = (rlim_t)(address_space() + bytes);
+  limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+  setrlimit(RLIMIT_AS, &limit);
+}
+
 void sluice_limit_memory(int64_t bytes, int64_t most) {
   static int64_t base = -1;
-  if (base < 0) {
-    long pages = 0;
-    char text[64] = {0};
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-      if (read(fd, text, sizeof text - 1) > 0) pages = strtol(text, NULL, 10);
-      close(fd);
-    }
-    base = (int64_t)pages * sysconf(_SC_PAGESIZE);
-    /* glibc reserves address space for an arena in steps of this size; it is no use of memory. */
-    base += 64 << 20;
-  }
+  if (base < 0) base = address_space();
   struct rlimit limit = {.rlim_cur = (rlim_t)(base + bytes), .rlim_max = (rlim_t)(base + most)};
   setrlimit(RLIMIT_AS, &limit);
 }

@@ -15,6 +15,18 @@ struct Combinations {
     checkOneObject(stage, entry, &findings)
   }
 
+  /// New content of one attachment must fit.
+  func checkMemory(_ given: Given?, _ stages: [StageDefinition], _ findings: inout Findings) {
+    guard let given, let largest = stages.filter(\.description.produces).max(by: { $0.output < $1.output }),
+      given.value.integer < largest.output
+    else { return }
+    findings.report(
+      given.mark,
+      "'memory-total' is \(ByteSize.text(given.value.integer)), less than the \(ByteSize.text(largest.output)) of new "
+        + "content that stage '\(largest.id)' may write",
+      "write 'memory-total: \(ByteSize.text(largest.output))' or more, or give the stage less 'output'")
+  }
+
   private mutating func checkRole(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
     let mark = entry.use?.mark ?? entry.mark
     let name = stage.description.id

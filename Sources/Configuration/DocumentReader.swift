@@ -25,6 +25,7 @@ struct DocumentReader {
     if let given = section.readOne(Grammar.reuse, &document.findings) {
       document.reuse = ReusePolicy(rawValue: given.value.text) ?? .verdicts
     }
+    document.memoryTotal = section.readOne(Grammar.memoryTotal, &document.findings)
     document.workers = section.readOne(Grammar.workers, &document.findings).map { Int($0.value.integer) }
     return foldersAreKnown && !document.stages.isEmpty
   }
@@ -127,30 +128,10 @@ struct DocumentReader {
   }
 
   private mutating func readRetry(_ section: Section) {
-    guard let node = section["retry"], !node.isNull else { return }
-    guard let retry = Section(node, keys: Grammar.retry) else {
-      if case .unusable = node.content { return }
-      document.findings.report(
-        node.mark, "'retry' takes a map, not \(node.noun)",
-        "write 'retry: { attempts: 3, backoff: 1s, max: 1m }'")
-      return
-    }
-    retry.reportUnknown(&document.findings)
-    if let attempts = retry.readOne(Grammar.attempts, &document.findings) {
-      document.retry.attempts = Int(attempts.value.integer)
-    }
-    let backoff = retry.readOne(Grammar.backoff, &document.findings)
-    let max = retry.readOne(Grammar.max, &document.findings)
-    if let backoff { document.retry.backoff = backoff.value.integer }
-    if let max { document.retry.max = max.value.integer }
-    // Where a key is wrong already, comparing the two says nothing.
-    let wrong = (backoff == nil && retry["backoff"] != nil) || (max == nil && retry["max"] != nil)
-    if wrong || !retry.unknown.isEmpty || document.retry.max >= document.retry.backoff { return }
-    let longest = Interval.text(document.retry.max) + (max == nil ? " by default" : "")
-    let first = Interval.text(document.retry.backoff)
-    document.findings.report(
-      max?.mark ?? backoff?.mark ?? retry.mark,
-      "'max' is \(longest), less than the \(first) of 'backoff'" + (backoff == nil ? " by default" : ""),
-      "write 'max: \(first)' or more")
+    guard let node = section["retry"],
+      let retry = RetrySection(node, standard: RetryPolicy(), &document.findings)
+    else { return }
+    document.retry = retry.policy
+    document.deliveries = retry.schedule
   }
 }

@@ -2,9 +2,9 @@ import Pipeline
 
 /// The keys of a pipeline file, each declared like a stage's option: one reader checks both.
 enum Grammar {
-  static let top = ["version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "reuse"]
+  static let top = ["version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "memory-total", "reuse"]
   static let stage = ["use", "id", "when", "options"] + stageSettings.map(\.name)
-  static let channel = ["use", "options"] + channelSettings.map(\.name)
+  static let channel = ["use", "options", "retry"] + channelSettings.map(\.name)
   static let retry = [attempts, backoff, max].map(\.name)
 
   static let version = key(
@@ -18,6 +18,10 @@ enum Grammar {
   static let workers = key(
     "workers", .integer, range: 1...256, example: "2",
     "Worker processes of each kind that parse content; else as many as there are processors.")
+
+  static let memoryTotal = key(
+    "memory-total", .bytes, range: (1 << 20)...(64 << 40), example: "1GB",
+    "Memory for new content over all attachments; else a quarter of what this machine, or its control group, has.")
 
   static let reuse = choice(
     "reuse", ReusePolicy.allCases.map(\.rawValue),

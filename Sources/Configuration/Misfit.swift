@@ -22,7 +22,7 @@ extension ScalarReader {
         ? "write a list: [\(printable(text))]" : Self.patternRemedy(text)
       return Fault("\(subject) wants a media type pattern, not \(scalar.shown)", remedy)
     case .template: return misfitTemplate(scalar)
-    case .text, .channelName: return Fault("\(subject) wants a text, not \(scalar.shown)")
+    case .text, .channelName, .file: return Fault("\(subject) wants a text, not \(scalar.shown)")
     }
   }
 

@@ -8,6 +8,8 @@ struct OptionReader {
   /// Keys that stand elsewhere, and of which it is said already that they belong here.
   var misplaced: [String] = []
   var notation = Notation.file
+  /// Of a file that the stage is to write, which of the program's own it is; `nil`: none.
+  var ownFile: (String) -> String? = { _ in nil }
 
   /// The values of every option given or with a default, in the order the stage declares them.
   ///
@@ -28,6 +30,7 @@ struct OptionReader {
         let given =
           ValueReader(option, subject: subject, notation: notation).read(entry.value, &findings) ?? []
         checkChannels(given, option, subject, &findings)
+        checkFiles(given, option, subject, &findings)
         values += given.map(\.value)
       } else if let fallback = option.fallback {
         let given = standard(fallback, option, subject, mark, &findings)
@@ -77,6 +80,18 @@ struct OptionReader {
       findings.report(
         mark, fault.message, "give '\(option.name)' a value of its own, and tell the stage's author")
       return []
+    }
+  }
+
+  private func checkFiles(
+    _ given: [Given], _ option: OptionDescription, _ subject: String, _ findings: inout Findings
+  ) {
+    guard option.kind == .file else { return }
+    for one in given {
+      guard let own = ownFile(one.value.text) else { continue }
+      findings.report(
+        one.mark, "\(subject) names \(quoted(one.value.text)), which is sluice's own \(own)",
+        "give it a file of its own, such as events.jsonl")
     }
   }
 

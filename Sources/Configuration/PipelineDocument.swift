@@ -19,6 +19,9 @@ public struct PipelineDocument: Sendable {
   /// The names under `channels`, those of broken ones too.
   var channelNames: [String] = []
   var retry = RetryPolicy()
+  /// Of channels that say nothing themselves.
+  var deliveries = DeliverySchedule()
+  var memoryTotal: Given?
   var sandbox = SandboxPolicy.require
   var workers: Int?
   var reuse = ReusePolicy.verdicts
@@ -53,11 +56,13 @@ public struct PipelineDocument: Sendable {
   /// - Parameters:
   ///   - descriptions: for each of ``uses`` what its plugin declares, or why that is not known. More may be given.
   ///   - known: names of further plugins, for suggestions.
+  ///   - ownFile: of a file that a stage is to write, relative to the home, which of the program's own it is; `nil`: none.
   /// - Throws: everything that is wrong with the file, in its order.
   public func resolve(
-    _ descriptions: [String: Result<StageDescription, PluginProblem>], known: [String] = []
+    _ descriptions: [String: Result<StageDescription, PluginProblem>], known: [String] = [],
+    ownFile: @escaping (String) -> String? = { _ in nil }
   ) throws(ConfigurationError) -> PipelineDefinition {
-    var resolver = Resolver(document: self, descriptions: descriptions, known: known)
+    var resolver = Resolver(document: self, descriptions: descriptions, known: known, ownFile: ownFile)
     return try resolver.definition()
   }
 }

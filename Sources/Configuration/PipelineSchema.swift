@@ -53,26 +53,32 @@ public struct PipelineSchema {
           writer.key("propertyNames")
           writer.object { $0.member("pattern", "^[a-z0-9-]+$") }
           writer.key("additionalProperties")
-          Self.entry(Grammar.channelSettings, stages.filter { $0.role == .channel }, "channel", &writer)
+          Self.entry(
+            Grammar.channelSettings, stages.filter { $0.role == .channel }, "channel", hasRetry: true, &writer)
         }
-        writer.key("retry")
-        writer.object { writer in
-          writer.member("description", "How often and when a passing fault is tried again.")
-          writer.member("type", "object")
-          Self.closed(&writer)
-          writer.key("properties")
-          writer.object { writer in
-            for key in [Grammar.attempts, Grammar.backoff, Grammar.max] { Self.option(key, &writer) }
-          }
-        }
-        for key in [Grammar.sandbox, Grammar.workers, Grammar.reuse] { Self.option(key, &writer) }
+        Self.retry("How often and when a passing fault is tried again, of attachments and of deliveries.", &writer)
+        for key in [Grammar.sandbox, Grammar.workers, Grammar.memoryTotal, Grammar.reuse] { Self.option(key, &writer) }
+      }
+    }
+  }
+
+  private static func retry(_ description: String, _ writer: inout JSONWriter) {
+    writer.key("retry")
+    writer.object { writer in
+      writer.member("description", description)
+      writer.member("type", "object")
+      closed(&writer)
+      writer.key("properties")
+      writer.object { writer in
+        for key in [Grammar.attempts, Grammar.backoff, Grammar.max] { option(key, &writer) }
       }
     }
   }
 
   /// A stage or channel: what it uses decides what its options may be.
   private static func entry(
-    _ keys: [OptionDescription], _ plugins: [StageDescription], _ noun: String, _ writer: inout JSONWriter
+    _ keys: [OptionDescription], _ plugins: [StageDescription], _ noun: String, hasRetry: Bool = false,
+    _ writer: inout JSONWriter
   ) {
     writer.object { writer in
       writer.member("type", "object")
@@ -94,6 +100,7 @@ public struct PipelineSchema {
           }
         }
         for key in keys { option(key, &writer) }
+        if hasRetry { retry("When its deliveries are tried again; else as `retry` at the top says.", &writer) }
         writer.key("options")
         writer.object { $0.member("type", "object") }
       }
@@ -191,7 +198,7 @@ public struct PipelineSchema {
       return [{ writer in names("enum", option.choices, &writer) }, variable]
     }
     switch option.kind {
-    case .text, .channelName: return [{ $0.member("type", "string") }]
+    case .text, .channelName, .file: return [{ $0.member("type", "string") }]
     case .integer:
       return [
         { writer in

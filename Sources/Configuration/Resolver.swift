@@ -5,15 +5,17 @@ struct Resolver {
   let document: PipelineDocument
   let descriptions: [String: Result<StageDescription, PluginProblem>]
   let known: [String]
+  let ownFile: (String) -> String?
   private var findings: Findings
 
   init(
     document: PipelineDocument, descriptions: [String: Result<StageDescription, PluginProblem>],
-    known: [String]
+    known: [String], ownFile: @escaping (String) -> String?
   ) {
     self.document = document
     self.descriptions = descriptions
     self.known = known
+    self.ownFile = ownFile
     findings = document.findings
   }
 
@@ -29,12 +31,22 @@ struct Resolver {
     for entry in document.channels {
       guard let stage = stage(entry) else { continue }
       combinations.check(stage, entry, &findings)
-      channels.append(ChannelDefinition(name: stage.id, stage: stage))
+      channels.append(
+        ChannelDefinition(
+          name: stage.id, stage: stage, schedule: entry.retry?.schedule ?? document.deliveries))
     }
+    combinations.checkMemory(document.memoryTotal, stages, &findings)
     guard findings.isEmpty else { throw findings.error }
     return PipelineDefinition(
-      stages: stages, channels: channels, retry: document.retry, sandbox: document.sandbox,
-      workers: document.workers, reuse: document.reuse)
+      stages: Self.ordered(stages), channels: channels, retry: document.retry, sandbox: document.sandbox,
+      workers: document.workers, reuse: document.reuse, memoryTotal: document.memoryTotal?.value.integer)
+  }
+
+  /// What stages at the end tell takes effect when the attachment ends, after all of them: so those that tell run last, and
+  /// tell the outcome that the others leave.
+  private static func ordered(_ stages: [StageDefinition]) -> [StageDefinition] {
+    let tells = { (stage: StageDefinition) in stage.description.role == .end && stage.tells }
+    return stages.filter { !tells($0) } + stages.filter(tells)
   }
 
   /// `nil` where its plugin is not known.
@@ -47,7 +59,8 @@ struct Resolver {
     case .success(let description):
       entry.reportUnknownKeys(description, &findings)
       let reader = OptionReader(
-        stage: description, channels: document.channelNames, misplaced: entry.unknown.map(\.text))
+        stage: description, channels: document.channelNames, misplaced: entry.unknown.map(\.text),
+        ownFile: ownFile)
       let values = reader.read(entry.options, at: use.mark, &findings)
       // A wrong `id` is reported; what else is wrong with the stage can be told all the same.
       return definition(entry, id: entry.id?.value.text ?? description.id, description, values)

@@ -71,6 +71,7 @@ struct ScalarReader {
     case .mediaType: return "application/pdf"
     case .template: return "documents/{messageId}.{extension}"
     case .channelName: return "events"
+    case .file: return "events.jsonl"
     }
   }
 

@@ -17,6 +17,8 @@ struct StageEntry: Sendable {
   /// What it sets for itself, such as `timeout`.
   private(set) var settings: [String: Given] = [:]
   private(set) var options: [Node.Entry] = []
+  /// Of a channel.
+  private(set) var retry: RetrySection?
   /// Reported once the options of what it uses are known.
   private(set) var unknown: [Node.Key] = []
 
@@ -42,6 +44,7 @@ struct StageEntry: Sendable {
     self.init(section, .channel, settings: Grammar.channelSettings, &findings)
     id = Given(value: OptionValue(name: name.text, text: name.text), mark: name.mark)
     if !Grammar.isName(name.text) { findings.report(name.mark, Self.badName(name.text)) }
+    if let node = section["retry"] { retry = RetrySection(node, standard: nil, &findings) }
   }
 
   private init(

@@ -11,7 +11,7 @@ public final class ControlClient {
 
   /// Connects to the coordinator that has the home.
   ///
-  /// Throws ECONNREFUSED or ENOENT where none listens.
+  /// Throws ECONNREFUSED or ENOENT where none listens, ETIMEDOUT where one does and takes nobody in for ten seconds.
   public init(_ home: Home) throws(SystemError) {
     descriptor = try ControlSocket.connect(home).release()
   }
@@ -53,15 +53,20 @@ public final class ControlClient {
       + item.participants.reduce(0) { $0 + size($1) }
   }
 
+  /// Hands over one message and waits for its answer. Where it throws, whether the files are on record is not known.
   private func exchange(_ items: [IntakeItem]) throws -> IntakeReport {
     try write(ControlMessage.framed(ControlMessage.enqueue(items)))
     var piece = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       if let message = try inbox.next() {
-        return try message.withUnsafeBytes { bytes throws(FrameError) in try ControlMessage.report(bytes) }
+        let answer = try message.withUnsafeBytes { bytes throws(FrameError) in try ControlMessage.answer(bytes) }
+        return try answer.get()
       }
       let count = read(descriptor, &piece, piece.count)
       if count < 0 && errno == EINTR { continue }
+      if count < 0 && errno == EAGAIN {
+        throw SystemError("hearing from the coordinator", code: ETIMEDOUT)
+      }
       if count < 0 { throw SystemError("hearing from the coordinator") }
       if count == 0 { throw SystemError("hearing from the coordinator", code: ECONNRESET) }
       piece.withUnsafeBytes { inbox.append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
@@ -76,7 +81,11 @@ public final class ControlClient {
           descriptor, $0.baseAddress?.advanced(by: start), bytes.count - start, Int32(MSG_NOSIGNAL))
       }
       if count < 0 && errno == EINTR { continue }
-      if count < 0 { throw SystemError("talking to the coordinator") }
+      if count < 0 {
+        // Why, it may have said before it let this client go.
+        if errno == EPIPE || errno == ECONNRESET { return }
+        throw SystemError("talking to the coordinator", code: errno == EAGAIN ? ETIMEDOUT : errno)
+      }
       start += count
     }
   }

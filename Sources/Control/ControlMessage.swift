@@ -4,7 +4,8 @@ import Wire
 /// What a client and a coordinator tell each other: the length of a message in four bytes, then the message, written as the
 /// frames of workers are.
 ///
-/// A client sends files; for each such message it gets one answer, once the files are on record.
+/// A client sends files; for each such message it gets one answer, once the files are on record. A client that the
+/// coordinator lets go of is told why.
 enum ControlMessage {
   /// No message is longer, in bytes. A line of a manifest has at most a megabyte.
   static let limit = 4 << 20
@@ -24,6 +25,8 @@ enum ControlMessage {
       item.source.withUnsafeBytes { writer.write($0) }
       writer.write(item.sourceSize)
       writer.write(item.sourceModified)
+      writer.write(item.folderDevice != nil)
+      writer.write(item.folderDevice ?? 0)
       writer.write(item.priority)
       writer.write(item.origin)
     }
@@ -34,7 +37,7 @@ enum ControlMessage {
     var reader = FrameReader(message)
     guard try reader.kind() == .enqueue else { throw FrameError("a message that has no place here") }
     let items = try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) -> IntakeItem in
-      IntakeItem(
+      var item = IntakeItem(
         conversationId: try reader.requiredText(atMost: limit), messageId: try reader.text(atMost: limit),
         senderId: try reader.requiredText(atMost: limit),
         participants: try reader.elements(atMost: limit) { (reader) throws(FrameError) in
@@ -43,7 +46,13 @@ enum ControlMessage {
         text: try reader.text(atMost: limit), fileName: try reader.requiredText(atMost: limit),
         declaredType: try reader.text(atMost: limit), source: try bytes(&reader),
         sourceSize: try reader.integer(Int64.self), sourceModified: try reader.integer(Int64.self),
-        priority: try reader.integer(Int64.self), origin: try reader.requiredText(atMost: limit))
+        origin: "")
+      let hasDevice = try reader.boolean()
+      let device = try reader.integer(Int64.self)
+      item.folderDevice = hasDevice ? device : nil
+      item.priority = try reader.integer(Int64.self)
+      item.origin = try reader.requiredText(atMost: limit)
+      return item
     }
     try reader.end()
     return items
@@ -58,16 +67,33 @@ enum ControlMessage {
     var writer = FrameWriter(.enqueued)
     writer.write(UInt32(clamping: report.added))
     writer.write(UInt32(clamping: report.known))
+    writer.write(UInt32(clamping: report.knownNotCompleted))
     writer.write(report.problems) { $0.write($1) }
     return writer.bytes
   }
 
-  static func report(_ message: UnsafeRawBufferPointer) throws(FrameError) -> IntakeReport {
+  static func declined(_ reason: String) -> [UInt8] {
+    var writer = FrameWriter(.declined)
+    writer.write(reason)
+    return writer.bytes
+  }
+
+  /// The coordinator's answer: what became of the files, or why it lets this client go.
+  static func answer(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Result<IntakeReport, ControlRefusal> {
+    var reader = FrameReader(message)
+    if try reader.kind() == .declined {
+      return .failure(ControlRefusal(reason: try reader.requiredText(atMost: 4096)))
+    }
+    return .success(try report(message))
+  }
+
+  private static func report(_ message: UnsafeRawBufferPointer) throws(FrameError) -> IntakeReport {
     var reader = FrameReader(message)
     guard try reader.kind() == .enqueued else { throw FrameError("a message that has no place here") }
     var report = IntakeReport()
     report.added = Int(try reader.integer(UInt32.self))
     report.known = Int(try reader.integer(UInt32.self))
+    report.knownNotCompleted = Int(try reader.integer(UInt32.self))
     report.problems = try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) in
       try reader.requiredText(atMost: limit)
     }
@@ -79,6 +105,12 @@ enum ControlMessage {
   static func framed(_ message: [UInt8]) -> [UInt8] {
     withUnsafeBytes(of: UInt32(message.count).littleEndian) { Array($0) } + message
   }
+}
+
+/// Why a coordinator does not serve a client.
+public struct ControlRefusal: Error, Sendable, CustomStringConvertible {
+  public var reason: String
+  public var description: String { reason }
 }
 
 /// Bytes as they come, and the messages they make.

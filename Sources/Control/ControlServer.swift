@@ -9,18 +9,30 @@ import Wire
 /// Lets other processes hand files to a running scheduler. It has a thread of its own, which waits while the scheduler has
 /// enough that is not yet recorded.
 ///
-/// Whoever may connect is the operator: the socket can be reached by the home's owner and by root alone.
+/// Only the home's owner and root can reach the socket. A client that says what makes no sense, or says nothing for long, is
+/// let go with the reason, and costs nobody else anything.
 public final class ControlServer: Sendable {
+  private struct Client {
+    var descriptor: Int32
+    /// Batches handed over and not yet on record.
+    var unanswered = 0
+    /// When it last sent a whole message or got an answer, or came; in nanoseconds of the monotonic clock.
+    var since = Clock.monotonic()
+  }
+
   private let home: Home
   private let intake: Intake
   private let listener: Int32
   private let stopping: Int32
-  /// The clients' descriptors by ticket: the scheduler's thread answers, and this one closes.
-  private let clients = Mutex<[UInt64: Int32]>([:])
+  /// By ticket: the scheduler's thread answers, and this one closes.
+  private let clients = Mutex<[UInt64: Client]>([:])
   private let thread = Mutex<Thread?>(nil)
 
-  /// As many may be connected; others wait.
+  /// As many may be connected.
   private static let clientLimit = 128
+  /// How long a client may be silent, in nanoseconds; and how long where another one waits for its place.
+  private static let silence: UInt64 = 30_000_000_000
+  private static let silenceInACrowd: UInt64 = 1_000_000_000
 
   /// Listens in a home, whose lock is held.
   public init(_ home: Home, intake: Intake) throws(SystemError) {
@@ -36,14 +48,14 @@ public final class ControlServer: Sendable {
 
   /// Tells the client that its files are on record.
   public func answer(_ ticket: UInt64, _ report: IntakeReport) {
-    let message = ControlMessage.framed(ControlMessage.enqueued(report))
     clients.withLock { clients in
       guard let client = clients[ticket] else { return }
-      // A client that does not read its answers is let go: it learns by that that it is not to count on them.
-      let count = message.withUnsafeBytes {
-        send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+      clients[ticket]?.unanswered -= 1
+      clients[ticket]?.since = Clock.monotonic()
+      // A client that does not read its answers is disconnected, and must hand its files over again.
+      if !Self.send(ControlMessage.enqueued(report), to: client.descriptor) {
+        shutdown(client.descriptor, Int32(SHUT_RDWR))
       }
-      if count != message.count { shutdown(client, Int32(SHUT_RDWR)) }
     }
   }
 
@@ -56,6 +68,14 @@ public final class ControlServer: Sendable {
     close(stopping)
   }
 
+  /// Sends a message whole, without waiting.
+  private static func send(_ message: [UInt8], to descriptor: Int32) -> Bool {
+    let message = ControlMessage.framed(message)
+    return message.withUnsafeBytes {
+      Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+    } == message.count
+  }
+
   // MARK: The thread
 
   private func serve() {
@@ -64,57 +84,88 @@ public final class ControlServer: Sendable {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     defer { room.deallocate() }
     while true {
-      let known = clients.withLock { $0.map { (ticket: $0.key, descriptor: $0.value) } }
+      let known = clients.withLock { $0.map { (ticket: $0.key, descriptor: $0.value.descriptor) } }
       var waiting = [pollfd(fd: stopping, events: Int16(POLLIN), revents: 0)]
-      waiting.append(
-        pollfd(fd: known.count < Self.clientLimit ? listener : -1, events: Int16(POLLIN), revents: 0))
+      waiting.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
       waiting += known.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
-      if poll(&waiting, nfds_t(waiting.count), -1) < 0 && errno != EINTR { break }
+      if poll(&waiting, nfds_t(waiting.count), 1000) < 0 && errno != EINTR { break }
       if waiting[0].revents != 0 { break }
-      if waiting[1].revents != 0, let client = accept() {
-        clients.withLock { $0[next] = client }
-        inboxes[next] = ControlInbox()
-        next += 1
-      }
       for (client, state) in zip(known, waiting.dropFirst(2)) where state.revents != 0 {
-        if !hear(client.ticket, client.descriptor, &inboxes[client.ticket, default: ControlInbox()], room) {
-          inboxes[client.ticket] = nil
-          forget(client.ticket)
-        }
+        hear(client.ticket, client.descriptor, &inboxes[client.ticket, default: ControlInbox()], room)
       }
+      letGo(after: Self.silence, "nothing came for 30 seconds", atMost: .max)
+      if waiting[1].revents != 0, accept(as: next) { next += 1 }
+      let connected = clients.withLock { Set($0.keys) }
+      inboxes = inboxes.filter { connected.contains($0.key) }
     }
-    for ticket in Array(inboxes.keys) { forget(ticket) }
+    for ticket in clients.withLock({ Array($0.keys) }) { forget(ticket) }
   }
 
-  private func accept() -> Int32? {
-    let client = sluice_accept(listener)
-    return client >= 0 ? client : nil
+  /// Lets a client in; where there are too many, in the place of one that says nothing. One that cannot be let in is told so.
+  private func accept(as ticket: UInt64) -> Bool {
+    let descriptor = sluice_accept(listener)
+    if descriptor < 0 { return false }
+    if clients.withLock({ $0.count }) >= Self.clientLimit {
+      letGo(after: Self.silenceInACrowd, "others waited for its place", atMost: 1)
+    }
+    return clients.withLock { clients in
+      if clients.count < Self.clientLimit {
+        clients[ticket] = Client(descriptor: descriptor)
+        return true
+      }
+      _ = Self.send(
+        ControlMessage.declined("it serves \(clients.count) others at the moment, and has room for no more"),
+        to: descriptor)
+      close(descriptor)
+      return false
+    }
+  }
+
+  /// Lets go of clients that have nothing under way and were silent for so long, the longest first.
+  private func letGo(after silence: UInt64, _ reason: String, atMost limit: Int) {
+    let now = Clock.monotonic()
+    let silent = clients.withLock { clients in
+      clients.filter { $0.value.unanswered == 0 && now - min($0.value.since, now) > silence }
+        .sorted { $0.value.since < $1.value.since }.map(\.key)
+    }
+    for ticket in silent.prefix(limit) { decline(ticket, reason) }
+  }
+
+  private func decline(_ ticket: UInt64, _ reason: String) {
+    if let descriptor = clients.withLock({ $0[ticket]?.descriptor }) {
+      _ = Self.send(ControlMessage.declined(reason), to: descriptor)
+    }
+    forget(ticket)
   }
 
   private func forget(_ ticket: UInt64) {
     clients.withLock { clients in
-      if let client = clients.removeValue(forKey: ticket) { close(client) }
+      if let client = clients.removeValue(forKey: ticket) { close(client.descriptor) }
     }
   }
 
-  /// Takes what a client has sent. False: it is gone, or says what makes no sense.
+  /// Takes what a client has sent.
   private func hear(
     _ ticket: UInt64, _ client: Int32, _ inbox: inout ControlInbox, _ room: UnsafeMutableRawBufferPointer
-  ) -> Bool {
+  ) {
     let count = recv(client, room.baseAddress, room.count, Int32(MSG_DONTWAIT))
-    if count < 0 { return errno == EAGAIN || errno == EINTR }
-    if count == 0 { return false }
+    if count < 0 && (errno == EAGAIN || errno == EINTR) { return }
+    if count <= 0 { return forget(ticket) }
     inbox.append(UnsafeRawBufferPointer(rebasing: room[..<count]))
     do {
       while let message = try inbox.next() {
         let items = try message.withUnsafeBytes { bytes throws(FrameError) in try ControlMessage.items(bytes)
         }
         // An empty batch would be the end of all intake.
-        if items.isEmpty || !intake.send(items, ticket: ticket) { return false }
+        if items.isEmpty { throw FrameError("a message with no files") }
+        clients.withLock { clients in
+          clients[ticket]?.unanswered += 1
+          clients[ticket]?.since = Clock.monotonic()
+        }
+        if !intake.send(items, ticket: ticket) { return decline(ticket, "it is about to end") }
       }
-      return true
     } catch {
-      return false
+      decline(ticket, "what it was sent is no message: \(error)")
     }
   }
 }

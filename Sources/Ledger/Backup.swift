@@ -26,6 +26,7 @@ public struct LedgerBackup {
   /// - Returns: its bytes.
   public func make(replacing: Bool) throws(LedgerError) -> Int64 {
     do {
+      try checkTarget()
       let descriptor = try hold()
       try copy()
       try check()
@@ -47,12 +48,67 @@ public struct LedgerBackup {
     }
   }
 
+  /// Refuses to put the copy in the place of anything but an earlier one.
+  private func checkTarget() throws {
+    let own = OwnFiles(of: home)
+    for path in [file, partial] {
+      if let name = own.name(of: path) {
+        throw LedgerError(.unwritable, "\(path) is the \(name) of this home; give another FILE")
+      }
+    }
+    var facts = stat()
+    guard lstat(file, &facts) == 0 else { return }
+    if own.holds(file) {
+      throw LedgerError(
+        .unwritable, "\(file) lies in the home, where nothing is replaced; give a FILE elsewhere")
+    }
+    guard sluice_file_type(facts.st_mode) == S_IFREG, let opened = try? Descriptor.open(file, Self.reading),
+      try Self.kind(of: opened.number) == .copy, Self.isLedger(file)
+    else {
+      throw LedgerError(
+        .unwritable, "\(file) is no copy of a ledger, and is left as it is; take it away, or give another FILE")
+    }
+  }
+
+  /// Whether its tables are a ledger's.
+  private static func isLedger(_ path: String) -> Bool {
+    let tables = """
+      SELECT count(*) FROM sqlite_schema
+      WHERE type = 'table' AND name IN ('ledger', 'attachments', 'jobs', 'deliveries')
+      """
+    // What does not open is no ledger.
+    return (try? Connection(path, .readOnly).prepare(tables).first { $0.integer(0) }) == 4
+  }
+
+  private static let reading = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+
+  private enum Kind {
+    /// It has a rollback journal, as copies have; a ledger in use has a write-ahead log.
+    case copy
+    case empty, other
+  }
+
+  /// What an open file holds, by its header (https://sqlite.org/fileformat2.html#the_database_header).
+  private static func kind(of file: Int32) throws(SystemError) -> Kind {
+    var header = [UInt8](repeating: 0, count: 20)
+    let count = pread(file, &header, header.count, 0)
+    if count < 0 { throw SystemError("reading a header") }
+    if count == 0 { return .empty }
+    let isCopy = count == header.count && header.starts(with: "SQLite format 3\0".utf8) && header[18] == 1
+    return isCopy ? .copy : .other
+  }
+
   /// Makes the file for the copy, or empties what an interrupted backup left.
   private func hold() throws -> Descriptor {
     let descriptor = try Descriptor.open(partial, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
     var facts = stat()
     guard fstat(descriptor.number, &facts) == 0, sluice_file_type(facts.st_mode) == S_IFREG else {
       throw LedgerError(.unwritable, "\(partial): is no regular file; take it away, or give another FILE")
+    }
+    guard try Self.kind(of: descriptor.number) != .other else {
+      throw LedgerError(
+        .unwritable,
+        "\(partial) is where the copy would be made, and holds something else; take it away, or give another FILE")
     }
     guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
       throw LedgerError(.inUse, "\(partial) is being written by another backup; wait for it to end")

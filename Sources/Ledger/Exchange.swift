@@ -6,7 +6,10 @@ import SQLite
 public struct ExchangeRequest: Sendable {
   public var intake: [IntakeItem] = []
   public var settlements: [Settlement] = []
-  /// How many leases are wanted of each lane.
+  /// What time it is, by ``Clock/steady()``. The scheduler reads the clock once for a turn, so that it and the ledger agree on
+  /// what is due.
+  public var time = Clock.steady()
+  /// How many leases are wanted of each lane; 0: only how the lane stands.
   public var wanted: [(lane: String, count: Int)] = []
   /// Lanes to pause, with code and reason.
   public var pauses: [(lane: String, code: String, reason: String)] = []
@@ -31,14 +34,25 @@ public struct ExchangeRequest: Sendable {
 public struct ExchangeReply: Sendable {
   public var intake = IntakeReport()
   public var leases: [Lease] = []
-  /// For each lane that leases were wanted of, how many there were.
-  public var granted: [Int] = []
+  /// For each lane that was named, in the same order, how it stands now.
+  public var lanes: [LaneStanding] = []
   /// For each settlement, whether it counted. False: the lease was lost meanwhile, and nothing was written.
   public var accepted: [Bool] = []
   /// For each content asked for, what is known.
   public var contents: [KnownContent] = []
-  /// When the next scheduled job is due, by lane.
-  public var nextDue: [(lane: String, at: Int64)] = []
+}
+
+/// How a lane stands after an exchange.
+public struct LaneStanding: Sendable, Equatable {
+  public var name: String
+  /// How many leases were given of those that were wanted.
+  public var granted = 0
+  /// Whether jobs are due that nobody has a lease of. False where the lane is paused.
+  public var hasDue = false
+  /// When the next scheduled job is due; `nil`: there is none.
+  public var nextDue: Int64?
+  /// How many are scheduled. Counted only where nothing is due.
+  public var scheduled = 0
 }
 
 extension Ledger {
@@ -62,7 +76,7 @@ extension Ledger {
       var reply = ExchangeReply()
       var ended: [Status: (count: Int64, bytes: Int64)] = [:]
       let now = Clock.now()
-      let due = Clock.steady()
+      let due = request.time
       for (lane, code, reason) in request.pauses {
         try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))
       }
@@ -76,19 +90,31 @@ extension Ledger {
       let last = zip(request.settlements, reply.accepted).lazy.filter { $0.isEnd && $1 }.map(\.0.job).max()
       if let last { try statement(SQL.advanceFrontier).run(.integer(last)) }
       if !request.wanted.isEmpty {
-        try statement(SQL.wakeScheduled).run(.integer(due))
         for (lane, count) in request.wanted {
-          let leases = newborn.leases(of: lane)
-          reply.leases += leases
+          try statement(SQL.wakeScheduled).run(.text(lane), .integer(due))
           let before = reply.leases.count
-          if leases.count < count { try claim(lane, count - leases.count, &reply.leases) }
-          reply.granted.append(leases.count + reply.leases.count - before)
+          reply.leases += newborn.leases(of: lane)
+          let missing = count - (reply.leases.count - before)
+          if missing > 0 { try claim(lane, missing, &reply.leases) }
+          reply.lanes.append(LaneStanding(name: lane, granted: reply.leases.count - before))
         }
         if !reply.leases.isEmpty { try statement(SQL.keepToken).run(.integer(lastToken), .integer(due)) }
-        try statement(SQL.nextDue).rows { reply.nextDue.append(($0.text(0), $0.integer(1))) }
+        try stand(&reply.lanes)
       }
       reply.contents = try request.contents.map(known)
       return reply
+    }
+  }
+
+  /// Says of each lane what is left of it.
+  private func stand(_ lanes: inout [LaneStanding]) throws {
+    for index in lanes.indices {
+      let name = Statement.Value.text(lanes[index].name)
+      lanes[index].hasDue = try statement(SQL.hasDue).first(name) { $0.integer(0) } == 1
+      lanes[index].nextDue = try statement(SQL.nextDue).first(name) { $0.optionalInteger(0) } ?? nil
+      if lanes[index].nextDue != nil && !lanes[index].hasDue {
+        lanes[index].scheduled = try statement(SQL.scheduled).first(name) { Int($0.integer(0)) } ?? 0
+      }
     }
   }
 
@@ -108,7 +134,11 @@ extension Ledger {
       ended[attachment.status, default: (0, 0)].count += 1
       ended[attachment.status, default: (0, 0)].bytes &+= min(attachment.sizeBytes ?? 0, 1 << 50)
     case .again(let key, let dueAt, let crashed, let attempt, let steps):
-      try statement(SQL.scheduleJob).run(job, token, .integer(dueAt), .integer(crashed ? 1 : 0))
+      try statement(SQL.scheduleJob).run(job, token, .integer(dueAt), .integer(crashed ? 1 : 0), .integer(0))
+      guard connection.changes == 1 else { return false }
+      try record(steps, of: key, attempt, now)
+    case .putOff(let key, let dueAt, let attempt, let steps):
+      try statement(SQL.scheduleJob).run(job, token, .integer(dueAt), .integer(0), .integer(1))
       guard connection.changes == 1 else { return false }
       try record(steps, of: key, attempt, now)
     case .released:
@@ -119,7 +149,7 @@ extension Ledger {
       guard connection.changes == 1 else { return false }
       try statement(SQL.endDelivery).run(.integer(key), .text("delivered"), .null, .null, .integer(now))
     case .deliveryAgain(let key, let dueAt, let reason):
-      try statement(SQL.scheduleJob).run(job, token, .integer(dueAt), .integer(0))
+      try statement(SQL.scheduleJob).run(job, token, .integer(dueAt), .integer(0), .integer(0))
       guard connection.changes == 1 else { return false }
       try statement(SQL.noteDelivery).run(.integer(key), .text(reason.code), .text(reason.message))
     case .deadLetter(let key, let reason):
@@ -264,7 +294,7 @@ extension Ledger {
         key: key, id: row.text(0), conversationId: row.text(1), messageId: row.text(2), senderId: row.text(3),
         participants: row.text(4), fileName: row.text(5), declaredType: row.optionalText(6),
         source: row.blob(7),
-        sourceSize: row.integer(8), sourceModified: row.integer(9))
+        sourceSize: row.integer(8), sourceModified: row.integer(9), folderDevice: row.optionalInteger(10))
     }
   }
 

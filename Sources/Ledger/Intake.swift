@@ -16,6 +16,8 @@ public struct IntakeItem: Sendable {
   public var sourceSize: Int64
   /// Nanoseconds since 1970.
   public var sourceModified: Int64
+  /// The device that its folder is on (`st_dev`); `nil`: not known.
+  public var folderDevice: Int64?
   public var priority: Int64
   /// Where it was named, for messages: `manifest.jsonl:17`.
   public var origin: String
@@ -40,11 +42,39 @@ public struct IntakeItem: Sendable {
   }
 }
 
+extension IntakeItem {
+  /// What keeps it from being taken in; `nil`: nothing. Whoever hands it over may be another process, and the ledger's rules
+  /// would end the coordinator where an item breaks them.
+  var fault: String? {
+    for (name, id) in [("conversationId", conversationId), ("messageId", messageId ?? "-"), ("senderId", senderId)] {
+      if let fault = Self.fault(name, id) { return fault }
+    }
+    for id in participants {
+      if let fault = Self.fault("participants", id) { return fault }
+    }
+    if fileName.utf8.count > 1024 { return "'fileName' has \(fileName.utf8.count) bytes where 1,024 are allowed" }
+    if [fileName, text ?? "", declaredType ?? ""].contains(where: { $0.utf8.contains(0) }) {
+      return "a text holds a NUL character"
+    }
+    if source.first != UInt8(ascii: "/") || source.contains(0) { return "its path is not an absolute path" }
+    if source.count >= 4096 { return "its path has \(source.count) bytes where 4,095 are allowed" }
+    if sourceSize < 0 { return "its size is \(sourceSize)" }
+    return nil
+  }
+
+  private static func fault(_ name: String, _ id: String) -> String? {
+    if id.utf8.contains(0) { return "'\(name)' holds a NUL character" }
+    return id.isEmpty || id.utf8.count > 256 ? "'\(name)' has \(id.utf8.count) bytes where 1 to 256 are allowed" : nil
+  }
+}
+
 /// What became of a batch.
-public struct IntakeReport: Sendable {
+public struct IntakeReport: Sendable, Equatable {
   public var added = 0
   /// Known from before: the same file under the same message.
   public var known = 0
+  /// Of these, how many have ended and were not completed.
+  public var knownNotCompleted = 0
   /// Refused, and why.
   public var problems: [String] = []
 
@@ -64,6 +94,10 @@ extension Ledger {
   }
 
   private func takeIn(_ item: IntakeItem, _ now: Int64, _ report: inout IntakeReport) throws {
+    if let fault = item.fault {
+      report.problems.append("\(item.origin): \(fault); not taken in")
+      return
+    }
     // The message first where it has an id: another sender's is not to be joined, whatever the file.
     if let messageId = item.messageId, let sender = try addMessage(item, id: messageId, now) {
       report.problems.append(
@@ -71,13 +105,14 @@ extension Ledger {
           + "not from '\(item.senderId)'; give it another messageId")
       return
     }
-    let known = try statement(SQL.knownAttachment).first(
+    let status = try statement(SQL.knownAttachment).first(
       .blob(item.source), .integer(item.sourceSize), .integer(item.sourceModified),
       .text(item.conversationId),
       .text(item.messageId ?? "")
-    ) { $0.integer(0) }
-    if known != nil {
+    ) { Status(rawValue: $0.text(0)) }
+    if let status {
       report.known += 1
+      if let status, status.isFinal, status != .completed { report.knownNotCompleted += 1 }
       return
     }
     let messageId = item.messageId ?? ids.next()
@@ -86,7 +121,7 @@ extension Ledger {
       .text(ids.next()), .text(item.conversationId), .text(messageId),
       .integer(item.messageId == nil ? 1 : 0),
       .text(item.fileName), .optional(item.declaredType), .blob(item.source), .integer(item.sourceSize),
-      .integer(item.sourceModified), .integer(now))
+      .integer(item.sourceModified), .optional(item.folderDevice), .integer(now))
     let key = connection.lastInsertedRow
     try statement(SQL.addAttachmentJob).run(.integer(item.priority), .integer(key), .integer(now))
     report.added += 1

@@ -35,6 +35,8 @@ public struct LeasedAttachment: Sendable {
   public var source: [UInt8]
   public var sourceSize: Int64
   public var sourceModified: Int64
+  /// The device that the source's folder was on when it was taken in; `nil`: not known.
+  public var folderDevice: Int64?
 }
 
 public struct LeasedDelivery: Sendable {
@@ -71,6 +73,8 @@ public struct Settlement: Sendable {
     case attachment(EndedAttachment)
     /// The attachment is tried again.
     case again(key: Int64, dueAt: Int64, crashed: Bool, attempt: Int, steps: [Step])
+    /// The attachment is tried again; the fault is the host's, and the attempt does not count.
+    case putOff(key: Int64, dueAt: Int64, attempt: Int, steps: [Step])
     /// Nothing happened that counts: due again, the attempt taken back.
     case released
     case delivered(key: Int64)

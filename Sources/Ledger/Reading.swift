@@ -75,6 +75,8 @@ public struct LedgerStatus: Sendable {
     public var due = 0
     public var scheduled = 0
     public var leased = 0
+    /// When the next scheduled job is due, in milliseconds since 1970; `nil`: none is scheduled.
+    public var nextDue: Int64?
     public var pausedReason: String?
   }
 
@@ -165,7 +167,9 @@ extension Ledger {
         var lane = lanes[name] ?? .init(name: name)
         switch row.text(1) {
         case "due": lane.due = Int(row.integer(2))
-        case "scheduled": lane.scheduled = Int(row.integer(2))
+        case "scheduled":
+          lane.scheduled = Int(row.integer(2))
+          lane.nextDue = row.integer(3)
         default: lane.leased = Int(row.integer(2))
         }
         lanes[name] = lane
@@ -240,9 +244,9 @@ extension Ledger {
     /// Each part is answered from an index, and none walks the attachments that are due, of which there may be millions: their
     /// lane sorts before those of channels.
     static let lanes: StaticString = """
-      SELECT lane, 'scheduled', count(*) FROM jobs WHERE state = 'scheduled' GROUP BY lane
-      UNION ALL SELECT lane, 'leased', count(*) FROM jobs WHERE state = 'leased' GROUP BY lane
-      UNION ALL SELECT lane, 'due', count(*) FROM jobs WHERE state = 'due' AND lane > 'attachments' GROUP BY lane
+      SELECT lane, 'scheduled', count(*), min(due_at) FROM jobs WHERE state = 'scheduled' GROUP BY lane
+      UNION ALL SELECT lane, 'leased', count(*), 0 FROM jobs WHERE state = 'leased' GROUP BY lane
+      UNION ALL SELECT lane, 'due', count(*), 0 FROM jobs WHERE state = 'due' AND lane > 'attachments' GROUP BY lane
       """
     /// The condition is that of the index: without it the whole queue would be read.
     static let oldest: StaticString = """

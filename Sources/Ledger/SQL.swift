@@ -37,14 +37,14 @@ enum SQL {
 
   /// The same file under the same message; an empty message id stands for one made for the file.
   static let knownAttachment: StaticString = """
-    SELECT 1 FROM attachments WHERE source = ?1 AND source_size = ?2 AND source_modified = ?3 AND conversation_id = ?4
+    SELECT status FROM attachments WHERE source = ?1 AND source_size = ?2 AND source_modified = ?3 AND conversation_id = ?4
       AND CASE own_message WHEN 1 THEN '' ELSE message_id END = ?5
     """
 
   static let addAttachment: StaticString = """
     INSERT INTO attachments (id, conversation_id, message_id, own_message, file_name, declared_type, source, source_size,
-      source_modified, status, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?10)
+      source_modified, source_folder_device, status, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'queued', ?11)
     """
 
   static let addMessage: StaticString = """
@@ -68,7 +68,7 @@ enum SQL {
   // MARK: Claiming
 
   static let wakeScheduled: StaticString = """
-    UPDATE jobs SET state = 'due' WHERE state = 'scheduled' AND due_at <= ?1
+    UPDATE jobs SET state = 'due' WHERE state = 'scheduled' AND lane = ?1 AND due_at <= ?2
     """
 
   /// The token is greater than every earlier one; all jobs of one claim share it.
@@ -88,15 +88,25 @@ enum SQL {
       AND NOT EXISTS (SELECT 1 FROM lanes WHERE name = ?1 AND paused_at IS NOT NULL)
     """
 
+  /// A job is due in this lane that nobody has a lease of, and the lane is not paused.
+  static let hasDue: StaticString = """
+    SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'due' AND lane = ?1)
+      AND NOT EXISTS (SELECT 1 FROM lanes WHERE name = ?1 AND paused_at IS NOT NULL)
+    """
+
   static let nextDue: StaticString = """
-    SELECT lane, min(due_at) FROM jobs WHERE state = 'scheduled' GROUP BY lane
+    SELECT min(due_at) FROM jobs WHERE state = 'scheduled' AND lane = ?1
+    """
+
+  static let scheduled: StaticString = """
+    SELECT count(*) FROM jobs WHERE state = 'scheduled' AND lane = ?1
     """
 
   static let keepToken: StaticString = "UPDATE ledger SET token = ?1, seen_at = ?2"
 
   static let attachmentOfJob: StaticString = """
     SELECT a.id, a.conversation_id, a.message_id, m.sender_id, m.participants, a.file_name, a.declared_type, a.source,
-      a.source_size, a.source_modified
+      a.source_size, a.source_modified, a.source_folder_device
     FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
     """
 
@@ -124,7 +134,8 @@ enum SQL {
   static let endJob: StaticString = "DELETE FROM jobs WHERE key = ?1 AND state = 'leased' AND token = ?2"
 
   static let scheduleJob: StaticString = """
-    UPDATE jobs SET state = 'scheduled', token = NULL, boot = NULL, due_at = ?3, crashes = crashes + ?4
+    UPDATE jobs SET state = 'scheduled', token = NULL, boot = NULL, due_at = ?3, crashes = crashes + ?4,
+      uncounted = uncounted + ?5
     WHERE key = ?1 AND state = 'leased' AND token = ?2
     """
 

@@ -3,10 +3,10 @@
 /// table whenever it checks a row.
 enum Schema {
   /// The version this program writes, kept in `user_version`. A ledger of a newer one is refused.
-  static let version: Int64 = 3
+  static let version: Int64 = 4
 
   /// What takes a ledger from each version to the next.
-  static let migrations: [String] = [first, second, third]
+  static let migrations: [String] = [first, second, third, fourth]
 
   private static let first = """
     -- One row. `boot` counts the coordinators that opened the ledger; `token` is the last fencing token given; `frontier`
@@ -164,5 +164,14 @@ enum Schema {
     ALTER TABLE attachments ADD COLUMN line_key INTEGER REFERENCES lines;
     -- How many there are is asked often.
     CREATE INDEX deliveries_dead ON deliveries (key) WHERE status = 'dead';
+    """
+
+  /// `source_folder_device` is the device that the source's folder was on when it was taken in (`st_dev`, stat(3type)): a
+  /// missing file whose folder is on another one now is behind a mount that is away. The index answers for each lane when its
+  /// next job is due.
+  private static let fourth = """
+    ALTER TABLE attachments ADD COLUMN source_folder_device INTEGER;
+    DROP INDEX jobs_scheduled;
+    CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
     """
 }

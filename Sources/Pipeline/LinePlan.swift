@@ -11,14 +11,16 @@ public struct LinePlan: Sendable, Equatable {
 
   public var groups: [Group]
 
-  /// A worker is closed for one capability: a stage that shares it with others could do what they may.
+  /// A worker is closed for one capability: a stage that shares it with others could do what they may. A stage at the end
+  /// that stores is apart from one of the line: whether the object's path is free shows between the two.
   public init(_ stages: [StageDefinition]) {
     groups = []
     for (index, stage) in stages.enumerated() {
       let isFresh = stage.isolation == .fresh
       let capability = stage.description.capability
       if let last = groups.last, !last.isFresh, !isFresh,
-        last.capability == capability
+        last.capability == capability,
+        capability != .store || stages[last.stages.lowerBound].description.role == stage.description.role
       {
         groups[groups.count - 1].stages = last.stages.lowerBound..<(index + 1)
       } else {

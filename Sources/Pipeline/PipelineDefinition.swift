@@ -8,10 +8,13 @@ public struct PipelineDefinition: Sendable, Equatable {
   /// Worker processes of each kind that parse content; `nil`: as many as there are processors.
   public var workers: Int?
   public var reuse: ReusePolicy
+  /// Bytes of memory that new content may take, over all attachments; `nil`: a share of the machine's.
+  public var memoryTotal: Int64?
 
   public init(
     stages: [StageDefinition], channels: [ChannelDefinition], retry: RetryPolicy = RetryPolicy(),
-    sandbox: SandboxPolicy = .require, workers: Int? = nil, reuse: ReusePolicy = .verdicts
+    sandbox: SandboxPolicy = .require, workers: Int? = nil, reuse: ReusePolicy = .verdicts,
+    memoryTotal: Int64? = nil
   ) {
     self.stages = stages
     self.channels = channels
@@ -19,6 +22,7 @@ public struct PipelineDefinition: Sendable, Equatable {
     self.sandbox = sandbox
     self.workers = workers
     self.reuse = reuse
+    self.memoryTotal = memoryTotal
   }
 }
 
@@ -65,6 +69,13 @@ public struct StageDefinition: Sendable, Equatable {
     self.values = values
   }
 
+  /// Whether it names a channel to tell people on.
+  public var tells: Bool {
+    description.options.contains { option in
+      option.kind == .channelName && values.contains { $0.name == option.name }
+    }
+  }
+
   /// Whether it runs for content of this type. Where the type is unknown, only without a condition or with `*/*`.
   public func runs(for mediaType: String?) -> Bool {
     conditions.isEmpty || conditions.contains { $0.matches(mediaType) }
@@ -88,9 +99,11 @@ public enum Remedy: String, Sendable, CaseIterable {
 public struct ChannelDefinition: Sendable, Equatable {
   public var name: String
   public var stage: StageDefinition
+  public var schedule: DeliverySchedule
 
-  public init(name: String, stage: StageDefinition) {
+  public init(name: String, stage: StageDefinition, schedule: DeliverySchedule = DeliverySchedule()) {
     self.name = name
     self.stage = stage
+    self.schedule = schedule
   }
 }

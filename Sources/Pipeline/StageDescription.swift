@@ -52,7 +52,7 @@ public struct StageDescription: Sendable, Equatable {
 /// An option as its stage declares it.
 public struct OptionDescription: Sendable, Equatable {
   public enum Kind: UInt32, Sendable {
-    case text = 1, integer, number, boolean, bytes, duration, mediaType, template, channelName
+    case text = 1, integer, number, boolean, bytes, duration, mediaType, template, channelName, file
   }
 
   /// The ways to write it.
@@ -108,7 +108,7 @@ public struct OptionValue: Sendable, Equatable {
   public init?(name: String, key: String? = nil, text: String, kind: OptionDescription.Kind) {
     self.init(name: name, key: key, text: text)
     switch kind {
-    case .text, .channelName: break
+    case .text, .channelName, .file: break
     case .mediaType: guard MediaTypePattern(text) != nil else { return nil }
     case .template: guard PathTemplate(text) != nil else { return nil }
     case .integer:

@@ -26,8 +26,10 @@ final class Flight {
   var modified: Int64 = 0
   var changed: Int64 = 0
   var isSealed = false
-  /// New content on its way, in memory that is sealed when its stage is done.
-  var output: Int32 = -1
+  /// New content, where a stage has made some: the memory that `content` reads.
+  private var memory: Int32 = -1
+  /// New content on its way, in memory that a worker may write.
+  private(set) var output: Int32 = -1
 
   // What stages said.
   var sha256: String?
@@ -40,6 +42,8 @@ final class Flight {
   // The outcome.
   var outcome = Status.queued
   var reason: Reason?
+  /// A stage at the end has emitted an event that tells the outcome: it stands.
+  var isTold = false
 
   /// The stages that its content passed first, on their basis, where they promise to say the same of equal content.
   var line: String?
@@ -66,8 +70,8 @@ final class Flight {
   }
 
   deinit {
-    if content >= 0 { close(content) }
-    if output >= 0 { close(output) }
+    discardOutput()
+    dropContent()
   }
 
   var attachment: LeasedAttachment? {
@@ -80,43 +84,21 @@ final class Flight {
 
   // MARK: The content's file
 
-  /// Why a source does not open, and whether it may open another time.
-  struct OpenFault {
-    var reason: Reason
-    var isPassing: Bool
-  }
-
   /// Opens the source, which by now may be anything: a path that names no regular file, or leads over a symbolic link that
   /// was put there since, is a reason to fail.
-  func open(_ source: [UInt8]) -> OpenFault? {
-    content = (source + [0]).withUnsafeBufferPointer { bytes in
+  func open(_ attachment: LeasedAttachment) -> SourceFault? {
+    content = (attachment.source + [0]).withUnsafeBufferPointer { bytes in
       bytes.withMemoryRebound(to: CChar.self) { $0.baseAddress.map { sluice_open_source($0) } ?? -1 }
     }
     var facts = stat()
-    if content < 0 || fstat(content, &facts) != 0 {
-      let number = errno
-      let text = "opening the file: \(String(cString: strerror(number)))"
-      switch number {
-      case ENOENT, ENOTDIR: return OpenFault(reason: Self.reason("missing", text), isPassing: false)
-      case EACCES, EPERM: return OpenFault(reason: Self.reason("unreadable", text), isPassing: false)
-      case ELOOP, ENXIO:
-        return OpenFault(
-          reason: Self.reason("not-a-file", "\(text); it was a file when it was taken in"), isPassing: false)
-      default: return OpenFault(reason: Self.reason("unreadable", text), isPassing: true)
-      }
-    }
+    if content < 0 || fstat(content, &facts) != 0 { return SourceFault(errno, attachment) }
     if facts.st_mode & S_IFMT != S_IFREG {
       close(content)
       content = -1
-      let reason = Self.reason("not-a-file", "it is a folder, a device, a socket or a pipe")
-      return OpenFault(reason: reason, isPassing: false)
+      return SourceFault("not-a-file", "it is a folder, a device, a socket or a pipe", .fail)
     }
     (size, modified, changed) = Self.times(facts)
     return nil
-  }
-
-  private static func reason(_ code: String, _ message: String) -> Reason {
-    Reason(stage: "source", code: code, message: message)
   }
 
   /// Whether the source was changed since it was opened.
@@ -126,14 +108,39 @@ final class Flight {
     return fstat(content, &facts) != 0 || Self.times(facts) != (size, modified, changed)
   }
 
-  /// Puts new content, sealed by then, in the place of the old.
-  func replaceContent() -> SystemError? {
-    var facts = stat()
-    if fstat(output, &facts) != 0 { return SystemError("measuring new content") }
-    close(content)
-    content = output
+  // MARK: New content
+
+  /// Makes room for new content that a stage may write.
+  func makeOutput() throws(SystemError) {
+    discardOutput()
+    output = sluice_memfd("sluice-output", 1)
+    if output < 0 { throw SystemError("making room for new content") }
+  }
+
+  /// Lets go of the memory that a stage has written, whoever else holds a descriptor of it.
+  func discardOutput() {
+    if output < 0 { return }
+    sluice_empty(output)
+    close(output)
     output = -1
-    isSealed = true
+  }
+
+  /// Puts what a stage wrote in the place of the content, as a copy that nobody but this process can change or keep.
+  func replaceContent() -> SystemError? {
+    let copy = sluice_memfd("sluice-content", 1)
+    if copy < 0 { return SystemError("making room for new content") }
+    var facts = stat()
+    let reader = sluice_move_content(output, copy)
+    let error = SystemError("taking new content over")
+    discardOutput()
+    if reader < 0 || fstat(reader, &facts) != 0 {
+      sluice_empty(copy)
+      close(copy)
+      if reader >= 0 { close(reader) }
+      return error
+    }
+    dropContent()
+    (content, memory, isSealed) = (reader, copy, true)
     (size, modified, changed) = Self.times(facts)
     if let sha256, !metadata.contains(where: { $0.key == "original.sha256" }) {
       metadata.append(Metadatum(key: "original.sha256", value: .text(sha256)))
@@ -144,6 +151,19 @@ final class Flight {
     line = nil  // it was of the old content
     return nil
   }
+
+  /// Lets go of the content. Its memory goes with it, also where a worker has kept a descriptor.
+  private func dropContent() {
+    if content >= 0 { close(content) }
+    if memory >= 0 {
+      sluice_empty(memory)
+      close(memory)
+    }
+    (content, memory) = (-1, -1)
+  }
+
+  /// Bytes of memory that its content takes, where that is no file.
+  var memoryInUse: Int64 { memory >= 0 ? size : 0 }
 
   static func times(_ facts: stat) -> (Int64, Int64, Int64) {
     // Only compared: dates past 2262 may wrap.

@@ -45,6 +45,7 @@ extension Scheduler {
             + "may tell why")
       }
     }
+    for flight in worker.inFlight { endOutput(flight) }
     let culprit = culprit(of: worker, status)
     for flight in worker.inFlight.reversed() where flight !== culprit {
       flight.redispatches += 1

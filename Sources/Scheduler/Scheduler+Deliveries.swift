@@ -49,7 +49,8 @@ extension Scheduler {
   /// Schedules the next try, or makes the delivery a dead letter.
   private func putOff(_ flight: Flight, _ delivery: LeasedDelivery, _ reason: Reason, notBefore: Int64?) {
     let attempt = max(flight.lease.counted, 1)
-    guard let delay = DeliverySchedule.delay(after: attempt, jitter: .random(in: 0...1)) else {
+    let schedule = pipeline.channels.first { $0.name == delivery.channel }?.schedule ?? DeliverySchedule()
+    guard let delay = schedule.delay(after: attempt, jitter: .random(in: 0...1)) else {
       return settle(
         flight, .deadLetter(key: delivery.key, reason: reason),
         .deliveryPutOff(channel: delivery.channel, reason: reason, at: nil))

@@ -17,14 +17,19 @@ extension Scheduler {
 
     var emits: Bool { if case .attachment(let ended) = ending { !ended.events.isEmpty } else { false } }
     var isEnd: Bool { if case .attachment = ending { true } else { false } }
+    /// When the job is due again, where it was put off.
+    var dueAt: Int64? {
+      switch ending {
+      case .again(_, let at, _, _, _), .putOff(_, let at, _, _), .deliveryAgain(_, let at, _): at
+      default: nil
+      }
+    }
   }
 
   /// The request the ledger works on now.
   struct Underway {
     var settlements: [PendingSettlement]
     var questions: [(serial: UInt64, question: ContentQuestion)]
-    /// What was asked of each lane.
-    var wanted: [(lane: String, count: Int)]
     /// Of the files taken in, if there are any.
     var ticket: UInt64?
   }
@@ -35,7 +40,7 @@ extension Scheduler {
     var request = ExchangeRequest()
     let settlements = takeSettlements()
     request.settlements = settlements.map { Settlement($0.flight.lease, $0.ending) }
-    request.wanted = wanted(settlements)
+    request.wanted = wanted(settlements, at: request.time)
     request.pauses = pauses
     request.resumed = resumed
     let batch = intakeBatches.isEmpty ? nil : intakeBatches.removeFirst()
@@ -44,7 +49,7 @@ extension Scheduler {
     request.contents = questions.map(\.question)
     if request.isEmpty { return }
     underway = Underway(
-      settlements: settlements, questions: questions, wanted: request.wanted, ticket: batch?.ticket)
+      settlements: settlements, questions: questions, ticket: batch?.ticket)
     if !awaitsLine { lookups.removeAll(keepingCapacity: true) }
     pauses.removeAll()
     resumed.removeAll()
@@ -67,36 +72,34 @@ extension Scheduler {
     return settlements
   }
 
-  /// How many leases to ask for. A few at a time would cost a transaction each: it waits until a quarter of the window is
-  /// free, or other results go to the ledger anyway.
-  private func wanted(_ settlements: [PendingSettlement]) -> [(lane: String, count: Int)] {
-    // Remembered, too, where there is no room to ask for it yet.
-    if !intakeBatches.isEmpty { lanes[Ledger.attachmentLane]?.mayHaveMore = true }
+  /// How many leases to ask for of each lane, at a time of the steady clock.
+  private func wanted(_ settlements: [PendingSettlement], at time: Int64) -> [(lane: String, count: Int)] {
+    // Noted, too, where there is no room to ask for it yet.
+    if !intakeBatches.isEmpty { lanes[Ledger.attachmentLane]?.addDue() }
     if settlements.contains(where: \.emits) {
-      for name in Array(lanes.keys) where name != Ledger.attachmentLane { lanes[name]?.mayHaveMore = true }
+      for lane in lanes.values where lane.name != Ledger.attachmentLane { lane.addDue() }
     }
     if isStopping { return [] }
-    let now = Clock.steady()
+    if isResident { resumeLanes(at: time) }
+    let putOff = Set(settlements.lazy.filter { $0.dueAt != nil }.map(\.flight.lane.name))
     var wanted: [(lane: String, count: Int)] = []
-    if isResident { resumeLanes() }
-    for (name, lane) in lanes where lane.pausedReason == nil {
-      if suspect != nil && name == Ledger.attachmentLane { continue }
-      let isDue = lane.nextDue.map { $0 <= now } ?? false
-      guard lane.mayHaveMore || isDue else { continue }
-      let free = window - lane.inHand
-      if free >= max(window / 4, 1) || (lane.inHand == 0 && free > 0) { wanted.append((name, free)) }
+    for (name, lane) in lanes {
+      let isBlocked = suspect != nil && name == Ledger.attachmentLane
+      let count = isBlocked ? 0 : lane.wish(at: time, window: window)
+      if count > 0 { lane.ask(at: time) }
+      // A lane that something was put off in is asked how it stands.
+      if count > 0 || putOff.contains(name) { wanted.append((name, count)) }
     }
     return wanted
   }
 
-  /// Nanoseconds after which a resident scheduler tries a paused lane again.
-  private static let pause: UInt64 = 30_000_000_000
+  /// Milliseconds after which a resident scheduler tries a paused lane again.
+  private static let pause: Int64 = 30_000
 
-  private func resumeLanes() {
-    let now = Clock.monotonic()
-    for lane in lanes.values where lane.pausedReason != nil && now - lane.pausedSince >= Self.pause {
-      lane.pausedReason = nil
-      lane.mayHaveMore = true
+  private func resumeLanes(at time: Int64) {
+    for lane in lanes.values {
+      guard let pause = lane.pause, time - pause.since >= Self.pause else { continue }
+      lane.resume()
       resumed.append(lane.name)
       observe(.laneResumed(lane: lane.name))
     }
@@ -114,14 +117,8 @@ extension Scheduler {
   private func take(_ reply: ExchangeReply, _ asked: Underway) {
     if let ticket = asked.ticket { observe(.takenIn(reply.intake, ticket: ticket)) }
     for (settlement, counted) in zip(asked.settlements, reply.accepted) { close(settlement, counted) }
-    for ((lane, count), got) in zip(asked.wanted, reply.granted) {
-      lanes[lane]?.mayHaveMore = got >= count
-      lanes[lane]?.nextDue = nil
-    }
-    if window == 1 && asked.settlements.contains(where: { $0.isEnd }) { window = 256 }
-    if !asked.wanted.isEmpty {
-      for (lane, at) in reply.nextDue { lanes[lane]?.nextDue = at }
-    }
+    for standing in reply.lanes { lanes[standing.name]?.learn(standing) }
+    if window == 1 && asked.settlements.contains(where: { $0.isEnd }) { window = fullWindow }
     for ((serial, question), known) in zip(asked.questions, reply.contents) {
       if let flight = flights[serial] { learn(flight, question, known) }
     }
@@ -135,7 +132,7 @@ extension Scheduler {
     if flight === suspect {
       suspect = nil
       isSuspectUnderway = false
-      lanes[Ledger.attachmentLane]?.mayHaveMore = true
+      lanes[Ledger.attachmentLane]?.addDue()
     }
     let lane = flight.lane
     lane.inHand -= 1
@@ -145,12 +142,8 @@ extension Scheduler {
     }
     guard counted else { return observe(.staleResult) }
     publish(settlement)
-    switch settlement.ending {
-    case .again(_, let at, _, _, _), .deliveryAgain(_, let at, _):
-      lane.nextDue = min(lane.nextDue ?? .max, at)
-    case .released: lane.mayHaveMore = true
-    default: break
-    }
+    if let at = settlement.dueAt { lane.addScheduled(at: at) }
+    if case .released = settlement.ending { lane.addDue() }
     if let event = settlement.event { observe(event) }
   }
 
@@ -170,7 +163,7 @@ extension Scheduler {
   }
 
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
-  private func releaseQueued(of lane: Lane) {
+  func releaseQueued(of lane: Lane) {
     for group in groups {
       for flight in group.takeQueued(where: { $0.lane === lane && $0.outcome == .queued }) {
         settle(flight, .released)
@@ -221,9 +214,8 @@ extension Scheduler {
   func pauseLane(of flight: Flight, _ reason: Reason) {
     let lane = flight.lane
     let text = "\(reason.code): \(reason.message)"
-    if lane.pausedReason == nil {
-      lane.pausedReason = text
-      lane.pausedSince = Clock.monotonic()
+    if lane.pause == nil {
+      lane.stop(.init(reason: text, since: Clock.steady()))
       pauses.append((lane.name, reason.code, text))
       observe(.lanePaused(lane: lane.name, reason: text))
       releaseQueued(of: lane)

@@ -20,23 +20,54 @@ extension Scheduler {
           "time and again the machine or the coordinator ended while this was worked on, and others got on")
       return decide(flight, .quarantined, reason)
     }
-    if let fault = flight.open(attachment.source) {
-      if fault.isPassing { return tryAgain(flight, fault.reason, orElse: .failed) }
-      return decide(flight, .failed, fault.reason)
-    }
+    if let fault = flight.open(attachment) { return take(fault, flight) }
+    awaitedSources[flight.lease.job] = nil
     route(flight)
   }
 
   /// Sends a flight to where it goes next.
   func route(_ flight: Flight) {
     if flight.outcome == .queued {
-      if flight.sha256 == nil { return enqueue(flight, digestGroup, 0..<1) }
+      if flight.sha256 == nil { return measure(flight) }
       if !passGate(flight) { return }
       if let next = nextStage(flight, isAtEnd: false) { return enqueue(flight, stage: next) }
       flight.outcome = .completed
     }
     if let next = nextStage(flight, isAtEnd: true) { return enqueue(flight, stage: next) }
     finish(flight)
+  }
+
+  /// Has the content hashed, unless a stage rejects it for its length alone.
+  private func measure(_ flight: Flight) {
+    if !flight.isSealed {
+      guard areLengthLimitsKnown else { return unmeasured.append(flight) }
+      if let reason = LengthLimit.rejection(of: flight.size, by: pipeline.stages, limit: lengthLimit) {
+        flight.steps.append(
+          .init(
+            stage: reason.stage, verdict: Verdict.reject.name, code: reason.code, message: reason.message,
+            microseconds: 0))
+        return decide(flight, .rejected, reason)
+      }
+    }
+    enqueue(flight, digestGroup, 0..<1)
+  }
+
+  /// Whether the workers have told what their stages reject for its length.
+  private var areLengthLimitsKnown: Bool { lineGroups.allSatisfy(\.wasReady) }
+
+  private func lengthLimit(_ stage: Int) -> LengthLimit? {
+    guard let index = plan.group(of: stage) else { return nil }
+    let place = stage - plan.groups[index].stages.lowerBound
+    let limits = lineGroups[index].lengthLimits
+    return limits.indices.contains(place) ? limits[place] : nil
+  }
+
+  /// Those that waited for the limits to be known go on.
+  func measureWaiting() {
+    if unmeasured.isEmpty || !areLengthLimitsKnown { return }
+    let waiting = unmeasured
+    unmeasured.removeAll()
+    for flight in waiting { measure(flight) }
   }
 
   private func nextStage(_ flight: Flight, isAtEnd: Bool) -> Int? {
@@ -54,7 +85,7 @@ extension Scheduler {
   }
 
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
-    if flight.outcome == .queued && flight.lane.pausedReason != nil {
+    if flight.outcome == .queued && (flight.lane.pause != nil || isStopping) {
       return settle(flight, .released)
     }
     flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
@@ -73,6 +104,12 @@ extension Scheduler {
 
   private func applyDigest(_ result: WorkResult, _ flight: Flight, _ group: WorkerGroup) {
     guard let said = result.stages.first else { return invalid(flight, group, 0, "it measured nothing") }
+    if said.verdict == .retry, said.code == "unreadable" {
+      // The process that measures content parses none of it: what it cannot read is the disk's fault, or the network's.
+      let message = "\(said.message ?? "the content cannot be read"); it waits in the queue until that is put right"
+      let place = flight.attachment.map { String(decoding: $0.source, as: UTF8.self) } ?? ""
+      return waitForSource(flight, Reason(stage: "source", code: "source-away", message: message), place)
+    }
     if said.verdict != .pass { return take(said, flight, group.stages[0]) }
     guard case .text(let text)? = result.metadata.first(where: { $0.key == "sha256" })?.value,
       text.utf8.count == 64,
@@ -88,6 +125,9 @@ extension Scheduler {
       let stage = group.stages[said.index]
       flight.steps.append(step(said, stage))
       flight.position = range.lowerBound + said.index + 1
+      // It ran since every stage of the line had passed.
+      if stage.description.role == .end && flight.outcome == .queued { flight.outcome = .completed }
+      if stage.tells && flight.outcome != .queued && !flight.emissions.isEmpty { flight.isTold = true }
       if said.verdict != .pass { return take(said, flight, stage) }
     }
     if result.produced {
@@ -105,7 +145,6 @@ extension Scheduler {
         return decide(flight, .rejected, taken)
       }
     }
-    // End stages on the way have run for a completed attachment.
     if flight.outcome == .queued && pipeline.stages[range].last?.description.role == .end {
       flight.outcome = .completed
     }
@@ -145,8 +184,11 @@ extension Scheduler {
   /// What stages said before a later one took the worker down.
   func applyPartial(_ result: WorkResult, to flight: Flight, from group: WorkerGroup) {
     gather(result, flight, group)
-    flight.emissions = []
-    flight.steps += result.stages.map { step($0, group.stages[$0.index]) }
+    for said in result.stages {
+      let stage = group.stages[said.index]
+      flight.steps.append(step(said, stage))
+      if stage.description.role == .end && stage.tells && !flight.emissions.isEmpty { flight.isTold = true }
+    }
   }
 
   private func step(_ said: WorkResult.Stage, _ stage: StageDefinition) -> Settlement.Step {
@@ -179,16 +221,12 @@ extension Scheduler {
     flight.emissions += result.emissions.filter { channelGroups[$0.channel] != nil }
   }
 
-  /// Seals new content, so that not even the worker that wrote it can change it now, and measures it again.
+  /// Takes new content over, so that not even the worker that wrote it can change it now. It is measured again.
   private func takeNewContent(_ flight: Flight) -> String? {
     guard flight.output >= 0 else { return "it says it wrote new content, and had nowhere to" }
-    if sluice_seal(flight.output) != 0 {
-      return "its new content cannot be sealed: \(String(cString: strerror(errno)))"
-    }
     leaveGate(flight)
     flight.holdsGate = false
-    if let error = flight.replaceContent() { return "\(error)" }
-    return nil
+    return flight.replaceContent().map { "\($0)" }
   }
 
   /// A verdict other than pass.
@@ -223,19 +261,22 @@ extension Scheduler {
       .init(
         stage: stage.id, verdict: death.verdict, code: death.code, message: reason.message,
         microseconds: microseconds))
+    if case .line(let range) = group.purpose {
+      flight.position = range.lowerBound + index + 1
+      if stage.description.role == .end && flight.outcome == .queued { flight.outcome = .completed }
+    }
     switch death.remedy(in: stage) {
     case .reject: decide(flight, .rejected, reason)
     case .hold: decide(flight, .quarantined, reason)
     case .retry: tryAgain(flight, reason, crashed: true, orElse: .quarantined)
     case .pass:
-      guard case .line(let range) = group.purpose else { return decide(flight, .failed, reason) }
-      flight.position = range.lowerBound + index + 1
+      guard case .line = group.purpose else { return decide(flight, .failed, reason) }
       route(flight)
     }
   }
 
   /// Puts the attachment back into the queue, or ends it where that was its last attempt.
-  private func tryAgain(
+  func tryAgain(
     _ flight: Flight, _ reason: Reason, notBefore: Int64? = nil, crashed: Bool = false, orElse status: Status
   ) {
     guard let attachment = flight.attachment else { return }
@@ -255,15 +296,19 @@ extension Scheduler {
 
   // MARK: The end
 
-  /// Fixes the outcome and lets the stages at the end run. A stage at the end that fails itself changes no outcome but
-  /// completed.
+  /// Fixes the outcome and lets the stages at the end run, each once.
+  ///
+  /// A stage at the end can turn `completed` into something else as long as nothing has been told: one attachment has one
+  /// outcome for everybody. After that, and after another outcome, what it says is on record and changes nothing.
   func decide(_ flight: Flight, _ status: Status, _ reason: Reason) {
-    let wasDecided = flight.outcome != .queued
-    if !wasDecided || flight.outcome == .completed {
-      flight.outcome = status
-      flight.reason = reason
+    let isAtEnd = flight.outcome != .queued
+    if !isAtEnd {
+      flight.position = 0
+      // What stages of the line told is told with the outcome that it has now.
+      (flight.outcome, flight.reason) = (status, reason)
+    } else if flight.outcome == .completed && !flight.isTold {
+      (flight.outcome, flight.reason) = (status, reason)
     }
-    flight.position = wasDecided ? pipeline.stages.count : 0
     route(flight)
   }
 
@@ -274,7 +319,7 @@ extension Scheduler {
       let reason = Reason(
         stage: stage, code: "source-changed", message: "the file was changed while it was worked on")
       // What was said of it so far was said of something else.
-      flight.outcome = .queued
+      (flight.outcome, flight.isTold) = (.queued, false)
       flight.emissions = []
       return tryAgain(flight, reason, orElse: .failed)
     }

@@ -15,6 +15,8 @@ extension Scheduler {
   /// Nanoseconds that a piece of work may take before nothing more is put behind it: what hangs is to hold up few.
   private static let patience: UInt64 = 50_000_000
   private static let startTimeout: Int64 = 30_000
+  /// Bytes in a millisecond that hashing must get through: its time limit grows with the content.
+  private static let slowestHashing: Int64 = 8_000
   /// Nanoseconds between two looks at the clock, after which this process was stopped in between.
   private static let longestTurn: UInt64 = 1_000_000_000
 
@@ -54,11 +56,13 @@ extension Scheduler {
     let hasExclusive = group.workers.contains { $0.isExclusive && $0.state != .ending }
     if !group.alone.isEmpty && (group.queue.isEmpty || hasExclusive) { dispatchAlone(group) }
     let now = Clock.monotonic()
-    while !group.queue.isEmpty {
+    while let next = group.queue.first {
+      if !hasRoom(for: next, in: group) { return }
       let free = group.workers.filter {
         $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
           && $0.done + $0.inFlight.count < Self.recycleAfter
           && ($0.inFlight.isEmpty || group.flushes || $0.headSince + Self.patience > now)
+          && ($0.inFlight.isEmpty || !(isLong(next, group) || $0.inFlight.contains { isLong($0, group) }))
       }
       guard let worker = free.min(by: { $0.inFlight.count < $1.inFlight.count }) else { break }
       // Before a queue builds up behind this worker, another one is started.
@@ -68,9 +72,45 @@ extension Scheduler {
     let isStarting = group.workers.contains { $0.state == .starting }
     let active = group.workers.count(where: { $0.state != .ending })
     let isWanted = !group.queue.isEmpty || (awaitsLine && group === lineGroups.first)
-    if isWanted && !isStarting && active < group.limit {
+    if isWanted && !isStarting && active < group.limit + stuck(group, now) {
       startWorker(group)
     }
+  }
+
+  /// Bytes that take long enough to hash that nothing is put before or behind them in a worker.
+  private static let longContent: Int64 = 16 << 20
+  /// Nanoseconds of hashing after which a worker no longer counts as one of its group's; and how many may be so.
+  private static let stuckAfter: UInt64 = 500_000_000
+  private static let stuckLimit = 6
+
+  private func isLong(_ flight: Flight, _ group: WorkerGroup) -> Bool {
+    group.purpose == .digest && flight.size > Self.longContent
+  }
+
+  /// Workers that are held up by one content: a slow disk, or a file of a terabyte. Others take their place, so that what is
+  /// slow to read does not hold up its neighbours. They hash, and need next to no memory.
+  private func stuck(_ group: WorkerGroup, _ now: UInt64) -> Int {
+    guard group.purpose == .digest else { return 0 }
+    let count = group.workers.count { !$0.inFlight.isEmpty && $0.headSince + Self.stuckAfter < now }
+    return min(count, Self.stuckLimit)
+  }
+
+  // MARK: Memory of new content
+
+  private func hasRoom(for flight: Flight, in group: WorkerGroup) -> Bool {
+    if !mayProduce(flight, group) { return true }
+    let held = flights.values.reduce(0) { $0 + $1.memoryInUse }
+    return memory.hasRoom(for: group.output, held: held)
+  }
+
+  private func mayProduce(_ flight: Flight, _ group: WorkerGroup) -> Bool {
+    group.produces && flight.attachment != nil && flight.outcome == .queued
+  }
+
+  /// A worker has answered, or ended: what it wrote is taken over by now, or is nobody's.
+  func endOutput(_ flight: Flight) {
+    flight.discardOutput()
+    memory.end(flight.serial)
   }
 
   /// An attachment that took a worker down gets a new one to itself, and takes nobody with it this time.
@@ -90,7 +130,9 @@ extension Scheduler {
       retire(worker)
       startWorker(group)
       group.workers.last?.isExclusive = true
-    } else if let flight = group.alone.popFirst(), !give(flight, to: worker) {
+    } else if let next = group.alone.first, hasRoom(for: next, in: group),
+      let flight = group.alone.popFirst(), !give(flight, to: worker)
+    {
       group.alone.prepend(flight)
     }
   }
@@ -100,13 +142,14 @@ extension Scheduler {
     var descriptors: [Int32] = []
     if flight.attachment != nil && flight.outcome == .queued {
       descriptors.append(flight.content)
-      if worker.group.produces {
-        if flight.output >= 0 { close(flight.output) }
-        flight.output = sluice_memfd("sluice-content", 1)
-        if flight.output < 0 {
-          failure = SchedulerError(.system, "\(SystemError("making room for new content"))")
+      if mayProduce(flight, worker.group) {
+        do throws(SystemError) {
+          try flight.makeOutput()
+        } catch {
+          failure = SchedulerError(.system, "\(error)")
           return true
         }
+        memory.begin(flight.serial, worker.group.output)
         descriptors.append(flight.output)
       }
     }
@@ -116,7 +159,9 @@ extension Scheduler {
       return true
     }
     if worker.group.capability == .store { flight.isStoreTouched = true }
-    switch worker.process.send(frame, descriptors: descriptors) {
+    let sent = worker.process.send(frame, descriptors: descriptors)
+    if case .sent = sent {} else { endOutput(flight) }
+    switch sent {
     case .sent:
       if worker.inFlight.isEmpty {
         worker.headSince = Clock.monotonic()
@@ -142,6 +187,7 @@ extension Scheduler {
   /// More is known of it than fits into a frame.
   private func refuse(_ flight: Flight) {
     flight.metadata = []
+    if flight.outcome != .queued { flight.position = pipeline.stages.count }
     let reason = Reason(
       stage: "source", code: "too-much", message: "its metadata and names are larger than a worker takes")
     if let delivery = flight.delivery {
@@ -205,8 +251,10 @@ extension Scheduler {
         worker.state = .ready
         worker.line = line(of: worker.group, ready.bases)
         worker.group.line = worker.line
+        worker.group.lengthLimits = ready.lengthLimits
         worker.group.wasReady = true
         worker.group.failedStarts = 0
+        measureWaiting()
       case .refusal where worker.state == .starting:
         let refusal = try Refusal(&reader)
         let stage = refusal.stage.map { "stage '\($0)': " } ?? ""
@@ -249,6 +297,7 @@ extension Scheduler {
     }
     if worker.group.line != nil && dispatch.first == 0 { flight.line = worker.line }
     apply(result, to: flight, from: worker.group)
+    endOutput(flight)
   }
 
   func drain(_ worker: GroupWorker) {
@@ -268,11 +317,26 @@ extension Scheduler {
     let now = Clock.monotonic()
     if lastCheck > 0 && now - lastCheck > Self.longestTurn { pause = lastCheck..<now }
     lastCheck = now
+    if now - lastThreadCheck > Self.threadCheckInterval {
+      lastThreadCheck = now
+      checkThreads()
+    }
     for worker in Array(workers.values) where overrun(worker, now) != nil {
       // After a pause of this process, what a worker has said by now may not have been heard yet.
       receive(from: worker)
       guard workers[worker.slot] != nil, let limit = overrun(worker, now) else { continue }
       condemn(worker, .timedOut(afterMilliseconds: limit))
+      bury(worker)
+    }
+  }
+
+  /// Nanoseconds between two counts of threads.
+  private static let threadCheckInterval: UInt64 = 20_000_000
+
+  private func checkThreads() {
+    for worker in Array(workers.values) where worker.group.capability == .network && worker.state != .ending {
+      guard let count = worker.process.excessThreads else { continue }
+      condemn(worker, .tooManyThreads(count))
       bury(worker)
     }
   }
@@ -286,13 +350,14 @@ extension Scheduler {
     }
     let stages = worker.group.stages
     let status = worker.process.status
-    var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout }
+    let allowance = worker.group.purpose == .digest ? head.size / Self.slowestHashing : 0
+    var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout } + allowance
     if worker.group.flushes { limit *= Int64(worker.inFlight.count) }
     if milliseconds(worker.headSince, now) > limit { return limit }
     if status.stage == SLUICE_FLUSHING {
       limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
     } else if status.serial != 0, Int(status.stage) < stages.count {
-      limit = stages[Int(status.stage)].timeout
+      limit = stages[Int(status.stage)].timeout + allowance
     } else {
       return nil
     }

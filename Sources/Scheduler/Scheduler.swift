@@ -33,6 +33,7 @@ public final class Scheduler {
   var sandbox: UInt32?
   /// When the deadlines were last looked at, and the last time that this process was stopped; in nanoseconds.
   var lastCheck: UInt64 = 0
+  var lastThreadCheck: UInt64 = 0
   var pause: Range<UInt64> = 0..<0
   var storeFolder: Int32 = -1
   var homeFolder: Int32 = -1
@@ -48,6 +49,13 @@ public final class Scheduler {
   var reserved = PathReservations()
   var publisher: ObjectPublisher?
   var lanes: [String: Lane] = [:]
+  /// Opened, and not yet hashed: until it is known what the stages reject for its length alone.
+  var unmeasured: [Flight] = []
+  /// By job.
+  var awaitedSources: [Int64: AwaitedSource] = [:]
+  /// Places that are out of reach, each told once.
+  var toldPlaces: Set<String> = []
+  var memory: MemoryBudget
 
   // The ledger.
   var ledgerThread: LedgerThread?
@@ -60,13 +68,18 @@ public final class Scheduler {
   var isIntakeOver = true
 
   private(set) var isResident = false
+  /// How long to wait for deliveries that are scheduled, in milliseconds, once nothing else is left to do; and until when.
+  private var deliveryPatience: Int64 = 0
+  private var deliveryDeadline: Int64?
   var isStopping = false
+  private var stopNoteAt: UInt64 = 0
   var failure: SchedulerError?
   var observe: (SchedulerEvent) -> Void = { _ in }
 
   /// Leases in hand of one lane, at most: enough to keep all workers busy while a transaction is synced. After coordinators
   /// that got nothing done, one at a time, until it is known which attachment ends them.
   var window = 256
+  private(set) var fullWindow = 256
   private static let stallLimit = 3
 
   /// - Parameters:
@@ -82,6 +95,7 @@ public final class Scheduler {
     self.ledger = ledger
     self.executable = executable
     self.signals = signals
+    memory = MemoryBudget(total: pipeline.memoryTotal ?? MachineMemory.available() / 4)
     plan = LinePlan(pipeline.stages)
     let processors = pipeline.workers ?? max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
     digestGroup = WorkerGroup(
@@ -112,23 +126,26 @@ public final class Scheduler {
 
   var groups: [WorkerGroup] { [digestGroup] + lineGroups + Array(channelGroups.values) }
 
-  /// Works until the queue is empty and `intake` is finished. Deliveries that are scheduled for later are left.
+  /// Works until the queue is empty and `intake` is finished. Attachments whose source stays out of reach, and deliveries that
+  /// are scheduled for later, are left.
   ///
   /// - Parameters:
   ///   - intake: where new files come from; `nil`: only what is queued.
   ///   - isResident: whether to wait for more, until a signal comes. Scheduled deliveries are made when they are due, and
   ///     paused lanes are tried again.
+  ///   - deliveryPatience: how long to wait for deliveries that are scheduled, in milliseconds, once nothing else is left.
   public func run(
-    _ intake: Intake?, isResident: Bool = false, observe: @escaping (SchedulerEvent) -> Void
+    _ intake: Intake?, isResident: Bool = false, deliveryPatience: Int64 = 0, observe: @escaping (SchedulerEvent) -> Void
   ) throws(SchedulerError) -> SchedulerSummary {
     self.observe = observe
     self.isResident = isResident
+    self.deliveryPatience = deliveryPatience
     isIntakeOver = intake == nil
     try begin(intake)
     defer { end(intake) }
     while failure == nil {
       // A batch at a time: whoever finds files waits while the ledger is behind.
-      if intakeBatches.isEmpty { takeIntake(intake) }
+      if intakeBatches.isEmpty && areStagesOpen { takeIntake(intake) }
       exchangeWithLedger()
       if isDone { break }
       beginSuspect()
@@ -137,19 +154,37 @@ public final class Scheduler {
     }
     if let failure { throw failure }
     return SchedulerSummary(
-      pausedLanes: lanes.compactMap { name, lane in lane.pausedReason.map { (name, $0) } },
-      wasStopped: isStopping, sandbox: sandbox)
+      pausedLanes: lanes.compactMap { name, lane in lane.pause.map { (name, $0.reason) } },
+      awaitedPlaces: awaitedPlaces, wasStopped: isStopping, sandbox: sandbox)
   }
+
+  /// Whether a worker of each kind has opened its stages: nothing is queued for a pipeline that turns out to be unusable.
+  private var areStagesOpen: Bool { groups.allSatisfy(\.wasReady) }
 
   private var isDone: Bool {
     guard flights.isEmpty, underway == nil, settlements.isEmpty else { return false }
     if isStopping { return true }
     if isResident { return false }
     guard isIntakeOver, intakeBatches.isEmpty else { return false }
-    return lanes.allSatisfy { name, lane in
-      lane.pausedReason != nil
-        || (!lane.mayHaveMore && (name != Ledger.attachmentLane || lane.nextDue == nil))
-    }
+    guard lanes.values.allSatisfy(isDone) else { return false }
+    return !waitsForDeliveries
+  }
+
+  private func isDone(_ lane: Lane) -> Bool {
+    if lane.pause != nil { return true }
+    if lane.mayHaveMore { return false }
+    return lane.name != Ledger.attachmentLane || lane.nextDue == nil || isOnlyAwaitingSources(lane)
+  }
+
+  /// Whether a delivery is due within the time that the user wants to wait.
+  private var waitsForDeliveries: Bool {
+    guard deliveryPatience > 0 else { return false }
+    let now = Clock.steady()
+    let deadline = deliveryDeadline ?? now + deliveryPatience
+    deliveryDeadline = deadline
+    let next = lanes.values.lazy.filter { $0.name != Ledger.attachmentLane && $0.pause == nil }
+      .compactMap(\.nextDue).min()
+    return now < deadline && next.map { $0 <= deadline } ?? false
   }
 
   // MARK: Beginning and end
@@ -174,8 +209,17 @@ public final class Scheduler {
     } catch {
       throw SchedulerError(.store, "\(error)")
     }
-    // Each lease holds a descriptor or two, and the workers theirs.
-    window = max(min(window, (Int(sluice_raise_descriptor_limit()) - 128) / 2), 1)
+    // Each lease holds up to three descriptors, and the workers theirs.
+    let descriptors = Int(sluice_raise_descriptor_limit())
+    let needed = Self.ownDescriptors + groups.count * Self.descriptorsOfWorker
+    if descriptors < needed {
+      throw SchedulerError(
+        .configuration,
+        "this process may have \(descriptors) files open, and needs \(needed) for this pipeline; raise the limit, with "
+          + "`ulimit -n 1024` or LimitNOFILE= in systemd")
+    }
+    fullWindow = max(min(window, (descriptors - needed) / 3), 1)
+    window = fullWindow
     if ledger.stalls >= Self.stallLimit { window = 1 }
     do throws(SystemError) {
       let thread = try LedgerThread(ledger)
@@ -189,6 +233,12 @@ public final class Scheduler {
     }
     for group in groups { startWorker(group) }
   }
+
+  /// Descriptors that the coordinator has open besides: the ledger with its log and a journal, the home, the socket with its
+  /// clients, folders that are walked.
+  private static let ownDescriptors = 48
+  /// Of each worker: its socket, its standard error, its process, and while it is started its status page and the other ends.
+  private static let descriptorsOfWorker = 4
 
   private func end(_ intake: Intake?) {
     intake?.close()
@@ -228,6 +278,7 @@ public final class Scheduler {
       }
     }
     checkDeadlines()
+    tellStopping()
     observe(.tick)
   }
 
@@ -237,7 +288,7 @@ public final class Scheduler {
       return 20
     }
     let now = Clock.steady()
-    let next = lanes.values.compactMap(\.nextDue).min().map { $0 - now } ?? 1000
+    let next = lanes.values.filter { $0.pause == nil }.compactMap(\.nextDue).min().map { $0 - now } ?? 1000
     return Int32(clamping: min(max(next, 1), 1000))
   }
 
@@ -257,6 +308,26 @@ public final class Scheduler {
       isStopping = true
       isIntakeOver = true
       intakeBatches.removeAll()
+      releaseWaiting()
     }
+  }
+
+  /// What no worker has is due again at once, for whoever comes next.
+  private func releaseWaiting() {
+    for lane in lanes.values { releaseQueued(of: lane) }
+    for flight in unmeasured { settle(flight, .released) }
+    unmeasured.removeAll()
+    if let suspect, !isSuspectUnderway { settle(suspect, .released) }
+  }
+
+  /// Nanoseconds between two words on what is still in hand.
+  private static let stopNoteInterval: UInt64 = 5_000_000_000
+
+  private func tellStopping() {
+    let now = Clock.monotonic()
+    guard isStopping, !flights.isEmpty, now - stopNoteAt >= Self.stopNoteInterval else { return }
+    stopNoteAt = now
+    let names = groups.filter { $0.workers.contains { !$0.inFlight.isEmpty } }.flatMap { $0.stages.map(\.id) }
+    observe(.stopping(inHand: flights.count, with: names))
   }
 }

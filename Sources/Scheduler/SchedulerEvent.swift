@@ -9,11 +9,16 @@ public enum SchedulerEvent: Sendable {
   case ended(AttachmentRecord)
   /// An attempt did not end the attachment: it is tried again at a time (milliseconds since 1970).
   case triedAgain(id: String, reason: Reason, at: Int64)
+  /// A source is out of reach through no fault of its own; told once for each place.
+  case sourceAway(reason: Reason)
   case delivered(channel: String)
   case deliveryPutOff(channel: String, reason: Reason, at: Int64?)
   case lanePaused(lane: String, reason: String)
   /// A resident scheduler tries it again.
   case laneResumed(lane: String)
+  /// A signal asked for the end, and this much is still in hand, with these stages and channels; told at once, and every five
+  /// seconds.
+  case stopping(inHand: Int, with: [String])
   /// Something the user is to know, that stops nothing.
   case problem(String)
   /// A result came for a lease that was lost; it was not counted.
@@ -26,10 +31,19 @@ public enum SchedulerEvent: Sendable {
 public struct SchedulerSummary: Sendable {
   /// Lanes that are paused, with the reason.
   public var pausedLanes: [(lane: String, reason: String)] = []
+  /// Where attachments wait for their source, with how many; the most frequent first.
+  public var awaitedPlaces: [AwaitedPlace] = []
   /// A signal asked for the end before all was done.
   public var wasStopped = false
   /// The parts of the sandbox that every worker had, as bits; `nil`: no worker was ready.
   public var sandbox: UInt32?
+
+  /// A folder or file that is out of reach.
+  public struct AwaitedPlace: Sendable {
+    public var place: String
+    public var message: String
+    public var attachments = 0
+  }
 }
 
 /// What a scheduler cannot go on with.

@@ -32,7 +32,9 @@ final class WorkerGroup {
   /// What its stages rest on as the last worker to get ready has it, where all promise to say the same of equal content and
   /// they are the first that content meets.
   var line: String?
-  /// A worker has been ready, so that ``line`` is known.
+  /// What its stages reject for its length alone, by their place in the group.
+  var lengthLimits: [LengthLimit?] = []
+  /// A worker has been ready, so that ``line`` and ``lengthLimits`` are known.
   var wasReady = false
   /// Workers in a row that ended before they were ready.
   var failedStarts = 0
@@ -117,6 +119,7 @@ struct Deque {
 
   var isEmpty: Bool { front.isEmpty && back.isEmpty }
   var count: Int { front.count + back.count }
+  var first: Flight? { front.last ?? back.first }
 
   mutating func append(_ flight: Flight) { back.append(flight) }
   mutating func prepend(_ flight: Flight) { front.append(flight) }

@@ -37,11 +37,32 @@ public struct Opening {
   /// - Parameter basis: what else it rests on, such as the versions of libraries and of data, in up to 1024 bytes: what was
   ///   said on another basis does not count.
   public func repeatable(on basis: String) {
-    // A host of an earlier minor has no such function.
-    guard let host = raw.pointee.host, let offset = MemoryLayout<sluice_host>.offset(of: \.repeatable),
-      Int(host.pointee.size) >= offset + MemoryLayout<UnsafeRawPointer>.size
-    else { return }
+    guard has(\.repeatable) else { return }
     host.pointee.repeatable(raw.pointee.call, basis)
+  }
+
+  /// A promise that content of more than so many bytes is rejected with this code, whatever else it is. Then the host may
+  /// reject it by its length, before a byte is read. A stage with `when` is not held to it.
+  public func rejects(above bytes: Int64, code: String) {
+    guard has(\.reject_above) else { return }
+    host.pointee.reject_above(raw.pointee.call, UInt64(max(bytes, 0)), code)
+  }
+
+  /// A way to one Unix socket for a stage with capability network, as `door` of the contract says; `nil`: errno says why there
+  /// is none. The stage closes it.
+  public func door(to path: String) -> Int32? {
+    guard has(\.door) else {
+      errno = ENOSYS
+      return nil
+    }
+    let door = host.pointee.door(raw.pointee.call, path)
+    return door >= 0 ? door : nil
+  }
+
+  /// Whether the host is of a minor that has a function.
+  private func has<Function>(_ function: KeyPath<sluice_host, Function>) -> Bool {
+    guard let offset = MemoryLayout<sluice_host>.offset(of: function) else { return false }
+    return Int(host.pointee.size) >= offset + MemoryLayout<UnsafeRawPointer>.size
   }
 
   /// A line on the worker's standard error: `sluice stages run` shows it, and an ingest where the worker ends badly.

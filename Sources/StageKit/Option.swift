@@ -91,6 +91,13 @@ extension Option where Value == String? {
   }
 }
 
+extension Option where Value == String? {
+  /// A file that the stage writes, relative to the home. The host refuses its own files.
+  public static func file(_ name: String, help: String) -> Option {
+    Option(name, SLUICE_FILE, SLUICE_ONE, nil, help) { $0.first?.text }
+  }
+}
+
 extension Option where Value == Bool {
   /// True or false, with a default.
   public static func boolean(_ name: String, default fallback: Bool, help: String) -> Option {

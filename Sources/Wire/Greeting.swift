@@ -8,6 +8,8 @@ public struct Ready: Sendable {
   public var leaked: Leak?
   /// For each stage, what its words rest on, where it promises to say the same of equal content.
   public var bases: [String?]
+  /// For each stage, what it rejects for its length alone, if it promises to.
+  public var lengthLimits: [LengthLimit?]
 
   /// No basis is longer, in bytes.
   public static let basisLimit = 1024
@@ -24,10 +26,13 @@ public struct Ready: Sendable {
     }
   }
 
-  public init(sandbox: UInt32, leaked: Leak? = nil, bases: [String?] = []) {
+  public init(
+    sandbox: UInt32, leaked: Leak? = nil, bases: [String?] = [], lengthLimits: [LengthLimit?] = []
+  ) {
     self.sandbox = sandbox
     self.leaked = leaked
     self.bases = bases
+    self.lengthLimits = lengthLimits
   }
 
   public var frame: [UInt8] {
@@ -37,6 +42,10 @@ public struct Ready: Sendable {
     writer.write(leaked?.bytes ?? 0)
     writer.write(leaked?.descriptors ?? 0)
     writer.write(bases) { $0.write($1) }
+    writer.write(lengthLimits) { writer, limit in
+      writer.write(limit?.bytes ?? -1)
+      writer.write(limit?.code)
+    }
     return writer.bytes
   }
 
@@ -47,6 +56,13 @@ public struct Ready: Sendable {
     leaked = isTried ? leak : nil
     bases = try reader.elements(atMost: 256) { (reader) throws(FrameError) in
       try reader.text(atMost: Self.basisLimit)
+    }
+    lengthLimits = try reader.elements(atMost: 256) { (reader) throws(FrameError) -> LengthLimit? in
+      let bytes = try reader.integer(Int64.self)
+      let code = try reader.text(atMost: 128)
+      guard bytes >= 0, let code else { return nil }
+      guard PlainName.isOne(code) else { throw FrameError("a code that is none") }
+      return LengthLimit(bytes: bytes, code: code)
     }
     try reader.end()
   }

@@ -206,7 +206,10 @@ extension StageRunner {
       // In a tool, a person sets the pace.
       let left = launch.tool.isEmpty ? limit - Int64(clamping: (Clock.monotonic() - start) / 1_000_000) : 1000
       if left < 0 { return .death(end(process, .timedOut(afterMilliseconds: limit))) }
-      poll(&waiting, nfds_t(waiting.count), Int32(clamping: left + 1))
+      poll(&waiting, nfds_t(waiting.count), Int32(clamping: min(left + 1, countsThreads ? 20 : left + 1)))
+      if countsThreads, let count = process.excessThreads {
+        return .death(end(process, .tooManyThreads(count)))
+      }
       if waiting[2].revents != 0 { throw WorkbenchError(.interrupted, "interrupted") }
       if waiting[1].revents != 0 {
         if process.drainStandardError() { return .death(end(process, .flooded)) }
@@ -226,6 +229,9 @@ extension StageRunner {
       }
     }
   }
+
+  /// Only those may start threads; in a tool, that has some of its own.
+  private var countsThreads: Bool { stage.description.capability == .network && launch.tool.isEmpty }
 
   /// True where the frame is a line of the trace.
   private func keepTrace(_ frame: UnsafeRawBufferPointer) -> Bool {

@@ -13,6 +13,7 @@ public struct WorkerDeath: Sendable {
     case forbiddenCall(number: Int32)
     case timedOut(afterMilliseconds: Int64)
     case flooded
+    case tooManyThreads(Int)
     case invalidReply(String)
   }
 
@@ -26,7 +27,8 @@ public struct WorkerDeath: Sendable {
 
   /// The codes an attachment can get for its worker's end.
   public static let codes = [
-    "crashed", "timed-out", "out-of-memory", "output-limit", "forbidden-call", "flooded", "invalid-reply",
+    "crashed", "timed-out", "out-of-memory", "output-limit", "forbidden-call", "flooded",
+    "too-many-threads", "invalid-reply",
   ]
 
   public var code: String {
@@ -37,6 +39,7 @@ public struct WorkerDeath: Sendable {
     case .forbiddenCall: "forbidden-call"
     case .timedOut: "timed-out"
     case .flooded: "flooded"
+    case .tooManyThreads: "too-many-threads"
     case .invalidReply: "invalid-reply"
     }
   }
@@ -45,7 +48,7 @@ public struct WorkerDeath: Sendable {
   public var verdict: String {
     switch cause {
     case .timedOut: "timed-out"
-    case .outOfMemory, .outputLimit, .flooded: "over-limit"
+    case .outOfMemory, .outputLimit, .flooded, .tooManyThreads: "over-limit"
     case .crashed, .exited, .forbiddenCall, .invalidReply: "crashed"
     }
   }
@@ -63,10 +66,12 @@ public struct WorkerDeath: Sendable {
         "output-limit: wrote more than the \(ByteSize.text(stage.output)) that `output` allows"
       case .forbiddenCall(let number):
         "forbidden-call: the sandbox does not allow \(Self.name(ofCall: number)) with capability "
-          + stage.description.capability.name
+          + stage.description.capability.name + (Self.startsProcess(number) ? "; a stage starts no process" : "")
       case .timedOut(let after): "timed-out: took more than \(Interval.text(after))"
       case .flooded:
         "flooded: wrote more than \(ByteSize.text(Int64(WorkerProcess.floodLimit))) to standard error"
+      case .tooManyThreads(let count):
+        "too-many-threads: had \(count) threads, and may have \(WorkerProcess.threadLimit)"
       case .invalidReply(let text): "invalid-reply: \(text)"
       }
     return lastWords.isEmpty ? fact : "\(fact); it last said: \(lastWords)"
@@ -76,9 +81,13 @@ public struct WorkerDeath: Sendable {
   public func remedy(in stage: StageDefinition) -> Remedy {
     switch cause {
     case .timedOut: stage.onTimeout
-    case .outOfMemory, .outputLimit, .flooded: stage.onLimit
+    case .outOfMemory, .outputLimit, .flooded, .tooManyThreads: stage.onLimit
     case .crashed, .exited, .forbiddenCall, .invalidReply: stage.onCrash
     }
+  }
+
+  private static func startsProcess(_ number: Int32) -> Bool {
+    ["fork(2)", "vfork(2)", "clone(2)", "execve(2)", "execveat(2)"].contains(name(ofCall: number))
   }
 
   private static func name(ofSignal number: Int32) -> String {

@@ -26,6 +26,16 @@ public final class WorkerProcess {
   private var starvations = 0
   private static let starvationLimit = 1000
 
+  /// Threads that a worker may have. Those without capability `network` cannot start any.
+  public static let threadLimit = 64
+
+  /// It has more threads than any may have; `nil`: it has not. A limit of the kernel's (RLIMIT_NPROC) would count all
+  /// processes of the user, and none of root's.
+  public var excessThreads: Int? {
+    let count = Int(sluice_thread_count(pid))
+    return count > Self.threadLimit ? count : nil
+  }
+
   /// What may be written to standard error for one attachment.
   public static let floodLimit = 1 << 20
   private static let tailLimit = 2048

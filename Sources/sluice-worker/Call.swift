@@ -27,6 +27,8 @@ final class Call {
   var explanation = Explanation()
   /// What the stage's words rest on, where it promises to repeat them.
   var basis: String?
+  /// What it rejects for its length alone, where it promises to.
+  var lengthLimit: LengthLimit?
   var settled: sluice_verdict?
   var result: WorkResult
   /// By the worker's index of a stage that flushes: the state after it.

@@ -16,7 +16,8 @@ enum Host {
         annotate_integer: annotateInteger, annotate_number: annotateNumber, annotate_boolean: annotateBoolean,
         metadata: metadata, set_media_type: setMediaType, set_location: setLocation, matches: matches,
         expand: expand, produce: produce, emit: emit, retry_after: retryAfter, pause: pause, settle: settle,
-        progress: progress, cancelled: cancelled, log: log, repeatable: repeatable))
+        progress: progress, cancelled: cancelled, log: log, repeatable: repeatable,
+        reject_above: rejectAbove, door: door))
     return UnsafePointer(table)
   }
 }
@@ -153,4 +154,23 @@ private func repeatable(_ call: OpaquePointer?, _ basis: UnsafePointer<CChar>?) 
   guard let basis, let call = Call.from(call) else { return }
   call.basis = Call.cut(String(cString: basis), to: Ready.basisLimit)
   call.trace("repeatable", call.basis ?? "")
+}
+
+private func rejectAbove(_ call: OpaquePointer?, _ bytes: UInt64, _ code: UnsafePointer<CChar>?) {
+  guard let code, let call = Call.from(call) else { return }
+  let limit = LengthLimit(bytes: Int64(clamping: bytes), code: String(cString: code))
+  call.trace("reject_above", "\(bytes) bytes: \(limit.code)")
+  guard call.stage.declares(code: limit.code) else {
+    return call.complain("rejects by length with the code '\(limit.code)', which its description does not list; dropped")
+  }
+  call.lengthLimit = limit
+}
+
+private func door(_ call: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> Int32 {
+  guard let path, let call = Call.from(call), call.stage.raw.pointee.capability == SLUICE_NETWORK else {
+    errno = EPERM
+    return -1
+  }
+  call.trace("door", String(cString: path))
+  return Doors.open(path)
 }

@@ -1,4 +1,5 @@
 import CStage
+import CWorker
 import Glibc
 import Pipeline
 import Wire
@@ -10,9 +11,14 @@ final class OpenStage {
   private(set) var instance: UnsafeMutableRawPointer?
   /// What its words rest on, where it promises to say the same of equal content.
   private(set) var basis: String?
+  /// What it rejects for its length alone, where it promises to.
+  private(set) var lengthLimit: LengthLimit?
   private let keys: Set<String>
   private let prefixes: [String]
   private let codes: Set<String>
+
+  /// Bytes of address space for the libraries that a plugin loads, beside what the stage may allocate.
+  private static let libraries: Int64 = 512 << 20
 
   var flushes: Bool { raw.pointee.flush != nil }
 
@@ -23,6 +29,7 @@ final class OpenStage {
     _ definition: StageDefinition, folder: Int32, host: UnsafePointer<sluice_host>, tracer: Tracer? = nil
   ) throws(Refusal) {
     self.definition = definition
+    sluice_limit_opening(Self.libraries + definition.memory)
     raw = try Plugin.load(file: definition.description.file, id: definition.description.id)
     let names = UnsafeBufferPointer(start: raw.pointee.keys, count: Int(raw.pointee.key_count))
       .compactMap { $0.name.map { String(cString: $0) } }
@@ -55,6 +62,7 @@ final class OpenStage {
     }
     instance = made
     basis = call.basis
+    lengthLimit = call.lengthLimit
   }
 
   /// Ends the instance.

@@ -1,4 +1,5 @@
 import CStage
+import CWorker
 import Glibc
 import Pipeline
 import Wire
@@ -31,7 +32,7 @@ enum Plugin {
     }
     guard Int(stage.pointee.size) >= MemoryLayout<sluice_stage>.size else {
       throw refuse(
-        "its description has \(stage.pointee.size) bytes, and ABI 1.0 has \(MemoryLayout<sluice_stage>.size)")
+        "its description has \(stage.pointee.size) bytes, and ABI \(SLUICE_ABI_MAJOR).0 has \(MemoryLayout<sluice_stage>.size)")
     }
     guard let named = stage.pointee.id, String(cString: named) == id else {
       throw refuse("calls itself '\(stage.pointee.id.map { String(cString: $0) } ?? "")', not '\(id)'")
@@ -54,8 +55,15 @@ enum Plugin {
     return stage
   }
 
+  /// Bytes of address space that a plugin may take while it is only looked at.
+  private static let loading: Int64 = 1 << 30
+
   /// Answers each question with the description of the stage in a file, or with why there is none.
   static func describe(as major: UInt32, to socket: ControlSocket) -> Never {
+    // What a plugin's constructors start or take is refused here as in a worker that runs it. A kernel that cannot is told by
+    // the worker that is to run it.
+    sluice_watch(StatusPage.map(socket))
+    _ = sluice_forbid_processes()
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
     while let message = socket.receive(waiting: true, into: room) {
       var reader = FrameReader(UnsafeRawBufferPointer(message.bytes))
@@ -63,6 +71,7 @@ enum Plugin {
       guard case .question? = try? reader.kind(), let plugin = try? PluginQuestion(&reader) else { exit(70) }
       message.bytes.deallocate()
       do throws(Refusal) {
+        sluice_limit_opening(loading)
         let stage = try load(file: plugin.file, id: plugin.id, major: major)
         socket.send(description(stage, file: plugin.file).frame)
       } catch {

@@ -28,19 +28,19 @@ struct Worker {
 
   private init(_ socket: ControlSocket) {
     self.socket = socket
-    let page = mmap(nil, Int(SLUICE_STATUS_SIZE), PROT_READ | PROT_WRITE, MAP_SHARED, SLUICE_FD_STATUS, 0)
-    guard let page, page != MAP_FAILED else {
-      socket.refuse(
-        Refusal(stage: nil, message: "the status page does not map: \(String(cString: strerror(errno)))"))
-    }
-    close(SLUICE_FD_STATUS)
-    status = page.assumingMemoryBound(to: sluice_status.self)
+    status = StatusPage.map(socket)
     do {
       guard let message = socket.receive(waiting: true, into: room) else { exit(0) }
       var reader = FrameReader(UnsafeRawBufferPointer(message.bytes))
       guard case .setup = try reader.kind() else { throw FrameError("the first frame is not a setup") }
       let setup = try Setup(&reader)
       message.bytes.deallocate()
+      sluice_watch(status)
+      if setup.capability == .network { Doors.start() }
+      // Before anything of a plugin runs, its constructors included.
+      if setup.sandbox != .off && sluice_forbid_processes() != 0 && setup.sandbox == .require {
+        throw Self.lacksSandbox
+      }
       let host = Host.makeTable()
       let tracer = setup.isTraced ? Tracer(socket) : nil
       self.tracer = tracer
@@ -51,8 +51,8 @@ struct Worker {
       flushes = stages.contains { $0.flushes }
       mostMemory = setup.stages.map(\.memory).max() ?? 0
       memory = mostMemory
+      Doors.finish()
       sluice_limit_memory(memory, mostMemory)
-      sluice_watch(status)
       var level: UInt32 = 0
       if setup.sandbox != .off {
         level = sluice_sandbox_close(setup.capability.rawValue, SLUICE_FD_FOLDER, setup.output)
@@ -62,21 +62,26 @@ struct Worker {
         }
         let needed = UInt32(SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_FILES | SLUICE_SANDBOX_SYSCALLS)
         if setup.sandbox == .require && level & needed != needed {
-          throw Refusal(
-            stage: nil,
-            message:
-              "the kernel lacks a part of the sandbox (`sluice doctor` names it); `sandbox: prefer` in the "
-              + "pipeline runs without that part")
+          throw Self.lacksSandbox
         }
       }
       if setup.capability != .store { close(SLUICE_FD_FOLDER) }
-      socket.send(Ready(sandbox: level, leaked: leak, bases: stages.map(\.basis)).frame)
+      socket.send(
+        Ready(
+          sandbox: level, leaked: leak, bases: stages.map(\.basis), lengthLimits: stages.map(\.lengthLimit)
+        ).frame)
     } catch let refusal as Refusal {
       socket.refuse(refusal)
     } catch {
       socket.refuse(Refusal(stage: nil, message: "setup: \(error)"))
     }
   }
+
+  private static let lacksSandbox = Refusal(
+    stage: nil,
+    message:
+      "the kernel lacks a part of the sandbox (`sluice doctor` names it); `sandbox: prefer` in the pipeline runs without "
+      + "that part")
 
   /// Takes the next piece of work; where none waits, ends the batch first.
   private mutating func step() {

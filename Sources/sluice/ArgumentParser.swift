@@ -1,4 +1,5 @@
 import Configuration
+import Pipeline
 
 // A small stand-in for swift-argument-parser, in its shape: commands declare their options once, and parsing, help,
 // completions and suggestions come from the declaration.
@@ -122,6 +123,16 @@ struct ParsedArguments {
       throw .usage("option '--\(name)' is a whole number, not '\(text)'")
     }
     return number
+  }
+
+  /// A duration such as `30s`, in milliseconds.
+  func duration(_ name: String) throws(CommandError) -> Int64? {
+    guard let text = value(name) else { return nil }
+    guard let interval = Interval(text) else {
+      throw .usage(
+        "option '--\(name)' is a duration such as 30s, 5m or 2h, not '\(Terminal.printable(text))'")
+    }
+    return interval.milliseconds
   }
 
   var isJSON: Bool { value("format") == "json" }

@@ -16,7 +16,7 @@ struct Backup: ParsableCommand {
       same files stores them anew, and tells recipients again, under new ids.
       """,
     options: [
-      CommandOption(name: "force", letter: "f", help: "Replace FILE if it is there."),
+      CommandOption(name: "force", letter: "f", help: "Replace FILE where it is an earlier copy, outside the home."),
       .home, .format, .quiet,
     ],
     example: "sluice backup --home /var/lib/sluice /backup/sluice-$(date +%F).db")
@@ -39,7 +39,8 @@ struct Backup: ParsableCommand {
     let shown = Terminal.printable(file)
     var facts = stat()
     if lstat(file, &facts) == 0 && !arguments.flag("force") {
-      throw CommandError.usage("\(shown) is there already; give another FILE, or --force to replace it")
+      throw CommandError.usage(
+        "\(shown) is there already; give another FILE, or --force to replace an earlier copy")
     }
     let bytes = try LedgerBackup(of: home, to: file).make(replacing: arguments.flag("force"))
     if arguments.isJSON {

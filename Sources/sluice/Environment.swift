@@ -88,7 +88,9 @@ enum Environment {
   }
 
   /// Reads and checks a pipeline against the plugins there are.
-  static func pipeline(file: String) throws -> LoadedPipeline {
+  ///
+  /// - Parameter home: whose own files no stage may be told to write; `nil`: nothing is going to be written.
+  static func pipeline(file: String, home: Home?) throws -> LoadedPipeline {
     let document = try document(file: file)
     let search = try PluginSearch(named: document.pluginFolders, environment: variables)
     var plugins: [(id: String, file: String)] = []
@@ -104,8 +106,9 @@ enum Environment {
     }
     // A use without a plugin is reported by the document, with the plugins there are for a suggestion.
     let known = search.all().map(\.id)
-    return LoadedPipeline(
-      definition: try document.resolve(described, known: known), digest: digest, search: search)
+    let ownFiles = home.map { OwnFiles(of: $0) }
+    let definition = try document.resolve(described, known: known) { ownFiles?.name(ofPathInHome: $0) }
+    return LoadedPipeline(definition: definition, digest: digest, search: search)
   }
 
   static func contents(of file: String) throws(CommandError) -> [UInt8] {

@@ -27,7 +27,7 @@ struct Graph: ParsableCommand {
 
   func run() throws -> ExitCode {
     let file = try arguments.words.first ?? Environment.pipelineFile(arguments)
-    let loaded = try Environment.pipeline(file: file)
+    let loaded = try Environment.pipeline(file: file, home: nil)
     let drawing = PipelineDrawing(loaded.definition, digest: loaded.digest)
     switch arguments.value("format") {
     case "dot": Terminal.out(drawing.dot)

@@ -18,24 +18,32 @@ struct Ingest: ParsableCommand {
       """,
     options: [
       .config, .home,
-    ] + IntakeArguments.options + [.format, .quiet, .noColor],
+    ] + IntakeArguments.options + [
+      CommandOption(
+        name: "wait-deliveries", value: "5m",
+        help: "Wait so long for deliveries that are scheduled for later; else they are left, with exit code 75."),
+      .format, .quiet, .noColor,
+    ],
     example: "sluice ingest --conversation c1 --sender anna --participants anna,ben inbox/")
 
   private let arguments: ParsedArguments
   private let input: IntakeArguments
+  /// How long to wait for deliveries that are scheduled, in milliseconds.
+  private let deliveryPatience: Int64
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
     input = try IntakeArguments(arguments, of: "ingest")
+    deliveryPatience = try arguments.duration("wait-deliveries") ?? 0
   }
 
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
-    let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments))
+    let home = Environment.home(arguments)
+    let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments), home: home)
     let manifest = try input.reader()
     // Before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
-    let home = Environment.home(arguments)
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
@@ -62,7 +70,7 @@ struct Ingest: ParsableCommand {
       left: before.attachments.first { $0.status == .queued }?.count ?? 0, problems: problems)
     let summary: SchedulerSummary
     do {
-      summary = try scheduler.run(intake) { report.take($0) }
+      summary = try scheduler.run(intake, deliveryPatience: deliveryPatience) { report.take($0) }
     } catch {
       report.clear()
       walking.detach()
@@ -70,12 +78,16 @@ struct Ingest: ParsableCommand {
     }
     // After a signal it may still wait for the next line of a manifest.
     if summary.wasStopped { walking.detach() } else { walking.join() }
+    let left = try ledger.status()
+    let owed = OwedDeliveries(left, pipeline.definition)
     report.finish(
-      summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: try ledger.status())
+      summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: left, owed: owed)
     if let missing = SandboxPart.missing(summary.sandbox, pipeline.definition.sandbox) {
       Terminal.error(missing)
     }
-    if summary.wasStopped || !summary.pausedLanes.isEmpty { return .temporary }
+    let isToBeContinued =
+      summary.wasStopped || !summary.pausedLanes.isEmpty || !summary.awaitedPlaces.isEmpty || owed.count > 0
+    if isToBeContinued { return .temporary }
     return report.isClean ? .success : .incomplete
   }
 }

@@ -16,6 +16,9 @@ final class IngestReport {
   private var counts: [Status: Int64] = [:]
   private var bytes: Int64 = 0
   private var known = 0
+  private var knownNotCompleted = 0
+  private var delivered: Int64 = 0
+  private var deadLetters: Int64 = 0
   private var problemCount = 0
   private var putOff: [String: Int] = [:]
   /// The first few that were not completed, for the table.
@@ -32,13 +35,17 @@ final class IngestReport {
     if left > 0 && !isQuiet { Terminal.error("going on with \(left) attachments that an earlier run left") }
   }
 
-  /// Whether everything was completed.
-  var isClean: Bool { problemCount == 0 && counts.allSatisfy { $0.key == .completed || $0.value == 0 } }
+  /// Whether everything that was named is completed, and everybody told.
+  var isClean: Bool {
+    problemCount == 0 && knownNotCompleted == 0 && deadLetters == 0
+      && counts.allSatisfy { $0.key == .completed || $0.value == 0 }
+  }
 
   func take(_ event: SchedulerEvent) {
     switch event {
     case .takenIn(let report, _):
       known += report.known
+      knownNotCompleted += report.knownNotCompleted
       progress?.total &+= Int64(report.added)
       report.problems.forEach(tell)
     case .ended(let record): take(record)
@@ -46,15 +53,19 @@ final class IngestReport {
       if progress == nil && !isQuiet && !isJSON {
         note("trying again in \(max(at - Clock.steady(), 0)) ms: \(reason.stage): \(reason.message)")
       }
+    case .sourceAway(let reason): note(reason.message)
     case .deliveryPutOff(let channel, let reason, let at):
       putOff[channel, default: 0] += 1
+      if at == nil { deadLetters += 1 }
       if putOff[channel] == 1 {
         note("channel '\(channel)': \(reason.message)" + (at == nil ? "; given up" : "; scheduled again"))
       }
     case .lanePaused(let lane, let reason): note("paused: \(lane): \(reason)")
     case .laneResumed(let lane): note("trying again: \(lane)")
     case .problem(let text): tell(text)
-    case .delivered, .staleResult: break
+    case .delivered: delivered += 1
+    case .stopping(let count, let stages): tellStopping(count, stages)
+    case .staleResult: break
     case .tick:
       problems.poll().forEach(tell)
       flush()
@@ -82,6 +93,13 @@ final class IngestReport {
     note(problem)
   }
 
+  private func tellStopping(_ count: Int, _ stages: [String]) {
+    let place = stages.isEmpty ? "" : " (\(stages.joined(separator: ", ")))"
+    note(
+      "stopping: \(count) in hand\(place) end first, and the rest stays in the queue; a second signal ends it at once and "
+        + "loses nothing")
+  }
+
   private func note(_ text: String) {
     progress?.clear()
     Terminal.error(Terminal.printable(text))
@@ -100,32 +118,79 @@ final class IngestReport {
 
   // MARK: The end
 
-  func finish(_ summary: SchedulerSummary, home: Home, seconds: Double, left: LedgerStatus) {
+  func finish(
+    _ summary: SchedulerSummary, home: Home, seconds: Double, left: LedgerStatus, owed: OwedDeliveries
+  ) {
     problems.poll().forEach(tell)
     clear()
     let total = counts.values.reduce(0, +)
     if isJSON {
-      Terminal.out(json(total, seconds))
+      Terminal.out(json(total, seconds, summary, owed))
     } else {
-      Terminal.out(text(total, seconds, home))
+      Terminal.out(text(total, seconds, home, owed))
     }
     let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
     for (lane, reason) in summary.pausedLanes {
       Terminal.error("\(lane) paused (\(reason)); run the same command again to go on, nothing is lost")
     }
+    tell(owed)
+    tell(summary.awaitedPlaces)
     if summary.wasStopped && (queued > 0 || !isResident) {
       Terminal.error(
         "stopped; \(queued) attachments are left in the queue: run the same command again to go on")
     }
   }
 
-  private func json(_ total: Int64, _ seconds: Double) -> String {
+  private func tell(_ owed: OwedDeliveries) {
+    if owed.count > 0 && !isResident {
+      let next = owed.nextAt.map { ", the next at \(Clock.timestamp($0))" } ?? ""
+      Terminal.error(
+        "\(owed.count) deliveries are owed\(next); run the same command again then, have it wait with --wait-deliveries 5m, "
+          + "or let `sluice run` make each when it is due")
+    }
+    for (channel, count) in owed.elsewhere {
+      Terminal.error(
+        "\(count) deliveries are owed on channel '\(Terminal.printable(channel))', which this pipeline does not have; add "
+          + "it under `channels` again to make them")
+    }
+  }
+
+  private static let placeLimit = 5
+
+  private func tell(_ places: [SchedulerSummary.AwaitedPlace]) {
+    if isResident { return }
+    for place in places.prefix(Self.placeLimit) {
+      Terminal.error(
+        "\(place.attachments) attachments wait for their source: \(Terminal.printable(place.message))")
+    }
+    if places.count > Self.placeLimit { Terminal.error("and those of \(places.count - Self.placeLimit) places more") }
+    if let first = places.first {
+      Terminal.error(
+        "run the same command again once it is back; if \(Terminal.printable(first.place)) is gone for good, make an empty "
+          + "folder in its place, and its files fail as missing")
+    }
+  }
+
+  private func json(
+    _ total: Int64, _ seconds: Double, _ summary: SchedulerSummary, _ owed: OwedDeliveries
+  ) -> String {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "summary")
       writer.member("total", total)
       for status in [Status.completed, .rejected, .failed, .quarantined] {
         writer.member(status.rawValue, counts[status] ?? 0)
+      }
+      writer.member("waitingForSource", Int64(summary.awaitedPlaces.reduce(0) { $0 + $1.attachments }))
+      writer.member("known", Int64(known))
+      writer.member("knownNotCompleted", Int64(knownNotCompleted))
+      writer.member("notTakenIn", Int64(problemCount))
+      writer.key("deliveries")
+      writer.object { writer in
+        writer.member("delivered", delivered)
+        writer.member("scheduled", Int64(owed.count))
+        writer.member("nextAt", owed.nextAt.map(Clock.timestamp))
+        writer.member("dead", deadLetters)
       }
       writer.member("sizeBytes", bytes)
       writer.key("seconds")
@@ -134,7 +199,7 @@ final class IngestReport {
     return writer.text + "\n"
   }
 
-  private func text(_ total: Int64, _ seconds: Double, _ home: Home) -> String {
+  private func text(_ total: Int64, _ seconds: Double, _ home: Home, _ owed: OwedDeliveries) -> String {
     var text = ""
     if !rows.isEmpty && !isQuiet {
       text += "\nNot completed:\n"
@@ -152,8 +217,25 @@ final class IngestReport {
     }
     text += "\n\(total) attachments: \(parts.joined(separator: ", ")); \(ByteSize.rounded(bytes))"
     text += " in \(Decimal.text(seconds, 2)) s (\(Decimal.text(rate, 0))/s)\n"
-    if known > 0 { text += "\(known) known from before, left as they are\n" }
+    text += deliveries(owed)
+    if known > 0 {
+      let rest =
+        knownNotCompleted > 0
+        ? "; \(knownNotCompleted) of them not completed: sluice list --status rejected,failed,quarantined" : ""
+      text += "\(known) known from before, left as they are\(rest)\n"
+    }
     if problemCount > 0 { text += "\(problemCount) not taken in, see above\n" }
     return text
+  }
+
+  private func deliveries(_ owed: OwedDeliveries) -> String {
+    let total = delivered + deadLetters + Int64(owed.count)
+    if total == 0 { return "" }
+    var parts = ["\(delivered) delivered"]
+    if owed.count > 0 {
+      parts.append("\(owed.count) scheduled" + (owed.nextAt.map { " (the next at \(Clock.timestamp($0)))" } ?? ""))
+    }
+    if deadLetters > 0 { parts.append("\(deadLetters) dead") }
+    return "\(total) deliveries: \(parts.joined(separator: ", "))\n"
   }
 }

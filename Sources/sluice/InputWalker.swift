@@ -14,6 +14,8 @@ final class InputWalker: @unchecked Sendable {
   private let defaults: IntakeDefaults
   private let home: (dev_t, ino_t)?
   private var batch: [IntakeItem] = []
+  /// The folder last asked for, with its device: a manifest names many files of one.
+  private var lastFolder: (path: [UInt8], device: Int64?)?
   private var isRefused = false
 
   /// Files in one transaction of the ledger.
@@ -59,6 +61,7 @@ final class InputWalker: @unchecked Sendable {
           return !self.isRefused
         }
         item.source = resolved
+        item.folderDevice = self.folderDevice(of: resolved)
         (item.sourceSize, item.sourceModified) = Self.identity(facts)
         self.add(item)
       case .failure(let problem): self.problem(problem.text)
@@ -74,7 +77,7 @@ final class InputWalker: @unchecked Sendable {
     var facts = stat()
     guard Self.withPath(path, { lstat($0, &facts) }) == 0 else { return report(path) }
     switch facts.st_mode & S_IFMT {
-    case S_IFREG: add(path, facts, origin: origin)
+    case S_IFREG: add(path, facts, in: folderDevice(of: path), origin: origin)
     case S_IFDIR: walkFolder(path, facts, above: [], origin: origin)
     default: problem("\(Self.named(path)): neither a file nor a folder; only those are taken in")
     }
@@ -95,7 +98,7 @@ final class InputWalker: @unchecked Sendable {
         continue
       }
       switch facts.st_mode & S_IFMT {
-      case S_IFREG: add(inner, facts, origin: origin)
+      case S_IFREG: add(inner, facts, in: Self.number(own.st_dev), origin: origin)
       case S_IFDIR: walkFolder(inner, facts, above: above + [(own.st_dev, own.st_ino)], origin: origin)
       // Whoever may write to the folder could point it at any file there is.
       case S_IFLNK: report(inner, "a symbolic link; not followed (name it on the command line to take it in)")
@@ -114,15 +117,27 @@ final class InputWalker: @unchecked Sendable {
 
   // MARK: Batches
 
-  private func add(_ path: [UInt8], _ facts: stat, origin: String) {
+  private func add(_ path: [UInt8], _ facts: stat, in device: Int64?, origin: String) {
     let name = path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]
     let (size, modified) = Self.identity(facts)
-    add(
-      IntakeItem(
-        conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
-        participants: defaults.participants, fileName: String(decoding: name, as: UTF8.self), source: path,
-        sourceSize: size, sourceModified: modified, priority: defaults.priority, origin: origin))
+    var item = IntakeItem(
+      conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
+      participants: defaults.participants, fileName: String(decoding: name, as: UTF8.self), source: path,
+      sourceSize: size, sourceModified: modified, priority: defaults.priority, origin: origin)
+    item.folderDevice = device
+    add(item)
   }
+
+  private func folderDevice(of path: [UInt8]) -> Int64? {
+    let folder = Array(path[..<max(path.lastIndex(of: UInt8(ascii: "/")) ?? 0, 1)])
+    if let lastFolder, lastFolder.path == folder { return lastFolder.device }
+    var facts = stat()
+    let device = Self.withPath(folder, { stat($0, &facts) }) == 0 ? Self.number(facts.st_dev) : nil
+    lastFolder = (folder, device)
+    return device
+  }
+
+  private static func number(_ device: dev_t) -> Int64 { Int64(bitPattern: UInt64(device)) }
 
   private func add(_ item: IntakeItem) {
     batch.append(item)

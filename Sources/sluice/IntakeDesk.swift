@@ -15,6 +15,8 @@ final class IntakeDesk {
 
   /// How long to wait for a coordinator that is just beginning, or ending, in microseconds, and how often to look.
   private static let patience: (times: Int, each: UInt32) = (100, 20_000)
+  /// How often the same files are handed over before the coordinator is held to be gone.
+  private static let tries = 3
 
   init(_ home: Home) throws {
     self.home = home
@@ -23,8 +25,15 @@ final class IntakeDesk {
 
   private static func way(_ home: Home) throws -> Way {
     for _ in 0..<patience.times {
-      // Where none listens the lock says more; what else is wrong is told at the end.
-      if let client = try? ControlClient(home) { return .coordinator(client) }
+      do throws(SystemError) {
+        return .coordinator(try ControlClient(home))
+      } catch where error.code == ETIMEDOUT {
+        throw LedgerError(
+          .inUse,
+          "the coordinator of \(home.path) lets nobody in (\(error)); it may be stopped or overloaded, so try again later")
+      } catch {
+        // Where none listens the lock says more; what else is wrong is told at the end.
+      }
       do throws(LedgerError) {
         try home.create()
         let lock = try home.lock()
@@ -45,24 +54,38 @@ final class IntakeDesk {
     }
   }
 
-  /// Returns once the files are on record.
+  /// Returns once the files are on record. A coordinator that ends or lets this client go meanwhile is looked for again: what
+  /// is known is not taken in twice.
   func take(_ items: [IntakeItem]) throws -> IntakeReport {
-    switch way {
-    case .coordinator(let client):
-      do {
-        return try client.enqueue(items)
-      } catch {
-        throw LedgerError(
-          .inUse,
-          "the coordinator of \(home.path) ended before it had the last files on record (\(error)); run the same command "
-            + "again, what is known is not taken in twice")
+    var attempt = 0
+    while true {
+      attempt += 1
+      switch way {
+      case .ledger(let ledger, _):
+        var request = ExchangeRequest()
+        request.intake = items
+        let report = try ledger.exchange(request).intake
+        ledger.checkpoint()
+        return report
+      case .coordinator(let client):
+        do {
+          return try client.enqueue(items)
+        } catch let error as SystemError where error.code == ETIMEDOUT {
+          throw LedgerError(
+            .inUse,
+            "the coordinator of \(home.path) does not answer (\(error)); it may be stopped, or its disk slow: run the same "
+              + "command again later, what is known is not taken in twice")
+        } catch {
+          if attempt == Self.tries {
+            throw LedgerError(
+              .inUse,
+              "the coordinator of \(home.path) did not put the last files on record (\(error)); run the same command again, "
+                + "what is known is not taken in twice")
+          }
+          usleep(Self.patience.each)
+          way = try Self.way(home)
+        }
       }
-    case .ledger(let ledger, _):
-      var request = ExchangeRequest()
-      request.intake = items
-      let report = try ledger.exchange(request).intake
-      ledger.checkpoint()
-      return report
     }
   }
 }

@@ -11,7 +11,7 @@ struct Lint: ParsableCommand {
       told, with file, line, column and a remedy, and the exit code is 78. Without FILE the same pipeline is
       checked as `sluice ingest` takes; `-` is standard input.
       """,
-    options: [.config, .format, .noColor],
+    options: [.config, .home, .format, .noColor],
     example: "sluice lint pipeline.yaml")
 
   private let arguments: ParsedArguments
@@ -29,7 +29,7 @@ struct Lint: ParsableCommand {
   func run() throws -> ExitCode {
     let file = try arguments.words.first ?? Environment.pipelineFile(arguments)
     do {
-      let pipeline = try Environment.pipeline(file: file).definition
+      let pipeline = try Environment.pipeline(file: file, home: Environment.home(arguments)).definition
       Terminal.out(arguments.isJSON ? json(pipeline, file) : text(pipeline, file))
       return .success
     } catch let error as ConfigurationError where arguments.isJSON {

@@ -38,7 +38,7 @@ struct Replay: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    let pipeline = try Environment.pipeline(file: try Environment.pipelineFile(arguments))
+    let pipeline = try Environment.pipeline(file: try Environment.pipelineFile(arguments), home: nil)
     let first = try firstStage(pipeline.definition)
     let home = Environment.home(arguments)
     let ledger = try Environment.ledger(reading: home)

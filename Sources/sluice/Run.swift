@@ -29,10 +29,10 @@ struct Run: ParsableCommand {
 
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
-    let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments))
+    let home = Environment.home(arguments)
+    let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments), home: home)
     // Before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
-    let home = Environment.home(arguments)
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
@@ -64,8 +64,10 @@ struct Run: ParsableCommand {
       throw error
     }
     server.stop()
+    let left = try ledger.status()
     report.finish(
-      summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: try ledger.status())
+      summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: left,
+      owed: OwedDeliveries(left, pipeline.definition))
     return .success
   }
 }

@@ -130,6 +130,7 @@ extension OptionDescription.Kind {
     case .mediaType: "media type pattern"
     case .template: "path template"
     case .channelName: "channel"
+    case .file: "file"
     }
   }
 }

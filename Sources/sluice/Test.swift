@@ -136,7 +136,8 @@ struct Test: ParsableCommand {
       let chosen = try ChosenStage(try plugin(name, document), try Environment.search(arguments))
       (subject, digest, search) = (.stage(chosen.description), chosen.digest, chosen.search)
     case .pipeline(let name):
-      let loaded = try Environment.pipeline(file: name.hasPrefix("/") ? name : document.folder + name)
+      let loaded = try Environment.pipeline(
+        file: name.hasPrefix("/") ? name : document.folder + name, home: nil)
       subject = .pipeline(loaded.definition)
       digest = StageDefinition(id: loaded.digest.id, description: loaded.digest, values: [])
       search = loaded.search

@@ -4,7 +4,7 @@ import Platform
 struct Version: ParsableCommand {
   static let number = "0.1.0"
   /// Of the contract with stages, `SLUICE_ABI_MAJOR` and `SLUICE_ABI_MINOR` in its header; a test compares them.
-  static let stageABI = "1.0"
+  static let stageABI = "1.1"
 
   static let configuration = CommandConfiguration(
     name: "version", abstract: "Say which version this is.", options: [.format], example: "sluice version")

@@ -39,7 +39,7 @@ struct BadPipelineTests {
       says: "pipeline.yaml:3:10: unknown stage 'mine'; did you mean 'mime'?"),
     .use(
       "foreign-abi",
-      "PLUGINS/libsluice-foreign-abi.so: is built for stage ABI 99.7, and this sluice speaks 1.0; rebuild it against "
+      "PLUGINS/libsluice-foreign-abi.so: is built for stage ABI 99.7, and this sluice speaks 1.1; rebuild it against "
         + "this version's header; `sluice doctor` tells more"),
     .use(
       "not-a-library",

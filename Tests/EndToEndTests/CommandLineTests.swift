@@ -216,7 +216,7 @@ import Testing
     #expect(plugins["notify"]?["role"] as? String == "end")
     #expect(plugins["store"]?["capability"] as? String == "store")
     for (id, reason) in [
-      ("foreign", "is built for stage ABI 9.0, and this sluice speaks 1.0"),
+      ("foreign", "is built for stage ABI 9.0, and this sluice speaks 1.1"),
       ("renamed", "exports no function 'renamed_stage'"), ("words", "does not load: "),
     ] {
       #expect((plugins[id]?["problem"] as? String)?.contains(reason) == true, "\(id)")

@@ -118,7 +118,7 @@ struct WorkbenchTests {
 
   @Test(arguments: [
     ("crash-on-load", "takes its process down while it loads", nil),
-    ("foreign-abi", "is built for stage ABI 99.7, and this sluice speaks 1.0", nil),
+    ("foreign-abi", "is built for stage ABI 99.7, and this sluice speaks 1.1", nil),
     ("missing-symbol", "exports no function 'missing_symbol_stage'", nil),
     (
       "undefined-symbol", "undefined symbol: a_function_of_no_library", "link the library that has the symbol"

@@ -87,7 +87,7 @@ struct ClaimTests {
     request.wanted = [(Ledger.attachmentLane, 1)]
     let reply = try desk.ledger.exchange(request)
     #expect(reply.leases.isEmpty)
-    #expect(reply.nextDue.map(\.lane) == [Ledger.attachmentLane] && reply.nextDue.map(\.at) == [due])
+    #expect(reply.lanes.map(\.nextDue) == [due])
     try desk.execute("UPDATE jobs SET due_at = due_at - 3600001")
     #expect(try desk.claimOne().attempt == 2)
   }

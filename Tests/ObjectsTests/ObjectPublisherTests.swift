@@ -103,7 +103,7 @@ struct ObjectPublisherTests {
     request.intake = ["a", "b", "c", "d"].map { name in
       IntakeItem(
         conversationId: "c", messageId: nil, senderId: "ann", participants: [], fileName: name,
-        source: Array(name.utf8), sourceSize: 1, sourceModified: 1, origin: "")
+        source: Array("/in/\(name)".utf8), sourceSize: 1, sourceModified: 1, origin: "")
     }
     request.wanted = [(Ledger.attachmentLane, 3)]
     let leases = try ledger.exchange(request).leases

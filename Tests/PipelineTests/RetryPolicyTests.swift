@@ -49,18 +49,9 @@ struct RetryPolicyTests {
     #expect(Self.policy().delay(after: -5, jitter: 0) == 1000)
   }
 
-  @Test func theScheduleOfDeliveriesTakesThreeDaysAndGivesUp() {
-    let seconds = (1...9).map { DeliverySchedule.delay(after: $0, jitter: 0).map { $0 / 1000 } }
-    #expect(seconds == [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400])
-    #expect(DeliverySchedule.delay(after: 10, jitter: 0) == nil)
-    #expect(DeliverySchedule.delay(after: 0, jitter: 0) == nil)
-    #expect(DeliverySchedule.delay(after: .max, jitter: 0) == nil)
-  }
-
-  @Test func theScheduleOfDeliveriesSpreadsOverATenth() {
-    for attempt in 1...9 {
-      let whole = DeliverySchedule.waits[attempt - 1]
-      #expect(DeliverySchedule.delay(after: attempt, jitter: 1) == whole + whole / 10)
-    }
+  @Test func theWaitGoesOnGrowingPastTheLastAttempt() {
+    let policy = Self.policy(attempts: 2)
+    #expect((2...5).map { policy.wait(before: $0, jitter: 0) } == [1000, 2000, 4000, 8000])
+    #expect(policy.wait(before: .max, jitter: 0) == 60_000)
   }
 }

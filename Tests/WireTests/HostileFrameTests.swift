@@ -47,7 +47,7 @@ struct HostileFrameTests {
         case .description: _ = try StageDescription(&reader, file: "x.so")
         case .trace: _ = try TraceLine(&reader)
         case .question: _ = try PluginQuestion(&reader)
-        case .setup, .work, .enqueue, .enqueued: break
+        case .setup, .work, .enqueue, .enqueued, .declined: break
         }
       } catch {
         #expect(!"\(error)".isEmpty)
@@ -63,7 +63,9 @@ struct HostileFrameTests {
 
   @Test func aFrameThatEndsAnywhereIsRefused() {
     let trace = TraceLine(stage: "pdf", call: "annotate", text: "pdf.pages = 3")
-    for frame in [Self.result.frame, Self.description.frame, Ready(sandbox: 3).frame, trace.frame] {
+    for frame in [Self.result.frame, Self.description.frame, Ready(sandbox: 3, bases: ["b", nil], lengthLimits: [nil, LengthLimit(bytes: 7, code: "too-large")]).frame,
+      trace.frame,
+    ] {
       for count in 0..<frame.count { #expect(Self.read(Array(frame[..<count])) == nil, "\(count)") }
     }
   }

@@ -8,7 +8,7 @@ struct WorkerDeathTests {
   private static let causes: [WorkerDeath.Cause] = [
     .crashed(signal: SIGSEGV), .exited(3), .outOfMemory(asked: 1 << 40), .outputLimit,
     .forbiddenCall(number: -1),
-    .timedOut(afterMilliseconds: 30_000), .flooded, .invalidReply("it spoke nonsense"),
+    .timedOut(afterMilliseconds: 30_000), .flooded, .tooManyThreads(65), .invalidReply("it spoke nonsense"),
   ]
 
   private static let stage: StageDefinition = {

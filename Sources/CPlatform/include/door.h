@@ -2,16 +2,19 @@
  *
  * A worker with capability `network` may not make Unix sockets: with one, content that takes it over could speak to
  * whatever listens on this machine, to a container daemon or to systemd, as the user who runs it. Landlock does not
- * look at them up to its ABI 8, and seccomp sees no path. So another process connects, which is started before the
- * sandbox closes, knows one path, and reads nothing from the worker but the bytes that ask. */
+ * look at them up to its ABI 8, and seccomp sees no path. So another process connects, which the worker starts before it
+ * loads any plugin (`doors.c` of CWorker). It knows the paths that stages named in `open`, and reads nothing from the worker
+ * but the bytes that ask. */
 #ifndef SLUICE_DOOR_H
 #define SLUICE_DOOR_H
 
 #include <stdint.h>
 
-/* Starts the process for a path. Returns the socket to ask it by, or -1 and errno. It ends with the caller, or once
- * that socket is closed. To be called where there is one thread, and no sandbox yet. */
-int sluice_door_open(const char *path);
+/* What a stage gets for each byte it writes, as `door` of the contract says. */
+typedef struct sluice_door_answer {
+  int32_t error; /* an errno; 0: a descriptor comes along */
+  uint8_t number;
+} sluice_door_answer;
 
 /* Asks for a connection. The number comes back with it, so that what comes late is told apart. 0, or -1 and errno. */
 int sluice_door_ask(int door, uint8_t number);

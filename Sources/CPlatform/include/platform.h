@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Opens what is closed of the standard descriptors, so that no file this process opens becomes its standard output. Reading
+ * the one and writing the others fails with EBADF as before. */
+void sluice_hold_standard_descriptors(void);
+
 /* Descriptors of a worker process; 0 and 1 are /dev/null. */
 #define SLUICE_FD_CONTROL 3 /* the socket to the coordinator */
 #define SLUICE_FD_STATUS 4  /* the status page, see below */
@@ -19,7 +23,8 @@
 int sluice_spawn(pid_t *pid, const char *path, char *const argv[], char *const envp[], int control, int status,
                  int folder, int standard_output, int standard_error);
 
-/* Waits for a child without blocking: 1 when it has ended (how is stored), 0 when not yet. */
+/* Waits for a child without blocking: 1 when it has ended (how is stored), 0 when not yet. What is left of its process group
+ * ends with it. */
 int sluice_wait(pid_t pid, int *exit_code, int *signal_number);
 
 /* Asks the kernel to kill this process when its parent ends; -1 where the parent has ended already. */
@@ -33,6 +38,13 @@ int sluice_pidfd_kill(int pidfd);
 int sluice_memfd(const char *name, int sealable);
 /* Forbids every change of a sealable memfd from now on, by whoever holds it. Fails where it is mapped writable. */
 int sluice_seal(int fd);
+/* Gives back the memory of a memfd that is not sealed against shrinking, for good: whoever holds another descriptor of it
+ * cannot make it grow again. */
+void sluice_empty(int fd);
+/* Moves the content of one memfd to another and forbids every change of that but by `sluice_empty`. The first is empty of
+ * memory afterwards. Returns a descriptor of the second that can only read, for processes that are not trusted; it has an
+ * offset of its own. */
+int sluice_move_content(int from, int to);
 
 /* What a worker shows of itself, in memory shared with the coordinator. The coordinator treats it as hearsay: it names
  * things in messages and never decides more than which of a worker's own attachments is blamed. */
@@ -56,12 +68,16 @@ typedef struct sluice_status {
 
 /* ---- Sockets ---- */
 
+/* How many threads a process has; -1 where that cannot be told. */
+int sluice_thread_count(pid_t pid);
+
 /* A connected pair of sockets that keep message boundaries. */
 int sluice_socketpair(int sockets[2]);
 /* A Unix stream socket that only its owner can connect to; it does not block. */
 int sluice_listen(const char *path);
 int sluice_accept(int fd);
-int sluice_connect(const char *path);
+/* Waits at most so many milliseconds to be let in or to send, and to receive: then EAGAIN. */
+int sluice_connect(const char *path, int connecting, int answering);
 /* Sends one message with up to 4 descriptors. Flags: 0 or MSG_DONTWAIT. Never raises SIGPIPE. */
 ssize_t sluice_send(int fd, const void *bytes, size_t count, const int *fds, int fd_count, int nonblocking);
 /* Receives one message. With fds NULL, descriptors that come along are dropped unseen. EMSGSIZE: it was longer than

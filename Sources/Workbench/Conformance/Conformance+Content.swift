@@ -76,6 +76,7 @@ extension Conformance {
       case .forbiddenCall: "load in `open`; declare `network` or `store` if it needs them"
       case .crashed, .exited: "run it with `sluice stages run --under gdb`"
       case .flooded: "log less"
+      case .tooManyThreads: "start fewer threads"
       case .invalidReply: "call the host only during a call, on its thread"
       }
     return .failed("\(what): \(death.message(in: stage))", remedy: remedy)

@@ -164,6 +164,7 @@ enum OptionSamples {
       return ["\(max(range.lowerBound, 0))ms", "\(max(range.upperBound, 0))ms"]
     case .mediaType: return ["*/*", "image/*", "application/pdf"]
     case .template: return ["{sha256}", "documents/{conversationId}/{messageId}/{fileName}"]
+    case .file: return ["a-file", "a file with a name that is rather long"]
     case .channelName: return ["events", "a-channel-with-a-name-that-is-rather-long"]
     }
   }

@@ -22,7 +22,8 @@
  * A worker has one thread; instances in it take turns. In the sandbox a stage computes, allocates, and uses the
  * descriptors it holds (read, write, seek, truncate, sync, map); any other system call ends the worker, and the attachment
  * gets `forbidden-call`. So do memory (`out-of-memory`), time (`timed-out`), output (`output-limit`), a crash (`crashed`),
- * and more than 1 MB on standard error for one attachment (`flooded`). Standard output leads nowhere.
+ * more than 1 MB on standard error for one attachment (`flooded`), and more than 64 threads (`too-many-threads`), which only
+ * stages with SLUICE_NETWORK may start. Standard output leads nowhere.
  */
 #ifndef SLUICE_STAGE_H
 #define SLUICE_STAGE_H
@@ -36,7 +37,7 @@ extern "C" {
 
 /* A host refuses a plugin of another major. A minor only adds to the end of structs. */
 #define SLUICE_ABI_MAJOR ((uint32_t)1)
-#define SLUICE_ABI_MINOR ((uint32_t)0)
+#define SLUICE_ABI_MINOR ((uint32_t)1)
 
 /* What a stage says about an attachment. */
 typedef int32_t sluice_verdict;
@@ -68,6 +69,7 @@ typedef uint32_t sluice_option_type;
 #define SLUICE_MEDIA_TYPE ((sluice_option_type)7) /* a pattern: a type, or one with `*` for its last part or for both */
 #define SLUICE_TEMPLATE ((sluice_option_type)8)   /* a path template, see `expand` */
 #define SLUICE_CHANNEL_NAME ((sluice_option_type)9) /* a name under `channels:` */
+#define SLUICE_FILE ((sluice_option_type)10) /* since 1.1: a file that the stage writes, relative to the home; never one of the host's own */
 
 /* In which shapes an option may be written; several may be allowed. */
 #define SLUICE_ONE ((uint32_t)1)
@@ -229,6 +231,18 @@ typedef struct sluice_host {
    * hand on what it said of equal content. `basis` names what else it rests on, such as the versions of libraries and of
    * data: what was said on another basis does not count. */
   void (*repeatable)(sluice_call *call, const char *basis);
+
+  /* Since 1.1. A plugin that is to run on a host of 1.0 as well compares `size` with the offset of each before it calls. */
+
+  /* During `open` only: a promise that content of more than so many bytes is rejected with this code, whatever else it is.
+   * Then the host may reject it by its length, before it reads a byte. A stage with `when` is not held to it. */
+  void (*reject_above)(sluice_call *call, uint64_t bytes, const char *code);
+
+  /* During `open` only, for stages with SLUICE_NETWORK: a way to one Unix socket, since the sandbox lets a stage make none. It
+   * returns a socket that keeps message boundaries. For each byte written there the host connects to `path`, and answers with
+   * the descriptor (SCM_RIGHTS, not blocking) and eight bytes: an int32_t of 0, or an errno and no descriptor, then the byte
+   * itself. The stage closes it in `close`. -1: there is none. */
+  int32_t (*door)(sluice_call *call, const char *path);
 } sluice_host;
 
 /* What `open` gets. */
@@ -265,8 +279,10 @@ typedef struct sluice_stage {
 
   /* `open`, `process` and `close` are required, as are `id`, `version` and `summary`.
    *
-   * [serial] Makes an instance. It may read files and load libraries, and starts no thread: the sandbox, which closes
-   * when all stages of the worker are open, would not hold it. Anything but SLUICE_PASS refuses the pipeline; explain why. */
+   * [serial] Makes an instance. It may read files and load libraries. It starts no thread that outlives it: the sandbox, which
+   * closes when all stages of the worker are open, would not hold it. It starts no process: fork(2) and execve(2) end the
+   * worker from before the plugin is loaded. What it allocates is bounded by `memory`, and its time to 30 seconds.
+   * Anything but SLUICE_PASS refuses the pipeline; explain why. */
   sluice_verdict (*open)(const struct sluice_stage *stage, const sluice_opening *opening, void **instance);
 
   /* [serial] One attachment. A verdict other than pass counts at once; one without `explain` gets `unexplained`. */

@@ -1,0 +1,62 @@
+import Ledger
+import Pipeline
+import Platform
+
+/// An attachment that waits for its source to come back.
+struct AwaitedSource {
+  /// What has to be put right: a folder, or the file.
+  var place: String
+  var message: String
+  /// How often it was tried in this run.
+  var tries = 0
+}
+
+// Sources that are out of reach, through the host's fault and not their own.
+extension Scheduler {
+  func take(_ fault: SourceFault, _ flight: Flight) {
+    switch fault.remedy {
+    case .fail: decide(flight, .failed, fault.reason)
+    case .retry: tryAgain(flight, fault.reason, orElse: .failed)
+    case .wait(let place): waitForSource(flight, fault.reason, place)
+    }
+  }
+
+  /// Puts an attachment off without counting the attempt. The waits begin afresh with each run, so that whoever has put the
+  /// source right and runs the command again is not kept waiting.
+  func waitForSource(_ flight: Flight, _ reason: Reason, _ place: String) {
+    guard let attachment = flight.attachment else { return }
+    var awaited = awaitedSources[flight.lease.job] ?? AwaitedSource(place: place, message: reason.message)
+    if toldPlaces.insert(place).inserted { observe(.sourceAway(reason: reason)) }
+    (awaited.place, awaited.message) = (place, reason.message)
+    awaited.tries += 1
+    awaitedSources[flight.lease.job] = awaited
+    let isNew = flight.lease.attempt == flight.lease.counted
+    if isNew {
+      flight.steps.append(
+        .init(
+          stage: reason.stage, verdict: Verdict.retry.name, code: reason.code, message: reason.message,
+          microseconds: 0))
+    }
+    let wait = pipeline.retry.wait(before: awaited.tries + 1, jitter: .random(in: 0...1))
+    settle(
+      flight,
+      .putOff(
+        key: attachment.key, dueAt: Clock.steady() + wait, attempt: flight.lease.attempt,
+        steps: isNew ? flight.steps : []))
+  }
+
+  /// Whether all that is scheduled in the lane of attachments waits for sources that were tried often enough.
+  func isOnlyAwaitingSources(_ lane: Lane) -> Bool {
+    guard lane.scheduled > 0, lane.scheduled == awaitedSources.count else { return false }
+    return awaitedSources.values.allSatisfy { $0.tries >= pipeline.retry.attempts }
+  }
+
+  /// What is waited for, by place, the most frequent first.
+  var awaitedPlaces: [SchedulerSummary.AwaitedPlace] {
+    var places: [String: SchedulerSummary.AwaitedPlace] = [:]
+    for awaited in awaitedSources.values {
+      places[awaited.place, default: .init(place: awaited.place, message: awaited.message)].attachments += 1
+    }
+    return places.values.sorted { ($1.attachments, $0.place) < ($0.attachments, $1.place) }
+  }
+}

@@ -1,0 +1,27 @@
+import Ledger
+import Pipeline
+
+/// Deliveries that are on record and not made yet.
+struct OwedDeliveries {
+  /// On the channels of the pipeline.
+  var count = 0
+  /// When the next is due, in milliseconds since 1970; `nil`: none waits for a time.
+  var nextAt: Int64?
+  /// On channels that the pipeline does not have, by name.
+  var elsewhere: [(channel: String, count: Int)] = []
+
+  init(_ status: LedgerStatus, _ pipeline: PipelineDefinition) {
+    let prefix = Ledger.lane(ofChannel: "")
+    for lane in status.lanes where lane.name.hasPrefix(prefix) {
+      let channel = String(lane.name.dropFirst(prefix.count))
+      let owed = lane.due + lane.scheduled + lane.leased
+      if owed == 0 { continue }
+      if pipeline.channels.contains(where: { $0.name == channel }) {
+        count += owed
+        if let next = lane.nextDue { nextAt = min(nextAt ?? .max, next) }
+      } else {
+        elsewhere.append((channel, owed))
+      }
+    }
+  }
+}

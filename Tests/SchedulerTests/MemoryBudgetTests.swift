@@ -1,0 +1,35 @@
+import Testing
+
+@testable import Scheduler
+
+struct MemoryBudgetTests {
+  @Test func outputsWaitUntilThereIsRoomForAllTheyMayBe() {
+    var budget = MemoryBudget(total: 250)
+    for serial in 1...2 {
+      #expect(budget.hasRoom(for: 100, held: 0))
+      budget.begin(UInt64(serial), 100)
+    }
+    #expect(!budget.hasRoom(for: 100, held: 0))
+    #expect(budget.hasRoom(for: 50, held: 0))
+    budget.end(1)
+    #expect(budget.hasRoom(for: 100, held: 50))
+    #expect(!budget.hasRoom(for: 100, held: 51), "what has been written counts as well")
+  }
+
+  @Test func oneAtATimeThereIsAlwaysRoomFor() {
+    var budget = MemoryBudget(total: 10)
+    #expect(budget.hasRoom(for: 100, held: 1000))
+    budget.begin(1, 100)
+    #expect(!budget.hasRoom(for: 1, held: 0))
+    budget.end(1)
+    budget.end(1)
+    #expect(budget.hasRoom(for: 100, held: 0), "an end that is told twice counts once")
+  }
+
+  @Test func theSameAttachmentBegunAgainCountsOnce() {
+    var budget = MemoryBudget(total: 200)
+    budget.begin(1, 100)
+    budget.begin(1, 100)
+    #expect(budget.hasRoom(for: 100, held: 0))
+  }
+}
