@@ -17,6 +17,7 @@ final class IngestReport {
   private var bytes: Int64 = 0
   private var known = 0
   private var problemCount = 0
+  private var tally = ProblemTally()
   private var putOff: [String: Int] = [:]
   /// The first few that were not completed, for the table.
   private var rows: [(name: String, status: Status, reason: Reason?)] = []
@@ -29,7 +30,9 @@ final class IngestReport {
     self.isResident = isResident
     self.problems = problems
     if !isQuiet && !isResident && Terminal.isTerminal(STDERR_FILENO) { progress = ProgressBar(total: left) }
-    if left > 0 && !isQuiet { Terminal.error("going on with \(left) attachments that an earlier run left") }
+    if left > 0 && !isQuiet {
+      Terminal.error("going on with \(Count.text(left, "attachment")) that an earlier run left")
+    }
   }
 
   /// Whether everything was completed.
@@ -70,7 +73,7 @@ final class IngestReport {
     }
     if isJSON {
       lines += RecordText.json(record)
-    } else if progress == nil && !isQuiet {
+    } else if progress == nil && (!isQuiet || record.status != .completed) {
       lines += RecordText.line(record)
     }
     if lines.utf8.count > 32 << 10 { flush() }
@@ -82,7 +85,9 @@ final class IngestReport {
     note(problem)
   }
 
+  /// Who waits for the end of an ingest is told the first few of a kind, whoever reads the log of a `run` everything.
   private func note(_ text: String) {
+    if !isResident && !tally.admits(line: text) { return }
     progress?.clear()
     Terminal.error(Terminal.printable(text))
   }
@@ -93,9 +98,11 @@ final class IngestReport {
     lines.removeAll(keepingCapacity: true)
   }
 
+  /// Takes everything off the terminal that is not for good, and says how much was not told.
   func clear() {
     flush()
     progress?.clear()
+    for line in tally.rest { Terminal.error(Terminal.printable(line)) }
   }
 
   // MARK: The end
@@ -111,11 +118,13 @@ final class IngestReport {
     }
     let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
     for (lane, reason) in summary.pausedLanes {
-      Terminal.error("\(lane) paused (\(reason)); run the same command again to go on, nothing is lost")
+      let text = "\(lane) paused (\(reason)); run the same command again to go on, nothing is lost"
+      Terminal.error(Terminal.printable(text))
     }
     if summary.wasStopped && (queued > 0 || !isResident) {
       Terminal.error(
-        "stopped; \(queued) attachments are left in the queue: run the same command again to go on")
+        "stopped; \(Count.text(queued, "attachment")) \(queued == 1 ? "is" : "are") left in the queue: run the same "
+          + "command again to go on")
     }
   }
 
@@ -144,16 +153,25 @@ final class IngestReport {
           "  \(Help.pad(row.status.rawValue, 11))  \(Terminal.printable(row.name))\n               \(reason)\n"
       }
       let more = total - (counts[.completed] ?? 0) - Int64(rows.count)
-      if more > 0 { text += "  and \(more) more: sluice list --status rejected, failed or quarantined\n" }
+      if more > 0 { text += "  and \(more) more: \(Self.listing(home))\n" }
     }
     let rate = seconds > 0 ? Double(total) / seconds : 0
     let parts = [Status.completed, .rejected, .failed, .quarantined].map {
       "\(counts[$0] ?? 0) \($0.rawValue)"
     }
-    text += "\n\(total) attachments: \(parts.joined(separator: ", ")); \(ByteSize.rounded(bytes))"
+    text +=
+      "\n\(Count.text(total, "attachment")): \(parts.joined(separator: ", ")); \(ByteSize.rounded(bytes))"
     text += " in \(Decimal.text(seconds, 2)) s (\(Decimal.text(rate, 0))/s)\n"
     if known > 0 { text += "\(known) known from before, left as they are\n" }
     if problemCount > 0 { text += "\(problemCount) not taken in, see above\n" }
     return text
+  }
+
+  /// The command that lists what was not completed, as it can be pasted.
+  private static func listing(_ home: Home) -> String {
+    let isUsual = home.path == Environment.usualHome && Environment.namedHome == nil
+    let option = isUsual ? "" : home.path.hasPrefix("-") ? " --home=" : " --home "
+    return "sluice list --status rejected,failed,quarantined\(option)"
+      + (isUsual ? "" : ShellWord.of(home.path))
   }
 }

@@ -45,6 +45,11 @@ final class IntakeDesk {
     }
   }
 
+  /// No coordinator has the home.
+  var isAlone: Bool {
+    if case .ledger = way { true } else { false }
+  }
+
   /// Returns once the files are on record.
   func take(_ items: [IntakeItem]) throws -> IntakeReport {
     switch way {
