@@ -48,7 +48,7 @@ public struct ManifestReader: Sendable {
       number += 1
       if number == 1 {
         if TextEncoding.isUTF16(line) {
-          _ = body(.failure(Problem(text: "\(name): in UTF-16, and UTF-8 is read; save it as UTF-8")))
+          _ = body(.failure(Problem(text: "\(name):1: in UTF-16, and UTF-8 is read; save it as UTF-8")))
           return false
         }
         // "implementations that parse JSON texts MAY ignore the presence of a byte order mark" (RFC 8259, section 8.1)

@@ -62,7 +62,7 @@ struct ByteOrderMarkTests {
     try folder.write("cases.yaml", try data(Self.cases))
     let ingest = try SluiceCommand.run(["ingest", "-c", "good.yaml", "--manifest", "list.jsonl"], in: folder)
     #expect(ingest.status == 1)
-    #expect(ingest.err == "sluice: list.jsonl: in UTF-16, and UTF-8 is read; save it as UTF-8\n")
+    #expect(ingest.err == "sluice: list.jsonl:1: in UTF-16, and UTF-8 is read; save it as UTF-8\n")
     for (command, file) in [("lint", "pipeline.yaml"), ("test", "cases.yaml")] {
       let outcome = try SluiceCommand.run([command, file], in: folder)
       #expect(outcome.status == 78)

@@ -59,7 +59,7 @@ struct ManifestReaderTests {
         text.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] },
         text.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] },
       ] {
-        #expect(try read(bytes) == ["m: in UTF-16, and UTF-8 is read; save it as UTF-8"])
+        #expect(try read(bytes) == ["m:1: in UTF-16, and UTF-8 is read; save it as UTF-8"])
       }
     }
   }
