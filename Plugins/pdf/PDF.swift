@@ -77,7 +77,9 @@ struct PDF: Stage {
     let pages = Int64(document.pageCount)
     guard pages > 0 else { throw .reject("pdf-damaged", "the PDF opens, but has no pages") }
     guard let page = document.page(0) else {
-      throw .reject("pdf-damaged", "the PDF claims \(pages) pages, but the first one does not load")
+      throw .reject(
+        "pdf-damaged",
+        "the PDF claims \(pages == 1 ? "1 page" : "\(pages) pages"), but the first one does not load")
     }
     attachment.annotate("pdf.pages", pages)
     if let maxPages, pages > maxPages {

@@ -42,17 +42,19 @@ struct Size: Stage {
     if size < min {
       throw size == 0
         ? .reject("empty", "the file is empty")
-        : .reject("too-small", "\(size) bytes, and at least \(min) are asked for")
+        : .reject("too-small", "\(Self.bytes(size)), and at least \(min) are asked for")
     }
     if let rule = attachment.best(of: rules) {
       if size > rule.integer {
         throw .reject(
-          "too-large", "\(size) bytes, and \(rule.pattern ?? "any type") may have \(rule.integer)")
+          "too-large", "\(Self.bytes(size)), and \(rule.pattern ?? "any type") may have \(rule.integer)")
       }
     } else if let max, size > max {
-      throw .reject("too-large", "\(size) bytes, and \(max) are allowed")
+      throw .reject("too-large", "\(Self.bytes(size)), and \(max) are allowed")
     }
   }
+
+  private static func bytes(_ count: Int64) -> String { count == 1 ? "1 byte" : "\(count) bytes" }
 }
 
 private let exported = Exported(Size.self)

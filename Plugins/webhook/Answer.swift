@@ -23,10 +23,14 @@ enum Answer {
     case .status(410, _):
       .pause(
         "endpoint-gone", "the endpoint answered 410: it wants no more events; resume when that has changed")
+    case .status(let status, let wait) where wait > Self.longestWait:
+      .retry(
+        "endpoint-refused",
+        "the endpoint answered \(status) and asks to wait longer than a day; it is asked again after a day",
+        after: Self.longestWait * 1000)
     case .status(let status, let wait) where wait > 0:
       .retry(
-        "endpoint-refused", "the endpoint answered \(status) and asks to wait \(wait) s",
-        after: min(wait, Self.longestWait) * 1000)
+        "endpoint-refused", "the endpoint answered \(status) and asks to wait \(wait) s", after: wait * 1000)
     case .status(let status, _) where 300..<400 ~= status:
       .retry(
         "endpoint-refused",

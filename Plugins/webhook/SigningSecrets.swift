@@ -10,6 +10,8 @@ struct SigningSecrets {
   /// "At least 24 bytes (192 bits, 512 maximum)".
   private static let sizes = 24...64
 
+  static let remedy = "make one with `echo whsec_$(openssl rand -base64 32)`"
+
   private let keys: [[UInt8]]
 
   /// Throws the reason a secret is not usable, without repeating the secret.
@@ -18,21 +20,24 @@ struct SigningSecrets {
     for (index, text) in texts.enumerated() {
       let name = texts.count == 1 ? "the secret" : "secret \(index + 1)"
       guard text.hasPrefix(Self.prefix) else {
-        throw .fail("invalid-options", "secrets: \(name) does not begin with \(Self.prefix)")
+        throw .fail("invalid-options", "secrets: \(name) does not begin with \(Self.prefix); \(Self.remedy)")
       }
       guard let key = Self.decode(text.dropFirst(Self.prefix.count)) else {
         throw .fail(
-          "invalid-options", "secrets: after \(Self.prefix), \(name) is not base64 with its padding")
+          "invalid-options",
+          "secrets: after \(Self.prefix), \(name) is not base64 with its padding; \(Self.remedy)")
       }
       guard Self.sizes.contains(key.count) else {
         throw .fail(
           "invalid-options",
-          "secrets: \(name) has \(key.count) bytes, and 24 to 64 are asked for; make one with "
-            + "`echo whsec_$(openssl rand -base64 32)`")
+          "secrets: \(name) has \(key.count == 1 ? "1 byte" : "\(key.count) bytes"), and 24 to 64 are asked for; \(Self.remedy)"
+        )
       }
       keys.append(key)
     }
-    guard !keys.isEmpty else { throw .fail("invalid-options", "secrets: at least one is needed") }
+    guard !keys.isEmpty else {
+      throw .fail("invalid-options", "secrets: at least one is needed; \(Self.remedy)")
+    }
     self.keys = keys
     // The first signature makes OpenSSL load what it needs, which the sandbox would forbid later.
     _ = try signatures(id: "", timestamp: 0, body: UnsafeRawBufferPointer(start: nil, count: 0))

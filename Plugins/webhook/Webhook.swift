@@ -24,7 +24,8 @@ struct Webhook: Stage {
 
   static let url = Option<String?>.text("url", help: "The endpoint, http or https.").required()
   static let secrets = Option<[String]>.texts(
-    "secrets", help: "`whsec_` and base64 of 24 to 64 bytes; two while one replaces the other."
+    "secrets",
+    help: "`whsec_` and base64 of 24 to 64 bytes; \(SigningSecrets.remedy). Two while one replaces the other."
   ).required()
   static let allowPrivate = Option<[String]>.texts(
     "allow-private", help: "Addresses, or the endpoint's host name, that may be private or loopback.")

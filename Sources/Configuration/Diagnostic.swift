@@ -19,9 +19,10 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
   }
 
   /// `pipeline.yaml:14:9: unknown option 'max-page' for stage 'pdf'; did you mean 'max-pages'?`
-  public var description: String {
-    "\(file):\(line):\(column): \(message)" + (remedy.map { "; \($0)" } ?? "")
-  }
+  public var description: String { "\(file):\(line):\(column): \(problem)" }
+
+  /// The same without the place.
+  public var problem: String { message + (remedy.map { "; \($0)" } ?? "") }
 }
 
 /// A pipeline file that cannot be used, with everything that is wrong with it.

@@ -27,6 +27,7 @@ struct OptionReader {
     for option in stage.options {
       let subject = "option '\(option.name)' of stage '\(stage.id)'"
       if let entry = entries.first(where: { $0.key.text == option.name }) {
+        explainUnset(entry.value, option, &findings)
         let given =
           ValueReader(option, subject: subject, notation: notation).read(entry.value, &findings) ?? []
         checkChannels(given, option, subject, &findings)
@@ -42,10 +43,29 @@ struct OptionReader {
           case .file: "add '\(option.name): …' under 'options'"
           case .commandLine: "add '--set \(option.name)=…'"
           }
-        findings.report(mark, "stage '\(stage.id)' needs its option '\(option.name)'", remedy)
+        findings.report(
+          mark, "stage '\(stage.id)' needs its option '\(option.name)'", remedy + help(of: option))
       }
     }
     return values
+  }
+
+  /// What an option is, in the stage's own words, in parentheses; nothing where it has none.
+  private func help(of option: OptionDescription) -> String {
+    let text = option.help.hasSuffix(".") ? String(option.help.dropLast()) : option.help
+    return text.isEmpty ? "" : " (\(printable(text, longest: 300)))"
+  }
+
+  /// Whoever has to set a variable is told what the option is that it stands for.
+  private func explainUnset(_ node: Node, _ option: OptionDescription, _ findings: inout Findings) {
+    switch node.content {
+    case .unusable:
+      let use = help(of: option)
+      if !use.isEmpty { findings.explainUnset(at: node.mark, "it is for option '\(option.name)'\(use)") }
+    case .sequence(let items): for item in items { explainUnset(item, option, &findings) }
+    case .mapping(let entries): for entry in entries { explainUnset(entry.value, option, &findings) }
+    case .scalar: break
+    }
   }
 
   /// Somebody who wrote `paht`, or `path` in another place, need not be told that `path` is missing as well.

@@ -49,9 +49,10 @@ struct Substitution {
     let value = environment[String(name)]
     if rest.isEmpty {
       if let value { return .success(value) }
-      return .failure(
-        Fault("environment variable '\(name)' is not set", "set it, or give a default: '${\(name):-default}'")
-      )
+      var fault = Fault(
+        "environment variable '\(name)' is not set", "set it, or give a default: '${\(name):-default}'")
+      fault.isUnset = true
+      return .failure(fault)
     }
     if let value, !value.isEmpty { return .success(value) }
     return .success(String(rest.dropFirst(2)))

@@ -1,3 +1,5 @@
+import Platform
+
 /// Builds the tree of a file from libyaml's events.
 ///
 /// What the pipeline file has no use for is refused: anchors and aliases (a few lines of them unfold to gigabytes),
@@ -24,6 +26,10 @@ struct TreeBuilder: ~Copyable {
     if bytes.count > byteLimit {
       findings.report(
         .start, "the file has \(bytes.count) bytes, and 1MB is read", "shorten it")
+      return nil
+    }
+    if TextEncoding.isUTF16(bytes[...]) {
+      findings.report(.start, "the file is in UTF-16, and UTF-8 is read", "save it as UTF-8")
       return nil
     }
     // A byte order mark is no part of the text.

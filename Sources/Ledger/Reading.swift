@@ -91,13 +91,17 @@ public struct LedgerStatus: Sendable {
 extension Ledger {
   /// Hands over attachments in order of intake, a page at a time, so that no reading lasts long enough to hold up
   /// the write-ahead log.
-  public func records(status: Status?, each body: (AttachmentRecord) throws -> Bool) throws {
+  public func records(
+    statuses: Set<Status> = Set(Status.allCases), each body: (AttachmentRecord) throws -> Bool
+  ) throws {
     var after: Int64 = 0
+    let isAll = statuses.count == Status.allCases.count
+    let wanted = isAll ? "" : JSONWriter.array(of: statuses.map(\.rawValue))
     while true {
       let page = try reading {
         var page: [AttachmentRecord] = []
-        try connection.prepare(status == nil ? Query.page : Query.pageOfStatus)
-          .rows(.integer(after), .text(status?.rawValue ?? "")) { page.append(record($0)) }
+        try connection.prepare(isAll ? Query.page : Query.pageOfStatuses)
+          .rows(.integer(after), .text(wanted)) { page.append(record($0)) }
         for index in page.indices { page[index].steps = try lastSteps(of: page[index].key) }
         return page
       }
@@ -227,7 +231,8 @@ extension Ledger {
       FROM attachments a JOIN messages m USING (conversation_id, message_id)
       """
     static let page = columns + " WHERE a.key > ?1 AND ?2 = '' ORDER BY a.key LIMIT 500"
-    static let pageOfStatus = columns + " WHERE a.key > ?1 AND a.status = ?2 ORDER BY a.key LIMIT 500"
+    static let pageOfStatuses =
+      columns + " WHERE a.key > ?1 AND a.status IN (SELECT value FROM json_each(?2)) ORDER BY a.key LIMIT 500"
     static let byId = columns + " WHERE a.id >= ?1 AND a.id < ?2 ORDER BY a.id LIMIT 10"
     static let attempts: StaticString = """
       SELECT number, stage, verdict, code, message, microseconds, recorded_at FROM attempts

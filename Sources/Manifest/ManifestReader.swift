@@ -44,7 +44,16 @@ public struct ManifestReader: Sendable {
     var number = 0
     var isSkipping = false
     func take(_ line: ArraySlice<UInt8>) -> Bool {
+      var line = line
       number += 1
+      if number == 1 {
+        if TextEncoding.isUTF16(line) {
+          _ = body(.failure(Problem(text: "\(name):1: in UTF-16, and UTF-8 is read; save it as UTF-8")))
+          return false
+        }
+        // "implementations that parse JSON texts MAY ignore the presence of a byte order mark" (RFC 8259, section 8.1)
+        if line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
+      }
       // Its end may come with the piece that makes it too long.
       if line.count > Self.lineLimit { return body(.failure(tooLong(number))) }
       if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return true }

@@ -170,7 +170,8 @@ public final class Verification {
     case .strange(let what): return fault("object-strange", what)
     case .unreadable(let why): return fault("object-unreadable", "it cannot be read: \(why)", Remedy.disk)
     case .file(let size, _) where size != object.sizeBytes:
-      return fault("object-damaged", "it has \(size) bytes, and \(object.sizeBytes) are recorded")
+      return fault(
+        "object-damaged", "it has \(Count.text(size, "byte")), and \(object.sizeBytes) are recorded")
     case .file(_, let sha256) where reads && sha256 != object.sha256:
       return fault(
         "object-damaged",

@@ -106,9 +106,10 @@ extension Scheduler {
     guard let said = result.stages.first else { return invalid(flight, group, 0, "it measured nothing") }
     if said.verdict == .retry, said.code == "unreadable" {
       // The process that measures content parses none of it: what it cannot read is the disk's fault, or the network's.
-      let message = "\(said.message ?? "the content cannot be read"); it waits in the queue until that is put right"
+      let message = "\(said.message ?? "the content cannot be read"); \(SourceFault.toWait)"
       let place = flight.attachment.map { String(decoding: $0.source, as: UTF8.self) } ?? ""
-      return waitForSource(flight, Reason(stage: "source", code: "source-away", message: message), place)
+      return waitForSource(
+        flight, Reason(stage: "source", code: "source-away", message: message), place, SourceFault.takeAway)
     }
     if said.verdict != .pass { return take(said, flight, group.stages[0]) }
     guard case .text(let text)? = result.metadata.first(where: { $0.key == "sha256" })?.value,

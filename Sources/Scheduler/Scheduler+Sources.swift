@@ -7,6 +7,8 @@ struct AwaitedSource {
   /// What has to be put right: a folder, or the file.
   var place: String
   var message: String
+  /// What lets it fail where its source never comes back.
+  var giveUp: String
   /// How often it was tried in this run.
   var tries = 0
 }
@@ -17,17 +19,18 @@ extension Scheduler {
     switch fault.remedy {
     case .fail: decide(flight, .failed, fault.reason)
     case .retry: tryAgain(flight, fault.reason, orElse: .failed)
-    case .wait(let place): waitForSource(flight, fault.reason, place)
+    case .wait(let place, let giveUp): waitForSource(flight, fault.reason, place, giveUp)
     }
   }
 
   /// Puts an attachment off without counting the attempt. The waits begin afresh with each run, so that whoever has put the
   /// source right and runs the command again is not kept waiting.
-  func waitForSource(_ flight: Flight, _ reason: Reason, _ place: String) {
+  func waitForSource(_ flight: Flight, _ reason: Reason, _ place: String, _ giveUp: String) {
     guard let attachment = flight.attachment else { return }
-    var awaited = awaitedSources[flight.lease.job] ?? AwaitedSource(place: place, message: reason.message)
+    var awaited =
+      awaitedSources[flight.lease.job] ?? AwaitedSource(place: place, message: reason.message, giveUp: giveUp)
     if toldPlaces.insert(place).inserted { observe(.sourceAway(reason: reason)) }
-    (awaited.place, awaited.message) = (place, reason.message)
+    (awaited.place, awaited.message, awaited.giveUp) = (place, reason.message, giveUp)
     awaited.tries += 1
     awaitedSources[flight.lease.job] = awaited
     let isNew = flight.lease.attempt == flight.lease.counted
@@ -55,7 +58,7 @@ extension Scheduler {
   var awaitedPlaces: [SchedulerSummary.AwaitedPlace] {
     var places: [String: SchedulerSummary.AwaitedPlace] = [:]
     for awaited in awaitedSources.values {
-      places[awaited.place, default: .init(place: awaited.place, message: awaited.message)].attachments += 1
+      places[awaited.place, default: .init(place: awaited.place, message: awaited.message, giveUp: awaited.giveUp)].attachments += 1
     }
     return places.values.sorted { ($1.attachments, $0.place) < ($0.attachments, $1.place) }
   }

@@ -42,6 +42,8 @@ public struct SchedulerSummary: Sendable {
   public struct AwaitedPlace: Sendable {
     public var place: String
     public var message: String
+    /// What lets its attachments fail where it never comes back, as the end of a sentence.
+    public var giveUp: String
     public var attachments = 0
   }
 }

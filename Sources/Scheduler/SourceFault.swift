@@ -12,8 +12,9 @@ struct SourceFault {
     case fail
     /// It is the file's own, and may pass: tried again, as often as `retry` says.
     case retry
-    /// It is the host's. The place is what has to be put right: a folder, or the file where only that is out of reach.
-    case wait(place: String)
+    /// It is the host's. The place is what has to be put right, a folder or the file; `giveUp` says how to let its
+    /// attachments fail where that will never be.
+    case wait(place: String, giveUp: String)
   }
 
   var reason: Reason
@@ -26,14 +27,14 @@ struct SourceFault {
     switch number {
     case ENOENT, ENOTDIR:
       if let away = folder.absence(takenInOn: attachment.folderDevice) {
-        self.init("source-away", "\(away.message); \(Self.toWait)", .wait(place: away.place))
+        self.init("source-away", "\(away.message); \(Self.toWait)", .wait(place: away.place, giveUp: away.giveUp))
       } else {
         self.init("missing", text, .retry)
       }
     case ELOOP where !folder.isLink(attachment.source):
       self.init(
         "source-away", "a folder of its path is a symbolic link now; \(Self.toWait)",
-        .wait(place: folder.path))
+        .wait(place: folder.path, giveUp: "take the link away, and make an empty folder in its place"))
     case ELOOP, ENXIO:
       self.init("not-a-file", "\(text); it was a file when it was taken in", .fail)
     case EACCES, EPERM:
@@ -42,10 +43,12 @@ struct SourceFault {
       } else {
         self.init(
           "source-away", "its folder may not be searched: \(String(cString: strerror(number))); \(Self.toWait)",
-          .wait(place: folder.path))
+          .wait(place: folder.path, giveUp: "let this user search it, and take the files away"))
       }
     case ENAMETOOLONG, EINVAL: self.init("unreadable", text, .fail)
-    default: self.init("source-away", "\(text); \(Self.toWait)", .wait(place: folder.path))
+    default:
+      self.init(
+        "source-away", "\(text); \(Self.toWait)", .wait(place: folder.path, giveUp: Self.takeAway))
     }
   }
 
@@ -54,7 +57,8 @@ struct SourceFault {
     self.remedy = remedy
   }
 
-  private static let toWait = "it waits in the queue until that is put right"
+  static let takeAway = "take the files away"
+  static let toWait = "it waits in the queue until that is put right"
 }
 
 /// The folder that a source lay in when it was taken in.
@@ -67,7 +71,10 @@ private struct SourceFolder {
   }
 
   /// What shows that the folder is not the one that the file was taken from; `nil`: it is there.
-  func absence(takenInOn device: Int64?) -> (place: String, message: String)? {
+  ///
+  /// Where nothing is mounted any more, there is an empty folder on another device. Where something is mounted anew, the
+  /// device may have another number, and the folder is not empty.
+  func absence(takenInOn device: Int64?) -> (place: String, message: String, giveUp: String)? {
     // The topmost folder that is missing says most.
     var end = path.startIndex
     while end < path.endIndex {
@@ -75,15 +82,31 @@ private struct SourceFolder {
       let folder = String(path[..<end])
       var facts = stat()
       if stat(folder, &facts) != 0 {
-        return (folder, "the folder \(folder) is away: \(String(cString: strerror(errno)))")
+        return (folder, "the folder \(folder) is away: \(String(cString: strerror(errno)))", Self.remake)
       }
-      if facts.st_mode & S_IFMT != S_IFDIR { return (folder, "\(folder) is no folder any more") }
+      if facts.st_mode & S_IFMT != S_IFDIR {
+        return (folder, "\(folder) is no folder any more", Self.remake)
+      }
     }
     var facts = stat()
-    guard let device, stat(path, &facts) == 0, Int64(bitPattern: UInt64(facts.st_dev)) != device else {
-      return nil
+    guard let device, stat(path, &facts) == 0, Int64(bitPattern: UInt64(facts.st_dev)) != device, isEmpty
+    else { return nil }
+    return (
+      path, "the folder \(path) is empty, and on another file system than when the file was taken in: is it mounted?",
+      "put any file there"
+    )
+  }
+
+  private static let remake = "make an empty folder in its place"
+
+  private var isEmpty: Bool {
+    guard let listing = opendir(path) else { return false }
+    defer { closedir(listing) }
+    while let entry = readdir(listing) {
+      let isOwn = withUnsafeBytes(of: entry.pointee.d_name) { $0[0] == 0x2E && ($0[1] == 0 || ($0[1] == 0x2E && $0[2] == 0)) }
+      if !isOwn { return false }
     }
-    return (path, "the folder \(path) lies on another file system than when the file was taken in: is it mounted?")
+    return true
   }
 
   func isLink(_ source: [UInt8]) -> Bool { facts(of: source).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false }

@@ -1,5 +1,6 @@
 import Configuration
 import Pipeline
+import Platform
 import Wire
 
 /// One expectation that does not hold.
@@ -190,7 +191,8 @@ public struct Comparison {
     guard let expected else { return }
     switch (expected.value, found.produced) {
     case (nil, nil): break
-    case (nil, let found?): add("produced", expected.line, "none", "\(found.size) bytes, \(found.sha256)")
+    case (nil, let found?):
+      add("produced", expected.line, "none", "\(Count.text(found.size, "byte")), \(found.sha256)")
     case (_?, nil): add("produced", expected.line, "new content", "none")
     case (let wanted?, let found?): compare("produced", "", wanted, found, expected.line)
     }
@@ -208,7 +210,7 @@ public struct Comparison {
       }
     }
     for (path, file) in found.files where !expected.value.contains(where: { $0.path == path }) {
-      add("files", expected.line, "no \(path)", "\(path) of \(file.size) bytes")
+      add("files", expected.line, "no \(path)", "\(path) of \(Count.text(file.size, "byte"))")
     }
   }
 
@@ -226,7 +228,7 @@ public struct Comparison {
   ) -> [(expected: String, found: String)] {
     var differences: [(expected: String, found: String)] = []
     if let size = expected.size, size != found.size {
-      differences.append(("\(size) bytes", "\(found.size) bytes"))
+      differences.append((Count.text(size, "byte"), Count.text(found.size, "byte")))
     }
     if let sha256 = expected.sha256, sha256 != found.sha256 {
       differences.append(("sha256 \(sha256)", "sha256 \(found.sha256)"))

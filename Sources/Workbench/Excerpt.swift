@@ -1,3 +1,5 @@
+import Platform
+
 /// Part of a text on one line, for showing where it is not as expected.
 enum Excerpt {
   private static let before = 60
@@ -18,7 +20,7 @@ enum Excerpt {
       default: shown.unicodeScalars.append(scalar)
       }
     }
-    if end < scalars.count { shown += "… (\(text.utf8.count) bytes)" }
+    if end < scalars.count { shown += "… (\(Count.text(text.utf8.count, "byte")))" }
     // What cannot be seen stands in quotes.
     let isClear = !shown.isEmpty && !shown.hasPrefix(" ") && !shown.hasSuffix(" ")
     return isClear ? shown : "'\(shown)'"

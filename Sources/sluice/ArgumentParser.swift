@@ -38,6 +38,8 @@ struct CommandOption {
   var help: String
   /// The values it takes, for completion and checking.
   var choices: [String] = []
+  /// Several of the choices may be given: with commas, or by writing the option more than once.
+  var takesSeveral = false
 
   static let config = CommandOption(
     name: "config", letter: "c", value: "FILE",
@@ -103,13 +105,23 @@ struct ParsedArguments {
         values[option.name, default: []].append("")
         continue
       }
-      guard let value = parts.count > 1 ? String(parts[1]) : rest.popFirst() else {
+      let value: String
+      if parts.count > 1 {
+        value = String(parts[1])
+      } else if let word = rest.popFirst() {
+        if option.isOption(word) {
+          throw .usage(
+            "option '\(name)' needs a value: \(name) \(placeholder), and '\(word)' begins with a dash as options do; "
+              + "for a value that begins so write '\(name)=\(word)'")
+        }
+        value = word
+      } else {
         throw .usage("option '\(name)' needs a value: \(name) \(placeholder)")
       }
-      if !option.choices.isEmpty && !option.choices.contains(value) {
-        throw .usage("option '\(name)' is \(option.choices.joined(separator: " or ")), not '\(value)'")
-      }
-      values[option.name, default: []].append(value)
+      values[option.name, default: []] += try option.checked(value, as: name)
+    }
+    if configuration.arguments.contains("FILE") && words.contains("") {
+      throw .usage("a FILE of `sluice \(command)` is empty; name a file")
     }
   }
 

@@ -40,9 +40,11 @@ struct AttachmentStory {
       ("sender", Terminal.printable(record.senderId)),
     ]
     if let mediaType = record.mediaType { facts.append(("media type", Terminal.printable(mediaType))) }
-    if let size = record.sizeBytes { facts.append(("size", "\(ByteSize.rounded(size)) (\(size) bytes)")) }
+    if let size = record.sizeBytes {
+      facts.append(("size", "\(ByteSize.rounded(size)) (\(Count.text(size, "byte")))"))
+    }
     if let sha256 = record.sha256 { facts.append(("sha256", Hexadecimal.text(sha256))) }
-    if let url = record.url { facts.append(("url", url)) }
+    if let url = record.url { facts.append(("url", Terminal.printable(url))) }
     facts.append(("taken in", Clock.timestamp(record.createdAt)))
     if let finishedAt = record.finishedAt { facts.append(("ended", Clock.timestamp(finishedAt))) }
     return facts

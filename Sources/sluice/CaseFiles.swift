@@ -7,6 +7,7 @@ enum CaseFiles {
 
   /// - Parameter path: a file; a folder with a `cases.yaml`; or a folder whose folders have one.
   static func find(_ path: String) throws(CommandError) -> [String] {
+    if path.isEmpty { throw .usage("a PATH of `sluice test` is empty; name a file or a folder") }
     var facts = stat()
     if stat(path, &facts) != 0 {
       throw .usage("\(Terminal.printable(path)): \(String(cString: strerror(errno)))")

@@ -55,7 +55,7 @@ struct CaseReport {
           + elements.joined() + "  </testsuite>\n</testsuites>\n")
     default:
       let verdict = failures == 0 ? "all as expected" : "\(failures) not as expected"
-      Terminal.out("\n\(count) cases, \(verdict); \(Decimal.text(seconds, 2)) s\n")
+      Terminal.out("\n\(Count.text(count, "case")), \(verdict); \(Decimal.text(seconds, 2)) s\n")
     }
   }
 

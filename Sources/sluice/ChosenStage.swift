@@ -23,7 +23,8 @@ struct ChosenStage {
     }
     switch described[id] {
     case .success(let found): description = found
-    case .failure(let refusal): throw CommandError(.configuration, "stage '\(id)': \(refusal.message)")
+    case .failure(let refusal):
+      throw CommandError(.configuration, Terminal.printable("stage '\(id)': \(refusal.message)"))
     case nil: throw CommandError(.internalError, "stage '\(id)' was not described")
     }
     self.digest = StageDefinition(id: digest.id, description: digest, values: [])
@@ -36,7 +37,7 @@ struct ChosenStage {
       let values = try StageSettings.values(settings, for: description)
       return StageDefinition(id: description.id, description: description, values: values)
     } catch {
-      throw .usage(error.description)
+      throw .usage(error.messages.map(Terminal.printable).joined(separator: "\n"))
     }
   }
 

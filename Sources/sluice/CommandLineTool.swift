@@ -26,20 +26,20 @@ enum CommandLineTool {
       Terminal.error(error.message)
       return error.exitCode
     } catch let error as WorkbenchError {
-      Terminal.error(error.description)
+      Terminal.error(Terminal.printable(error.description))
       switch error.code {
       case .refused, .configuration: return .configuration
       case .interrupted: return .temporary
       case .system: return .internalError
       }
     } catch let error as ConfigurationError {
-      for diagnostic in error.diagnostics { Terminal.error(diagnostic.description, prefix: "") }
+      tell(error.diagnostics)
       return .configuration
     } catch let error as LedgerError {
-      Terminal.error(error.description)
+      Terminal.error(Terminal.printable(error.description))
       return exitCode(for: error.code)
     } catch let error as SchedulerError {
-      Terminal.error(error.description)
+      Terminal.error(Terminal.printable(error.description))
       switch error.code {
       case .configuration: return .configuration
       case .ledger(let code): return exitCode(for: code)
@@ -47,9 +47,18 @@ enum CommandLineTool {
       case .system: return .internalError
       }
     } catch {
-      Terminal.error("\(error)")
+      Terminal.error(Terminal.printable("\(error)"))
       return .internalError
     }
+  }
+
+  /// A line each; what stages say in them begins no line of its own.
+  private static func tell(_ diagnostics: [Diagnostic]) {
+    var tally = ProblemTally()
+    for diagnostic in diagnostics where tally.admits(diagnostic.problem) {
+      Terminal.error(Terminal.printable(diagnostic.description), prefix: "")
+    }
+    for line in tally.rest { Terminal.error(Terminal.printable(line), prefix: "") }
   }
 
   private static func exitCode(for code: LedgerError.Code) -> ExitCode {

@@ -44,7 +44,7 @@ struct DoctorReport {
       }
     }
     problems += plugins.compactMap { plugin in
-      plugin.problem.map { "stage '\(Terminal.printable(plugin.id))': \(Terminal.printable($0))" }
+      plugin.problem.map { "stage '\(plugin.id)': \($0)" }
     }
     if !plugins.contains(where: { $0.id == "digest" }) {
       problems.append("the stage 'digest' is not beside this program; is the installation whole?")
@@ -75,7 +75,7 @@ struct DoctorReport {
       text += "  \(Terminal.printable(plugin.file))\n"
     }
     if problems.isEmpty { return text + "\nNothing is wrong.\n" }
-    return text + "\nWrong:\n" + problems.map { "  \($0)\n" }.joined()
+    return text + "\nWrong:\n" + problems.map { "  \(Terminal.printable($0))\n" }.joined()
   }
 
   private func line(_ part: SandboxPart, _ style: Style) -> String {

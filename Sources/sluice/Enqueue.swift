@@ -10,7 +10,7 @@ struct Enqueue: ParsableCommand {
     discussion: """
       Takes the same input as `sluice ingest`. When it ends with 0, all files are on record, safe from a power cut. A
       running `sluice run` begins with them at once; without one they wait. Lines that come through a pipe are handed
-      over as they come.
+      over as they come. It hands files to a home that is there: without --home and $SLUICE_HOME it makes none.
       """,
     options: [.home] + IntakeArguments.options + [.format, .quiet, .noColor],
     example: "sluice enqueue --conversation c1 --sender anna --participants anna,ben report.pdf")
@@ -25,15 +25,18 @@ struct Enqueue: ParsableCommand {
 
   func run() throws -> ExitCode {
     let manifest = try input.reader()
-    let home = Environment.home(arguments)
+    let home = try home()
+    let isNew = Environment.lacksLedger(home)
     let desk = try IntakeDesk(home)
+    if isNew && desk.isAlone && !arguments.flag("quiet") { Terminal.error("made a new home at \(home.path)") }
     var added = 0
     var known = 0
     var problems = 0
+    var tally = ProblemTally()
     var failure: (any Error)?
     func tell(_ problem: String) {
       problems += 1
-      Terminal.error(Terminal.printable(problem))
+      if tally.admits(line: problem) { Terminal.error(Terminal.printable(problem)) }
     }
     withoutActuallyEscaping(tell) { tell in
       let walker = InputWalker(
@@ -52,6 +55,7 @@ struct Enqueue: ParsableCommand {
         }, problem: tell)
       if let manifest { walker.read(manifest) } else { walker.walk(input.paths) }
     }
+    for line in tally.rest { Terminal.error(Terminal.printable(line)) }
     if arguments.value("format") == "json" {
       var writer = JSONWriter()
       writer.object { writer in
@@ -66,5 +70,16 @@ struct Enqueue: ParsableCommand {
     }
     if let failure { throw failure }
     return problems == 0 ? .success : .incomplete
+  }
+
+  /// The home to hand files to: one that is named, or one that is there. In a wrong folder nothing is left behind.
+  private func home() throws(CommandError) -> Home {
+    let home = Environment.home(arguments)
+    if !Environment.namesHome(arguments) && Environment.lacksLedger(home) && !home.isInUse {
+      throw .usage(
+        "\(home.path) has no ledger, and enqueue hands files to a home that is there; run `sluice ingest` or `sluice run` "
+          + "here once, or name the home with --home DIR")
+    }
+    return home
   }
 }

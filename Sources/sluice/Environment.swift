@@ -41,9 +41,25 @@ enum Environment {
   }
 
   static func home(_ arguments: ParsedArguments) -> Home {
-    let path = arguments.value("home") ?? variables["SLUICE_HOME"] ?? "./var"
+    let path = arguments.value("home") ?? namedHome ?? usualHome
     return Home(path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path)
   }
+
+  /// Whether somebody says where the state is.
+  static func namesHome(_ arguments: ParsedArguments) -> Bool {
+    arguments.value("home") != nil || namedHome != nil
+  }
+
+  /// Whether there is no ledger in a home. One that cannot be looked for is not taken for none.
+  static func lacksLedger(_ home: Home) -> Bool {
+    access(home.ledgerPath, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
+  }
+
+  /// Where the state is if nobody says otherwise.
+  static let usualHome = "./var"
+
+  /// $SLUICE_HOME, unless it is empty.
+  static var namedHome: String? { variables["SLUICE_HOME"].flatMap { $0.isEmpty ? nil : $0 } }
 
   /// The pipeline's file: the one given, or the first of the usual ones.
   static func pipelineFile(_ arguments: ParsedArguments) throws(CommandError) -> String {

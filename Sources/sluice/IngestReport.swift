@@ -20,6 +20,7 @@ final class IngestReport {
   private var delivered: Int64 = 0
   private var deadLetters: Int64 = 0
   private var problemCount = 0
+  private var tally = ProblemTally()
   private var putOff: [String: Int] = [:]
   /// The first few that were not completed, for the table.
   private var rows: [(name: String, status: Status, reason: Reason?)] = []
@@ -32,7 +33,9 @@ final class IngestReport {
     self.isResident = isResident
     self.problems = problems
     if !isQuiet && !isResident && Terminal.isTerminal(STDERR_FILENO) { progress = ProgressBar(total: left) }
-    if left > 0 && !isQuiet { Terminal.error("going on with \(left) attachments that an earlier run left") }
+    if left > 0 && !isQuiet {
+      Terminal.error("going on with \(Count.text(left, "attachment")) that an earlier run left")
+    }
   }
 
   /// Whether everything that was named is completed, and everybody told.
@@ -81,7 +84,7 @@ final class IngestReport {
     }
     if isJSON {
       lines += RecordText.json(record)
-    } else if progress == nil && !isQuiet {
+    } else if progress == nil && (!isQuiet || record.status != .completed) {
       lines += RecordText.line(record)
     }
     if lines.utf8.count > 32 << 10 { flush() }
@@ -100,7 +103,9 @@ final class IngestReport {
         + "loses nothing")
   }
 
+  /// Who waits for the end of an ingest is told the first few of a kind, whoever reads the log of a `run` everything.
   private func note(_ text: String) {
+    if !isResident && !tally.admits(line: text) { return }
     progress?.clear()
     Terminal.error(Terminal.printable(text))
   }
@@ -111,9 +116,11 @@ final class IngestReport {
     lines.removeAll(keepingCapacity: true)
   }
 
+  /// Takes everything off the terminal that is not for good, and says how much was not told.
   func clear() {
     flush()
     progress?.clear()
+    for line in tally.rest { Terminal.error(Terminal.printable(line)) }
   }
 
   // MARK: The end
@@ -131,13 +138,15 @@ final class IngestReport {
     }
     let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
     for (lane, reason) in summary.pausedLanes {
-      Terminal.error("\(lane) paused (\(reason)); run the same command again to go on, nothing is lost")
+      let text = "\(lane) paused (\(reason)); run the same command again to go on, nothing is lost"
+      Terminal.error(Terminal.printable(text))
     }
     tell(owed)
     tell(summary.awaitedPlaces)
     if summary.wasStopped && (queued > 0 || !isResident) {
       Terminal.error(
-        "stopped; \(queued) attachments are left in the queue: run the same command again to go on")
+        "stopped; \(Count.text(queued, "attachment")) \(queued == 1 ? "is" : "are") left in the queue: run the same "
+          + "command again to go on")
     }
   }
 
@@ -145,12 +154,12 @@ final class IngestReport {
     if owed.count > 0 && !isResident {
       let next = owed.nextAt.map { ", the next at \(Clock.timestamp($0))" } ?? ""
       Terminal.error(
-        "\(owed.count) deliveries are owed\(next); run the same command again then, have it wait with --wait-deliveries 5m, "
-          + "or let `sluice run` make each when it is due")
+        "\(Count.text(owed.count, "delivery", "deliveries")) owed\(next); run the same command again then, have it wait with --wait-deliveries 5m, "
+          + "or let `sluice run` make them when they are due")
     }
     for (channel, count) in owed.elsewhere {
       Terminal.error(
-        "\(count) deliveries are owed on channel '\(Terminal.printable(channel))', which this pipeline does not have; add "
+        "\(Count.text(count, "delivery", "deliveries")) owed on channel '\(Terminal.printable(channel))', which this pipeline does not have; add "
           + "it under `channels` again to make them")
     }
   }
@@ -161,13 +170,11 @@ final class IngestReport {
     if isResident { return }
     for place in places.prefix(Self.placeLimit) {
       Terminal.error(
-        "\(place.attachments) attachments wait for their source: \(Terminal.printable(place.message))")
+        "\(Count.text(place.attachments, "attachment")) not worked on: \(Terminal.printable(place.message)); then run the "
+          + "same command again. If it never will be, \(place.giveUp), and they fail")
     }
-    if places.count > Self.placeLimit { Terminal.error("and those of \(places.count - Self.placeLimit) places more") }
-    if let first = places.first {
-      Terminal.error(
-        "run the same command again once it is back; if \(Terminal.printable(first.place)) is gone for good, make an empty "
-          + "folder in its place, and its files fail as missing")
+    if places.count > Self.placeLimit {
+      Terminal.error("and those of \(Count.text(places.count - Self.placeLimit, "place")) more")
     }
   }
 
@@ -209,19 +216,20 @@ final class IngestReport {
           "  \(Help.pad(row.status.rawValue, 11))  \(Terminal.printable(row.name))\n               \(reason)\n"
       }
       let more = total - (counts[.completed] ?? 0) - Int64(rows.count)
-      if more > 0 { text += "  and \(more) more: sluice list --status rejected, failed or quarantined\n" }
+      if more > 0 { text += "  and \(more) more: \(Self.listing(home))\n" }
     }
     let rate = seconds > 0 ? Double(total) / seconds : 0
     let parts = [Status.completed, .rejected, .failed, .quarantined].map {
       "\(counts[$0] ?? 0) \($0.rawValue)"
     }
-    text += "\n\(total) attachments: \(parts.joined(separator: ", ")); \(ByteSize.rounded(bytes))"
+    text +=
+      "\n\(Count.text(total, "attachment")): \(parts.joined(separator: ", ")); \(ByteSize.rounded(bytes))"
     text += " in \(Decimal.text(seconds, 2)) s (\(Decimal.text(rate, 0))/s)\n"
     text += deliveries(owed)
     if known > 0 {
       let rest =
         knownNotCompleted > 0
-        ? "; \(knownNotCompleted) of them not completed: sluice list --status rejected,failed,quarantined" : ""
+        ? "; \(knownNotCompleted) of them not completed: \(Self.listing(home))" : ""
       text += "\(known) known from before, left as they are\(rest)\n"
     }
     if problemCount > 0 { text += "\(problemCount) not taken in, see above\n" }
@@ -236,6 +244,14 @@ final class IngestReport {
       parts.append("\(owed.count) scheduled" + (owed.nextAt.map { " (the next at \(Clock.timestamp($0)))" } ?? ""))
     }
     if deadLetters > 0 { parts.append("\(deadLetters) dead") }
-    return "\(total) deliveries: \(parts.joined(separator: ", "))\n"
+    return "\(Count.text(total, "delivery", "deliveries")): \(parts.joined(separator: ", "))\n"
+  }
+
+  /// The command that lists what was not completed, as it can be pasted.
+  private static func listing(_ home: Home) -> String {
+    let isUsual = home.path == Environment.usualHome && Environment.namedHome == nil
+    let option = isUsual ? "" : home.path.hasPrefix("-") ? " --home=" : " --home "
+    return "sluice list --status rejected,failed,quarantined\(option)"
+      + (isUsual ? "" : ShellWord.of(home.path))
   }
 }

@@ -54,6 +54,11 @@ final class IntakeDesk {
     }
   }
 
+  /// No coordinator has the home.
+  var isAlone: Bool {
+    if case .ledger = way { true } else { false }
+  }
+
   /// Returns once the files are on record. A coordinator that ends or lets this client go meanwhile is looked for again: what
   /// is known is not taken in twice.
   func take(_ items: [IntakeItem]) throws -> IntakeReport {

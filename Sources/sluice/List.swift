@@ -11,12 +11,12 @@ struct List: ParsableCommand {
       """,
     options: [
       CommandOption(
-        name: "status", letter: "s", value: "STATUS",
-        help: "Only these: \(Status.allCases.map(\.rawValue).joined(separator: ", ")).",
-        choices: Status.allCases.map(\.rawValue)),
+        name: "status", letter: "s", value: "STATUS,…",
+        help: "Only these, of: \(Status.allCases.map(\.rawValue).joined(separator: ", ")); repeatable.",
+        choices: Status.allCases.map(\.rawValue), takesSeveral: true),
       .home, .format, .noColor,
     ],
-    example: "sluice list --status rejected")
+    example: "sluice list --status rejected,failed")
 
   private let arguments: ParsedArguments
 
@@ -26,11 +26,12 @@ struct List: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    let status = arguments.value("status").flatMap { Status(rawValue: $0) }
+    let named = arguments.values("status").compactMap { Status(rawValue: $0) }
+    let statuses = Set(named.isEmpty ? Status.allCases : named)
     let style = Style(arguments)
     let isJSON = arguments.isJSON
     var lines = ""
-    try Environment.ledger(reading: Environment.home(arguments)).records(status: status) { record in
+    try Environment.ledger(reading: Environment.home(arguments)).records(statuses: statuses) { record in
       lines += isJSON ? RecordText.json(record) : "\(record.id)  \(RecordText.line(record, style))"
       if lines.utf8.count > 32 << 10 {
         Terminal.out(lines)

@@ -72,7 +72,7 @@ struct Replay: ParsableCommand {
     var chosen: [AttachmentRecord] = []
     var random = SplitMix(state: 1)
     var seen: Int64 = 0
-    try ledger.records(status: nil) { record in
+    try ledger.records { record in
       guard record.status.isFinal, player.cameSoFar(record) else { return true }
       seen += 1
       if let sample, seen > sample {

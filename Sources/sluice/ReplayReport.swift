@@ -42,7 +42,8 @@ struct ReplayReport {
     if isQuiet || isJSON { return }
     let rest = impossible == 0 ? "" : "; \(impossible) could not be tried"
     Terminal.out(
-      "\(changed + unchanged) attachments from '\(stage)' on: \(changed) would change, \(unchanged) would not\(rest)\n"
+      "\(Count.text(changed + unchanged, "attachment")) from '\(stage)' on: \(changed) would change, \(unchanged) would "
+        + "not\(rest)\n"
     )
   }
 
@@ -80,7 +81,7 @@ struct ReplayReport {
         "\(Terminal.printable(change.before ?? "nothing")) -> \(Terminal.printable(change.after ?? "nothing"))\n"
     }
     if !gone.isEmpty {
-      text += "             \(Help.pad("metadata", width))  \(gone.count) keys -> nothing\n"
+      text += "             \(Help.pad("metadata", width))  \(Count.text(gone.count, "key")) -> nothing\n"
     }
     return text
   }

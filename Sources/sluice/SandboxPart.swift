@@ -28,7 +28,8 @@ struct SandboxPart {
       remedy: "needs Linux 5.13 with `landlock` among the lsm= of the kernel's command line"),
     SandboxPart(
       bit: UInt32(SLUICE_SANDBOX_TCP), name: "Landlock TCP",
-      gives: "only channels connect, and nothing listens", remedy: "needs Linux 6.7",
+      gives: "only stages with the capability `network` connect, and nothing listens",
+      remedy: "needs Linux 6.7",
       isRequired: false),
     SandboxPart(
       bit: UInt32(SLUICE_SANDBOX_SCOPE), name: "Landlock scope",

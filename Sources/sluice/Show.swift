@@ -16,12 +16,12 @@ struct Show: ParsableCommand {
       throw .usage("`sluice show` needs one ID; `sluice list` prints them")
     }
     self.arguments = arguments
-    self.id = id.lowercased()
+    self.id = id
   }
 
   func run() throws -> ExitCode {
     let ledger = try Environment.ledger(reading: Environment.home(arguments))
-    let record = try Self.only(of: try ledger.records(idPrefix: id), id)
+    let record = try Self.only(of: try ledger.records(idPrefix: id.lowercased()), id)
     let story = AttachmentStory(
       record: record, attempts: try ledger.attempts(of: record.key),
       deliveries: try ledger.deliveries(of: record.key))
@@ -30,12 +30,14 @@ struct Show: ParsableCommand {
   }
 
   /// The one whose id was meant.
+  ///
+  /// - Parameter id: as it was typed; ids are in small letters.
   static func only(of records: [AttachmentRecord], _ id: String) throws(CommandError) -> AttachmentRecord {
     let printable = Terminal.printable(id)
     guard let first = records.first else {
       throw .usage("no attachment's id begins with '\(printable)'; `sluice list` prints them all")
     }
-    if records.count == 1 || first.id == id { return first }
+    if records.count == 1 || first.id == id.lowercased() { return first }
     // The ledger hands over a few; whether there are more shows from their number.
     let shown = records.prefix(5).map { "\n  \($0.id)  \(Terminal.printable($0.fileName))" }.joined()
     let more = records.count > 5 ? "\n  and more" : ""

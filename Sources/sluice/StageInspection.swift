@@ -15,13 +15,13 @@ struct StageInspection {
       "\(Self.printable(stage.id)) \(Self.printable(stage.version))  \(Self.printable(stage.summary))\n\n"
     var facts: [(String, String)] = [("file", Self.printable(stage.file))]
     if let sha256 { facts.append(("sha256", sha256)) }
-    facts.append(("stage ABI", stage.abi))
+    facts.append(("stage ABI", Self.printable(stage.abi)))
     facts.append(("capability", "\(stage.capability.name): \(stage.capability.meaning)"))
     facts.append(("place", place))
     if let compilers = file?.compilers, !compilers.isEmpty {
       facts.append(("made with", Self.printable(compilers.joined(separator: ", "))))
     }
-    if let runtime = file?.swiftRuntime { facts.append(("Swift runtime", runtime)) }
+    if let runtime = file?.swiftRuntime { facts.append(("Swift runtime", Self.printable(runtime))) }
     text += facts.map { "  \(Help.pad($0.0, 14))\($0.1)\n" }.joined()
     text += Self.table("Options", stage.options.map { ($0.name, [$0.facts, $0.help]) })
     text += Self.table("Metadata it may record", stage.keys.map { ($0.name, [$0.help]) })

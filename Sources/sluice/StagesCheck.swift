@@ -60,7 +60,8 @@ struct StagesCheck: ParsableCommand {
       documentation: try documentation(chosen), specimens: specimens)
     let style = Style(arguments)
     if !arguments.isJSON {
-      Terminal.out("\(stage.description.id) \(stage.description.version)  \(stage.description.file)\n")
+      let head = "\(stage.description.id) \(stage.description.version)  \(stage.description.file)"
+      Terminal.out(Terminal.printable(head) + "\n")
     }
     var failures = 0
     var count = 0
@@ -71,7 +72,7 @@ struct StagesCheck: ParsableCommand {
     }
     if !arguments.isJSON {
       Terminal.out(
-        failures == 0 ? "\n\(count) checks, none failed\n" : "\n\(count) checks, \(failures) failed\n")
+        "\n\(Count.text(count, "check")), \(failures == 0 ? "none" : String(failures)) failed\n")
     }
     return failures == 0 ? .success : .incomplete
   }
@@ -104,7 +105,7 @@ struct StagesCheck: ParsableCommand {
       more = ["not checked: \(why)"]
     }
     let indent = String(repeating: " ", count: 24)
-    return "  \(style.word(word, width: 6))  \(Help.pad(check.name, 14))\(check.claim)\n"
+    return "  \(style.word(word, width: 6))  \(Help.pad(check.name, 14))\(Terminal.printable(check.claim))\n"
       + more.map { "\(indent)\(Terminal.printable($0))\n" }.joined()
   }
 

@@ -27,7 +27,8 @@ struct StagesList: ParsableCommand {
     let all = search.all()
     for name in arguments.words where !all.contains(where: { $0.id == name }) {
       throw CommandError.usage(
-        "no stage '\(Terminal.printable(name))' is found in \(search.folders.joined(separator: ", "))"
+        "no stage '\(Terminal.printable(name))' is found in "
+          + Terminal.printable(search.folders.joined(separator: ", "))
           + Suggestion.remedy(for: name, among: all.map(\.id)))
     }
     let wanted = arguments.words.isEmpty ? all : all.filter { arguments.words.contains($0.id) }

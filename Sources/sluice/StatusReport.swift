@@ -37,7 +37,7 @@ struct StatusReport {
     text += "\ndead letters \(status.deadLetters)\n"
     text += "ledger       \(ByteSize.rounded(ledgerBytes))\n"
     text += "store        \(store.isComplete ? "" : "more than ")\(ByteSize.rounded(store.bytes))"
-    text += " in \(store.files) files\n\nAttachments\n"
+    text += " in \(Count.text(store.files, "file"))\n\nAttachments\n"
     for each in Status.allCases {
       let (count, bytes) = attachments(each)
       let size = bytes > 0 ? "  \(ByteSize.rounded(bytes))" : ""

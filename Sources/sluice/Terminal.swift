@@ -18,9 +18,10 @@ enum Terminal {
     error("standard output: \(reason); what is missing there can be had with `sluice list` and `sluice show`")
   }
 
-  /// A line on standard error, named after the program.
+  /// Lines on standard error, named after the program. Whatever a line holds, it does not act on the terminal.
   static func error(_ message: String, prefix: String = "sluice: ") {
-    write("\(prefix)\(message)\n", to: STDERR_FILENO)
+    let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { printable(String($0)) }
+    write("\(prefix)\(lines.joined(separator: "\n"))\n", to: STDERR_FILENO)
   }
 
   /// Returns why not all was written; `nil` also where nobody is left to read it.

@@ -120,7 +120,7 @@ struct Test: ParsableCommand {
     }
     let rest = failed.count - count
     Terminal.error(
-      "\(document.file): rewrote \(count) of \(document.cases.count) cases"
+      "\(document.file): rewrote \(count) of \(Count.text(document.cases.count, "case"))"
         + (rest > 0 ? ", and \(rest) \(rest == 1 ? "needs" : "need") your hand" : "")
         + "; run it again to check")
   }

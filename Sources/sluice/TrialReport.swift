@@ -16,7 +16,7 @@ struct TrialReport {
     var parts = [style.word(result.verdict, width: 10), Terminal.printable(file)]
     if let mediaType = result.mediaType { parts.append(Terminal.printable(mediaType)) }
     if profile == nil { parts.append("\(Self.milliseconds(result.microseconds)) ms") }
-    if let location = result.location { parts.append("-> \(location)") }
+    if let location = result.location { parts.append("-> \(Terminal.printable(location))") }
     if let produced = result.produced {
       parts.append("new content of \(ByteSize.rounded(produced.content.size))")
     }
@@ -38,7 +38,7 @@ struct TrialReport {
     }
     if let profile {
       text +=
-        "\(indent)\(profile.count) times: median \(Self.milliseconds(profile.median)) ms, "
+        "\(indent)\(Count.text(profile.count, "time")): median \(Self.milliseconds(profile.median)) ms, "
         + "p99 \(Self.milliseconds(profile.p99)) ms, longest \(Self.milliseconds(profile.longest)) ms; the worker held "
         + "\(ByteSize.rounded(profile.peak)) at most\n"
     }

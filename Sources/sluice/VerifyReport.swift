@@ -62,12 +62,15 @@ struct VerifyReport {
   }
 
   private func summary(_ seconds: Double, _ isRepair: Bool) -> String {
-    var text = "\(totals.objects) objects, \(totals.read) of them read: \(ByteSize.rounded(totals.bytes))"
+    var text =
+      "\(Count.text(totals.objects, "object")), \(totals.read) of them read: \(ByteSize.rounded(totals.bytes))"
     text += " in \(Decimal.text(seconds, 2)) s; "
-    text += found == 0 ? "nothing is wrong" : "\(found) findings"
+    text += found == 0 ? "nothing is wrong" : Count.text(found, "finding")
     if isRepair && found > 0 { text += ", \(repaired) of them mended" }
     if totals.queued > 0 {
-      text += "; \(totals.queued) attachments are queued again: `sluice ingest` stores them"
+      let (verb, object) = totals.queued == 1 ? ("is", "it") : ("are", "them")
+      text +=
+        "; \(Count.text(totals.queued, "attachment")) \(verb) queued again: `sluice ingest` stores \(object)"
     }
     return text + "\n"
   }

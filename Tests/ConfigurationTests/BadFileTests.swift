@@ -40,12 +40,13 @@ struct BadFileTests {
     #expect(Samples.complaints(before + [0xC0, 0xAF]).first?.hasPrefix("3:9: not valid UTF-8") == true)
   }
 
-  @Test func aFileInUTF16IsRefused() {
-    let text = "version: 1\n".utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
-    #expect(
-      Samples.complaints([0xFF, 0xFE] + text) == [
-        "1:1: not valid UTF-8: invalid leading UTF-8 octet; save the file as UTF-8"
-      ])
+  @Test func aFileInUTF16IsRefusedWithOrWithoutItsByteOrderMark() {
+    let little = "version: 1\n".utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
+    let big = "version: 1\n".utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
+    for bytes in [[0xFF, 0xFE] + little, [0xFE, 0xFF] + big, little, big] {
+      #expect(
+        Samples.complaints(bytes) == ["1:1: the file is in UTF-16, and UTF-8 is read; save it as UTF-8"])
+    }
   }
 
   @Test func anEmptyFileWithAByteOrderMarkIsEmpty() {

@@ -55,6 +55,11 @@ enum Samples {
           option("types", .mediaType, .list, fallback: "[image/png, image/gif]"),
           option("note", .text, fallback: ""),
         ])),
+    "helped": .success(
+      stage("helped") { stage in
+        stage.options = [option("words", .text, .list, isRequired: true)]
+        stage.options[0].help = "some words; two at least."
+      }),
     "broken": .failure(
       PluginProblem(
         message: "its ABI is 2, and 1 is wanted", remedy: "build it again with this version's kit")),

@@ -65,4 +65,19 @@ struct SubstitutionTests {
       ])
     #expect(Samples.complaints(text, environment: ["BIG": String(big.prefix(20_000))]) == [])
   }
+
+  @Test func whatAVariableIsForIsToldWhereItIsNotSet() {
+    let text = "version: 1\nstages: [{ use: helped, options: { words: ['${A}', b, '${C}'] } }]\n"
+    #expect(
+      Samples.complaints(text, environment: [:]) == [
+        "2:44: environment variable 'A' is not set; set it, or give a default: '${A:-default}'; it is for option 'words' "
+          + "(some words; two at least)",
+        "2:55: environment variable 'C' is not set; set it, or give a default: '${C:-default}'; it is for option 'words' "
+          + "(some words; two at least)",
+      ])
+    #expect(
+      Samples.complaints("version: 1\nstages: [{ use: helped }]\n") == [
+        "2:17: stage 'helped' needs its option 'words'; add 'words: …' under 'options' (some words; two at least)"
+      ])
+  }
 }

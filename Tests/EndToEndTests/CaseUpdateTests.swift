@@ -43,7 +43,9 @@ import Testing
         """
             expect: { verdict: pass, location: a/attachment, files: { a/attachment: abc } }
           - name: refused
-            expect: { refused: "stage 'store' needs its option 'path'; add 'path: …' under 'options'" }
+            expect:
+              refused: "stage 'store' needs its option 'path'; add 'path: …' under 'options' \
+        (Where objects go below the store: a template, or a map from media type patterns to templates)"
         """))
     #expect(try SluiceCommand.run(["test", "."], in: folder).status == 0)
   }
@@ -59,7 +61,7 @@ import Testing
       """
     let (folder, outcome) = try CasesTests.test(text, "--update")
     #expect(outcome.status == 1)
-    #expect(outcome.err.contains("rewrote 0 of 1 cases, and 1 needs your hand"))
+    #expect(outcome.err.contains("rewrote 0 of 1 case, and 1 needs your hand"))
     #expect(try folder.read("cases.yaml") == text)
   }
 

@@ -97,7 +97,7 @@ import Testing
 
   @Test func aFilterPicksCasesByName() throws {
     let (folder, outcome) = try Self.test(Self.size, "--filter", "content passes")
-    #expect(outcome.status == 0 && outcome.out.contains("1 cases, all as expected"))
+    #expect(outcome.status == 0 && outcome.out.contains("1 case, all as expected"))
     let none = try SluiceCommand.run(["test", "cases.yaml", "--filter", "nobody"], in: folder)
     #expect(none.status == 2)
     #expect(none.err.contains("there is no case whose name holds 'nobody' in cases.yaml"))

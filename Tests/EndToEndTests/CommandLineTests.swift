@@ -38,7 +38,7 @@ import Testing
   @Test(arguments: [
     (["lst"], "did you mean 'list'?"), (["stages"], "needs one of: list, new, run, check, inspect, doctor"),
     (["stages", "rn"], "did you mean 'run'?"), (["list", "--stats", "x"], "did you mean '--status'?"),
-    (["list", "--status", "lost"], "queued or completed or rejected"), (["show"], "needs one ID"),
+    (["list", "--status", "lost"], "one or more of queued,completed,rejected"), (["show"], "needs one ID"),
     (["completions", "tcsh"], "bash, zsh, fish"), (["doctor", "me"], "takes no 'me'"),
     (["stages", "run", "size"], "needs a STAGE and a FILE"),
     (["stages", "run", "size", "x", "--timeout", "30"], "a duration such as 500ms, 30s or 5m, not '30'"),
@@ -321,6 +321,9 @@ import Testing
     let record = try #require(outcome.json.first)
     let parts = try #require(record["parts"] as? [[String: Any]])
     #expect(parts.count == 6)
+    #expect(
+      parts.first { $0["name"] as? String == "Landlock TCP" }?["gives"] as? String
+        == "only stages with the capability `network` connect, and nothing listens")
     // A kernel may lack a part: then the doctor says so, and with 1.
     let missing = parts.filter { $0["required"] as? Bool == true && $0["inForce"] as? Bool == false }
     #expect(missing.isEmpty == (outcome.status == 0))

@@ -89,7 +89,7 @@ struct ReplayTests {
     }
     try FileManager.default.removeItem(atPath: folder.path + "/inbox/small.txt")
     let outcome = try SluiceCommand.run(["replay"], in: folder)
-    #expect(outcome.out.contains("1 attachments"))
+    #expect(outcome.out.contains("1 attachment from"))
     #expect(outcome.out.contains("2 could not be tried"))
     #expect(outcome.err.contains("small.txt: its content is neither in the store nor at its source"))
   }

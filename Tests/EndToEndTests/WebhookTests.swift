@@ -141,6 +141,20 @@ struct WebhookTests {
     #expect(wait >= 999 && wait < 1060, "due in \(wait) s")
   }
 
+  @Test(arguments: ["Fri, 31 Dec 9999 23:59:59 GMT", "999999999999", "9223372036854775807"])
+  func anEndpointThatAsksForYearsIsTriedAgainWithinADay(wait: String) throws {
+    let receiver = try WebhookReceiver([.status(503, ["Retry-After": wait])])
+    let inbox = try inbox(files: 1, channels: ["hook": receiver.url])
+    let before = Date()
+    let run = try inbox.run()
+    #expect(
+      run.outcome.err.contains(
+        "answered 503 and asks to wait longer than a day; it is asked again after a day"),
+      "\(run.outcome.err)")
+    let due = try dueIn(inbox, since: before)
+    #expect(due >= 86_399 && due < 86_460, "due in \(due) s")
+  }
+
   @Test func aPrivateAddressThatIsNotAllowedGetsNothingAndTheEventIsADeadLetter() throws {
     let receiver = try WebhookReceiver()
     let inbox = try inbox(

@@ -77,7 +77,7 @@ struct EndingTests {
     }
     for status in [Status.rejected, .failed, .quarantined] {
       var found: [AttachmentRecord] = []
-      try desk.ledger.records(status: status) {
+      try desk.ledger.records(statuses: [status]) {
         found.append($0)
         return true
       }
@@ -233,19 +233,19 @@ struct EndingTests {
     request.intake = (0..<1203).map { Desk.item("\($0)") }
     _ = try desk.ledger.exchange(request)
     var names: [String] = []
-    try desk.ledger.records(status: nil) {
+    try desk.ledger.records {
       names.append($0.fileName)
       return true
     }
     #expect(names == (0..<1203).map(String.init))
     var few = 0
-    try desk.ledger.records(status: .queued) { _ in
+    try desk.ledger.records(statuses: [.queued]) { _ in
       few += 1
       return few < 700
     }
     #expect(few == 700, "whoever has seen enough gets no more")
     var none = 0
-    try desk.ledger.records(status: .failed) { _ in
+    try desk.ledger.records(statuses: [.failed]) { _ in
       none += 1
       return true
     }

@@ -93,7 +93,7 @@ struct OpeningTests {
     try bytes.write(to: URL(fileURLWithPath: home.ledgerPath))
     #expect(throws: LedgerError.self) {
       let ledger = try Ledger(home)
-      try ledger.records(status: nil) { _ in true }
+      try ledger.records { _ in true }
     }
   }
 

@@ -49,12 +49,13 @@ extension Conformance {
       // Most stages do nothing for a type they do not know.
       for type in [nil, "application/pdf", "image/png", "text/plain"] {
         trial.work.mediaType = type
-        let result = try verdict(trier, trial, "\(bytes.count) bytes as \(type ?? "an unknown type")")
+        let result = try verdict(
+          trier, trial, "\(Count.text(bytes.count, "byte")) as \(type ?? "an unknown type")")
         guard case .passed = result else { return result }
       }
     }
     for content in specimens {
-      let result = try verdict(trier, trial(content), "a specimen of \(content.size) bytes")
+      let result = try verdict(trier, trial(content), "a specimen of \(Count.text(content.size, "byte"))")
       guard case .passed = result else { return result }
     }
     return .passed
@@ -105,7 +106,7 @@ extension Conformance {
     for trial in try samples() {
       if let difference = Self.difference(try first.run(trial), try second.run(trial)) {
         return .failed(
-          "the same \(trial.content?.size ?? 0) bytes: \(difference)",
+          "the same \(Count.text(trial.content?.size ?? 0, "byte")): \(difference)",
           remedy: "let results depend on content, options and metadata only: results are kept by content")
       }
     }
@@ -187,7 +188,8 @@ extension Conformance {
     }
     if after.descriptors > before.descriptors {
       return .failed(
-        "\(after.descriptors - before.descriptors) descriptors more", remedy: "close what `process` opens")
+        "\(Count.text(after.descriptors - before.descriptors, "descriptor")) more",
+        remedy: "close what `process` opens")
     }
     // Pages, of which an allocator needs some more now and then.
     let grown = (after.memory - before.memory) * Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -239,7 +241,9 @@ extension Conformance {
     guard fstat(standardOutput.descriptor.number, &facts) == 0 else { return .skipped("it cannot be read") }
     return facts.st_size == 0
       ? .passed
-      : .failed("\(facts.st_size) bytes were written", remedy: "log through the host, or to standard error")
+      : .failed(
+        "\(Count.text(facts.st_size, "byte")) \(facts.st_size == 1 ? "was" : "were") written",
+        remedy: "log through the host, or to standard error")
   }
 }
 

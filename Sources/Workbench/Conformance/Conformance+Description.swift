@@ -113,12 +113,13 @@ extension Conformance {
     let perOpening = leak.bytes / Int64(count - count / 4)
     if leak.descriptors > 0 {
       return .failed(
-        "\(leak.descriptors) descriptors stay open after \(count) times",
+        "\(Count.text(leak.descriptors, "descriptor")) \(leak.descriptors == 1 ? "stays" : "stay") open after \(count) times",
         remedy: "close in `close` what `open` opens")
     }
     if perOpening > Self.leakLimit {
       return .failed(
-        "each time leaves \(perOpening) bytes on the heap", remedy: "free in `close` what `open` allocates")
+        "each time leaves \(Count.text(perOpening, "byte")) on the heap",
+        remedy: "free in `close` what `open` allocates")
     }
     return .passed
   }

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+/// `sluice enqueue` hands files to a home that is there, and makes none without a word.
+struct EnqueueHomeTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.open)
+    try folder.write("a.txt", "a text\n")
+  }
+
+  private func enqueue(_ words: String..., environment: [String: String] = [:]) throws
+    -> SluiceCommand.Outcome
+  {
+    try SluiceCommand.run(["enqueue"] + words + ["a.txt"], in: folder, environment: environment)
+  }
+
+  @Test(arguments: [[:], ["SLUICE_HOME": ""]])
+  func inAWrongFolderNothingIsMade(environment: [String: String]) throws {
+    let outcome = try enqueue(environment: environment)
+    #expect(outcome.status == 2)
+    #expect(
+      outcome.err == """
+        sluice: ./var has no ledger, and enqueue hands files to a home that is there; run `sluice ingest` or `sluice run` \
+        here once, or name the home with --home DIR
+
+        """)
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/var"))
+  }
+
+  @Test func theHomeOfAnEarlierIngestIsTaken() throws {
+    #expect(try SluiceCommand.run(["ingest", "a.txt"], in: folder).status == 0)
+    let outcome = try enqueue("--conversation", "c2")
+    #expect(outcome.status == 0)
+    #expect(outcome.out == "1 queued\n")
+    #expect(outcome.err == "")
+  }
+
+  @Test func aHomeThatIsNamedIsMadeAndThatIsSaidOnce() throws {
+    let first = try enqueue("--home", "new/home")
+    #expect(first.status == 0)
+    #expect(first.out == "1 queued\n")
+    #expect(first.err == "sluice: made a new home at new/home\n")
+    #expect(try enqueue("--home", "new/home").err == "")
+    let other = try enqueue(environment: ["SLUICE_HOME": folder.path + "/other"])
+    #expect(other.status == 0)
+    #expect(other.err == "sluice: made a new home at \(folder.path)/other\n")
+    let quiet = try enqueue("--home", "third", "--quiet")
+    #expect(quiet.status == 0)
+    #expect(quiet.err == "" && quiet.out == "")
+  }
+}

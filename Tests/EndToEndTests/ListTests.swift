@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+/// `sluice list` and `sluice show` find what was asked for, and the commands that others print for them can be pasted.
+struct ListTests {
+  /// Texts that are too small, one that is not, and one that nobody can open any more.
+  private func ingested(_ rejected: Int, home: [String] = [], quiet: Bool = false) throws -> (
+    folder: TemporaryFolder, outcome: SluiceCommand.Outcome
+  ) {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.open.replacingOccurrences(of: "min: 0B", with: "min: 3B"))
+    try folder.write("in/good.txt", "long enough\n")
+    for number in 0..<rejected { try folder.write("in/small-\(number)", "\(number % 10)") }
+    let outcome = try SluiceCommand.run(
+      ["ingest"] + home + (quiet ? ["--quiet"] : []) + ["in"], in: folder)
+    #expect(outcome.status == (rejected > 0 ? 1 : 0), "\(outcome.err)")
+    return (folder, outcome)
+  }
+
+  private func statuses(_ words: [String], in folder: TemporaryFolder) throws -> [String: Int] {
+    let outcome = try SluiceCommand.run(["list", "--format", "json"] + words, in: folder)
+    #expect(outcome.status == 0, "\(outcome.err)")
+    return Dictionary(grouping: outcome.attachments.compactMap { $0["status"] as? String }) { $0 }
+      .mapValues(\.count)
+  }
+
+  // MARK: Several statuses
+
+  @Test func severalStatusesAreListedWithCommasOrOneByOne() throws {
+    let (folder, _) = try ingested(2)
+    try folder.write("in/later.txt", "waits for the next ingest\n")
+    #expect(try SluiceCommand.run(["enqueue", "in/later.txt"], in: folder).status == 0)
+    #expect(try statuses(["--status", "rejected,completed"], in: folder) == ["rejected": 2, "completed": 1])
+    #expect(
+      try statuses(["-s", "rejected", "--status=queued,failed"], in: folder) == ["rejected": 2, "queued": 1])
+    #expect(try statuses(["--status", "failed,quarantined"], in: folder) == [:])
+    #expect(try statuses([], in: folder) == ["rejected": 2, "completed": 1, "queued": 1])
+  }
+
+  static let mistakes: [(String, String)] = [
+    ("rejcted", "'rejcted'; did you mean 'rejected'?"), ("rejected,faild", "'faild'; did you mean 'failed'?"),
+    ("rejected,", "not ''"), ("rejected, failed", "' failed'; did you mean 'failed'?"),
+    ("lost", "not 'lost'"),
+  ]
+
+  @Test(arguments: mistakes)
+  func aStatusThereIsNotIsTold(words: String, says: String) throws {
+    let outcome = try SluiceCommand.run(["list", "--status", words], in: TemporaryFolder())
+    #expect(outcome.status == 2)
+    #expect(outcome.err.contains(says), "\(outcome.err)")
+    #expect(
+      outcome.err.contains("one or more of queued,completed,rejected,failed,quarantined"), "\(outcome.err)")
+  }
+
+  // MARK: What is printed can be pasted
+
+  static let homes: [([String], String)] = [
+    ([], ""), (["--home", "home"], " --home home"),
+    (["--home", "it's a home"], #" --home 'it'\''s a home'"#),
+    (["--home=-home"], " --home=-home"), (["--home", "two\nlines"], #" --home $'two\x0alines'"#),
+  ]
+
+  @Test(arguments: homes)
+  func theCommandInTheSummaryListsTheRest(home: [String], option: String) throws {
+    let (folder, outcome) = try ingested(22, home: home)
+    let command = "sluice list --status rejected,failed,quarantined" + option
+    #expect(outcome.out.contains("  and 2 more: \(command)\n"), "\(outcome.out)")
+    let pasted = try SluiceCommand.run(
+      ["-c", command], in: folder, environment: ["PATH": SluiceCommand.folder], program: "/bin/bash")
+    #expect(pasted.status == 0, "\(pasted.err)")
+    #expect(pasted.out.split(separator: "\n").count == 22)
+  }
+
+  @Test func aQuietIngestTellsWhatWasNotCompletedAndNothingElse() throws {
+    let (folder, outcome) = try ingested(1, quiet: true)
+    let lines = outcome.out.replacingOccurrences(of: folder.path, with: "").split(separator: "\n")
+    #expect(lines.count == 2, "\(outcome.out)")
+    #expect(
+      lines.first?.hasPrefix("rejected     ") == true && lines.first?.contains("/in/small-0") == true
+        && lines.first?.hasSuffix("(size: 1 byte, and at least 3 are asked for)") == true, "\(outcome.out)")
+    #expect(lines.last?.hasPrefix("2 attachments: 1 completed, 1 rejected, ") == true, "\(outcome.out)")
+    #expect(outcome.err == "")
+  }
+
+  // MARK: Ids
+
+  @Test func anIdIsToldBackAsItWasTyped() throws {
+    let (folder, _) = try ingested(0)
+    let unknown = try SluiceCommand.run(["show", "FFfF-Nothing"], in: folder)
+    #expect(unknown.status == 2)
+    #expect(unknown.err.contains("no attachment's id begins with 'FFfF-Nothing'"), "\(unknown.err)")
+    let replayed = try SluiceCommand.run(["replay", "FFfF"], in: folder)
+    #expect(replayed.err.contains("no attachment's id begins with 'FFfF'"), "\(replayed.err)")
+    let listed = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments
+    let id = try #require(listed.first?["id"] as? String)
+    #expect(try SluiceCommand.run(["show", id.uppercased()], in: folder).out.contains(id))
+  }
+}
