@@ -299,6 +299,7 @@ int sluice_signalfd(void) {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP); /* a terminal that is closed; where it is ignored (nohup), it stays so */
   if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) return -1;
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -361,6 +362,21 @@ long sluice_raise_descriptor_limit(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (long)limit.rlim_cur : 256;
 }
+
+static int64_t raised(int resource) {
+  struct rlimit limit;
+  if (getrlimit(resource, &limit) != 0) return INT64_MAX;
+  if (limit.rlim_cur != limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(resource, &limit);
+    getrlimit(resource, &limit);
+  }
+  return limit.rlim_cur > INT64_MAX ? INT64_MAX : (int64_t)limit.rlim_cur;
+}
+
+int64_t sluice_raise_file_size_limit(void) { return raised(RLIMIT_FSIZE); }
+int64_t sluice_raise_address_space_limit(void) { return raised(RLIMIT_AS); }
+int64_t sluice_raise_stack_limit(void) { return raised(RLIMIT_STACK); }
 
 void sluice_start_sync(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 

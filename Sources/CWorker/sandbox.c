@@ -254,6 +254,7 @@ uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_li
   if (has_other_threads()) return 0;
   int failed = limit(RLIMIT_CORE, 0);
   if (output_limit >= 0) failed |= limit(RLIMIT_FSIZE, (rlim_t)output_limit);
+  else signal(SIGXFSZ, SIG_IGN); /* what the user's limit forbids (`ulimit -f`) is an error for the stage to tell */
   failed |= limit(RLIMIT_NOFILE, 512);
   if (!failed) level |= SLUICE_SANDBOX_LIMITS;
   drop_capabilities(capability);

@@ -39,9 +39,13 @@ public struct Home: Sendable {
   public func lock() throws(LedgerError) -> HomeLock {
     let descriptor: Descriptor
     do throws(SystemError) {
-      descriptor = try Descriptor.open(lockPath, O_RDWR | O_CREAT)
+      descriptor = try Descriptor.open(lockPath, O_RDWR | O_CREAT | O_NONBLOCK)
     } catch {
       throw unwritable(error)
+    }
+    var facts = stat()
+    guard fstat(descriptor.number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+      throw LedgerError(.unwritable, "\(lockPath) is no regular file; take it away, and run again")
     }
     // Whoever only asks whether the home is in use holds the lock for a moment.
     var tries = 5
@@ -62,19 +66,35 @@ public struct Home: Sendable {
     ftruncate(descriptor.number, 0)
     let text = Array("\(getpid())\n".utf8)
     _ = pwrite(descriptor.number, text, text.count, 0)
-    return HomeLock(descriptor: descriptor.release())
+    return HomeLock(descriptor: descriptor.release(), path: lockPath)
+  }
+
+  /// Whether a coordinator has a home.
+  public enum Use: Sendable, Equatable {
+    case free, inUse
+    /// It cannot be told, and why.
+    case unknown(String)
   }
 
   /// Whether a coordinator has the home now.
-  public var isInUse: Bool {
-    // No lock file: nobody.
-    guard let descriptor = try? Descriptor.open(lockPath, O_RDONLY) else { return false }
+  public var use: Use {
+    let descriptor: Descriptor
+    do throws(SystemError) {
+      descriptor = try Descriptor.open(lockPath, O_RDONLY | O_NONBLOCK)
+    } catch where error.code == ENOENT {
+      return .free
+    } catch {
+      return .unknown("\(error)")
+    }
     if flock(descriptor.number, LOCK_SH | LOCK_NB) == 0 {
       flock(descriptor.number, LOCK_UN)
-      return false
+      return .free
     }
-    return true
+    return errno == EWOULDBLOCK ? .inUse : .unknown("\(SystemError("asking \(lockPath)"))")
   }
+
+  /// Whether a coordinator has the home now, or may have it.
+  public var isInUse: Bool { use != .free }
 
   /// Refuses a copy that was put in the place of a ledger whose write-ahead log is still there: SQLite would play that log
   /// into it. A copy's header says so: a ledger gets its log after its header's bytes 18 and 19 have become 2
@@ -109,9 +129,20 @@ public struct Home: Sendable {
 /// The right to write a home's ledger. Held as long as the process, or until ``release()``.
 public final class HomeLock: Sendable {
   private let descriptor: Int32
+  private let path: String
 
-  init(descriptor: Int32) {
+  init(descriptor: Int32, path: String) {
     self.descriptor = descriptor
+    self.path = path
+  }
+
+  /// Whether the lock still lies in the home. If it does not, the home was deleted, moved or replaced, and another
+  /// coordinator may begin in its place.
+  public var isInPlace: Bool {
+    var own = stat()
+    var there = stat()
+    return fstat(descriptor, &own) == 0 && stat(path, &there) == 0 && own.st_dev == there.st_dev
+      && own.st_ino == there.st_ino
   }
 
   deinit {

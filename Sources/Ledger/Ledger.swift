@@ -77,8 +77,13 @@ public final class Ledger {
       if version > Schema.version { throw foreignVersion(version) }
       if version < Schema.version {
         try checkVersion()
-        throw LedgerError(
-          .inUse, "\(path) is just being made; try again, or run `sluice ingest` if nobody is at work")
+        throw version == 0
+          ? LedgerError(
+            .inUse, "\(path) is just being made; try again, or run `sluice ingest` if nobody is at work")
+          : LedgerError(
+            .inUse,
+            "\(path) has schema version \(version), and this sluice reads \(Schema.version); `sluice ingest` or "
+              + "`sluice run` brings it up to date")
       }
       try connection.execute("COMMIT")
     } catch let error as SQLiteError {

@@ -17,6 +17,7 @@ public final class Scheduler {
   let pipeline: PipelineDefinition
   let plan: LinePlan
   let home: Home
+  private let lock: HomeLock
   let executable: String
   private let ledger: Ledger
   private let signals: Int32?
@@ -73,6 +74,7 @@ public final class Scheduler {
   private var deliveryDeadline: Int64?
   var isStopping = false
   private var stopNoteAt: UInt64 = 0
+  private var homeCheckAt: UInt64 = 0
   var failure: SchedulerError?
   var observe: (SchedulerEvent) -> Void = { _ in }
 
@@ -84,14 +86,17 @@ public final class Scheduler {
 
   /// - Parameters:
   ///   - digest: the stage that measures content, run before the first of the pipeline's.
+  ///   - lock: the right to work on the home.
   ///   - executable: the worker's.
   ///   - signals: a descriptor from `sluice_signalfd`, or `nil`.
   public init(
-    _ pipeline: PipelineDefinition, digest: StageDescription, home: Home, ledger: Ledger, executable: String,
+    _ pipeline: PipelineDefinition, digest: StageDescription, home: Home, lock: HomeLock, ledger: Ledger,
+    executable: String,
     signals: Int32?
   ) {
     self.pipeline = pipeline
     self.home = home
+    self.lock = lock
     self.ledger = ledger
     self.executable = executable
     self.signals = signals
@@ -152,6 +157,8 @@ public final class Scheduler {
       for group in groups { dispatch(group) }
       wait(intake)
     }
+    // Whatever else went wrong then follows from that.
+    if failure != nil { checkHome() }
     if let failure { throw failure }
     return SchedulerSummary(
       pausedLanes: lanes.compactMap { name, lane in lane.pause.map { (name, $0.reason) } },
@@ -278,8 +285,23 @@ public final class Scheduler {
       }
     }
     checkDeadlines()
+    checkHome(every: Self.homeCheckInterval)
     tellStopping()
     observe(.tick)
+  }
+
+  /// Nanoseconds between two looks at whether the home is still there.
+  private static let homeCheckInterval: UInt64 = 1_000_000_000
+
+  private func checkHome(every interval: UInt64 = 0) {
+    let now = Clock.monotonic()
+    if now - homeCheckAt < interval { return }
+    homeCheckAt = now
+    if lock.isInPlace { return }
+    failure = SchedulerError(
+      .home,
+      "\(home.path) was deleted, moved or replaced while it was worked on, so that what is recorded from now on would be "
+        + "lost; put it back, or run the same command again to begin a new one")
   }
 
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.

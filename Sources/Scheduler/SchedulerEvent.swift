@@ -57,6 +57,8 @@ public struct SchedulerError: Error, Sendable, CustomStringConvertible {
     case ledger(LedgerError.Code)
     /// An object cannot be given its path.
     case store
+    /// The home is no longer where it was.
+    case home
     case system
   }
 

@@ -50,6 +50,8 @@ public final class Rehearsal {
   ///   - canned: by stage id, verdicts that stand for its work.
   public func run(_ trial: Trial, from first: Int = 0, canned: [String: Case.Canned] = [:]) throws -> Result {
     var result = Result()
+    /// A stage at the end has told the outcome: it stands.
+    var isTold = false
     (result.mediaType, result.metadata) = (trial.work.mediaType, trial.work.metadata)
     (result.content, result.sha256) = (trial.content, trial.work.sha256)
     try runLine(trial, first, canned, &result)
@@ -61,7 +63,12 @@ public final class Rehearsal {
       last.work.outcome = outcome
       last.work.reason = result.reason
       let said = try say(index, last, canned, &result)
-      if !said.isPassed, result.outcome == .completed { decide(said, stage, &result) }
+      if stage.tells && !said.emissions.isEmpty { isTold = true }
+      if !said.isPassed, result.outcome == .completed, !isTold {
+        let emissions = result.emissions
+        decide(said, stage, &result)
+        result.emissions = emissions
+      }
     }
     return result
   }
@@ -69,6 +76,7 @@ public final class Rehearsal {
   private func runLine(
     _ trial: Trial, _ first: Int, _ canned: [String: Case.Canned], _ result: inout Result
   ) throws {
+    if first == 0, let size = trial.content?.size, try rejectForLength(size, canned, &result) { return }
     for (index, stage) in pipeline.stages.enumerated().dropFirst(first) where stage.description.role == .line
     {
       guard stage.runs(for: result.mediaType) else { continue }
@@ -77,6 +85,27 @@ public final class Rehearsal {
       return decide(said, stage, &result)
     }
     result.outcome = .completed
+  }
+
+  /// Whether a stage rejects the content for its length alone, as the scheduler asks before it has content read.
+  private func rejectForLength(
+    _ size: Int64, _ canned: [String: Case.Canned], _ result: inout Result
+  ) throws -> Bool {
+    var limits: [Int: LengthLimit] = [:]
+    for (index, stage) in pipeline.stages.enumerated() where stage.description.role == .line {
+      if canned[stage.id] == nil && stage.conditions.isEmpty {
+        try benches[index].runner.start()
+        limits[index] = benches[index].runner.ready?.lengthLimits.first ?? nil
+      }
+      if stage.description.produces { break }
+    }
+    let rejection = LengthLimit.rejection(of: size, by: pipeline.stages) { limits[$0] }
+    guard let rejection, let stage = pipeline.stages.first(where: { $0.id == rejection.stage }) else { return false }
+    var said = TrialResult(verdict: Verdict.reject.name)
+    (said.code, said.message) = (rejection.code, rejection.message)
+    result.steps.append((rejection.stage, said))
+    decide(said, stage, &result)
+    return true
   }
 
   /// One stage's turn. What it said is gathered.

@@ -43,7 +43,7 @@ enum CommandLineTool {
       switch error.code {
       case .configuration: return .configuration
       case .ledger(let code): return exitCode(for: code)
-      case .store: return .temporary
+      case .store, .home: return .temporary
       case .system: return .internalError
       }
     } catch {
@@ -88,7 +88,9 @@ enum CommandLineTool {
         Terminal.out(Help.text(command.configuration))
         return .success
       }
-      return try command.init(ParsedArguments(rest, for: command.configuration)).run()
+      let parsed = try command.init(ParsedArguments(rest, for: command.configuration))
+      if command != Version.self && command != Completions.self { try ProcessLimits.check() }
+      return try parsed.run()
     }
     if arguments.dropFirst().first == "--help" || arguments.dropFirst().first == "-h" {
       let group = commands.map { $0.configuration }.filter { $0.name.hasPrefix(first + " ") }

@@ -62,7 +62,7 @@ struct Ingest: ParsableCommand {
       problems.close()
     }
     let scheduler = Scheduler(
-      pipeline.definition, digest: pipeline.digest, home: home, ledger: ledger,
+      pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
       executable: pipeline.search.worker,
       signals: signals >= 0 ? signals : nil)
     let report = IngestReport(

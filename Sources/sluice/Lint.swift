@@ -7,9 +7,10 @@ struct Lint: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "lint", abstract: "Check a pipeline file against its plugins.", arguments: "[FILE]",
     discussion: """
-      Every key, stage, option and value is checked against what the plugins declare. Everything that is wrong is
-      told, with file, line, column and a remedy, and the exit code is 78. Without FILE the same pipeline is
-      checked as `sluice ingest` takes; `-` is standard input.
+      Every key, stage, option and value is checked against what the plugins declare, and stages are opened in
+      workers, as an ingest opens them, but for those that write files. Everything that is wrong is told, with file,
+      line, column and a remedy, and the exit code is 78. Without FILE the same pipeline is checked as `sluice
+      ingest` takes; `-` is standard input. No stage may be told to write a file of the home's own.
       """,
     options: [.config, .home, .format, .noColor],
     example: "sluice lint pipeline.yaml")
@@ -29,12 +30,26 @@ struct Lint: ParsableCommand {
   func run() throws -> ExitCode {
     let file = try arguments.words.first ?? Environment.pipelineFile(arguments)
     do {
-      let pipeline = try Environment.pipeline(file: file, home: Environment.home(arguments)).definition
+      let loaded = try Environment.pipeline(file: file, home: Environment.home(arguments))
+      let pipeline = loaded.definition
+      let refusals = StageOpenings(loaded).refusals()
+      if !refusals.isEmpty {
+        for refusal in refusals { tell(refusal, file) }
+        return .configuration
+      }
       Terminal.out(arguments.isJSON ? json(pipeline, file) : text(pipeline, file))
       return .success
     } catch let error as ConfigurationError where arguments.isJSON {
       for diagnostic in error.diagnostics { Terminal.out(json(diagnostic)) }
       return .configuration
+    }
+  }
+
+  private func tell(_ refusal: String, _ file: String) {
+    if arguments.isJSON {
+      Terminal.out(json(Diagnostic(file: file, line: 0, column: 0, message: refusal)))
+    } else {
+      Terminal.error("\(file): \(Terminal.printable(refusal))", prefix: "")
     }
   }
 

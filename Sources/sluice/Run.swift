@@ -43,7 +43,7 @@ struct Run: ParsableCommand {
     let intake = try Intake()
     let server = try ControlServer(home, intake: intake)
     let scheduler = Scheduler(
-      pipeline.definition, digest: pipeline.digest, home: home, ledger: ledger,
+      pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
       executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil)
     let report = IngestReport(
       isJSON: arguments.value("format") == "json", isQuiet: arguments.flag("quiet"), isResident: true,

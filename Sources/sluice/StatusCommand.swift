@@ -21,7 +21,7 @@ struct StatusCommand: ParsableCommand {
   func run() throws -> ExitCode {
     let home = Environment.home(arguments)
     let report = StatusReport(
-      home: home.path, isInUse: home.isInUse, status: try Environment.ledger(reading: home).status(),
+      home: home.path, use: home.use, status: try Environment.ledger(reading: home).status(),
       ledgerBytes: Self.size(home.ledgerPath) + Self.size(home.ledgerPath + "-wal"),
       store: StoreSize(of: home.storePath), now: Clock.now())
     Terminal.out(arguments.isJSON ? report.json : report.text(Style(arguments)))

@@ -5,8 +5,8 @@ import Platform
 /// What `sluice status` prints.
 struct StatusReport {
   var home: String
-  /// A coordinator is at work.
-  var isInUse: Bool
+  /// Whether a coordinator is at work.
+  var use: Home.Use
   var status: LedgerStatus
   var ledgerBytes: Int64
   var store: StoreSize
@@ -28,7 +28,13 @@ struct StatusReport {
   // MARK: For people
 
   func text(_ style: Style) -> String {
-    let worker = isInUse ? "a coordinator is at work" : "nobody is at work"
+    let worker =
+      switch use {
+      case .free: "nobody is at work"
+      case .inUse: "a coordinator is at work"
+      case .unknown(let reason):
+        "whether a coordinator is at work is not known: \(Terminal.printable(reason)); ask as the user who owns it"
+      }
     var text = "home         \(Terminal.printable(home)) (\(worker))\n"
     text += "queue        \(queue.map { "\($0.count) \($0.state)" }.joined(separator: ", "))"
     if let oldest = status.oldestQueuedAt {
@@ -68,7 +74,11 @@ struct StatusReport {
       writer.member("record", "status")
       writer.member("home", home)
       writer.key("inUse")
-      writer.value(isInUse)
+      switch use {
+      case .free: writer.value(false)
+      case .inUse: writer.value(true)
+      case .unknown: writer.value(nil as String?)
+      }
       writer.key("queue")
       writer.object { writer in for each in queue { writer.member(each.state, each.count) } }
       writer.member("oldestQueuedAt", status.oldestQueuedAt.map(Clock.timestamp))

@@ -31,7 +31,7 @@ struct WorkerDeathTests {
       (3, "output-limit: wrote more than the 64MB that `output` allows"),
       (4, "forbidden-call: the sandbox does not allow a system call it made with capability content"),
       (5, "timed-out: took more than 30s"), (6, "flooded: wrote more than 1MB to standard error"),
-      (7, "invalid-reply: it spoke nonsense"),
+      (7, "too-many-threads: had 65 threads, and may have 64"), (8, "invalid-reply: it spoke nonsense"),
     ])
   func theMessageSaysWhatWasAskedAndWhatIsAllowed(cause: Int, message: String) {
     #expect(WorkerDeath(Self.causes[cause], lastWords: "").message(in: Self.stage) == message)
@@ -42,16 +42,17 @@ struct WorkerDeathTests {
 
   @Test func aForbiddenCallIsNamed() {
     let message = WorkerDeath(.forbiddenCall(number: 57), lastWords: "").message(in: Self.stage)
-    #expect(message.contains("(2) with capability content"))
+    #expect(message.contains("(2) with capability content; a stage starts no process"))
   }
 
   @Test func theRemedyIsTheOneForThatKindOfEnd() {
     let remedies = Self.causes.map { WorkerDeath($0, lastWords: "").remedy(in: Self.stage) }
-    #expect(remedies == [.hold, .hold, .reject, .reject, .hold, .retry, .reject, .hold])
+    #expect(remedies == [.hold, .hold, .reject, .reject, .hold, .retry, .reject, .reject, .hold])
     let verdicts = Self.causes.map { WorkerDeath($0, lastWords: "").verdict }
     #expect(
       verdicts == [
-        "crashed", "crashed", "over-limit", "over-limit", "crashed", "timed-out", "over-limit", "crashed",
+        "crashed", "crashed", "over-limit", "over-limit", "crashed", "timed-out", "over-limit", "over-limit",
+        "crashed",
       ])
   }
 }

@@ -101,7 +101,7 @@ int sluice_epoll_wait(int epoll, sluice_ready *ready, int capacity, int millisec
 int sluice_eventfd(void);
 void sluice_eventfd_raise(int fd);
 void sluice_eventfd_clear(int fd);
-/* Blocks SIGINT and SIGTERM for the whole process (call before any thread starts) and makes them readable. */
+/* Blocks SIGINT, SIGTERM and SIGHUP for the whole process (call before any thread starts) and makes them readable. */
 int sluice_signalfd(void);
 /* The next signal, or 0. */
 int sluice_signal_take(int fd);
@@ -118,6 +118,10 @@ int sluice_open_below(int folder, const char *path);
 int sluice_same_content(int folder, const char *first, const char *second);
 /* Raises the soft limit on descriptors to the hard one; returns it. */
 long sluice_raise_descriptor_limit(void);
+/* The same for the size of files, the address space and the stack, in bytes; INT64_MAX: there is no limit. */
+int64_t sluice_raise_file_size_limit(void);
+int64_t sluice_raise_address_space_limit(void);
+int64_t sluice_raise_stack_limit(void);
 /* Starts writing a file's data back without waiting for it. */
 void sluice_start_sync(int fd);
 int sluice_pipe(int ends[2]);

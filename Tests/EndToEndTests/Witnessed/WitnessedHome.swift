@@ -50,7 +50,7 @@ struct WitnessedHome {
     try home.write(pipeline: "", port)
     let last = try SluiceCommand.run(
       ingest, in: home.folder, witness: home.witness)
-    try #require(last.status == 0, "\(last.out)\(last.err)")
+    try #require(last.status == 1, "the script that was rejected is known: \(last.out)\(last.err)")
     try listening.handOver()
     listening.end()
     return home

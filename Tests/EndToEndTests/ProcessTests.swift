@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// A plugin starts no process, at no time, and nothing outlives a worker: what a library starts in a constructor would be
+/// outside the sandbox.
+@Suite(.serialized)
+struct ProcessTests {
+  struct Start: Sendable, CustomTestStringConvertible {
+    var way: String
+    var place: String
+    /// The call over which the worker is ended.
+    var call: String
+    var testDescription: String { "\(way) \(place)" }
+  }
+
+  static let starts = ["IN_CONSTRUCTOR", "IN_OPEN"].flatMap { place in
+    [
+      ("FORK", "clone"), ("VFORK", "vfork"), ("CLONE", "clone"), ("CLONE_TO_PARENT", "clone"), ("SPAWN", "clone"),
+      ("SYSTEM", "clone"), ("EXEC", "execve"),
+    ].map { Start(way: $0.0, place: place, call: $0.1) }
+  }
+
+  private func folder(_ way: String, _ place: String) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write("in/a", "a text\n")
+    try folder.write(
+      "pipeline.yaml", "version: 1\nplugins: [.]\nstages: [{ use: start }]\nretry: { attempts: 1 }\n")
+    try FixtureStages.compile(
+      "start", into: folder.path, ["-DWAY=\(way)", "-D\(place)", "-DWITNESS=\"\(folder.path)/witness\""])
+    return folder
+  }
+
+  @Test(arguments: starts) func aPluginThatStartsAProcessIsRefusedAndNothingIsLeft(start: Start) throws {
+    let folder = try folder(start.way, start.place)
+    for arguments in [["lint"], ["ingest", "--home", "home", "in"], ["stages", "run", "libsluice-start.so", "in/a"]] {
+      let outcome = try SluiceCommand.run(arguments, in: folder)
+      // A library that is only opened is not opened by lint where it could do something by that.
+      if arguments == ["lint"] && start.place == "IN_OPEN" && outcome.status == 0 { continue }
+      #expect([1, 78].contains(outcome.status), "\(arguments): \(outcome.status) \(outcome.out) \(outcome.err)")
+      let said = outcome.err + outcome.out
+      #expect(said.contains("does not allow \(start.call)(2)"), "\(arguments): \(said)")
+      #expect(said.contains("a stage starts no process"), "\(arguments): \(said)")
+    }
+    usleep(200_000)
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/witness"), "something lived")
+  }
+
+  /// glibc asks for clone3 first, and takes clone where there is none; whoever asks for clone3 alone is told so.
+  @Test(arguments: ["IN_CONSTRUCTOR", "IN_OPEN"]) func aCallThatIsNotThereStartsNothing(place: String) throws {
+    let folder = try folder("CLONE3", place)
+    let outcome = try SluiceCommand.run(["ingest", "--home", "home", "in"], in: folder)
+    #expect(outcome.status == 0, "\(outcome.err)")
+    usleep(100_000)
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/witness"), "something lived")
+  }
+
+  /// Where the operator has taken the sandbox away, a plugin may; what stays in its group ends with it.
+  @Test func withoutASandboxTheSamePluginsWork() throws {
+    let folder = try folder("FORK", "IN_CONSTRUCTOR")
+    try folder.write(
+      "pipeline.yaml",
+      "version: 1\nplugins: [.]\nstages: [{ use: start }]\nsandbox: off\nretry: { attempts: 1 }\n")
+    let outcome = try SluiceCommand.run(["ingest", "--home", "home", "in"], in: folder)
+    // It is looked at in a worker of the usual kind first.
+    #expect(outcome.status == 78, "\(outcome.err)")
+    #expect(outcome.err.contains("a stage starts no process"), "\(outcome.err)")
+  }
+}

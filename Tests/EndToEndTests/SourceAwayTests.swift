@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+/// Sources that are away for a while: that is the host's fault, and no attachment fails for it.
+@Suite(.serialized)
+struct SourceAwayTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write(
+      "pipeline.yaml", Pipelines.open.replacingOccurrences(of: "max: 1s", with: "max: 200ms"))
+    for number in 0..<40 { try folder.write("nas/inbox/\(number).txt", "text \(number)\n") }
+    for number in 0..<5 { try folder.write("here/\(number).txt", "other text \(number)\n") }
+  }
+
+  private func ingest(_ words: String...) throws -> SluiceCommand.Outcome {
+    try SluiceCommand.run(["ingest", "--home", "home", "--format", "json"] + words, in: folder)
+  }
+
+  private func enqueue(_ words: String...) throws {
+    let outcome = try SluiceCommand.run(["enqueue", "--home", "home"] + words, in: folder)
+    #expect(outcome.status == 0, "\(outcome.err)")
+  }
+
+  private func move(_ from: String, _ to: String) throws {
+    try FileManager.default.moveItem(atPath: "\(folder.path)/\(from)", toPath: "\(folder.path)/\(to)")
+  }
+
+  /// How attachments ended, by status.
+  private func counts() throws -> [String: Int] {
+    let listed = try SluiceCommand.run(["list", "--home", "home", "--format", "json"], in: folder)
+    return Dictionary(grouping: listed.attachments.compactMap { $0["status"] as? String }) { $0 }.mapValues(\.count)
+  }
+
+  @Test(arguments: ["nas", "nas/inbox"]) func filesOfAFolderThatIsAwayWaitAndAreWorkedOnOnceItIsBack(
+    away: String
+  ) throws {
+    try enqueue("nas", "here")
+    try move(away, "moved")
+    let first = try ingest("here")
+    #expect(first.status == 75, "\(first.err)")
+    #expect(first.summary["completed"] as? Int == 5)
+    #expect(first.summary["failed"] as? Int == 0)
+    #expect(first.summary["waitingForSource"] as? Int == 40)
+    #expect(
+      first.err.contains("40 attachments not worked on: the folder \(folder.path)/\(away) is away"), "\(first.err)")
+    #expect(first.err.split(separator: "\n").count < 12, "it is told once: \(first.err)")
+    #expect(try counts() == ["completed": 5, "queued": 40])
+    let second = try ingest("here")
+    #expect(second.status == 75, "again nothing is lost: \(second.err)")
+    try move("moved", away)
+    let third = try ingest("here")
+    #expect(third.status == 0, "\(third.err)")
+    #expect(try counts() == ["completed": 45])
+    #expect(try SluiceCommand.run(["verify", "--home", "home"], in: folder).status == 0)
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, .init(rawValue: SmallDisk.skipped)))
+  func filesOfADiskThatIsNotMountedWait() throws {
+    let point = folder.path + "/disk"
+    var disk: SmallDisk? = try SmallDisk(point, size: "4m")
+    for number in 0..<20 { try folder.write("disk/\(number).txt", "on a disk \(number)\n") }
+    try enqueue("disk")
+    // What is on it stays as long as it is mounted somewhere.
+    try FileManager.default.createDirectory(atPath: folder.path + "/aside", withIntermediateDirectories: true)
+    try #require(try FixtureStages.run("/bin/mount", ["--bind", point, folder.path + "/aside"]) == 0)
+    defer { umount2(folder.path + "/aside", Int32(MNT_DETACH)) }
+    disk = nil
+    let first = try ingest("here")
+    #expect(first.status == 75, "\(first.err)")
+    #expect(first.err.contains("is it mounted?"), "\(first.err)")
+    #expect(try counts() == ["completed": 5, "queued": 20])
+    try #require(try FixtureStages.run("/bin/mount", ["--bind", folder.path + "/aside", point]) == 0)
+    defer { umount2(point, Int32(MNT_DETACH)) }
+    #expect(try ingest("here").status == 0)
+    #expect(try counts() == ["completed": 25])
+    _ = disk
+  }
+
+  @Test func aFileThatIsGoneWhileItsFolderIsThereFailsAfterRetries() throws {
+    try enqueue("nas")
+    try FileManager.default.removeItem(atPath: folder.path + "/nas/inbox/7.txt")
+    let outcome = try ingest("here")
+    #expect(outcome.status == 1, "\(outcome.err)")
+    let gone = try #require(outcome.attachments.first { $0["status"] as? String == "failed" })
+    let reason = gone["reason"] as? [String: String]
+    #expect(reason?["code"] == "missing")
+    #expect(reason?["message"]?.hasSuffix("(attempt 3, the last)") == true)
+    #expect(outcome.summary["completed"] as? Int == 44)
+  }
+
+  /// The way out that the message names.
+  @Test func whatIsGoneForGoodFailsOnceItsFolderIsMadeAgain() throws {
+    try enqueue("nas")
+    try FileManager.default.removeItem(atPath: folder.path + "/nas")
+    let first = try ingest("here")
+    #expect(first.status == 75)
+    #expect(first.err.contains("make an empty folder in its place, and they fail"), "\(first.err)")
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/nas/inbox", withIntermediateDirectories: true)
+    let second = try ingest("here")
+    #expect(second.status == 1, "\(second.err)")
+    #expect(try counts() == ["completed": 5, "failed": 40])
+  }
+
+  @Test func aResidentCoordinatorGoesOnByItselfOnceTheFolderIsBack() throws {
+    try enqueue("nas", "here")
+    try move("nas", "moved")
+    let resident = try Resident(folder)
+    try resident.wait(for: 5)
+    try Resident.wait("it says what is away") { resident.errors.contains("/nas is away") }
+    usleep(500_000)
+    try move("moved", "nas")
+    try resident.wait(for: 45)
+    #expect(resident.ended.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(resident.stop() == 0, "\(resident.errors)")
+  }
+
+  // MARK: What is known from before
+
+  @Test func filesThatAreKnownAndWereNotCompletedEndWithOne() throws {
+    try folder.write("here/empty.txt", "")
+    try folder.write("pipeline.yaml", Pipelines.open.replacingOccurrences(of: "min: 0B", with: "min: 1B"))
+    #expect(try ingest("here").status == 1)
+    let again = try ingest("here")
+    #expect(again.status == 1, "\(again.err)")
+    #expect(again.summary["known"] as? Int == 6)
+    #expect(again.summary["knownNotCompleted"] as? Int == 1)
+    #expect(again.summary["notTakenIn"] as? Int == 0)
+    let text = try SluiceCommand.run(["ingest", "--home", "home", "here", "nowhere"], in: folder)
+    #expect(text.status == 1)
+    #expect(
+      text.out.contains(
+        "6 known from before, left as they are; 1 of them not completed: sluice list --status "
+          + "rejected,failed,quarantined --home home"), "\(text.out)")
+    #expect(text.out.contains("1 not taken in, see above"))
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+/// A control group with a limit of memory, for a command and all it starts (cgroups(7)). Only root may make one.
+final class ControlGroup {
+  private let path: String
+  private let limitFile: String
+
+  /// - Parameter bytes: the limit.
+  init?(memory bytes: Int) {
+    let name = "sluice-test-\(UUID().uuidString)"
+    let own = (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)) ?? ""
+    var places: [(folder: String, file: String)] = []
+    for line in own.split(separator: "\n") {
+      let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      if parts.count == 3 && parts[1] == "memory" {
+        places.append(("/sys/fs/cgroup/memory\(parts[2])", "memory.limit_in_bytes"))
+      }
+      if parts.count == 3 && parts[0] == "0" { places.append(("/sys/fs/cgroup\(parts[2])", "memory.max")) }
+    }
+    for (folder, file) in places {
+      let path = folder + "/" + name
+      guard mkdir(path, 0o755) == 0 else { continue }
+      if (try? "\(bytes)".write(toFile: "\(path)/\(file)", atomically: false, encoding: .utf8)) != nil {
+        (self.path, limitFile) = (path, file)
+        return
+      }
+      rmdir(path)
+    }
+    return nil
+  }
+
+  deinit {
+    // What was in it is reaped by now, but for a moment.
+    for _ in 0..<100 where rmdir(path) != 0 { usleep(10_000) }
+  }
+
+  /// The words that run a command in it.
+  func command(_ words: [String]) -> [String] {
+    ["/bin/sh", "-c", "echo $$ > '\(path)/cgroup.procs' && exec \"$@\"", "sh"] + words
+  }
+
+  /// Processes that the kernel ended in it because memory ran out.
+  var kills: Int {
+    let file = limitFile == "memory.max" ? "memory.events" : "memory.oom_control"
+    let text = (try? String(contentsOfFile: "\(path)/\(file)", encoding: .utf8)) ?? ""
+    let line = text.split(separator: "\n").first { $0.hasPrefix("oom_kill ") }
+    return line.flatMap { Int($0.dropFirst(9)) } ?? 0
+  }
+
+  static let isPossible = geteuid() == 0 && ControlGroup(memory: 1 << 30) != nil
+  static let skipped = "skipped: only root may make a control group, and not in every container"
+}
