@@ -163,7 +163,7 @@ extension Scheduler {
   }
 
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
-  func releaseQueued(of lane: Lane) {
+  private func releaseQueued(of lane: Lane) {
     for group in groups {
       for flight in group.takeQueued(where: { $0.lane === lane && $0.outcome == .queued }) {
         settle(flight, .released)

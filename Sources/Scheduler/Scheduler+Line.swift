@@ -85,7 +85,7 @@ extension Scheduler {
   }
 
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
-    if flight.outcome == .queued && (flight.lane.pause != nil || isStopping) {
+    if flight.outcome == .queued && (flight.lane.pause != nil || (isStopping && flight.steps.isEmpty)) {
       return settle(flight, .released)
     }
     flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)

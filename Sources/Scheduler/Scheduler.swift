@@ -334,9 +334,13 @@ public final class Scheduler {
     }
   }
 
-  /// What no worker has is due again at once, for whoever comes next.
+  /// What no stage has begun with is due again at once, for whoever comes next; the rest goes on to its end.
   private func releaseWaiting() {
-    for lane in lanes.values { releaseQueued(of: lane) }
+    for group in groups {
+      for flight in group.takeQueued(where: { $0.outcome == .queued && $0.steps.isEmpty }) {
+        settle(flight, .released)
+      }
+    }
     for flight in unmeasured { settle(flight, .released) }
     unmeasured.removeAll()
     if let suspect, !isSuspectUnderway { settle(suspect, .released) }

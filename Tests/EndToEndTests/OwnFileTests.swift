@@ -10,15 +10,15 @@ struct OwnFileTests {
     folder = try TemporaryFolder()
     try folder.write("in/a.txt", "a text\n")
     try folder.write("pipeline.yaml", Pipelines.open)
-    #expect(try run("ingest", "in").status == 0)
+    #expect(try ingest().status == 0)
     try FileManager.default.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: "home")
     try FileManager.default.createSymbolicLink(
       atPath: folder.path + "/home/innocent", withDestinationPath: "store/new-object")
     try FileManager.default.linkItem(atPath: folder.path + "/home/sluice.db", toPath: folder.path + "/twin.db")
   }
 
-  private func run(_ command: String, _ words: String...) throws -> SluiceCommand.Outcome {
-    try SluiceCommand.run([command, "--home", "home", "--participants", "ann"].filter { command == "ingest" || $0 != "--participants" && $0 != "ann" } + words, in: folder)
+  private func ingest() throws -> SluiceCommand.Outcome {
+    try SluiceCommand.run(["ingest", "--home", "home", "--participants", "ann", "in"], in: folder)
   }
 
   /// Everything below the home with its content, but for what comes and goes.
@@ -59,7 +59,7 @@ struct OwnFileTests {
     try FileManager.default.createDirectory(atPath: folder.path + "/home/sub", withIntermediateDirectories: true)
     try folder.write(
       "pipeline.yaml", Pipelines.open.replacingOccurrences(of: "path: events.jsonl", with: "path: \(path)"))
-    let outcome = try run("ingest", "in")
+    let outcome = try ingest()
     #expect(outcome.status == 0, "\(outcome.err)")
   }
 
