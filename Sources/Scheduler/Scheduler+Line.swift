@@ -49,8 +49,11 @@ extension Scheduler {
         return decide(flight, .rejected, reason)
       }
     }
-    enqueue(flight, digestGroup, 0..<1)
+    enqueue(flight, flight.size > Self.longContent ? longDigestGroup : digestGroup, 0..<1)
   }
+
+  /// Bytes that take so long to hash that they go to workers of their own, and hold nobody up.
+  private static let longContent: Int64 = 16 << 20
 
   /// Whether the workers have told what their stages reject for its length.
   private var areLengthLimitsKnown: Bool { lineGroups.allSatisfy(\.wasReady) }

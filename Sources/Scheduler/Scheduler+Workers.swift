@@ -62,7 +62,6 @@ extension Scheduler {
         $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
           && $0.done + $0.inFlight.count < Self.recycleAfter
           && ($0.inFlight.isEmpty || group.flushes || $0.headSince + Self.patience > now)
-          && ($0.inFlight.isEmpty || !(isLong(next, group) || $0.inFlight.contains { isLong($0, group) }))
       }
       guard let worker = free.min(by: { $0.inFlight.count < $1.inFlight.count }) else { break }
       // Before a queue builds up behind this worker, another one is started.
@@ -77,18 +76,12 @@ extension Scheduler {
     }
   }
 
-  /// Bytes that take long enough to hash that nothing is put before or behind them in a worker.
-  private static let longContent: Int64 = 16 << 20
   /// Nanoseconds of hashing after which a worker no longer counts as one of its group's; and how many may be so.
   private static let stuckAfter: UInt64 = 500_000_000
   private static let stuckLimit = 6
 
-  private func isLong(_ flight: Flight, _ group: WorkerGroup) -> Bool {
-    group.purpose == .digest && flight.size > Self.longContent
-  }
-
-  /// Workers that are held up by one content: a slow disk, or a file of a terabyte. Others take their place, so that what is
-  /// slow to read does not hold up its neighbours. They hash, and need next to no memory.
+  /// Workers that are held up by one content, on a slow disk: others take their place, so that it does not hold up its
+  /// neighbours. They hash, and need next to no memory.
   private func stuck(_ group: WorkerGroup, _ now: UInt64) -> Int {
     guard group.purpose == .digest else { return 0 }
     let count = group.workers.count { !$0.inFlight.isEmpty && $0.headSince + Self.stuckAfter < now }

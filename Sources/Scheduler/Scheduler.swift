@@ -24,6 +24,8 @@ public final class Scheduler {
 
   // Workers.
   let digestGroup: WorkerGroup
+  /// For contents that take long to hash. Started when there is one.
+  let longDigestGroup: WorkerGroup
   let lineGroups: [WorkerGroup]
   let channelGroups: [String: WorkerGroup]
   var workers: [UInt32: GroupWorker] = [:]
@@ -103,10 +105,12 @@ public final class Scheduler {
     memory = MemoryBudget(total: pipeline.memoryTotal ?? MachineMemory.available() / 4)
     plan = LinePlan(pipeline.stages)
     let processors = pipeline.workers ?? max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
+    let measuring = [StageDefinition(id: digest.id, description: digest, values: [])]
     digestGroup = WorkerGroup(
-      purpose: .digest, stages: [StageDefinition(id: digest.id, description: digest, values: [])],
-      capability: .content,
-      isFresh: false, limit: max(processors / 2, 1))
+      purpose: .digest, stages: measuring, capability: .content, isFresh: false, limit: max(processors / 2, 1))
+    longDigestGroup = WorkerGroup(
+      purpose: .digest, stages: measuring, capability: .content, isFresh: false, limit: max(processors / 2, 2),
+      depth: 1)
     lineGroups = plan.groups.map { group in
       WorkerGroup(
         purpose: .line(group.stages), stages: Array(pipeline.stages[group.stages]),
@@ -129,7 +133,10 @@ public final class Scheduler {
     room.deallocate()
   }
 
-  var groups: [WorkerGroup] { [digestGroup] + lineGroups + Array(channelGroups.values) }
+  var groups: [WorkerGroup] { [longDigestGroup] + firstGroups }
+
+  /// Those that have a worker from the beginning.
+  private var firstGroups: [WorkerGroup] { [digestGroup] + lineGroups + Array(channelGroups.values) }
 
   /// Works until the queue is empty and `intake` is finished. Attachments whose source stays out of reach, and deliveries that
   /// are scheduled for later, are left.
@@ -166,7 +173,7 @@ public final class Scheduler {
   }
 
   /// Whether a worker of each kind has opened its stages: nothing is queued for a pipeline that turns out to be unusable.
-  private var areStagesOpen: Bool { groups.allSatisfy(\.wasReady) }
+  private var areStagesOpen: Bool { firstGroups.allSatisfy(\.wasReady) }
 
   private var isDone: Bool {
     guard flights.isEmpty, underway == nil, settlements.isEmpty else { return false }
@@ -238,7 +245,7 @@ public final class Scheduler {
     for name in [Ledger.attachmentLane] + channelGroups.keys.map(Ledger.lane(ofChannel:)) {
       lanes[name] = Lane(name)
     }
-    for group in groups { startWorker(group) }
+    for group in firstGroups { startWorker(group) }
   }
 
   /// Descriptors that the coordinator has open besides: the ledger with its log and a journal, the home, the socket with its

@@ -41,7 +41,7 @@ final class WorkerGroup {
 
   init(
     purpose: Purpose, stages: [StageDefinition], capability: StageDescription.Capability, isFresh: Bool,
-    limit: Int
+    limit: Int, depth: Int? = nil
   ) {
     self.purpose = purpose
     self.stages = stages
@@ -49,7 +49,7 @@ final class WorkerGroup {
     self.isFresh = isFresh
     self.limit = limit
     flushes = stages.contains { $0.description.flushes }
-    depth = isFresh ? 1 : flushes ? 64 : purpose == .digest ? 16 : 6
+    self.depth = depth ?? (isFresh ? 1 : flushes ? 64 : purpose == .digest ? 16 : 6)
   }
 
   /// Bytes of new content a worker may write; -1: no bound.

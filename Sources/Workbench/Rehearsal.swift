@@ -60,7 +60,7 @@ public final class Rehearsal {
       guard stage.runs(for: result.mediaType) else { continue }
       var last = trial
       last.content = nil
-      last.work.outcome = outcome
+      last.work.outcome = result.outcome ?? outcome
       last.work.reason = result.reason
       let said = try say(index, last, canned, &result)
       if stage.tells && !said.emissions.isEmpty { isTold = true }

@@ -8,16 +8,17 @@ struct ProcessTests {
   struct Start: Sendable, CustomTestStringConvertible {
     var way: String
     var place: String
-    /// The call over which the worker is ended.
-    var call: String
+    /// The call over which the worker is ended; `nil`: glibc blocks the signal that would tell.
+    var call: String?
     var testDescription: String { "\(way) \(place)" }
   }
 
-  static let starts = ["IN_CONSTRUCTOR", "IN_OPEN"].flatMap { place in
-    [
-      ("FORK", "clone"), ("VFORK", "vfork"), ("CLONE", "clone"), ("CLONE_TO_PARENT", "clone"), ("SPAWN", "clone"),
-      ("SYSTEM", "clone"), ("EXEC", "execve"),
-    ].map { Start(way: $0.0, place: place, call: $0.1) }
+  static let starts = ["IN_CONSTRUCTOR", "IN_OPEN"].flatMap { (place: String) -> [Start] in
+    let calls: [(String, String?)] = [
+      ("FORK", "clone"), ("VFORK", "vfork"), ("CLONE", "clone"), ("CLONE_TO_PARENT", "clone"), ("SPAWN", nil),
+      ("SYSTEM", nil), ("EXEC", "execve"),
+    ]
+    return calls.map { Start(way: $0.0, place: place, call: $0.1) }
   }
 
   private func folder(_ way: String, _ place: String) throws -> TemporaryFolder {
@@ -32,13 +33,17 @@ struct ProcessTests {
 
   @Test(arguments: starts) func aPluginThatStartsAProcessIsRefusedAndNothingIsLeft(start: Start) throws {
     let folder = try folder(start.way, start.place)
-    for arguments in [["lint"], ["ingest", "--home", "home", "in"], ["stages", "run", "libsluice-start.so", "in/a"]] {
+    for arguments in [["lint"], ["ingest", "--home", "home", "in"], ["stages", "run", "./libsluice-start.so", "in/a"]] {
       let outcome = try SluiceCommand.run(arguments, in: folder)
       // A library that is only opened is not opened by lint where it could do something by that.
       if arguments == ["lint"] && start.place == "IN_OPEN" && outcome.status == 0 { continue }
       #expect([1, 78].contains(outcome.status), "\(arguments): \(outcome.status) \(outcome.out) \(outcome.err)")
       let said = outcome.err + outcome.out
-      #expect(said.contains("does not allow \(start.call)(2)"), "\(arguments): \(said)")
+      guard let call = start.call else {
+        #expect(said.contains("does not allow a system call it made"), "\(arguments): \(said)")
+        continue
+      }
+      #expect(said.contains("does not allow \(call)(2)"), "\(arguments): \(said)")
       #expect(said.contains("a stage starts no process"), "\(arguments): \(said)")
     }
     usleep(200_000)
