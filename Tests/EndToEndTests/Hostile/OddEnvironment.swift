@@ -20,6 +20,11 @@ struct OddEnvironment: Sendable {
       let takesHome = families.contains { $0 == .home } && Int.random(in: 0..<2, using: &random) == 0
       let family = takesHome ? Oddity.Family.home : Oddity.one(families, &random)
       families.removeAll { $0 == family }
+      let streams: [Oddity.Family] = [.input, .output, .error, .descriptors]
+      if streams.contains(family) {
+        // One at a time may be odd beside another, and all of them at once are one family.
+        families.removeAll { $0 == .descriptors || family == .descriptors && streams.contains($0) }
+      }
       oddities += Oddity.drawn(family, &random)
     }
     for number in command.words.indices where command.words[number] == "ID" { usesID.append(number) }
@@ -28,6 +33,12 @@ struct OddEnvironment: Sendable {
       // It works until it is told to stop.
       let after = Int.random(in: 50...900, using: &random)
       oddities.append(.signal(Oddity.one([SIGTERM, SIGTERM, SIGINT], &random), after: after))
+    }
+    if command.isResident, !Set(ignored).isDisjoint(with: ["TERM", "INT"]) {
+      // Until the command looks at its signals, those that are ignored are lost, and nothing else would end it.
+      let others = ignored.filter { $0 != "TERM" && $0 != "INT" }
+      oddities.removeAll { if case .ignored = $0 { true } else { false } }
+      if !others.isEmpty { oddities.append(.ignored(others)) }
     }
   }
 
@@ -80,6 +91,13 @@ struct OddEnvironment: Sendable {
   var signal: (number: Int32, after: Int)? {
     oddities.lazy.compactMap { if case .signal(let number, let after) = $0 { (number, after) } else { nil } }
       .first
+  }
+
+  /// What is sent, in turn: in the end, what a command that works on and on ends with.
+  var signals: [(number: Int32, after: Int)] {
+    guard let signal else { return [] }
+    let ends = [SIGTERM, SIGINT].contains(signal.number)
+    return !command.isResident || ends ? [signal] : [signal, (SIGTERM, signal.after + 600)]
   }
 
   var ignored: [String] {

@@ -94,18 +94,20 @@ struct OddRun {
     if environment.output == .closedPipe { closed.insert(1) }
     if environment.error == .closedPipe { closed.insert(2) }
     let started = Date()
-    let process = try ChildProcess(shell: line, closed: closed)
+    // One word has room for 128 KB, and a line may be longer.
+    let script = try folder.write(".script", line + "\n")
+    let process = try ChildProcess(shell: ". \(script)", closed: closed)
     pid = process.pid
-    var signal = environment.signal
+    var signals = environment.signals
     var limit = Self.seconds
     var meddling: Int? = 20 + Int(environment.seed % 150)
     var writer: Int32 = environment.command.usesPipe ? -1 : -2
     let hasEnded = process.wait(seconds: 60) {
       if process.end != nil { return true }
       let passed = Date().timeIntervalSince(started)
-      if let (number, after) = signal, passed * 1000 >= Double(after) {
+      if let (number, after) = signals.first, passed * 1000 >= Double(after) {
         process.send(number)
-        signal = nil
+        signals.removeFirst()
         if [SIGTERM, SIGINT].contains(number) && environment.command.isResident {
           limit = passed + Self.secondsAfterSignal
         }
@@ -157,7 +159,7 @@ struct OddRun {
     guard let end else { return }
     switch end {
     case .signal(let number):
-      let isAsked = number == environment.signal?.number
+      let isAsked = environment.signals.contains { $0.number == number }
       let isOutOfTime = environment.limit("cpu") != nil && [SIGXCPU, SIGKILL].contains(number)
       expect(isAsked || isOutOfTime || isOutOfMemory, "was ended by signal \(number)")
     case .exit(let code):
