@@ -31,7 +31,7 @@ struct StoppedProcessTests {
   }
 
   @Test func workersThatAreStoppedAgainAndAgainChangeNothing() throws {
-    try Stopping(seed: 1, files: 300).run()
+    try Stopping(seed: 1, files: 1200).run()
   }
 
   @Test func aStoppedCoordinatorKeepsItsHomeAndLosesNothing() throws {
