@@ -29,6 +29,10 @@ public struct Home: Sendable {
     if mkdir(storePath, 0o700) != 0 && errno != EEXIST {
       throw unwritable(SystemError("making \(storePath)"))
     }
+    var facts = stat()
+    if stat(storePath, &facts) == 0 && facts.st_mode & S_IFMT != S_IFDIR {
+      throw LedgerError(.unwritable, "\(storePath) is no folder; take it away, or give another home with --home")
+    }
   }
 
   private func unwritable(_ error: SystemError) -> LedgerError {

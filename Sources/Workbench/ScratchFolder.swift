@@ -7,11 +7,26 @@ public final class ScratchFolder {
   public let descriptor: Descriptor
 
   /// - Parameter place: where to make it, such as `$TMPDIR`.
-  public init(in place: String) throws(SystemError) {
+  public init(in place: String) throws(WorkbenchError) {
+    path = try Self.make(in: place)
+    descriptor = try Self.open(path)
+  }
+
+  private static func make(in place: String) throws(WorkbenchError) -> String {
     var template = (place + "/sluice-trial-XXXXXX").utf8CString.map(\.self)
-    if mkdtemp(&template) == nil { throw SystemError("making a folder in \(place)") }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    descriptor = try Descriptor.open(path, O_RDONLY | O_DIRECTORY)
+    if mkdtemp(&template) == nil {
+      throw WorkbenchError(
+        .configuration, "\(SystemError("making a folder in \(place)")); name one that can be written, with TMPDIR=")
+    }
+    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private static func open(_ path: String) throws(WorkbenchError) -> Descriptor {
+    do throws(SystemError) {
+      return try Descriptor.open(path, O_RDONLY | O_DIRECTORY)
+    } catch {
+      throw WorkbenchError(.system, "\(error)")
+    }
   }
 
   deinit {

@@ -151,7 +151,9 @@ struct ParsedArguments {
 
   /// For commands that take no words.
   func expectNoWords() throws(CommandError) {
-    if let word = words.first { throw .usage("`sluice \(command)` takes no '\(word)'") }
+    if let word = words.first { throw .usage(
+        "`sluice \(command)` takes no '\(Terminal.printable(word))'; `sluice \(command) --help` shows what it takes")
+    }
   }
 }
 

@@ -94,7 +94,7 @@ enum Environment {
       throw CommandError.usage(
         errno == ENOENT || errno == ENOTDIR
           ? "\(home.path) has no ledger; `sluice ingest` makes one, or give another --home"
-          : "\(home.ledgerPath): \(String(cString: strerror(errno)))")
+          : "\(home.ledgerPath): \(String(cString: strerror(errno))); give a home with a ledger, with --home")
     }
     return try Ledger(reading: home)
   }

@@ -87,7 +87,8 @@ struct StagesNew: ParsableCommand {
 
   private static func absolute(_ path: String) throws(CommandError) -> String {
     guard let full = realpath(path, nil) else {
-      throw .usage("\(Terminal.printable(path)): \(String(cString: strerror(errno)))")
+      throw .usage(
+        "\(Terminal.printable(path)): \(String(cString: strerror(errno))); run it where a folder can be made")
     }
     defer { free(full) }
     return String(cString: full)
@@ -95,14 +96,17 @@ struct StagesNew: ParsableCommand {
 
   private func write(_ texts: [(String, String)]) throws {
     if mkdir(name.id, 0o755) != 0 {
-      throw CommandError.usage("making the folder \(name.id): \(String(cString: strerror(errno)))")
+      throw CommandError.usage(
+        "making the folder \(name.id): \(String(cString: strerror(errno))); run it where a folder can be made")
     }
     for (path, text) in texts {
       if let slash = path.lastIndex(of: "/") { mkdir("\(name.id)/\(path[..<slash])", 0o755) }
       let file = try Descriptor.open("\(name.id)/\(path)", O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
       let bytes = Array(text.utf8)
       guard Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
-        throw CommandError(.internalError, "writing \(name.id)/\(path): \(String(cString: strerror(errno)))")
+        throw CommandError(
+          .internalError,
+          "writing \(name.id)/\(path): \(String(cString: strerror(errno))); take \(name.id) away, and run again")
       }
     }
   }

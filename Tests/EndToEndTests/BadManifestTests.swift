@@ -15,8 +15,8 @@ struct BadManifestTests {
     let inbox = try open()
     let lines: [(line: [UInt8], says: String?)] = [
       (Array(#"{"path":"in/good"}"#.utf8), nil),
-      (Array("not JSON".utf8), #"not a JSON object such as {"path": "inbox/a.pdf"}"#),
-      (Array(#"["path"]"#.utf8), #"not a JSON object such as {"path": "inbox/a.pdf"}"#),
+      (Array("not JSON".utf8), #"not a JSON object; write one a line, such as {"path": "inbox/a.pdf"}"#),
+      (Array(#"["path"]"#.utf8), #"not a JSON object; write one a line, such as {"path": "inbox/a.pdf"}"#),
       (Array(#"{"path":"in/good","filename":"x"}"#.utf8), "unknown key 'filename'; did you mean 'fileName'?"),
       (Array(#"{"path":"in/good","priority":"high"}"#.utf8), "'priority' is text where integer is wanted"),
       (Array(#"{"path":7}"#.utf8), "'path' is integer where text is wanted"),
@@ -42,7 +42,7 @@ struct BadManifestTests {
         "'messageId' has 0 bytes where 1 to 256 are allowed"
       ),
       (
-        Array(String(repeating: "[", count: 5000).utf8), #"not a JSON object such as {"path": "inbox/a.pdf"}"#
+        Array(String(repeating: "[", count: 5000).utf8), #"not a JSON object; write one a line, such as {"path": "inbox/a.pdf"}"#
       ),
       (Array(#"{"path":"in/good","messageId":"m1","fileName":"\\u0000"}"#.utf8), nil),
       (Array(#"{"path":"in/good","messageId":"m1","senderId":"eve"}"#.utf8), nil),

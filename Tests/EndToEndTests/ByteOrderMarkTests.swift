@@ -37,7 +37,7 @@ struct ByteOrderMarkTests {
       try folder.write("list.jsonl", text)
       let outcome = try SluiceCommand.run(["ingest", "--manifest", "list.jsonl"], in: folder)
       #expect(outcome.status == 1)
-      #expect(outcome.err.contains("not a JSON object such as"), "\(outcome.err)")
+      #expect(outcome.err.contains("not a JSON object; write one a line, such as"), "\(outcome.err)")
     }
   }
 
