@@ -33,6 +33,11 @@ public struct Home: Sendable {
     if stat(storePath, &facts) == 0 && facts.st_mode & S_IFMT != S_IFDIR {
       throw LedgerError(.unwritable, "\(storePath) is no folder; take it away, or give another home with --home")
     }
+    // What another run left there is replaced; a folder cannot be.
+    if lstat(path + "/sluice.sock", &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR {
+      throw LedgerError(
+        .unwritable, "\(path)/sluice.sock is a folder; take it away, or give another home with --home")
+    }
   }
 
   private func unwritable(_ error: SystemError) -> LedgerError {

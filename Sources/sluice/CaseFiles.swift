@@ -39,10 +39,11 @@ enum CaseFiles {
         throw SystemError("writing \(beside)")
       }
       if rename(beside, file) != 0 { throw SystemError("replacing \(file)") }
-    } catch where error.code == EEXIST {
-      throw CommandError(
-        .usage, "\(beside) is where the new version would be written, and is there already; take it away, and run again")
     } catch {
+      if error.code == EEXIST {
+        throw CommandError(
+          .usage, "\(beside) is where the new version would be written, and is there already; take it away, and run again")
+      }
       unlink(beside)
       throw CommandError(.internalError, "\(error); the cases are as they were")
     }

@@ -27,15 +27,6 @@ struct Run: ParsableCommand {
     }
   }
 
-  private static func listen(_ home: Home, _ intake: Intake) throws -> ControlServer {
-    do {
-      return try ControlServer(home, intake: intake)
-    } catch let error as SystemError where error.code == EADDRINUSE {
-      throw CommandError(
-        .configuration, "\(error), for something else lies there; take it away, or give another home with --home")
-    }
-  }
-
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
@@ -50,7 +41,7 @@ struct Run: ParsableCommand {
     let queued = try ledger.status().attachments.first { $0.status == .queued }?.count ?? 0
 
     let intake = try Intake()
-    let server = try Self.listen(home, intake)
+    let server = try ControlServer(home, intake: intake)
     let scheduler = Scheduler(
       pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
       executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil)

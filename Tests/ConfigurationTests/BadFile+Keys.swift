@@ -68,7 +68,7 @@ extension BadFile {
     stages:
     - use: mime
     logging: loud
-    > 4:1: unknown key 'logging'; the keys here are: version, plugins, stages, channels, retry, sandbox, workers, reuse
+    > 4:1: unknown key 'logging'; the keys here are: version, plugins, stages, channels, retry, sandbox, workers, memory-total, reuse
 
     === plugins that are no list
     version: 1

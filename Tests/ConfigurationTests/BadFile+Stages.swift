@@ -112,8 +112,8 @@ extension BadFile {
     === stage keys at a channel
     - use: mime
     channels: { events: { use: jsonl, when: image/*, isolation: fresh, options: { path: e } } }
-    > 4:35: unknown key 'when'; a channel takes use, options, timeout, memory only
-    > 4:50: unknown key 'isolation'; a channel takes use, options, timeout, memory only
+    > 4:35: unknown key 'when'; a channel takes use, options, retry, timeout, memory only
+    > 4:50: unknown key 'isolation'; a channel takes use, options, retry, timeout, memory only
 
     === channel keys nobody knows
     - use: mime

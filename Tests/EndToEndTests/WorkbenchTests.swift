@@ -169,7 +169,7 @@ struct WorkbenchTests {
     let properties = try #require(schema["properties"] as? [String: Any])
     #expect(
       Set(properties.keys) == [
-        "version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "reuse",
+        "version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "memory-total", "reuse",
       ])
     var options: [String: Set<String>] = [:]
     for (key, inner) in [("stages", "items"), ("channels", "additionalProperties")] {
