@@ -2,7 +2,9 @@ import Pipeline
 
 /// The keys of a pipeline file, each declared like a stage's option: one reader checks both.
 enum Grammar {
-  static let top = ["version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "memory-total", "reuse"]
+  static let top = [
+    "version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "memory-total", "reuse",
+  ]
   static let stage = ["use", "id", "when", "options"] + stageSettings.map(\.name)
   static let channel = ["use", "options", "retry"] + channelSettings.map(\.name)
   static let retry = [attempts, backoff, max].map(\.name)
@@ -21,7 +23,8 @@ enum Grammar {
 
   static let memoryTotal = key(
     "memory-total", .bytes, range: (1 << 20)...(64 << 40), example: "1GB",
-    "Memory for new content over all attachments; else a quarter of what this machine, or its control group, has.")
+    "Memory for new content over all attachments; else a quarter of what this machine, or its control group, has."
+  )
 
   static let reuse = choice(
     "reuse", ReusePolicy.allCases.map(\.rawValue),

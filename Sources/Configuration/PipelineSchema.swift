@@ -54,10 +54,14 @@ public struct PipelineSchema {
           writer.object { $0.member("pattern", "^[a-z0-9-]+$") }
           writer.key("additionalProperties")
           Self.entry(
-            Grammar.channelSettings, stages.filter { $0.role == .channel }, "channel", hasRetry: true, &writer)
+            Grammar.channelSettings, stages.filter { $0.role == .channel }, "channel", hasRetry: true, &writer
+          )
         }
-        Self.retry("How often and when a passing fault is tried again, of attachments and of deliveries.", &writer)
-        for key in [Grammar.sandbox, Grammar.workers, Grammar.memoryTotal, Grammar.reuse] { Self.option(key, &writer) }
+        Self.retry(
+          "How often and when a passing fault is tried again, of attachments and of deliveries.", &writer)
+        for key in [Grammar.sandbox, Grammar.workers, Grammar.memoryTotal, Grammar.reuse] {
+          Self.option(key, &writer)
+        }
       }
     }
   }
@@ -100,7 +104,9 @@ public struct PipelineSchema {
           }
         }
         for key in keys { option(key, &writer) }
-        if hasRetry { retry("When its deliveries are tried again; else as `retry` at the top says.", &writer) }
+        if hasRetry {
+          retry("When its deliveries are tried again; else as `retry` at the top says.", &writer)
+        }
         writer.key("options")
         writer.object { $0.member("type", "object") }
       }

@@ -59,7 +59,9 @@ public final class ControlClient {
     var piece = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       if let message = try inbox.next() {
-        let answer = try message.withUnsafeBytes { bytes throws(FrameError) in try ControlMessage.answer(bytes) }
+        let answer = try message.withUnsafeBytes { bytes throws(FrameError) in
+          try ControlMessage.answer(bytes)
+        }
         return try answer.get()
       }
       let count = read(descriptor, &piece, piece.count)

@@ -79,7 +79,9 @@ enum ControlMessage {
   }
 
   /// The coordinator's answer: what became of the files, or why it lets this client go.
-  static func answer(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Result<IntakeReport, ControlRefusal> {
+  static func answer(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Result<
+    IntakeReport, ControlRefusal
+  > {
     var reader = FrameReader(message)
     if try reader.kind() == .declined {
       return .failure(ControlRefusal(reason: try reader.requiredText(atMost: 4096)))

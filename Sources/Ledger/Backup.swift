@@ -66,7 +66,8 @@ public struct LedgerBackup {
       try Self.kind(of: opened.number) == .copy, Self.isLedger(file)
     else {
       throw LedgerError(
-        .unwritable, "\(file) is no copy of a ledger, and is left as it is; take it away, or give another FILE")
+        .unwritable,
+        "\(file) is no copy of a ledger, and is left as it is; take it away, or give another FILE")
     }
   }
 
@@ -108,7 +109,8 @@ public struct LedgerBackup {
     guard try Self.kind(of: descriptor.number) != .other else {
       throw LedgerError(
         .unwritable,
-        "\(partial) is where the copy would be made, and holds something else; take it away, or give another FILE")
+        "\(partial) is where the copy would be made, and holds something else; take it away, or give another FILE"
+      )
     }
     guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
       throw LedgerError(.inUse, "\(partial) is being written by another backup; wait for it to end")

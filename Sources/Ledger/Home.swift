@@ -31,7 +31,8 @@ public struct Home: Sendable {
     }
     var facts = stat()
     if stat(storePath, &facts) == 0 && facts.st_mode & S_IFMT != S_IFDIR {
-      throw LedgerError(.unwritable, "\(storePath) is no folder; take it away, or give another home with --home")
+      throw LedgerError(
+        .unwritable, "\(storePath) is no folder; take it away, or give another home with --home")
     }
     // What another run left there is replaced; a folder cannot be.
     if lstat(path + "/sluice.sock", &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR {
@@ -90,7 +91,7 @@ public struct Home: Sendable {
     let descriptor: Descriptor
     do throws(SystemError) {
       descriptor = try Descriptor.open(lockPath, O_RDONLY | O_NONBLOCK)
-    } catch where error.code == ENOENT {
+    } catch  where error.code == ENOENT {
       return .free
     } catch {
       return .unknown("\(error)")

@@ -46,13 +46,17 @@ extension IntakeItem {
   /// What keeps it from being taken in; `nil`: nothing. Whoever hands it over may be another process, and the ledger's rules
   /// would end the coordinator where an item breaks them.
   var fault: String? {
-    for (name, id) in [("conversationId", conversationId), ("messageId", messageId ?? "-"), ("senderId", senderId)] {
+    for (name, id) in [
+      ("conversationId", conversationId), ("messageId", messageId ?? "-"), ("senderId", senderId),
+    ] {
       if let fault = Self.fault(name, id) { return fault }
     }
     for id in participants {
       if let fault = Self.fault("participants", id) { return fault }
     }
-    if fileName.utf8.count > 1024 { return "'fileName' has \(fileName.utf8.count) bytes where 1,024 are allowed" }
+    if fileName.utf8.count > 1024 {
+      return "'fileName' has \(fileName.utf8.count) bytes where 1,024 are allowed"
+    }
     if [fileName, text ?? "", declaredType ?? ""].contains(where: { $0.utf8.contains(0) }) {
       return "a text holds a NUL character"
     }
@@ -64,7 +68,8 @@ extension IntakeItem {
 
   private static func fault(_ name: String, _ id: String) -> String? {
     if id.utf8.contains(0) { return "'\(name)' holds a NUL character" }
-    return id.isEmpty || id.utf8.count > 256 ? "'\(name)' has \(id.utf8.count) bytes where 1 to 256 are allowed" : nil
+    return id.isEmpty || id.utf8.count > 256
+      ? "'\(name)' has \(id.utf8.count) bytes where 1 to 256 are allowed" : nil
   }
 }
 

@@ -66,7 +66,8 @@ public struct OwnFiles: Sendable {
     if !path.hasPrefix("/") {
       var room = [CChar](repeating: 0, count: Int(PATH_MAX))
       if getcwd(&room, room.count) != nil {
-        path = String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) + "/" + path
+        path =
+          String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) + "/" + path
       }
     }
     var done: [Substring] = []

@@ -65,7 +65,8 @@ public struct ManifestReader: Sendable {
       let count = Glibc.read(descriptor, &piece, piece.count)
       if count < 0 && errno == EINTR { continue }
       if count < 0 {
-        _ = body(.failure(Problem(text: "\(name): \(String(cString: strerror(errno))); name a file of JSON lines")))
+        _ = body(
+          .failure(Problem(text: "\(name): \(String(cString: strerror(errno))); name a file of JSON lines")))
         return
       }
       if count == 0 { break }
@@ -133,7 +134,9 @@ public struct ManifestReader: Sendable {
     let valid = try connection.prepare(isObject).first(
       .text(json)
     ) { $0.integer(0) }
-    if valid != 1 { throw problem("not a JSON object; write one a line, such as {\"path\": \"inbox/a.pdf\"}") }
+    if valid != 1 {
+      throw problem("not a JSON object; write one a line, such as {\"path\": \"inbox/a.pdf\"}")
+    }
     var item = IntakeItem(
       conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
       participants: defaults.participants, fileName: "", source: [], sourceSize: 0, sourceModified: 0,

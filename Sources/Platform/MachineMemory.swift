@@ -24,7 +24,9 @@ public enum MachineMemory {
       var path = Substring(parts[2])
       while true {
         for root in roots {
-          if let limit = text("\(root)\(path)/\(name)").flatMap({ Int64($0.prefix { $0.isNumber }) }), limit > 0 {
+          if let limit = text("\(root)\(path)/\(name)").flatMap({ Int64($0.prefix { $0.isNumber }) }),
+            limit > 0
+          {
             limits.append(limit)
           }
         }

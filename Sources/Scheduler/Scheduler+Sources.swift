@@ -58,7 +58,9 @@ extension Scheduler {
   var awaitedPlaces: [SchedulerSummary.AwaitedPlace] {
     var places: [String: SchedulerSummary.AwaitedPlace] = [:]
     for awaited in awaitedSources.values {
-      places[awaited.place, default: .init(place: awaited.place, message: awaited.message, giveUp: awaited.giveUp)].attachments += 1
+      places[
+        awaited.place, default: .init(place: awaited.place, message: awaited.message, giveUp: awaited.giveUp)
+      ].attachments += 1
     }
     return places.values.sorted { ($1.attachments, $0.place) < ($0.attachments, $1.place) }
   }

@@ -107,9 +107,11 @@ public final class Scheduler {
     let processors = pipeline.workers ?? max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
     let measuring = [StageDefinition(id: digest.id, description: digest, values: [])]
     digestGroup = WorkerGroup(
-      purpose: .digest, stages: measuring, capability: .content, isFresh: false, limit: max(processors / 2, 1))
+      purpose: .digest, stages: measuring, capability: .content, isFresh: false, limit: max(processors / 2, 1)
+    )
     longDigestGroup = WorkerGroup(
-      purpose: .digest, stages: measuring, capability: .content, isFresh: false, limit: max(processors / 2, 2),
+      purpose: .digest, stages: measuring, capability: .content, isFresh: false,
+      limit: max(processors / 2, 2),
       depth: 1)
     lineGroups = plan.groups.map { group in
       WorkerGroup(
@@ -147,7 +149,8 @@ public final class Scheduler {
   ///     paused lanes are tried again.
   ///   - deliveryPatience: how long to wait for deliveries that are scheduled, in milliseconds, once nothing else is left.
   public func run(
-    _ intake: Intake?, isResident: Bool = false, deliveryPatience: Int64 = 0, observe: @escaping (SchedulerEvent) -> Void
+    _ intake: Intake?, isResident: Bool = false, deliveryPatience: Int64 = 0,
+    observe: @escaping (SchedulerEvent) -> Void
   ) throws(SchedulerError) -> SchedulerSummary {
     self.observe = observe
     self.isResident = isResident

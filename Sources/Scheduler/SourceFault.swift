@@ -27,7 +27,8 @@ struct SourceFault {
     switch number {
     case ENOENT, ENOTDIR:
       if let away = folder.absence(takenInOn: attachment.folderDevice) {
-        self.init("source-away", "\(away.message); \(Self.toWait)", .wait(place: away.place, giveUp: away.giveUp))
+        self.init(
+          "source-away", "\(away.message); \(Self.toWait)", .wait(place: away.place, giveUp: away.giveUp))
       } else {
         self.init("missing", text, .retry)
       }
@@ -42,7 +43,8 @@ struct SourceFault {
         self.init("unreadable", text, .retry)
       } else {
         self.init(
-          "source-away", "its folder may not be searched: \(String(cString: strerror(number))); \(Self.toWait)",
+          "source-away",
+          "its folder may not be searched: \(String(cString: strerror(number))); \(Self.toWait)",
           .wait(place: folder.path, giveUp: "let this user search it, and take the files away"))
       }
     case ENAMETOOLONG, EINVAL: self.init("unreadable", text, .fail)
@@ -92,7 +94,8 @@ private struct SourceFolder {
     guard let device, stat(path, &facts) == 0, Int64(bitPattern: UInt64(facts.st_dev)) != device, isEmpty
     else { return nil }
     return (
-      path, "the folder \(path) is empty, and on another file system than when the file was taken in: is it mounted?",
+      path,
+      "the folder \(path) is empty, and on another file system than when the file was taken in: is it mounted?",
       "put any file there"
     )
   }
@@ -103,7 +106,9 @@ private struct SourceFolder {
     guard let listing = opendir(path) else { return false }
     defer { closedir(listing) }
     while let entry = readdir(listing) {
-      let isOwn = withUnsafeBytes(of: entry.pointee.d_name) { $0[0] == 0x2E && ($0[1] == 0 || ($0[1] == 0x2E && $0[2] == 0)) }
+      let isOwn = withUnsafeBytes(of: entry.pointee.d_name) {
+        $0[0] == 0x2E && ($0[1] == 0 || ($0[1] == 0x2E && $0[2] == 0))
+      }
       if !isOwn { return false }
     }
     return true

@@ -100,7 +100,9 @@ public final class Rehearsal {
       if stage.description.produces { break }
     }
     let rejection = LengthLimit.rejection(of: size, by: pipeline.stages) { limits[$0] }
-    guard let rejection, let stage = pipeline.stages.first(where: { $0.id == rejection.stage }) else { return false }
+    guard let rejection, let stage = pipeline.stages.first(where: { $0.id == rejection.stage }) else {
+      return false
+    }
     var said = TrialResult(verdict: Verdict.reject.name)
     (said.code, said.message) = (rejection.code, rejection.message)
     result.steps.append((rejection.stage, said))

@@ -16,7 +16,8 @@ public final class ScratchFolder {
     var template = (place + "/sluice-trial-XXXXXX").utf8CString.map(\.self)
     if mkdtemp(&template) == nil {
       throw WorkbenchError(
-        .configuration, "\(SystemError("making a folder in \(place)")); name one that can be written, with TMPDIR=")
+        .configuration,
+        "\(SystemError("making a folder in \(place)")); name one that can be written, with TMPDIR=")
     }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }

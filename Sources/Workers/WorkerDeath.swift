@@ -66,7 +66,8 @@ public struct WorkerDeath: Sendable {
         "output-limit: wrote more than the \(ByteSize.text(stage.output)) that `output` allows"
       case .forbiddenCall(let number):
         "forbidden-call: the sandbox does not allow \(Self.name(ofCall: number)) with capability "
-          + stage.description.capability.name + (Self.startsProcess(number) ? "; a stage starts no process" : "")
+          + stage.description.capability.name
+          + (Self.startsProcess(number) ? "; a stage starts no process" : "")
       case .timedOut(let after): "timed-out: took more than \(Interval.text(after))"
       case .flooded:
         "flooded: wrote more than \(ByteSize.text(Int64(WorkerProcess.floodLimit))) to standard error"

@@ -161,7 +161,8 @@ private func rejectAbove(_ call: OpaquePointer?, _ bytes: UInt64, _ code: Unsafe
   let limit = LengthLimit(bytes: Int64(clamping: bytes), code: String(cString: code))
   call.trace("reject_above", "\(bytes) bytes: \(limit.code)")
   guard call.stage.declares(code: limit.code) else {
-    return call.complain("rejects by length with the code '\(limit.code)', which its description does not list; dropped")
+    return call.complain(
+      "rejects by length with the code '\(limit.code)', which its description does not list; dropped")
   }
   call.lengthLimit = limit
 }

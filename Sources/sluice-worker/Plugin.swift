@@ -32,7 +32,8 @@ enum Plugin {
     }
     guard Int(stage.pointee.size) >= MemoryLayout<sluice_stage>.size else {
       throw refuse(
-        "its description has \(stage.pointee.size) bytes, and ABI \(SLUICE_ABI_MAJOR).0 has \(MemoryLayout<sluice_stage>.size)")
+        "its description has \(stage.pointee.size) bytes, and ABI \(SLUICE_ABI_MAJOR).0 has \(MemoryLayout<sluice_stage>.size)"
+      )
     }
     guard let named = stage.pointee.id, String(cString: named) == id else {
       throw refuse("calls itself '\(stage.pointee.id.map { String(cString: $0) } ?? "")', not '\(id)'")

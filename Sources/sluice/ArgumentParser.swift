@@ -151,8 +151,10 @@ struct ParsedArguments {
 
   /// For commands that take no words.
   func expectNoWords() throws(CommandError) {
-    if let word = words.first { throw .usage(
-        "`sluice \(command)` takes no '\(Terminal.printable(word))'; `sluice \(command) --help` shows what it takes")
+    if let word = words.first {
+      throw .usage(
+        "`sluice \(command)` takes no '\(Terminal.printable(word))'; `sluice \(command) --help` shows what it takes"
+      )
     }
   }
 }

@@ -16,7 +16,8 @@ struct Backup: ParsableCommand {
       same files stores them anew, and tells recipients again, under new ids.
       """,
     options: [
-      CommandOption(name: "force", letter: "f", help: "Replace FILE where it is an earlier copy, outside the home."),
+      CommandOption(
+        name: "force", letter: "f", help: "Replace FILE where it is an earlier copy, outside the home."),
       .home, .format, .quiet,
     ],
     example: "sluice backup --home /var/lib/sluice /backup/sluice-$(date +%F).db")

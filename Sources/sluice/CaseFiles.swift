@@ -11,19 +11,23 @@ enum CaseFiles {
     var facts = stat()
     if stat(path, &facts) != 0 {
       throw .usage(
-        "\(Terminal.printable(path)): \(String(cString: strerror(errno))); name a \(name), or a folder with one")
+        "\(Terminal.printable(path)): \(String(cString: strerror(errno))); name a \(name), or a folder with one"
+      )
     }
     if facts.st_mode & S_IFMT != S_IFDIR { return [path] }
     let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
     if access("\(folder)/\(name)", F_OK) == 0 { return [folder == "." ? name : "\(folder)/\(name)"] }
     guard let names = FolderListing(Array(folder.utf8)) else {
       throw .usage(
-        "\(Terminal.printable(path)): \(String(cString: strerror(errno))); name a \(name), or a folder with one")
+        "\(Terminal.printable(path)): \(String(cString: strerror(errno))); name a \(name), or a folder with one"
+      )
     }
     let files: [String] = names.map { "\(folder)/\(String(decoding: $0, as: UTF8.self))/\(Self.name)" }
       .filter { access($0, F_OK) == 0 }
     if files.isEmpty {
-      throw .usage("\(Terminal.printable(path)) has no \(name), nor has any of its folders; write one, or name another folder")
+      throw .usage(
+        "\(Terminal.printable(path)) has no \(name), nor has any of its folders; write one, or name another folder"
+      )
     }
     return files
   }
@@ -42,7 +46,9 @@ enum CaseFiles {
     } catch {
       if error.code == EEXIST {
         throw CommandError(
-          .usage, "\(beside) is where the new version would be written, and is there already; take it away, and run again")
+          .usage,
+          "\(beside) is where the new version would be written, and is there already; take it away, and run again"
+        )
       }
       unlink(beside)
       throw CommandError(.internalError, "\(error); the cases are as they were")

@@ -24,7 +24,9 @@ struct ChosenStage {
     switch described[id] {
     case .success(let found): description = found
     case .failure(let refusal):
-      throw CommandError(.configuration, Terminal.printable("stage '\(id)': \(refusal.message); `sluice stages doctor` tells more"))
+      throw CommandError(
+        .configuration,
+        Terminal.printable("stage '\(id)': \(refusal.message); `sluice stages doctor` tells more"))
     case nil: throw CommandError(.internalError, "stage '\(id)' was not described")
     }
     self.digest = StageDefinition(id: digest.id, description: digest, values: [])
@@ -51,7 +53,8 @@ struct ChosenStage {
       }
       if access(name, F_OK) != 0 {
         throw .usage(
-          "\(Terminal.printable(name)): \(String(cString: strerror(errno))); name a plugin's file, or a stage")
+          "\(Terminal.printable(name)): \(String(cString: strerror(errno))); name a plugin's file, or a stage"
+        )
       }
       return (PluginSearch.id(ofFile: name), name)
     }

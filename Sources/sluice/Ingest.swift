@@ -21,7 +21,8 @@ struct Ingest: ParsableCommand {
     ] + IntakeArguments.options + [
       CommandOption(
         name: "wait-deliveries", value: "5m",
-        help: "Wait so long for deliveries that are scheduled for later; else they are left, with exit code 75."),
+        help:
+          "Wait so long for deliveries that are scheduled for later; else they are left, with exit code 75."),
       .format, .quiet, .noColor,
     ],
     example: "sluice ingest --conversation c1 --sender anna --participants anna,ben inbox/")

@@ -241,7 +241,8 @@ final class IngestReport {
     if total == 0 { return "" }
     var parts = ["\(delivered) delivered"]
     if owed.count > 0 {
-      parts.append("\(owed.count) scheduled" + (owed.nextAt.map { " (the next at \(Clock.timestamp($0)))" } ?? ""))
+      parts.append(
+        "\(owed.count) scheduled" + (owed.nextAt.map { " (the next at \(Clock.timestamp($0)))" } ?? ""))
     }
     if deadLetters > 0 { parts.append("\(deadLetters) dead") }
     return "\(Count.text(total, "delivery", "deliveries")): \(parts.joined(separator: ", "))\n"

@@ -27,10 +27,11 @@ final class IntakeDesk {
     for _ in 0..<patience.times {
       do throws(SystemError) {
         return .coordinator(try ControlClient(home))
-      } catch where error.code == ETIMEDOUT {
+      } catch  where error.code == ETIMEDOUT {
         throw LedgerError(
           .inUse,
-          "the coordinator of \(home.path) lets nobody in (\(error)); it may be stopped or overloaded, so try again later")
+          "the coordinator of \(home.path) lets nobody in (\(error)); it may be stopped or overloaded, so try again later"
+        )
       } catch {
         // Where none listens the lock says more; what else is wrong is told at the end.
       }

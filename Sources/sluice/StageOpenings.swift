@@ -17,7 +17,9 @@ struct StageOpenings {
     // What this machine lacks is for `sluice doctor` to tell, and no fault of the file.
     launch.sandbox = definition.sandbox == .off ? .off : .prefer
     return (definition.stages + definition.channels.map(\.stage)).compactMap { stage in
-      if stage.description.capability == .store || stage.description.options.contains(where: { $0.kind == .file }) {
+      if stage.description.capability == .store
+        || stage.description.options.contains(where: { $0.kind == .file })
+      {
         return nil
       }
       do throws(WorkbenchError) {

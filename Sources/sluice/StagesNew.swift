@@ -97,7 +97,8 @@ struct StagesNew: ParsableCommand {
   private func write(_ texts: [(String, String)]) throws {
     if mkdir(name.id, 0o755) != 0 {
       throw CommandError.usage(
-        "making the folder \(name.id): \(String(cString: strerror(errno))); run it where a folder can be made")
+        "making the folder \(name.id): \(String(cString: strerror(errno))); run it where a folder can be made"
+      )
     }
     for (path, text) in texts {
       if let slash = path.lastIndex(of: "/") { mkdir("\(name.id)/\(path[..<slash])", 0o755) }
@@ -106,7 +107,8 @@ struct StagesNew: ParsableCommand {
       guard Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
         throw CommandError(
           .internalError,
-          "writing \(name.id)/\(path): \(String(cString: strerror(errno))); take \(name.id) away, and run again")
+          "writing \(name.id)/\(path): \(String(cString: strerror(errno))); take \(name.id) away, and run again"
+        )
       }
     }
   }

@@ -42,7 +42,8 @@ struct BadManifestTests {
         "'messageId' has 0 bytes where 1 to 256 are allowed"
       ),
       (
-        Array(String(repeating: "[", count: 5000).utf8), #"not a JSON object; write one a line, such as {"path": "inbox/a.pdf"}"#
+        Array(String(repeating: "[", count: 5000).utf8),
+        #"not a JSON object; write one a line, such as {"path": "inbox/a.pdf"}"#
       ),
       (Array(#"{"path":"in/good","messageId":"m1","fileName":"\\u0000"}"#.utf8), nil),
       (Array(#"{"path":"in/good","messageId":"m1","senderId":"eve"}"#.utf8), nil),

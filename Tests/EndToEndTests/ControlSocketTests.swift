@@ -33,7 +33,9 @@ struct ControlSocketTests {
 
   @Test func whatIsNoMessageIsAnsweredWithTheReason() throws {
     let resident = try Resident(folder)
-    for bytes: [UInt8] in [[9, 0, 0, 0] + Array(repeating: 7, count: 9), [255, 255, 255, 255], [5, 0, 0, 0, 32, 0, 0, 0, 0]] {
+    for bytes: [UInt8] in [
+      [9, 0, 0, 0] + Array(repeating: 7, count: 9), [255, 255, 255, 255], [5, 0, 0, 0, 32, 0, 0, 0, 0],
+    ] {
       let client = try RawClient(socket)
       client.send(bytes)
       #expect(client.received(within: 3).contains("what it was sent is no message"))
@@ -88,7 +90,9 @@ struct ControlSocketTests {
 
   // MARK: The home
 
-  @Test(arguments: ["deleted", "moved", "lock"]) func aHomeThatIsTakenAwayEndsTheCoordinatorWithAWord(how: String) throws {
+  @Test(arguments: ["deleted", "moved", "lock"]) func aHomeThatIsTakenAwayEndsTheCoordinatorWithAWord(
+    how: String
+  ) throws {
     let resident = try Resident(folder)
     let home = folder.path + "/home"
     switch how {
@@ -100,7 +104,9 @@ struct ControlSocketTests {
     while resident.process.isRunning && Date() < end { usleep(20_000) }
     #expect(!resident.process.isRunning, "it does not work on for nothing")
     #expect(resident.stop() == 75)
-    #expect(resident.errors.contains("home was deleted, moved or replaced while it was worked on"), "\(resident.errors)")
+    #expect(
+      resident.errors.contains("home was deleted, moved or replaced while it was worked on"),
+      "\(resident.errors)")
   }
 
   @Test(.enabled(if: geteuid() == 0)) func whoMayNotReadTheLockIsToldSo() throws {
@@ -112,7 +118,8 @@ struct ControlSocketTests {
       User.ordinary, [try Installation.shared().prefix + "/bin/sluice", "status", "--home", "home"])
     let outcome = try SluiceCommand.run(Array(words.dropFirst()), in: folder, program: words[0])
     #expect(
-      outcome.out.contains("whether a coordinator is at work is not known: opening home/sluice.lock: Permission denied"),
+      outcome.out.contains(
+        "whether a coordinator is at work is not known: opening home/sluice.lock: Permission denied"),
       "\(outcome.out) \(outcome.err)")
     #expect(!outcome.out.contains("nobody is at work"))
   }
@@ -124,9 +131,13 @@ struct ControlSocketTests {
     ("url: \"gopher://x\"", "stage 'hook'"),
   ]
 
-  @Test(arguments: refused) func lintTellsWhatAStageRefusesAndNothingIsQueuedForIt(option: String, saying: String) throws {
-    var options = ["url": "url: \"http://127.0.0.1:9/\"", "secrets": "secrets: \"\(WebhookTests.secret)\"",
-      "allow-private": "allow-private: 127.0.0.1"]
+  @Test(arguments: refused) func lintTellsWhatAStageRefusesAndNothingIsQueuedForIt(
+    option: String, saying: String
+  ) throws {
+    var options = [
+      "url": "url: \"http://127.0.0.1:9/\"", "secrets": "secrets: \"\(WebhookTests.secret)\"",
+      "allow-private": "allow-private: 127.0.0.1",
+    ]
     options[String(option.prefix { $0 != ":" })] = option
     let hook = "\n  hook: { use: webhook, options: { \(options.values.sorted().joined(separator: ", ")) } }\n"
     let lines = Pipelines.open.split(separator: "\n", omittingEmptySubsequences: false)

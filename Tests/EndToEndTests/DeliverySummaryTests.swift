@@ -57,7 +57,9 @@ struct DeliverySummaryTests {
     #expect(deliveries(outcome)["dead"] as? Int == 0)
     let next = try #require(deliveries(outcome)["nextAt"] as? String)
     #expect(next.hasSuffix("Z") && next.hasPrefix("20"))
-    #expect(outcome.err.contains("3 deliveries owed, the next at \(next); run the same command again"), "\(outcome.err)")
+    #expect(
+      outcome.err.contains("3 deliveries owed, the next at \(next); run the same command again"),
+      "\(outcome.err)")
     let text = try ingest()
     #expect(text.status == 75)
     #expect(text.out.contains("3 deliveries: 0 delivered, 3 scheduled (the next at 20"), "\(text.out)")
@@ -104,6 +106,8 @@ struct DeliverySummaryTests {
     try folder.write("pipeline.yaml", Pipelines.open)
     let outcome = try ingest()
     #expect(outcome.status == 0, "nothing this pipeline could do is left: \(outcome.err)")
-    #expect(outcome.err.contains("3 deliveries owed on channel 'hook', which this pipeline does not have"), "\(outcome.err)")
+    #expect(
+      outcome.err.contains("3 deliveries owed on channel 'hook', which this pipeline does not have"),
+      "\(outcome.err)")
   }
 }

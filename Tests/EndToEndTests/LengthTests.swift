@@ -21,7 +21,9 @@ struct LengthTests {
   }
 
   @Test(
-    arguments: ["{ max: 10MB }", "{ max: 1MB, rules: { \"image/*\": 10MB } }", "{ rules: { \"*/*\": 10MB } }"])
+    arguments: [
+      "{ max: 10MB }", "{ max: 1MB, rules: { \"image/*\": 10MB } }", "{ rules: { \"*/*\": 10MB } }",
+    ])
   func aFileOfATerabyteIsRefusedWithoutBeingRead(size: String) throws {
     let folder = try folder(size)
     try sparse("in/huge", 1 << 40, in: folder)

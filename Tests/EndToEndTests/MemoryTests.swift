@@ -26,7 +26,9 @@ struct MemoryTests {
   func thirtyHostileOutputsCompleteInAGroupOfAGigabyte() throws {
     let folder = try inbox(30)
     let group = try #require(ControlGroup(memory: 1 << 30))
-    let words = group.command([SluiceCommand.folder + "/sluice", "ingest", "--home", "home", "--format", "json", "in"])
+    let words = group.command([
+      SluiceCommand.folder + "/sluice", "ingest", "--home", "home", "--format", "json", "in",
+    ])
     let outcome = try SluiceCommand.run(
       Array(words.dropFirst()), in: folder, environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()],
       program: words[0])

@@ -14,7 +14,8 @@ struct OwnFileTests {
     try FileManager.default.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: "home")
     try FileManager.default.createSymbolicLink(
       atPath: folder.path + "/home/innocent", withDestinationPath: "store/new-object")
-    try FileManager.default.linkItem(atPath: folder.path + "/home/sluice.db", toPath: folder.path + "/twin.db")
+    try FileManager.default.linkItem(
+      atPath: folder.path + "/home/sluice.db", toPath: folder.path + "/twin.db")
   }
 
   private func ingest() throws -> SluiceCommand.Outcome {
@@ -24,7 +25,8 @@ struct OwnFileTests {
   /// Everything below the home with its content, but for what comes and goes.
   private func state() throws -> [String: Data] {
     var state: [String: Data] = [:]
-    for name in folder.files(below: "home") where !["sluice.db-shm", "sluice.db-wal", "sluice.lock"].contains(name) {
+    for name in folder.files(below: "home")
+    where !["sluice.db-shm", "sluice.db-wal", "sluice.lock"].contains(name) {
       state[name] = FileManager.default.contents(atPath: "\(folder.path)/home/\(name)")
     }
     return state
@@ -32,8 +34,10 @@ struct OwnFileTests {
 
   static let paths = [
     ("reserve", "file 'reserve'"), ("sluice.sock", "file 'sluice.sock'"), ("sluice.db", "file 'sluice.db'"),
-    ("sluice.db-wal", "file 'sluice.db-wal'"), ("sluice.lock", "file 'sluice.lock'"), ("sluice.new", "file 'sluice.new'"),
-    ("store", "store"), ("store/events.jsonl", "store"), ("store/.incoming/x", "store"), ("lost+found/x", "lost+found"),
+    ("sluice.db-wal", "file 'sluice.db-wal'"), ("sluice.lock", "file 'sluice.lock'"),
+    ("sluice.new", "file 'sluice.new'"),
+    ("store", "store"), ("store/events.jsonl", "store"), ("store/.incoming/x", "store"),
+    ("lost+found/x", "lost+found"),
     ("./reserve", "file 'reserve'"), ("in/../reserve", "file 'reserve'"), ("../home/store/x", "store"),
     ("../link/reserve", "file 'reserve'"), ("../link/store/x", "store"), ("innocent", "store"), (".", "home"),
     ("../twin.db", "file 'sluice.db'"),
@@ -42,8 +46,11 @@ struct OwnFileTests {
   @Test(arguments: paths) func aChannelMayNotWriteThem(path: String, own: String) throws {
     let before = try state()
     try folder.write(
-      "pipeline.yaml", Pipelines.open.replacingOccurrences(of: "path: events.jsonl", with: "path: \"\(path)\""))
-    for command in [["lint", "--home", "home"], ["ingest", "--home", "home", "in"], ["run", "--home", "home"]] {
+      "pipeline.yaml",
+      Pipelines.open.replacingOccurrences(of: "path: events.jsonl", with: "path: \"\(path)\""))
+    for command in [
+      ["lint", "--home", "home"], ["ingest", "--home", "home", "in"], ["run", "--home", "home"],
+    ] {
       let outcome = try SluiceCommand.run(command, in: folder)
       #expect(outcome.status == 78, "\(command): \(outcome.out) \(outcome.err)")
       #expect(
@@ -56,7 +63,8 @@ struct OwnFileTests {
 
   @Test(arguments: ["events.jsonl", "../outside.jsonl", "sub/events.jsonl", "storehouse.jsonl"])
   func otherFilesItMay(path: String) throws {
-    try FileManager.default.createDirectory(atPath: folder.path + "/home/sub", withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/home/sub", withIntermediateDirectories: true)
     try folder.write(
       "pipeline.yaml", Pipelines.open.replacingOccurrences(of: "path: events.jsonl", with: "path: \(path)"))
     let outcome = try ingest()
@@ -67,8 +75,10 @@ struct OwnFileTests {
 
   @Test(
     arguments: [
-      "home/sluice.db", "home/events.jsonl", "home/reserve", "home/store/documents", "home/sluice.sock", "link/sluice.db",
-      "home/new.db/../sluice.db", "twin.db", "pipe", "/dev/null", "pipeline.yaml", "empty", "elsewhere/sluice.db",
+      "home/sluice.db", "home/events.jsonl", "home/reserve", "home/store/documents", "home/sluice.sock",
+      "link/sluice.db",
+      "home/new.db/../sluice.db", "twin.db", "pipe", "/dev/null", "pipeline.yaml", "empty",
+      "elsewhere/sluice.db",
       "home/store/x", "symbolic",
     ])
   func aBackupReplacesNothingButCopies(target: String) throws {
@@ -83,7 +93,8 @@ struct OwnFileTests {
     let pipeline = try folder.read("pipeline.yaml")
     for options in [["-f"], []] {
       let outcome = try SluiceCommand.run(["backup", "--home", "home", target] + options, in: folder)
-      #expect([2, 78].contains(outcome.status), "\(options): \(outcome.status) \(outcome.out) \(outcome.err)")
+      #expect(
+        [2, 78].contains(outcome.status), "\(options): \(outcome.status) \(outcome.out) \(outcome.err)")
       #expect(outcome.err.contains("; "), "it says what to do: \(outcome.err)")
     }
     #expect(try state() == before)

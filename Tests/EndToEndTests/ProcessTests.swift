@@ -33,11 +33,14 @@ struct ProcessTests {
 
   @Test(arguments: starts) func aPluginThatStartsAProcessIsRefusedAndNothingIsLeft(start: Start) throws {
     let folder = try folder(start.way, start.place)
-    for arguments in [["lint"], ["ingest", "--home", "home", "in"], ["stages", "run", "./libsluice-start.so", "in/a"]] {
+    for arguments in [
+      ["lint"], ["ingest", "--home", "home", "in"], ["stages", "run", "./libsluice-start.so", "in/a"],
+    ] {
       let outcome = try SluiceCommand.run(arguments, in: folder)
       // A library that is only opened is not opened by lint where it could do something by that.
       if arguments == ["lint"] && start.place == "IN_OPEN" && outcome.status == 0 { continue }
-      #expect([1, 78].contains(outcome.status), "\(arguments): \(outcome.status) \(outcome.out) \(outcome.err)")
+      #expect(
+        [1, 78].contains(outcome.status), "\(arguments): \(outcome.status) \(outcome.out) \(outcome.err)")
       let said = outcome.err + outcome.out
       guard let call = start.call else {
         #expect(said.contains("does not allow a system call it made"), "\(arguments): \(said)")
@@ -51,7 +54,8 @@ struct ProcessTests {
   }
 
   /// glibc asks for clone3 first, and takes clone where there is none; whoever asks for clone3 alone is told so.
-  @Test(arguments: ["IN_CONSTRUCTOR", "IN_OPEN"]) func aCallThatIsNotThereStartsNothing(place: String) throws {
+  @Test(arguments: ["IN_CONSTRUCTOR", "IN_OPEN"]) func aCallThatIsNotThereStartsNothing(place: String) throws
+  {
     let folder = try folder("CLONE3", place)
     let outcome = try SluiceCommand.run(["ingest", "--home", "home", "in"], in: folder)
     #expect(outcome.status == 0, "\(outcome.err)")

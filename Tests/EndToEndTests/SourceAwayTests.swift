@@ -30,7 +30,8 @@ struct SourceAwayTests {
   /// How attachments ended, by status.
   private func counts() throws -> [String: Int] {
     let listed = try SluiceCommand.run(["list", "--home", "home", "--format", "json"], in: folder)
-    return Dictionary(grouping: listed.attachments.compactMap { $0["status"] as? String }) { $0 }.mapValues(\.count)
+    return Dictionary(grouping: listed.attachments.compactMap { $0["status"] as? String }) { $0 }.mapValues(
+      \.count)
   }
 
   @Test(arguments: ["nas", "nas/inbox"]) func filesOfAFolderThatIsAwayWaitAndAreWorkedOnOnceItIsBack(
@@ -44,7 +45,8 @@ struct SourceAwayTests {
     #expect(first.summary["failed"] as? Int == 0)
     #expect(first.summary["waitingForSource"] as? Int == 40)
     #expect(
-      first.err.contains("40 attachments not worked on: the folder \(folder.path)/\(away) is away"), "\(first.err)")
+      first.err.contains("40 attachments not worked on: the folder \(folder.path)/\(away) is away"),
+      "\(first.err)")
     #expect(first.err.split(separator: "\n").count < 12, "it is told once: \(first.err)")
     #expect(try counts() == ["completed": 5, "queued": 40])
     let second = try ingest("here")

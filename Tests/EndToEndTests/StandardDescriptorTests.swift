@@ -14,7 +14,8 @@ struct StandardDescriptorTests {
 
   private func shell(_ command: String) throws -> SluiceCommand.Outcome {
     try SluiceCommand.run(
-      ["-c", command.replacingOccurrences(of: "sluice ", with: SluiceCommand.folder + "/sluice ")], in: folder,
+      ["-c", command.replacingOccurrences(of: "sluice ", with: SluiceCommand.folder + "/sluice ")],
+      in: folder,
       program: "/bin/sh")
   }
 
@@ -33,7 +34,8 @@ struct StandardDescriptorTests {
   }
 
   @Test func aReaderThatGoesEndsNothing() throws {
-    let outcome = try shell("sluice ingest --home home --format json in | head -n 1; sluice list --home home | head -n 1")
+    let outcome = try shell(
+      "sluice ingest --home home --format json in | head -n 1; sluice list --home home | head -n 1")
     #expect(outcome.status == 0, "\(outcome.err)")
     let status = try SluiceCommand.run(["status", "--home", "home", "--format", "json"], in: folder)
     let counts = status.json.first?["attachments"] as? [String: [String: Any]]

@@ -45,7 +45,8 @@ struct TerminalEventTests {
   }
 
   static let orders = [
-    mime + notify + audit, mime + audit + notify, mime + store + notify + audit, mime + store + audit + notify,
+    mime + notify + audit, mime + audit + notify, mime + store + notify + audit,
+    mime + store + audit + notify,
     mime + audit + notify + "  - { use: audit, id: audit-2 }\n",
   ]
 
@@ -59,7 +60,8 @@ struct TerminalEventTests {
     #expect(folder.files(below: "home/store").isEmpty, "what is rejected is not kept")
     // Each stage had its turn once.
     let show = try SluiceCommand.run(
-      ["show", "--home", "home", "--format", "json", outcome.attachments.first?["id"] as? String ?? ""], in: folder)
+      ["show", "--home", "home", "--format", "json", outcome.attachments.first?["id"] as? String ?? ""],
+      in: folder)
     let ran = (show.json.first?["attempts"] as? [[String: Any]])?.compactMap { $0["stage"] as? String } ?? []
     #expect(Set(ran).count == ran.count && ran.contains("notify") && ran.contains("audit"), "\(show.out)")
   }
@@ -78,7 +80,8 @@ struct TerminalEventTests {
     #expect(outcome.attachments.first?["status"] as? String == "completed", "\(outcome.out) \(outcome.err)")
     #expect(
       try told(folder, "events.jsonl") == [
-        "attachment.completed ann completed", "attachment.completed ben completed", "audit.done ben completed",
+        "attachment.completed ann completed", "attachment.completed ben completed",
+        "audit.done ben completed",
       ])
   }
 

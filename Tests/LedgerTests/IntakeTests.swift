@@ -94,14 +94,16 @@ struct IntakeTests {
 
   static let faults: [(change: @Sendable (inout IntakeItem) -> Void, saying: String)] = [
     ({ $0.conversationId = "" }, "'conversationId' has 0 bytes where 1 to 256 are allowed"),
-    ({ $0.conversationId = long }, "'conversationId' has 257 bytes"), ({ $0.messageId = "" }, "'messageId' has 0 bytes"),
+    ({ $0.conversationId = long }, "'conversationId' has 257 bytes"),
+    ({ $0.messageId = "" }, "'messageId' has 0 bytes"),
     ({ $0.senderId = "a\0b" }, "'senderId' holds a NUL character"),
     ({ $0.participants = ["ann", ""] }, "'participants' has 0 bytes"),
     ({ $0.fileName = String(repeating: "n", count: 1025) }, "'fileName' has 1025 bytes"),
     ({ $0.text = "a\0b" }, "a text holds a NUL character"), ({ $0.source = [] }, "is not an absolute path"),
     ({ $0.source = Array("in/a".utf8) }, "is not an absolute path"),
     ({ $0.source = [0x2F, 0, 0x61] }, "is not an absolute path"),
-    ({ $0.source = [0x2F] + Array(repeating: 0x61, count: 4095) }, "has 4096 bytes"), ({ $0.sourceSize = -1 }, "its size is -1"),
+    ({ $0.source = [0x2F] + Array(repeating: 0x61, count: 4095) }, "has 4096 bytes"),
+    ({ $0.sourceSize = -1 }, "its size is -1"),
   ]
 
   /// Whoever hands it over may be another process, and the rules of the tables would end the coordinator.
@@ -131,7 +133,8 @@ struct IntakeTests {
 
   @Test func aBatchThatFailsInTheMiddleIsTakenBackWhole() throws {
     try desk.execute(
-      "CREATE TRIGGER no_b BEFORE INSERT ON attachments WHEN new.file_name = 'b' BEGIN SELECT RAISE(ABORT, 'no'); END")
+      "CREATE TRIGGER no_b BEFORE INSERT ON attachments WHEN new.file_name = 'b' BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
     let before = try desk.everything()
     #expect(throws: LedgerError.self) { try desk.takeIn(Desk.item("a"), Desk.item("b")) }
     #expect(try desk.everything() == before)

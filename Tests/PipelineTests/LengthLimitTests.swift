@@ -2,7 +2,9 @@ import Pipeline
 import Testing
 
 struct LengthLimitTests {
-  private static func stage(_ id: String, _ change: (inout StageDefinition) -> Void = { _ in }) -> StageDefinition {
+  private static func stage(_ id: String, _ change: (inout StageDefinition) -> Void = { _ in })
+    -> StageDefinition
+  {
     let description = StageDescription(id: id, version: "1.0.0", summary: "It is a stage.", file: "/x")
     var stage = StageDefinition(id: id, description: description, values: [])
     change(&stage)
@@ -10,7 +12,10 @@ struct LengthLimitTests {
   }
 
   private static func rejection(_ size: Int64, _ stages: [StageDefinition]) -> String? {
-    let limits = ["size": LengthLimit(bytes: 10, code: "too-large"), "scan": LengthLimit(bytes: 5, code: "too-large-to-scan")]
+    let limits = [
+      "size": LengthLimit(bytes: 10, code: "too-large"),
+      "scan": LengthLimit(bytes: 5, code: "too-large-to-scan"),
+    ]
     return LengthLimit.rejection(of: size, by: stages) { limits[stages[$0].description.id] }?.code
   }
 

@@ -60,7 +60,9 @@ struct LaneTests {
 
     init() throws {
       ledger = try Ledger(path: ":memory:")
-      lanes = [Lane(Ledger.attachmentLane), Lane(Ledger.lane(ofChannel: "x")), Lane(Ledger.lane(ofChannel: "y"))]
+      lanes = [
+        Lane(Ledger.attachmentLane), Lane(Ledger.lane(ofChannel: "x")), Lane(Ledger.lane(ofChannel: "y")),
+      ]
     }
 
     func lane(_ lease: Lease) -> Lane {
@@ -119,7 +121,8 @@ struct LaneTests {
       let query = "SELECT count(*) FROM jobs WHERE lane = ?1 AND state <> 'leased' AND due_at <= ?2"
       var longest: Int64 = 0
       for lane in lanes {
-        let due = try ledger.connection.prepare(query).first(.text(lane.name), .integer(time)) { $0.integer(0) } ?? 0
+        let due =
+          try ledger.connection.prepare(query).first(.text(lane.name), .integer(time)) { $0.integer(0) } ?? 0
         if lane.inHand >= Self.window || due == 0 { servedAt[lane.name] = time }
         longest = max(longest, time - (servedAt[lane.name] ?? time))
       }
@@ -140,7 +143,8 @@ struct LaneTests {
       let event = OutgoingEvent(type: "t", data: "{}", channels: ["x", "y"], recipients: ["ann", "ben"])
       return .attachment(
         EndedAttachment(
-          attachment, status: .completed, reason: nil, mediaType: nil, sizeBytes: 1, sha256: nil, metadata: "{}",
+          attachment, status: .completed, reason: nil, mediaType: nil, sizeBytes: 1, sha256: nil,
+          metadata: "{}",
           url: nil, attempt: lease.attempt, steps: [], events: [event]))
     case .delivery(let delivery):
       switch Int.random(in: 0...3, using: &random) {
@@ -157,7 +161,9 @@ struct LaneTests {
     var random = SplitMix(state: seed)
     var world = try World()
     for _ in 0..<400 {
-      let held = world.leases.values.sorted { $0.job < $1.job }.filter { _ in Int.random(in: 0...3, using: &random) == 0 }
+      let held = world.leases.values.sorted { $0.job < $1.job }.filter { _ in
+        Int.random(in: 0...3, using: &random) == 0
+      }
       let settlements = held.map { ($0, Self.ending(of: $0, at: world.time, &random)) }
       try world.turn(settlements, adding: Int.random(in: 0...9, using: &random) == 0 ? 3 : 0)
       #expect(try world.longestNeglect() <= 1000, "with seed \(seed)")

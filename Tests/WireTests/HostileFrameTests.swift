@@ -63,7 +63,10 @@ struct HostileFrameTests {
 
   @Test func aFrameThatEndsAnywhereIsRefused() {
     let trace = TraceLine(stage: "pdf", call: "annotate", text: "pdf.pages = 3")
-    for frame in [Self.result.frame, Self.description.frame, Ready(sandbox: 3, bases: ["b", nil], lengthLimits: [nil, LengthLimit(bytes: 7, code: "too-large")]).frame,
+    for frame in [
+      Self.result.frame, Self.description.frame,
+      Ready(sandbox: 3, bases: ["b", nil], lengthLimits: [nil, LengthLimit(bytes: 7, code: "too-large")])
+        .frame,
       trace.frame,
     ] {
       for count in 0..<frame.count { #expect(Self.read(Array(frame[..<count])) == nil, "\(count)") }

@@ -37,7 +37,9 @@ final class RawClient {
   /// One file to be taken in, as a client writes it.
   static func enqueue(conversation: String, path: String) -> [UInt8] {
     var message: [UInt8] = [32]
-    func number<Value: FixedWidthInteger>(_ value: Value) { withUnsafeBytes(of: value.littleEndian) { message += $0 } }
+    func number<Value: FixedWidthInteger>(_ value: Value) {
+      withUnsafeBytes(of: value.littleEndian) { message += $0 }
+    }
     func text(_ value: String?) {
       guard let value else { return number(UInt32.max) }
       number(UInt32(value.utf8.count))
