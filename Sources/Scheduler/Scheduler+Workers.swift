@@ -70,7 +70,9 @@ extension Scheduler {
     }
     let isStarting = group.workers.contains { $0.state == .starting }
     let active = group.workers.count(where: { $0.state != .ending })
-    let isWanted = !group.queue.isEmpty || (awaitsLine && group === lineGroups.first)
+    // Until each kind has opened its stages nothing is taken in: one that ends before that is started again, or named.
+    let isAwaited = !group.wasReady && group !== longDigestGroup
+    let isWanted = !group.queue.isEmpty || isAwaited
     if isWanted && !isStarting && active < group.limit + stuck(group, now) {
       startWorker(group)
     }

@@ -138,7 +138,7 @@ private final class Damaging {
     let (out, err) = (folder.path + "/.out", folder.path + "/.err")
     let process = try SluiceCommand.start(
       words, in: folder, out: out, err: err, program: folder.path + "/bin/sluice")
-    let deadline = Date(timeIntervalSinceNow: 30)
+    let deadline = Date(timeIntervalSinceNow: 100)
     while process.isRunning && Date() < deadline { usleep(1000) }
     let isLate = process.isRunning
     if isLate { kill(process.processIdentifier, SIGKILL) }
