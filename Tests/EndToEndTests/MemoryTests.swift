@@ -35,6 +35,9 @@ struct MemoryTests {
     #expect(outcome.status == 0, "\(outcome.err.suffix(2000))")
     #expect(outcome.summary["completed"] as? Int == 30)
     #expect(group.kills == 0, "nobody was ended for want of memory")
+    AttackTable.add(
+      "hoard-outputs", .content, isHeld: group.kills == 0 && outcome.status == 0,
+      "30 outputs of 100 MB, each kept by ten descriptors and a map, in a control group of 1 GB")
   }
 
   /// What is written to after it was handed over, or kept by a thousand descriptors, is memory of nobody.
@@ -84,7 +87,10 @@ struct MemoryTests {
       let outcome = try SluiceCommand.run(
         ["stages", "run", folder.path + "/libsluice-start.so", "a"], in: folder)
       #expect(outcome.status != 0, "\(place): \(outcome.out)")
-      #expect(outcome.err.contains("out-of-memory"), "\(place): \(outcome.err)")
+      let isHeld = outcome.err.contains("out-of-memory")
+      #expect(isHeld, "\(place): \(outcome.err)")
+      AttackTable.add(
+        "allocate \(place == "IN_OPEN" ? "open" : "loading")", .content, isHeld: isHeld, outcome.err)
     }
   }
 
@@ -103,5 +109,6 @@ struct MemoryTests {
     let many = records.first { $0.fileName == "many" }
     #expect(many?.status == "rejected" && many?.code == "too-many-threads", "\(outcome.out)")
     #expect(many?.message.contains("and may have 64") == true, "\(many?.message ?? "")")
+    AttackTable.add("threads", .network, isHeld: many?.code == "too-many-threads", many?.message ?? "")
   }
 }

@@ -50,7 +50,10 @@ struct ProcessTests {
       #expect(said.contains("a stage starts no process"), "\(arguments): \(said)")
     }
     usleep(200_000)
-    #expect(!FileManager.default.fileExists(atPath: folder.path + "/witness"), "something lived")
+    let isHeld = !FileManager.default.fileExists(atPath: folder.path + "/witness")
+    #expect(isHeld, "something lived")
+    let name = "\(start.way.lowercased()) \(start.place == "IN_OPEN" ? "open" : "loading")"
+    AttackTable.add(name, .content, isHeld: isHeld, "the plugin is refused; nothing it started lives")
   }
 
   /// glibc asks for clone3 first, and takes clone where there is none; whoever asks for clone3 alone is told so.

@@ -12,10 +12,18 @@ enum AttackTable {
         let word =
           !finding.effects.isEmpty ? "GOT OUT" : finding.wasKilled || finding.wasRefused ? "held" : "unclear"
         let became = ([finding.said] + finding.effects).joined(separator: "; ")
-        let cells = [finding.attack.name, finding.attack.capability.rawValue, user, word]
-        return zip(cells, [20, 9, 18, 9]).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
-          .joined(separator: " ") + String(became.prefix(160))
+        return row([finding.attack.name, finding.attack.capability.rawValue, user, word], became)
       })
+  }
+
+  /// An attack of another kind: on what is no process's, or before the sandbox is closed.
+  static func add(_ name: String, _ capability: Attack.Capability, isHeld: Bool, _ became: String) {
+    rows.add([row([name, capability.rawValue, "own", isHeld ? "held" : "GOT OUT"], became)])
+  }
+
+  private static func row(_ cells: [String], _ became: String) -> String {
+    let columns = zip(cells, [20, 9, 18, 9]).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
+    return columns.joined(separator: " ") + became.replacingOccurrences(of: "\n", with: " ").prefix(160)
   }
 
   /// Unchecked because the lock is held at every access.
