@@ -94,7 +94,8 @@ public struct LedgerBackup {
     var header = [UInt8](repeating: 0, count: 20)
     let count = pread(file, &header, header.count, 0)
     if count < 0 { throw SystemError("reading a header") }
-    if count == 0 { return .empty }
+    // What SQLite is interrupted at begins with nothing, or with a page that is not written yet.
+    if header.allSatisfy({ $0 == 0 }) { return .empty }
     let isCopy = count == header.count && header.starts(with: "SQLite format 3\0".utf8) && header[18] == 1
     return isCopy ? .copy : .other
   }

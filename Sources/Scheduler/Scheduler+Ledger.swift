@@ -207,6 +207,7 @@ extension Scheduler {
 
   /// Ends a lease, once the ledger has it.
   func settle(_ flight: Flight, _ ending: Settlement.Ending, _ event: SchedulerEvent? = nil) {
+    if case .putOff = ending {} else { awaitedSources[flight.lease.job] = nil }
     settlements.append(PendingSettlement(flight: flight, ending: ending, event: event))
   }
 

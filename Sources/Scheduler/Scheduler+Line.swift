@@ -21,7 +21,6 @@ extension Scheduler {
       return decide(flight, .quarantined, reason)
     }
     if let fault = flight.open(attachment) { return take(fault, flight) }
-    awaitedSources[flight.lease.job] = nil
     route(flight)
   }
 

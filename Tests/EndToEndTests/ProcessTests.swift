@@ -66,6 +66,20 @@ struct ProcessTests {
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/witness"), "something lived")
   }
 
+  /// A worker that ends before it is ready is started again, and then named.
+  @Test(arguments: ["SEGV", "LEAVE"]) func aPluginThatEndsItsWorkerInOpenEndsTheIngestWithAWord(way: String)
+    throws
+  {
+    let folder = try folder(way, "IN_OPEN")
+    let before = Date()
+    let outcome = try SluiceCommand.run(["ingest", "--home", "home", "in"], in: folder)
+    #expect(outcome.status == 78, "\(outcome.status) \(outcome.err)")
+    #expect(outcome.err.contains("the worker for start does not start: crashed"), "\(outcome.err)")
+    #expect(Date().timeIntervalSince(before) < 20)
+    #expect(
+      try SluiceCommand.run(["list", "--home", "home"], in: folder).out.isEmpty, "nothing is queued for it")
+  }
+
   /// Where the operator has taken the sandbox away, a plugin may; what stays in its group ends with it.
   @Test func withoutASandboxTheSamePluginsWork() throws {
     let folder = try folder("FORK", "IN_CONSTRUCTOR")

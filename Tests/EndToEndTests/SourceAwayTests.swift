@@ -80,6 +80,17 @@ struct SourceAwayTests {
     _ = disk
   }
 
+  /// What a broken disk says: to read a process's memory at its beginning is an input/output error.
+  @Test(.enabled(if: geteuid() == 0)) func aFileThatOpensAndCannotBeReadWaitsToo() throws {
+    let before = Date()
+    let outcome = try ingest("here", "/proc/\(getpid())/mem")
+    #expect(outcome.status == 75, "\(outcome.err)")
+    #expect(Date().timeIntervalSince(before) < 20, "it does not wait for ever")
+    #expect(outcome.err.contains("Input/output error"), "\(outcome.err)")
+    #expect(outcome.summary["completed"] as? Int == 5)
+    #expect(outcome.summary["failed"] as? Int == 0)
+  }
+
   @Test func aFileThatIsGoneWhileItsFolderIsThereFailsAfterRetries() throws {
     try enqueue("nas")
     try FileManager.default.removeItem(atPath: folder.path + "/nas/inbox/7.txt")

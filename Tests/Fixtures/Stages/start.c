@@ -25,6 +25,8 @@
 #define SYSTEM 7
 #define EXEC 8
 #define ALLOCATE 9
+#define SEGV 10
+#define LEAVE 11
 
 #ifndef WAY
 #define WAY 0
@@ -78,6 +80,8 @@ __attribute__((unused)) static void start(void) {
         for (int at = 0; memory && at < 64 << 20; at += 4096) memory[at] = 1;
       }
       break;
+    case SEGV: *(volatile int *)0 = 1; break;
+    case LEAVE: _exit(0);
     default: break;
   }
   if (child == 0) live();
