@@ -13,12 +13,18 @@ struct MemoryBudget {
     self.total = total
   }
 
-  /// Whether there is room. One attachment at a time there always is, or a limit that is set too low would stop everything:
-  /// so no more than `total` and one output are ever in use.
+  /// Whether there is room for an output.
   ///
-  /// - Parameter held: bytes of new content that exist already.
-  func hasRoom(for output: Int64, held: Int64) -> Bool {
-    writing.isEmpty || held + written + output <= total
+  /// Even where a limit is set too low for it, one output at a time is let through: where there is no other new content, or for
+  /// an attachment that holds some already, since only its going on gives that back. So no more than `total` and one output
+  /// are ever in use.
+  ///
+  /// - Parameters:
+  ///   - held: bytes of new content that exist already, of all attachments.
+  ///   - own: of these, the bytes of the attachment that asks.
+  func hasRoom(for output: Int64, held: Int64, own: Int64) -> Bool {
+    if held + written + output <= total { return true }
+    return writing.isEmpty && (held == 0 || own > 0)
   }
 
   mutating func begin(_ serial: UInt64, _ output: Int64) {

@@ -35,7 +35,9 @@ extension Scheduler {
     let cause = causeOfDeath(worker)
     let death = WorkerDeath(cause, lastWords: worker.process.lastWords)
     if wasStarting || (worker.inFlight.isEmpty && worker.done == 0) {
-      group.failedStarts += 1
+      // To wait for the same again would take as long again.
+      let isLate = if case .timedOut = cause { wasStarting } else { false }
+      group.failedStarts += isLate ? Self.startLimit : 1
       if group.failedStarts >= Self.startLimit {
         let stages = group.stages.map(\.id).joined(separator: ", ")
         let files = group.stages.map(\.description.file).joined(separator: " ")

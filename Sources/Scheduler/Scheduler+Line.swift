@@ -91,7 +91,13 @@ extension Scheduler {
       return settle(flight, .released)
     }
     flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
-    if flight.isAlone { group.alone.append(flight) } else { group.queue.append(flight) }
+    let queue = flight.isAlone ? \WorkerGroup.alone : \.queue
+    // What holds memory goes first: its end gives that back, and others wait for it.
+    if flight.memoryInUse > 0 {
+      group[keyPath: queue].prepend(flight)
+    } else {
+      group[keyPath: queue].append(flight)
+    }
   }
 
   // MARK: What a worker said
@@ -108,8 +114,8 @@ extension Scheduler {
     guard let said = result.stages.first else { return invalid(flight, group, 0, "it measured nothing") }
     if said.verdict == .retry, said.code == "unreadable" {
       // The process that measures content parses none of it: what it cannot read is the disk's fault, or the network's.
-      let message = "\(said.message ?? "the content cannot be read"); \(SourceFault.toWait)"
       let place = flight.attachment.map { String(decoding: $0.source, as: UTF8.self) } ?? ""
+      let message = "\(place): \(said.message ?? "the content cannot be read"); \(SourceFault.toWait)"
       return waitForSource(
         flight, Reason(stage: "source", code: "source-away", message: message), place, SourceFault.takeAway)
     }

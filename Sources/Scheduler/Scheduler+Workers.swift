@@ -95,7 +95,7 @@ extension Scheduler {
   private func hasRoom(for flight: Flight, in group: WorkerGroup) -> Bool {
     if !mayProduce(flight, group) { return true }
     let held = flights.values.reduce(0) { $0 + $1.memoryInUse }
-    return memory.hasRoom(for: group.output, held: held)
+    return memory.hasRoom(for: group.output, held: held, own: flight.memoryInUse)
   }
 
   private func mayProduce(_ flight: Flight, _ group: WorkerGroup) -> Bool {
@@ -293,6 +293,21 @@ extension Scheduler {
     if worker.group.line != nil && dispatch.first == 0 { flight.line = worker.line }
     apply(result, to: flight, from: worker.group)
     endOutput(flight)
+    if isStopping { releaseBegun(by: worker) }
+  }
+
+  /// Lets a worker go whose next pieces of work need not be done: a signal asked for the end.
+  private func releaseBegun(by worker: GroupWorker) {
+    guard !worker.group.flushes, !worker.inFlight.isEmpty, workers[worker.slot] != nil,
+      worker.inFlight.allSatisfy({ $0.outcome == .queued && $0.steps.isEmpty })
+    else { return }
+    let rest = worker.inFlight
+    worker.inFlight.removeAll()
+    retire(worker)
+    for flight in rest {
+      endOutput(flight)
+      settle(flight, .released)
+    }
   }
 
   func drain(_ worker: GroupWorker) {

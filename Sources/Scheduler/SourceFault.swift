@@ -34,8 +34,10 @@ struct SourceFault {
       }
     case ELOOP where !folder.isLink(attachment.source):
       self.init(
-        "source-away", "a folder of its path is a symbolic link now; \(Self.toWait)",
-        .wait(place: folder.path, giveUp: "take the link away, and make an empty folder in its place"))
+        "source-away", "\(folder.firstLink ?? folder.path) is a symbolic link now; \(Self.toWait)",
+        .wait(
+          place: folder.firstLink ?? folder.path,
+          giveUp: "take the link away, and make an empty folder in its place"))
     case ELOOP, ENXIO:
       self.init("not-a-file", "\(text); it was a file when it was taken in", .fail)
     case EACCES, EPERM:
@@ -98,6 +100,18 @@ private struct SourceFolder {
       "the folder \(path) is empty, and on another file system than when the file was taken in: is it mounted?",
       "put any file there"
     )
+  }
+
+  /// The first folder on the way that is a symbolic link.
+  var firstLink: String? {
+    var facts = stat()
+    var end = path.startIndex
+    while end < path.endIndex {
+      end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
+      let folder = String(path[..<end])
+      if lstat(folder, &facts) == 0 && facts.st_mode & S_IFMT == S_IFLNK { return folder }
+    }
+    return nil
   }
 
   private static let remake = "make an empty folder in its place"

@@ -70,8 +70,31 @@ struct MemoryTests {
   }
 
   @Test func aLimitOnAllLetsOneAtATimeThrough() throws {
-    let folder = try inbox(6)
+    let folder = try inbox(8)
     try folder.write("pipeline.yaml", Self.hostile + "\nmemory-total: 128MB\n")
+    let process = try SluiceCommand.start(
+      ["ingest", "--home", "home", "--format", "json", "in"], in: folder, out: folder.path + "/out",
+      err: folder.path + "/err", environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
+    let before = Self.sharedMemory()
+    var highest = before
+    while process.isRunning {
+      highest = max(highest, Self.sharedMemory())
+      usleep(10_000)
+    }
+    let errors = try folder.read("err")
+    #expect(process.terminationStatus == 0, "\(errors)")
+    #expect(highest - before <= 300 << 20, "\((highest - before) >> 20) MB with a limit of 128")
+  }
+
+  /// Two stages in a row that make new content: what the first made waits for the second, and nothing waits for ever.
+  @Test func twoStagesInARowThatMakeContentDoNotWaitForEachOther() throws {
+    let folder = try inbox(6)
+    try folder.write(
+      "pipeline.yaml",
+      Self.hostile.replacingOccurrences(
+        of: "  - use: store",
+        with: "  - { use: hoard, id: again, output: 128MB, timeout: 60s }\n  - use: store")
+        + "\nmemory-total: 128MB\n")
     let outcome = try SluiceCommand.run(
       ["ingest", "--home", "home", "--format", "json", "in"], in: folder,
       environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
