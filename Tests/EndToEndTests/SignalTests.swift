@@ -30,6 +30,23 @@ struct SignalTests {
     try finish(inbox, files: 1500)
   }
 
+  /// Several pieces of work lie in a worker, one behind the other.
+  @Test func whatAWorkerHasNotBegunIsNotWaitedFor() throws {
+    let inbox = try Inbox()
+    try inbox.pipeline("timeout: 20s", more: "workers: 1")
+    for number in 0..<8 { try inbox.add("slow-\(number)", "misbehave dawdle\n") }
+    let underway = try inbox.start()
+    try inbox.waitForWork()
+    usleep(600_000)
+    let before = Date()
+    kill(underway.process.processIdentifier, SIGTERM)
+    let run = try underway.end()
+    #expect(run.outcome.status == 75, "\(run.outcome.err)")
+    #expect(Date().timeIntervalSince(before) < 3, "each takes a second, and one was begun")
+    #expect(try inbox.run().outcome.status == 0)
+    #expect(try inbox.ledger("SELECT count(*) FROM attachments WHERE status = 'completed'") == "8")
+  }
+
   @Test func whatIsInHandWhenTheSignalComesEndsAndIsNotBegunAgain() throws {
     let inbox = try Inbox()
     try inbox.pipeline("timeout: 20s")
