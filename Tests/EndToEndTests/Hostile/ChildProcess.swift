@@ -10,6 +10,7 @@ final class ChildProcess {
   private(set) var end: End?
   private var readers: [Int32]
   private var bytes: [[UInt8]] = [[], []]
+  private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
   /// More than that is not kept.
   private static let outputLimit = 4 << 20
 
@@ -68,6 +69,7 @@ final class ChildProcess {
 
   deinit {
     kill()
+    room.deallocate()
     for reader in readers where reader >= 0 { close(reader) }
   }
 
@@ -107,15 +109,17 @@ final class ChildProcess {
   }
 
   private func drain() {
-    var room = [UInt8](repeating: 0, count: 64 << 10)
     for (number, reader) in readers.enumerated() where reader >= 0 {
       while true {
-        let count = read(reader, &room, room.count)
+        let count = read(reader, room.baseAddress, room.count)
         if count <= 0 { break }
-        if bytes[number].count < Self.outputLimit { bytes[number] += room[..<count] }
+        if bytes[number].count < Self.outputLimit { bytes[number] += room.prefix(count) }
+        if number == 0 {
+          out = String(decoding: bytes[0], as: UTF8.self)
+        } else {
+          err = String(decoding: bytes[1], as: UTF8.self)
+        }
       }
     }
-    out = String(decoding: bytes[0], as: UTF8.self)
-    err = String(decoding: bytes[1], as: UTF8.self)
   }
 }

@@ -227,9 +227,14 @@ struct Inbox {
   /// The workers of a coordinator, also of one that has ended: its pid is among their words.
   static func workers(of coordinator: Int32) -> [Int32] {
     let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    // Read by hand: Foundation does not give back what it takes to read a long file of /proc, and this is asked often.
+    var room = [UInt8](repeating: 0, count: 4096)
     return entries.compactMap { Int32($0) }.filter { pid in
-      guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else { return false }
-      let words = String(decoding: line, as: UTF8.self).split(separator: "\0")
+      let file = open("/proc/\(pid)/cmdline", O_RDONLY | O_CLOEXEC)
+      if file < 0 { return false }
+      defer { close(file) }
+      let count = read(file, &room, room.count)
+      let words = room.prefix(max(count, 0)).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
       return words.first?.hasSuffix("/sluice-worker") == true && words.last == "\(coordinator)"
     }
   }
