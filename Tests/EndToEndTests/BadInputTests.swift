@@ -214,7 +214,8 @@ struct BadInputTests {
     #expect(run.record("gone").status == "failed")
     #expect(
       run.record("gone").reason == [
-        "stage": "source", "code": "missing", "message": "opening the file: No such file or directory",
+        "stage": "source", "code": "missing",
+        "message": "opening the file: No such file or directory (attempt 2, the last)",
       ])
     #expect(run.record("turned").code == "not-a-file")
     #expect(run.record("linked").code == "not-a-file")

@@ -121,7 +121,7 @@ struct WebhookTests {
     let receiver = try WebhookReceiver([.status(302, ["Location": other.url])])
     let inbox = try inbox(files: 1, channels: ["hook": receiver.url])
     let run = try inbox.run()
-    #expect(run.outcome.status == 0)
+    #expect(run.outcome.status == 75)
     #expect(
       run.outcome.err.contains("answered 302; redirects are not followed, so give their target"),
       "\(run.outcome.err)")
@@ -160,7 +160,7 @@ struct WebhookTests {
     let inbox = try inbox(
       files: 2, channels: ["hook": "http://localhost:\(receiver.port)/hook"], allowed: [])
     let run = try inbox.run()
-    #expect(run.outcome.status == 0, "the exit code tells of attachments: \(run.outcome.err)")
+    #expect(run.outcome.status == 1, "what cannot be told is told by the exit code: \(run.outcome.err)")
     #expect(run.outcome.err.contains("if it is meant, name it under `allow-private`; given up"))
     #expect(receiver.requests.isEmpty)
     #expect(try deliveries(inbox, "status = 'dead' AND reason_code = 'address-not-allowed'").count == 2)
@@ -185,7 +185,7 @@ struct WebhookTests {
     let inbox = try inbox(
       files: 20, channels: ["dead": "http://127.0.0.1:\(dead)/", "live": live.url])
     let run = try inbox.run()
-    #expect(run.outcome.status == 0, "\(run.outcome.err)")
+    #expect(run.outcome.status == 75, "\(run.outcome.err)")
     #expect(live.requests.count == 20)
     #expect(try deliveries(inbox, "channel = 'live' AND status = 'delivered'").count == 20)
     let waiting = "channel = 'dead' AND status = 'pending' AND reason_code = 'unreachable'"
