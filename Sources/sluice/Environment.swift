@@ -96,6 +96,12 @@ enum Environment {
           ? "\(home.path) has no ledger; `sluice ingest` makes one, or give another --home"
           : "\(home.ledgerPath): \(String(cString: strerror(errno))); give a home with a ledger, with --home")
     }
+    // A pipe would be waited for.
+    var facts = stat()
+    if stat(home.ledgerPath, &facts) == 0 && facts.st_mode & S_IFMT != S_IFREG {
+      throw CommandError(
+        .configuration, "\(home.ledgerPath) is no regular file; give a home with a ledger, with --home")
+    }
     return try Ledger(reading: home)
   }
 
@@ -144,7 +150,7 @@ enum Environment {
       if count < 0 { throw unreadable() }
       if count == 0 { return bytes }
       bytes += piece[..<count]
-      if bytes.count > 4 << 20 { throw CommandError(.configuration, "\(file): is larger than any pipeline") }
+      if bytes.count > 4 << 20 { throw CommandError(.configuration, "\(file): is larger than any pipeline; name a pipeline's file with --config FILE") }
     }
   }
 }
