@@ -150,7 +150,10 @@ enum Environment {
       if count < 0 { throw unreadable() }
       if count == 0 { return bytes }
       bytes += piece[..<count]
-      if bytes.count > 4 << 20 { throw CommandError(.configuration, "\(file): is larger than any pipeline; name a pipeline's file with --config FILE") }
+      if bytes.count > 4 << 20 {
+        throw CommandError(
+          .configuration, "\(file): is larger than any pipeline; name a pipeline's file with --config FILE")
+      }
     }
   }
 }
