@@ -62,6 +62,7 @@ public struct LedgerBackup {
       throw LedgerError(
         .unwritable, "\(file) lies in the home, where nothing is replaced; give a FILE elsewhere")
     }
+    // What may not be read is not known to be a copy.
     guard sluice_file_type(facts.st_mode) == S_IFREG, let opened = try? Descriptor.open(file, Self.reading),
       try Self.kind(of: opened.number) == .copy, Self.isLedger(file)
     else {
