@@ -18,6 +18,9 @@ struct OddRun {
   /// After a signal what is in hand ends, and in these environments that is little.
   static let secondsAfterSignal = 8.0
 
+  /// What is never so here: the installation is whole, and no call is given nonsense.
+  private static let untrueReasons = ["is the installation whole?", "Invalid argument"]
+
   init(_ environment: OddEnvironment, _ scene: OddScene) {
     (self.environment, self.scene) = (environment, scene)
   }
@@ -168,6 +171,9 @@ struct OddRun {
       let isUnheard = [.closed, .full, .folder, .readOnly].contains(environment.output)
       if isUnheard && environment.command.prints {
         expect(code != 0, "ended with 0, and what it printed is lost")
+      }
+      for untrue in Self.untrueReasons {
+        expect(!err.contains(untrue) && !out.contains(untrue), "it gives a reason that is not so: \(untrue)")
       }
       // Without a word there is the help, and 2.
       if environment.error != nil || environment.command.words.isEmpty { return }
