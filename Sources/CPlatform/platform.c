@@ -171,13 +171,15 @@ static int limit_waiting(int fd, int option, int milliseconds) {
   return setsockopt(fd, SOL_SOCKET, option, &limit, sizeof limit);
 }
 
-int sluice_connect(const char *path, int connecting, int answering) {
+int sluice_limit_receiving(int fd, int milliseconds) { return limit_waiting(fd, SO_RCVTIMEO, milliseconds); }
+
+int sluice_connect(const char *path, int milliseconds) {
   struct sockaddr_un address;
   if (unix_address(path, &address) != 0) return -1;
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  limit_waiting(fd, SO_SNDTIMEO, connecting); /* connect(2) waits no longer, either */
-  limit_waiting(fd, SO_RCVTIMEO, answering);
+  limit_waiting(fd, SO_SNDTIMEO, milliseconds); /* connect(2) waits no longer, either */
+  limit_waiting(fd, SO_RCVTIMEO, milliseconds);
   if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
   int error = errno;
   close(fd);

@@ -9,11 +9,17 @@ public final class ControlClient {
   private let descriptor: Int32
   private var inbox = ControlInbox()
 
+  /// Milliseconds to wait for an answer. A coordinator gives it after a sync of the disk.
+  private static let answerTimeout: Int32 = 60_000
+
   /// Connects to the coordinator that has the home.
   ///
-  /// Throws ECONNREFUSED or ENOENT where none listens, ETIMEDOUT where one does and takes nobody in for ten seconds.
-  public init(_ home: Home) throws(SystemError) {
+  /// Throws a `SystemError`: ECONNREFUSED or ENOENT where none listens, ETIMEDOUT where one does and lets nobody in for ten
+  /// seconds; or a `ControlRefusal`.
+  public init(_ home: Home) throws {
     descriptor = try ControlSocket.connect(home).release()
+    try receive { message throws(FrameError) in try ControlMessage.letsIn(message) }.get()
+    sluice_limit_receiving(descriptor, Self.answerTimeout)
   }
 
   deinit {
@@ -56,15 +62,18 @@ public final class ControlClient {
   /// Hands over one message and waits for its answer. Where it throws, whether the files are on record is not known.
   private func exchange(_ items: [IntakeItem]) throws -> IntakeReport {
     try write(ControlMessage.framed(ControlMessage.enqueue(items)))
+    return try receive { message throws(FrameError) in try ControlMessage.answer(message) }.get()
+  }
+
+  /// Waits for the next message.
+  private func receive<Answer>(_ read: (UnsafeRawBufferPointer) throws(FrameError) -> Answer) throws -> Answer
+  {
     var piece = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       if let message = try inbox.next() {
-        let answer = try message.withUnsafeBytes { bytes throws(FrameError) in
-          try ControlMessage.answer(bytes)
-        }
-        return try answer.get()
+        return try message.withUnsafeBytes { bytes throws(FrameError) in try read(bytes) }
       }
-      let count = read(descriptor, &piece, piece.count)
+      let count = Glibc.read(descriptor, &piece, piece.count)
       if count < 0 && errno == EINTR { continue }
       if count < 0 && errno == EAGAIN {
         throw SystemError("hearing from the coordinator", code: ETIMEDOUT)

@@ -4,8 +4,8 @@ import Wire
 /// What a client and a coordinator tell each other: the length of a message in four bytes, then the message, written as the
 /// frames of workers are.
 ///
-/// A client sends files; for each such message it gets one answer, once the files are on record. A client that the
-/// coordinator lets go of is told why.
+/// A client is welcomed when it is let in. Then it sends files; for each such message it gets one answer, once the files are
+/// on record. A client that the coordinator lets go of is told why.
 enum ControlMessage {
   /// No message is longer, in bytes. A line of a manifest has at most a megabyte.
   static let limit = 4 << 20
@@ -70,6 +70,18 @@ enum ControlMessage {
     writer.write(UInt32(clamping: report.knownNotCompleted))
     writer.write(report.problems) { $0.write($1) }
     return writer.bytes
+  }
+
+  static func welcome() -> [UInt8] { FrameWriter(.welcome).bytes }
+
+  /// The first message of a coordinator.
+  static func letsIn(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Result<Void, ControlRefusal> {
+    var reader = FrameReader(message)
+    switch try reader.kind() {
+    case .welcome: return .success(())
+    case .declined: return .failure(ControlRefusal(reason: try reader.requiredText(atMost: 4096)))
+    default: throw FrameError("a message that has no place here")
+    }
   }
 
   static func declined(_ reason: String) -> [UInt8] {

@@ -111,6 +111,7 @@ public final class ControlServer: Sendable {
     return clients.withLock { clients in
       if clients.count < Self.clientLimit {
         clients[ticket] = Client(descriptor: descriptor)
+        _ = Self.send(ControlMessage.welcome(), to: descriptor)
         return true
       }
       _ = Self.send(

@@ -10,9 +10,8 @@ import Platform
 enum ControlSocket {
   static let name = "sluice.sock"
 
-  /// Milliseconds that a client waits to be let in, and for an answer. A coordinator answers after a sync of the disk.
-  private static let connectTimeout: Int32 = 10_000
-  private static let answerTimeout: Int32 = 60_000
+  /// Milliseconds that a client waits to be let in.
+  private static let welcomeTimeout: Int32 = 10_000
 
   static func listen(_ home: Home) throws(SystemError) -> Descriptor {
     let folder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY)
@@ -25,7 +24,7 @@ enum ControlSocket {
 
   static func connect(_ home: Home) throws(SystemError) -> Descriptor {
     let folder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY)
-    let descriptor = sluice_connect(path(in: folder.number), connectTimeout, answerTimeout)
+    let descriptor = sluice_connect(path(in: folder.number), welcomeTimeout)
     if descriptor < 0 {
       throw SystemError("connecting to \(home.path)/\(name)", code: errno == EAGAIN ? ETIMEDOUT : errno)
     }

@@ -10,12 +10,16 @@ import Platform
 /// path without its row, and the target's folders need not be synced one by one.
 public final class ObjectPublisher {
   private let root: Int32
+  private let store: String
   private var folders: Set<String> = []
   static let incoming = ".incoming"
 
-  /// - Parameter root: the store's folder, open as long as this is used.
-  public init(root: Int32) {
+  /// - Parameters:
+  ///   - root: the store's folder, open as long as this is used.
+  ///   - store: its path, for messages.
+  public init(root: Int32, _ store: String) {
     self.root = root
+    self.store = store
   }
 
   /// Renames an incoming object to its path. Where there is no incoming one, or the path holds the same content, the path has
@@ -80,11 +84,11 @@ public final class ObjectPublisher {
     let descriptor = openat(root, Self.incoming, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     if descriptor < 0 {
       if errno == ENOENT { return [] }
-      throw SystemError("opening the store's incoming folder")
+      throw SystemError("opening \(store)/\(Self.incoming)")
     }
     guard let folder = fdopendir(descriptor) else {
       close(descriptor)
-      throw SystemError("listing the store's incoming folder")
+      throw SystemError("listing \(store)/\(Self.incoming)")
     }
     defer { closedir(folder) }
     var names: [String] = []

@@ -53,7 +53,7 @@ public final class Verification {
     self.observe = observe
     root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY).release()
     reader = try ObjectReader(root: root)
-    publisher = ObjectPublisher(root: root)
+    publisher = ObjectPublisher(root: root, home.storePath)
     repair = repairs ? try Repair(home, ledger, store: root, reader, publisher) : nil
     paths = try PathSet()
   }

@@ -26,4 +26,25 @@ public struct SystemError: Error, Sendable, CustomStringConvertible {
     default: ""
     }
   }
+
+  /// The description with a next step, where it is the last word that a user hears.
+  public var advice: String {
+    switch code {
+    case _ where !remedy.isEmpty: description
+    case ENOENT: description + "; put it back where it was"
+    case ENOTDIR: description + "; a folder belongs there: take away what is in its place"
+    case ENOTEMPTY, EEXIST, EISDIR, ELOOP: description + "; take away what is in its place"
+    case EACCES, EPERM: description + "; give this user the right to it"
+    case EROFS: description + "; make the file system writable"
+    case ENOSPC, EDQUOT: description + "; make room there"
+    case ENAMETOOLONG: description + "; use a shorter path"
+    case EIO: description + "; look after the disk, and what the kernel says of it (dmesg)"
+    default: description + "; run the same command again, and if it says so again, tell the authors of Sluice"
+    }
+  }
+
+  /// Whether it is about how the machine is set up: it does not pass by itself.
+  public var isLasting: Bool {
+    [ENOENT, ENOTDIR, ENOTEMPTY, EEXIST, EISDIR, ELOOP, EACCES, EPERM, EROFS, ENAMETOOLONG].contains(code)
+  }
 }

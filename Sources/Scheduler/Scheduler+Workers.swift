@@ -44,7 +44,7 @@ extension Scheduler {
       case .failed(let error): throw error
       }
     } catch {
-      failure = SchedulerError(.system, "\(error)")
+      failure = SchedulerError(error)
     }
   }
 
@@ -141,7 +141,7 @@ extension Scheduler {
         do throws(SystemError) {
           try flight.makeOutput()
         } catch {
-          failure = SchedulerError(.system, "\(error)")
+          failure = SchedulerError(error)
           return true
         }
         memory.begin(flight.serial, worker.group.output)
@@ -169,7 +169,7 @@ extension Scheduler {
       sluice_epoll_change(epoll, worker.process.socket, Tag.worker | UInt64(worker.slot), 1, 1)
       return false
     case .failed(let error):
-      failure = SchedulerError(.system, "\(error)")
+      failure = SchedulerError(error)
       return true
     case .gone:
       // Its socket is readable, and tells the rest; or the system refused to send, and then it must end all the same.

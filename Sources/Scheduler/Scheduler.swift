@@ -215,14 +215,16 @@ public final class Scheduler {
       if let intake { sluice_epoll_add(epoll, intake.readable, Tag.intake, 1, 0) }
       if let signals { sluice_epoll_add(epoll, signals, Tag.signal, 1, 0) }
     } catch {
-      throw SchedulerError(.system, "\(error)")
+      throw SchedulerError(error)
     }
-    let publisher = ObjectPublisher(root: storeFolder)
+    let publisher = ObjectPublisher(root: storeFolder, home.storePath)
     self.publisher = publisher
     do {
       for problem in try publisher.recover(ledger) { observe(.problem(problem)) }
     } catch let error as LedgerError {
       throw SchedulerError(.ledger(error.code), error.description)
+    } catch let error as SystemError {
+      throw SchedulerError(error)
     } catch {
       throw SchedulerError(.store, "\(error)")
     }
@@ -243,7 +245,7 @@ public final class Scheduler {
       ledgerThread = thread
       sluice_epoll_add(epoll, thread.readable, Tag.ledger, 1, 0)
     } catch {
-      throw SchedulerError(.system, "\(error)")
+      throw SchedulerError(error)
     }
     for name in [Ledger.attachmentLane] + channelGroups.keys.map(Ledger.lane(ofChannel:)) {
       lanes[name] = Lane(name)

@@ -1,5 +1,6 @@
 import Ledger
 import Pipeline
+import Platform
 
 /// What a scheduler tells while it works, on the thread that runs it.
 public enum SchedulerEvent: Sendable {
@@ -68,5 +69,10 @@ public struct SchedulerError: Error, Sendable, CustomStringConvertible {
   public init(_ code: Code, _ description: String) {
     self.code = code
     self.description = description
+  }
+
+  /// What the system refuses the coordinator itself.
+  init(_ error: SystemError) {
+    self.init(error.isLasting ? .configuration : .system, error.advice)
   }
 }

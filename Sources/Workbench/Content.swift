@@ -65,15 +65,25 @@ public final class Content {
       message: "opening the file: \(String(cString: strerror(errno)))")
   }
 
+  /// Bytes of standard input that are kept in memory.
+  private static let inputLimit: Int64 = 1 << 30
+
   /// Stages read content where they like, and a pipe has no places: it is copied to memory.
   private static func standardInput() throws(Problem) -> Descriptor {
     let copy = try memory()
+    var total: Int64 = 0
     var piece = [UInt8](repeating: 0, count: 256 << 10)
     while true {
       let count = read(STDIN_FILENO, &piece, piece.count)
       if count < 0 && errno == EINTR { continue }
       if count < 0 { throw unreadable("reading standard input") }
       if count == 0 { return copy }
+      total += Int64(count)
+      if total > inputLimit {
+        throw Problem(
+          code: "too-large",
+          message: "standard input has more than 1 GiB, which is read into memory; name a file instead")
+      }
       try write(piece[..<count], to: copy.number)
     }
   }

@@ -210,7 +210,10 @@ extension StageRunner {
       if countsThreads, let count = process.excessThreads {
         return .death(end(process, .tooManyThreads(count)))
       }
-      if waiting[2].revents != 0 { throw WorkbenchError(.interrupted, "interrupted") }
+      if waiting[2].revents != 0 {
+        throw WorkbenchError(
+          .interrupted, "the stage was interrupted by a signal; run the same command again")
+      }
       if waiting[1].revents != 0 {
         if process.drainStandardError() { return .death(end(process, .flooded)) }
         // At its end it stays readable for ever.

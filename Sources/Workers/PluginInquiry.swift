@@ -69,7 +69,7 @@ struct PluginInquiry {
         throw error
       }
     } catch {
-      results[question.id] = .failure(Refusal(stage: question.id, message: "\(error)"))
+      results[question.id] = .failure(Refusal(stage: question.id, message: error.advice))
     }
   }
 

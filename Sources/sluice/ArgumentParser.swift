@@ -19,11 +19,16 @@ enum ExitCode: Int32 {
 /// What ends a command early: the text for the user and the exit code.
 struct CommandError: Error {
   var exitCode: ExitCode
-  var message: String
+  /// A line each.
+  var messages: [String]
 
   init(_ exitCode: ExitCode, _ message: String) {
+    self.init(exitCode, [message])
+  }
+
+  init(_ exitCode: ExitCode, _ messages: [String]) {
     self.exitCode = exitCode
-    self.message = message
+    self.messages = messages
   }
 
   static func usage(_ message: String) -> CommandError { CommandError(.usage, message) }

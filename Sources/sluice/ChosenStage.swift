@@ -17,10 +17,7 @@ struct ChosenStage {
     var asked = [(id: id, file: file)]
     if id != "digest", let digest = search.file(of: "digest") { asked.append(("digest", digest)) }
     let described = search.describe(asked)
-    guard case .success(let digest)? = described["digest"] else {
-      throw CommandError(
-        .configuration, "the stage 'digest' is not beside this program; is the installation whole?")
-    }
+    let digest = try Environment.digest(described)
     switch described[id] {
     case .success(let found): description = found
     case .failure(let refusal):
@@ -39,7 +36,7 @@ struct ChosenStage {
       let values = try StageSettings.values(settings, for: description)
       return StageDefinition(id: description.id, description: description, values: values)
     } catch {
-      throw .usage(error.messages.map(Terminal.printable).joined(separator: "\n"))
+      throw CommandError(.usage, error.messages)
     }
   }
 

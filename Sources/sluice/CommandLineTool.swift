@@ -23,10 +23,10 @@ enum CommandLineTool {
       let code = try dispatch(arguments)
       return code == .success && Terminal.isOutBroken ? .incomplete : code
     } catch let error as CommandError {
-      Terminal.error(error.message)
+      for message in error.messages { Terminal.error(message) }
       return error.exitCode
     } catch let error as WorkbenchError {
-      Terminal.error(Terminal.printable(error.description))
+      Terminal.error(error.description)
       switch error.code {
       case .refused, .configuration: return .configuration
       case .interrupted: return .temporary
@@ -36,18 +36,21 @@ enum CommandLineTool {
       tell(error.diagnostics)
       return .configuration
     } catch let error as LedgerError {
-      Terminal.error(Terminal.printable(error.description))
+      Terminal.error(error.description)
       return exitCode(for: error.code)
     } catch let error as SchedulerError {
-      Terminal.error(Terminal.printable(error.description))
+      Terminal.error(error.description)
       switch error.code {
       case .configuration: return .configuration
       case .ledger(let code): return exitCode(for: code)
       case .store, .home: return .temporary
       case .system: return .internalError
       }
+    } catch let error as SystemError {
+      Terminal.error(error.advice)
+      return error.isLasting ? .configuration : .internalError
     } catch {
-      Terminal.error(Terminal.printable("\(error)"))
+      Terminal.error("\(error)")
       return .internalError
     }
   }
@@ -56,9 +59,9 @@ enum CommandLineTool {
   private static func tell(_ diagnostics: [Diagnostic]) {
     var tally = ProblemTally()
     for diagnostic in diagnostics where tally.admits(diagnostic.problem) {
-      Terminal.error(Terminal.printable(diagnostic.description), prefix: "")
+      Terminal.error(diagnostic.description, prefix: "")
     }
-    for line in tally.rest { Terminal.error(Terminal.printable(line), prefix: "") }
+    for line in tally.rest { Terminal.error(line, prefix: "") }
   }
 
   private static func exitCode(for code: LedgerError.Code) -> ExitCode {

@@ -36,7 +36,7 @@ struct Enqueue: ParsableCommand {
     var failure: (any Error)?
     func tell(_ problem: String) {
       problems += 1
-      if tally.admits(line: problem) { Terminal.error(Terminal.printable(problem)) }
+      if tally.admits(line: problem) { Terminal.error(problem) }
     }
     withoutActuallyEscaping(tell) { tell in
       let walker = InputWalker(
@@ -55,7 +55,7 @@ struct Enqueue: ParsableCommand {
         }, problem: tell)
       if let manifest { walker.read(manifest) } else { walker.walk(input.paths) }
     }
-    for line in tally.rest { Terminal.error(Terminal.printable(line)) }
+    for line in tally.rest { Terminal.error(line) }
     if arguments.value("format") == "json" {
       var writer = JSONWriter()
       writer.object { writer in

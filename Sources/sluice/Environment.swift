@@ -105,6 +105,20 @@ enum Environment {
     return try Ledger(reading: home)
   }
 
+  /// The stage that hashes, which is part of every pipeline, from what plugins say of themselves.
+  static func digest(
+    _ described: [String: Result<StageDescription, Refusal>]
+  ) throws(CommandError) -> StageDescription {
+    switch described["digest"] {
+    case .success(let digest): return digest
+    case .failure(let refusal):
+      throw CommandError(.configuration, "stage 'digest': \(refusal.message); `sluice doctor` tells more")
+    case nil:
+      throw CommandError(
+        .configuration, "the stage 'digest' is not beside this program; is the installation whole?")
+    }
+  }
+
   private static func document(file: String) throws -> PipelineDocument {
     try PipelineDocument.parse(try contents(of: file), file: file, environment: variables)
   }
@@ -119,12 +133,10 @@ enum Environment {
     for id in document.uses + ["digest"] where !plugins.contains(where: { $0.id == id }) {
       if let file = search.file(of: id) { plugins.append((id, file)) }
     }
-    let described = search.describe(plugins).mapValues { result in
+    let answers = search.describe(plugins)
+    let digest = try digest(answers)
+    let described = answers.mapValues { result in
       result.mapError { PluginProblem(message: $0.message, remedy: "`sluice doctor` tells more") }
-    }
-    guard case .success(let digest)? = described["digest"] else {
-      throw CommandError(
-        .configuration, "the stage 'digest' is not beside this program; is the installation whole?")
     }
     // A use without a plugin is reported by the document, with the plugins there are for a suggestion.
     let known = search.all().map(\.id)

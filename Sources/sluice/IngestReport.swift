@@ -107,7 +107,7 @@ final class IngestReport {
   private func note(_ text: String) {
     if !isResident && !tally.admits(line: text) { return }
     progress?.clear()
-    Terminal.error(Terminal.printable(text))
+    Terminal.error(text)
   }
 
   private func flush() {
@@ -120,7 +120,7 @@ final class IngestReport {
   func clear() {
     flush()
     progress?.clear()
-    for line in tally.rest { Terminal.error(Terminal.printable(line)) }
+    for line in tally.rest { Terminal.error(line) }
   }
 
   // MARK: The end
@@ -139,7 +139,7 @@ final class IngestReport {
     let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
     for (lane, reason) in summary.pausedLanes {
       let text = "\(lane) paused (\(reason)); run the same command again to go on, nothing is lost"
-      Terminal.error(Terminal.printable(text))
+      Terminal.error(text)
     }
     tell(owed)
     tell(summary.awaitedPlaces)

@@ -25,9 +25,9 @@ final class IntakeDesk {
 
   private static func way(_ home: Home) throws -> Way {
     for _ in 0..<patience.times {
-      do throws(SystemError) {
+      do {
         return .coordinator(try ControlClient(home))
-      } catch  where error.code == ETIMEDOUT {
+      } catch let error as SystemError where error.code == ETIMEDOUT {
         throw LedgerError(
           .inUse,
           "the coordinator of \(home.path) lets nobody in (\(error)); it may be stopped or overloaded, so try again later"

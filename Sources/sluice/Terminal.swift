@@ -18,10 +18,21 @@ enum Terminal {
     error("standard output: \(reason); what is missing there can be had with `sluice list` and `sluice show`")
   }
 
-  /// Lines on standard error, named after the program. Whatever a line holds, it does not act on the terminal.
+  /// A line on standard error, named after the program. Whatever the message holds, it does not act on the terminal, is one
+  /// line, and of bounded length.
   static func error(_ message: String, prefix: String = "sluice: ") {
-    let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { printable(String($0)) }
-    write("\(prefix)\(lines.joined(separator: "\n"))\n", to: STDERR_FILENO)
+    write("\(prefix)\(shortened(printable(message)))\n", to: STDERR_FILENO)
+  }
+
+  /// In bytes: two paths at their longest, and what is said of them.
+  private static let lineLimit = 10_000
+
+  /// The beginning and the end of a long line: the thing, and what to do about it.
+  private static func shortened(_ line: String) -> String {
+    if line.utf8.count <= lineLimit { return line }
+    let part = lineLimit / 2
+    return String(decoding: line.utf8.prefix(part), as: UTF8.self) + "…"
+      + String(decoding: line.utf8.suffix(part), as: UTF8.self)
   }
 
   /// Returns why not all was written; `nil` also where nobody is left to read it.

@@ -18,7 +18,7 @@ struct ObjectPublisherTests {
       try FileManager.default.createDirectory(
         atPath: home.storePath + "/.incoming", withIntermediateDirectories: false)
       root = open(home.storePath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      publisher = ObjectPublisher(root: root)
+      publisher = ObjectPublisher(root: root, home.storePath)
     }
 
     deinit {
@@ -57,7 +57,7 @@ struct ObjectPublisherTests {
     try store.arrive("id-1")
     try store.publisher.publish("id-1", to: "documents/a")
     try store.publisher.publish("id-1", to: "documents/a")
-    try ObjectPublisher(root: store.root).publish("id-1", to: "documents/a")
+    try ObjectPublisher(root: store.root, store.home.storePath).publish("id-1", to: "documents/a")
     #expect(store.read("documents/a") == "content")
   }
 

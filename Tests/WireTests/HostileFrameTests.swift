@@ -47,7 +47,7 @@ struct HostileFrameTests {
         case .description: _ = try StageDescription(&reader, file: "x.so")
         case .trace: _ = try TraceLine(&reader)
         case .question: _ = try PluginQuestion(&reader)
-        case .setup, .work, .enqueue, .enqueued, .declined: break
+        case .setup, .work, .enqueue, .enqueued, .declined, .welcome: break
         }
       } catch {
         #expect(!"\(error)".isEmpty)

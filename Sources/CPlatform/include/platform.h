@@ -76,8 +76,10 @@ int sluice_socketpair(int sockets[2]);
 /* A Unix stream socket that only its owner can connect to; it does not block. */
 int sluice_listen(const char *path);
 int sluice_accept(int fd);
-/* Waits at most so many milliseconds to be let in or to send, and to receive: then EAGAIN. */
-int sluice_connect(const char *path, int connecting, int answering);
+/* Waits at most so many milliseconds to be let in, to send, and to receive: then EAGAIN. */
+int sluice_connect(const char *path, int milliseconds);
+/* Waits at most so many milliseconds to receive: then EAGAIN. */
+int sluice_limit_receiving(int fd, int milliseconds);
 /* Sends one message with up to 4 descriptors. Flags: 0 or MSG_DONTWAIT. Never raises SIGPIPE. */
 ssize_t sluice_send(int fd, const void *bytes, size_t count, const int *fds, int fd_count, int nonblocking);
 /* Receives one message. With fds NULL, descriptors that come along are dropped unseen. EMSGSIZE: it was longer than

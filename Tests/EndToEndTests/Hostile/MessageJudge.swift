@@ -80,7 +80,7 @@ enum MessageJudge {
     let hasReason =
       told.contains(": ")
       || told.range(
-        of: #"\b(is|are|has|have|was|were|cannot|does|needs|begin)\b"#, options: .regularExpression) != nil
+        of: #"\b(is|are|has|have|was|were|cannot|does|needs|begins?)\b"#, options: .regularExpression) != nil
     return hasReason && told.split(separator: " ").count >= 3 && step.split(separator: " ").count >= 2
   }
 

@@ -50,7 +50,8 @@ extension FuzzTarget {
       try demand(refusal.message.utf8.count <= 8192, "a message of \(refusal.message.utf8.count) bytes")
       return refusal.frame
     case .trace: return try TraceLine(&reader).frame
-    case .setup, .work, .question, .enqueue, .enqueued, .declined: throw FrameError("not from a worker")
+    case .setup, .work, .question, .enqueue, .enqueued, .declined, .welcome:
+      throw FrameError("not from a worker")
     }
   }
 
