@@ -89,6 +89,46 @@ struct BadHomeTests {
     }
   }
 
+  @Test(arguments: [
+    (
+      ["ingest", "in"],
+      "opening home/store/.incoming: Not a directory; a folder belongs there: take away what is in its place"
+    ),
+    (
+      ["run"],
+      "opening home/store/.incoming: Not a directory; a folder belongs there: take away what is in its place"
+    ),
+    (
+      ["verify"],
+      "opening home/store/.incoming: Not a directory; a folder belongs there: take away what is in its place"
+    ),
+    (["verify", "--repair"], "opening home/store: No such file or directory; put it back where it was"),
+    (["status"], ""),
+  ])
+  func aStoreThatIsNotWholeIsToldWithARemedy(words: [String], saying: String) throws {
+    let inbox = try open()
+    #expect(try inbox.run().outcome.status == 0)
+    let store = inbox.folder.path + "/home/store"
+    try FileManager.default.removeItem(atPath: saying.contains(".incoming") ? store + "/.incoming" : store)
+    if saying.contains(".incoming") { try inbox.folder.write("home/store/.incoming", "a file\n") }
+    try inbox.folder.write("pipeline.yaml", Pipelines.open)
+    let outcome = try SluiceCommand.run(words + ["--home", "home"], in: inbox.folder)
+    #expect(outcome.status == (saying.isEmpty ? 0 : 78), "\(outcome.err)")
+    #expect(saying.isEmpty || outcome.err.hasSuffix("sluice: \(saying)\n"), "\(outcome.err)")
+  }
+
+  /// A home's name is the user's, and may hold anything but a zero byte: it makes no line of its own, and no endless one.
+  @Test(arguments: ["no\nwhere\u{1B}[2J", String(repeating: "x", count: 100_000)])
+  func aHomesNameIsPrintedInOneLine(name: String) throws {
+    for words in [["list"], ["verify"], ["status"]] {
+      let outcome = try SluiceCommand.run(words + ["--home", name], in: try open().folder)
+      #expect([2, 78].contains(outcome.status), "\(words)")
+      #expect(outcome.err.split(separator: "\n").count == 1 && outcome.err.utf8.count < 10_200, "\(words)")
+      #expect(!outcome.err.contains("\u{1B}"))
+      #expect(outcome.err.contains("; "), "it says what to do: \(words)")
+    }
+  }
+
   @Test func aSecondIngestOnAHomeIsTurnedAway() throws {
     let inbox = try open()
     try inbox.add("a", "misbehave linger\n")

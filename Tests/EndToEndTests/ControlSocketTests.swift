@@ -72,6 +72,21 @@ struct ControlSocketTests {
     #expect(outcome.err.contains("it may be stopped"), "\(outcome.err)")
   }
 
+  /// The kernel takes it in, and the coordinator does not: nobody has been promised anything, so it is not waited for as long
+  /// as for an answer.
+  @Test func aClientThatIsNotWelcomedSaysSoInTime() throws {
+    let resident = try Resident(folder)
+    kill(resident.process.processIdentifier, SIGSTOP)
+    let before = Date()
+    let outcome = try enqueue()
+    #expect(outcome.status == 75, "\(outcome.err)")
+    #expect(Date().timeIntervalSince(before) < 15)
+    #expect(outcome.err.contains("lets nobody in"), "\(outcome.err)")
+    kill(resident.process.processIdentifier, SIGCONT)
+    #expect(try enqueue().status == 0)
+    #expect(resident.stop() == 0, "\(resident.errors)")
+  }
+
   /// Connects without waiting.
   private static func knock(_ path: String) throws -> Int32 {
     let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)

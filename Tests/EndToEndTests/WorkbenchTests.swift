@@ -47,6 +47,16 @@ struct WorkbenchTests {
     #expect(outcome.json.first?["code"] as? String == "too-large")
   }
 
+  @Test func standardInputThatDoesNotEndIsNotReadForEver() throws {
+    let outcome = try SluiceCommand.run(
+      ["-c", "'\(SluiceCommand.folder)/sluice' stages run size - </dev/zero"], in: TemporaryFolder(),
+      program: "/bin/sh")
+    #expect(outcome.status == 1, "\(outcome.err)")
+    #expect(
+      (outcome.out + outcome.err).contains("standard input has more than 1 GiB"),
+      "\(outcome.out) \(outcome.err)")
+  }
+
   @Test func aStageRunsUnderADebugger() throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/gdb") else {
       return print("skipped: there is no gdb on this machine")
