@@ -210,7 +210,7 @@ extension Ledger {
         priority: priority, work: .delivery(delivery)), lane)
   }
 
-  private func record(_ steps: [Settlement.Step], of key: Int64, _ attempt: Int, _ now: Int64) throws {
+  private func record(_ steps: [Step], of key: Int64, _ attempt: Int, _ now: Int64) throws {
     for first in stride(from: 0, to: steps.count, by: SQL.attemptsAtOnce) {
       let some = steps[first...].prefix(SQL.attemptsAtOnce)
       var values: [Statement.Value] = [

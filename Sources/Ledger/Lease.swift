@@ -82,23 +82,6 @@ public struct Settlement: Sendable {
     /// The delivery used up its attempts.
     case deadLetter(key: Int64, reason: Reason)
   }
-
-  /// One try of one stage.
-  public struct Step: Sendable {
-    public var stage: String
-    public var verdict: String
-    public var code: String?
-    public var message: String?
-    public var microseconds: Int64
-
-    public init(stage: String, verdict: String, code: String?, message: String?, microseconds: Int64) {
-      self.stage = stage
-      self.verdict = verdict
-      self.code = code
-      self.message = message
-      self.microseconds = microseconds
-    }
-  }
 }
 
 /// An attachment in its final state, with what is written in the same transaction.
@@ -115,7 +98,7 @@ public struct EndedAttachment: Sendable {
   public var metadata: String
   public var url: String?
   public var attempt: Int
-  public var steps: [Settlement.Step]
+  public var steps: [Step]
   public var events: [OutgoingEvent]
   /// The job's; its deliveries inherit it.
   public var priority: Int64
@@ -124,7 +107,7 @@ public struct EndedAttachment: Sendable {
 
   public init(
     _ attachment: LeasedAttachment, status: Status, reason: Reason?, mediaType: String?, sizeBytes: Int64?,
-    sha256: [UInt8]?, metadata: String, url: String?, attempt: Int, steps: [Settlement.Step],
+    sha256: [UInt8]?, metadata: String, url: String?, attempt: Int, steps: [Step],
     events: [OutgoingEvent], priority: Int64 = 0, line: String? = nil
   ) {
     key = attachment.key

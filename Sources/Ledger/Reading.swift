@@ -22,13 +22,13 @@ public struct AttachmentRecord: Sendable {
   public var createdAt: Int64
   public var finishedAt: Int64?
   /// The steps of the last attempt.
-  public var steps: [Settlement.Step]
+  public var steps: [Step]
 
   public init(
     key: Int64, id: String, conversationId: String, messageId: String, senderId: String, fileName: String,
     source: [UInt8], status: Status, mediaType: String?, sizeBytes: Int64?, sha256: [UInt8]?,
     metadata: String,
-    url: String?, reason: Reason?, createdAt: Int64, finishedAt: Int64?, steps: [Settlement.Step]
+    url: String?, reason: Reason?, createdAt: Int64, finishedAt: Int64?, steps: [Step]
   ) {
     self.key = key
     self.id = id
@@ -53,7 +53,7 @@ public struct AttachmentRecord: Sendable {
 /// One try of one stage, as recorded.
 public struct AttemptRecord: Sendable {
   public var number: Int
-  public var step: Settlement.Step
+  public var step: Step
   public var recordedAt: Int64
 }
 
@@ -195,14 +195,14 @@ extension Ledger {
     }
   }
 
-  private func lastSteps(of key: Int64) throws -> [Settlement.Step] {
-    var steps: [Settlement.Step] = []
+  private func lastSteps(of key: Int64) throws -> [Step] {
+    var steps: [Step] = []
     try statement(Query.lastSteps).rows(.integer(key)) { steps.append(step($0, 0)) }
     return steps
   }
 
-  private func step(_ row: borrowing Row, _ first: Int32) -> Settlement.Step {
-    Settlement.Step(
+  private func step(_ row: borrowing Row, _ first: Int32) -> Step {
+    Step(
       stage: row.text(first), verdict: row.text(first + 1), code: row.optionalText(first + 2),
       message: row.optionalText(first + 3), microseconds: row.integer(first + 4))
   }

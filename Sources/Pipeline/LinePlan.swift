@@ -1,5 +1,5 @@
-/// Which stages share a worker: consecutive ones with the same capability. An attachment crosses to a worker once for
-/// all of them.
+/// Which stages share a worker: consecutive ones with the same capability and role. An attachment crosses to a worker once
+/// for all of them.
 public struct LinePlan: Sendable, Equatable {
   /// Stages, by their place in the pipeline, that run in one worker.
   public struct Group: Sendable, Equatable {
@@ -11,8 +11,8 @@ public struct LinePlan: Sendable, Equatable {
 
   public var groups: [Group]
 
-  /// A worker is closed for one capability: a stage that shares it with others could do what they may. A stage at the end
-  /// that stores is apart from one of the line: whether the object's path is free shows between the two.
+  /// A worker is closed for one capability: a stage that shares it with others could do what they may. Stages at the end are
+  /// apart from those of the line: the outcome is decided between the two.
   public init(_ stages: [StageDefinition]) {
     groups = []
     for (index, stage) in stages.enumerated() {
@@ -20,7 +20,7 @@ public struct LinePlan: Sendable, Equatable {
       let capability = stage.description.capability
       if let last = groups.last, !last.isFresh, !isFresh,
         last.capability == capability,
-        capability != .store || stages[last.stages.lowerBound].description.role == stage.description.role
+        stages[last.stages.lowerBound].description.role == stage.description.role
       {
         groups[groups.count - 1].stages = last.stages.lowerBound..<(index + 1)
       } else {

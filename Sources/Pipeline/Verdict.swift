@@ -1,5 +1,5 @@
 /// What a stage says of an attachment.
-public enum Verdict: Int32, Sendable {
+public enum Verdict: Int32, Sendable, CaseIterable {
   case pass = 0, reject, retry, fail
 
   public var name: String {

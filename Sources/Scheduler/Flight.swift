@@ -11,8 +11,8 @@ final class Flight {
   let serial: UInt64
   let lease: Lease
   let lane: Lane
-  /// The stages it still has to pass: the next one's place in the pipeline.
-  var position = 0
+  /// What its stages have said so far, and what is next. Of a delivery it is never asked.
+  var run: AttachmentRun
   /// It shares no worker with another.
   var isAlone: Bool
   /// Workers that ended with it in hand, through no fault of its own.
@@ -31,20 +31,6 @@ final class Flight {
   /// New content on its way, in memory that a worker may write.
   private(set) var output: Int32 = -1
 
-  // What stages said.
-  var sha256: String?
-  var mediaType: String?
-  var metadata: [Metadatum] = []
-  var location: String?
-  var steps: [Settlement.Step] = []
-  var emissions: [WorkResult.Emission] = []
-
-  // The outcome.
-  var outcome = Status.queued
-  var reason: Reason?
-  /// A stage at the end has emitted an event that tells the outcome: it stands.
-  var isTold = false
-
   /// The stages that its content passed first, on their basis, where they promise to say the same of equal content.
   var line: String?
 
@@ -62,7 +48,8 @@ final class Flight {
     var end: Int
   }
 
-  init(serial: UInt64, lease: Lease, lane: Lane) {
+  init(serial: UInt64, lease: Lease, lane: Lane, _ plan: RunPlan) {
+    run = AttachmentRun(plan, attempt: lease.counted)
     self.serial = serial
     self.lease = lease
     self.lane = lane
@@ -77,6 +64,9 @@ final class Flight {
   var attachment: LeasedAttachment? {
     if case .attachment(let attachment) = lease.work { attachment } else { nil }
   }
+
+  /// It is an attachment whose stages have content to work on.
+  var isInLine: Bool { attachment != nil && run.isInLine }
 
   var delivery: LeasedDelivery? {
     if case .delivery(let delivery) = lease.work { delivery } else { nil }
@@ -142,10 +132,6 @@ final class Flight {
     dropContent()
     (content, memory, isSealed) = (reader, copy, true)
     (size, modified, changed) = Self.times(facts)
-    if let sha256, !metadata.contains(where: { $0.key == "original.sha256" }) {
-      metadata.append(Metadatum(key: "original.sha256", value: .text(sha256)))
-    }
-    sha256 = nil
     isTwinKnown = false
     twin = nil
     line = nil  // it was of the old content

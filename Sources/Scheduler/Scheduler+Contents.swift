@@ -45,7 +45,7 @@ extension Scheduler {
   /// True: the flight may go on. Otherwise it is sent on later: when the ledger has said what is known of its content, or when
   /// the one ahead with the same content is on record.
   func passGate(_ flight: Flight) -> Bool {
-    guard let sha256 = flight.sha256, !flight.isTwinKnown, mindsContent else { return true }
+    guard let sha256 = flight.run.sha256, !flight.isTwinKnown, mindsContent else { return true }
     if !flight.holdsGate && gate.enter(sha256, flight.serial) {
       flight.holdsGate = true
       lookups.append(flight.serial)
@@ -58,15 +58,16 @@ extension Scheduler {
 
   /// The flight has ended: those with the same content go on. All but the first link to its object.
   func leaveGate(_ flight: Flight) {
-    guard flight.holdsGate, let sha256 = flight.sha256 else { return }
-    let path = flight.outcome == .completed ? flight.location : nil
+    guard flight.holdsGate, let sha256 = flight.run.sha256 else { return }
+    let path = flight.run.outcome == .completed ? flight.run.location : nil
     for serial in gate.leave(sha256) {
       guard let next = flights[serial] else { continue }
       if let path {
         next.twin = path
         next.isTwinKnown = true
         if let line = flight.line, claims(of: flight) == claims(of: next) {
-          repeatWords(.init(mediaType: flight.mediaType, metadata: flight.metadata), of: line, for: next)
+          repeatWords(
+            .init(mediaType: flight.run.mediaType, metadata: flight.run.metadata), of: line, for: next)
         }
       }
       route(next)
@@ -82,10 +83,10 @@ extension Scheduler {
   }
 
   func question(_ serial: UInt64) -> (serial: UInt64, question: ContentQuestion)? {
-    guard let flight = flights[serial], let sha256 = flight.sha256.flatMap({ Hexadecimal.bytes($0) }),
+    guard let flight = flights[serial], let sha256 = flight.run.sha256.flatMap({ Hexadecimal.bytes($0) }),
       let claims = claims(of: flight)
     else { return nil }
-    let line = flight.position == 0 ? lineGroups.first?.line : nil
+    let line = flight.run.isAtStart ? lineGroups.first?.line : nil
     return (serial, ContentQuestion(sha256: sha256, size: flight.size, line: line, claims: claims))
   }
 
@@ -104,18 +105,8 @@ extension Scheduler {
   /// run, and speak for themselves.
   private func repeatWords(_ said: KnownContent.Said, of line: String, for flight: Flight) {
     guard let group = lineGroups.first, group.line == line, case .line(let range) = group.purpose,
-      flight.position == 0, flight.steps.isEmpty
+      flight.run.repeatReport(mediaType: said.mediaType, metadata: said.metadata, of: range)
     else { return }
-    let keys = group.stages.flatMap { $0.description.keys.map(\.name) }
-    flight.mediaType = said.mediaType
-    flight.metadata = said.metadata.filter { datum in
-      keys.contains { $0.hasSuffix("*") ? datum.key.hasPrefix($0.dropLast()) : $0 == datum.key }
-    }
-    flight.steps = group.stages.filter { $0.runs(for: said.mediaType) }.map {
-      .init(
-        stage: $0.id, verdict: Verdict.pass.name, code: nil, message: "as for equal content", microseconds: 0)
-    }
-    flight.position = range.upperBound
     flight.line = line
   }
 }

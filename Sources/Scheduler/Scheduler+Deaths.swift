@@ -61,21 +61,21 @@ extension Scheduler {
         (status.serial == culprit.serial || status.serial == 0)
         && (dispatch.first..<dispatch.end).contains(Int(status.stage))
       let index = isShown ? Int(status.stage) : dispatch.first
-      if isShown, index > dispatch.first { salvage(worker, culprit, before: index) }
+      let report = isShown && index > dispatch.first ? salvage(worker, culprit, before: index) : nil
       let since = isShown ? max(status.since, worker.headSince) : worker.headSince
       let now = Clock.monotonic()
       let elapsed = Int64(clamping: now > since ? (now - since) / 1000 : 0)
-      takeDeath(death, culprit, group, index, microseconds: elapsed)
+      takeDeath(death, culprit, group, index, microseconds: elapsed, after: report)
     }
   }
 
-  /// Keeps what earlier stages said of the attachment that a later one died on.
-  private func salvage(_ worker: GroupWorker, _ flight: Flight, before index: Int) {
+  /// What earlier stages said of the attachment that a later one died on.
+  private func salvage(_ worker: GroupWorker, _ flight: Flight, before index: Int) -> StageReport? {
     guard let said = worker.process.partialResult(stageCount: worker.group.stages.count),
-      said.serial == flight.serial,
-      said.stages.allSatisfy({ $0.verdict == .pass && $0.index < index })
-    else { return }
-    applyPartial(said, to: flight, from: worker.group)
+      said.serial == flight.serial, !said.report.produced,
+      said.report.results.allSatisfy({ $0.verdict == .pass && $0.index < index })
+    else { return nil }
+    return said.report
   }
 
   /// Who was being worked on. Without a barrier, answers come one by one and it is the first that has none, if the worker

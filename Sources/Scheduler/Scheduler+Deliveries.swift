@@ -16,7 +16,7 @@ extension Scheduler {
 
   func applyDelivery(_ result: WorkResult, _ flight: Flight, _ group: WorkerGroup) {
     guard let delivery = flight.delivery else { return }
-    guard let said = result.stages.first else {
+    guard let said = result.report.results.first else {
       return takeDeliveryDeath(WorkerDeath(.invalidReply("it did nothing"), lastWords: ""), flight, group)
     }
     let reason = Reason(

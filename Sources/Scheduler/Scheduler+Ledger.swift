@@ -137,7 +137,7 @@ extension Scheduler {
     let lane = flight.lane
     lane.inHand -= 1
     defer {
-      if let path = flight.location { reserved.remove(path, flight.serial) }
+      if let path = flight.run.location { reserved.remove(path, flight.serial) }
       leaveGate(flight)
     }
     guard counted else { return observe(.staleResult) }
@@ -165,7 +165,7 @@ extension Scheduler {
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
   private func releaseQueued(of lane: Lane) {
     for group in groups {
-      for flight in group.takeQueued(where: { $0.lane === lane && $0.outcome == .queued }) {
+      for flight in group.takeQueued(where: { $0.lane === lane && $0.run.isInLine }) {
         settle(flight, .released)
       }
     }
@@ -173,7 +173,7 @@ extension Scheduler {
 
   private func accept(_ lease: Lease) {
     guard let lane = lane(of: lease) else { return }
-    let flight = Flight(serial: nextSerial, lease: lease, lane: lane)
+    let flight = Flight(serial: nextSerial, lease: lease, lane: lane, plan)
     nextSerial += 1
     flights[flight.serial] = flight
     lane.inHand += 1

@@ -17,10 +17,11 @@ struct AwaitedSource {
 extension Scheduler {
   func take(_ fault: SourceFault, _ flight: Flight) {
     switch fault.remedy {
-    case .fail: decide(flight, .failed, fault.reason)
-    case .retry: tryAgain(flight, fault.reason, orElse: .failed)
-    case .wait(let place, let giveUp): waitForSource(flight, fault.reason, place, giveUp)
+    case .fail: flight.run.end(as: .failed, fault.reason)
+    case .retry: flight.run.tryAgain(fault.reason, orElse: .failed)
+    case .wait(let place, let giveUp): return waitForSource(flight, fault.reason, place, giveUp)
     }
+    route(flight)
   }
 
   /// Puts an attachment off without counting the attempt. The waits begin afresh with each run, so that whoever has put the
@@ -33,19 +34,17 @@ extension Scheduler {
     (awaited.place, awaited.message, awaited.giveUp) = (place, reason.message, giveUp)
     awaited.tries += 1
     awaitedSources[flight.lease.job] = awaited
+    // Told once, on record: the next attempts do not count.
+    let step = Step(
+      stage: reason.stage, verdict: Verdict.retry.name, code: reason.code, message: reason.message,
+      microseconds: 0)
     let isNew = flight.lease.attempt == flight.lease.counted
-    if isNew {
-      flight.steps.append(
-        .init(
-          stage: reason.stage, verdict: Verdict.retry.name, code: reason.code, message: reason.message,
-          microseconds: 0))
-    }
     let wait = pipeline.retry.wait(before: awaited.tries + 1, jitter: .random(in: 0...1))
     settle(
       flight,
       .putOff(
         key: attachment.key, dueAt: Clock.steady() + wait, attempt: flight.lease.attempt,
-        steps: isNew ? flight.steps : []))
+        steps: isNew ? flight.run.steps + [step] : []))
   }
 
   /// Whether all that is scheduled in the lane of attachments waits for sources that were tried often enough.

@@ -99,7 +99,7 @@ extension Scheduler {
   }
 
   private func mayProduce(_ flight: Flight, _ group: WorkerGroup) -> Bool {
-    group.produces && flight.attachment != nil && flight.outcome == .queued
+    group.produces && flight.isInLine
   }
 
   /// A worker has answered, or ended: what it wrote is taken over by now, or is nobody's.
@@ -135,7 +135,7 @@ extension Scheduler {
   private func give(_ flight: Flight, to worker: GroupWorker) -> Bool {
     guard let dispatch = flight.dispatched else { return true }
     var descriptors: [Int32] = []
-    if flight.attachment != nil && flight.outcome == .queued {
+    if flight.isInLine {
       descriptors.append(flight.content)
       if mayProduce(flight, worker.group) {
         do throws(SystemError) {
@@ -181,14 +181,11 @@ extension Scheduler {
 
   /// More is known of it than fits into a frame.
   private func refuse(_ flight: Flight) {
-    flight.metadata = []
-    if flight.outcome != .queued { flight.position = pipeline.stages.count }
-    let reason = Reason(
-      stage: "source", code: "too-much", message: "its metadata and names are larger than a worker takes")
     if let delivery = flight.delivery {
-      settle(flight, .deadLetter(key: delivery.key, reason: reason))
+      settle(flight, .deadLetter(key: delivery.key, reason: AttachmentRun.tooMuch))
     } else {
-      decide(flight, .failed, reason)
+      flight.run.endUntold()
+      route(flight)
     }
   }
 
@@ -206,9 +203,10 @@ extension Scheduler {
         serial: flight.serial, first: dispatch.first, end: dispatch.end, attempt: attempt, id: attachment.id,
         conversationId: attachment.conversationId, messageId: attachment.messageId,
         senderId: attachment.senderId,
-        fileName: attachment.fileName, declaredType: attachment.declaredType, mediaType: flight.mediaType,
-        sha256: flight.sha256, twin: flight.twin, size: flight.size, modified: flight.modified,
-        changed: flight.changed, outcome: flight.outcome, reason: flight.reason, metadata: flight.metadata)
+        fileName: attachment.fileName, declaredType: attachment.declaredType, mediaType: flight.run.mediaType,
+        sha256: flight.run.sha256, twin: flight.twin, size: flight.size, modified: flight.modified,
+        changed: flight.changed, outcome: flight.run.outcome, reason: flight.run.reason,
+        metadata: flight.run.metadata)
     case .delivery(let delivery):
       return Work(
         serial: flight.serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
@@ -269,15 +267,15 @@ extension Scheduler {
       throw FrameError("a result for work it was not given, or not in order")
     }
     var last = dispatch.first - 1
-    for stage in result.stages {
+    for stage in result.report.results {
       guard stage.index > last, stage.index < dispatch.end else {
         throw FrameError("a result of a stage it was not given")
       }
       last = stage.index
     }
     // Whoever replaced the content must have had its turn, or the same stage would get the new content for ever.
-    if result.produced
-      && result.stages.last.map({ worker.group.stages[$0.index].description.produces }) != true
+    if result.report.produced
+      && result.report.results.last.map({ worker.group.stages[$0.index].description.produces }) != true
     {
       throw FrameError("new content from no stage that makes any")
     }
@@ -299,7 +297,7 @@ extension Scheduler {
   /// Lets a worker go whose next pieces of work need not be done: a signal asked for the end.
   private func releaseBegun(by worker: GroupWorker) {
     guard !worker.group.flushes, !worker.inFlight.isEmpty, workers[worker.slot] != nil,
-      worker.inFlight.allSatisfy({ $0.outcome == .queued && $0.steps.isEmpty })
+      worker.inFlight.allSatisfy({ $0.run.isUntouched })
     else { return }
     let rest = worker.inFlight
     worker.inFlight.removeAll()

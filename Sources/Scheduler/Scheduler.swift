@@ -15,7 +15,7 @@ import Workers
 /// transaction is.
 public final class Scheduler {
   let pipeline: PipelineDefinition
-  let plan: LinePlan
+  let plan: RunPlan
   let home: Home
   private let lock: HomeLock
   let executable: String
@@ -103,7 +103,7 @@ public final class Scheduler {
     self.executable = executable
     self.signals = signals
     memory = MemoryBudget(total: pipeline.memoryTotal ?? MachineMemory.available() / 4)
-    plan = LinePlan(pipeline.stages)
+    plan = RunPlan(pipeline)
     let processors = pipeline.workers ?? max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
     let measuring = [StageDefinition(id: digest.id, description: digest, values: [])]
     digestGroup = WorkerGroup(
@@ -113,7 +113,7 @@ public final class Scheduler {
       purpose: .digest, stages: measuring, capability: .content, isFresh: false,
       limit: max(processors / 2, 2),
       depth: 1)
-    lineGroups = plan.groups.map { group in
+    lineGroups = plan.groups.groups.map { group in
       WorkerGroup(
         purpose: .line(group.stages), stages: Array(pipeline.stages[group.stages]),
         capability: group.capability,
@@ -349,7 +349,7 @@ public final class Scheduler {
   /// What no stage has begun with is due again at once, for whoever comes next; the rest goes on to its end.
   private func releaseWaiting() {
     for group in groups {
-      for flight in group.takeQueued(where: { $0.outcome == .queued && $0.steps.isEmpty }) {
+      for flight in group.takeQueued(where: { $0.run.isUntouched }) {
         settle(flight, .released)
       }
     }

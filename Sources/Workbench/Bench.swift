@@ -58,7 +58,7 @@ public final class Bench {
       return result
     case .answered(let answer):
       var result = self.result(answer, trial)
-      if answer.produced, output >= 0 {
+      if answer.report.produced, output >= 0 {
         if sluice_seal(output) != 0 { throw WorkbenchError(.system, "\(SystemError("sealing new content"))") }
         let content = try Content(Descriptor(owning: output))
         output = -1
@@ -69,7 +69,7 @@ public final class Bench {
   }
 
   private func result(_ answer: WorkResult, _ trial: Trial) -> TrialResult {
-    guard let said = answer.stages.first else {
+    guard let said = answer.report.results.first else {
       // Its `when` does not hold.
       var result = TrialResult(verdict: "skipped")
       result.mediaType = trial.work.mediaType
@@ -78,10 +78,11 @@ public final class Bench {
     var result = TrialResult(verdict: said.verdict.name)
     (result.code, result.message) = (said.code, said.message)
     result.microseconds = said.microseconds
-    result.mediaType = answer.mediaType ?? trial.work.mediaType
-    result.metadata = answer.metadata
-    result.emissions = answer.emissions
-    result.location = answer.location
+    (result.retryAfter, result.pausesLane) = (said.retryAfter, said.pausesLane)
+    result.mediaType = answer.report.mediaType ?? trial.work.mediaType
+    result.metadata = answer.report.metadata
+    result.emissions = answer.report.emissions
+    result.location = answer.report.location
     result.trace = runner.trace
     return result
   }
@@ -95,8 +96,10 @@ public final class Bench {
     do {
       switch try digest.run(trial.work, descriptors: [content.descriptor.number]) {
       case .answered(let answer):
-        if let sha256 = answer.metadata.first(where: { $0.key == "sha256" })?.value.text { return sha256 }
-        let said = answer.stages.first
+        if let sha256 = answer.report.metadata.first(where: { $0.key == "sha256" })?.value.text {
+          return sha256
+        }
+        let said = answer.report.results.first
         throw Content.Problem(
           code: said?.code ?? "unreadable", message: said?.message ?? "the content was not measured")
       case .died(let death):

@@ -14,7 +14,7 @@ public struct Found {
   public var message: String?
   public var mediaType: String?
   public var metadata: [Metadatum] = []
-  public var emissions: [WorkResult.Emission] = []
+  public var emissions: [Emission] = []
   public var produced: FileFacts?
   public var location: String?
   /// By path.

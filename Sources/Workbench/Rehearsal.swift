@@ -5,7 +5,7 @@ import Wire
 import Workers
 
 /// Takes attachments through a pipeline, stage by stage, without ledger, queue or deliveries: what each stage says, and how
-/// the attachment would end.
+/// the attachment would end. What comes next is an ``AttachmentRun``'s to say, as in the scheduler.
 public final class Rehearsal {
   /// How an attachment came through.
   public struct Result {
@@ -16,14 +16,16 @@ public final class Rehearsal {
     public var steps: [(stage: String, result: TrialResult)] = []
     public var mediaType: String?
     public var metadata: [Metadatum] = []
-    public var emissions: [WorkResult.Emission] = []
+    public var emissions: [Emission] = []
     public var location: String?
     public var content: Content?
     public var sha256: String?
   }
 
   private let pipeline: PipelineDefinition
+  private let plan: RunPlan
   private let benches: [Bench]
+  private let measuring: Bench
   private let folder: ScratchFolder
 
   /// - Parameters:
@@ -34,7 +36,9 @@ public final class Rehearsal {
   ) {
     self.pipeline = pipeline
     self.folder = folder
+    plan = RunPlan(pipeline)
     let measuring = StageRunner(digest, launch)
+    self.measuring = Bench(runner: measuring, digest: measuring)
     benches = pipeline.stages.map { stage in
       var own = launch
       if stage.description.capability == .store { own.folder = folder.descriptor.number }
@@ -42,7 +46,7 @@ public final class Rehearsal {
     }
   }
 
-  /// Takes one attachment through.
+  /// Takes one attachment through, as one attempt of it.
   ///
   /// - Parameters:
   ///   - trial: the attachment, with what stages before `first` said of it.
@@ -50,47 +54,41 @@ public final class Rehearsal {
   ///   - canned: by stage id, verdicts that stand for its work.
   public func run(_ trial: Trial, from first: Int = 0, canned: [String: Case.Canned] = [:]) throws -> Result {
     var result = Result()
-    /// A stage at the end has told the outcome: it stands.
-    var isTold = false
-    (result.mediaType, result.metadata) = (trial.work.mediaType, trial.work.metadata)
-    (result.content, result.sha256) = (trial.content, trial.work.sha256)
-    try runLine(trial, first, canned, &result)
-    guard let outcome = result.outcome else { return result }
-    for (index, stage) in pipeline.stages.enumerated() where stage.description.role == .end {
-      guard stage.runs(for: result.mediaType) else { continue }
-      var last = trial
-      last.content = nil
-      last.work.outcome = result.outcome ?? outcome
-      last.work.reason = result.reason
-      let said = try say(index, last, canned, &result)
-      if stage.tells && !said.emissions.isEmpty { isTold = true }
-      if !said.isPassed, result.outcome == .completed, !isTold {
-        let emissions = result.emissions
-        decide(said, stage, &result)
-        result.emissions = emissions
+    result.content = trial.content
+    var run = AttachmentRun(
+      plan, attempt: max(trial.work.attempt, 1), first: first, mediaType: trial.work.mediaType,
+      metadata: trial.work.metadata)
+    if first == 0, let size = trial.content?.size, let rejection = try rejection(of: size, canned) {
+      var said = TrialResult(verdict: Verdict.reject.name)
+      (said.code, said.message) = (rejection.code, rejection.message)
+      result.steps.append((rejection.stage, said))
+      run.rejectForLength(rejection)
+    } else if let sha256 = trial.work.sha256 {
+      run.measured(sha256)
+    }
+    while true {
+      switch run.next(isSourceChanged: { false }) {
+      case .measure: try measure(&run, &result)
+      case .run(let stages): try turn(stages.lowerBound, trial, canned, &run, &result)
+      case .end(let end):
+        finish(end, run, &result)
+        return result
       }
     }
-    return result
   }
 
-  private func runLine(
-    _ trial: Trial, _ first: Int, _ canned: [String: Case.Canned], _ result: inout Result
-  ) throws {
-    if first == 0, let size = trial.content?.size, try rejectForLength(size, canned, &result) { return }
-    for (index, stage) in pipeline.stages.enumerated().dropFirst(first) where stage.description.role == .line
-    {
-      guard stage.runs(for: result.mediaType) else { continue }
-      let said = try say(index, trial, canned, &result)
-      if said.isPassed || said.death?.remedy(in: stage) == .pass { continue }
-      return decide(said, stage, &result)
+  private func measure(_ run: inout AttachmentRun, _ result: inout Result) throws {
+    do throws(Content.Problem) {
+      guard let content = result.content else { return run.measured("") }
+      run.measured(try measuring.measure(content))
+    } catch {
+      let said = StageResult(index: 0, verdict: .fail, code: error.code, message: error.message)
+      run.measuringFailed(said, of: measuring.runner.stage)
     }
-    result.outcome = .completed
   }
 
-  /// Whether a stage rejects the content for its length alone, as the scheduler asks before it has content read.
-  private func rejectForLength(
-    _ size: Int64, _ canned: [String: Case.Canned], _ result: inout Result
-  ) throws -> Bool {
+  /// The reason for which a stage rejects content of this length, as the scheduler asks before it has content read.
+  private func rejection(of size: Int64, _ canned: [String: Case.Canned]) throws -> Reason? {
     var limits: [Int: LengthLimit] = [:]
     for (index, stage) in pipeline.stages.enumerated() where stage.description.role == .line {
       if canned[stage.id] == nil && stage.conditions.isEmpty {
@@ -99,46 +97,60 @@ public final class Rehearsal {
       }
       if stage.description.produces { break }
     }
-    let rejection = LengthLimit.rejection(of: size, by: pipeline.stages) { limits[$0] }
-    guard let rejection, let stage = pipeline.stages.first(where: { $0.id == rejection.stage }) else {
-      return false
-    }
-    var said = TrialResult(verdict: Verdict.reject.name)
-    (said.code, said.message) = (rejection.code, rejection.message)
-    result.steps.append((rejection.stage, said))
-    decide(said, stage, &result)
-    return true
+    return LengthLimit.rejection(of: size, by: pipeline.stages) { limits[$0] }
   }
 
-  /// One stage's turn. What it said is gathered.
-  private func say(
-    _ index: Int, _ trial: Trial, _ canned: [String: Case.Canned], _ result: inout Result
-  ) throws -> TrialResult {
-    let stage = pipeline.stages[index]
+  /// Lets one stage have its turn, and the run hear of it.
+  private func turn(
+    _ place: Int, _ trial: Trial, _ canned: [String: Case.Canned], _ run: inout AttachmentRun,
+    _ result: inout Result
+  ) throws {
+    let stage = pipeline.stages[place]
     var turn = trial
-    if trial.content != nil { turn.content = result.content }
-    turn.work.mediaType = result.mediaType
-    turn.work.metadata = result.metadata
-    turn.work.sha256 = result.sha256
-    let said = try canned[stage.id].map { Self.result($0) } ?? benches[index].run(turn)
+    turn.content = stage.description.role == .end ? nil : result.content
+    turn.work.mediaType = run.mediaType
+    turn.work.metadata = run.metadata
+    turn.work.sha256 = run.sha256
+    if stage.description.role == .end { (turn.work.outcome, turn.work.reason) = (run.outcome, run.reason) }
+    let said = try canned[stage.id].map { Self.result($0) } ?? benches[place].run(turn)
     result.steps.append((stage.id, said))
-    for datum in said.metadata {
-      if let known = result.metadata.firstIndex(where: { $0.key == datum.key }) {
-        result.metadata[known] = datum
-      } else {
-        result.metadata.append(datum)
-      }
+    if let death = said.death {
+      let step = Step(
+        stage: stage.id, verdict: said.verdict, code: said.code, message: said.message,
+        microseconds: said.microseconds)
+      return run.died(step, at: place, remedy: death.remedy(in: stage), of: place..<place + 1)
     }
-    if let mediaType = said.mediaType { result.mediaType = mediaType }
-    result.emissions += said.emissions
-    if said.isPassed, let produced = said.produced {
-      (result.content, result.sha256) = (produced.content, produced.sha256)
+    let report = try report(said, stage, turn.work.id)
+    if report.produced { result.content = said.produced?.content }
+    run.take(report, of: place..<place + 1)
+  }
+
+  /// What a stage said, in the words of a worker. An object gets its path.
+  private func report(_ said: TrialResult, _ stage: StageDefinition, _ id: String) throws -> StageReport {
+    var report = StageReport()
+    let verdict = Verdict.allCases.first { $0.name == said.verdict } ?? .fail
+    report.results = [
+      StageResult(
+        index: 0, verdict: verdict, code: said.code, message: said.message, microseconds: said.microseconds,
+        retryAfter: said.retryAfter, pausesLane: said.pausesLane)
+    ]
+    (report.metadata, report.mediaType, report.emissions) = (said.metadata, said.mediaType, said.emissions)
+    if verdict != .pass { return report }
+    report.produced = said.produced != nil
+    if stage.description.capability == .store, let location = said.location {
+      try folder.publish(id, to: location)
+      report.location = location
     }
-    if stage.description.capability == .store, said.isPassed, let location = said.location {
-      try folder.publish(turn.work.id, to: location)
-      result.location = location
+    return report
+  }
+
+  private func finish(_ end: AttachmentRun.End, _ run: AttachmentRun, _ result: inout Result) {
+    (result.mediaType, result.metadata, result.sha256) = (run.mediaType, run.metadata, run.sha256)
+    (result.location, result.emissions) = (run.location, run.emissions)
+    switch end {
+    case .ended: (result.outcome, result.reason) = (run.outcome, run.reason)
+    case .again(let reason, _, _), .lanePaused(let reason): result.reason = reason
     }
-    return said
   }
 
   private static func result(_ canned: Case.Canned) -> TrialResult {
@@ -149,18 +161,5 @@ public final class Rehearsal {
     result.mediaType = canned.mediaType
     result.metadata = canned.metadata
     return result
-  }
-
-  /// Any verdict but pass ends the line.
-  private func decide(_ said: TrialResult, _ stage: StageDefinition, _ result: inout Result) {
-    result.reason = Reason(
-      stage: stage.id, code: said.code ?? "unexplained", message: said.message ?? "no reason given")
-    let remedy = said.death?.remedy(in: stage)
-    switch said.verdict {
-    case Verdict.reject.name: result.outcome = .rejected
-    case Verdict.fail.name: result.outcome = .failed
-    default: result.outcome = remedy == .reject ? .rejected : remedy == .hold ? .quarantined : nil
-    }
-    result.emissions = []
   }
 }

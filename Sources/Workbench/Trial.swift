@@ -27,10 +27,14 @@ public struct TrialResult {
   /// What later stages would see.
   public var mediaType: String?
   public var metadata: [Metadatum] = []
-  public var emissions: [WorkResult.Emission] = []
+  public var emissions: [Emission] = []
   /// Where the object lies below the store.
   public var location: String?
   public var produced: Produced?
+  /// With `retry`: not before so many milliseconds.
+  public var retryAfter: Int64?
+  /// With `retry`: the fault is the place's.
+  public var pausesLane = false
   /// In the stage alone, without the way to the worker and back.
   public var microseconds: Int64 = 0
   public var trace: [TraceLine] = []

@@ -75,22 +75,22 @@ final class Call {
     guard key.utf8.count <= Self.keyLimit, PlainName.isOne(key) else {
       return complain("annotates a key that is none, or longer than \(Self.keyLimit) bytes; dropped")
     }
-    let known = result.metadata.firstIndex { $0.key == key }
-    let old = known.map { size(of: result.metadata[$0]) } ?? 0
+    let known = result.report.metadata.firstIndex { $0.key == key }
+    let old = known.map { size(of: result.report.metadata[$0]) } ?? 0
     let datum = Metadatum(key: key, value: value)
     let bytes = metadataBytes - old + size(of: datum)
-    guard bytes <= Self.metadataLimit, known != nil || result.metadata.count < 512 else {
+    guard bytes <= Self.metadataLimit, known != nil || result.report.metadata.count < 512 else {
       return complain("annotates more than \(Self.metadataLimit) bytes; '\(key)' dropped")
     }
     metadataBytes = bytes
-    if let known { result.metadata[known] = datum } else { result.metadata.append(datum) }
+    if let known { result.report.metadata[known] = datum } else { result.report.metadata.append(datum) }
   }
 
   private func size(of datum: Metadatum) -> Int { datum.key.utf8.count + datum.value.text.utf8.count + 16 }
 
   func metadata(_ key: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
     let name = String(cString: key)
-    let own = result.metadata.first { $0.key == name }?.value.text
+    let own = result.report.metadata.first { $0.key == name }?.value.text
     let value = own.map { arena.keep($0) } ?? input?.metadata.first { strcmp($0.key, key) == 0 }?.value
     trace("metadata", "\(name) -> \(value.map { String(cString: $0) } ?? "none")")
     return value
@@ -101,7 +101,7 @@ final class Call {
     guard text.utf8.count <= 255, MediaTypePattern.isMediaType(text) else {
       return complain("sets a media type that is none; dropped")
     }
-    result.mediaType = text
+    result.report.mediaType = text
     input?.attachment.pointee.media_type = arena.keep(text)
   }
 
@@ -172,8 +172,8 @@ final class Call {
       explanation = Explanation(
         message: "the stage answers with verdict \(raw), which the contract does not know")
     }
-    result.stages.append(
-      WorkResult.Stage(
+    result.report.results.append(
+      StageResult(
         index: index, verdict: verdict, code: verdict == .pass ? nil : explanation.code ?? "unexplained",
         message: verdict == .pass ? nil : explanation.message ?? "the stage gives no reason",
         microseconds: microseconds,
@@ -186,8 +186,9 @@ final class Call {
       (
         index,
         Mark(
-          stages: result.stages.count, metadata: result.metadata.count, emissions: result.emissions.count,
-          mediaType: result.mediaType, location: result.location)
+          stages: result.report.results.count, metadata: result.report.metadata.count,
+          emissions: result.report.emissions.count,
+          mediaType: result.report.mediaType, location: result.report.location)
       ))
   }
 
@@ -195,13 +196,13 @@ final class Call {
   /// said of an attachment that never came so far is taken back.
   func amend(stage index: Int, to verdict: sluice_verdict) {
     guard let mark = marks.first(where: { $0.stage == index })?.mark, mark.stages > 0 else { return }
-    result.stages.removeLast(result.stages.count - mark.stages)
-    result.metadata.removeLast(max(result.metadata.count - mark.metadata, 0))
-    result.emissions.removeLast(result.emissions.count - mark.emissions)
-    result.mediaType = mark.mediaType
-    result.location = nil
+    result.report.results.removeLast(result.report.results.count - mark.stages)
+    result.report.metadata.removeLast(max(result.report.metadata.count - mark.metadata, 0))
+    result.report.emissions.removeLast(result.report.emissions.count - mark.emissions)
+    result.report.mediaType = mark.mediaType
+    result.report.location = nil
     marks.removeAll { $0.stage > index }
-    let passed = result.stages.removeLast()
+    let passed = result.report.results.removeLast()
     record(stage: index, verdict, microseconds: passed.microseconds)
   }
 }

@@ -61,8 +61,8 @@ private func setLocation(_ call: OpaquePointer?, _ path: UnsafePointer<CChar>?) 
   guard call.stage.raw.pointee.capability == SLUICE_STORE else {
     return call.complain("sets a location, which is for stages with capability store; dropped")
   }
-  call.result.location = Call.cut(String(cString: path), to: PathTemplate.limit)
-  call.trace("set_location", call.result.location ?? "")
+  call.result.report.location = Call.cut(String(cString: path), to: PathTemplate.limit)
+  call.trace("set_location", call.result.report.location ?? "")
 }
 
 private func matches(_ pattern: UnsafePointer<CChar>?, _ mediaType: UnsafePointer<CChar>?) -> Int32 {
@@ -80,8 +80,8 @@ private func produce(_ call: OpaquePointer?) -> Int32 {
     call.stage.raw.pointee.flags & SLUICE_PRODUCES != 0
   else { return -1 }
   call.trace("produce", "")
-  if call.result.produced { ftruncate(input.output, 0) }
-  call.result.produced = true
+  if call.result.report.produced { ftruncate(input.output, 0) }
+  call.result.report.produced = true
   lseek(input.output, 0, SEEK_SET)
   return input.output
 }
@@ -90,7 +90,7 @@ private func emit(
   _ call: OpaquePointer?, _ type: UnsafePointer<CChar>?, _ channel: UnsafePointer<CChar>?, _ audience: UInt32
 ) {
   guard let call = Call.from(call), let type, let channel else { return }
-  guard let audience = WorkResult.Emission.Audience(rawValue: audience), call.result.emissions.count < 64
+  guard let audience = Emission.Audience(rawValue: audience), call.result.report.emissions.count < 64
   else {
     return call.complain("emits more than 64 events, or to an audience that there is not; dropped")
   }
@@ -99,7 +99,7 @@ private func emit(
     return call.complain("emits on channel '\(name)', which no option of it names; dropped")
   }
   call.trace("emit", "\(String(cString: type)) on \(String(cString: channel)) to \(audience)")
-  call.result.emissions.append(
+  call.result.report.emissions.append(
     .init(
       type: Call.cut(String(cString: type), to: 100), channel: Call.cut(String(cString: channel), to: 100),
       audience: audience))

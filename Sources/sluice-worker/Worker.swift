@@ -112,12 +112,7 @@ struct Worker {
       }
       call.stage = stage
       call.explanation = Call.Explanation()
-      // A stage at the end that is reached on the way has seen every stage of the line pass.
-      if stage.raw.pointee.flags & SLUICE_AT_END != 0 && attachment.pointee.outcome == SLUICE_UNDECIDED {
-        attachment.pointee.outcome = SLUICE_COMPLETED
-        attachment.pointee.content = -1
-      }
-      if !call.result.stages.isEmpty { publish(call.result) }
+      if !call.result.report.results.isEmpty { publish(call.result) }
       if attachment.pointee.content >= 0 { lseek(attachment.pointee.content, 0, SEEK_SET) }
       sluice_status_begin(status, input.serial, UInt32(index))
       let start = status.pointee.since
@@ -127,7 +122,7 @@ struct Worker {
       if verdict != SLUICE_PASS { break }
       if stage.flushes { call.mark(stage: index) }
       // The coordinator seals and measures new content before anyone reads it.
-      if call.result.produced { break }
+      if call.result.report.produced { break }
     }
     sluice_status_begin(status, 0, status.pointee.stage)
     if flushes {

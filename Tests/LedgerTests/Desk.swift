@@ -95,7 +95,7 @@ final class Desk {
     if case .attachment(let attachment) = lease.work { attachment.fileName } else { "" }
   }
 
-  static let step = Settlement.Step(stage: "mime", verdict: "pass", code: nil, message: nil, microseconds: 12)
+  static let step = Step(stage: "mime", verdict: "pass", code: nil, message: nil, microseconds: 12)
 
   static func completed(_ lease: Lease, _ change: (inout EndedAttachment) -> Void = { _ in })
     -> Settlement.Ending
@@ -111,7 +111,7 @@ final class Desk {
   }
 
   static func again(
-    _ lease: Lease, dueAt: Int64 = 0, crashed: Bool = false, steps: [Settlement.Step] = [step]
+    _ lease: Lease, dueAt: Int64 = 0, crashed: Bool = false, steps: [Step] = [step]
   ) -> Settlement.Ending {
     .again(key: key(lease), dueAt: dueAt, crashed: crashed, attempt: lease.attempt, steps: steps)
   }

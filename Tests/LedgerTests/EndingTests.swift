@@ -14,7 +14,7 @@ struct EndingTests {
   @Test func anEndIsWrittenWithAllThatBelongsToIt() throws {
     try desk.takeIn(Desk.item("a"))
     let lease = try desk.claimOne()
-    let second = Settlement.Step(stage: "pdf", verdict: "pass", code: "x", message: "y", microseconds: 3)
+    let second = Step(stage: "pdf", verdict: "pass", code: "x", message: "y", microseconds: 3)
     try desk.settle(
       lease,
       Desk.completed(lease) {
@@ -93,7 +93,7 @@ struct EndingTests {
     try desk.takeIn(Desk.item("a"))
     for _ in 0..<3 {
       let lease = try desk.claimOne()
-      let step = Settlement.Step(
+      let step = Step(
         stage: "pdf", verdict: "retry", code: "busy", message: "no", microseconds: 1)
       try desk.settle(lease, Desk.again(lease, steps: [Desk.step, step]))
     }

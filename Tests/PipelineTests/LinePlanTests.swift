@@ -48,8 +48,10 @@ struct LinePlanTests {
     #expect(plan.groups.last?.capability == .content)
   }
 
-  @Test func aStageAtTheEndJoinsItsLike() {
-    #expect(Self.ranges([Self.stage(.content), Self.stage(.content, .end)]) == [0..<2])
+  /// The outcome is decided before one runs.
+  @Test func aStageAtTheEndSharesAWorkerWithOthersAtTheEndOnly() {
+    let stages = [Self.stage(.content), Self.stage(.content, .end), Self.stage(.content, .end)]
+    #expect(Self.ranges(stages) == [0..<1, 1..<3])
   }
 
   @Test func aStageAtTheEndThatNeedsMoreGetsAWorkerOfItsOwn() {

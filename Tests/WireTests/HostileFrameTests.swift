@@ -6,20 +6,20 @@ import Wire
 struct HostileFrameTests {
   private static let result: WorkResult = {
     var result = WorkResult(serial: 7)
-    result.stages = [
+    result.report.results = [
       .init(index: 0, verdict: .pass, code: nil, message: nil, microseconds: 12),
       .init(
         index: 2, verdict: .retry, code: "later", message: "not now: ü", microseconds: 9, retryAfter: 50,
         pausesLane: true),
     ]
-    result.metadata = [
+    result.report.metadata = [
       .init(key: "a.text", value: .text("some text")), .init(key: "a.number", value: .number(1.5)),
       .init(key: "a.count", value: .integer(-3)), .init(key: "a.flag", value: .boolean(true)),
     ]
-    result.mediaType = "application/pdf"
-    result.location = "documents/c/m/document.pdf"
-    result.emissions = [.init(type: "attachment.completed", channel: "events", audience: .everyone)]
-    result.produced = true
+    result.report.mediaType = "application/pdf"
+    result.report.location = "documents/c/m/document.pdf"
+    result.report.emissions = [.init(type: "attachment.completed", channel: "events", audience: .everyone)]
+    result.report.produced = true
     return result
   }()
 
@@ -103,17 +103,17 @@ struct HostileFrameTests {
       }
       guard let result = Self.read(frame) else { continue }
       accepted += 1
-      #expect(result.stages.count <= 3 && result.stages.allSatisfy { (0..<3).contains($0.index) })
-      #expect(result.stages.allSatisfy { $0.microseconds >= 0 && $0.retryAfter ?? 0 >= 0 })
-      #expect(result.stages.allSatisfy { $0.retryAfter ?? 0 <= 30 * 86_400_000 })
-      #expect(result.stages.allSatisfy { $0.code.map(PlainName.isOne) ?? true })
-      #expect(result.metadata.count <= 512 && result.metadata.allSatisfy { PlainName.isOne($0.key) })
+      #expect(result.report.results.count <= 3 && result.report.results.allSatisfy { (0..<3).contains($0.index) })
+      #expect(result.report.results.allSatisfy { $0.microseconds >= 0 && $0.retryAfter ?? 0 >= 0 })
+      #expect(result.report.results.allSatisfy { $0.retryAfter ?? 0 <= 30 * 86_400_000 })
+      #expect(result.report.results.allSatisfy { $0.code.map(PlainName.isOne) ?? true })
+      #expect(result.report.metadata.count <= 512 && result.report.metadata.allSatisfy { PlainName.isOne($0.key) })
       #expect(
-        result.metadata.allSatisfy {
+        result.report.metadata.allSatisfy {
           if case .number(let number) = $0.value { number.isFinite } else { true }
         })
-      #expect(result.mediaType.map(MediaTypePattern.isMediaType) ?? true)
-      #expect(result.location.map(PathTemplate.isPath) ?? true)
+      #expect(result.report.mediaType.map(MediaTypePattern.isMediaType) ?? true)
+      #expect(result.report.location.map(PathTemplate.isPath) ?? true)
       #expect(result.frame.count <= Frame.limit)
     }
     #expect(accepted > 100, "some changes are harmless, or this would test nothing")
@@ -122,7 +122,7 @@ struct HostileFrameTests {
   @Test(arguments: ["", "../a", "/a", "a//b", "a/../b", "a/.b", "a\0b", "."])
   func aPlaceOutsideTheStoreIsRefused(location: String) {
     var result = Self.result
-    result.location = location
+    result.report.location = location
     #expect(Self.read(result.frame) == nil)
   }
 
@@ -143,17 +143,17 @@ struct HostileFrameTests {
   @Test(arguments: ["", "text", "text/", "/plain", "text/plain\n", "text/\u{1B}[2J", "té/xt", "*/*", "a/b/c"])
   func aMediaTypeThatIsNoneIsRefused(mediaType: String) {
     var result = Self.result
-    result.mediaType = mediaType
+    result.report.mediaType = mediaType
     #expect(Self.read(result.frame) == nil)
   }
 
   @Test(arguments: ["", "two words", "line\n", "\u{1B}[2J", "é", "nul\0"])
   func aNameThatIsNotPlainIsRefused(name: String) {
     var result = Self.result
-    result.stages[1].code = name
+    result.report.results[1].code = name
     #expect(Self.read(result.frame) == nil)
     result = Self.result
-    result.metadata[0].key = name
+    result.report.metadata[0].key = name
     #expect(Self.read(result.frame) == nil)
   }
 

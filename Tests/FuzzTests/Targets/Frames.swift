@@ -57,7 +57,7 @@ extension FuzzTarget {
 
   /// The bounds that the rest of the coordinator relies on.
   private static func check(_ result: WorkResult) throws(Violation) {
-    for stage in result.stages {
+    for stage in result.report.results {
       try demand((0..<stageCount).contains(stage.index), "stage \(stage.index) of \(stageCount)")
       try demand(stage.microseconds >= 0, "it took \(stage.microseconds) µs")
       try demand((0...30 * 86_400_000).contains(stage.retryAfter ?? 0), "wait \(stage.retryAfter ?? 0) ms")
@@ -65,16 +65,16 @@ extension FuzzTarget {
       try demand(
         stage.message?.utf8.count ?? 0 <= 4096, "a message of \(stage.message?.utf8.count ?? 0) bytes")
     }
-    try demand(result.metadata.count <= 512 && result.emissions.count <= 64, "too many of something")
-    for datum in result.metadata {
+    try demand(result.report.metadata.count <= 512 && result.report.emissions.count <= 64, "too many of something")
+    for datum in result.report.metadata {
       try demand(PlainName.isOne(datum.key), "the key \(datum.key)")
       if case .number(let number) = datum.value { try demand(number.isFinite, "the number \(number)") }
       try demand(datum.value.text.utf8.count <= 4096, "a value of \(datum.value.text.utf8.count) bytes")
     }
-    if let type = result.mediaType {
+    if let type = result.report.mediaType {
       try demand(MediaTypePattern.isMediaType(type) && type.utf8.count <= 256, "the media type \(type)")
     }
-    if let path = result.location { try demand(isWithinStore(path), "the location \(path)") }
+    if let path = result.report.location { try demand(isWithinStore(path), "the location \(path)") }
   }
 
   private static func check(_ description: StageDescription) throws(Violation) {
