@@ -103,11 +103,13 @@ struct HostileFrameTests {
       }
       guard let result = Self.read(frame) else { continue }
       accepted += 1
-      #expect(result.report.results.count <= 3 && result.report.results.allSatisfy { (0..<3).contains($0.index) })
+      #expect(
+        result.report.results.count <= 3 && result.report.results.allSatisfy { (0..<3).contains($0.index) })
       #expect(result.report.results.allSatisfy { $0.microseconds >= 0 && $0.retryAfter ?? 0 >= 0 })
       #expect(result.report.results.allSatisfy { $0.retryAfter ?? 0 <= 30 * 86_400_000 })
       #expect(result.report.results.allSatisfy { $0.code.map(PlainName.isOne) ?? true })
-      #expect(result.report.metadata.count <= 512 && result.report.metadata.allSatisfy { PlainName.isOne($0.key) })
+      #expect(
+        result.report.metadata.count <= 512 && result.report.metadata.allSatisfy { PlainName.isOne($0.key) })
       #expect(
         result.report.metadata.allSatisfy {
           if case .number(let number) = $0.value { number.isFinite } else { true }
