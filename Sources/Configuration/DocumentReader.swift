@@ -65,6 +65,7 @@ struct DocumentReader {
           "write '${HOME}\(path.dropFirst())'")
         usable = false
       }
+      document.pluginFolderMarks.append(folder.mark)
       document.pluginFolders.append(path.hasPrefix("/") ? path : base + path)
     }
     return usable

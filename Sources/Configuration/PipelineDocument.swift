@@ -8,6 +8,9 @@ public struct PipelineDocument: Sendable {
   /// The folders under `plugins`, in order. Relative ones are taken from the pipeline file's folder.
   public internal(set) var pluginFolders: [String] = []
 
+  /// Where each of these is written.
+  var pluginFolderMarks: [Mark] = []
+
   /// Every plugin named by `use`, of stages and channels, each once, in order.
   public var uses: [String] {
     var seen: Set<String> = []
@@ -49,6 +52,13 @@ public struct PipelineDocument: Sendable {
     findings = reader.document.findings
     for entry in reader.document.stages + reader.document.channels { entry.reportUnknownKeys(nil, &findings) }
     throw findings.error
+  }
+
+  /// Notes the folders under `plugins` that are not there, for ``resolve(_:known:ownFile:)`` to tell.
+  public mutating func reportFolders(missing isMissing: (String) -> Bool) {
+    for (folder, mark) in zip(pluginFolders, pluginFolderMarks) where isMissing(folder) {
+      findings.report(mark, "there is no folder \(quoted(folder))", "make it, or take it out of 'plugins'")
+    }
   }
 
   /// Checks the file against what its plugins declare.

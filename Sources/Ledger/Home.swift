@@ -26,10 +26,18 @@ public struct Home: Sendable {
       if failure == EEXIST || failure == EISDIR || (failure == EROFS && access(made, F_OK) == 0) { continue }
       throw unwritable(SystemError("making \(made)", code: failure))
     }
+    var facts = stat()
+    // Where there was a ledger there was a store. It may be away: an empty one in its place would hide that.
+    let isUsed = stat(ledgerPath, &facts) == 0 && facts.st_size > 0 && access(reservePath, F_OK) == 0
+    if isUsed && access(storePath, F_OK) != 0 && errno == ENOENT {
+      throw LedgerError(
+        .unwritable,
+        "\(storePath) is not there, and \(ledgerPath) is; put it back where it was, or if it is lost make the folders "
+          + "\(storePath)/.incoming: then `sluice verify --repair` queues what can be stored again")
+    }
     if mkdir(storePath, 0o700) != 0 && errno != EEXIST {
       throw unwritable(SystemError("making \(storePath)"))
     }
-    var facts = stat()
     if stat(storePath, &facts) == 0 && facts.st_mode & S_IFMT != S_IFDIR {
       throw LedgerError(
         .unwritable, "\(storePath) is no folder; take it away, or give another home with --home")
@@ -105,6 +113,26 @@ public struct Home: Sendable {
 
   /// Whether a coordinator has the home now, or may have it.
   public var isInUse: Bool { use != .free }
+
+  /// Refuses a home that had a ledger, by what else there is of it, and whose ledger is gone: a new one would know nothing of
+  /// its objects, and everything would be done and told once more.
+  public func checkLedgerIsThere() throws(LedgerError) {
+    var facts = stat()
+    if lstat(ledgerPath, &facts) == 0 && facts.st_size > 0 { return }
+    guard access(reservePath, F_OK) == 0, let folder = opendir(storePath) else { return }
+    defer { closedir(folder) }
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      // Work in progress is nothing without a ledger.
+      if [".", "..", ".incoming"].contains(name) { continue }
+      throw LedgerError(
+        .damaged,
+        "\(ledgerPath) is gone or empty, and \(storePath) has objects; restore it from a backup, or to begin anew move "
+          + "\(storePath) away")
+    }
+  }
 
   /// Refuses a copy that was put in the place of a ledger whose write-ahead log is still there: SQLite would play that log
   /// into it. A copy's header says so: a ledger gets its log after its header's bytes 18 and 19 have become 2

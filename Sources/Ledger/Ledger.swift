@@ -41,6 +41,7 @@ public final class Ledger {
     self.path = path
     self.home = home
     do {
+      try home?.checkLedgerIsThere()
       try home?.checkLog()
       connection = try Connection(path)
       try checkVersion()
@@ -68,6 +69,7 @@ public final class Ledger {
     path = home.ledgerPath
     self.home = nil
     do {
+      try home.checkLedgerIsThere()
       try home.checkLog()
       connection = try Connection(home.ledgerPath, .readOnly)
       connection.neverCheckpointOnClose()

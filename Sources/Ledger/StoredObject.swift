@@ -21,6 +21,14 @@ extension Ledger {
     try objects("\(Self.storedObjectColumns) AND key > ?1 ORDER BY key LIMIT 500", .integer(key))
   }
 
+  /// Whether any attachment has an object.
+  public func hasObjects() throws(LedgerError) -> Bool {
+    try reading {
+      try statement("SELECT 1 FROM attachments WHERE status = 'completed' AND url IS NOT NULL LIMIT 1")
+        .first { _ in true } ?? false
+    }
+  }
+
   /// The object of an attachment; `nil`: it has none now.
   public func storedObject(ofAttachment id: String) throws(LedgerError) -> StoredObject? {
     try objects("\(Self.storedObjectColumns) AND id = ?1", .text(id)).first

@@ -36,6 +36,25 @@ public final class ObjectPublisher {
     }
   }
 
+  /// Refuses an empty store where the ledger has objects: what is stored into the place of one that is away would be hidden by
+  /// it, or lost.
+  public func checkStore(_ ledger: Ledger) throws(LedgerError) {
+    guard isEmpty, try ledger.hasObjects() else { return }
+    throw LedgerError(
+      .unwritable,
+      "\(store) is empty, and the ledger has objects in it; mount it or put it back, or if it is lost make the folder "
+        + "\(store)/\(Self.incoming): then `sluice verify --repair` queues what can be stored again")
+  }
+
+  private var isEmpty: Bool {
+    let descriptor = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0, let folder = fdopendir(descriptor) else { return false }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    return count <= 2  // `.` and `..`
+  }
+
   /// Whether a stage has left an object for this attachment.
   public func hasIncoming(_ id: String) -> Bool { exists("\(Self.incoming)/\(id)") }
 

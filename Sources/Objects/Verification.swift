@@ -54,6 +54,7 @@ public final class Verification {
     root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY).release()
     reader = try ObjectReader(root: root)
     publisher = ObjectPublisher(root: root, home.storePath)
+    if repairs { try publisher.checkStore(ledger) }
     repair = repairs ? try Repair(home, ledger, store: root, reader, publisher) : nil
     paths = try PathSet()
   }

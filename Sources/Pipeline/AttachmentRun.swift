@@ -233,13 +233,24 @@ public struct AttachmentRun: Sendable {
 
   // MARK: What becomes of it
 
-  /// Ends the line for a reason that is no stage's verdict: its source, or a path that is taken.
-  public mutating func end(as status: Status, _ reason: Reason) {
-    decide(status, reason)
+  /// Its source cannot be read, for good or, where the fault may pass, in this attempt.
+  public mutating func takeSourceFault(_ reason: Reason, mayPass: Bool) {
+    let verdict = mayPass ? Verdict.retry : .fail
+    steps.append(
+      Step(
+        stage: reason.stage, verdict: verdict.name, code: reason.code, message: reason.message,
+        microseconds: 0)
+    )
+    if mayPass { tryAgain(reason, orElse: .failed) } else { decide(.failed, reason) }
+  }
+
+  /// A person is to look at it before any stage does.
+  public mutating func hold(_ reason: Reason) {
+    decide(.quarantined, reason)
   }
 
   /// The attempt met a passing fault. Where it was the last, the attachment ends with `status`.
-  public mutating func tryAgain(
+  private mutating func tryAgain(
     _ reason: Reason, notBefore: Int64? = nil, crashed: Bool = false, orElse status: Status
   ) {
     if attempt < plan.attempts {

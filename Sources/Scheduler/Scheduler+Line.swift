@@ -15,8 +15,7 @@ extension Scheduler {
 
   func beginLine(_ flight: Flight, _ attachment: LeasedAttachment) {
     if flight.lease.suspicions >= Self.suspicionLimit {
-      flight.run.end(
-        as: .quarantined,
+      flight.run.hold(
         Reason(
           stage: "source", code: "interrupted",
           message:

@@ -17,8 +17,8 @@ struct AwaitedSource {
 extension Scheduler {
   func take(_ fault: SourceFault, _ flight: Flight) {
     switch fault.remedy {
-    case .fail: flight.run.end(as: .failed, fault.reason)
-    case .retry: flight.run.tryAgain(fault.reason, orElse: .failed)
+    case .fail: flight.run.takeSourceFault(fault.reason, mayPass: false)
+    case .retry: flight.run.takeSourceFault(fault.reason, mayPass: true)
     case .wait(let place, let giveUp): return waitForSource(flight, fault.reason, place, giveUp)
     }
     route(flight)

@@ -69,6 +69,8 @@ public final class Scheduler {
   var underway: Underway?
   var intakeBatches: [Intake.Batch] = []
   var isIntakeOver = true
+  /// A signal came before all that was to be taken in was.
+  private var isIntakeCut = false
 
   private(set) var isResident = false
   /// How long to wait for deliveries that are scheduled, in milliseconds, once nothing else is left to do; and until when.
@@ -172,7 +174,7 @@ public final class Scheduler {
     if let failure { throw failure }
     return SchedulerSummary(
       pausedLanes: lanes.compactMap { name, lane in lane.pause.map { (name, $0.reason) } },
-      awaitedPlaces: awaitedPlaces, wasStopped: isStopping, sandbox: sandbox)
+      awaitedPlaces: awaitedPlaces, wasStopped: isStopping, isIntakeCut: isIntakeCut, sandbox: sandbox)
   }
 
   /// Whether a worker of each kind has opened its stages: nothing is queued for a pipeline that turns out to be unusable.
@@ -220,6 +222,9 @@ public final class Scheduler {
     let publisher = ObjectPublisher(root: storeFolder, home.storePath)
     self.publisher = publisher
     do {
+      if plan.stages.contains(where: { $0.description.capability == .store }) {
+        try publisher.checkStore(ledger)
+      }
       for problem in try publisher.recover(ledger) { observe(.problem(problem)) }
     } catch let error as LedgerError {
       throw SchedulerError(.ledger(error.code), error.description)
@@ -340,6 +345,7 @@ public final class Scheduler {
         _exit(128 + number)
       }
       isStopping = true
+      isIntakeCut = !isIntakeOver || !intakeBatches.isEmpty
       isIntakeOver = true
       intakeBatches.removeAll()
       releaseWaiting()

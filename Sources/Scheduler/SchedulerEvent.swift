@@ -36,6 +36,8 @@ public struct SchedulerSummary: Sendable {
   public var awaitedPlaces: [AwaitedPlace] = []
   /// A signal asked for the end before all was done.
   public var wasStopped = false
+  /// That signal came before all that was to be taken in was.
+  public var isIntakeCut = false
   /// The parts of the sandbox that every worker had, as bits; `nil`: no worker was ready.
   public var sandbox: UInt32?
 

@@ -68,6 +68,8 @@ public struct WorkerDeath: Sendable {
         "forbidden-call: the sandbox does not allow \(Self.name(ofCall: number)) with capability "
           + stage.description.capability.name
           + (Self.startsProcess(number) ? "; a stage starts no process" : "")
+          // glibc blocks signals where it starts something: then the call cannot be told.
+          + (number < 0 ? "; a thread needs capability network, and a process no stage may start" : "")
       case .timedOut(let after): "timed-out: took more than \(Interval.text(after))"
       case .flooded:
         "flooded: wrote more than \(ByteSize.text(Int64(WorkerProcess.floodLimit))) to standard error"

@@ -23,7 +23,9 @@ enum CommandLineTool {
       let code = try dispatch(arguments)
       return code == .success && Terminal.isOutBroken ? .incomplete : code
     } catch let error as CommandError {
-      for message in error.messages { Terminal.error(message) }
+      for (number, message) in error.messages.enumerated() {
+        Terminal.error(message, prefix: number == 0 ? "sluice: " : "")
+      }
       return error.exitCode
     } catch let error as WorkbenchError {
       Terminal.error(error.description)

@@ -91,6 +91,7 @@ enum Environment {
   /// The ledger of the home, for reading beside a coordinator. Nothing is made where there is none.
   static func ledger(reading home: Home) throws -> Ledger {
     if access(home.ledgerPath, F_OK) != 0 {
+      try home.checkLedgerIsThere()
       throw CommandError.usage(
         errno == ENOENT || errno == ENOTDIR
           ? "\(home.path) has no ledger; `sluice ingest` makes one, or give another --home"
@@ -127,7 +128,8 @@ enum Environment {
   ///
   /// - Parameter home: whose own files no stage may be told to write; `nil`: nothing is going to be written.
   static func pipeline(file: String, home: Home?) throws -> LoadedPipeline {
-    let document = try document(file: file)
+    var document = try document(file: file)
+    document.reportFolders { access($0, F_OK) != 0 }
     let search = try PluginSearch(named: document.pluginFolders, environment: variables)
     var plugins: [(id: String, file: String)] = []
     for id in document.uses + ["digest"] where !plugins.contains(where: { $0.id == id }) {

@@ -145,8 +145,9 @@ final class IngestReport {
     tell(summary.awaitedPlaces)
     if summary.wasStopped && (queued > 0 || !isResident) {
       Terminal.error(
-        "stopped; \(Count.text(queued, "attachment")) \(queued == 1 ? "is" : "are") left in the queue: run the same "
-          + "command again to go on")
+        "stopped; \(Count.text(queued, "attachment")) \(queued == 1 ? "is" : "are") left in the queue"
+          + (summary.isIntakeCut && !isResident ? ", and not all that was named is in it" : "")
+          + ": run the same command again to go on")
     }
   }
 

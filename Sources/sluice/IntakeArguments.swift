@@ -36,7 +36,8 @@ struct IntakeArguments {
     paths = arguments.words
     if manifest == nil && paths.isEmpty {
       throw .usage(
-        "`sluice \(command)` needs a PATH, or --manifest FILE (`sluice \(command) --help` shows an example)")
+        "`sluice \(command)` needs a PATH, or --manifest FILE (`sluice \(command) --help` shows an example"
+          + (command == "ingest" ? "); --manifest /dev/null only finishes what is queued" : ")"))
     }
     if manifest != nil && !paths.isEmpty { throw .usage("give paths or a manifest, not both") }
   }

@@ -39,8 +39,8 @@ struct Show: ParsableCommand {
     }
     if records.count == 1 || first.id == id.lowercased() { return first }
     // The ledger hands over a few; whether there are more shows from their number.
-    let shown = records.prefix(5).map { "\n  \($0.id)  \(Terminal.printable($0.fileName))" }.joined()
-    let more = records.count > 5 ? "\n  and more" : ""
-    throw .usage("several ids begin with '\(printable)'; write more of it:\(shown)\(more)")
+    let shown = records.prefix(5).map { "  \($0.id)  \($0.fileName)" }
+    let more = records.count > 5 ? ["  and more"] : []
+    throw CommandError(.usage, ["several ids begin with '\(printable)'; write more of it:"] + shown + more)
   }
 }

@@ -63,7 +63,10 @@ struct PluginDiagnosis {
     id = PluginSearch.id(ofFile: file)
     facts = PluginFile(file)
     let first = search.file(of: id)
-    shadow = first.flatMap { search.folders.contains(Self.folder(of: file)) && $0 != file ? $0 : nil }
+    shadow = first.flatMap {
+      search.folders.contains(Self.folder(of: file))
+        && FileIdentity.text(of: $0) != FileIdentity.text(of: file) ? $0 : nil
+    }
     // A name without a folder would be looked for among the system's libraries.
     switch search.describe([(id, file.contains("/") ? file : "./\(file)")])[id] {
     case .success(let found)?: (stage, problem, remedy) = (found, nil, nil)

@@ -35,6 +35,10 @@ struct StagesNew: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
+    // One beside the program is found first: the new one would never run.
+    if let file = try PluginSearch(named: [], environment: [:]).file(of: name.id) {
+      throw CommandError.usage("'\(name.id)' is a stage that there is already, \(file); give another NAME")
+    }
     let share = try share()
     let language = arguments.value("language") ?? "swift"
     let capability = arguments.value("capability") ?? "content"

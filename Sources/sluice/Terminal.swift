@@ -15,7 +15,9 @@ enum Terminal {
     if isOutBroken { return }
     guard let reason = write(text, to: STDOUT_FILENO) else { return }
     outBroke.store(true, ordering: .relaxed)
-    error("standard output: \(reason); what is missing there can be had with `sluice list` and `sluice show`")
+    error(
+      "standard output: \(reason); what was to be printed is not all there: run the command again, or for an ingest `sluice list`"
+    )
   }
 
   /// A line on standard error, named after the program. Whatever the message holds, it does not act on the terminal, is one

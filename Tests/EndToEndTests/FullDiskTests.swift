@@ -83,8 +83,9 @@ struct FullDiskTests {
     let run = try SluiceCommand.run(["-c", command], in: inbox.folder, program: "/bin/sh")
     #expect(run.status == 1)
     #expect(
-      run.err == "sluice: standard output: No space left on device; what is missing there can be had with "
-        + "`sluice list` and `sluice show`\n")
+      run.err
+        == "sluice: standard output: No space left on device; what was to be printed is not all there: run the "
+        + "command again, or for an ingest `sluice list`\n")
     #expect(try inbox.ledger("SELECT attachments FROM counts WHERE status = 'completed'") == "30")
   }
 

@@ -53,20 +53,25 @@ struct AttachmentRunTests {
           let stage = plan.stages[place]
           ran.append(stage.id)
           let act = acts[stage.id] ?? "pass"
-          let step = Step(stage: stage.id, verdict: "crashed", code: "crashed", message: "crashed", microseconds: 1)
+          let step = Step(
+            stage: stage.id, verdict: "crashed", code: "crashed", message: "crashed", microseconds: 1)
           if act == "crash" {
             run.died(step, at: place, remedy: stage.onCrash, of: place..<place + 1)
             continue
           }
           var report = StageReport()
-          let verdicts: [String: Verdict] = ["reject": .reject, "fail": .fail, "retry": .retry, "pause": .retry]
+          let verdicts: [String: Verdict] = [
+            "reject": .reject, "fail": .fail, "retry": .retry, "pause": .retry,
+          ]
           report.results = [
             StageResult(
               index: 0, verdict: verdicts[act] ?? .pass, code: verdicts[act] == nil ? nil : act, message: act,
               pausesLane: act == "pause")
           ]
           if act == "tell" { report.emissions = [AttachmentRunTests.told] }
-          if act == "elsewhere" { report.emissions = [.init(type: "x", channel: "nowhere", audience: .sender)] }
+          if act == "elsewhere" {
+            report.emissions = [.init(type: "x", channel: "nowhere", audience: .sender)]
+          }
           if act == "store" { report.location = "documents/a" }
           if act == "produce" { report.produced = true }
           if act == "image" { report.mediaType = "image/png" }
@@ -107,17 +112,24 @@ struct AttachmentRunTests {
     Row(letters: "lse", acts: ["s1": "pause"], ran: "l0 s1", word: "paused s1"),
     Row(letters: "lle", acts: ["l0": "crash"], ran: "l0", word: "again l0 crashed"),
     // A stage at the end may still turn what is completed into something else, until it was told.
-    Row(letters: "let", acts: ["e1": "reject", "t2": "tell"], ran: "l0 e1 t2", word: "rejected e1", emissions: 1),
-    Row(letters: "ltt", acts: ["t1": "tell", "t2": "reject"], ran: "l0 t1 t2", word: "completed", emissions: 1),
+    Row(
+      letters: "let", acts: ["e1": "reject", "t2": "tell"], ran: "l0 e1 t2", word: "rejected e1", emissions: 1
+    ),
+    Row(
+      letters: "ltt", acts: ["t1": "tell", "t2": "reject"], ran: "l0 t1 t2", word: "completed", emissions: 1),
     Row(letters: "lee", acts: ["e1": "fail", "e2": "reject"], ran: "l0 e1 e2", word: "failed e1"),
     Row(letters: "lee", acts: ["l0": "reject", "e1": "fail"], ran: "l0 e1 e2", word: "rejected l0"),
     Row(letters: "let", acts: ["e1": "retry", "t2": "tell"], ran: "l0 e1", word: "again e1"),
     // What a stage of the line emits is told with the outcome, whatever that is; not where the attempt does not count.
-    Row(letters: "lle", acts: ["l0": "tell", "l1": "reject"], ran: "l0 l1 e2", word: "rejected l1", emissions: 1),
+    Row(
+      letters: "lle", acts: ["l0": "tell", "l1": "reject"], ran: "l0 l1 e2", word: "rejected l1", emissions: 1
+    ),
     Row(letters: "lle", acts: ["l0": "tell", "l1": "retry"], ran: "l0 l1", word: "again l1"),
     Row(letters: "lne", acts: ["l0": "tell", "n1": "pause"], ran: "l0 n1", word: "paused n1"),
     // Emitted by a stage of the line, it tells no outcome: a stage at the end still decides.
-    Row(letters: "lte", acts: ["l0": "tell", "e2": "reject"], ran: "l0 t1 e2", word: "rejected e2", emissions: 1),
+    Row(
+      letters: "lte", acts: ["l0": "tell", "e2": "reject"], ran: "l0 t1 e2", word: "rejected e2", emissions: 1
+    ),
     Row(letters: "le", acts: ["l0": "elsewhere"], ran: "l0 e1", word: "completed"),
     Row(letters: "mle", acts: ["m0": "produce"], ran: "m0 l1 e2", word: "completed"),
   ]
@@ -196,11 +208,11 @@ struct AttachmentRunTests {
 
   @Test func aFaultOfTheSourceRunsTheStagesAtTheEndOnly() throws {
     var run = AttachmentRun(try Self.plan("lle"), attempt: 1)
-    run.end(as: .failed, Reason(stage: "source", code: "missing", message: "gone"))
+    run.takeSourceFault(Reason(stage: "source", code: "missing", message: "gone"), mayPass: false)
     let next5 = run.next(isSourceChanged: { true })
     #expect(next5 != .measure)
     var other = AttachmentRun(try Self.plan("lle"), attempt: 1)
-    other.end(as: .failed, Reason(stage: "source", code: "missing", message: "gone"))
+    other.takeSourceFault(Reason(stage: "source", code: "missing", message: "gone"), mayPass: false)
     let next6 = other.next(isSourceChanged: { false })
     #expect(next6 == .run(2..<3))
     #expect(other.outcome == .failed)

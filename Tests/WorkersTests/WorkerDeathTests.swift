@@ -29,7 +29,11 @@ struct WorkerDeathTests {
       (0, "crashed: SIGSEGV"), (1, "crashed: the worker ended with status 3"),
       (2, "out-of-memory: asked for 1099511627776 bytes more, and `memory` allows 256MB in all"),
       (3, "output-limit: wrote more than the 64MB that `output` allows"),
-      (4, "forbidden-call: the sandbox does not allow a system call it made with capability content"),
+      (
+        4,
+        "forbidden-call: the sandbox does not allow a system call it made with capability content; a thread needs "
+          + "capability network, and a process no stage may start"
+      ),
       (5, "timed-out: took more than 30s"), (6, "flooded: wrote more than 1MB to standard error"),
       (7, "too-many-threads: had 65 threads, and may have 64"), (8, "invalid-reply: it spoke nonsense"),
     ])

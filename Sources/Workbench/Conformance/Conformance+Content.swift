@@ -74,7 +74,8 @@ extension Conformance {
       case .timedOut: "bound the work by the content's size, or by an option"
       case .outOfMemory: "read in pieces: `memory` bounds what may be held"
       case .outputLimit: "bound what is produced"
-      case .forbiddenCall: "load in `open`; declare `network` or `store` if it needs them"
+      case .forbiddenCall:
+        "load files in `open`, declare `network` or `store` where it needs them, and start no process"
       case .crashed, .exited: "run it with `sluice stages run --under gdb`"
       case .flooded: "log less"
       case .tooManyThreads: "start fewer threads"

@@ -1,5 +1,5 @@
-/* A stage that writes 100 MB of new content for each attachment, keeps descriptors of it, and maps it. Contents that begin with
- * "grow" are written on after the answer to the one before. */
+/* A stage that writes 100 MB of new content for each attachment, and keeps descriptors and maps of what it was given to read and
+ * of what it wrote, on which it writes after its answer. */
 #define _GNU_SOURCE
 #include <sluice/stage.h>
 
@@ -24,7 +24,6 @@ static sluice_verdict open_stage(const sluice_stage *stage, const sluice_opening
 
 static sluice_verdict process(void *instance, const sluice_attachment *attachment, sluice_call *call) {
   (void)instance;
-  (void)attachment;
   /* What was handed over before is not this stage's any more: to write to it again brings nothing back. */
   for (int i = 0; i < count; i++)
     if (pwrite(kept[i], piece, sizeof piece, 0) > 0) break;
@@ -33,6 +32,8 @@ static sluice_verdict process(void *instance, const sluice_attachment *attachmen
     if (write(output, piece, sizeof piece) != PIECE) return SLUICE_RETRY;
   for (int i = 0; i < 10 && count < 400; i++) kept[count++] = dup(output);
   mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, output, 0);
+  dup(attachment->content);
+  mmap(NULL, 4096, PROT_READ, MAP_SHARED, attachment->content, 0);
   return SLUICE_PASS;
 }
 

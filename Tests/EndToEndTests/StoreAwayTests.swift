@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+
+/// A store or a ledger that is gone is not begun anew in silence: what is done and told again, or stored where it will be
+/// hidden, is worse than to stop with a word.
+@Suite(.serialized)
+struct StoreAwayTests {
+  private let folder: TemporaryFolder
+  private var store: String { folder.path + "/home/store" }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.open)
+    for number in 0..<3 { try folder.write("in/\(number).txt", "text \(number)\n") }
+    #expect(try sluice("ingest", "in").status == 0)
+  }
+
+  @discardableResult
+  private func sluice(_ words: String...) throws -> SluiceCommand.Outcome {
+    try SluiceCommand.run(words + ["--home", "home"], in: folder)
+  }
+
+  private func events() throws -> Int {
+    try folder.read("home/events.jsonl").split(separator: "\n").count
+  }
+
+  static let commands = [["ingest", "in"], ["ingest", "more"], ["run"], ["verify", "--repair"]]
+
+  @Test(arguments: commands) func aStoreThatIsAwayIsNotReplaced(words: [String]) throws {
+    try FileManager.default.moveItem(atPath: store, toPath: store + "-away")
+    try folder.write("more/x.txt", "another\n")
+    let outcome = try SluiceCommand.run(words + ["--home", "home"], in: folder)
+    #expect(outcome.status == 78, "\(outcome.out) \(outcome.err)")
+    #expect(outcome.err.contains("home/store"), "\(outcome.err)")
+    #expect(!FileManager.default.fileExists(atPath: store))
+    try FileManager.default.moveItem(atPath: store + "-away", toPath: store)
+    #expect(try sluice("ingest", "more").status == 0)
+    #expect(try sluice("verify").status == 0)
+  }
+
+  /// As where its file system is not mounted.
+  @Test(arguments: commands) func anEmptyStoreInItsPlaceIsNotUsed(words: [String]) throws {
+    try FileManager.default.moveItem(atPath: store, toPath: store + "-away")
+    try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: false)
+    try folder.write("more/x.txt", "another\n")
+    let outcome = try SluiceCommand.run(words + ["--home", "home"], in: folder)
+    #expect(outcome.status == 78, "\(outcome.out) \(outcome.err)")
+    #expect(
+      outcome.err.contains("home/store is empty, and the ledger has objects in it; mount it or put it back"))
+    #expect(folder.files(below: "home/store").isEmpty)
+  }
+
+  @Test func aStoreThatIsLostIsBegunAnewByAWord() throws {
+    try FileManager.default.removeItem(atPath: store)
+    try FileManager.default.createDirectory(atPath: store + "/.incoming", withIntermediateDirectories: true)
+    let repaired = try sluice("verify", "--repair")
+    #expect(repaired.out.contains("queued"), "\(repaired.out) \(repaired.err)")
+    #expect(try sluice("ingest", "--manifest", "/dev/null").status == 0)
+    #expect(try sluice("verify").status == 0)
+    #expect(folder.files(below: "home/store").count == 3)
+  }
+
+  @Test(arguments: ["removed", "emptied"]) func aLedgerThatIsGoneIsNotMadeAnew(how: String) throws {
+    let before = try events()
+    for name in ["sluice.db-wal", "sluice.db-shm", "sluice.db"] {
+      try? FileManager.default.removeItem(atPath: folder.path + "/home/" + name)
+    }
+    if how == "emptied" { try folder.write("home/sluice.db", "") }
+    for words in [
+      ["ingest", "in"], ["enqueue", "in"], ["run"], ["status"], ["list"], ["verify"], ["verify", "--repair"],
+      ["backup", "copy.db"],
+    ] {
+      let outcome = try SluiceCommand.run(words + ["--home", "home"], in: folder)
+      // What is damaged is what `verify` finds.
+      let isFound = words[0] == "verify"
+      #expect(outcome.status == (isFound ? 1 : 70), "\(words): \(outcome.status) \(outcome.err)")
+      #expect(
+        (isFound ? outcome.out : outcome.err).contains(
+          "home/sluice.db is gone or empty, and home/store has objects; restore it from a backup"),
+        "\(words): \(outcome.out) \(outcome.err)")
+    }
+    #expect(try events() == before)
+    try FileManager.default.moveItem(atPath: store, toPath: store + "-old")
+    #expect(try sluice("ingest", "in").status == 0, "whoever moves the store away begins anew")
+  }
+}
