@@ -1,0 +1,3 @@
+/* `act` at the end. */
+#define ACT_END
+#include "act.c"
