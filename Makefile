@@ -106,8 +106,8 @@ place:
 	@strip --strip-debug $(LIB)/sluice $(LIB)/sluice-worker $(LIB)/libsluice-*.so
 	@for file in $(LIB)/*; do patchelf --set-rpath '$$ORIGIN' "$$file"; done
 	@ln -sfn ../lib/sluice/sluice $(DESTDIR)$(PREFIX)/bin/sluice
-	@install -m 644 Sources/CStage/include/sluice/stage.h $(DESTDIR)$(PREFIX)/include/sluice
-	@cp -R Sources/CStage Sources/StageKit $(SHARE)/sluice/StageKit/Sources
+	@install -m 644 Sources/Contract/CStage/include/sluice/stage.h $(DESTDIR)$(PREFIX)/include/sluice
+	@cp -R Sources/Contract/CStage Sources/Contract/StageKit $(SHARE)/sluice/StageKit/Sources
 	@install -m 644 Templates/kit/Package.swift $(SHARE)/sluice/StageKit
 	@cp -R Templates/swift Templates/c Templates/shared $(SHARE)/sluice/templates
 	@install -m 644 pipeline.yaml $(SHARE)/sluice

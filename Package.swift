@@ -12,6 +12,40 @@ let package = Package(
     + fuzzer
 )
 
+/// The folders of Sources, from top to bottom: a module imports from its own folder and those below.
+let house: KeyValuePairs = [
+  "Tools": [
+    "sluice", "sluice-worker", "sluice-samples",
+  ],
+  "Workbench": [
+    "Workbench"
+  ],
+  "Engine": [
+    "Control", "Manifest", "Objects", "Scheduler", "Wire", "Workers",
+  ],
+  "State": [
+    "Ledger", "SQLite",
+  ],
+  "Decisions": [
+    "Configuration", "Pipeline",
+  ],
+  "System": [
+    "CPlatform", "CWorker", "Platform",
+  ],
+  "Libraries": [
+    "CCrypto", "CCurl", "CMagic", "CPNG", "CPoppler", "CPopplerData", "CSQLite", "CSeccomp", "CTurboJPEG",
+    "CVips", "CWebP", "CYAML", "PDFDocument",
+  ],
+  "Contract": [
+    "CStage", "StageKit",
+  ],
+]
+for (folder, modules) in house {
+  for target in package.targets where modules.contains(target.name) {
+    target.path = folder == target.name ? "Sources/\(folder)" : "Sources/\(folder)/\(target.name)"
+  }
+}
+
 // What a worker loads is neither asynchronous nor does it match regular expressions. What is imported is linked, and each
 // worker would load five libraries more.
 let loaded = ["sluice-worker", "Wire", "Pipeline", "StageKit", "PDFDocument"] + stages.map(\.module)

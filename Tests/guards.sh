@@ -7,7 +7,7 @@
 #     # What it is there for.
 #     tests LedgerTests.FencingTests            the narrowest tests that must fail without it, for `swift test --filter`
 #     root                                      only where the user is root: others have nothing there to lose
-#     in Sources/Ledger/SQL.swift               then what is taken out, which must be there exactly once, …
+#     in Sources/State/Ledger/SQL.swift         then what is taken out, which must be there exactly once, …
 #     - state = 'leased' AND token = ?2"
 #     + state = 'leased' AND ?2 = ?2"           … and what comes in its place; nothing, where there is no such line
 #

@@ -94,7 +94,7 @@ struct ConformanceTests {
     let status = try FixtureStages.run(
       FixtureStages.compiler,
       [
-        "-shared", "-fPIC", "-O1", "-w", "-I", SluiceCommand.projectFolder + "/Sources/CStage/include", file,
+        "-shared", "-fPIC", "-O1", "-w", "-I", SluiceCommand.projectFolder + "/Sources/Contract/CStage/include", file,
         "-o",
         folder.path + "/libsluice-greeting.so",
       ])

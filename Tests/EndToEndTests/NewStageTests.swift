@@ -99,7 +99,7 @@ struct NewStageTests {
 
   /// Authors read the kit where it is installed.
   @Test func everyPublicSymbolOfTheKitIsDocumented() throws {
-    let kit = SluiceCommand.projectFolder + "/Sources/StageKit"
+    let kit = SluiceCommand.projectFolder + "/Sources/Contract/StageKit"
     for file in try FileManager.default.contentsOfDirectory(atPath: kit) {
       let text = try String(contentsOfFile: "\(kit)/\(file)", encoding: .utf8)
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map {

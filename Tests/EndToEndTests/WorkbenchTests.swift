@@ -86,7 +86,7 @@ struct WorkbenchTests {
       FixtureStages.compiler,
       [
         "-shared", "-fPIC", "-g", "-gdwarf-4", "-w", "-I",
-        SluiceCommand.projectFolder + "/Sources/CStage/include",
+        SluiceCommand.projectFolder + "/Sources/Contract/CStage/include",
         folder.path + "/greeting.c", "-o", folder.path + "/libsluice-greeting.so",
       ])
     #expect(status == 0)
