@@ -20,7 +20,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 project=$PWD
 copy=$project/.build/guards
 seconds=150 # that the tests may take; those that hang without their guard are red as well
-tops='Package.swift Makefile README.md pipeline.yaml cases.yaml Plugins Sources Templates Tests'
+tops='Package.swift Makefile README.md CONTRIBUTING.md docs pipeline.yaml cases.yaml Plugins Sources Templates Tests'
 
 # Only what differs, so that little is built again.
 sync() {

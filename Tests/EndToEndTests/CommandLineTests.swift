@@ -58,7 +58,8 @@ import Testing
     let folder = try TemporaryFolder()
     try Golden.expect(try SluiceCommand.run(["version"], in: folder).out, "version")
     let header = try String(
-      contentsOfFile: SluiceCommand.projectFolder + "/Sources/Contract/CStage/include/sluice/stage.h", encoding: .utf8)
+      contentsOfFile: SluiceCommand.projectFolder + "/Sources/Contract/CStage/include/sluice/stage.h",
+      encoding: .utf8)
     let numbers = header.matches(of: /SLUICE_ABI_(?:MAJOR|MINOR) \(\(uint32_t\)([0-9]+)\)/).map(\.output.1)
     let record = try SluiceCommand.run(["version", "--format", "json"], in: folder).json.first
     #expect(record?["stageABI"] as? String == numbers.joined(separator: "."))

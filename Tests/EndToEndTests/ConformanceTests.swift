@@ -94,7 +94,8 @@ struct ConformanceTests {
     let status = try FixtureStages.run(
       FixtureStages.compiler,
       [
-        "-shared", "-fPIC", "-O1", "-w", "-I", SluiceCommand.projectFolder + "/Sources/Contract/CStage/include", file,
+        "-shared", "-fPIC", "-O1", "-w", "-I",
+        SluiceCommand.projectFolder + "/Sources/Contract/CStage/include", file,
         "-o",
         folder.path + "/libsluice-greeting.so",
       ])

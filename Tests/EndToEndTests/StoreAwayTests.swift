@@ -60,6 +60,32 @@ struct StoreAwayTests {
     #expect(folder.files(below: "home/store").count == 3)
   }
 
+  /// An attachment is on record before its object has its path: what fails then can only be tried again.
+  @Test(arguments: ["rename", "mkdir"]) func aStoreThatFailsAfterTheCommitPausesItsLaneAndIsTriedAgain(
+    call: String
+  )
+    throws
+  {
+    let faults = try FaultLibrary(folder, home: folder.path + "/home")
+    let resident = try Resident(folder, environment: try faults.environment())
+    faults.set(.init(match: "coordinator \(call)", nth: 1, action: .fail, error: EIO, isForever: true))
+    try folder.write("more/x.txt", "another\n")
+    try folder.write("more/y.txt", "and another\n")
+    #expect(try sluice("enqueue", "more").status == 0)
+    try Resident.wait("it says so") {
+      resident.errors.contains("paused: attachments: store-failed: ") || !resident.process.isRunning
+    }
+    #expect(resident.process.isRunning, "\(resident.errors)")
+    #expect(try sluice("status").out.contains("store-failed"))
+    usleep(1_200_000)
+    #expect(folder.files(below: "home/store").filter { !$0.contains(".incoming") }.count == 3)
+    faults.set(nil)
+    try Resident.wait("it goes on") { resident.errors.contains("trying again: attachments") }
+    try resident.wait(for: 2)
+    #expect(resident.stop() == 0, "\(resident.errors)")
+    #expect(try sluice("verify").status == 0)
+  }
+
   @Test(arguments: ["removed", "emptied"]) func aLedgerThatIsGoneIsNotMadeAnew(how: String) throws {
     let before = try events()
     for name in ["sluice.db-wal", "sluice.db-shm", "sluice.db"] {

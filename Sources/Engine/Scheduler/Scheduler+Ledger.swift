@@ -1,6 +1,5 @@
 import Glibc
 import Ledger
-import Objects
 import Pipeline
 import Platform
 
@@ -99,6 +98,7 @@ extension Scheduler {
   private func resumeLanes(at time: Int64) {
     for lane in lanes.values {
       guard let pause = lane.pause, time - pause.since >= Self.pause else { continue }
+      if lane.name == Ledger.attachmentLane && publishing?.isBehind == true { continue }
       lane.resume()
       resumed.append(lane.name)
       observe(.laneResumed(lane: lane.name))
@@ -137,10 +137,12 @@ extension Scheduler {
     let lane = flight.lane
     lane.inHand -= 1
     defer {
-      if let path = flight.run.location { reserved.remove(path, flight.serial) }
       leaveGate(flight)
     }
-    guard counted else { return observe(.staleResult) }
+    guard counted else {
+      if let path = flight.run.location { publishing?.release(path, flight.serial) }
+      return observe(.staleResult)
+    }
     publish(settlement)
     if let at = settlement.dueAt { lane.addScheduled(at: at) }
     if case .released = settlement.ending { lane.addDue() }
@@ -149,17 +151,39 @@ extension Scheduler {
 
   /// Gives an object its path, now that its attachment is on record; takes away what is not to be kept.
   private func publish(_ settlement: PendingSettlement) {
-    guard let publisher, let attachment = settlement.flight.attachment, settlement.flight.isStoreTouched
-    else { return }
+    let flight = settlement.flight
+    guard let publishing, let attachment = flight.attachment, flight.isStoreTouched else { return }
     guard case .attachment(let ended) = settlement.ending, let path = ended.url else {
-      return publisher.discard(attachment.id)
+      if let path = flight.run.location { publishing.release(path, flight.serial) }
+      return publishing.discard(attachment.id)
     }
-    do throws(SystemError) {
-      try publisher.publish(attachment.id, to: path)
-    } catch {
-      failure = SchedulerError(
-        .store, "\(error); the object waits in the store's .incoming, and the next run names it")
+    if let error = publishing.publish(attachment.id, to: path, flight.serial, at: Clock.steady()) {
+      pauseForStore(error)
     }
+  }
+
+  /// Objects that wait for their paths are tried again; once they have them, the lane goes on.
+  func publishAgain() {
+    let now = Clock.steady()
+    guard let publishing, let lane = lanes[Ledger.attachmentLane], now >= publishing.nextTry ?? .max else {
+      return
+    }
+    if let error = publishing.tryAgain(at: now) { return pauseForStore(error) }
+    if lane.pause == nil { return }
+    lane.resume()
+    resumed.append(lane.name)
+    observe(.laneResumed(lane: lane.name))
+  }
+
+  /// The store fails where nothing can be taken back: what is on record stays, and nothing more is begun until the objects that
+  /// wait have their paths.
+  private func pauseForStore(_ error: SystemError) {
+    guard let lane = lanes[Ledger.attachmentLane] else { return }
+    pause(
+      lane,
+      Reason(
+        stage: "store", code: "store-failed",
+        message: "\(error); what is on record waits in the store's .incoming for its path"))
   }
 
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
@@ -213,14 +237,16 @@ extension Scheduler {
 
   /// A fault of the place: the lane stops with its reason, and the job is due again as if it had not been begun.
   func pauseLane(of flight: Flight, _ reason: Reason) {
-    let lane = flight.lane
-    let text = "\(reason.code): \(reason.message)"
-    if lane.pause == nil {
-      lane.stop(.init(reason: text, since: Clock.steady()))
-      pauses.append((lane.name, reason.code, text))
-      observe(.lanePaused(lane: lane.name, reason: text))
-      releaseQueued(of: lane)
-    }
+    pause(flight.lane, reason)
     settle(flight, .released)
+  }
+
+  private func pause(_ lane: Lane, _ reason: Reason) {
+    if lane.pause != nil { return }
+    let text = "\(reason.code): \(reason.message)"
+    lane.stop(.init(reason: text, since: Clock.steady()))
+    pauses.append((lane.name, reason.code, text))
+    observe(.lanePaused(lane: lane.name, reason: text))
+    releaseQueued(of: lane)
   }
 }

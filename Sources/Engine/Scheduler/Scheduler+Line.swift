@@ -1,7 +1,6 @@
 import CPlatform
 import Glibc
 import Ledger
-import Objects
 import Pipeline
 import Platform
 import Wire
@@ -132,38 +131,21 @@ extension Scheduler {
       return invalid(flight, group, index, problem, after: report)
     }
     if group.capability == .store, report.results.last?.verdict == .pass, let path = report.location,
-      let publisher
+      let id = flight.attachment?.id
     {
-      let standing = publisher.standing(of: path)
-      if standing == .taken && storeAgain(flight, group) { return }
-      if standing == .blocked || !reserve(path, flight) { refuse(path, group, &report) }
+      switch publishing?.claim(path, for: id, flight.serial, flight.run.sha256) {
+      case .lookAgain:
+        return enqueue(flight, group, (flight.dispatched?.first ?? 0)..<(flight.dispatched?.end ?? 0))
+      case .refused: refuse(path, &report)
+      case .granted, nil: break
+      }
     }
     flight.run.take(report, of: range)
     route(flight)
   }
 
-  /// The path has been taken since the stage looked. It looks again, and compares.
-  private func storeAgain(_ flight: Flight, _ group: WorkerGroup) -> Bool {
-    guard let publisher, let id = flight.attachment?.id, publisher.hasIncoming(id),
-      let dispatch = flight.dispatched
-    else { return false }
-    publisher.discard(id)
-    enqueue(flight, group, dispatch.first..<dispatch.end)
-    return true
-  }
-
-  /// Two attachments in hand may be on their way to the same path, or one to a path below the other's. False: this one cannot
-  /// go there.
-  private func reserve(_ path: String, _ flight: Flight) -> Bool {
-    let isTaken = reserved.conflicts(path) { serials in
-      serials.allSatisfy { flights[$0]?.run.sha256 == flight.run.sha256 }
-    }
-    if !isTaken { reserved.insert(path, flight.serial) }
-    return !isTaken
-  }
-
   /// Lets the stage that stores reject what it has stored, since its path is another's.
-  private func refuse(_ path: String, _ group: WorkerGroup, _ report: inout StageReport) {
+  private func refuse(_ path: String, _ report: inout StageReport) {
     report.location = nil
     report.emissions = []
     guard let last = report.results.indices.last else { return }

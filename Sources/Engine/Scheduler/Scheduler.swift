@@ -48,9 +48,7 @@ public final class Scheduler {
   var suspect: Flight?
   var isSuspectUnderway = false
   var gate = ObjectGate()
-  /// Paths of objects that are stored and not yet on record.
-  var reserved = PathReservations()
-  var publisher: ObjectPublisher?
+  var publishing: Publishing?
   var lanes: [String: Lane] = [:]
   /// Opened, and not yet hashed: until it is known what the stages reject for its length alone.
   var unmeasured: [Flight] = []
@@ -163,6 +161,7 @@ public final class Scheduler {
     while failure == nil {
       // A batch at a time: whoever finds files waits while the ledger is behind.
       if intakeBatches.isEmpty && areStagesOpen { takeIntake(intake) }
+      publishAgain()
       exchangeWithLedger()
       if isDone { break }
       beginSuspect()
@@ -220,7 +219,7 @@ public final class Scheduler {
       throw SchedulerError(error)
     }
     let publisher = ObjectPublisher(root: storeFolder, home.storePath)
-    self.publisher = publisher
+    publishing = Publishing(publisher)
     do {
       if plan.stages.contains(where: { $0.description.capability == .store }) {
         try publisher.checkStore(ledger)
@@ -327,7 +326,10 @@ public final class Scheduler {
       return 20
     }
     let now = Clock.steady()
-    let next = lanes.values.filter { $0.pause == nil }.compactMap(\.nextDue).min().map { $0 - now } ?? 1000
+    let dueTimes =
+      lanes.values.filter { $0.pause == nil }.compactMap(\.nextDue)
+      + [publishing?.nextTry].compactMap(\.self)
+    let next = dueTimes.min().map { $0 - now } ?? 1000
     return Int32(clamping: min(max(next, 1), 1000))
   }
 

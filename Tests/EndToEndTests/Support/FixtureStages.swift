@@ -32,7 +32,8 @@ enum FixtureStages {
     let library = "\(folder)/libsluice-\(stage).so"
     let status = try run(
       compiler,
-      ["-shared", "-fPIC", "-O1", "-I", SluiceCommand.projectFolder + "/Sources/Contract/CStage/include"] + flags
+      ["-shared", "-fPIC", "-O1", "-I", SluiceCommand.projectFolder + "/Sources/Contract/CStage/include"]
+        + flags
         + ["\(sources)/\(stage).c", "-o", library])
     if status != 0 { throw DoesNotCompile(name: stage) }
     return library

@@ -8,12 +8,15 @@ final class Resident {
   private let name: String
 
   /// - Parameter home: below the folder.
-  init(_ folder: TemporaryFolder, home: String = "home", options: [String] = []) throws {
+  init(
+    _ folder: TemporaryFolder, home: String = "home", options: [String] = [],
+    environment: [String: String] = [:]
+  ) throws {
     self.folder = folder
     name = "run-\(UUID().uuidString)"
     process = try SluiceCommand.start(
       ["run", "--home", home, "--config", "pipeline.yaml", "--format", "json"] + options, in: folder,
-      out: folder.path + "/\(name).out", err: folder.path + "/\(name).err")
+      out: folder.path + "/\(name).out", err: folder.path + "/\(name).err", environment: environment)
     try Self.wait("it says that it works") {
       self.errors.contains("works the queue of") || !self.process.isRunning
     }

@@ -40,7 +40,8 @@ enum Trouble {
     let clang = Process()
     clang.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     clang.arguments = [
-      "clang", "-w", "-shared", "-fPIC", "-I", SluiceCommand.projectFolder + "/Sources/Contract/CStage/include",
+      "clang", "-w", "-shared", "-fPIC", "-I",
+      SluiceCommand.projectFolder + "/Sources/Contract/CStage/include",
       "-DMAJOR=\(major)", "-DID=\"\(id)\"", "-DFUNCTION=\(id)_stage", code, "-o",
       "\(folder.path)/plugins/\(file ?? id).so",
     ]

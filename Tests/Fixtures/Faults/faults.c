@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "faults.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -226,6 +227,13 @@ int openat64(int folder, const char *path, int flags, ...) { MODE(flags) return 
 int close(int fd) {
   if (fd >= 0 && fd < DESCRIPTORS && fd != JOURNAL_FD) memset(&descriptors[fd], 0, sizeof descriptors[fd]);
   return (int)syscall(SYS_close, fd);
+}
+
+/* It closes its descriptor without calling close(3). */
+int closedir(DIR *folder) {
+  const int fd = dirfd(folder);
+  if (fd >= 0 && fd < DESCRIPTORS) memset(&descriptors[fd], 0, sizeof descriptors[fd]);
+  return REAL(closedir)(folder);
 }
 
 ssize_t write(int fd, const void *data, size_t size) {
