@@ -394,8 +394,6 @@ import Testing
       if let open { Issue.record("\(name):\(open.line - 1): the block does not end") }
     }
 
-    private static let code = /`[^`]+`/
-
     /// The targets of links.
     var links: [String] {
       prose.flatMap { line in
@@ -406,7 +404,7 @@ import Testing
     /// What stands between backticks.
     var codeSpans: [String] {
       let text = prose.map(\.line).joined(separator: "\n")
-      return text.matches(of: Self.code).map {
+      return text.matches(of: /`[^`]+`/).map {
         $0.output.dropFirst().dropLast().replacingOccurrences(of: "\n", with: " ")
           .replacingOccurrences(of: "\\|", with: "|")
       }
