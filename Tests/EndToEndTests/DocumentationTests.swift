@@ -67,6 +67,23 @@ import Testing
     }
   }
 
+  @Test func everyModuleHasItsPlaceOnThePage() throws {
+    let page = try Page("docs/architecture.md").text
+    let sources = SluiceCommand.projectFolder + "/Sources"
+    var count = 0
+    for folder in try FileManager.default.contentsOfDirectory(atPath: sources) {
+      let names = try FileManager.default.contentsOfDirectory(atPath: "\(sources)/\(folder)")
+      // A folder with sources is a module itself.
+      let modules = names.contains { $0.hasSuffix(".swift") } ? [] : names
+      for name in [folder] + modules {
+        count += 1
+        let isNamed = page.contains(try Regex("(?<![A-Za-z-])\(name)(?![A-Za-z-])"))
+        #expect(isNamed, "docs/architecture.md does not say what \(name) is")
+      }
+    }
+    #expect(count > 30)
+  }
+
   // MARK: Pipelines
 
   @Test func everyPipelineIsAccepted() throws {
