@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// Tables and listings may be wider.
+  // Tables and listings may be wider.
   @Test func everySentenceFitsIntoTheWidthOfAPage() throws {
     for page in try Page.all() {
       for (number, line) in page.prose where !line.hasPrefix("|") {
@@ -103,7 +103,7 @@ import Testing
         #expect(outcome.status == expected, "\(page.name):\(block.line): \(outcome.out)\(outcome.err)")
       }
     }
-    #expect(count > 3)
+    #expect(count >= 3)
     #expect(unchecked <= 1)
   }
 
@@ -112,7 +112,7 @@ import Testing
     "WEBHOOK_URL": "https://hooks.example.com/sluice", "WEBHOOK_SECRET": WebhookTests.secret,
   ]
 
-  /// Keys, options and codes, as the program itself tells them.
+  // As the program itself tells them.
   @Test func everyKeyOptionAndCodeIsExplained() throws {
     let page = try Page("docs/pipeline.md")
     let terms = Set(
@@ -218,7 +218,7 @@ import Testing
 
   // MARK: Exit codes and variables
 
-  @Test func everyExitCodeIsOne() throws {
+  @Test func everyExitCodeExists() throws {
     let declaration = try #require(
       try Self.sources(below: ["Sources"]).first { $0.contains("enum ExitCode: Int32 {") })
     let start = try #require(declaration.range(of: "enum ExitCode: Int32 {"))
@@ -250,7 +250,7 @@ import Testing
         #expect(known.contains(name), "\(page.name): nothing reads \(name)")
       }
     }
-    #expect(count > 3)
+    #expect(count >= 3)
   }
 
   private static func variables(below names: [String]) throws -> Set<String> {
@@ -402,7 +402,8 @@ import Testing
             open = block
           }
         } else if line.hasPrefix("```") {
-          let note = prose.last?.line.wholeMatch(of: /<!-- (.*) -->/).map { String($0.output.1) }
+          let above = prose.last.flatMap { $0.number == index ? $0.line : nil }
+          let note = above?.wholeMatch(of: /<!-- (.*) -->/).map { String($0.output.1) }
           open = Block(language: String(line.dropFirst(3)), note: note, line: index + 2)
         } else {
           prose.append((index + 1, line))
