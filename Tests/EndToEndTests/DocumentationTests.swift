@@ -106,6 +106,21 @@ import Testing
     #expect(unchecked <= 1)
   }
 
+  @Test func everyCaseHolds() throws {
+    let folder = try TemporaryFolder()
+    var count = 0
+    for page in try Page.all() {
+      for block in page.blocks
+      where block.language == "yaml" && block.lines.first?.hasPrefix("stage:") == true {
+        count += 1
+        try folder.write("cases.yaml", block.text)
+        let outcome = try SluiceCommand.run(["test", "cases.yaml"], in: folder)
+        #expect(outcome.status == 0, "\(page.name):\(block.line): \(outcome.out)\(outcome.err)")
+      }
+    }
+    #expect(count > 0)
+  }
+
   /// What pipelines on the pages take from the environment.
   private static let variables = [
     "WEBHOOK_URL": "https://hooks.example.com/sluice", "WEBHOOK_SECRET": WebhookTests.secret,
