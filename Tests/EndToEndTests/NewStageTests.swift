@@ -88,12 +88,12 @@ struct NewStageTests {
     #expect(folder.files(below: "mine") == ["README.md"])
   }
 
-  /// The README shows these very files.
+  /// The page on stages shows these very files.
   @Test func theExamplesInTheReadmeAreTheTestedOnes() throws {
-    let readme = try String(contentsOfFile: SluiceCommand.projectFolder + "/README.md", encoding: .utf8)
+    let page = try String(contentsOfFile: SluiceCommand.projectFolder + "/docs/stages.md", encoding: .utf8)
     for file in ["Templates/swift/content/Greeting.swift", "Templates/c/content/greeting.c"] {
       let text = try String(contentsOfFile: "\(SluiceCommand.projectFolder)/\(file)", encoding: .utf8)
-      #expect(readme.contains("\n\(text)```"), "\(file)")
+      #expect(page.contains("\n\(text)```"), "\(file)")
     }
   }
 
