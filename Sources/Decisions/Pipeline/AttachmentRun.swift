@@ -29,8 +29,9 @@ public struct AttachmentRun: Sendable {
   /// The number of this attempt among those that count, from 1.
   private let attempt: Int
   /// Stages of places before this one have had their turn.
-  private var position: Int
-  private var ending: End?
+  @usableFromInline internal private(set) var position: Int
+  private var ending: End? { didSet { isOver = true } }
+  @usableFromInline internal private(set) var isOver = false
   /// A stage at the end has emitted an event that tells the outcome: it stands.
   private var isTold = false
   private var isSourceChecked = false
@@ -65,12 +66,14 @@ public struct AttachmentRun: Sendable {
     (self.sha256, self.mediaType, self.metadata) = (sha256, mediaType, metadata)
   }
 
+  // Inlinable: who asks a value in a class for what is computed elsewhere gets a copy of the value made.
+
   /// No stage has said anything of it, nor has anything been decided.
-  public var isUntouched: Bool { outcome == .queued && ending == nil && steps.isEmpty }
+  @inlinable public var isUntouched: Bool { isInLine && steps.isEmpty }
   /// Its stages have content to work on: nothing is decided yet.
-  public var isInLine: Bool { outcome == .queued && ending == nil }
+  @inlinable public var isInLine: Bool { outcome == .queued && !isOver }
   /// No stage has had its turn or been passed over.
-  public var isAtStart: Bool { position == 0 }
+  @inlinable public var isAtStart: Bool { position == 0 }
 
   // MARK: What is next
 
@@ -97,10 +100,12 @@ public struct AttachmentRun: Sendable {
 
   /// The next stage of a role that is to run, with those behind it in its group.
   private func turn(of role: StageDescription.Role) -> Range<Int>? {
-    let stages = plan.stages
-    for place in stages.indices.dropFirst(position)
-    where stages[place].description.role == role && stages[place].runs(for: mediaType) {
-      return plan.groups.group(of: place).map { place..<plan.groups.groups[$0].stages.upperBound }
+    var place = position
+    while place < plan.stages.count {
+      if plan.stages[place].description.role == role && plan.stages[place].runs(for: mediaType) {
+        return plan.groups.group(of: place).map { place..<plan.groups.groups[$0].stages.upperBound }
+      }
+      place += 1
     }
     return nil
   }

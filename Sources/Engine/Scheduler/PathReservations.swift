@@ -1,4 +1,4 @@
-/// Paths of objects that are stored and not yet on record, with the flights they are for.
+/// Paths of objects that are stored and have not got them yet, with the content that goes there.
 ///
 /// Paths are told apart by their bytes, as the kernel does: to Swift, texts are equal that the file system tells apart.
 struct PathReservations {
@@ -19,30 +19,39 @@ struct PathReservations {
     }
   }
 
-  private var flights: [Path: Set<UInt64>] = [:]
+  private struct Holders {
+    /// Of the content; those that share a path have the same.
+    var sha256: String?
+    var count: Int
+  }
+
+  private var holders: [Path: Holders] = [:]
   /// How many reserved paths lie below a folder.
   private var below: [Path: Int] = [:]
 
-  /// Whether a path, or one above or below it, is somebody else's.
-  ///
-  /// - Parameter isShared: whether the path may be shared with these flights.
-  func conflicts(_ path: String, isShared: (Set<UInt64>) -> Bool) -> Bool {
+  /// Reserves a path for one more object. False: the path, or one above or below it, is another content's.
+  mutating func insert(_ path: String, _ sha256: String?) -> Bool {
     let path = Path(path)
-    if let others = flights[path] { return !isShared(others) }
-    return below[path] != nil || path.folders.contains { flights[$0] != nil }
-  }
-
-  mutating func insert(_ path: String, _ serial: UInt64) {
-    let path = Path(path)
-    if flights[path, default: []].insert(serial).inserted, flights[path]?.count == 1 {
-      for folder in path.folders { below[folder, default: 0] += 1 }
+    if let others = holders[path] {
+      if others.sha256 != sha256 { return false }
+      holders[path]?.count += 1
+      return true
     }
+    if below[path] != nil || path.folders.contains(where: { holders[$0] != nil }) { return false }
+    holders[path] = Holders(sha256: sha256, count: 1)
+    for folder in path.folders { below[folder, default: 0] += 1 }
+    return true
   }
 
-  mutating func remove(_ path: String, _ serial: UInt64) {
+  /// Takes back one reservation that was made.
+  mutating func remove(_ path: String) {
     let path = Path(path)
-    guard flights[path]?.remove(serial) != nil, flights[path]?.isEmpty == true else { return }
-    flights[path] = nil
+    guard let count = holders[path]?.count else { return }
+    if count > 1 {
+      holders[path]?.count = count - 1
+      return
+    }
+    holders[path] = nil
     for folder in path.folders {
       let count = below[folder, default: 1] - 1
       below[folder] = count > 0 ? count : nil

@@ -10,8 +10,6 @@ final class Publishing {
   private struct Waiting {
     var id: String
     var path: String
-    /// Of the attempt that reserved the path.
-    var serial: UInt64
   }
 
   private let publisher: ObjectPublisher
@@ -21,8 +19,6 @@ final class Publishing {
   private var dueAt: Int64 = .max
   /// Paths of objects that are stored and have not got them yet.
   private var reserved = PathReservations()
-  /// The content of each attempt that reserved one.
-  private var contents: [UInt64: String] = [:]
 
   /// The first wait before another try, and the longest, in milliseconds.
   private static let waits: (first: Int64, longest: Int64) = (1000, 30_000)
@@ -50,23 +46,18 @@ final class Publishing {
 
   /// Claims a path for an attempt. Two in hand may be on their way to the same path, or one to a path below the other's; with the
   /// same content they share it.
-  func claim(_ path: String, for id: String, _ serial: UInt64, _ sha256: String?) -> Claim {
+  func claim(_ path: String, for id: String, _ sha256: String?) -> Claim {
     let standing = publisher.standing(of: path)
     if standing == .taken && publisher.hasIncoming(id) {
       publisher.discard(id)
       return .lookAgain
     }
-    let isTaken = reserved.conflicts(path) { others in others.allSatisfy { contents[$0] == sha256 } }
-    if standing == .blocked || isTaken { return .refused }
-    reserved.insert(path, serial)
-    contents[serial] = sha256
-    return .granted
+    return standing != .blocked && reserved.insert(path, sha256) ? .granted : .refused
   }
 
   /// The attempt has ended without an object at the path.
-  func release(_ path: String, _ serial: UInt64) {
-    reserved.remove(path, serial)
-    contents[serial] = nil
+  func release(_ path: String) {
+    reserved.remove(path)
   }
 
   // MARK: Objects
@@ -77,13 +68,13 @@ final class Publishing {
   }
 
   /// Gives an object its path. What cannot be done now waits; the reason is for whoever looks after the store.
-  func publish(_ id: String, to path: String, _ serial: UInt64, at time: Int64) -> SystemError? {
+  func publish(_ id: String, to path: String, at time: Int64) -> SystemError? {
     do throws(SystemError) {
       try publisher.publish(id, to: path)
-      release(path, serial)
+      release(path)
       return nil
     } catch {
-      waiting.append(Waiting(id: id, path: path, serial: serial))
+      waiting.append(Waiting(id: id, path: path))
       if dueAt == .max { dueAt = time + Self.waits.first }
       return error
     }
@@ -96,7 +87,7 @@ final class Publishing {
     for one in waiting {
       do throws(SystemError) {
         try publisher.publish(one.id, to: one.path)
-        release(one.path, one.serial)
+        release(one.path)
       } catch {
         failure = failure ?? error
         left.append(one)

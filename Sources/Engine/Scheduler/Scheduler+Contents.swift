@@ -45,7 +45,9 @@ extension Scheduler {
   /// True: the flight may go on. Otherwise it is sent on later: when the ledger has said what is known of its content, or when
   /// the one ahead with the same content is on record.
   func passGate(_ flight: Flight) -> Bool {
-    guard let sha256 = flight.run.sha256, !flight.isTwinKnown, mindsContent else { return true }
+    guard !flight.isTwinKnown, mindsContent, flight.isInLine, let sha256 = flight.run.sha256 else {
+      return true
+    }
     if !flight.holdsGate && gate.enter(sha256, flight.serial) {
       flight.holdsGate = true
       lookups.append(flight.serial)

@@ -140,7 +140,7 @@ extension Scheduler {
       leaveGate(flight)
     }
     guard counted else {
-      if let path = flight.run.location { publishing?.release(path, flight.serial) }
+      if let path = flight.run.location { publishing?.release(path) }
       return observe(.staleResult)
     }
     publish(settlement)
@@ -154,10 +154,10 @@ extension Scheduler {
     let flight = settlement.flight
     guard let publishing, let attachment = flight.attachment, flight.isStoreTouched else { return }
     guard case .attachment(let ended) = settlement.ending, let path = ended.url else {
-      if let path = flight.run.location { publishing.release(path, flight.serial) }
+      if let path = flight.run.location { publishing.release(path) }
       return publishing.discard(attachment.id)
     }
-    if let error = publishing.publish(attachment.id, to: path, flight.serial, at: Clock.steady()) {
+    if let error = publishing.publish(attachment.id, to: path, at: Clock.steady()) {
       pauseForStore(error)
     }
   }

@@ -28,7 +28,7 @@ extension Scheduler {
 
   /// Sends a flight to where it goes next.
   func route(_ flight: Flight) {
-    if flight.isInLine && flight.run.sha256 != nil && !passGate(flight) { return }
+    if !passGate(flight) { return }
     switch flight.run.next(isSourceChanged: { flight.isSourceChanged }) {
     case .measure: measure(flight)
     case .run(let stages): enqueue(flight, stages)
@@ -76,7 +76,10 @@ extension Scheduler {
   }
 
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
-    if flight.run.isInLine && (flight.lane.pause != nil || (isStopping && flight.run.isUntouched)) {
+    // In this order: to ask the run costs more.
+    if flight.lane.pause != nil || isStopping, flight.run.isInLine,
+      flight.lane.pause != nil || flight.run.isUntouched
+    {
       return settle(flight, .released)
     }
     flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
@@ -133,7 +136,7 @@ extension Scheduler {
     if group.capability == .store, report.results.last?.verdict == .pass, let path = report.location,
       let id = flight.attachment?.id
     {
-      switch publishing?.claim(path, for: id, flight.serial, flight.run.sha256) {
+      switch publishing?.claim(path, for: id, flight.run.sha256) {
       case .lookAgain:
         return enqueue(flight, group, (flight.dispatched?.first ?? 0)..<(flight.dispatched?.end ?? 0))
       case .refused: refuse(path, &report)
@@ -219,17 +222,17 @@ extension Scheduler {
   }
 
   private func record(_ flight: Flight, _ attachment: LeasedAttachment) -> AttachmentRecord {
-    let run = flight.run
     return AttachmentRecord(
       key: attachment.key, id: attachment.id, conversationId: attachment.conversationId,
       messageId: attachment.messageId,
       senderId: attachment.senderId, fileName: attachment.fileName, source: attachment.source,
-      status: run.outcome,
-      mediaType: run.mediaType, sizeBytes: flight.content >= 0 ? flight.size : nil,
-      sha256: run.sha256.flatMap { Hexadecimal.bytes($0) },
-      metadata: JSONWriter.object(of: run.metadata),
-      url: run.outcome == .completed ? run.location : nil, reason: run.reason, createdAt: 0,
-      finishedAt: Clock.now(), steps: run.steps)
+      status: flight.run.outcome,
+      mediaType: flight.run.mediaType, sizeBytes: flight.content >= 0 ? flight.size : nil,
+      sha256: flight.run.sha256.flatMap { Hexadecimal.bytes($0) },
+      metadata: JSONWriter.object(of: flight.run.metadata),
+      url: flight.run.outcome == .completed ? flight.run.location : nil, reason: flight.run.reason,
+      createdAt: 0,
+      finishedAt: Clock.now(), steps: flight.run.steps)
   }
 
   private func events(
