@@ -1,16 +1,16 @@
-/// One attempt at an attachment: which stages have its turn next, what their results and their workers' ends make of it, and
-/// how it ends.
+/// One attempt at an attachment: which stages run next, how their results and the deaths of their workers change it, and how
+/// it ends.
 ///
-/// A value without clock, files and processes, so that whoever drives it (the scheduler, a rehearsal, a test) cannot disagree
-/// with another. The stages of the line come first, until one does not pass; that decides the outcome. Then the stages at the
-/// end run, each once. What is emitted is told with the outcome, where the attempt ends the attachment.
+/// It is a value without clock, files and processes. The scheduler, `sluice test` and `sluice replay` all drive it, so they
+/// cannot disagree. Stages of role `line` run first, until one does not pass; that decides the outcome. Then each stage at the
+/// end runs once. Emitted events are recorded with the outcome if the attempt ends the attachment, and dropped otherwise.
 public struct AttachmentRun: Sendable {
   /// What is to be done next.
   public enum Next: Sendable, Equatable {
-    /// To hash the content: ``measured(_:)``, ``measuringFailed(_:of:)`` or ``died(_:measuring:)``.
+    /// Hash the content. Then call ``measured(_:)``, ``measuringFailed(_:of:)`` or ``died(_:measuring:)``.
     case measure
-    /// To let the stages of these places have their turn, in one worker or one by one: ``take(_:of:)`` or
-    /// ``died(_:at:remedy:)``.
+    /// Run the stages at these places, in one worker or one by one. Then call ``take(_:of:)`` or
+    /// ``died(_:at:remedy:after:of:)``.
     case run(Range<Int>)
     case end(End)
   }
@@ -19,20 +19,20 @@ public struct AttachmentRun: Sendable {
   public enum End: Sendable, Equatable {
     /// The attachment has its ``outcome``.
     case ended
-    /// It is tried again later, not before so many milliseconds.
+    /// The attachment is tried again later, at the earliest after `notBefore` milliseconds. `crashed`: a worker died.
     case again(Reason, notBefore: Int64?, crashed: Bool)
-    /// The place is at fault: its lane stops, and the attempt does not count.
+    /// The place failed, such as a full disk: pause the lane. The attempt does not count.
     case lanePaused(Reason)
   }
 
   private let plan: RunPlan
-  /// The number of this attempt among those that count, from 1.
+  /// The number of this attempt, from 1; attempts that do not count are left out.
   private let attempt: Int
-  /// Stages of places before this one have had their turn.
+  /// The next place; stages before it have run or were skipped.
   @usableFromInline internal private(set) var position: Int
   private var ending: End? { didSet { isOver = true } }
   @usableFromInline internal private(set) var isOver = false
-  /// A stage at the end has emitted an event that tells the outcome: it stands.
+  /// A stage at the end has emitted an event with the outcome, so the outcome cannot change any more.
   private var isTold = false
   private var isSourceChecked = false
 
@@ -66,21 +66,21 @@ public struct AttachmentRun: Sendable {
     (self.sha256, self.mediaType, self.metadata) = (sha256, mediaType, metadata)
   }
 
-  // Inlinable: who asks a value in a class for what is computed elsewhere gets a copy of the value made.
+  // Inlinable, because a call into another module copies the value where it is stored in a class.
 
-  /// No stage has said anything of it, nor has anything been decided.
+  /// No stage has run, and nothing has been decided.
   @inlinable public var isUntouched: Bool { isInLine && steps.isEmpty }
-  /// Its stages have content to work on: nothing is decided yet.
+  /// Nothing has been decided, so the next stage gets content.
   @inlinable public var isInLine: Bool { outcome == .queued && !isOver }
-  /// No stage has had its turn or been passed over.
+  /// No stage has run or was skipped.
   @inlinable public var isAtStart: Bool { position == 0 }
 
   // MARK: What is next
 
-  /// What is to be done next. Asked again before anything was done, it is the same.
+  /// What is to be done next. Calling it twice in a row gives the same answer.
   ///
-  /// - Parameter isSourceChanged: whether the file was changed since it was opened. Asked once, when no stage is going to read
-  ///   the content any more: what was said of a file that changed meanwhile was said of something else.
+  /// - Parameter isSourceChanged: whether the file was changed since it was opened. Called once, when no stage will read the
+  ///   content any more. If the file changed, the results are about other content and do not count.
   public mutating func next(isSourceChanged: () -> Bool) -> Next {
     if let ending { return .end(ending) }
     if outcome == .queued {
@@ -124,12 +124,12 @@ public struct AttachmentRun: Sendable {
     self.sha256 = sha256
   }
 
-  /// The stage that hashes did not pass.
+  /// The stage that hashes returned a verdict other than pass.
   public mutating func measuringFailed(_ result: StageResult, of stage: StageDefinition) {
     decide(result, stage)
   }
 
-  /// The worker that hashes ended over this content.
+  /// The worker that hashes died while it worked on this content.
   public mutating func died(_ step: Step, measuring remedy: Remedy) {
     steps.append(step)
     let reason = Reason(stage: step.stage, code: step.code ?? "", message: step.message ?? "")
@@ -137,7 +137,7 @@ public struct AttachmentRun: Sendable {
     if remedy == .pass { decide(.failed, reason) }
   }
 
-  /// A stage rejects the content for its length alone, and has not read it.
+  /// A stage rejects the content for its length alone; the content has not been read.
   public mutating func rejectForLength(_ reason: Reason) {
     steps.append(
       Step(
@@ -148,7 +148,7 @@ public struct AttachmentRun: Sendable {
 
   // MARK: What stages said
 
-  /// What the stages of a group said, or the first of them, up to one that did not pass or made new content.
+  /// Takes the results of a group's stages, up to the first that did not pass or made new content.
   ///
   /// - Parameter group: the places of the stages of the group, to which the results' indices belong.
   public mutating func take(_ report: StageReport, of group: Range<Int>) {
@@ -168,11 +168,11 @@ public struct AttachmentRun: Sendable {
     position = group.upperBound
   }
 
-  /// A worker ended while the stage of this place worked on it.
+  /// The worker died while the stage at this place worked on the attachment.
   ///
   /// - Parameters:
-  ///   - step: how, in the stage's name.
-  ///   - report: what the stages before it in its group have said.
+  ///   - step: how the worker died, as the stage's result.
+  ///   - report: the results of the stages before it in its group.
   public mutating func died(
     _ step: Step, at place: Int, remedy: Remedy, after report: StageReport? = nil, of group: Range<Int>
   ) {
@@ -182,8 +182,8 @@ public struct AttachmentRun: Sendable {
     take(remedy, Reason(stage: step.stage, code: step.code ?? "", message: step.message ?? ""))
   }
 
-  /// Lets what stages said of equal content stand in for running the first stages again. Only what they declare is theirs:
-  /// later ones run, and speak for themselves. True: it does.
+  /// Uses the results that the first group's stages gave for equal content, in place of running them. Only the metadata keys
+  /// that those stages declare are taken over. Returns whether the results could be used.
   public mutating func repeatReport(
     mediaType: String?, metadata: [Metadatum], of group: Range<Int>
   ) -> Bool {
@@ -238,7 +238,7 @@ public struct AttachmentRun: Sendable {
 
   // MARK: What becomes of it
 
-  /// Its source cannot be read, for good or, where the fault may pass, in this attempt.
+  /// The source cannot be read: in this attempt, if the fault may pass, or for good.
   public mutating func takeSourceFault(_ reason: Reason, mayPass: Bool) {
     let verdict = mayPass ? Verdict.retry : .fail
     steps.append(
@@ -249,12 +249,12 @@ public struct AttachmentRun: Sendable {
     if mayPass { tryAgain(reason, orElse: .failed) } else { decide(.failed, reason) }
   }
 
-  /// A person is to look at it before any stage does.
+  /// Quarantines the attachment before any stage runs.
   public mutating func hold(_ reason: Reason) {
     decide(.quarantined, reason)
   }
 
-  /// The attempt met a passing fault. Where it was the last, the attachment ends with `status`.
+  /// A temporary fault ends the attempt. If it was the last attempt, the attachment ends with `status`.
   private mutating func tryAgain(
     _ reason: Reason, notBefore: Int64? = nil, crashed: Bool = false, orElse status: Status
   ) {
@@ -307,14 +307,14 @@ public struct AttachmentRun: Sendable {
 
   /// Fixes the outcome.
   ///
-  /// A stage at the end can turn `completed` into something else as long as nothing has been told: one attachment has one
-  /// outcome for everybody. After that, and after another outcome, what it says is on record and changes nothing.
+  /// A stage at the end can change `completed` as long as no event with the outcome was emitted, since each attachment has one
+  /// outcome for all recipients. Later verdicts are recorded as steps and change nothing.
   private mutating func decide(_ status: Status, _ reason: Reason) {
     if outcome == .queued || outcome == .completed && !isTold { (outcome, self.reason) = (status, reason) }
   }
 }
 
-/// What the runs of a pipeline have in common.
+/// What all runs of a pipeline share.
 public struct RunPlan: Sendable {
   /// The stages in order, those that run at the end last.
   public let stages: [StageDefinition]

@@ -2,10 +2,10 @@ import Ledger
 import Objects
 import Platform
 
-/// Gives objects their paths once their attachments are on record.
+/// Renames objects to their paths once their attachments are on record.
 ///
-/// That may fail, as long as the store's disk does: such an object waits in the store's incoming folder, and is tried again.
-/// Whatever happens meanwhile, the next coordinator finds it there.
+/// The rename fails if the store's disk fails. Then the object waits in the store's incoming folder, and the rename is tried
+/// again. If the process ends before that, the next coordinator finds the object there.
 final class Publishing {
   private struct Waiting {
     var id: String
@@ -67,7 +67,7 @@ final class Publishing {
     publisher.discard(id)
   }
 
-  /// Gives an object its path. What cannot be done now waits; the reason is for whoever looks after the store.
+  /// Renames an object to its path. If that fails, the object waits for ``tryAgain(at:)``, and the error is returned.
   func publish(_ id: String, to path: String, at time: Int64) -> SystemError? {
     do throws(SystemError) {
       try publisher.publish(id, to: path)
@@ -80,7 +80,7 @@ final class Publishing {
     }
   }
 
-  /// Tries what waits once more. Returns why it still waits; `nil`: all have their paths.
+  /// Renames the objects that wait. Returns the first error; `nil`: every object has its path.
   func tryAgain(at time: Int64) -> SystemError? {
     var left: [Waiting] = []
     var failure: SystemError?
