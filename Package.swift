@@ -207,7 +207,8 @@ var tests: [Target] {
     .testTarget(name: "ManifestTests", dependencies: ["Manifest", "Platform"]),
     .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
     .testTarget(
-      name: "SchedulerTests", dependencies: ["Ledger", "Pipeline", "Platform", "Scheduler", "SQLite"]),
+      name: "SchedulerTests",
+      dependencies: ["Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "SQLite"]),
     .testTarget(name: "ObjectsTests", dependencies: ["Ledger", "Objects", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(

@@ -52,6 +52,15 @@ struct ObjectPublisherTests {
     #expect(store.read("b") == "content")
   }
 
+  @Test func aFolderThatIsDeletedMeanwhileIsMadeAgain() throws {
+    let store = try Store()
+    for id in ["id-1", "id-2"] { try store.arrive(id) }
+    try store.publisher.publish("id-1", to: "documents/c/a")
+    try FileManager.default.removeItem(atPath: store.home.storePath + "/documents")
+    try store.publisher.publish("id-2", to: "documents/c/b")
+    #expect(store.read("documents/c/b") == "content")
+  }
+
   @Test func publishingAgainChangesNothing() throws {
     let store = try Store()
     try store.arrive("id-1")

@@ -28,7 +28,14 @@ public final class ObjectPublisher {
     try makeFolder(Self.parent(of: path))
     let incoming = "\(Self.incoming)/\(id)"
     if sluice_rename_new(root, incoming, root, path) == 0 { return }
-    let error = SystemError("naming the object \(path)")
+    var error = SystemError("naming the object \(path)")
+    if error.code == ENOENT && exists(incoming) {
+      // A folder that was made before is gone.
+      folders.removeAll(keepingCapacity: true)
+      try makeFolder(Self.parent(of: path))
+      if sluice_rename_new(root, incoming, root, path) == 0 { return }
+      error = SystemError("naming the object \(path)")
+    }
     switch error.code {
     case ENOENT where exists(path): return
     case EEXIST where sluice_same_content(root, incoming, path) == 1: discard(id)
