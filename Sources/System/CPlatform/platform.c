@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -356,29 +355,6 @@ int sluice_same_content(int folder, const char *first, const char *second) {
   if (other >= 0) close(other);
   return result;
 }
-
-long sluice_raise_descriptor_limit(void) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
-  limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (long)limit.rlim_cur : 256;
-}
-
-static int64_t raised(int resource) {
-  struct rlimit limit;
-  if (getrlimit(resource, &limit) != 0) return INT64_MAX;
-  if (limit.rlim_cur != limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(resource, &limit);
-    getrlimit(resource, &limit);
-  }
-  return limit.rlim_cur > INT64_MAX ? INT64_MAX : (int64_t)limit.rlim_cur;
-}
-
-int64_t sluice_raise_file_size_limit(void) { return raised(RLIMIT_FSIZE); }
-int64_t sluice_raise_address_space_limit(void) { return raised(RLIMIT_AS); }
-int64_t sluice_raise_stack_limit(void) { return raised(RLIMIT_STACK); }
 
 void sluice_start_sync(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
