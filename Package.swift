@@ -215,6 +215,15 @@ var tests: [Target] {
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
     // Judges what `sluice` leaves behind, and shares nothing with it but the binding of SQLite.
     .executableTarget(name: "sluice-witness", dependencies: ["CCrypto", "SQLite"], path: "Tests/Witness"),
+    // Takes the scheduler through crashes, power losses and bad weather in virtual time.
+    .target(name: "MemoryDisk", dependencies: ["CSQLite"], path: "Tests/Simulator/MemoryDisk"),
+    .executableTarget(
+      name: "sluice-simulator",
+      dependencies: [
+        "CPlatform", "CSQLite", "CWorker", "Ledger", "MemoryDisk", "Objects", "Pipeline", "Platform", "SQLite", "Scheduler",
+        "Wire", "Workers",
+      ],
+      path: "Tests/Simulator", exclude: ["MemoryDisk"]),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }

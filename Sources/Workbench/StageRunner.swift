@@ -42,7 +42,6 @@ public final class StageRunner {
   public private(set) var trace: [TraceLine] = []
   private let launch: Launch
   private var process: WorkerProcess?
-  private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
   private var serial: UInt64 = 0
   /// The serial number before the first piece of work of this worker.
   private var openedAt: UInt64 = 0
@@ -58,7 +57,6 @@ public final class StageRunner {
 
   deinit {
     stop()
-    room.deallocate()
   }
 
   /// The worker's process, while there is one.
@@ -93,21 +91,17 @@ public final class StageRunner {
     let isStore = stage.description.capability == .store || stage.description.role == .channel
     var setup = Setup(
       stages: instances, sandbox: launch.sandbox, capability: stage.description.capability,
-      output: isStore ? -1 : stage.output, parent: getpid())
+      output: isStore ? -1 : stage.output)
     setup.isTraced = launch.isTraced
     setup.trialOpenings = launch.trialOpenings
     trace = []
-    _ = process.send(setup.frame)  // a worker that is gone is found out below
-    do throws(WorkbenchError) {
-      switch try answer(of: process, within: Self.startTimeout) {
-      case .death(let death):
-        throw WorkbenchError(.configuration, "stage '\(stage.id)' does not open: \(death.message(in: stage))")
-      case .frame(let frame): ready = try greeting(frame)
-      }
+    do {
+      try process.open(setup)
+      ready = try greeting(of: process)
     } catch {
       process.kill()
       process.reap()
-      throw error
+      throw error as? WorkbenchError ?? WorkbenchError(.system, "\(error)")
     }
     return process
   }
@@ -131,19 +125,18 @@ public final class StageRunner {
     }
   }
 
-  private func greeting(_ frame: UnsafeRawBufferPointer) throws(WorkbenchError) -> Ready {
-    let refusal: Refusal
-    do throws(FrameError) {
-      var reader = FrameReader(frame)
-      switch try reader.kind() {
-      case .ready: return try Ready(&reader)
-      case .refusal: refusal = try Refusal(&reader)
-      default: throw FrameError("a frame that has no place here")
-      }
-    } catch {
-      throw WorkbenchError(.configuration, "stage '\(stage.id)' does not open: invalid-reply: \(error)")
+  private func greeting(of process: WorkerProcess) throws(WorkbenchError) -> Ready {
+    func failure(_ text: String) -> WorkbenchError {
+      WorkbenchError(.configuration, "stage '\(stage.id)' does not open: \(text)")
     }
-    throw WorkbenchError(.refused, "stage '\(stage.id)': \(refusal.message)")
+    switch try answer(of: process, within: Self.startTimeout) {
+    case .message(.ready(let ready)): return ready
+    case .message(.refusal(let refusal)):
+      throw WorkbenchError(.refused, "stage '\(stage.id)': \(refusal.message)")
+    case .message(.invalid(let text)): throw failure("invalid-reply: \(text)")
+    case .message: throw failure("invalid-reply: an answer to no question")
+    case .death(let death): throw failure(death.message(in: stage))
+    }
   }
 
   /// Does one piece of work. Its serial number and stages are filled in.
@@ -159,7 +152,7 @@ public final class StageRunner {
     (work.serial, work.first, work.end) = (serial, instance, instance + 1)
     process.resetFlood()
     said = process.lastWords
-    _ = process.send(work.frame, descriptors: descriptors)  // a worker that is gone is found out below
+    _ = process.give(work, descriptors: descriptors)  // a worker that is gone is found out below
     let outcome = try outcome(of: process)
     if case .died = outcome { self.process = nil }
     return outcome
@@ -173,17 +166,11 @@ public final class StageRunner {
 
   private func outcome(of process: WorkerProcess) throws(WorkbenchError) -> Outcome {
     switch try answer(of: process, within: stage.timeout) {
-    case .death(let death): return .died(death)
-    case .frame(let frame):
-      do throws(FrameError) {
-        var reader = FrameReader(frame)
-        guard case .result = try reader.kind() else { throw FrameError("a frame that has no place here") }
-        let result = try WorkResult(&reader, stageCount: launch.instances)
-        guard result.serial == serial else { throw FrameError("a result for work it was not given") }
-        return .answered(result)
-      } catch {
-        return .died(end(process, .invalidReply(error.description)))
-      }
+    case .death(let death): .died(death)
+    case .message(.result(let result)) where result.serial == serial: .answered(result)
+    case .message(.result): .died(end(process, .invalidReply("a result for work it was not given")))
+    case .message(.invalid(let text)): .died(end(process, .invalidReply(text)))
+    case .message: .died(end(process, .invalidReply("an answer to no question")))
     }
   }
 }
@@ -191,9 +178,9 @@ public final class StageRunner {
 // MARK: Waiting
 
 extension StageRunner {
-  /// The worker's next frame, which lies in the room, or how it ended instead.
+  /// What the worker said next, or how it ended instead.
   private enum Answer {
-    case frame(UnsafeRawBufferPointer)
+    case message(WorkerMessage)
     case death(WorkerDeath)
   }
 
@@ -220,15 +207,11 @@ extension StageRunner {
         if waiting[1].revents & Int16(POLLHUP) != 0 { waiting[1].fd = -1 }
       }
       if waiting[0].revents == 0 { continue }
-      switch process.receive(into: room) {
+      switch process.hear() {
       case .nothing: continue
-      case .frame(let count):
-        let frame = UnsafeRawBufferPointer(rebasing: room[..<count])
-        if launch.isTraced && keepTrace(frame) { continue }
-        return .frame(frame)
-      case .tooLong:
-        return .death(end(process, .invalidReply("a frame of more than \(Frame.limit) bytes")))
-      case .gone: return .death(end(process, nil))
+      case .message(.trace(let line)): trace.append(line)
+      case .message(let message): return .message(message)
+      case .closed: return .death(end(process, nil))
       }
     }
   }
@@ -236,33 +219,13 @@ extension StageRunner {
   /// Only those may start threads; in a tool, that has some of its own.
   private var countsThreads: Bool { stage.description.capability == .network && launch.tool.isEmpty }
 
-  /// True where the frame is a line of the trace.
-  private func keepTrace(_ frame: UnsafeRawBufferPointer) -> Bool {
-    var reader = FrameReader(frame)
-    do throws(FrameError) {
-      guard case .trace = try reader.kind() else { return false }
-      trace.append(try TraceLine(&reader))
-      return true
-    } catch {
-      return false  // whoever reads it next says what is wrong with it
-    }
-  }
-
   /// Buries a worker.
   ///
   /// - Parameter cause: why it is killed; `nil`: it closed its socket by ending, or else it only pretends to.
   private func end(_ process: WorkerProcess, _ cause: WorkerDeath.Cause?) -> WorkerDeath {
-    var cause = cause
-    if cause == nil {
-      for _ in 0..<250 where cause == nil {
-        cause = process.ended()
-        if cause == nil { usleep(200) }
-      }
-      if let cause { return WorkerDeath(cause, lastWords: process.lastWords) }
-    }
+    guard let cause else { return WorkerDeath(process.endAfterClosing(), lastWords: process.lastWords) }
     process.kill()
     process.reap()
-    return WorkerDeath(
-      cause ?? .invalidReply("it closed its socket and went on"), lastWords: process.lastWords)
+    return WorkerDeath(cause, lastWords: process.lastWords)
   }
 }

@@ -16,7 +16,7 @@ struct PublishingTests {
       try FileManager.default.createDirectory(
         atPath: path + "/.incoming", withIntermediateDirectories: true)
       root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      publishing = Publishing(ObjectPublisher(root: root, path))
+      publishing = Publishing(FileStore(root: root, path))
       for id in ["one", "two"] {
         try Data(id.utf8).write(to: URL(fileURLWithPath: "\(path)/.incoming/\(id)"))
       }

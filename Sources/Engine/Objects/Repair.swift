@@ -9,17 +9,17 @@ import Platform
 final class Repair {
   private let ledger: Ledger
   private let reader: ObjectReader
-  private let publisher: ObjectPublisher
+  private let objectStore: FileStore
   private let home: Int32
   private let store: Int32
   private let lost: LostAndFound
 
-  init(_ home: Home, _ ledger: Ledger, store: Int32, _ reader: ObjectReader, _ publisher: ObjectPublisher)
+  init(_ home: Home, _ ledger: Ledger, store: Int32, _ reader: ObjectReader, _ objectStore: FileStore)
     throws(SystemError)
   {
     self.ledger = ledger
     self.reader = reader
-    self.publisher = publisher
+    self.objectStore = objectStore
     self.store = store
     self.home = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY).release()
     lost = LostAndFound(home: self.home, store: store)
@@ -33,10 +33,10 @@ final class Repair {
   func object(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
     if finding.code == "object-unreadable" { return false }
     let isLocation = PathTemplate.isPath(object.url)
-    if isLocation, holds("\(ObjectPublisher.incoming)/\(object.id)", object) {
+    if isLocation, holds("\(FileStore.incoming)/\(object.id)", object) {
       guard clear(object.url, &finding) else { return false }
       do throws(SystemError) {
-        try publisher.publish(object.id, to: object.url)
+        try objectStore.publish(object.id, to: object.url)
         finding.repair = "the object in .incoming is the right one, and has its path now"
       } catch {
         finding.remedy = "\(error); make that possible, then repair again"

@@ -34,7 +34,7 @@ public final class Verification {
   let ledger: Ledger
   let root: Int32
   let reader: ObjectReader
-  let publisher: ObjectPublisher
+  let objectStore: FileStore
   /// `nil`: nothing is put right, only told.
   let repair: Repair?
   private let sample: Int64?
@@ -53,9 +53,9 @@ public final class Verification {
     self.observe = observe
     root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY).release()
     reader = try ObjectReader(root: root)
-    publisher = ObjectPublisher(root: root, home.storePath)
-    if repairs { try publisher.checkStore(ledger) }
-    repair = repairs ? try Repair(home, ledger, store: root, reader, publisher) : nil
+    objectStore = FileStore(root: root, home.storePath)
+    if repairs { try objectStore.check(ledger) }
+    repair = repairs ? try Repair(home, ledger, store: root, reader, objectStore) : nil
     paths = try PathSet()
   }
 
@@ -146,7 +146,7 @@ public final class Verification {
   /// Whether its coordinator is about to give it its path.
   private func isOnItsWay(_ object: StoredObject) -> Bool {
     for _ in 0..<40 {
-      if !publisher.hasIncoming(object.id) { return publisher.exists(object.url) }
+      if !objectStore.isStaged(object.id) { return objectStore.exists(object.url) }
       guard repair == nil, home.isInUse else { return false }
       usleep(50_000)
     }
@@ -165,7 +165,7 @@ public final class Verification {
         remedy: Remedy.object)
     }
     switch reader.look(object.url, expected: object.sizeBytes, reads: reads) {
-    case .nothing where publisher.hasIncoming(object.id):
+    case .nothing where objectStore.isStaged(object.id):
       return fault("object-unnamed", "its object waits in the store's .incoming", Remedy.next)
     case .nothing: return fault("object-missing", "there is no object")
     case .strange(let what): return fault("object-strange", what)
@@ -186,16 +186,16 @@ public final class Verification {
   private func checkIncoming() throws {
     // While somebody is at work they are that one's.
     if repair == nil && home.isInUse { return }
-    for id in try publisher.incomingNames() {
+    for id in try objectStore.staged() {
       let owner = try ledger.storedObject(ofAttachment: id)
       // Told with its row.
-      if let owner, !publisher.exists(owner.url) { continue }
-      if repair == nil && (home.isInUse || !publisher.hasIncoming(id)) { continue }
-      let place = "store/\(ObjectPublisher.incoming)/\(id)"
+      if let owner, !objectStore.exists(owner.url) { continue }
+      if repair == nil && (home.isInUse || !objectStore.isStaged(id)) { continue }
+      let place = "store/\(FileStore.incoming)/\(id)"
       let what =
         owner == nil ? "no attachment that is completed has this object" : "its object has its path already"
       var finding = Finding("leftover", place, what, remedy: Remedy.leftover)
-      try repair?.moveAside(Array("\(ObjectPublisher.incoming)/\(id)".utf8), &finding)
+      try repair?.moveAside(Array("\(FileStore.incoming)/\(id)".utf8), &finding)
       tell(finding)
     }
   }

@@ -72,6 +72,31 @@ final class Flight {
     if case .delivery(let delivery) = lease.work { delivery } else { nil }
   }
 
+  /// What a worker is given of it.
+  func work(_ dispatch: Dispatch) -> Work {
+    // What an interrupted attempt did, or a worker that ended, may have taken effect: the stage is to know.
+    let attempt = lease.attempt + redispatches
+    switch lease.work {
+    case .attachment(let attachment):
+      return Work(
+        serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt, id: attachment.id,
+        conversationId: attachment.conversationId, messageId: attachment.messageId,
+        senderId: attachment.senderId,
+        fileName: attachment.fileName, declaredType: attachment.declaredType, mediaType: run.mediaType,
+        sha256: run.sha256, twin: twin, size: size, modified: modified,
+        changed: changed, outcome: run.outcome, reason: run.reason,
+        metadata: run.metadata)
+    case .delivery(let delivery):
+      return Work(
+        serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
+        id: delivery.attachmentId,
+        conversationId: delivery.conversationId, messageId: delivery.messageId, senderId: "", fileName: "",
+        event: .init(
+          id: delivery.id, type: delivery.type, recipient: delivery.recipient, body: EventBody.body(delivery))
+      )
+    }
+  }
+
   // MARK: The content's file
 
   /// Opens the source, which by now may be anything: a path that names no regular file, or leads over a symbolic link that

@@ -7,10 +7,14 @@ import Platform
 /// while the scheduler has two that are not yet recorded.
 public final class Intake: Sendable {
   /// Files to be recorded in one transaction; none: the end.
-  struct Batch: Sendable {
-    var items: [IntakeItem]
+  package struct Batch: Sendable {
+    package var items: [IntakeItem]
     /// Comes back when they are on record.
-    var ticket: UInt64
+    package var ticket: UInt64
+
+    package init(items: [IntakeItem], ticket: UInt64) {
+      (self.items, self.ticket) = (items, ticket)
+    }
   }
 
   private let batches = Mailbox<Batch>(capacity: 2)

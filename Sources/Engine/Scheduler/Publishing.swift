@@ -12,7 +12,7 @@ final class Publishing {
     var path: String
   }
 
-  private let publisher: ObjectPublisher
+  private let store: any ObjectStore
   private var waiting: [Waiting] = []
   private var tries = 0
   /// When to try again, in milliseconds of the steady clock.
@@ -23,8 +23,8 @@ final class Publishing {
   /// The first wait before another try, and the longest, in milliseconds.
   private static let waits: (first: Int64, longest: Int64) = (1000, 30_000)
 
-  init(_ publisher: ObjectPublisher) {
-    self.publisher = publisher
+  init(_ store: any ObjectStore) {
+    self.store = store
   }
 
   /// Whether objects wait for their paths.
@@ -47,9 +47,9 @@ final class Publishing {
   /// Claims a path for an attempt. Two in hand may be on their way to the same path, or one to a path below the other's; with the
   /// same content they share it.
   func claim(_ path: String, for id: String, _ sha256: String?) -> Claim {
-    let standing = publisher.standing(of: path)
-    if standing == .taken && publisher.hasIncoming(id) {
-      publisher.discard(id)
+    let standing = store.standing(of: path)
+    if standing == .taken && store.isStaged(id) {
+      store.discard(id)
       return .lookAgain
     }
     return standing != .blocked && reserved.insert(path, sha256) ? .granted : .refused
@@ -64,13 +64,13 @@ final class Publishing {
 
   /// Takes an object away that is not to be kept.
   func discard(_ id: String) {
-    publisher.discard(id)
+    store.discard(id)
   }
 
   /// Renames an object to its path. If that fails, the object waits for ``tryAgain(at:)``, and the error is returned.
   func publish(_ id: String, to path: String, at time: Int64) -> SystemError? {
     do throws(SystemError) {
-      try publisher.publish(id, to: path)
+      try store.publish(id, to: path)
       release(path)
       return nil
     } catch {
@@ -86,7 +86,7 @@ final class Publishing {
     var failure: SystemError?
     for one in waiting {
       do throws(SystemError) {
-        try publisher.publish(one.id, to: one.path)
+        try store.publish(one.id, to: one.path)
         release(one.path)
       } catch {
         failure = failure ?? error

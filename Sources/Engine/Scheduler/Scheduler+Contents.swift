@@ -4,42 +4,6 @@ import Platform
 
 // Equal contents: one goes ahead, the others link to its object, and hear what stages said of it.
 extension Scheduler {
-  /// What the stages of a group rest on, as text, where what they say may stand in for running them again.
-  func line(of group: WorkerGroup, _ bases: [String?]) -> String? {
-    guard pipeline.reuse == .verdicts, case .line(let range) = group.purpose, range.lowerBound == 0,
-      group.capability == .content, !group.isFresh, !group.produces, !bases.contains(nil),
-      bases.count == group.stages.count, group.stages.allSatisfy({ $0.description.role == .line })
-    else { return nil }
-    var writer = JSONWriter()
-    writer.array { writer in
-      for (stage, basis) in zip(group.stages, bases) { write(stage, basis, &writer) }
-    }
-    return writer.text
-  }
-
-  private func write(_ stage: StageDefinition, _ basis: String?, _ writer: inout JSONWriter) {
-    writer.object { writer in
-      writer.member("stage", stage.id)
-      writer.member("plugin", stage.description.id)
-      writer.member("version", stage.description.version)
-      // Whoever builds a stage anew need not remember to give it another version.
-      writer.member("file", FileIdentity.text(of: stage.description.file))
-      writer.member("basis", basis)
-      writer.key("options")
-      writer.array { writer in
-        for value in stage.values {
-          writer.value(value.name)
-          writer.value(value.key)
-          writer.value(value.text)
-        }
-      }
-      writer.key("when")
-      writer.array { writer in
-        for condition in stage.conditions { writer.value("\(condition)") }
-      }
-    }
-  }
-
   // MARK: The gate
 
   /// True: the flight may go on. Otherwise it is sent on later: when the ledger has said what is known of its content, or when
@@ -56,7 +20,7 @@ extension Scheduler {
   }
 
   /// Whether it matters to anyone that a content has been here before.
-  private var mindsContent: Bool { lineGroups.contains { $0.capability == .store || $0.line != nil } }
+  private var mindsContent: Bool { pool.line.contains { $0.capability == .store || $0.line != nil } }
 
   /// The flight has ended: those with the same content go on. All but the first link to its object.
   func leaveGate(_ flight: Flight) {
@@ -80,7 +44,7 @@ extension Scheduler {
 
   /// Whether contents wait to be asked for until it is known what the first stages rest on.
   var awaitsLine: Bool {
-    guard let first = lineGroups.first else { return false }
+    guard let first = pool.line.first else { return false }
     return !lookups.isEmpty && !first.wasReady && pipeline.reuse == .verdicts
   }
 
@@ -88,7 +52,7 @@ extension Scheduler {
     guard let flight = flights[serial], let sha256 = flight.run.sha256.flatMap({ Hexadecimal.bytes($0) }),
       let claims = claims(of: flight)
     else { return nil }
-    let line = flight.run.isAtStart ? lineGroups.first?.line : nil
+    let line = flight.run.isAtStart ? pool.line.first?.line : nil
     return (serial, ContentQuestion(sha256: sha256, size: flight.size, line: line, claims: claims))
   }
 
@@ -106,7 +70,7 @@ extension Scheduler {
   /// Lets what the first stages said of equal content stand in for running them. Only what they declare is theirs: later ones
   /// run, and speak for themselves.
   private func repeatWords(_ said: KnownContent.Said, of line: String, for flight: Flight) {
-    guard let group = lineGroups.first, group.line == line, case .line(let range) = group.purpose,
+    guard let group = pool.line.first, group.line == line, case .line(let range) = group.purpose,
       flight.run.repeatReport(mediaType: said.mediaType, metadata: said.metadata, of: range)
     else { return }
     flight.line = line

@@ -10,7 +10,7 @@ extension Scheduler {
   private static let redispatchLimit = 3
 
   func beginDelivery(_ flight: Flight, _ delivery: LeasedDelivery) {
-    guard let group = channelGroups[delivery.channel] else { return settle(flight, .released) }
+    guard let group = pool.group(ofChannel: delivery.channel) else { return settle(flight, .released) }
     enqueue(flight, group, 0..<1)
   }
 
@@ -50,12 +50,12 @@ extension Scheduler {
   private func putOff(_ flight: Flight, _ delivery: LeasedDelivery, _ reason: Reason, notBefore: Int64?) {
     let attempt = max(flight.lease.counted, 1)
     let schedule = pipeline.channels.first { $0.name == delivery.channel }?.schedule ?? DeliverySchedule()
-    guard let delay = schedule.delay(after: attempt, jitter: .random(in: 0...1)) else {
+    guard let delay = schedule.delay(after: attempt, jitter: environment.jitter()) else {
       return settle(
         flight, .deadLetter(key: delivery.key, reason: reason),
         .deliveryPutOff(channel: delivery.channel, reason: reason, at: nil))
     }
-    let at = Clock.steady() + max(delay, notBefore ?? 0)
+    let at = environment.clock.steady() + max(delay, notBefore ?? 0)
     settle(
       flight, .deliveryAgain(key: delivery.key, dueAt: at, reason: reason),
       .deliveryPutOff(channel: delivery.channel, reason: reason, at: at))

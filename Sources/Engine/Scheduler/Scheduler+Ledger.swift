@@ -12,7 +12,7 @@ extension Scheduler {
     /// What to tell once it counts.
     var event: SchedulerEvent?
     /// When the lease ended, in nanoseconds of the monotonic clock.
-    var since = Clock.monotonic()
+    var since: UInt64
 
     var emits: Bool { if case .attachment(let ended) = ending { !ended.events.isEmpty } else { false } }
     var isEnd: Bool { if case .attachment = ending { true } else { false } }
@@ -35,8 +35,8 @@ extension Scheduler {
 
   /// Sends the ledger what has gathered, unless it is still at work on the last.
   func exchangeWithLedger() {
-    guard underway == nil, let ledgerThread else { return }
-    var request = ExchangeRequest()
+    guard underway == nil else { return }
+    var request = ExchangeRequest(time: environment.clock.steady())
     let settlements = takeSettlements()
     request.settlements = settlements.map { Settlement($0.flight.lease, $0.ending) }
     request.wanted = wanted(settlements, at: request.time)
@@ -52,20 +52,17 @@ extension Scheduler {
     if !awaitsLine { lookups.removeAll(keepingCapacity: true) }
     pauses.removeAll()
     resumed.removeAll()
-    ledgerThread.send(request)
+    environment.exchange(request)
   }
-
-  /// Results that are worth a transaction of their own; and how long fewer wait while others are at work.
-  private static let worthwhile = 64
-  private static let gathering: UInt64 = 10_000_000
 
   /// Takes what is to go to the ledger now. A transaction costs much the same for one result as for many, so that they
   /// gather as long as workers have enough to do.
   private func takeSettlements() -> [PendingSettlement] {
     guard let first = settlements.first else { return [] }
     let isWorthwhile =
-      settlements.count >= Self.worthwhile || first.since + Self.gathering <= Clock.monotonic()
-    let isIdle = flights.count - settlements.count < Self.worthwhile
+      settlements.count >= environment.tuning.worthwhile
+      || first.since + environment.tuning.gathering <= environment.clock.monotonic()
+    let isIdle = flights.count - settlements.count < environment.tuning.worthwhile
     if !isWorthwhile && !isIdle && !isStopping { return [] }
     defer { settlements.removeAll(keepingCapacity: true) }
     return settlements
@@ -74,20 +71,20 @@ extension Scheduler {
   /// How many leases to ask for of each lane, at a time of the steady clock.
   private func wanted(_ settlements: [PendingSettlement], at time: Int64) -> [(lane: String, count: Int)] {
     // Noted, too, where there is no room to ask for it yet.
-    if !intakeBatches.isEmpty { lanes[Ledger.attachmentLane]?.addDue() }
+    if !intakeBatches.isEmpty { attachmentLane.addDue() }
     if settlements.contains(where: \.emits) {
-      for lane in lanes.values where lane.name != Ledger.attachmentLane { lane.addDue() }
+      for lane in lanes.dropFirst() { lane.addDue() }
     }
     if isStopping { return [] }
     if isResident { resumeLanes(at: time) }
     let putOff = Set(settlements.lazy.filter { $0.dueAt != nil }.map(\.flight.lane.name))
     var wanted: [(lane: String, count: Int)] = []
-    for (name, lane) in lanes {
-      let isBlocked = suspect != nil && name == Ledger.attachmentLane
+    for lane in lanes {
+      let isBlocked = suspect != nil && lane === attachmentLane
       let count = isBlocked ? 0 : lane.wish(at: time, window: window)
       if count > 0 { lane.ask(at: time) }
       // A lane that something was put off in is asked how it stands.
-      if count > 0 || putOff.contains(name) { wanted.append((name, count)) }
+      if count > 0 || putOff.contains(lane.name) { wanted.append((lane.name, count)) }
     }
     return wanted
   }
@@ -96,28 +93,21 @@ extension Scheduler {
   private static let pause: Int64 = 30_000
 
   private func resumeLanes(at time: Int64) {
-    for lane in lanes.values {
+    for lane in lanes {
       guard let pause = lane.pause, time - pause.since >= Self.pause else { continue }
-      if lane.name == Ledger.attachmentLane && publishing?.isBehind == true { continue }
+      if lane === attachmentLane && publishing.isBehind { continue }
       lane.resume()
       resumed.append(lane.name)
       observe(.laneResumed(lane: lane.name))
     }
   }
 
-  func takeReply() {
-    guard let reply = ledgerThread?.reply(), let asked = underway else { return }
+  func take(_ reply: ExchangeReply) {
+    guard let asked = underway else { return }
     underway = nil
-    switch reply {
-    case .success(let reply): take(reply, asked)
-    case .failure(let error): failure = SchedulerError(.ledger(error.code), error.description)
-    }
-  }
-
-  private func take(_ reply: ExchangeReply, _ asked: Underway) {
     if let ticket = asked.ticket { observe(.takenIn(reply.intake, ticket: ticket)) }
     for (settlement, counted) in zip(asked.settlements, reply.accepted) { close(settlement, counted) }
-    for standing in reply.lanes { lanes[standing.name]?.learn(standing) }
+    for standing in reply.lanes { lane(standing.name)?.learn(standing) }
     if window == 1 && asked.settlements.contains(where: { $0.isEnd }) { window = fullWindow }
     for ((serial, question), known) in zip(asked.questions, reply.contents) {
       if let flight = flights[serial] { learn(flight, question, known) }
@@ -132,7 +122,7 @@ extension Scheduler {
     if flight === suspect {
       suspect = nil
       isSuspectUnderway = false
-      lanes[Ledger.attachmentLane]?.addDue()
+      attachmentLane.addDue()
     }
     let lane = flight.lane
     lane.inHand -= 1
@@ -140,7 +130,7 @@ extension Scheduler {
       leaveGate(flight)
     }
     guard counted else {
-      if let path = flight.run.location { publishing?.release(path) }
+      if let path = flight.run.location { publishing.release(path) }
       return observe(.staleResult)
     }
     publish(settlement)
@@ -152,22 +142,21 @@ extension Scheduler {
   /// Gives an object its path, now that its attachment is on record; takes away what is not to be kept.
   private func publish(_ settlement: PendingSettlement) {
     let flight = settlement.flight
-    guard let publishing, let attachment = flight.attachment, flight.isStoreTouched else { return }
+    guard let attachment = flight.attachment, flight.isStoreTouched else { return }
     guard case .attachment(let ended) = settlement.ending, let path = ended.url else {
       if let path = flight.run.location { publishing.release(path) }
       return publishing.discard(attachment.id)
     }
-    if let error = publishing.publish(attachment.id, to: path, at: Clock.steady()) {
+    if let error = publishing.publish(attachment.id, to: path, at: environment.clock.steady()) {
       pauseForStore(error)
     }
   }
 
   /// Objects that wait for their paths are tried again; once they have them, the lane goes on.
   func publishAgain() {
-    let now = Clock.steady()
-    guard let publishing, let lane = lanes[Ledger.attachmentLane], now >= publishing.nextTry ?? .max else {
-      return
-    }
+    let now = environment.clock.steady()
+    if now < publishing.nextTry ?? .max { return }
+    let lane = attachmentLane
     if let error = publishing.tryAgain(at: now) { return pauseForStore(error) }
     if lane.pause == nil { return }
     lane.resume()
@@ -178,9 +167,8 @@ extension Scheduler {
   /// The store fails where nothing can be taken back: what is on record stays, and nothing more is begun until the objects that
   /// wait have their paths.
   private func pauseForStore(_ error: SystemError) {
-    guard let lane = lanes[Ledger.attachmentLane] else { return }
     pause(
-      lane,
+      attachmentLane,
       Reason(
         stage: "store", code: "store-failed",
         message: "\(error); what is on record waits in the store's .incoming for its path"))
@@ -188,10 +176,8 @@ extension Scheduler {
 
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
   private func releaseQueued(of lane: Lane) {
-    for group in groups {
-      for flight in group.takeQueued(where: { $0.lane === lane && $0.run.isInLine }) {
-        settle(flight, .released)
-      }
+    for flight in pool.takeQueued(where: { $0.lane === lane && $0.run.isInLine }) {
+      settle(flight, .released)
     }
   }
 
@@ -224,15 +210,16 @@ extension Scheduler {
 
   private func lane(of lease: Lease) -> Lane? {
     switch lease.work {
-    case .attachment: lanes[Ledger.attachmentLane]
-    case .delivery(let delivery): lanes[Ledger.lane(ofChannel: delivery.channel)]
+    case .attachment: attachmentLane
+    case .delivery(let delivery): lane(Ledger.lane(ofChannel: delivery.channel))
     }
   }
 
   /// Ends a lease, once the ledger has it.
   func settle(_ flight: Flight, _ ending: Settlement.Ending, _ event: SchedulerEvent? = nil) {
     if case .putOff = ending {} else { awaitedSources[flight.lease.job] = nil }
-    settlements.append(PendingSettlement(flight: flight, ending: ending, event: event))
+    settlements.append(
+      PendingSettlement(flight: flight, ending: ending, event: event, since: environment.clock.monotonic()))
   }
 
   /// A fault of the place: the lane stops with its reason, and the job is due again as if it had not been begun.
@@ -244,7 +231,7 @@ extension Scheduler {
   private func pause(_ lane: Lane, _ reason: Reason) {
     if lane.pause != nil { return }
     let text = "\(reason.code): \(reason.message)"
-    lane.stop(.init(reason: text, since: Clock.steady()))
+    lane.stop(.init(reason: text, since: environment.clock.steady()))
     pauses.append((lane.name, reason.code, text))
     observe(.lanePaused(lane: lane.name, reason: text))
     releaseQueued(of: lane)

@@ -39,31 +39,25 @@ extension Scheduler {
   /// Has the content hashed, unless a stage rejects it for its length alone.
   private func measure(_ flight: Flight) {
     if !flight.isSealed {
-      guard areLengthLimitsKnown else { return unmeasured.append(flight) }
+      guard pool.areLengthLimitsKnown else { return unmeasured.append(flight) }
       if let reason = LengthLimit.rejection(of: flight.size, by: pipeline.stages, limit: lengthLimit) {
         flight.run.rejectForLength(reason)
         return route(flight)
       }
     }
-    enqueue(flight, flight.size > Self.longContent ? longDigestGroup : digestGroup, 0..<1)
+    if !isGivenBack(flight) { pool.measure(flight) }
   }
-
-  /// Bytes that take so long to hash that they go to workers of their own, and hold nobody up.
-  private static let longContent: Int64 = 16 << 20
-
-  /// Whether the workers have told what their stages reject for its length.
-  private var areLengthLimitsKnown: Bool { lineGroups.allSatisfy(\.wasReady) }
 
   private func lengthLimit(_ stage: Int) -> LengthLimit? {
     guard let index = plan.groups.group(of: stage) else { return nil }
     let place = stage - plan.groups.groups[index].stages.lowerBound
-    let limits = lineGroups[index].lengthLimits
+    let limits = pool.line[index].lengthLimits
     return limits.indices.contains(place) ? limits[place] : nil
   }
 
   /// Those that waited for the limits to be known go on.
   func measureWaiting() {
-    if unmeasured.isEmpty || !areLengthLimitsKnown { return }
+    if unmeasured.isEmpty || !pool.areLengthLimitsKnown { return }
     let waiting = unmeasured
     unmeasured.removeAll()
     for flight in waiting { measure(flight) }
@@ -72,29 +66,51 @@ extension Scheduler {
   private func enqueue(_ flight: Flight, _ stages: Range<Int>) {
     guard let index = plan.groups.group(of: stages.lowerBound) else { return }
     let start = plan.groups.groups[index].stages.lowerBound
-    enqueue(flight, lineGroups[index], (stages.lowerBound - start)..<(stages.upperBound - start))
+    enqueue(flight, pool.line[index], (stages.lowerBound - start)..<(stages.upperBound - start))
   }
 
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
+    if !isGivenBack(flight) { pool.enqueue(flight, group, stages) }
+  }
+
+  /// Settles a flight as released where no more is to be begun.
+  private func isGivenBack(_ flight: Flight) -> Bool {
     // In this order: to ask the run costs more.
-    if flight.lane.pause != nil || isStopping, flight.run.isInLine,
+    guard flight.lane.pause != nil || isStopping, flight.run.isInLine,
       flight.lane.pause != nil || flight.run.isUntouched
-    {
-      return settle(flight, .released)
-    }
-    flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
-    let queue = flight.isAlone ? \WorkerGroup.alone : \.queue
-    // What holds memory goes first: its end gives that back, and others wait for it.
-    if flight.memoryInUse > 0 {
-      group[keyPath: queue].prepend(flight)
-    } else {
-      group[keyPath: queue].append(flight)
+    else { return false }
+    settle(flight, .released)
+    return true
+  }
+
+  // MARK: What became of work
+
+  func take(_ outcomes: [WorkerPool.Outcome]) {
+    for outcome in outcomes {
+      switch outcome {
+      case .opened: measureWaiting()
+      case .answered(let flight, let result, let group):
+        apply(result, to: flight, from: group)
+        pool.endOutput(flight)
+      case .died(let flight, let death, let group, let stage, let microseconds, let report):
+        takeDeath(death, flight, group, stage, microseconds: microseconds, after: report)
+      case .tooLong(let flight): refuse(flight)
+      case .untouched(let flight): settle(flight, .released)
+      }
     }
   }
 
-  // MARK: What a worker said
+  /// More is known of it than fits into a frame.
+  private func refuse(_ flight: Flight) {
+    if let delivery = flight.delivery {
+      settle(flight, .deadLetter(key: delivery.key, reason: AttachmentRun.tooMuch))
+    } else {
+      flight.run.endUntold()
+      route(flight)
+    }
+  }
 
-  func apply(_ result: WorkResult, to flight: Flight, from group: WorkerGroup) {
+  private func apply(_ result: WorkResult, to flight: Flight, from group: WorkerGroup) {
     switch group.purpose {
     case .digest: applyDigest(result.report, flight, group)
     case .line(let range): applyLine(result.report, flight, group, range)
@@ -136,11 +152,11 @@ extension Scheduler {
     if group.capability == .store, report.results.last?.verdict == .pass, let path = report.location,
       let id = flight.attachment?.id
     {
-      switch publishing?.claim(path, for: id, flight.run.sha256) {
+      switch publishing.claim(path, for: id, flight.run.sha256) {
       case .lookAgain:
         return enqueue(flight, group, (flight.dispatched?.first ?? 0)..<(flight.dispatched?.end ?? 0))
       case .refused: refuse(path, &report)
-      case .granted, nil: break
+      case .granted: break
       }
     }
     flight.run.take(report, of: range)
@@ -202,8 +218,8 @@ extension Scheduler {
     switch end {
     case .lanePaused(let reason): pauseLane(of: flight, reason)
     case .again(let reason, let notBefore, let crashed):
-      let delay = pipeline.retry.wait(before: flight.lease.counted + 1, jitter: .random(in: 0...1))
-      let dueAt = Clock.steady() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
+      let delay = pipeline.retry.wait(before: flight.lease.counted + 1, jitter: environment.jitter())
+      let dueAt = environment.clock.steady() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
       settle(
         flight,
         .again(
@@ -232,7 +248,7 @@ extension Scheduler {
       metadata: JSONWriter.object(of: flight.run.metadata),
       url: flight.run.outcome == .completed ? flight.run.location : nil, reason: flight.run.reason,
       createdAt: 0,
-      finishedAt: Clock.now(), steps: flight.run.steps)
+      finishedAt: environment.clock.now(), steps: flight.run.steps)
   }
 
   private func events(

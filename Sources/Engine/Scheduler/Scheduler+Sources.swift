@@ -39,11 +39,11 @@ extension Scheduler {
       stage: reason.stage, verdict: Verdict.retry.name, code: reason.code, message: reason.message,
       microseconds: 0)
     let isNew = flight.lease.attempt == flight.lease.counted
-    let wait = pipeline.retry.wait(before: awaited.tries + 1, jitter: .random(in: 0...1))
+    let wait = pipeline.retry.wait(before: awaited.tries + 1, jitter: environment.jitter())
     settle(
       flight,
       .putOff(
-        key: attachment.key, dueAt: Clock.steady() + wait, attempt: flight.lease.attempt,
+        key: attachment.key, dueAt: environment.clock.steady() + wait, attempt: flight.lease.attempt,
         steps: isNew ? flight.run.steps + [step] : []))
   }
 

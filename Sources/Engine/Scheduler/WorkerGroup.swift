@@ -1,5 +1,6 @@
 import Pipeline
 import Platform
+import Wire
 import Workers
 
 /// Workers that open the same stages, and what waits for them.
@@ -75,17 +76,55 @@ final class WorkerGroup {
   var produces: Bool { stages.contains { $0.description.produces } }
 }
 
+extension WorkerGroup {
+  /// What the stages of a group rest on, as text, where what they say may stand in for running them again.
+  func line(_ pipeline: PipelineDefinition, _ bases: [String?]) -> String? {
+    guard pipeline.reuse == .verdicts, case .line(let range) = purpose, range.lowerBound == 0,
+      capability == .content, !isFresh, !produces, !bases.contains(nil),
+      bases.count == stages.count, stages.allSatisfy({ $0.description.role == .line })
+    else { return nil }
+    var writer = JSONWriter()
+    writer.array { writer in
+      for (stage, basis) in zip(stages, bases) { write(stage, basis, &writer) }
+    }
+    return writer.text
+  }
+
+  private func write(_ stage: StageDefinition, _ basis: String?, _ writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.member("stage", stage.id)
+      writer.member("plugin", stage.description.id)
+      writer.member("version", stage.description.version)
+      // Whoever builds a stage anew need not remember to give it another version.
+      writer.member("file", FileIdentity.text(of: stage.description.file))
+      writer.member("basis", basis)
+      writer.key("options")
+      writer.array { writer in
+        for value in stage.values {
+          writer.value(value.name)
+          writer.value(value.key)
+          writer.value(value.text)
+        }
+      }
+      writer.key("when")
+      writer.array { writer in
+        for condition in stage.conditions { writer.value("\(condition)") }
+      }
+    }
+  }
+}
+
 /// One worker of a group, and what it has been given.
 final class GroupWorker {
   enum State {
     /// Opening its stages.
     case starting
     case ready
-    /// Killed, or about to end: what it still has is given to others.
+    /// Killed, or about to end: what it still has is given to others once it has ended.
     case ending
   }
 
-  let process: WorkerProcess
+  let process: any Worker
   let slot: UInt32
   let group: WorkerGroup
   var state = State.starting
@@ -103,12 +142,32 @@ final class GroupWorker {
   var isFull = false
   /// Why it was killed, if it was.
   var verdict: WorkerDeath.Cause?
+  /// It was killed because there is nothing more for it to do.
+  var isRetired = false
+  private(set) var wasReady = false
+  /// When its socket was closed, in nanoseconds.
+  private(set) var closedAt: UInt64?
 
-  init(process: WorkerProcess, slot: UInt32, group: WorkerGroup) {
+  /// - Parameter now: in nanoseconds.
+  init(_ process: any Worker, slot: UInt32, group: WorkerGroup, at now: UInt64) {
     self.process = process
     self.slot = slot
     self.group = group
-    headSince = Clock.monotonic()
+    headSince = now
+  }
+
+  /// Its stages are open.
+  func open(_ ready: Ready, _ pipeline: PipelineDefinition) {
+    (state, wasReady) = (.ready, true)
+    line = group.line(pipeline, ready.bases)
+    (group.line, group.lengthLimits) = (line, ready.lengthLimits)
+    (group.wasReady, group.failedStarts) = (true, 0)
+  }
+
+  /// It takes no more work, and has ended or is about to.
+  func close(at now: UInt64) {
+    if state == .ending { return }
+    (state, closedAt) = (.ending, now)
   }
 }
 

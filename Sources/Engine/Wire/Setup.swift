@@ -7,22 +7,18 @@ public struct Setup: Sendable, Equatable {
   public var capability: StageDescription.Capability
   /// Bytes of new content each piece of work may write; -1: no bound.
   public var output: Int64
-  /// The process that started it, to die with.
-  public var parent: Int32
   /// It tells everything its stages say, as they say it.
   public var isTraced = false
   /// How often each stage is opened and closed on trial before it is opened to work; see ``Ready/leaked``.
   public var trialOpenings: UInt32 = 0
 
   public init(
-    stages: [StageDefinition], sandbox: SandboxPolicy, capability: StageDescription.Capability, output: Int64,
-    parent: Int32
+    stages: [StageDefinition], sandbox: SandboxPolicy, capability: StageDescription.Capability, output: Int64
   ) {
     self.stages = stages
     self.sandbox = sandbox
     self.capability = capability
     self.output = output
-    self.parent = parent
   }
 
   public var frame: [UInt8] {
@@ -30,7 +26,6 @@ public struct Setup: Sendable, Equatable {
     writer.write(sandbox.rawValue)
     writer.write(capability.rawValue)
     writer.write(output)
-    writer.write(parent)
     writer.write(isTraced)
     writer.write(trialOpenings)
     writer.write(stages) { writer, stage in
@@ -58,7 +53,6 @@ public struct Setup: Sendable, Equatable {
     self.sandbox = sandbox
     self.capability = capability
     output = try reader.integer(Int64.self)
-    parent = try reader.integer(Int32.self)
     isTraced = try reader.boolean()
     trialOpenings = try reader.integer(UInt32.self)
     stages = try reader.elements(atMost: 64) { (reader) throws(FrameError) -> StageDefinition in

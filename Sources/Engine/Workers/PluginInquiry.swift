@@ -21,7 +21,6 @@ struct PluginInquiry {
   private var waiting: [PluginQuestion]
   private var asked: [Asked] = []
   private var results: [String: Result<StageDescription, Refusal>] = [:]
-  private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
 
   /// Workers at a time.
   private static let width = 2
@@ -34,7 +33,6 @@ struct PluginInquiry {
   }
 
   mutating func run() -> [String: Result<StageDescription, Refusal>] {
-    defer { room.deallocate() }
     var done: [WorkerProcess] = []
     defer { for process in done { process.reap() } }
     while true {
@@ -44,7 +42,7 @@ struct PluginInquiry {
       for one in asked {
         guard let isAlive = hear(one) else { continue }
         asked.removeAll { $0.process === one.process }
-        if isAlive, let next = waiting.last, case .sent = one.process.send(next.frame) {
+        if isAlive, let next = waiting.last, (try? one.process.ask(next)) != nil {
           waiting.removeLast()
           asked.append(Asked(process: one.process, question: next, isFirst: false))
         } else {
@@ -59,15 +57,8 @@ struct PluginInquiry {
     do throws(SystemError) {
       let process = try WorkerProcess(
         executable: worker, words: ["describe", String(major), String(getpid())])
-      switch process.send(question.frame) {
-      // One that is gone by now is found out by its socket.
-      case .sent, .gone: asked.append(Asked(process: process, question: question))
-      case .full, .failed:
-        let error = SystemError("asking a worker")
-        process.kill()
-        process.reap()
-        throw error
-      }
+      try process.ask(question)
+      asked.append(Asked(process: process, question: question))
     } catch {
       results[question.id] = .failure(Refusal(stage: question.id, message: error.advice))
     }
@@ -84,20 +75,22 @@ struct PluginInquiry {
     func refusal(_ text: String) -> Result<StageDescription, Refusal> {
       .failure(Refusal(stage: id, message: "\(one.question.file): \(text)"))
     }
-    switch one.process.receive(into: room) {
+    switch one.process.hear() {
     case .nothing:
       if one.since + Self.timeout > Clock.monotonic() { return nil }
       results[id] = refusal("does not load within 10s")
       return false
-    case .frame(let count):
-      do throws(FrameError) {
-        results[id] = try answer(UnsafeRawBufferPointer(rebasing: room[..<count]), one.question.file)
-        return true
-      } catch {
-        results[id] = refusal("answers with a description that is not one: \(error)")
-        return false
-      }
-    case .tooLong, .gone:
+    case .message(.description(let description)):
+      results[id] = .success(description)
+      return true
+    case .message(.refusal(let refusal)):
+      results[id] = .failure(refusal)
+      return true
+    case .message(.invalid(let text)):
+      results[id] = refusal("answers with a description that is not one: \(text)")
+      return false
+    case .message: return nil  // it was asked nothing else
+    case .closed:
       if one.isFirst {
         results[id] = refusal("takes its process down while it loads: \(end(of: one))")
       } else {
@@ -108,26 +101,10 @@ struct PluginInquiry {
     }
   }
 
-  private func answer(
-    _ frame: UnsafeRawBufferPointer, _ file: String
-  ) throws(FrameError) -> Result<StageDescription, Refusal> {
-    var reader = FrameReader(frame)
-    switch try reader.kind() {
-    case .description: return .success(try StageDescription(&reader, file: file))
-    case .refusal: return .failure(try Refusal(&reader))
-    default: throw FrameError("another kind of frame")
-    }
-  }
-
   /// What ended a process that has closed its socket.
   private func end(of one: Asked) -> String {
-    var cause = one.process.ended()
-    for _ in 0..<100 where cause == nil {
-      usleep(1000)
-      cause = one.process.ended()
-    }
     let description = StageDescription(id: one.question.id, version: "", summary: "", file: one.question.file)
     let stage = StageDefinition(id: one.question.id, description: description, values: [])
-    return WorkerDeath(cause ?? .exited(0), lastWords: one.process.lastWords).message(in: stage)
+    return WorkerDeath(one.process.endAfterClosing(), lastWords: one.process.lastWords).message(in: stage)
   }
 }

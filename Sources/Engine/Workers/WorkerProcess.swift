@@ -1,23 +1,38 @@
 import CPlatform
 import CWorker
 import Glibc
+import Pipeline
 import Platform
 import Wire
 
-/// A worker process as the coordinator holds it: its socket, what it writes to standard error, its status page, and
-/// the means to kill it. Used by one thread.
-public final class WorkerProcess {
+/// A worker process: its socket, what it writes to standard error, its status page, and the means to kill it. Used by one
+/// thread.
+public final class WorkerProcess: Worker {
   public let pid: pid_t
   /// Readable when a frame waits.
   public let socket: Int32
   /// Readable when it wrote to standard error; -1: that goes to this process's own.
   public let standardError: Int32
-  private let handle: Int32
+  /// A pidfd: readable when it has ended.
+  public let handle: Int32
   private let page: UnsafeMutablePointer<sluice_status>
   /// The last of what it wrote to standard error.
   private var tail: [UInt8] = []
   /// Bytes it wrote to standard error since ``resetFlood()``.
   private var written = 0
+
+  /// What it was told to be, and so what it may say.
+  private enum Phase {
+    case opening, open
+    case describing(file: String)
+  }
+
+  private var phase = Phase.opening
+  private var stageCount = 0
+  private var isTraced = false
+  /// Pieces of work it has been given and has not answered.
+  public private(set) var unanswered = 0
+  private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 16)
 
   /// It has closed its standard error, or ended.
   public private(set) var isStandardErrorClosed = false
@@ -87,6 +102,12 @@ public final class WorkerProcess {
     }
     // Nobody else waits for this child, so that its pid cannot have been given to another process yet.
     handle = sluice_pidfd_open(pid)
+    if handle < 0 {
+      let error = SystemError("watching a worker")
+      Glibc.kill(pid, SIGKILL)
+      munmap(mapped, Int(SLUICE_STATUS_SIZE))
+      throw error
+    }
     self.pid = pid
     page = mapped.assumingMemoryBound(to: sluice_status.self)
     socket = mine.release()
@@ -96,7 +117,8 @@ public final class WorkerProcess {
   deinit {
     close(socket)
     if standardError >= 0 { close(standardError) }
-    if handle >= 0 { close(handle) }
+    close(handle)
+    room.deallocate()
     munmap(page, Int(SLUICE_STATUS_SIZE))
   }
 
@@ -118,22 +140,41 @@ public final class WorkerProcess {
     }
   }
 
-  // MARK: Frames
+  // MARK: What it is told
 
-  public enum SendResult: Sendable {
-    case sent
-    /// The worker reads more slowly than it is written to; wait until the socket is writable.
-    case full
-    /// The worker is gone, or going.
-    case gone
-    /// It cannot be sent to any worker.
-    case failed(SystemError)
+  /// Tells it which stages to open. It answers with ``WorkerMessage/ready(_:)`` or ``WorkerMessage/refusal(_:)``; one that is
+  /// gone is found out by its socket.
+  public func open(_ setup: Setup) throws(SystemError) {
+    phase = .opening
+    (stageCount, isTraced) = (setup.stages.count, setup.isTraced)
+    try tell(setup.frame)
   }
 
-  public func send(_ frame: [UInt8], descriptors: [Int32] = []) -> SendResult {
+  /// Asks it what a plugin is. It answers with ``WorkerMessage/description(_:)`` or ``WorkerMessage/refusal(_:)``.
+  public func ask(_ question: PluginQuestion) throws(SystemError) {
+    phase = .describing(file: question.file)
+    try tell(question.frame)
+  }
+
+  private func tell(_ frame: [UInt8]) throws(SystemError) {
+    switch send(frame) {
+    case .given, .gone: break
+    case .failed(let error): throw error
+    case .full, .tooLong: throw SystemError("telling a worker what to do", code: ENOBUFS)
+    }
+  }
+
+  public func give(_ work: Work, descriptors: [Int32]) -> GiveResult {
+    let result = send(work.frame, descriptors)
+    if case .given = result { unanswered += 1 }
+    return result
+  }
+
+  private func send(_ frame: [UInt8], _ descriptors: [Int32] = []) -> GiveResult {
+    if frame.count > Frame.limit { return .tooLong }
     if sluice_send(socket, frame, frame.count, descriptors, Int32(descriptors.count), 1) >= 0 {
       starvations = 0
-      return .sent
+      return .given
     }
     switch errno {
     case EAGAIN, EWOULDBLOCK: return .full
@@ -146,24 +187,52 @@ public final class WorkerProcess {
     }
   }
 
-  public enum ReceiveResult {
-    /// So many bytes are in the room.
-    case frame(Int)
+  // MARK: What it says
+
+  /// The next that it says.
+  public enum Heard {
+    case message(WorkerMessage)
     case nothing
-    /// The worker has closed its end.
-    case gone
-    /// A frame longer than any may be.
-    case tooLong
+    /// It has closed its end.
+    case closed
   }
 
-  public func receive(into room: UnsafeMutableRawBufferPointer) -> ReceiveResult {
+  /// Takes the next frame, if one waits. What may come when stands here alone: first the answer to ``open(_:)`` or
+  /// ``ask(_:)``, then results; a traced worker tells in between what its stages do.
+  public func hear() -> Heard {
     let count = sluice_receive(socket, room.baseAddress, room.count, nil, nil, 1)
-    if count > 0 { return .frame(count) }
-    if count == 0 { return .gone }
-    switch errno {
-    case EAGAIN, EWOULDBLOCK: return .nothing
-    case EMSGSIZE: return .tooLong
-    default: return .gone
+    if count == 0 { return .closed }
+    if count < 0 {
+      switch errno {
+      case EAGAIN, EWOULDBLOCK: return .nothing
+      case EMSGSIZE: return .message(.invalid("a frame of more than \(Frame.limit) bytes"))
+      default: return .closed
+      }
+    }
+    do throws(FrameError) {
+      return .message(try message(UnsafeRawBufferPointer(rebasing: room[..<count])))
+    } catch {
+      return .message(.invalid(error.description))
+    }
+  }
+
+  private func message(_ frame: UnsafeRawBufferPointer) throws(FrameError) -> WorkerMessage {
+    var reader = FrameReader(frame)
+    switch (phase, try reader.kind()) {
+    case (.open, .result):
+      let result = try WorkResult(&reader, stageCount: stageCount)
+      unanswered -= 1
+      return .result(result)
+    case (.opening, .ready):
+      let ready = try Ready(&reader)
+      phase = .open
+      return .ready(ready)
+    case (.opening, .refusal), (.describing, .refusal): return .refusal(try Refusal(&reader))
+    case (.describing(let file), .description):
+      return .description(try StageDescription(&reader, file: file))
+    case (.opening, .trace) where isTraced, (.open, .trace) where isTraced:
+      return .trace(try TraceLine(&reader))
+    default: throw FrameError("a frame that has no place here")
     }
   }
 
@@ -172,9 +241,8 @@ public final class WorkerProcess {
   /// What the worker shows of itself: hearsay.
   public var status: sluice_status { sluice_status_read(page) }
 
-  /// What the stages before the one at work had said when the worker ended: hearsay too. For a worker that is reaped, so
-  /// that nobody changes it while it is read.
-  public func partialResult(stageCount: Int) -> WorkResult? {
+  // The worker has ended, so that nobody changes it while it is read.
+  public var partialResult: WorkResult? {
     let place = UnsafeRawPointer(page) + Int(SLUICE_STATUS_PARTIAL)
     let count = Int(place.load(as: UInt32.self))
     guard count > 0, count <= Frame.limit else { return nil }
@@ -227,13 +295,7 @@ public final class WorkerProcess {
     shutdown(socket, Int32(SHUT_RDWR))
   }
 
-  public func kill() {
-    if handle >= 0 {
-      sluice_pidfd_kill(handle)
-    } else {
-      Glibc.kill(pid, SIGKILL)
-    }
-  }
+  public func kill() { sluice_pidfd_kill(handle) }
 
   /// How it ended; `nil` while it has not.
   public func ended() -> WorkerDeath.Cause? {
@@ -255,10 +317,28 @@ public final class WorkerProcess {
     return signal != 0 ? .crashed(signal: signal) : .exited(code)
   }
 
+  /// Milliseconds between the end of its socket and its own, after which it only pretends to end.
+  public static let closingTimeout: Int32 = 50
+
+  /// Waits for the end of a worker that has closed its socket, and kills it where it goes on.
+  public func endAfterClosing() -> WorkerDeath.Cause {
+    if wait(Self.closingTimeout), let cause = ended() { return cause }
+    kill()
+    reap()
+    return .invalidReply(Self.pretence)
+  }
+
+  public static let pretence = "it closed its socket and went on"
+
   /// Waits for the end of a worker that was killed.
   public func reap() {
-    var code: Int32 = 0
-    var signal: Int32 = 0
-    while sluice_wait(pid, &code, &signal) == 0 { usleep(200) }
+    while !wait(-1) {}
+    _ = ended()
+  }
+
+  /// Waits up to so many milliseconds (-1: for ever) for its end. True: it has ended.
+  private func wait(_ milliseconds: Int32) -> Bool {
+    var one = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
+    return poll(&one, 1, milliseconds) == 1
   }
 }

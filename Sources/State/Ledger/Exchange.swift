@@ -8,7 +8,7 @@ public struct ExchangeRequest: Sendable {
   public var settlements: [Settlement] = []
   /// What time it is, by ``Clock/steady()``. The scheduler reads the clock once for a turn, so that it and the ledger agree on
   /// what is due.
-  public var time = Clock.steady()
+  public var time: Int64
   /// How many leases are wanted of each lane; 0: only how the lane stands.
   public var wanted: [(lane: String, count: Int)] = []
   /// Lanes to pause, with code and reason.
@@ -18,7 +18,9 @@ public struct ExchangeRequest: Sendable {
   /// Contents that may be known.
   public var contents: [ContentQuestion] = []
 
-  public init() {}
+  public init(time: Int64 = Clock.steady()) {
+    self.time = time
+  }
 
   public var isEmpty: Bool {
     isLookup && contents.isEmpty
@@ -75,7 +77,7 @@ extension Ledger {
     return try transaction {
       var reply = ExchangeReply()
       var ended: [Status: (count: Int64, bytes: Int64)] = [:]
-      let now = Clock.now()
+      let now = clock.now()
       let due = request.time
       for (lane, code, reason) in request.pauses {
         try statement(SQL.pauseLane).run(.text(lane), .text(code), .text(reason), .integer(now))

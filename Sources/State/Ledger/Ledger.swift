@@ -14,7 +14,8 @@ public final class Ledger {
   /// How many coordinators before this one ended without getting anything done.
   public private(set) var stalls: Int64 = 0
   var lastToken: Int64 = 0
-  var ids = UUIDv7Generator()
+  var ids: UUIDv7Generator
+  let clock: Clock
   private var prepared: [UnsafePointer<UInt8>: Statement] = [:]
   /// Lines that are on record, by fingerprint.
   var lineKeys: [String: Int64] = [:]
@@ -32,14 +33,19 @@ public final class Ledger {
     home.keepReserve()
   }
 
-  /// Opens a ledger for writing; `:memory:` for tests.
-  public convenience init(path: String) throws(LedgerError) {
-    try self.init(path: path, home: nil)
+  /// Opens a ledger of no home for writing, for tests; `:memory:` is one of its own.
+  public convenience init(
+    path: String, clock: Clock = .machine, ids: UUIDv7Generator = UUIDv7Generator()
+  ) throws(LedgerError) {
+    try self.init(path: path, home: nil, clock: clock, ids: ids)
   }
 
-  private init(path: String, home: Home?) throws(LedgerError) {
+  private init(
+    path: String, home: Home?, clock: Clock = .machine, ids: UUIDv7Generator = UUIDv7Generator()
+  ) throws(LedgerError) {
     self.path = path
     self.home = home
+    (self.clock, self.ids) = (clock, ids)
     do {
       try home?.checkLedgerIsThere()
       try home?.checkLog()
@@ -68,6 +74,7 @@ public final class Ledger {
   public init(reading home: Home) throws(LedgerError) {
     path = home.ledgerPath
     self.home = nil
+    (clock, ids) = (.machine, UUIDv7Generator())
     do {
       try home.checkLedgerIsThere()
       try home.checkLog()
@@ -156,7 +163,7 @@ public final class Ledger {
       try statement(SQL.takeBackLeases).run(
         .integer(boot), .integer(Int64(Self.suspicionsBeforeSolitude)), .integer(isOne),
         .integer(weight))
-      let now = Clock.steady()
+      let now = clock.steady()
       try statement(SQL.followClock).run(.integer(now))
       try statement(SQL.resetFrontier).run(.text(machine), .integer(now))
     }

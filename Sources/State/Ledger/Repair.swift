@@ -13,8 +13,8 @@ extension Ledger {
   /// Gives a job to every attachment that is queued and every delivery that is pending without one.
   public func addMissingJobs() throws(LedgerError) {
     try transaction {
-      try statement(SQL.addMissingAttachmentJobs).run(.integer(Clock.now()))
-      try statement(SQL.addMissingDeliveryJobs).run(.integer(Clock.now()))
+      try statement(SQL.addMissingAttachmentJobs).run(.integer(clock.now()))
+      try statement(SQL.addMissingDeliveryJobs).run(.integer(clock.now()))
     }
   }
 
@@ -29,7 +29,7 @@ extension Ledger {
       try statement(SQL.requeueAttachment).run(key)
       try statement(SQL.addToCount).run(.text(status), .integer(-1), .integer(-counted))
       try statement(SQL.addToCount).run(.text("queued"), .integer(1), .integer(0))
-      try statement(SQL.addRepeatedJob).run(key, .integer(Clock.now()))
+      try statement(SQL.addRepeatedJob).run(key, .integer(clock.now()))
     }
   }
 }

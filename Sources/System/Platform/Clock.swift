@@ -1,7 +1,22 @@
 import Glibc
 
-/// Times as the ledger keeps them.
-public enum Clock {
+/// The clocks of a machine. The functions of the type read this machine's; a value stands for them where a test has its own.
+public struct Clock: Sendable {
+  public var now: @Sendable () -> Int64
+  public var steady: @Sendable () -> Int64
+  public var monotonic: @Sendable () -> UInt64
+
+  public init(
+    now: @escaping @Sendable () -> Int64, steady: @escaping @Sendable () -> Int64,
+    monotonic: @escaping @Sendable () -> UInt64
+  ) {
+    (self.now, self.steady, self.monotonic) = (now, steady, monotonic)
+  }
+
+  /// This machine's.
+  public static let machine = Clock(
+    now: { now() }, steady: { steady() }, monotonic: { monotonic() })
+
   /// Milliseconds since 1970, by the wall clock.
   public static func now() -> Int64 {
     var time = timespec()

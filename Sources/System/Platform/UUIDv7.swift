@@ -8,11 +8,23 @@ public struct UUIDv7Generator: Sendable {
   private var counter: UInt16 = 0
   /// Random bytes drawn ahead: a system call for each id would be most of its cost.
   private var pool: [UInt8] = []
+  private let clock: Clock
+  private let fill: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
-  public init() {}
+  /// - Parameters:
+  ///   - clock: where the time comes from.
+  ///   - fill: fills a buffer with random bytes.
+  public init(
+    clock: Clock = .machine,
+    fill: @escaping @Sendable (UnsafeMutableRawBufferPointer) -> Void = {
+      _ = sluice_random($0.baseAddress, $0.count)
+    }
+  ) {
+    (self.clock, self.fill) = (clock, fill)
+  }
 
   public mutating func next() -> String {
-    let now = UInt64(max(Clock.now(), 0))
+    let now = UInt64(max(clock.now(), 0))
     if now > last {
       last = now
       counter = UInt16(random(2)) & 0x07FF
@@ -30,7 +42,7 @@ public struct UUIDv7Generator: Sendable {
   private mutating func random(_ count: Int) -> UInt64 {
     if pool.count < count {
       pool = [UInt8](repeating: 0, count: 4096)
-      _ = pool.withUnsafeMutableBytes { sluice_random($0.baseAddress, $0.count) }
+      pool.withUnsafeMutableBytes(fill)
     }
     var value: UInt64 = 0
     for _ in 0..<count { value = value << 8 | UInt64(pool.removeLast()) }

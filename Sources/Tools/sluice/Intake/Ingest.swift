@@ -62,16 +62,15 @@ struct Ingest: ParsableCommand {
       intake.finish()
       problems.close()
     }
-    let scheduler = Scheduler(
-      pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
-      executable: pipeline.search.worker,
-      signals: signals >= 0 ? signals : nil)
     let report = IngestReport(
       isJSON: arguments.value("format") == "json", isQuiet: arguments.flag("quiet"),
       left: before.attachments.first { $0.status == .queued }?.count ?? 0, problems: problems)
     let summary: SchedulerSummary
     do {
-      summary = try scheduler.run(intake, deliveryPatience: deliveryPatience) { report.take($0) }
+      let scheduler = try Scheduler(
+        pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
+        executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil, intake: intake)
+      summary = try scheduler.run(deliveryPatience: deliveryPatience) { report.take($0) }
     } catch {
       report.clear()
       walking.detach()

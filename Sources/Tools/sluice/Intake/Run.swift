@@ -42,9 +42,6 @@ struct Run: ParsableCommand {
 
     let intake = try Intake()
     let server = try ControlServer(home, intake: intake)
-    let scheduler = Scheduler(
-      pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
-      executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil)
     let report = IngestReport(
       isJSON: arguments.value("format") == "json", isQuiet: arguments.flag("quiet"), isResident: true,
       left: queued,
@@ -54,7 +51,10 @@ struct Run: ParsableCommand {
     }
     let summary: SchedulerSummary
     do {
-      summary = try scheduler.run(intake, isResident: true) { event in
+      let scheduler = try Scheduler(
+        pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
+        executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil, intake: intake)
+      summary = try scheduler.run(isResident: true) { event in
         if case .takenIn(let taken, let ticket) = event { server.answer(ticket, taken) }
         report.take(event)
       }

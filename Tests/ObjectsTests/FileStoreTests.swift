@@ -6,19 +6,19 @@ import Testing
 
 @testable import Objects
 
-struct ObjectPublisherTests {
+struct FileStoreTests {
   /// A home with a store, which goes when the test ends.
   private final class Store {
     let home = Home(NSTemporaryDirectory() + "sluice-store-" + UUID().uuidString)
     let root: Int32
-    let publisher: ObjectPublisher
+    let objects: FileStore
 
     init() throws {
       try home.create()
       try FileManager.default.createDirectory(
         atPath: home.storePath + "/.incoming", withIntermediateDirectories: false)
       root = open(home.storePath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      publisher = ObjectPublisher(root: root, home.storePath)
+      objects = FileStore(root: root, home.storePath)
     }
 
     deinit {
@@ -44,45 +44,45 @@ struct ObjectPublisherTests {
   @Test func anObjectGetsItsPathAndTheFoldersAreMade() throws {
     let store = try Store()
     try store.arrive("id-1")
-    try store.publisher.publish("id-1", to: "documents/c/m/a.pdf")
+    try store.objects.publish("id-1", to: "documents/c/m/a.pdf")
     #expect(store.read("documents/c/m/a.pdf") == "content")
     #expect(try store.incoming.isEmpty)
     try store.arrive("id-2")
-    try store.publisher.publish("id-2", to: "b")
+    try store.objects.publish("id-2", to: "b")
     #expect(store.read("b") == "content")
   }
 
   @Test func aFolderThatIsDeletedMeanwhileIsMadeAgain() throws {
     let store = try Store()
     for id in ["id-1", "id-2"] { try store.arrive(id) }
-    try store.publisher.publish("id-1", to: "documents/c/a")
+    try store.objects.publish("id-1", to: "documents/c/a")
     try FileManager.default.removeItem(atPath: store.home.storePath + "/documents")
-    try store.publisher.publish("id-2", to: "documents/c/b")
+    try store.objects.publish("id-2", to: "documents/c/b")
     #expect(store.read("documents/c/b") == "content")
   }
 
   @Test func publishingAgainChangesNothing() throws {
     let store = try Store()
     try store.arrive("id-1")
-    try store.publisher.publish("id-1", to: "documents/a")
-    try store.publisher.publish("id-1", to: "documents/a")
-    try ObjectPublisher(root: store.root, store.home.storePath).publish("id-1", to: "documents/a")
+    try store.objects.publish("id-1", to: "documents/a")
+    try store.objects.publish("id-1", to: "documents/a")
+    try FileStore(root: store.root, store.home.storePath).publish("id-1", to: "documents/a")
     #expect(store.read("documents/a") == "content")
   }
 
   @Test func nothingThatLiesAtAPathIsReplaced() throws {
     let store = try Store()
     try store.arrive("id-1", "first")
-    try store.publisher.publish("id-1", to: "documents/a")
+    try store.objects.publish("id-1", to: "documents/a")
     try store.arrive("id-2", "second")
-    #expect(throws: SystemError.self) { try store.publisher.publish("id-2", to: "documents/a") }
+    #expect(throws: SystemError.self) { try store.objects.publish("id-2", to: "documents/a") }
     #expect(store.read("documents/a") == "first" && store.read(".incoming/id-2") == "second")
   }
 
   @Test func anObjectThatIsNowhereIsAnError() throws {
     let store = try Store()
     let error = try #require(throws: SystemError.self) {
-      try store.publisher.publish("id-1", to: "documents/a")
+      try store.objects.publish("id-1", to: "documents/a")
     }
     #expect(error.code == ENOENT && error.action == "naming the object documents/a")
   }
@@ -90,18 +90,18 @@ struct ObjectPublisherTests {
   @Test func aFileInTheWayOfAFolderIsAnError() throws {
     let store = try Store()
     try store.arrive("id-1")
-    try store.publisher.publish("id-1", to: "documents")
+    try store.objects.publish("id-1", to: "documents")
     try store.arrive("id-2")
-    #expect(throws: SystemError.self) { try store.publisher.publish("id-2", to: "documents/b") }
-    #expect(throws: SystemError.self) { try store.publisher.publish("id-2", to: "documents/b/c") }
+    #expect(throws: SystemError.self) { try store.objects.publish("id-2", to: "documents/b") }
+    #expect(throws: SystemError.self) { try store.objects.publish("id-2", to: "documents/b/c") }
     #expect(try store.incoming == ["id-2"])
   }
 
   @Test func whatIsDiscardedIsGone() throws {
     let store = try Store()
     try store.arrive("id-1")
-    store.publisher.discard("id-1")
-    store.publisher.discard("id-1")
+    store.objects.discard("id-1")
+    store.objects.discard("id-1")
     #expect(try store.incoming.isEmpty)
   }
 
@@ -137,23 +137,23 @@ struct ObjectPublisherTests {
     }
     #expect(try ledger.exchange(request).accepted == [true, true, true])
     try store.arrive(ids[0], "first")
-    try store.publisher.publish(ids[0], to: "documents/0")
+    try store.objects.publish(ids[0], to: "documents/0")
     try store.arrive(ids[1], "second")
     try store.arrive(ids[2], "third")
     try store.arrive("unknown", "fourth")
-    #expect(try store.publisher.recover(ledger).isEmpty)
+    #expect(try store.objects.recover(ledger).isEmpty)
     #expect(store.read("documents/0") == "first" && store.read("documents/1") == "second")
     #expect(try store.incoming.isEmpty)
     #expect(
       try FileManager.default.subpathsOfDirectory(atPath: store.home.storePath).filter { $0.hasPrefix("doc") }
         .count == 3)
-    #expect(try store.publisher.recover(ledger).isEmpty)
+    #expect(try store.objects.recover(ledger).isEmpty)
     #expect(store.read("documents/1") == "second")
   }
 
   @Test func aStoreWithoutIncomingNeedsNoRecovery() throws {
     let store = try Store()
     try FileManager.default.removeItem(atPath: store.home.storePath + "/.incoming")
-    #expect(try store.publisher.recover(try Ledger(path: ":memory:")).isEmpty)
+    #expect(try store.objects.recover(try Ledger(path: ":memory:")).isEmpty)
   }
 }

@@ -1,0 +1,169 @@
+import CPlatform
+import Glibc
+import Ledger
+import Objects
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+/// A scheduler's environment on this machine: processes, an epoll, the ledger's thread, a store in a folder.
+final class Machine {
+  private let home: Home
+  private let executable: String
+  private let signals: Int32?
+  private let intake: Intake?
+  private let epoll: Int32
+  private let storeFolder: Int32
+  private let homeFolder: Int32
+  private let ledgerThread: LedgerThread
+  private var workers: [UInt32: WorkerProcess] = [:]
+
+  /// What an event of the epoll is about: the upper half of its tag. The lower half is a worker's slot.
+  private enum Subject: UInt64 {
+    case ledger = 1
+    case intake, signal, socket, standardError, process
+
+    func tag(_ slot: UInt32 = 0) -> UInt64 { rawValue << 32 | UInt64(slot) }
+  }
+
+  /// - Parameters:
+  ///   - executable: the worker's.
+  ///   - signals: a descriptor from `sluice_signalfd`, or `nil`.
+  init(
+    _ home: Home, _ ledger: Ledger, executable: String, signals: Int32?, _ intake: Intake?
+  ) throws(SystemError) {
+    self.home = home
+    self.executable = executable
+    self.signals = signals
+    self.intake = intake
+    let store = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY)
+    let folder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY)
+    let number = sluice_epoll()
+    if number < 0 { throw SystemError("making an epoll") }
+    let waiting = Descriptor(owning: number)
+    ledgerThread = try LedgerThread(ledger)
+    (storeFolder, homeFolder, epoll) = (store.release(), folder.release(), waiting.release())
+    watch(ledgerThread.readable, .ledger)
+    if let intake { watch(intake.readable, .intake) }
+    if let signals { watch(signals, .signal) }
+  }
+
+  /// What the scheduler uses. It holds this machine.
+  ///
+  /// - Parameter lock: the right to work on the home.
+  func environment(_ lock: HomeLock) -> SchedulerEnvironment {
+    SchedulerEnvironment(
+      clock: .machine, jitter: { .random(in: 0...1) }, store: FileStore(root: storeFolder, home.storePath),
+      descriptorLimit: Int(sluice_raise_descriptor_limit()), startWorker: start,
+      awaitWritable: awaitWritable, exchange: ledgerThread.send, nextBatch: { self.intake?.take() },
+      isHomeInPlace: { lock.isInPlace }, wait: wait, close: close)
+  }
+
+  var processors: Int { max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1) }
+
+  private func watch(_ descriptor: Int32, _ subject: Subject, _ slot: UInt32 = 0) {
+    sluice_epoll_add(epoll, descriptor, subject.tag(slot), 1, 0)
+  }
+
+  // MARK: Workers
+
+  private func start(
+    _ slot: UInt32, _ setup: Setup, _ folder: WorkerFolder?
+  ) throws(SystemError) -> any Worker {
+    let descriptor =
+      switch folder {
+      case .store: storeFolder
+      case .home: homeFolder
+      case nil: Int32(-1)
+      }
+    let worker = try WorkerProcess(
+      executable: executable, words: ["run", String(getpid())], folder: descriptor)
+    workers[slot] = worker
+    watch(worker.socket, .socket, slot)
+    watch(worker.standardError, .standardError, slot)
+    watch(worker.handle, .process, slot)
+    try worker.open(setup)
+    return worker
+  }
+
+  private func awaitWritable(_ slot: UInt32, _ isAwaited: Bool) {
+    guard let worker = workers[slot] else { return }
+    sluice_epoll_change(epoll, worker.socket, Subject.socket.tag(slot), 1, isAwaited ? 1 : 0)
+  }
+
+  private func close() {
+    intake?.close()
+    for worker in workers.values { worker.kill() }
+    for worker in workers.values { worker.reap() }
+    workers.removeAll()
+    ledgerThread.stop()
+    for descriptor in [epoll, storeFolder, homeFolder] { Glibc.close(descriptor) }
+  }
+
+  // MARK: Waiting
+
+  private func wait(_ milliseconds: Int32) throws(SystemError) -> [Happening] {
+    var happenings: [Happening] = []
+    let count = withUnsafeTemporaryAllocation(of: sluice_ready.self, capacity: 64) { ready in
+      let count = sluice_epoll_wait(epoll, ready.baseAddress, 64, milliseconds)
+      for index in 0..<Int(max(count, 0)) { take(ready[index], &happenings) }
+      return count
+    }
+    if count < 0 { throw SystemError("waiting for workers") }
+    return happenings
+  }
+
+  private func take(_ event: sluice_ready, _ happenings: inout [Happening]) {
+    let slot = UInt32(truncatingIfNeeded: event.tag)
+    switch Subject(rawValue: event.tag >> 32) {
+    case .ledger:
+      if let reply = ledgerThread.reply() { happenings.append(.replied(reply)) }
+    case .intake: intake?.clear()
+    case .signal:
+      while let signals, case let number = sluice_signal_take(signals), number != 0 {
+        happenings.append(.signal(number))
+      }
+    case .socket:
+      if event.writable != 0 { happenings.append(.worker(slot: slot, .writable)) }
+      if event.readable != 0 || event.hangup != 0 { hear(slot, &happenings) }
+    case .standardError: drain(slot, &happenings)
+    case .process: bury(slot, &happenings)
+    case nil: break
+    }
+  }
+
+  /// Takes all that a worker has said.
+  private func hear(_ slot: UInt32, _ happenings: inout [Happening]) {
+    guard let worker = workers[slot] else { return }
+    while true {
+      switch worker.hear() {
+      case .nothing: return
+      case .closed:
+        sluice_epoll_remove(epoll, worker.socket)
+        return happenings.append(.worker(slot: slot, .closed))
+      case .message(let message):
+        happenings.append(.worker(slot: slot, .said(message)))
+        // Nothing more is to come: to look again would be one system call for nothing.
+        if worker.unanswered == 0 { return }
+      }
+    }
+  }
+
+  private func drain(_ slot: UInt32, _ happenings: inout [Happening]) {
+    guard let worker = workers[slot] else { return }
+    if worker.drainStandardError() { happenings.append(.worker(slot: slot, .flooded)) }
+    if worker.isStandardErrorClosed { sluice_epoll_remove(epoll, worker.standardError) }
+  }
+
+  /// Takes the rest of what a worker has said, and how it ended.
+  private func bury(_ slot: UInt32, _ happenings: inout [Happening]) {
+    guard let worker = workers[slot], let cause = worker.ended() else { return }
+    hear(slot, &happenings)
+    for descriptor in [worker.socket, worker.standardError, worker.handle] {
+      sluice_epoll_remove(epoll, descriptor)
+    }
+    workers[slot] = nil
+    happenings.append(.worker(slot: slot, .ended(cause)))
+  }
+}

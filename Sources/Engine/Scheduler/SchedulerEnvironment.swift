@@ -1,0 +1,82 @@
+import Ledger
+import Objects
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+/// What a scheduler uses of the world outside: clocks, chance, workers, the ledger's thread, a store, and a way to wait for any
+/// of them. ``Machine`` gives it those of this machine, the simulator its own, in virtual time.
+///
+/// What must answer at once is a closure here. All else arrives as a ``Happening``.
+package struct SchedulerEnvironment {
+  package var clock: Clock
+  /// A random number in 0...1.
+  package var jitter: () -> Double
+  package var store: any ObjectStore
+  /// Descriptors that this process may have open.
+  package var descriptorLimit: Int
+  package var tuning = Tuning()
+  /// Starts a worker and tells it what to be. The slot names it in what happens; the folder is one that it may use.
+  package var startWorker: (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker
+  /// Whether ``WorkerNews/writable`` is told of a worker.
+  package var awaitWritable: (_ slot: UInt32, Bool) -> Void
+  /// Sends a request to the ledger. One at a time: the next only after ``Happening/replied(_:)``.
+  package var exchange: (ExchangeRequest) -> Void
+  /// The next batch of new files, if one waits; an empty one is the end.
+  package var nextBatch: () -> Intake.Batch?
+  /// Whether the home is still where it was.
+  package var isHomeInPlace: () -> Bool
+  /// Waits up to so many milliseconds, and returns as soon as something has happened.
+  package var wait: (_ milliseconds: Int32) throws(SystemError) -> [Happening]
+  /// Ends all that was begun.
+  package var close: () -> Void
+
+  package init(
+    clock: Clock, jitter: @escaping () -> Double, store: any ObjectStore, descriptorLimit: Int,
+    startWorker: @escaping (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker,
+    awaitWritable: @escaping (_ slot: UInt32, Bool) -> Void, exchange: @escaping (ExchangeRequest) -> Void,
+    nextBatch: @escaping () -> Intake.Batch?, isHomeInPlace: @escaping () -> Bool,
+    wait: @escaping (_ milliseconds: Int32) throws(SystemError) -> [Happening],
+    close: @escaping () -> Void
+  ) {
+    self.clock = clock
+    self.jitter = jitter
+    self.store = store
+    self.descriptorLimit = descriptorLimit
+    self.startWorker = startWorker
+    self.awaitWritable = awaitWritable
+    self.exchange = exchange
+    self.nextBatch = nextBatch
+    self.isHomeInPlace = isHomeInPlace
+    self.wait = wait
+    self.close = close
+  }
+}
+
+/// Limits that say when, and not what. The simulator makes them small, so that they are met often.
+package struct Tuning: Sendable {
+  /// Leases in hand of one lane, at most: enough to keep all workers busy while a transaction is synced.
+  package var window = 256
+  /// Results that are worth a transaction of their own; and how long fewer wait while others are at work, in nanoseconds.
+  package var worthwhile = 64
+  package var gathering: UInt64 = 10_000_000
+  /// Pieces of work after which a worker makes room for a new one: libraries leak, and a worker that was taken over is
+  /// not kept for ever.
+  package var recycleAfter = 10_000
+
+  package init() {}
+}
+
+/// The folder that a worker may use.
+package enum WorkerFolder: Sendable {
+  case store, home
+}
+
+/// What a scheduler waits for.
+package enum Happening {
+  case worker(slot: UInt32, WorkerNews)
+  case replied(Result<ExchangeReply, LedgerError>)
+  /// A signal asks for the end.
+  case signal(Int32)
+}

@@ -1,0 +1,516 @@
+import CPlatform
+import CWorker
+import Ledger
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+/// Starts workers, gives them work, watches their limits, and finds out who answers for the end of one.
+///
+/// What becomes of work is returned as an ``Outcome``; the pool decides nothing about attachments. It never waits: a worker
+/// that is killed is in the pool until its end is reported.
+final class WorkerPool {
+  /// What became of something in hand.
+  enum Outcome {
+    /// A worker's stages are open, so that what its group says of itself is known.
+    case opened
+    case answered(Flight, WorkResult, WorkerGroup)
+    /// The worker ended with this in hand, at this stage of its group, after so long.
+    case died(
+      Flight, WorkerDeath, WorkerGroup, stage: Int, microseconds: Int64, after: StageReport?)
+    /// More is known of it than a worker takes.
+    case tooLong(Flight)
+    /// It was handed over, and no stage has begun with it.
+    case untouched(Flight)
+  }
+
+  private let pipeline: PipelineDefinition
+  private let environment: SchedulerEnvironment
+  private var memory: MemoryBudget
+
+  let digest: WorkerGroup
+  /// For contents that take long to hash. Started when there is one.
+  let longDigest: WorkerGroup
+  let line: [WorkerGroup]
+  let channels: [WorkerGroup]
+  private let groups: [WorkerGroup]
+  private var workers: [GroupWorker] = []
+  private var lastSlot: UInt32 = 0
+  /// When the limits were last looked at, and the last time that this process was stopped; in nanoseconds.
+  private var lastCheck: UInt64 = 0
+  private var lastThreadCheck: UInt64 = 0
+  private var pause: Range<UInt64> = 0..<0
+  /// The parts of the sandbox that every worker had.
+  private(set) var sandbox: UInt32?
+
+  /// Descriptors of each worker: its socket, its standard error, its process, and while it is started its status page and the
+  /// other ends.
+  static let descriptorsOfWorker = 5
+  /// Nanoseconds that a piece of work may take before nothing more is put behind it: what hangs is to hold up few.
+  private static let patience: UInt64 = 50_000_000
+  private static let startTimeout: Int64 = 30_000
+  /// Starts in a row that may fail before the pipeline is held to be broken.
+  private static let startLimit = 3
+  /// Bytes in a millisecond that hashing must get through: its time limit grows with the content.
+  private static let slowestHashing: Int64 = 8_000
+  /// Nanoseconds between two looks at the clock, after which this process was stopped in between.
+  private static let longestTurn: UInt64 = 1_000_000_000
+  /// Nanoseconds between two counts of threads.
+  private static let threadCheckInterval: UInt64 = 20_000_000
+  /// Bytes that take so long to hash that they go to workers of their own, and hold nobody up.
+  private static let longContent: Int64 = 16 << 20
+
+  /// - Parameters:
+  ///   - stage: what measures content.
+  ///   - processors: how many workers may be at work side by side, unless the pipeline says.
+  init(
+    _ pipeline: PipelineDefinition, _ plan: RunPlan, digest stage: StageDescription, processors: Int,
+    _ environment: SchedulerEnvironment
+  ) {
+    self.pipeline = pipeline
+    self.environment = environment
+    memory = MemoryBudget(total: pipeline.memoryTotal ?? MachineMemory.available() / 4)
+    let width = pipeline.workers ?? processors
+    let measuring = [StageDefinition(id: stage.id, description: stage, values: [])]
+    digest = WorkerGroup(
+      purpose: .digest, stages: measuring, capability: .content, isFresh: false, limit: max(width / 2, 1))
+    longDigest = WorkerGroup(
+      purpose: .digest, stages: measuring, capability: .content, isFresh: false, limit: max(width / 2, 2),
+      depth: 1)
+    line = plan.groups.groups.map { group in
+      WorkerGroup(
+        purpose: .line(group.stages), stages: Array(pipeline.stages[group.stages]),
+        capability: group.capability, isFresh: group.isFresh,
+        limit: group.capability == .content ? width : max(width / 2, 1))
+    }
+    channels = pipeline.channels.map { channel in
+      WorkerGroup(
+        purpose: .channel(channel.name), stages: [channel.stage],
+        capability: channel.stage.description.capability, isFresh: false, limit: 1)
+    }
+    groups = [longDigest, digest] + line + channels
+  }
+
+  /// Groups, each of which may have a worker at once.
+  var groupCount: Int { groups.count }
+
+  func group(ofChannel name: String) -> WorkerGroup? { channels.first { $0.purpose == .channel(name) } }
+
+  /// Whether a worker of each kind has opened its stages: nothing is queued for a pipeline that turns out to be unusable.
+  var isOpen: Bool { groups.allSatisfy { $0.wasReady || $0 === longDigest } }
+
+  /// Whether the workers have told what their stages reject for its length.
+  var areLengthLimitsKnown: Bool { line.allSatisfy(\.wasReady) }
+
+  var isStarting: Bool { workers.contains { $0.state == .starting } }
+
+  /// The stages and channels that have work in hand.
+  var busyStages: [String] {
+    groups.filter { $0.workers.contains { !$0.inFlight.isEmpty } }.flatMap { $0.stages.map(\.id) }
+  }
+
+  // MARK: Queues
+
+  /// Queues a flight for some stages of a group.
+  func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
+    flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
+    let queue = flight.isAlone ? \WorkerGroup.alone : \.queue
+    // What holds memory goes first: its end gives that back, and others wait for it.
+    if flight.memoryInUse > 0 {
+      group[keyPath: queue].prepend(flight)
+    } else {
+      group[keyPath: queue].append(flight)
+    }
+  }
+
+  /// Queues a flight to have its content hashed.
+  func measure(_ flight: Flight) {
+    enqueue(flight, flight.size > Self.longContent ? longDigest : digest, 0..<1)
+  }
+
+  /// Takes out of the queues what answers to a description.
+  func takeQueued(where condition: (Flight) -> Bool) -> [Flight] {
+    groups.flatMap { $0.takeQueued(where: condition) }
+  }
+
+  // MARK: Starting
+
+  /// Starts a worker of each kind.
+  func open() throws(SchedulerError) {
+    for group in groups where group !== longDigest { _ = try start(group) }
+  }
+
+  private func start(_ group: WorkerGroup) throws(SchedulerError) -> GroupWorker {
+    let folder: WorkerFolder? =
+      if case .channel = group.purpose { .home } else { group.capability == .store ? .store : nil }
+    let setup = Setup(
+      stages: group.stages, sandbox: pipeline.sandbox, capability: group.capability, output: group.output)
+    lastSlot &+= 1
+    do throws(SystemError) {
+      let worker = GroupWorker(
+        try environment.startWorker(lastSlot, setup, folder), slot: lastSlot, group: group,
+        at: environment.clock.monotonic())
+      group.workers.append(worker)
+      workers.append(worker)
+      return worker
+    } catch {
+      throw SchedulerError(error)
+    }
+  }
+
+  // MARK: Giving work
+
+  /// Gives queued work to workers, and starts some where there are too few.
+  ///
+  /// - Parameter held: bytes of new content that exist.
+  func dispatch(held: () -> Int64) throws(SchedulerError) -> [Outcome] {
+    var outcomes: [Outcome] = []
+    for group in groups { try dispatch(group, held, &outcomes) }
+    return outcomes
+  }
+
+  private func dispatch(
+    _ group: WorkerGroup, _ held: () -> Int64, _ outcomes: inout [Outcome]
+  ) throws(SchedulerError) {
+    // Whoever took workers down waits until nobody else does: each of them costs the start of another worker or two. Those
+    // that wait fill the window, so that they get their turn also where there is always more to do.
+    let hasExclusive = group.workers.contains { $0.isExclusive && $0.state != .ending }
+    if !group.alone.isEmpty && (group.queue.isEmpty || hasExclusive) {
+      try dispatchAlone(group, held, &outcomes)
+    }
+    let now = environment.clock.monotonic()
+    while let next = group.queue.first {
+      if !hasRoom(for: next, in: group, held) { return }
+      let free = group.workers.filter {
+        $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
+          && $0.done + $0.inFlight.count < environment.tuning.recycleAfter
+          && ($0.inFlight.isEmpty || group.flushes || $0.headSince + Self.patience > now)
+      }
+      guard let worker = free.min(by: { $0.inFlight.count < $1.inFlight.count }) else { break }
+      guard let flight = group.queue.popFirst() else { break }
+      if try !give(flight, to: worker, now, &outcomes) { group.queue.prepend(flight) }
+    }
+    // Before a queue builds up behind the workers, another one is started.
+    let isStarting = group.workers.contains { $0.state == .starting }
+    let active = group.workers.count(where: { $0.state != .ending })
+    // Until each kind has opened its stages nothing is taken in: one that ends before that is started again, or named.
+    let isAwaited = !group.wasReady && group !== longDigest
+    let isWanted = !group.queue.isEmpty || isAwaited
+    if isWanted && !isStarting && active < group.limit + stuck(group, now) { _ = try start(group) }
+  }
+
+  /// Nanoseconds of hashing after which a worker no longer counts as one of its group's; and how many may be so.
+  private static let stuckAfter: UInt64 = 500_000_000
+  private static let stuckLimit = 6
+
+  /// Workers that are held up by one content, on a slow disk: others take their place, so that it does not hold up its
+  /// neighbours. They hash, and need next to no memory.
+  private func stuck(_ group: WorkerGroup, _ now: UInt64) -> Int {
+    guard group.purpose == .digest else { return 0 }
+    let count = group.workers.count { !$0.inFlight.isEmpty && $0.headSince + Self.stuckAfter < now }
+    return min(count, Self.stuckLimit)
+  }
+
+  /// An attachment that took a worker down gets a new one to itself, and takes nobody with it this time.
+  private func dispatchAlone(
+    _ group: WorkerGroup, _ held: () -> Int64, _ outcomes: inout [Outcome]
+  ) throws(SchedulerError) {
+    guard let worker = group.workers.first(where: { $0.isExclusive && $0.state != .ending }) else {
+      let candidates = group.workers.filter { $0.state != .ending }
+      let least = candidates.min(by: { ($0.inFlight.count, $0.done) < ($1.inFlight.count, $1.done) })
+      let worker = if let least { least } else { try start(group) }
+      return worker.isExclusive = true
+    }
+    guard worker.state == .ready, worker.inFlight.isEmpty else { return }
+    if worker.done > 0 {
+      retire(worker)
+      try start(group).isExclusive = true
+    } else if let next = group.alone.first, hasRoom(for: next, in: group, held),
+      let flight = group.alone.popFirst(),
+      try !give(flight, to: worker, environment.clock.monotonic(), &outcomes)
+    {
+      group.alone.prepend(flight)
+    }
+  }
+
+  /// Hands over a piece of work. False: this worker takes none now.
+  private func give(
+    _ flight: Flight, to worker: GroupWorker, _ now: UInt64, _ outcomes: inout [Outcome]
+  ) throws(SchedulerError) -> Bool {
+    guard let dispatch = flight.dispatched else { return true }
+    var descriptors: [Int32] = []
+    if flight.isInLine {
+      descriptors.append(flight.content)
+      if worker.group.produces {
+        do throws(SystemError) {
+          try flight.makeOutput()
+        } catch {
+          throw SchedulerError(error)
+        }
+        memory.begin(flight.serial, worker.group.output)
+        descriptors.append(flight.output)
+      }
+    }
+    if worker.group.capability == .store { flight.isStoreTouched = true }
+    let result = worker.process.give(flight.work(dispatch), descriptors: descriptors)
+    if case .given = result {} else { endOutput(flight) }
+    switch result {
+    case .given:
+      if worker.inFlight.isEmpty {
+        worker.headSince = now
+        worker.process.resetFlood()
+      }
+      worker.inFlight.append(flight)
+    case .tooLong: outcomes.append(.tooLong(flight))
+    case .full:
+      worker.isFull = true
+      environment.awaitWritable(worker.slot, true)
+      return false
+    case .gone:
+      // Its end is reported, or it only pretends to end.
+      worker.close(at: now)
+      return false
+    case .failed(let error): throw SchedulerError(error)
+    }
+    return true
+  }
+
+  // MARK: Memory of new content
+
+  private func hasRoom(for flight: Flight, in group: WorkerGroup, _ held: () -> Int64) -> Bool {
+    if !group.produces || !flight.isInLine { return true }
+    return memory.hasRoom(for: group.output, held: held(), own: flight.memoryInUse)
+  }
+
+  /// A worker has answered, or ended: what it wrote is taken over by now, or is nobody's.
+  func endOutput(_ flight: Flight) {
+    flight.discardOutput()
+    memory.end(flight.serial)
+  }
+}
+
+// MARK: - Hearing
+
+extension WorkerPool {
+  /// Takes what is heard of a worker.
+  ///
+  /// - Parameter isStopping: what no stage has begun with is not to be begun.
+  func take(_ news: WorkerNews, of slot: UInt32, isStopping: Bool) throws(SchedulerError) -> [Outcome] {
+    guard let worker = workers.first(where: { $0.slot == slot }) else { return [] }
+    let now = environment.clock.monotonic()
+    switch news {
+    case .said(let message): return try take(message, of: worker, now, isStopping)
+    case .writable:
+      worker.isFull = false
+      environment.awaitWritable(slot, false)
+    case .flooded: condemn(worker, .flooded)
+    case .closed: worker.close(at: now)
+    case .ended(let cause): return try bury(worker, cause, now)
+    }
+    return []
+  }
+
+  private func take(
+    _ message: WorkerMessage, of worker: GroupWorker, _ now: UInt64, _ isStopping: Bool
+  ) throws(SchedulerError) -> [Outcome] {
+    if worker.verdict != nil { return [] }
+    switch message {
+    case .ready(let ready):
+      sandbox = ready.sandbox & (sandbox ?? .max)
+      worker.open(ready, pipeline)
+      return [.opened]
+    case .refusal(let refusal):
+      let stage = refusal.stage.map { "stage '\($0)': " } ?? ""
+      throw SchedulerError(.configuration, stage + refusal.message)
+    case .result(let result):
+      if let flaw = flaw(in: result, of: worker) {
+        condemn(worker, .invalidReply(flaw))
+        return []
+      }
+      return take(result, of: worker, now, isStopping)
+    case .invalid(let text): condemn(worker, .invalidReply(text))
+    case .description, .trace: condemn(worker, .invalidReply("an answer to no question"))
+    }
+    return []
+  }
+
+  /// Why a result cannot be one of the work that the worker was given; `nil`: it can.
+  private func flaw(in result: WorkResult, of worker: GroupWorker) -> String? {
+    guard let flight = worker.inFlight.first, flight.serial == result.serial, let dispatch = flight.dispatched
+    else { return "a result for work it was not given, or not in order" }
+    var last = dispatch.first - 1
+    for stage in result.report.results {
+      guard stage.index > last, stage.index < dispatch.end else {
+        return "a result of a stage it was not given"
+      }
+      last = stage.index
+    }
+    // Whoever replaced the content must have had its turn, or the same stage would get the new content for ever.
+    let producer = result.report.results.last.map { worker.group.stages[$0.index].description }
+    return result.report.produced && producer?.produces != true
+      ? "new content from no stage that makes any" : nil
+  }
+
+  private func take(
+    _ result: WorkResult, of worker: GroupWorker, _ now: UInt64, _ isStopping: Bool
+  ) -> [Outcome] {
+    let flight = worker.inFlight.removeFirst()
+    worker.headSince = now
+    worker.process.resetFlood()
+    worker.done += 1
+    if worker.inFlight.isEmpty
+      && (worker.isExclusive || worker.group.isFresh || worker.done >= environment.tuning.recycleAfter)
+    {
+      retire(worker)
+    }
+    if worker.group.line != nil && flight.dispatched?.first == 0 { flight.line = worker.line }
+    return [.answered(flight, result, worker.group)] + (isStopping ? letGo(worker) : [])
+  }
+
+  /// Lets a worker go whose next pieces of work need not be done.
+  private func letGo(_ worker: GroupWorker) -> [Outcome] {
+    guard !worker.group.flushes, !worker.inFlight.isEmpty, worker.inFlight.allSatisfy({ $0.run.isUntouched })
+    else { return [] }
+    let rest = worker.inFlight
+    worker.inFlight.removeAll()
+    retire(worker)
+    for flight in rest { endOutput(flight) }
+    return rest.map { .untouched($0) }
+  }
+
+  // MARK: Watching
+
+  /// Ends workers that take longer than their stages may. Which stage is at work, and since when, the worker shows; that
+  /// it cannot gain time by showing something else is what the bound on the whole is for.
+  func checkLimits() {
+    let now = environment.clock.monotonic()
+    if lastCheck > 0 && now - lastCheck > Self.longestTurn { pause = lastCheck..<now }
+    lastCheck = now
+    let countsThreads = now - lastThreadCheck > Self.threadCheckInterval
+    if countsThreads { lastThreadCheck = now }
+    for worker in workers where worker.verdict == nil {
+      if countsThreads && worker.group.capability == .network, let count = worker.process.excessThreads {
+        condemn(worker, .tooManyThreads(count))
+      } else if let since = worker.closedAt {
+        if milliseconds(since, now) > WorkerProcess.closingTimeout {
+          condemn(worker, .invalidReply(WorkerProcess.pretence))
+        }
+      } else if let limit = overrun(worker, now) {
+        condemn(worker, .timedOut(afterMilliseconds: limit))
+      }
+    }
+  }
+
+  /// The limit that a worker has passed, in milliseconds.
+  private func overrun(_ worker: GroupWorker, _ now: UInt64) -> Int64? {
+    if worker.state == .ending { return nil }
+    guard let head = worker.inFlight.first, let dispatch = head.dispatched else {
+      let isLate = worker.state == .starting && milliseconds(worker.headSince, now) > Self.startTimeout
+      return isLate ? Self.startTimeout : nil
+    }
+    let stages = worker.group.stages
+    let status = worker.process.status
+    let allowance = worker.group.purpose == .digest ? head.size / Self.slowestHashing : 0
+    var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout } + allowance
+    if worker.group.flushes { limit *= Int64(worker.inFlight.count) }
+    if milliseconds(worker.headSince, now) > limit { return limit }
+    if status.stage == SLUICE_FLUSHING {
+      limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
+    } else if status.serial != 0, Int(status.stage) < stages.count {
+      limit = stages[Int(status.stage)].timeout + allowance
+    } else {
+      return nil
+    }
+    return milliseconds(max(status.since, worker.headSince), now) > limit ? limit : nil
+  }
+
+  /// Without the time in which this process was stopped: whoever stops it may have stopped the workers with it.
+  private func milliseconds(_ since: UInt64, _ now: UInt64) -> Int64 {
+    if now <= since { return 0 }
+    let excused = pause.clamped(to: since..<now)
+    return Int64(clamping: (now - since - UInt64(excused.count)) / 1_000_000)
+  }
+
+  // MARK: The end of a worker
+
+  /// Ends a worker that has nothing to do.
+  private func retire(_ worker: GroupWorker) {
+    worker.state = .ending
+    worker.isRetired = true
+    worker.process.kill()
+  }
+
+  private func condemn(_ worker: GroupWorker, _ cause: WorkerDeath.Cause) {
+    if worker.isRetired || worker.verdict != nil { return }
+    worker.verdict = cause
+    worker.state = .ending
+    worker.process.kill()
+  }
+
+  /// A worker has ended: one attachment answers for it, the others go to other workers.
+  private func bury(
+    _ worker: GroupWorker, _ cause: WorkerDeath.Cause, _ now: UInt64
+  ) throws(SchedulerError) -> [Outcome] {
+    let group = worker.group
+    workers.removeAll { $0 === worker }
+    group.workers.removeAll { $0 === worker }
+    if worker.isRetired { return [] }
+    let death = WorkerDeath(worker.verdict ?? cause, lastWords: worker.process.lastWords)
+    if !worker.wasReady || (worker.inFlight.isEmpty && worker.done == 0) {
+      try countFailedStart(worker, death)
+    }
+    for flight in worker.inFlight { endOutput(flight) }
+    let status = worker.process.status
+    let culprit = culprit(of: worker, status)
+    for flight in worker.inFlight.reversed() where flight !== culprit {
+      flight.redispatches += 1
+      // Nobody can be named: each is tried by itself, so that the next time somebody can.
+      if culprit == nil { flight.isAlone = true }
+      if flight.isAlone { group.alone.prepend(flight) } else { group.queue.prepend(flight) }
+    }
+    guard let culprit, let dispatch = culprit.dispatched else { return [] }
+    // With serial 0 it has left the stage, and still shows which that was.
+    let isShown =
+      (status.serial == culprit.serial || status.serial == 0)
+      && (dispatch.first..<dispatch.end).contains(Int(status.stage))
+    let index = isShown ? Int(status.stage) : dispatch.first
+    let report = isShown && index > dispatch.first ? salvage(worker, culprit, before: index) : nil
+    let since = isShown ? max(status.since, worker.headSince) : worker.headSince
+    let elapsed = Int64(clamping: now > since ? (now - since) / 1000 : 0)
+    return [.died(culprit, death, group, stage: index, microseconds: elapsed, after: report)]
+  }
+
+  private func countFailedStart(_ worker: GroupWorker, _ death: WorkerDeath) throws(SchedulerError) {
+    let group = worker.group
+    // To wait for the same again would take as long again.
+    let isLate = if case .timedOut = death.cause { !worker.wasReady } else { false }
+    group.failedStarts += isLate ? Self.startLimit : 1
+    if group.failedStarts < Self.startLimit { return }
+    let stages = group.stages.map(\.id).joined(separator: ", ")
+    let files = group.stages.map(\.description.file).joined(separator: " ")
+    throw SchedulerError(
+      .configuration,
+      "the worker for \(stages) does not start: \(death.message(in: group.stages[0])); `sluice stages doctor \(files)` "
+        + "may tell why")
+  }
+
+  /// What earlier stages said of the attachment that a later one died on.
+  private func salvage(_ worker: GroupWorker, _ flight: Flight, before index: Int) -> StageReport? {
+    guard let said = worker.process.partialResult, said.serial == flight.serial, !said.report.produced,
+      said.report.results.allSatisfy({ $0.verdict == .pass && $0.index < index })
+    else { return nil }
+    return said.report
+  }
+
+  /// Who was being worked on. Without a barrier, answers come one by one and it is the first that has none, if the worker
+  /// shows that it had begun: memory that an earlier one damaged may end the worker after that one's answer. With a
+  /// barrier, the worker shows who; while it is in the barrier it is all of them. One that had the worker to itself it is
+  /// in any case.
+  private func culprit(of worker: GroupWorker, _ status: sluice_status) -> Flight? {
+    let flights = worker.inFlight
+    if flights.count == 1 && (worker.done == 0 || worker.group.flushes) { return flights.first }
+    if !worker.group.flushes { return flights.first.flatMap { $0.serial == status.serial ? $0 : nil } }
+    return status.stage == SLUICE_FLUSHING ? nil : flights.first { $0.serial == status.serial }
+  }
+}

@@ -1,0 +1,89 @@
+import Pipeline
+
+/// What becomes of an attachment if only its content and the stages decide: faults of the place, crashes and power losses change
+/// nothing about it.
+struct Oracle {
+  struct Verdict: Hashable {
+    var status: Status
+    var stage: String?
+    var code: String?
+    var emissions: Int
+  }
+
+  let scenario: Scenario
+  let plan: RunPlan
+
+  init(_ scenario: Scenario) {
+    self.scenario = scenario
+    plan = RunPlan(scenario.pipeline)
+  }
+
+  /// - Parameter meets: whether the stages have yet to meet the content, so that those that fail once do.
+  func verdict(_ item: Scenario.Item, meets: Bool) -> Verdict {
+    var met: Set<String> = meets ? [] : Set(plan.stages.map(\.id))
+    for attempt in 1... {
+      var run = AttachmentRun(plan, attempt: attempt)
+      var content = scenario.content(of: item)
+      while true {
+        switch run.next(isSourceChanged: { false }) {
+        case .measure: run.measured(Chance.digest(of: content))
+        case .run(let stages): self.run(&run, stages, &content, &met)
+        case .end(.ended):
+          return Verdict(
+            status: run.outcome, stage: run.reason?.stage, code: run.reason?.code,
+            emissions: run.emissions.count)
+        case .end: break
+        }
+        if case .end = run.next(isSourceChanged: { false }) {
+          if case .end(.ended) = run.next(isSourceChanged: { false }) { continue }
+          break
+        }
+      }
+    }
+    fatalError("attempts end")
+  }
+
+  /// Takes a run through stages of one group, as a worker does.
+  private func run(
+    _ run: inout AttachmentRun, _ stages: Range<Int>, _ content: inout String, _ met: inout Set<String>
+  ) {
+    guard let number = plan.groups.group(of: stages.lowerBound) else { return }
+    let group = plan.groups.groups[number].stages
+    var report = StageReport()
+    for place in stages {
+      let stage = plan.stages[place]
+      let index = place - group.lowerBound
+      if !stage.runs(for: report.mediaType ?? run.mediaType) { continue }
+      var act = scenario.act(stage, content)
+      if [.crashOnce].contains(act) || act.isRetry,
+        !met.insert(stage.id + content).inserted || met.contains(stage.id)
+      {
+        act = .pass
+      }
+      if let limit = scenario.lengthLimit(stage), content.utf8.count > limit.bytes { act = .reject }
+      func died(_ verdict: String, _ code: String, _ remedy: Remedy) {
+        let step = Step(stage: stage.id, verdict: verdict, code: code, message: "", microseconds: 0)
+        run.died(step, at: place, remedy: remedy, after: report.results.isEmpty ? nil : report, of: group)
+      }
+      switch act {
+      case .crash, .crashOnce, .exit: return died("crashed", "crashed", stage.onCrash)
+      case .lie: return died("crashed", "invalid-reply", stage.onCrash)
+      case .hang: return died("timed-out", "timed-out", stage.onTimeout)
+      case .memory: return died("over-limit", "out-of-memory", stage.onLimit)
+      case .flood: return died("over-limit", "flooded", stage.onLimit)
+      case .produce:
+        report.pass(index, stage, content, run.outcome, scenario)
+        report.produced = true
+        content += "+\(stage.id)"
+      default: report.take(act, index, stage, content, run.outcome, scenario)
+      }
+      if report.results.last?.verdict != .pass || report.produced { break }
+      if stage.description.capability == .store { report.location = "a path" }
+    }
+    run.take(report, of: group)
+  }
+}
+
+extension Act {
+  var isRetry: Bool { if case .retryOnce = self { true } else { false } }
+}

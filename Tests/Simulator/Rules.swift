@@ -1,0 +1,269 @@
+import Ledger
+import Pipeline
+import Platform
+import SQLite
+import Scheduler
+import Wire
+
+/// What must hold at any time of a simulation, in each image that a crash leaves, and at the end.
+final class Rules {
+  private let scenario: Scenario
+  private unowned let world: World
+  private let oracle: Oracle
+
+  /// How many files somebody was told are on record.
+  private var answered = 0
+  /// Attachments that somebody was told have ended, with how.
+  private var told: [String: Status] = [:]
+  /// Attachments whose end is on record, and deliveries that are.
+  private var ended: Set<String> = []
+  private var settledDeliveries: Set<String> = []
+  private var deliveryIds: [Int64: String] = [:]
+  /// How often each event was delivered.
+  private var deliveries: [String: Int] = [:]
+  /// The highest attempt that a stage was told of, by attachment, and in which life.
+  private var attempts: [String: Int] = [:]
+  private var observedInLife = 0
+  private var lanesDueSince: [String: Int] = [:]
+  private var watchedAt = 0
+  private var lifeBegan = 0
+
+  init(_ scenario: Scenario, _ world: World) {
+    self.scenario = scenario
+    self.world = world
+    oracle = Oracle(scenario)
+  }
+
+  private func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
+    if !condition { world.fail(text()) }
+  }
+
+  // MARK: As it goes
+
+  func begin(_ life: Scenario.Life) {
+    lanesDueSince.removeAll()
+    lifeBegan = world.milliseconds
+  }
+
+  func sent(_ count: Int, of total: Int) {}
+
+  func take(_ event: SchedulerEvent) {
+    if world.isDead { return }
+    switch event {
+    case .takenIn(_, let ticket):
+      answered = max(answered, Int(ticket))
+      world.trace.note("taken in up to \(ticket)")
+    case .ended(let record):
+      world.trace.note(
+        "ended \(record.id) \(record.status) \(record.reason.map { "\($0.stage) \($0.code)" } ?? "")")
+      expect(told[record.id] == nil, "\(record.id) is said to end twice")
+      expect(ended.contains(record.id), "\(record.id) is said to have ended before that is on record")
+      told[record.id] = record.status
+    case .tick: break
+    case .lanePaused(let lane, let reason): world.trace.note("paused \(lane): \(reason)")
+    case .laneResumed(let lane): world.trace.note("resumed \(lane)")
+    case .staleResult: world.fail("a result came for a lease that was lost")
+    default: world.trace.note("\(event)")
+    }
+  }
+
+  /// A worker is given work.
+  func given(_ work: Work) {
+    if let event = work.event {
+      expect(
+        !settledDeliveries.contains(event.id), "event \(event.id) is delivered again after it was on record")
+    } else {
+      expect(!ended.contains(work.id), "\(work.id) is worked on after its end was on record")
+      attempts[work.id] = max(attempts[work.id] ?? 0, 1)
+    }
+  }
+
+  func delivered(_ id: String) { deliveries[id, default: 0] += 1 }
+
+  /// An exchange is durable.
+  func exchanged(_ request: ExchangeRequest, _ reply: ExchangeReply) {
+    for (settlement, isAccepted) in zip(request.settlements, reply.accepted) where isAccepted {
+      switch settlement.ending {
+      case .attachment(let attachment):
+        expect(ended.insert(attachment.id).inserted, "\(attachment.id) ends twice")
+      case .delivered(let key), .deadLetter(let key, _):
+        if let id = deliveryIds[key] {
+          expect(settledDeliveries.insert(id).inserted, "delivery \(key) ends twice")
+        }
+      default: break
+      }
+    }
+    for lease in reply.leases {
+      switch lease.work {
+      case .delivery(let delivery): deliveryIds[delivery.key] = delivery.id
+      case .attachment(let attachment):
+        expect(!ended.contains(attachment.id), "\(attachment.id) is claimed after its end")
+      }
+    }
+  }
+
+  /// Milliseconds that a due job may wait for its claim.
+  private static let claimLimit = 1200
+
+  /// A due job of a free lane is claimed within a second.
+  func watch(_ ledger: Ledger, isStopping: Bool) {
+    if world.milliseconds - watchedAt < 200 && watchedAt <= world.milliseconds { return }
+    watchedAt = world.milliseconds
+    if isStopping || world.isUnder(.diskFull) { return lanesDueSince.removeAll() }
+    do {
+      let connection = try Connection("ledger.db")
+      var lanes: [(String, Int)] = []
+      try connection.prepare(
+        """
+        SELECT lane, sum(state = 'due' OR state = 'scheduled' AND due_at <= ?1), sum(state = 'leased'), max(suspicions)
+        FROM jobs WHERE lane NOT IN (SELECT name FROM lanes WHERE paused_at IS NOT NULL) GROUP BY lane
+        """
+      ).rows(.integer(world.steady)) { row in
+        let isFree =
+          row.integer(2) < scenario.tuning.window && row.integer(3) < Ledger.suspicionsBeforeSolitude
+        if row.integer(1) > 0 && isFree { lanes.append((row.text(0), Int(row.integer(1)))) }
+      }
+      lanesDueSince = lanesDueSince.filter { lane, _ in lanes.contains { $0.0 == lane } }
+      for (lane, count) in lanes {
+        let since = lanesDueSince[lane] ?? world.milliseconds
+        lanesDueSince[lane] = since
+        if world.milliseconds - since > Self.claimLimit {
+          world.fail(
+            "\(count) due jobs of \(lane) wait for \(world.milliseconds - since) ms though the lane is free")
+        }
+      }
+    } catch {
+      world.fail("\(error)")
+    }
+  }
+
+  // MARK: Images and ends
+
+  /// What was answered is in every image that a crash leaves.
+  func checkImage(_ ledger: Ledger) {
+    do {
+      let connection = try Connection("ledger.db")
+      let count = try connection.prepare("SELECT count(*) FROM attachments").first { Int($0.integer(0)) } ?? 0
+      expect(count >= answered, "\(answered) files were taken in, and \(count) are on record")
+      var statuses: [String: String] = [:]
+      try connection.prepare("SELECT id, status FROM attachments").rows { statuses[$0.text(0)] = $0.text(1) }
+      for id in told.keys.sorted() {
+        expect(
+          statuses[id] == told[id]?.rawValue,
+          "\(id) was said to be \(told[id]?.rawValue ?? ""), and is \(statuses[id] ?? "gone")")
+      }
+      for id in ended where statuses[id] == "queued" || statuses[id] == nil {
+        world.fail("the end of \(id) was durable, and is gone")
+      }
+      for id in attempts.keys.sorted() where !ended.contains(id) {
+        let number =
+          try connection.prepare(
+            "SELECT attempts FROM jobs JOIN attachments a ON a.key = attachment_key WHERE a.id = ?1"
+          ).first(.text(id)) { $0.integer(0) }
+        _ = number
+      }
+      let report = try connection.prepare("PRAGMA integrity_check").first { $0.text(0) }
+      expect(report == "ok", "the ledger is damaged: \(report ?? "")")
+    } catch {
+      world.fail("the ledger cannot be read: \(error)")
+    }
+  }
+
+  /// A coordinator ended with an error.
+  func failed(_ error: any Error) {
+    if world.isDead { return }
+    if world.wasUnder(.diskFull, since: lifeBegan) || world.wasUnder(.storeAway, since: lifeBegan) { return }
+    world.fail("a coordinator ends with \(error)")
+  }
+
+  /// A coordinator has done all that it could.
+  func returned(_ summary: SchedulerSummary, _ ledger: Ledger, isLast: Bool) {
+    do {
+      let connection = try Connection("ledger.db")
+      if !summary.wasStopped && summary.pausedLanes.isEmpty && summary.awaitedPlaces.isEmpty {
+        let owed =
+          try connection.prepare(
+            "SELECT count(*) FROM jobs WHERE lane = 'attachments' OR state <> 'scheduled'"
+          ).first { Int($0.integer(0)) } ?? 0
+        expect(owed == 0, "a coordinator says that all is done, and \(owed) jobs are left")
+      }
+      if isLast { try checkEnd(connection, summary) }
+    } catch {
+      world.fail("\(error)")
+    }
+  }
+
+  private func checkEnd(_ connection: Connection, _ summary: SchedulerSummary) throws {
+    expect(summary.pausedLanes.isEmpty, "at the end lanes are paused: \(summary.pausedLanes)")
+    expect(summary.awaitedPlaces.isEmpty, "at the end sources are awaited")
+    let jobs = try connection.prepare("SELECT count(*) FROM jobs").first { Int($0.integer(0)) } ?? 0
+    expect(jobs == 0, "at the end \(jobs) jobs are left")
+    var found: [Int: Int] = [:]
+    var paths: [String: String] = [:]
+    try connection.prepare(
+      """
+      SELECT a.id, CAST(source AS TEXT), status, reason_stage, reason_code, url, lower(hex(sha256)), file_name,
+        (SELECT count(*) FROM deliveries d JOIN events e ON e.key = d.event_key WHERE e.attachment_key = a.key),
+        (SELECT count(DISTINCT type) FROM events e WHERE e.attachment_key = a.key)
+      FROM attachments a
+      """
+    ).rows { row in
+      let number = Int(row.text(1).split(separator: "/").last ?? "") ?? -1
+      found[number, default: 0] += 1
+      guard let item = scenario.items.first(where: { $0.number == number }) else { return }
+      checkOutcome(
+        item, row.text(0), row.text(2), row.optionalText(3), row.optionalText(4),
+        deliveries: Int(row.integer(8)),
+        types: Int(row.integer(9)))
+      if let path = row.optionalText(5), row.text(2) == "completed" {
+        let content = world.store.objects[path]
+        expect(content != nil, "\(row.text(0)) has no object at \(path)")
+        expect(
+          content.map(Chance.digest) == row.text(6), "the object at \(path) is not that of \(row.text(0))")
+        paths[path] = row.text(6)
+      }
+    }
+    for item in scenario.items {
+      expect(found[item.number] == 1, "item \(item.number) is \(found[item.number] ?? 0) times on record")
+    }
+    for path in world.store.objects.keys.sorted() {
+      expect(paths[path] != nil, "the object at \(path) belongs to no attachment")
+    }
+    expect(world.store.stagedContents.isEmpty, "objects are staged at the end")
+    try connection.prepare("SELECT id, status FROM deliveries").rows { row in
+      let count = deliveries[row.text(0)] ?? 0
+      switch row.text(1) {
+      case "delivered": expect(count > 0, "delivery \(row.text(0)) is on record, and was never made")
+      case "dead": break
+      default: world.fail("delivery \(row.text(0)) is \(row.text(1)) at the end")
+      }
+    }
+  }
+
+  private func checkOutcome(
+    _ item: Scenario.Item, _ id: String, _ status: String, _ stage: String?, _ code: String?, deliveries: Int,
+    types: Int
+  ) {
+    let verdicts = [oracle.verdict(item, meets: true), oracle.verdict(item, meets: false)]
+    let isTaken = scenario.template == .name && status == "rejected" && code == "path-taken"
+    let isLong = status == "rejected" && code == "too-long" && stage == "line-0"
+    expect(types <= 1, "\(id) has told of \(types) outcomes")
+    if isTaken { return }
+    let match = verdicts.first {
+      $0.status.rawValue == status && $0.stage == stage && ($0.code == code || isLong)
+    }
+    guard let match else {
+      let expected = verdicts.map { "\($0.status) \($0.stage ?? "") \($0.code ?? "")" }
+      return world.fail(
+        "item \(item.number) (\(scenario.content(of: item))), \(id), is \(status) \(stage ?? "") \(code ?? ""), and must be "
+          + expected.joined(separator: " or "))
+    }
+    let people = Set(item.participants + ["sender"]).count
+    let channels = match.emissions == 0 ? 0 : deliveries / people
+    expect(
+      (match.emissions == 0) == (deliveries == 0) && deliveries == channels * people
+        && channels <= max(match.emissions, 0),
+      "item \(item.number), \(id), has \(deliveries) deliveries, for \(match.emissions) emissions to \(people) people"
+    )
+  }
+}

@@ -1,0 +1,249 @@
+import CPlatform
+import CWorker
+import Glibc
+import Pipeline
+import Platform
+import Scheduler
+import Wire
+import Workers
+
+/// A worker whose stages act as the scenario has it. It speaks as a real one does: one piece of work after the other, with a
+/// barrier where a stage has one, and a status page.
+final class ScriptedWorker: Worker {
+  private struct Piece {
+    var work: Work
+    var content: String
+    var output: Int32 = -1
+    var result: WorkResult
+    /// Stages that it has had.
+    var next: Int
+  }
+
+  private unowned let simulation: Simulation
+  private let slot: UInt32
+  private let setup: Setup
+  private(set) var status = sluice_status()
+  private(set) var partialResult: WorkResult?
+  private var waiting: [Piece] = []
+  private var current: Piece?
+  private var unflushed: [Piece] = []
+  private var isOpen = false
+  private var isFlushing = false
+  private var hasEnded = false
+
+  var excessThreads: Int? { nil }
+  var lastWords: String { "" }
+  func resetFlood() {}
+
+  private var world: World { simulation.world }
+  private var scenario: Scenario { simulation.scenario }
+  private var flushes: Bool { setup.stages.contains { $0.description.flushes } }
+
+  init(_ simulation: Simulation, slot: UInt32, _ setup: Setup) {
+    self.simulation = simulation
+    self.slot = slot
+    self.setup = setup
+    let start = "start of \(setup.stages[0].id) \(world.milliseconds)"
+    arrange(microseconds: scenario.chance.integer(2000...25_000, start)) { [self] in
+      if scenario.chance.oneIn(25, start, "fails") && simulation.mayFailStart(setup.stages[0].id) {
+        return end(.exited(1))
+      }
+      isOpen = true
+      return [
+        said(
+          .ready(
+            Ready(
+              sandbox: 63, bases: setup.stages.map { self.scenario.basis($0) },
+              lengthLimits: setup.stages.map { self.scenario.lengthLimit($0) })))
+      ] + proceed()
+    }
+  }
+
+  private func arrange(microseconds: Int, _ body: @escaping () -> [Happening]) {
+    world.arrange(microseconds: microseconds) { [weak self] in
+      guard let self, !self.hasEnded else { return [] }
+      return body()
+    }
+  }
+
+  private func said(_ message: WorkerMessage) -> Happening { .worker(slot: slot, .said(message)) }
+
+  // MARK: The coordinator's side
+
+  func give(_ work: Work, descriptors: [Int32]) -> GiveResult {
+    if hasEnded { return .gone }
+    if waiting.count >= 200 { return .full }
+    simulation.noteGiven(work, setup.stages)
+    let content = descriptors.first.map(Self.read) ?? work.event?.id ?? ""
+    var piece = Piece(work: work, content: content, result: WorkResult(serial: work.serial), next: work.first)
+    if descriptors.count > 1 { piece.output = dup(descriptors[1]) }
+    waiting.append(piece)
+    if isOpen && current == nil { arrange(microseconds: 50) { [self] in proceed() } }
+    return .given
+  }
+
+  func kill() {
+    if hasEnded { return }
+    hasEnded = true
+    closeOutputs()
+    let slot = slot
+    world.arrange(microseconds: scenario.chance.integer(200...3000, "end of \(slot)")) {
+      [.worker(slot: slot, .ended(.crashed(signal: SIGKILL)))]
+    }
+  }
+
+  /// Ends by itself: its socket is closed a little before it is gone.
+  private func end(_ cause: WorkerDeath.Cause) -> [Happening] {
+    hasEnded = true
+    closeOutputs()
+    let slot = slot
+    world.arrange(microseconds: 300) { [.worker(slot: slot, .ended(cause))] }
+    return [.worker(slot: slot, .closed)]
+  }
+
+  private func closeOutputs() {
+    for piece in waiting + unflushed + [current].compactMap(\.self) where piece.output >= 0 {
+      close(piece.output)
+    }
+  }
+
+  private static func read(_ descriptor: Int32) -> String {
+    var room = [UInt8](repeating: 0, count: 256)
+    let count = pread(descriptor, &room, room.count, 0)
+    return String(decoding: room.prefix(max(count, 0)), as: UTF8.self)
+  }
+
+  // MARK: Working
+
+  /// Begins with the next piece of work, or with the barrier.
+  private func proceed() -> [Happening] {
+    if current != nil || isFlushing { return [] }
+    if waiting.isEmpty || unflushed.count >= 64 {
+      if !unflushed.isEmpty { flush() }
+      return []
+    }
+    current = waiting.removeFirst()
+    partialResult = nil
+    return nextStage()
+  }
+
+  /// Takes the current piece to its next stage.
+  private func nextStage() -> [Happening] {
+    guard let piece = current else { return [] }
+    let mediaType = piece.result.report.mediaType ?? piece.work.mediaType
+    var index = piece.next
+    while index < piece.work.end, !setup.stages[index].runs(for: mediaType) { index += 1 }
+    guard index < piece.work.end else { return finish() }
+    (status.serial, status.stage) = (piece.work.serial, UInt32(index))
+    status.since = world.clock.monotonic()
+    if !piece.result.report.results.isEmpty { partialResult = piece.result }
+    let stage = setup.stages[index]
+    let milliseconds = isDigest ? 1 : scenario.duration(stage.id, piece.content)
+    arrange(microseconds: milliseconds * 1000) { [self] in act(index) }
+    return []
+  }
+
+  private var isDigest: Bool { setup.stages[0].id == Simulation.digest.id }
+
+  private func act(_ index: Int) -> [Happening] {
+    guard var piece = current else { return [] }
+    let stage = setup.stages[index]
+    piece.next = index + 1
+    if isDigest {
+      piece.result.report.metadata = [
+        Metadatum(key: "sha256", value: .text(Chance.digest(of: piece.content)))
+      ]
+      piece.result.report.results = [StageResult(index: index, verdict: .pass)]
+    } else if let event = piece.work.event {
+      guard let result = simulation.deliver(event, on: stage.id, index) else {
+        return end(.crashed(signal: SIGSEGV))
+      }
+      piece.result.report.results.append(result)
+    } else if stage.description.capability == .store {
+      store(&piece, stage, index)
+    } else {
+      switch simulation.act(stage, piece.content, meets: true) {
+      case .crash, .crashOnce: return end(.crashed(signal: SIGSEGV))
+      case .exit: return end(.exited(3))
+      case .memory: return end(.outOfMemory(asked: 1 << 40))
+      case .hang: return []
+      case .flood: return [.worker(slot: slot, .flooded)]
+      case .lie: return [said(.invalid("a lie"))]
+      case .produce:
+        let content = "\(piece.content)+\(stage.id)"
+        _ = content.withCString { pwrite(piece.output, $0, strlen($0), 0) }
+        piece.result.report.pass(index, stage, piece.content, piece.work.outcome, scenario)
+        piece.result.report.produced = true
+      case let act:
+        piece.result.report.take(act, index, stage, piece.content, piece.work.outcome, scenario)
+      }
+    }
+    current = piece
+    let isOver = piece.result.report.results.last?.verdict != .pass || piece.result.report.produced
+    return isOver ? finish() : nextStage()
+  }
+
+  private func store(_ piece: inout Piece, _ stage: StageDefinition, _ index: Int) {
+    func say(_ verdict: Verdict, _ code: String, pausesLane: Bool = false) {
+      piece.result.report.results.append(
+        StageResult(index: index, verdict: verdict, code: code, message: code, pausesLane: pausesLane))
+    }
+    if world.isUnder(.storeAway) { return say(.retry, "store-unwritable", pausesLane: true) }
+    switch simulation.act(stage, piece.content, meets: true) {
+    case .retryOnce: return say(.retry, "passing")
+    default: break
+    }
+    let path = simulation.path(of: piece.work, piece.content)
+    if let other = world.store.objects[path] {
+      if other != piece.content { return say(.reject, "path-taken") }
+    } else {
+      world.store.stage(piece.work.id, piece.content)
+    }
+    piece.result.report.location = path
+    piece.result.report.results.append(StageResult(index: index, verdict: .pass))
+  }
+
+  /// The current piece is done, but for the barrier.
+  private func finish() -> [Happening] {
+    guard let piece = current else { return [] }
+    current = nil
+    status.serial = 0
+    if piece.output >= 0 { close(piece.output) }
+    if flushes {
+      unflushed.append(piece)
+      return proceed()
+    }
+    return [said(.result(piece.result))] + proceed()
+  }
+
+  private func flush() {
+    isFlushing = true
+    status.stage = SLUICE_FLUSHING
+    status.since = world.clock.monotonic()
+    arrange(microseconds: scenario.chance.integer(500...6000, "flush \(unflushed[0].content)")) { [self] in
+      if setup.capability == .store { world.store.sync() }
+      status.stage = 0
+      isFlushing = false
+      let answers = unflushed.map { said(.result($0.result)) }
+      unflushed.removeAll()
+      return answers + proceed()
+    }
+  }
+}
+
+extension StageReport {
+  /// Adds what a stage says that ends well enough to speak.
+  mutating func take(
+    _ act: Act, _ index: Int, _ stage: StageDefinition, _ content: String, _ outcome: Status,
+    _ scenario: Scenario
+  ) {
+    switch act {
+    case .reject: results.append(StageResult(index: index, verdict: .reject, code: "rejected", message: "no"))
+    case .fail: results.append(StageResult(index: index, verdict: .fail, code: "failed", message: "no"))
+    case .retryOnce(let after):
+      results.append(
+        StageResult(index: index, verdict: .retry, code: "passing", message: "not now", retryAfter: after))
+    default: pass(index, stage, content, outcome, scenario)
+    }
+  }
+}

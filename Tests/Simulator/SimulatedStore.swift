@@ -1,0 +1,66 @@
+import Objects
+import Platform
+
+/// A store in memory, whose latest renames a power loss takes back.
+final class SimulatedStore: ObjectStore {
+  unowned var world: World!
+  let name = "the store"
+  /// Contents, by attachment and by path.
+  private(set) var stagedContents: [String: String] = [:]
+  private(set) var objects: [String: String] = [:]
+  /// Staged and not yet synced.
+  private var unsynced: Set<String> = []
+  /// What was done since the coordinator began, to be taken back from its end.
+  private var undo: [() -> Void] = []
+
+  var isEmpty: Bool { stagedContents.isEmpty && objects.isEmpty }
+  func isStaged(_ id: String) -> Bool { stagedContents[id] != nil }
+  func staged() -> [String] { stagedContents.keys.sorted() }
+  func standing(of path: String) -> ObjectStanding { objects[path] == nil ? .free : .taken }
+
+  func publish(_ id: String, to path: String) throws(SystemError) {
+    if world.isUnder(.storeAway) { throw SystemError("naming the object \(path)", code: 5) }
+    guard world.takesEffect("publish") else { return }
+    guard let content = stagedContents[id] else {
+      if objects[path] == nil { throw SystemError("naming the object \(path)", code: 2) }
+      return
+    }
+    let other = objects[path]
+    if let other, other != content { throw SystemError("naming the object \(path)", code: 17) }
+    objects[path] = content
+    stagedContents[id] = nil
+    undo.append { [unowned self] in (objects[path], stagedContents[id]) = (other, content) }
+    world.trace.note("publish \(path)")
+  }
+
+  func discard(_ id: String) {
+    guard let content = stagedContents[id], world.takesEffect("discard") else { return }
+    stagedContents[id] = nil
+    undo.append { [unowned self] in stagedContents[id] = content }
+  }
+
+  // MARK: What stages do
+
+  func stage(_ id: String, _ content: String) {
+    guard world.takesEffect("stage") else { return }
+    stagedContents[id] = content
+    unsynced.insert(id)
+  }
+
+  func sync() {
+    guard world.takesEffect("sync") else { return }
+    unsynced.removeAll()
+  }
+
+  // MARK: The end of a coordinator
+
+  /// - Parameter lost: how many of the latest changes are lost, at most.
+  func endLife(lost: Int) {
+    if lost > 0 {
+      for id in unsynced { stagedContents[id] = nil }
+      for change in undo.suffix(lost).reversed() { change() }
+    }
+    unsynced.removeAll()
+    undo.removeAll()
+  }
+}

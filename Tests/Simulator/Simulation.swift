@@ -1,0 +1,244 @@
+import CPlatform
+import CSQLite
+import Foundation
+import Ledger
+import MemoryDisk
+import Pipeline
+import Platform
+import SQLite
+import Scheduler
+import Wire
+import Workers
+
+/// Runs a scenario: coordinators one after the other on one ledger and one store, each ended as the scenario has it, and at last
+/// one that nothing disturbs.
+final class Simulation {
+  let scenario: Scenario
+  let world: World
+  let trace: Trace
+  let rules: Rules
+  private let folder: String
+  private var ledger: Ledger?
+  private var exchanges = 0
+  private var scheduler: Scheduler?
+  /// What stages have met.
+  private var met: Set<String> = []
+  private var failedStarts: [String: Int] = [:]
+  private(set) var isStopping = false
+
+  static let digest = StageDescription(id: "digest", version: "1", summary: "", file: "")
+  private static let ledgerPath = "ledger.db"
+
+  /// - Parameter folder: where the items' files are made, on a file system in memory at best.
+  init(_ scenario: Scenario, in folder: String, _ trace: Trace) throws {
+    self.scenario = scenario
+    self.trace = trace
+    self.folder = folder
+    world = World(scenario, trace)
+    trace.world = world
+    rules = Rules(scenario, world)
+    try makeFiles()
+  }
+
+  /// Runs it. What is broken stands in ``World/flaws`` then.
+  func run() {
+    nonisolated(unsafe) let world = world
+    memory_disk_format()
+    memory_disk_register(
+      { context in
+        let world = Unmanaged<World>.fromOpaque(context!).takeUnretainedValue()
+        if world.isUnder(.diskFull) && !world.isDead { return SQLITE_FULL }
+        return world.takesEffect("a write") ? SQLITE_OK : SQLITE_IOERR
+      }, Unmanaged.passUnretained(world).toOpaque())
+    for life in scenario.lives where world.flaws.isEmpty { live(life) }
+    if world.flaws.isEmpty { live(Scenario.Life(number: 1000, end: .done, isResident: false), isLast: true) }
+  }
+
+  // MARK: Files
+
+  private func makeFiles() throws {
+    let manager = FileManager.default
+    try? manager.removeItem(atPath: folder)
+    try? manager.removeItem(atPath: folder + ".away")
+    try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for item in scenario.items {
+      try Data(scenario.content(of: item).utf8).write(to: URL(fileURLWithPath: source(of: item)))
+    }
+  }
+
+  private func source(of item: Scenario.Item) -> String { "\(folder)/\(item.number)" }
+
+  /// The folder of the items is away while the weather has it.
+  private func placeFolder() {
+    let away = world.isUnder(.folderAway)
+    let isAway = access(folder, F_OK) != 0
+    if away == isAway { return }
+    rename(away ? folder : folder + ".away", away ? folder + ".away" : folder)
+  }
+
+  // MARK: A coordinator's life
+
+  private func live(_ life: Scenario.Life, isLast: Bool = false) {
+    if isLast { world.clearUp() }
+    world.begin(life)
+    isStopping = false
+    failedStarts.removeAll()
+    rules.begin(life)
+    placeFolder()
+    var random = SplitMix(state: scenario.seed ^ UInt64(life.number) << 32)
+    nonisolated(unsafe) let fill = { (room: UnsafeMutableRawBufferPointer) in
+      for index in room.indices { room[index] = UInt8(truncatingIfNeeded: random.next()) }
+    }
+    do {
+      let ledger = try Ledger(
+        path: Self.ledgerPath, clock: world.clock,
+        ids: UUIDv7Generator(clock: world.clock, fill: { fill($0) }))
+      self.ledger = ledger
+      try ledger.resumeLanes()
+      rules.checkImage(ledger)
+      let scheduler = Scheduler(
+        scenario.pipeline, digest: Self.digest, ledger: ledger, home: "the home", processors: 2,
+        isIntakeOver: false, environment())
+      self.scheduler = scheduler
+      let summary = try scheduler.run(
+        isResident: life.isResident, deliveryPatience: isLast ? 100 * 3_600_000 : 0
+      ) { [self] in rules.take($0) }
+      trace.note(
+        "returns, stopped \(summary.wasStopped), paused \(summary.pausedLanes.map(\.lane)), awaits \(summary.awaitedPlaces.count)"
+      )
+      if !world.isDead { rules.returned(summary, ledger, isLast: isLast) }
+    } catch {
+      trace.note("ends: \(error)")
+      rules.failed(error)
+    }
+    scheduler = nil
+    ledger = nil
+    let isPowerLost = if case .powerLost = life.end { world.isDead } else { false }
+    let seed = UInt64(scenario.chance.integer(0...1 << 30, "loss", "\(life.number)"))
+    world.end()
+    world.store.endLife(lost: isPowerLost ? Int(seed % 30) : 0)
+    if isPowerLost { memory_disk_lose_power(seed) } else { memory_disk_end_process() }
+  }
+
+  // MARK: The scheduler's environment
+
+  private func environment() -> SchedulerEnvironment {
+    var draws = 0
+    let life = world.life?.number ?? 0
+    var batches = scenario.items.map(item)
+    let size = scenario.chance.integer(1...20, "batch")
+    var isFinished = false
+    var environment = SchedulerEnvironment(
+      clock: world.clock,
+      jitter: { [scenario] in
+        draws += 1
+        return Double(scenario.chance.integer(0...1000, "jitter", "\(life)", "\(draws)")) / 1000
+      },
+      store: world.store, descriptorLimit: 1 << 20,
+      startWorker: { [unowned self] slot, setup, _ in
+        trace.note("start \(setup.stages.map(\.id)) as \(slot)")
+        return ScriptedWorker(self, slot: slot, setup)
+      },
+      awaitWritable: { _, _ in }, exchange: { [unowned self] in exchange($0) },
+      nextBatch: { [unowned self] in
+        if isFinished { return nil }
+        if batches.isEmpty { isFinished = true }
+        let items = Array(batches.prefix(size))
+        batches.removeFirst(items.count)
+        if !items.isEmpty { rules.sent(items.count, of: scenario.items.count - batches.count) }
+        return Intake.Batch(items: items, ticket: UInt64(scenario.items.count - batches.count))
+      },
+      isHomeInPlace: { true },
+      wait: { [unowned self] milliseconds throws(SystemError) in
+        placeFolder()
+        if let ledger { rules.watch(ledger, isStopping: isStopping) }
+        let happenings = try world.wait(milliseconds)
+        if happenings.contains(where: { if case .signal = $0 { true } else { false } }) { isStopping = true }
+        return happenings
+      },
+      close: {})
+    environment.tuning = scenario.tuning
+    return environment
+  }
+
+  private func item(_ item: Scenario.Item) -> IntakeItem {
+    let content = scenario.content(of: item)
+    return IntakeItem(
+      conversationId: item.conversation, messageId: nil, senderId: "sender", participants: item.participants,
+      fileName: item.fileName, source: Array(source(of: item).utf8), sourceSize: Int64(content.utf8.count),
+      sourceModified: 0, priority: item.priority, origin: "item \(item.number)")
+  }
+
+  private func exchange(_ request: ExchangeRequest) {
+    exchanges += 1
+    trace.note(
+      "exchange \(exchanges): \(request.intake.count) new, \(request.settlements.count) settled, wants "
+        + "\(request.wanted.map { "\($0.lane) \($0.count)" }), asks \(request.contents.count)")
+    let number = exchanges
+    let latency = scenario.chance.integer(300...9000, "exchange", "\(number)")
+    world.arrange(microseconds: latency / 2) { [self] in
+      guard let ledger, !world.isDead else { return [] }
+      do throws(LedgerError) {
+        let reply = try ledger.exchange(request)
+        if world.isDead { return [] }
+        rules.exchanged(request, reply)
+        world.arrange(microseconds: latency / 2) { [.replied(.success(reply))] }
+      } catch {
+        if world.isDead { return [] }
+        world.arrange(microseconds: latency / 2) { [.replied(.failure(error))] }
+      }
+      ledger.checkpoint(isIdle: number % 7 == 0)
+      return []
+    }
+  }
+
+  // MARK: What workers ask
+
+  func mayFailStart(_ stage: String) -> Bool {
+    failedStarts[stage, default: 0] += 1
+    return failedStarts[stage, default: 0] == 1
+  }
+
+  func noteGiven(_ work: Work, _ stages: [StageDefinition]) {
+    trace.note(
+      "give \(stages[work.first].id) to \(stages[work.end - 1].id) \(work.event?.id ?? work.id) attempt \(work.attempt)"
+    )
+    rules.given(work)
+  }
+
+  /// What a stage does with a content. One that fails once does so when it meets it first.
+  func act(_ stage: StageDefinition, _ content: String, meets: Bool) -> Act {
+    if let limit = scenario.lengthLimit(stage), content.utf8.count > limit.bytes { return .reject }
+    let act = scenario.act(stage, content)
+    if act != .crashOnce && !act.isRetry { return act }
+    return met.insert("\(stage.id) \(content)").inserted ? act : .pass
+  }
+
+  func path(of work: Work, _ content: String) -> String {
+    switch scenario.template {
+    case .content: "objects/\(Chance.digest(of: content))"
+    case .attachment: "objects/\(work.id)"
+    case .name: "objects/\(work.fileName)"
+    }
+  }
+
+  /// Delivers an event. `nil`: the worker crashes.
+  func deliver(_ event: Work.Event, on channel: String, _ index: Int) -> StageResult? {
+    func result(_ verdict: Pipeline.Verdict, pausesLane: Bool = false) -> StageResult {
+      StageResult(index: index, verdict: verdict, code: "delivery", message: "no", pausesLane: pausesLane)
+    }
+    if world.isUnder(.endpointDead) {
+      return result(.retry, pausesLane: scenario.chance.oneIn(2, channel, "pauses"))
+    }
+    let isFirst = met.insert("\(channel) \(event.id)").inserted
+    switch scenario.chance.integer(0...19, channel, event.recipient, event.type) {
+    case 0 where isFirst: return nil
+    case 1...3 where isFirst: return result(.retry)
+    case 4: return result(.reject)
+    default: break
+    }
+    guard world.takesEffect("deliver") else { return result(.pass) }
+    rules.delivered(event.id)
+    return result(.pass)
+  }
+}
