@@ -61,7 +61,7 @@ struct Scenario {
       let name = "item \(number)"
       return Item(
         number: number, content: chance.integer(0...(count * 3 / 4), name, "content"),
-        fileName: "file-\(chance.integer(0...(count * 2), name, "name"))",
+        fileName: "file-\(chance.integer(0...(count * 2), name, "name"))#\(number)",
         conversation: "conversation-\(chance.integer(0...3, name, "conversation"))",
         participants: (0..<chance.integer(0...3, name, "participants")).map { "person-\($0)" },
         priority: Int64(chance.integer(0...2, name, "priority")))

@@ -74,7 +74,7 @@ final class ScriptedWorker: Worker {
     if hasEnded { return .gone }
     if waiting.count >= 200 { return .full }
     simulation.noteGiven(work, setup.stages)
-    let content = descriptors.first.map(Self.read) ?? work.event?.id ?? ""
+    let content = descriptors.first.map(Self.read) ?? simulation.content(of: work)
     var piece = Piece(work: work, content: content, result: WorkResult(serial: work.serial), next: work.first)
     if descriptors.count > 1 { piece.output = dup(descriptors[1]) }
     waiting.append(piece)
@@ -84,6 +84,7 @@ final class ScriptedWorker: Worker {
 
   func kill() {
     if hasEnded { return }
+    world.trace.note("kill \(slot)")
     hasEnded = true
     closeOutputs()
     let slot = slot
@@ -94,6 +95,7 @@ final class ScriptedWorker: Worker {
 
   /// Ends by itself: its socket is closed a little before it is gone.
   private func end(_ cause: WorkerDeath.Cause) -> [Happening] {
+    world.trace.note("\(slot) ends with \(cause)")
     hasEnded = true
     closeOutputs()
     let slot = slot
@@ -151,7 +153,7 @@ final class ScriptedWorker: Worker {
     piece.next = index + 1
     if isDigest {
       piece.result.report.metadata = [
-        Metadatum(key: "sha256", value: .text(Chance.digest(of: piece.content)))
+        Metadatum(key: "sha256", value: .text(simulation.measure(piece.content)))
       ]
       piece.result.report.results = [StageResult(index: index, verdict: .pass)]
     } else if let event = piece.work.event {

@@ -23,6 +23,8 @@ final class Simulation {
   private var scheduler: Scheduler?
   /// What stages have met.
   private var met: Set<String> = []
+  /// Contents that were measured, by digest.
+  private var contents: [String: String] = [:]
   private var failedStarts: [String: Int] = [:]
   private(set) var isStopping = false
 
@@ -194,6 +196,19 @@ final class Simulation {
 
   // MARK: What workers ask
 
+  func measure(_ content: String) -> String {
+    let digest = Chance.digest(of: content)
+    contents[digest] = content
+    return digest
+  }
+
+  /// The content that a stage gets to know by its hash alone, or before it was measured.
+  func content(of work: Work) -> String {
+    if let content = work.sha256.flatMap({ contents[$0] }) { return content }
+    let number = Int(work.fileName.drop { $0 != "#" }.dropFirst()) ?? -1
+    return scenario.items.first { $0.number == number }.map(scenario.content) ?? ""
+  }
+
   func mayFailStart(_ stage: String) -> Bool {
     failedStarts[stage, default: 0] += 1
     return failedStarts[stage, default: 0] == 1
@@ -203,7 +218,7 @@ final class Simulation {
     trace.note(
       "give \(stages[work.first].id) to \(stages[work.end - 1].id) \(work.event?.id ?? work.id) attempt \(work.attempt)"
     )
-    rules.given(work)
+    rules.given(work, stages[work.first].id)
   }
 
   /// What a stage does with a content. One that fails once does so when it meets it first.
@@ -218,7 +233,7 @@ final class Simulation {
     switch scenario.template {
     case .content: "objects/\(Chance.digest(of: content))"
     case .attachment: "objects/\(work.id)"
-    case .name: "objects/\(work.fileName)"
+    case .name: "objects/\(work.fileName.prefix { $0 != "#" })"
     }
   }
 

@@ -31,6 +31,9 @@ final class World {
   private(set) var flaws: [String] = []
 
   private var isClear = false
+  /// When the coordinator began, in milliseconds; and how long one lives that is still sane.
+  private var began = 0
+  private static let longestLife = 1_800_000
 
   /// Milliseconds since 1970 when a simulation begins.
   private static let beginning: Int64 = 1_700_000_000_000
@@ -50,6 +53,8 @@ final class World {
   // MARK: Clocks
 
   var milliseconds: Int { Int(time / 1_000_000) }
+  /// Without the time in which the machine was suspended.
+  var awake: Int { Int((time - suspended) / 1_000_000) }
   private var wall: Int64 { Self.beginning + Int64(milliseconds) + wallOffset }
   var steady: Int64 { origin.wall + Int64((time - origin.time) / 1_000_000) }
 
@@ -69,6 +74,7 @@ final class World {
     (effects, isDead) = (0, false)
     plans.removeAll()
     origin = (wall, time)
+    began = milliseconds
     trace.note("life \(life.number) \(life.end)")
     if case .signal(let after) = life.end {
       arrange(after) { [.signal(15)] }
@@ -114,7 +120,8 @@ final class World {
 
   /// Waits as a scheduler does, and lets happen what is to happen first.
   func wait(_ milliseconds: Int32) throws(SystemError) -> [Happening] {
-    if isDead { throw SystemError("living on", code: 0) }
+    if self.milliseconds - began > Self.longestLife { fail("a coordinator does not end") }
+    if isDead || !flaws.isEmpty { throw SystemError("living on", code: 0) }
     // To do something takes time, too.
     pass(20_000)
     let end = time + UInt64(max(milliseconds, 0)) * 1_000_000

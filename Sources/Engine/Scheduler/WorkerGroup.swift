@@ -183,6 +183,15 @@ struct Deque {
   mutating func append(_ flight: Flight) { back.append(flight) }
   mutating func prepend(_ flight: Flight) { front.append(flight) }
 
+  /// Moves the first that answers to a description to the front.
+  mutating func moveFirst(where condition: (Flight) -> Bool) {
+    if let place = front.lastIndex(where: condition) {
+      front.append(front.remove(at: place))
+    } else if let place = back.firstIndex(where: condition) {
+      front.append(back.remove(at: place))
+    }
+  }
+
   mutating func popFirst() -> Flight? {
     if front.isEmpty {
       front = back.reversed()

@@ -173,13 +173,17 @@ final class WorkerPool {
   private func dispatch(
     _ group: WorkerGroup, _ held: () -> Int64, _ outcomes: inout [Outcome]
   ) throws(SchedulerError) {
+    let now = environment.clock.monotonic()
+    let isQueueReady = hasRoomForFirst(\.queue, of: group, held)
+    let isAloneReady = hasRoomForFirst(\.alone, of: group, held)
+    // One that is reserved for nobody, or for somebody who cannot begin, serves the others.
+    if !isAloneReady {
+      for worker in group.workers where worker.isExclusive && worker.inFlight.isEmpty { worker.isExclusive = false }
+    }
     // Whoever took workers down waits until nobody else does: each of them costs the start of another worker or two. Those
     // that wait fill the window, so that they get their turn also where there is always more to do.
     let hasExclusive = group.workers.contains { $0.isExclusive && $0.state != .ending }
-    if !group.alone.isEmpty && (group.queue.isEmpty || hasExclusive) {
-      try dispatchAlone(group, held, &outcomes)
-    }
-    let now = environment.clock.monotonic()
+    if isAloneReady && (!isQueueReady || hasExclusive) { try dispatchAlone(group, &outcomes) }
     while let next = group.queue.first {
       if !hasRoom(for: next, in: group, held) { return }
       let free = group.workers.filter {
@@ -214,7 +218,7 @@ final class WorkerPool {
 
   /// An attachment that took a worker down gets a new one to itself, and takes nobody with it this time.
   private func dispatchAlone(
-    _ group: WorkerGroup, _ held: () -> Int64, _ outcomes: inout [Outcome]
+    _ group: WorkerGroup, _ outcomes: inout [Outcome]
   ) throws(SchedulerError) {
     guard let worker = group.workers.first(where: { $0.isExclusive && $0.state != .ending }) else {
       let candidates = group.workers.filter { $0.state != .ending }
@@ -226,8 +230,7 @@ final class WorkerPool {
     if worker.done > 0 {
       retire(worker)
       try start(group).isExclusive = true
-    } else if let next = group.alone.first, hasRoom(for: next, in: group, held),
-      let flight = group.alone.popFirst(),
+    } else if let flight = group.alone.popFirst(),
       try !give(flight, to: worker, environment.clock.monotonic(), &outcomes)
     {
       group.alone.prepend(flight)
@@ -277,6 +280,17 @@ final class WorkerPool {
   }
 
   // MARK: Memory of new content
+
+  /// Whether there is memory for the first in a queue. Where there is none, those that hold some become the first: they are what
+  /// it waits for.
+  private func hasRoomForFirst(
+    _ queue: ReferenceWritableKeyPath<WorkerGroup, Deque>, of group: WorkerGroup, _ held: () -> Int64
+  ) -> Bool {
+    guard let first = group[keyPath: queue].first else { return false }
+    if hasRoom(for: first, in: group, held) { return true }
+    group[keyPath: queue].moveFirst { $0.memoryInUse > 0 }
+    return group[keyPath: queue].first.map { hasRoom(for: $0, in: group, held) } ?? false
+  }
 
   private func hasRoom(for flight: Flight, in group: WorkerGroup, _ held: () -> Int64) -> Bool {
     if !group.produces || !flight.isInLine { return true }
