@@ -66,18 +66,16 @@ struct Scenario {
         participants: (0..<chance.integer(0...3, name, "participants")).map { "person-\($0)" },
         priority: Int64(chance.integer(0...2, name, "priority")))
     }
-    let crashes = chance.integer(5...7, "crashes")
-    lives = (0..<crashes).map { number in
+    lives = (0..<chance.integer(7...10, "lives")).map { number in
       let life = "life \(number)"
       let isResident = chance.oneIn(3, life, "resident")
-      // Most while much is under way, some while little is left, or at the very beginning.
-      let effect = chance.integer(
-        1...chance.choice([20, 150, 400, 1200, 2500], life, "size"), life, "effect")
+      // Most while much is under way, some at the very beginning.
+      let effect = chance.integer(1...chance.choice([20, 60, 150, 300], life, "size"), life, "effect")
       let end: End =
-        switch chance.integer(0...9, life, "end") {
+        switch chance.integer(0...11, life, "end") {
         case 0: .signal(afterMilliseconds: chance.integer(1...4000, life, "signal"))
         case 1 where !isResident: .done
-        case 2...5: .powerLost(atEffect: effect)
+        case 2...6: .powerLost(atEffect: effect)
         default: .killed(atEffect: effect)
         }
       return Life(number: number, end: end, isResident: isResident)

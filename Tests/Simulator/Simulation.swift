@@ -20,6 +20,8 @@ final class Simulation {
   private let folder: String
   private var ledger: Ledger?
   private var exchanges = 0
+  /// Coordinators that were killed, or lost their power.
+  private(set) var crashes = 0
   private var scheduler: Scheduler?
   /// What stages have met.
   private var met: Set<String> = []
@@ -97,7 +99,7 @@ final class Simulation {
         ids: UUIDv7Generator(clock: world.clock, fill: { fill($0) }))
       self.ledger = ledger
       try ledger.resumeLanes()
-      rules.checkImage(ledger)
+      rules.checkImage()
       let scheduler = Scheduler(
         scenario.pipeline, digest: Self.digest, ledger: ledger, home: "the home", processors: 2,
         isIntakeOver: false, environment())
@@ -108,13 +110,15 @@ final class Simulation {
       trace.note(
         "returns, stopped \(summary.wasStopped), paused \(summary.pausedLanes.map(\.lane)), awaits \(summary.awaitedPlaces.count)"
       )
-      if !world.isDead { rules.returned(summary, ledger, isLast: isLast) }
+      if !world.isDead { rules.returned(summary, isLast: isLast) }
     } catch {
       trace.note("ends: \(error)")
       rules.failed(error)
     }
+    rules.end()
     scheduler = nil
     ledger = nil
+    if world.isDead { crashes += 1 }
     let isPowerLost = if case .powerLost = life.end { world.isDead } else { false }
     let seed = UInt64(scenario.chance.integer(0...1 << 30, "loss", "\(life.number)"))
     world.end()
@@ -153,7 +157,7 @@ final class Simulation {
       isHomeInPlace: { true },
       wait: { [unowned self] milliseconds throws(SystemError) in
         placeFolder()
-        if let ledger { rules.watch(ledger, isStopping: isStopping) }
+        rules.watch(isStopping: isStopping)
         let happenings = try world.wait(milliseconds)
         if happenings.contains(where: { if case .signal = $0 { true } else { false } }) { isStopping = true }
         return happenings

@@ -20,10 +20,12 @@ defer { try? FileManager.default.removeItem(atPath: folder) }
 let began = Clock.monotonic()
 var failures = 0
 var hash: UInt64 = 0
+var crashes = 0
 for seed in first..<(first + count) {
   let trace = Trace(isShown: isTraced)
   let simulation = try Simulation(Scenario(seed: UInt64(seed), items: items), in: folder + "/in", trace)
   simulation.run()
+  crashes += simulation.crashes
   hash = hash &* 31 &+ trace.hash
   guard let flaw = simulation.world.flaws.first else { continue }
   failures += 1
@@ -31,6 +33,6 @@ for seed in first..<(first + count) {
 }
 let seconds = Double(Clock.monotonic() - began) / 1e9
 print(
-  "\(count) seeds, \(failures) failures, \(String(format: "%.1f", seconds)) s, trace \(String(hash, radix: 16))"
+  "\(count) seeds, \(crashes) crashes, \(failures) failures, \(String(format: "%.1f", seconds)) s, trace \(String(hash, radix: 16))"
 )
 exit(failures == 0 ? 0 : 1)
