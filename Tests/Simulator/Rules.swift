@@ -86,6 +86,7 @@ final class Rules {
     case .tick: break
     case .lanePaused(let lane, let reason): world.trace.note("paused \(lane): \(reason)")
     case .laneResumed(let lane): world.trace.note("resumed \(lane)")
+    case .sourceAway(let reason): world.trace.note("away: \(reason.code)")
     case .staleResult: world.fail("a result came for a lease that was lost")
     default: world.trace.note("\(event)")
     }
@@ -301,6 +302,7 @@ final class Rules {
     }
     expect(
       isTold,
-      "item \(item.number), \(id), has \(deliveries) deliveries, for \(match.map(\.emissions)) emissions to \(people) people")
+      "item \(item.number), \(id), has \(deliveries) deliveries, for \(match.map(\.emissions)) emissions to \(people) people"
+    )
   }
 }

@@ -68,3 +68,50 @@ final class Lane {
     mayHaveMore = true
   }
 }
+
+/// The lanes of a run: that of the attachments, and one for each channel.
+struct Lanes {
+  let attachments: Lane
+  let channels: [Lane]
+  /// Leases in hand of one lane, at most. After coordinators that got nothing done, one at a time, until it is known which
+  /// attachment ends them.
+  private(set) var window: Int
+  private var fullWindow: Int
+
+  init(channels names: [String], window: Int) {
+    attachments = Lane(Ledger.attachmentLane)
+    channels = names.map { Lane(Ledger.lane(ofChannel: $0)) }
+    (self.window, fullWindow) = (window, window)
+  }
+
+  var all: [Lane] { [attachments] + channels }
+
+  subscript(name: String) -> Lane? { all.first { $0.name == name } }
+
+  /// Bounds the window.
+  ///
+  /// - Parameter isCareful: one attachment at a time, until one has ended.
+  mutating func bound(_ most: Int, isCareful: Bool) {
+    fullWindow = max(min(fullWindow, most), 1)
+    window = isCareful ? 1 : fullWindow
+  }
+
+  /// An attachment has ended, so that it is not what ends coordinators.
+  mutating func openWindow() { window = fullWindow }
+
+  /// How many leases to ask for of each lane, at a time of the steady clock. A lane that something was put off in is asked how
+  /// it stands, with a count of 0.
+  ///
+  /// - Parameters:
+  ///   - isBlocked: no attachment is to be claimed now.
+  ///   - putOff: the lanes that something is put off in.
+  func wanted(at time: Int64, isBlocked: Bool, putOff: Set<String>) -> [(lane: String, count: Int)] {
+    var wanted: [(lane: String, count: Int)] = []
+    for lane in all {
+      let count = isBlocked && lane === attachments ? 0 : lane.wish(at: time, window: window)
+      if count > 0 { lane.ask(at: time) }
+      if count > 0 || putOff.contains(lane.name) { wanted.append((lane.name, count)) }
+    }
+    return wanted
+  }
+}

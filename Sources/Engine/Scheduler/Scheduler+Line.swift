@@ -28,7 +28,7 @@ extension Scheduler {
 
   /// Sends a flight to where it goes next.
   func route(_ flight: Flight) {
-    if !passGate(flight) { return }
+    if !gate.lets(flight) { return }
     switch flight.run.next(isSourceChanged: { flight.isSourceChanged }) {
     case .measure: measure(flight)
     case .run(let stages): enqueue(flight, stages)
@@ -81,6 +81,11 @@ extension Scheduler {
     else { return false }
     settle(flight, .released)
     return true
+  }
+
+  /// Those with the same content as a flight that has ended go on.
+  func leaveGate(_ flight: Flight) {
+    for next in gate.leave(flight, among: flights) { route(next) }
   }
 
   // MARK: What became of work
@@ -178,7 +183,6 @@ extension Scheduler {
   private func takeNewContent(_ flight: Flight) -> String? {
     guard flight.output >= 0 else { return "it says it wrote new content, and had nowhere to" }
     leaveGate(flight)
-    flight.holdsGate = false
     return flight.replaceContent().map { "\($0)" }
   }
 

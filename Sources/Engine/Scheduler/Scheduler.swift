@@ -16,7 +16,9 @@ public final class Scheduler {
   let plan: RunPlan
   let environment: SchedulerEnvironment
   let pool: WorkerPool
+  let gate: ContentGate
   let publishing: Publishing
+  var exchange: LedgerExchange
   private let ledger: Ledger
   private let home: String
 
@@ -26,9 +28,7 @@ public final class Scheduler {
   /// An attachment that is to be worked on while no other is in hand.
   var suspect: Flight?
   var isSuspectUnderway = false
-  var gate = ObjectGate()
-  /// The lane of attachments first, then those of the channels in their order.
-  var lanes: [Lane]
+  var lanes: Lanes
   /// Opened, and not yet hashed: until it is known what the stages reject for its length alone.
   var unmeasured: [Flight] = []
   /// By job.
@@ -36,13 +36,6 @@ public final class Scheduler {
   /// Places that are out of reach, each told once.
   var toldPlaces: Set<String> = []
 
-  // The ledger.
-  var settlements: [PendingSettlement] = []
-  var lookups: [UInt64] = []
-  var pauses: [(lane: String, code: String, reason: String)] = []
-  var resumed: [String] = []
-  var underway: Underway?
-  var intakeBatches: [Intake.Batch] = []
   var isIntakeOver: Bool
   /// A signal came before all that was to be taken in was.
   private var isIntakeCut = false
@@ -56,10 +49,6 @@ public final class Scheduler {
   private var homeCheckAt: UInt64 = 0
   var observe: (SchedulerEvent) -> Void = { _ in }
 
-  /// Leases in hand of one lane, at most. After coordinators that got nothing done, one at a time, until it is known which
-  /// attachment ends them.
-  var window: Int
-  private(set) var fullWindow: Int
   private static let stallLimit = 3
 
   /// - Parameters:
@@ -95,17 +84,13 @@ public final class Scheduler {
     self.home = home
     self.environment = environment
     self.isIntakeOver = isIntakeOver
-    (window, fullWindow) = (environment.tuning.window, environment.tuning.window)
     plan = RunPlan(pipeline)
     pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment)
+    gate = ContentGate(pool, pipeline.reuse)
     publishing = Publishing(environment.store)
-    lanes = ([Ledger.attachmentLane] + pipeline.channels.map { Ledger.lane(ofChannel: $0.name) }).map(
-      Lane.init)
+    exchange = LedgerExchange(environment.tuning)
+    lanes = Lanes(channels: pipeline.channels.map(\.name), window: environment.tuning.window)
   }
-
-  var attachmentLane: Lane { lanes[0] }
-
-  func lane(_ name: String) -> Lane? { lanes.first { $0.name == name } }
 
   /// Works until the queue is empty and the intake is finished. Attachments whose source stays out of reach, and deliveries that
   /// are scheduled for later, are left. Called once.
@@ -130,14 +115,14 @@ public final class Scheduler {
       throw error
     }
     return SchedulerSummary(
-      pausedLanes: lanes.compactMap { lane in lane.pause.map { (lane.name, $0.reason) } },
+      pausedLanes: lanes.all.compactMap { lane in lane.pause.map { (lane.name, $0.reason) } },
       awaitedPlaces: awaitedPlaces, wasStopped: isStopping, isIntakeCut: isIntakeCut, sandbox: pool.sandbox)
   }
 
   private func work() throws(SchedulerError) {
     while true {
       // A batch at a time: whoever finds files waits while the ledger is behind.
-      if intakeBatches.isEmpty && pool.isOpen { takeIntake() }
+      if !exchange.hasBatch && pool.isOpen { takeIntake() }
       publishAgain()
       exchangeWithLedger()
       if isDone { return }
@@ -161,18 +146,18 @@ public final class Scheduler {
   }
 
   private var isDone: Bool {
-    guard flights.isEmpty, underway == nil, settlements.isEmpty else { return false }
+    guard flights.isEmpty, exchange.isSettled else { return false }
     if isStopping { return true }
     if isResident { return false }
-    guard isIntakeOver, intakeBatches.isEmpty else { return false }
-    guard lanes.allSatisfy(isDone) else { return false }
+    guard isIntakeOver, !exchange.hasBatch else { return false }
+    guard lanes.all.allSatisfy(isDone) else { return false }
     return !waitsForDeliveries
   }
 
   private func isDone(_ lane: Lane) -> Bool {
     if lane.pause != nil { return true }
     if lane.mayHaveMore { return false }
-    return lane !== attachmentLane || lane.nextDue == nil || isOnlyAwaitingSources(lane)
+    return lane !== lanes.attachments || lane.nextDue == nil || isOnlyAwaitingSources(lane)
   }
 
   /// Whether a delivery is due within the time that the user wants to wait.
@@ -181,7 +166,7 @@ public final class Scheduler {
     let now = environment.clock.steady()
     let deadline = deliveryDeadline ?? now + deliveryPatience
     deliveryDeadline = deadline
-    let next = lanes.dropFirst().lazy.filter { $0.pause == nil }.compactMap(\.nextDue).min()
+    let next = lanes.channels.lazy.filter { $0.pause == nil }.compactMap(\.nextDue).min()
     return now < deadline && next.map { $0 <= deadline } ?? false
   }
 
@@ -209,8 +194,7 @@ public final class Scheduler {
         "this process may have \(descriptors) files open, and needs \(needed) for this pipeline; raise the limit, with "
           + "`ulimit -n 1024` or LimitNOFILE= in systemd")
     }
-    fullWindow = max(min(window, (descriptors - needed) / 3), 1)
-    window = ledger.stalls >= Self.stallLimit ? 1 : fullWindow
+    lanes.bound((descriptors - needed) / 3, isCareful: ledger.stalls >= Self.stallLimit)
     try pool.open()
   }
 
@@ -244,10 +228,10 @@ public final class Scheduler {
 
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
   private var patience: Int32 {
-    if !flights.isEmpty || underway != nil || pool.isStarting { return 20 }
+    if !flights.isEmpty || exchange.isUnderway || pool.isStarting { return 20 }
     let now = environment.clock.steady()
     let dueTimes =
-      lanes.filter { $0.pause == nil }.compactMap(\.nextDue)
+      lanes.all.filter { $0.pause == nil }.compactMap(\.nextDue)
       + [publishing.nextTry].compactMap(\.self)
     let next = dueTimes.min().map { $0 - now } ?? 1000
     return Int32(clamping: min(max(next, 1), 1000))
@@ -255,7 +239,7 @@ public final class Scheduler {
 
   private func takeIntake() {
     guard !isIntakeOver, let batch = environment.nextBatch() else { return }
-    if batch.items.isEmpty { isIntakeOver = true } else { intakeBatches.append(batch) }
+    if batch.items.isEmpty { isIntakeOver = true } else { exchange.takeIn(batch) }
   }
 
   /// The first signal lets what is in hand end; the second ends the process, which loses nothing.
@@ -265,9 +249,9 @@ public final class Scheduler {
       _exit(128 + number)
     }
     isStopping = true
-    isIntakeCut = !isIntakeOver || !intakeBatches.isEmpty
+    isIntakeCut = !isIntakeOver || exchange.hasBatch
     isIntakeOver = true
-    intakeBatches.removeAll()
+    exchange.dropBatch()
     releaseWaiting()
   }
 

@@ -178,7 +178,9 @@ final class WorkerPool {
     let isAloneReady = hasRoomForFirst(\.alone, of: group, held)
     // One that is reserved for nobody, or for somebody who cannot begin, serves the others.
     if !isAloneReady {
-      for worker in group.workers where worker.isExclusive && worker.inFlight.isEmpty { worker.isExclusive = false }
+      for worker in group.workers where worker.isExclusive && worker.inFlight.isEmpty {
+        worker.isExclusive = false
+      }
     }
     // Whoever took workers down waits until nobody else does: each of them costs the start of another worker or two. Those
     // that wait fill the window, so that they get their turn also where there is always more to do.
