@@ -220,8 +220,8 @@ var tests: [Target] {
     .executableTarget(
       name: "sluice-simulator",
       dependencies: [
-        "CPlatform", "CSQLite", "CWorker", "Ledger", "MemoryDisk", "Objects", "Pipeline", "Platform", "SQLite", "Scheduler",
-        "Wire", "Workers",
+        "CPlatform", "CSQLite", "CWorker", "Ledger", "MemoryDisk", "Objects", "Pipeline", "Platform",
+        "SQLite", "Scheduler", "Wire", "Workers",
       ],
       path: "Tests/Simulator", exclude: ["MemoryDisk"]),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),

@@ -50,7 +50,8 @@ final class Simulation {
     memory_disk_format()
     memory_disk_register(
       { context in
-        let world = Unmanaged<World>.fromOpaque(context!).takeUnretainedValue()
+        guard let context else { return SQLITE_OK }
+        let world = Unmanaged<World>.fromOpaque(context).takeUnretainedValue()
         if world.isUnder(.diskFull) && !world.isDead { return SQLITE_FULL }
         return world.takesEffect("a write") ? SQLITE_OK : SQLITE_IOERR
       }, Unmanaged.passUnretained(world).toOpaque())
