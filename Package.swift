@@ -223,7 +223,7 @@ var tests: [Target] {
         "CPlatform", "CSQLite", "CWorker", "Ledger", "MemoryDisk", "Objects", "Pipeline", "Platform",
         "SQLite", "Scheduler", "Wire", "Workers",
       ],
-      path: "Tests/Simulator", exclude: ["MemoryDisk"]),
+      path: "Tests/Simulator", exclude: ["MemoryDisk", "kept.txt"]),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }
