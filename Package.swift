@@ -208,7 +208,9 @@ var tests: [Target] {
     .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
     .testTarget(
       name: "SchedulerTests",
-      dependencies: ["Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "SQLite"]),
+      dependencies: [
+        "CPlatform", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "SQLite", "Wire", "Workers",
+      ]),
     .testTarget(name: "ObjectsTests", dependencies: ["Ledger", "Objects", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(

@@ -1,0 +1,193 @@
+import CPlatform
+import Glibc
+import Objects
+import Pipeline
+import Platform
+import Testing
+import Wire
+import Workers
+
+@testable import Ledger
+@testable import Scheduler
+
+/// Which worker gets what. The simulator found the cases in which nobody got anything any more.
+struct WorkerPoolTests {
+  /// A worker that answers when the test says so.
+  private final class FakeWorker: Worker {
+    var given: [UInt64] = []
+    var isKilled = false
+    var status = sluice_status()
+    var partialResult: WorkResult? { nil }
+    var excessThreads: Int? { nil }
+    var lastWords: String { "" }
+    func resetFlood() {}
+    func kill() { isKilled = true }
+
+    func give(_ work: Work, descriptors: [Int32]) -> GiveResult {
+      given.append(work.serial)
+      return .given
+    }
+  }
+
+  /// A pool of one group, with one worker at a time.
+  private final class Bench {
+    var started: [(slot: UInt32, worker: FakeWorker)] = []
+    var pool: WorkerPool!
+
+    init(produces: Bool, memory: Int64? = nil) {
+      var description = StageDescription(id: "convert", version: "1", summary: "", file: "")
+      description.produces = produces
+      var stage = StageDefinition(id: "convert", description: description, values: [])
+      stage.output = 1000
+      let pipeline = PipelineDefinition(stages: [stage], channels: [], workers: 1, memoryTotal: memory)
+      let environment = SchedulerEnvironment(
+        clock: Clock(now: { 0 }, steady: { 0 }, monotonic: { 1_000_000_000 }), jitter: { 0 },
+        store: NoStore(), descriptorLimit: 100,
+        startWorker: { [unowned self] slot, setup, _ in
+          let worker = FakeWorker()
+          if setup.stages[0].id == "convert" { started.append((slot, worker)) }
+          return worker
+        },
+        awaitWritable: { _, _ in }, exchange: { _ in }, nextBatch: { nil }, isHomeInPlace: { true },
+        wait: { _ throws(SystemError) in [] }, close: {})
+      pool = WorkerPool(
+        pipeline, RunPlan(pipeline),
+        digest: StageDescription(id: "digest", version: "1", summary: "", file: ""),
+        processors: 1, environment)
+    }
+
+    func dispatch(held: Int64 = 0) throws { _ = try pool.dispatch(held: { held }) }
+
+    /// The latest worker says that its stages are open.
+    func open() throws {
+      let slot = try #require(started.last?.slot)
+      _ = try pool.take(
+        .said(.ready(Ready(sandbox: 0, bases: [nil], lengthLimits: [nil]))), of: slot, isStopping: false)
+    }
+
+    func end(_ slot: UInt32) throws -> [WorkerPool.Outcome] {
+      try pool.take(.ended(.crashed(signal: 11)), of: slot, isStopping: false)
+    }
+  }
+
+  private final class NoStore: ObjectStore {
+    let name = "none"
+    var isEmpty: Bool { true }
+    func publish(_ id: String, to path: String) {}
+    func discard(_ id: String) {}
+    func isStaged(_ id: String) -> Bool { false }
+    func staged() -> [String] { [] }
+    func standing(of path: String) -> ObjectStanding { .free }
+  }
+
+  @Test func aWorkerThatIsReservedForNobodyAnyMoreServesTheOthers() throws {
+    let bench = Bench(produces: false)
+    let alone = Flight.attachment(serial: 1, isAlone: true)
+    bench.pool.enqueue(alone, bench.pool.line[0], 0..<1)
+    try bench.dispatch()
+    try bench.dispatch()
+    // It is given back before its worker is ready.
+    #expect(bench.pool.takeQueued { $0 === alone }.count == 1)
+    try bench.open()
+    bench.pool.enqueue(Flight.attachment(serial: 2), bench.pool.line[0], 0..<1)
+    try bench.dispatch()
+    #expect(bench.started.map(\.worker.given) == [[2]])
+  }
+
+  @Test func whatHoldsMemoryGoesBeforeWhatWaitsForIt() throws {
+    let bench = Bench(produces: true, memory: 1000)
+    let holder = Flight.attachment(serial: 2)
+    try holder.holdMemory()
+    bench.pool.enqueue(Flight.attachment(serial: 1), bench.pool.line[0], 0..<1)
+    bench.pool.enqueue(Flight.attachment(serial: 3, isAlone: true), bench.pool.line[0], 0..<1)
+    // Behind the others, as after the end of a worker.
+    bench.pool.line[0].queue.append(holder)
+    holder.dispatched = .init(first: 0, end: 1)
+    try bench.dispatch(held: 1)
+    try bench.open()
+    try bench.dispatch(held: 1)
+    #expect(bench.started.map(\.worker.given) == [[2]])
+  }
+
+  @Test func whatWorksByItselfAndHoldsMemoryDoesNotWaitForTheQueue() throws {
+    let bench = Bench(produces: true, memory: 1000)
+    let holder = Flight.attachment(serial: 2, isAlone: true)
+    try holder.holdMemory()
+    bench.pool.enqueue(Flight.attachment(serial: 1), bench.pool.line[0], 0..<1)
+    bench.pool.enqueue(holder, bench.pool.line[0], 0..<1)
+    try bench.dispatch(held: 1)
+    try bench.open()
+    try bench.dispatch(held: 1)
+    #expect(bench.started.map(\.worker.given) == [[2]])
+  }
+
+  @Test func theOneThatAWorkerShowedAnswersForItsEnd() throws {
+    let bench = Bench(produces: false)
+    for serial in 1...3 {
+      bench.pool.enqueue(Flight.attachment(serial: UInt64(serial)), bench.pool.line[0], 0..<1)
+    }
+    try bench.dispatch()
+    try bench.open()
+    try bench.dispatch()
+    let first = try #require(bench.started.first)
+    #expect(first.worker.given == [1, 2, 3])
+    (first.worker.status.serial, first.worker.status.stage) = (1, 0)
+    let outcomes = try bench.end(first.slot)
+    guard case .died(let flight, _, _, 0, _, nil)? = outcomes.first else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(flight.serial == 1 && outcomes.count == 1)
+    try bench.dispatch()
+    try bench.open()
+    try bench.dispatch()
+    #expect(bench.started.last?.worker.given == [2, 3], "the others go to another worker, in their order")
+  }
+
+  @Test func aWorkerThatOnlyPretendsToEndIsKilled() throws {
+    let bench = Bench(produces: false)
+    bench.pool.enqueue(Flight.attachment(serial: 1), bench.pool.line[0], 0..<1)
+    try bench.dispatch()
+    let first = try #require(bench.started.first)
+    try bench.open()
+    _ = try bench.pool.take(.closed, of: first.slot, isStopping: false)
+    #expect(!first.worker.isKilled)
+    _ = try bench.pool.take(.said(.invalid("nonsense")), of: first.slot, isStopping: false)
+    #expect(first.worker.isKilled)
+  }
+}
+
+extension Flight {
+  static func attachment(serial: UInt64, isAlone: Bool = false) -> Flight {
+    let attachment = LeasedAttachment(
+      key: Int64(serial), id: "id-\(serial)", conversationId: "c", messageId: "m", senderId: "s",
+      participants: "[]",
+      fileName: "f", declaredType: nil, source: Array("/f".utf8), sourceSize: 0, sourceModified: 0,
+      folderDevice: nil)
+    return Flight(serial, .attachment(attachment), "attachments", isAlone: isAlone)
+  }
+
+  static func delivery(job: Int64) -> Flight {
+    let delivery = LeasedDelivery(
+      key: job, id: "e-\(job)", channel: "a", recipient: "r", type: "t", data: "{}", createdAt: 0,
+      attachmentId: "i",
+      conversationId: "c", messageId: "m")
+    return Flight(UInt64(job), .delivery(delivery), "channel:a", isAlone: false)
+  }
+
+  private convenience init(_ serial: UInt64, _ work: LeasedWork, _ lane: String, isAlone: Bool) {
+    let lease = Lease(
+      job: Int64(serial), token: 1, attempt: 1, counted: 1, crashes: isAlone ? 1 : 0, suspicions: 0,
+      priority: 0,
+      work: work)
+    let plan = RunPlan(PipelineDefinition(stages: [], channels: []))
+    self.init(serial: serial, lease: lease, lane: Lane(lane), plan)
+  }
+
+  /// Gives it new content, which takes memory.
+  fileprivate func holdMemory() throws {
+    try makeOutput()
+    write(output, "x", 1)
+    if let error = replaceContent() { throw error }
+  }
+}
