@@ -78,7 +78,7 @@ public final class CaseRunner {
       throw WorkbenchError(.configuration, "its input\(path): \(error.message)")
     }
     var trial = Trial(fileName: one.fileName ?? name, content: content)
-    trial.work.declaredType = one.declaredType
+    trial.work.origin.declaredType = one.declaredType
     trial.work.mediaType = one.mediaType
     trial.work.metadata = one.metadata
     trial.work.twin = one.twin
@@ -131,7 +131,7 @@ public final class CaseRunner {
     found.location = result.location
     found.milliseconds = Double(result.microseconds) / 1000
     if let produced = result.produced { found.produced = facts(of: produced.content, produced.sha256) }
-    if let location = result.location { try folder.publish(trial.work.id, to: location) }
+    if let location = result.location { try folder.publish(trial.work.origin.id, to: location) }
     return found
   }
 

@@ -120,7 +120,7 @@ public final class Rehearsal {
         microseconds: said.microseconds)
       return run.died(step, at: place, remedy: death.remedy(in: stage), of: place..<place + 1)
     }
-    let report = try report(said, stage, turn.work.id)
+    let report = try report(said, stage, turn.work.origin.id)
     if report.produced { result.content = said.produced?.content }
     run.take(report, of: place..<place + 1)
   }

@@ -12,8 +12,10 @@ public struct Trial {
   /// Ids that are the same every time, so that results can be compared.
   public init(fileName: String, content: Content?) {
     work = Work(
-      serial: 0, first: 0, end: 1, attempt: 1, id: "00000000-0000-7000-8000-000000000001",
-      conversationId: "conversation", messageId: "message", senderId: "sender", fileName: fileName)
+      AttachmentOrigin(
+        id: "00000000-0000-7000-8000-000000000001", conversationId: "conversation", messageId: "message",
+        senderId: "sender", fileName: fileName),
+      serial: 0, first: 0, end: 1, attempt: 1)
     self.content = content
   }
 }

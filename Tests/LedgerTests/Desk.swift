@@ -92,7 +92,7 @@ final class Desk {
   }
 
   static func name(_ lease: Lease) -> String {
-    if case .attachment(let attachment) = lease.work { attachment.fileName } else { "" }
+    if case .attachment(let attachment) = lease.work { attachment.origin.fileName } else { "" }
   }
 
   static let step = Step(stage: "mime", verdict: "pass", code: nil, message: nil, microseconds: 12)
@@ -102,9 +102,10 @@ final class Desk {
   {
     guard case .attachment(let attachment) = lease.work else { return .released }
     var ended = EndedAttachment(
-      attachment, status: .completed, reason: nil, mediaType: "application/pdf", sizeBytes: 5,
-      sha256: [UInt8](repeating: 9, count: 32), metadata: #"{"pdf.pages":2}"#,
-      url: "documents/\(name(lease))",
+      attachment,
+      AttachmentOutcome(
+        .completed, mediaType: "application/pdf", sizeBytes: 5, sha256: [UInt8](repeating: 9, count: 32),
+        metadata: #"{"pdf.pages":2}"#, url: "documents/\(name(lease))"),
       attempt: lease.attempt, steps: [step], events: [])
     change(&ended)
     return .attachment(ended)

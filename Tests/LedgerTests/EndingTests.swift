@@ -22,9 +22,13 @@ struct EndingTests {
         $0.events = [Desk.event(["ann", "ben"], channels: ["events", "hook"])]
       })
     let record = try #require(try desk.ledger.records(idPrefix: "").first)
-    #expect(record.status == .completed && record.reason == nil && record.url == "documents/a")
-    #expect(record.mediaType == "application/pdf" && record.sizeBytes == 5)
-    #expect(record.sha256 == [UInt8](repeating: 9, count: 32) && record.metadata == #"{"pdf.pages":2}"#)
+    #expect(
+      record.outcome.status == .completed && record.outcome.reason == nil
+        && record.outcome.url == "documents/a")
+    #expect(record.outcome.mediaType == "application/pdf" && record.outcome.sizeBytes == 5)
+    #expect(
+      record.outcome.sha256 == [UInt8](repeating: 9, count: 32)
+        && record.outcome.metadata == #"{"pdf.pages":2}"#)
     #expect(try #require(record.finishedAt) >= record.createdAt)
     #expect(record.steps.map(\.stage) == ["mime", "pdf"])
     let attempts = try desk.ledger.attempts(of: record.key)
@@ -37,7 +41,7 @@ struct EndingTests {
     #expect(Set(deliveries.map(\.id)).count == 2)
     #expect(try desk.number("SELECT count(*) FROM jobs WHERE attachment_key IS NOT NULL") == 0)
     #expect(try desk.number("SELECT count(*) FROM jobs WHERE delivery_key IS NOT NULL") == 4)
-    #expect(try desk.ledger.location(ofAttachment: record.id) == "documents/a")
+    #expect(try desk.ledger.location(ofAttachment: record.origin.id) == "documents/a")
     try desk.checkCounts()
   }
 
@@ -50,7 +54,7 @@ struct EndingTests {
     request.settlements = [
       Settlement(leases[0], Desk.completed(leases[0]) { $0.events = [Desk.event()] }),
       // A completed attachment has no reason.
-      Settlement(leases[1], Desk.completed(leases[1]) { $0.reason = self.reason }),
+      Settlement(leases[1], Desk.completed(leases[1]) { $0.outcome.reason = self.reason }),
     ]
     request.wanted = [(Ledger.attachmentLane, 9)]
     request.pauses = [("channel:x", "disk-full", "no room")]
@@ -70,9 +74,9 @@ struct EndingTests {
       try desk.settle(
         lease,
         Desk.completed(lease) {
-          $0.status = status
-          $0.reason = self.reason
-          $0.url = nil
+          $0.outcome.status = status
+          $0.outcome.reason = self.reason
+          $0.outcome.url = nil
         })
     }
     for status in [Status.rejected, .failed, .quarantined] {
@@ -81,9 +85,9 @@ struct EndingTests {
         found.append($0)
         return true
       }
-      #expect(found.count == 1 && found.first?.reason == reason)
+      #expect(found.count == 1 && found.first?.outcome.reason == reason)
       #expect(try desk.count(status) == 1)
-      let id = try #require(found.first?.id)
+      let id = try #require(found.first?.origin.id)
       #expect(try desk.ledger.location(ofAttachment: id) == nil)
     }
     try desk.checkCounts()
@@ -168,8 +172,8 @@ struct EndingTests {
     try desk.settle(
       leases[1],
       Desk.completed(leases[1]) {
-        $0.sha256 = [UInt8](repeating: 8, count: 32)
-        $0.url = nil
+        $0.outcome.sha256 = [UInt8](repeating: 8, count: 32)
+        $0.outcome.url = nil
       })
     var request = ExchangeRequest()
     request.contents = [
@@ -190,15 +194,15 @@ struct EndingTests {
       leases[0],
       Desk.completed(leases[0]) {
         $0.line = "first"
-        $0.mediaType = "text/plain"
-        $0.metadata = metadata
+        $0.outcome.mediaType = "text/plain"
+        $0.outcome.metadata = metadata
       })
     // Without an object it is nothing to link to.
     try desk.settle(
       leases[1],
       Desk.completed(leases[1]) {
         $0.line = "second"
-        $0.url = nil
+        $0.outcome.url = nil
       })
     var request = ExchangeRequest()
     request.contents = [
@@ -234,7 +238,7 @@ struct EndingTests {
     _ = try desk.ledger.exchange(request)
     var names: [String] = []
     try desk.ledger.records {
-      names.append($0.fileName)
+      names.append($0.origin.fileName)
       return true
     }
     #expect(names == (0..<1203).map(String.init))

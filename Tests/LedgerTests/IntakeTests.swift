@@ -82,10 +82,12 @@ struct IntakeTests {
       Issue.record("it is for something else")
       return
     }
-    #expect(attachment.fileName == item.fileName && attachment.source == item.source)
-    #expect(attachment.conversationId == "ç" && attachment.messageId == "m" && attachment.senderId == "ann")
+    #expect(attachment.origin.fileName == item.fileName && attachment.source == item.source)
+    #expect(
+      attachment.origin.conversationId == "ç" && attachment.origin.messageId == "m"
+        && attachment.origin.senderId == "ann")
     #expect(attachment.participants == #"["ann","b\"en"]"#)
-    #expect(attachment.declaredType == "text/plain")
+    #expect(attachment.origin.declaredType == "text/plain")
     #expect(attachment.sourceSize == 5 && attachment.sourceModified == 7)
     #expect(lease.attempt == 1 && lease.counted == 1 && lease.crashes == 0 && lease.suspicions == 0)
   }
@@ -123,8 +125,8 @@ struct IntakeTests {
         lease,
         Desk.completed(lease) {
           guard Desk.name(lease) == "a" else { return }
-          ($0.status, $0.url) = (.failed, nil)
-          $0.reason = Reason(stage: "source", code: "missing", message: "it is gone")
+          ($0.outcome.status, $0.outcome.url) = (.failed, nil)
+          $0.outcome.reason = Reason(stage: "source", code: "missing", message: "it is gone")
         })
     }
     let report = try desk.takeIn(Desk.item("a"), Desk.item("b"), Desk.item("c"))

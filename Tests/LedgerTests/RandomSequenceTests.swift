@@ -139,11 +139,11 @@ struct RandomSequenceTests {
       let status = Status.allCases.filter(\.isFinal).randomElement(using: &random) ?? .completed
       let size = Int64.random(in: 0...9, using: &random)
       ending = Desk.completed(lease) {
-        $0.status = status
-        $0.sizeBytes = size
+        $0.outcome.status = status
+        $0.outcome.sizeBytes = size
         if status != .completed {
-          $0.url = nil
-          $0.reason = Reason(stage: "s", code: "c", message: "m")
+          $0.outcome.url = nil
+          $0.outcome.reason = Reason(stage: "s", code: "c", message: "m")
         }
         $0.events = [Desk.event()]
       }

@@ -117,7 +117,7 @@ struct FileStoreTests {
     request.wanted = [(Ledger.attachmentLane, 3)]
     let leases = try ledger.exchange(request).leases
     let ids = leases.compactMap {
-      if case .attachment(let attachment) = $0.work { attachment.id } else { nil }
+      if case .attachment(let attachment) = $0.work { attachment.origin.id } else { nil }
     }
     try #require(ids.count == 3)
     request = ExchangeRequest()
@@ -129,11 +129,12 @@ struct FileStoreTests {
           lease,
           .attachment(
             EndedAttachment(
-              attachment, status: index < 2 ? .completed : .rejected,
-              reason: index < 2 ? nil : Reason(stage: "s", code: "c", message: "m"), mediaType: nil,
-              sizeBytes: 1,
-              sha256: [UInt8](repeating: 0, count: 32), metadata: "{}",
-              url: index < 2 ? "documents/\(index)" : nil, attempt: 1, steps: [], events: []))))
+              attachment,
+              AttachmentOutcome(
+                index < 2 ? .completed : .rejected,
+                reason: index < 2 ? nil : Reason(stage: "s", code: "c", message: "m"), sizeBytes: 1,
+                sha256: [UInt8](repeating: 0, count: 32), url: index < 2 ? "documents/\(index)" : nil),
+              attempt: 1, steps: [], events: []))))
     }
     #expect(try ledger.exchange(request).accepted == [true, true, true])
     try store.arrive(ids[0], "first")

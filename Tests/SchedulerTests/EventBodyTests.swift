@@ -9,13 +9,13 @@ import Testing
 struct EventBodyTests {
   private static let hostile = "a\"b\\c\n\u{0}\u{1F}{}\u{301}🎈"
 
-  private static func record(metadata: String = "{}", reason: Reason? = nil) -> AttachmentRecord {
-    AttachmentRecord(
-      key: 1, id: "id-1", conversationId: hostile, messageId: "m", senderId: "ann", fileName: hostile,
-      source: [],
-      status: reason == nil ? .completed : .rejected, mediaType: "application/pdf", sizeBytes: 12,
-      sha256: [0xAB, 0x01], metadata: metadata, url: reason == nil ? "documents/a" : nil, reason: reason,
-      createdAt: 0, finishedAt: 1, steps: [])
+  private static func data(metadata: String = "{}", reason: Reason? = nil) -> String {
+    EventBody.data(
+      AttachmentOrigin(
+        id: "id-1", conversationId: hostile, messageId: "m", senderId: "ann", fileName: hostile),
+      AttachmentOutcome(
+        reason == nil ? .completed : .rejected, reason: reason, mediaType: "application/pdf", sizeBytes: 12,
+        sha256: [0xAB, 0x01], metadata: metadata, url: reason == nil ? "documents/a" : nil))
   }
 
   private static func delivery(data: String, recipient: String = "ben") -> LeasedDelivery {
@@ -31,7 +31,7 @@ struct EventBodyTests {
 
   @Test func anEventTellsItsRecipientWhoItIs() throws {
     for recipient in ["ben", "", Self.hostile] {
-      let body = EventBody.body(Self.delivery(data: EventBody.data(Self.record()), recipient: recipient))
+      let body = EventBody.body(Self.delivery(data: Self.data(), recipient: recipient))
       let data = try #require(try Self.object(body)["data"] as? [String: Any])
       #expect(data["recipientId"] as? String == recipient)
       #expect(data["attachmentId"] as? String == "id-1" && data["sizeBytes"] as? Int == 12)
@@ -39,7 +39,7 @@ struct EventBodyTests {
   }
 
   @Test func anEventHasItsIdItsTypeAndItsTime() throws {
-    let event = try Self.object(EventBody.body(Self.delivery(data: EventBody.data(Self.record()))))
+    let event = try Self.object(EventBody.body(Self.delivery(data: Self.data())))
     #expect(Set(event.keys) == ["id", "type", "timestamp", "data"])
     #expect(event["id"] as? String == "event-1" && event["type"] as? String == "attachment.completed")
     #expect(event["timestamp"] as? String == "2000-02-29T00:00:00.000Z")
@@ -51,7 +51,7 @@ struct EventBodyTests {
   }
 
   @Test func whatASenderWroteIsQuoted() throws {
-    let data = try Self.object(EventBody.data(Self.record()))
+    let data = try Self.object(Self.data())
     #expect(data["fileName"] as? String == Self.hostile && data["conversationId"] as? String == Self.hostile)
     #expect(data["sha256"] as? String == "ab01" && data["url"] as? String == "documents/a")
     #expect(data["reason"] is NSNull && data["status"] as? String == "completed")
@@ -59,7 +59,7 @@ struct EventBodyTests {
 
   @Test func aReasonIsTold() throws {
     let reason = Reason(stage: "size", code: "too-large", message: Self.hostile)
-    let data = try Self.object(EventBody.data(Self.record(reason: reason)))
+    let data = try Self.object(Self.data(reason: reason))
     let told = try #require(data["reason"] as? [String: String])
     #expect(told == ["stage": "size", "code": "too-large", "message": Self.hostile])
     #expect(data["status"] as? String == "rejected" && data["url"] is NSNull)
@@ -74,14 +74,14 @@ struct EventBodyTests {
     #expect(
       metadata.hasPrefix(#"{"z":"#)
         && metadata.hasSuffix(#""a":9223372036854775807,"n":1.5,"b":false,"nan":null}"#))
-    let data = try Self.object(EventBody.data(Self.record(metadata: metadata)))
+    let data = try Self.object(Self.data(metadata: metadata))
     #expect((data["metadata"] as? [String: Any])?["z"] as? String == Self.hostile)
     #expect(JSONWriter.object(of: []) == "{}")
   }
 
   @Test func anEventStaysSmall() throws {
     func metadata(_ count: Int) -> String { #"{"k":""# + String(repeating: "x", count: count - 8) + #""}"# }
-    #expect(try Self.object(EventBody.data(Self.record(metadata: metadata(8192))))["metadata"] != nil)
-    #expect(try Self.object(EventBody.data(Self.record(metadata: metadata(8193))))["metadata"] == nil)
+    #expect(try Self.object(Self.data(metadata: metadata(8192)))["metadata"] != nil)
+    #expect(try Self.object(Self.data(metadata: metadata(8193)))["metadata"] == nil)
   }
 }

@@ -143,9 +143,8 @@ struct LaneTests {
       let event = OutgoingEvent(type: "t", data: "{}", channels: ["x", "y"], recipients: ["ann", "ben"])
       return .attachment(
         EndedAttachment(
-          attachment, status: .completed, reason: nil, mediaType: nil, sizeBytes: 1, sha256: nil,
-          metadata: "{}",
-          url: nil, attempt: lease.attempt, steps: [], events: [event]))
+          attachment, AttachmentOutcome(.completed, sizeBytes: 1), attempt: lease.attempt, steps: [],
+          events: [event]))
     case .delivery(let delivery):
       switch Int.random(in: 0...3, using: &random) {
       case 0: return .delivered(key: delivery.key)

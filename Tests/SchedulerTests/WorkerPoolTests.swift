@@ -160,9 +160,10 @@ struct WorkerPoolTests {
 extension Flight {
   static func attachment(serial: UInt64, isAlone: Bool = false) -> Flight {
     let attachment = LeasedAttachment(
-      key: Int64(serial), id: "id-\(serial)", conversationId: "c", messageId: "m", senderId: "s",
-      participants: "[]",
-      fileName: "f", declaredType: nil, source: Array("/f".utf8), sourceSize: 0, sourceModified: 0,
+      key: Int64(serial),
+      origin: AttachmentOrigin(
+        id: "id-\(serial)", conversationId: "c", messageId: "m", senderId: "s", fileName: "f"),
+      participants: "[]", source: Array("/f".utf8), sourceSize: 0, sourceModified: 0,
       folderDevice: nil)
     return Flight(serial, .attachment(attachment), "attachments", isAlone: isAlone)
   }

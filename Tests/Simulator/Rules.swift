@@ -79,10 +79,13 @@ final class Rules {
       world.trace.note("taken in up to \(ticket)")
     case .ended(let record):
       world.trace.note(
-        "ended \(record.id) \(record.status) \(record.reason.map { "\($0.stage) \($0.code)" } ?? "")")
-      expect(told[record.id] == nil, "\(record.id) is said to end twice")
-      expect(ended.contains(record.id), "\(record.id) is said to have ended before that is on record")
-      told[record.id] = record.status
+        "ended \(record.origin.id) \(record.outcome.status) \(record.outcome.reason.map { "\($0.stage) \($0.code)" } ?? "")"
+      )
+      expect(told[record.origin.id] == nil, "\(record.origin.id) is said to end twice")
+      expect(
+        ended.contains(record.origin.id), "\(record.origin.id) is said to have ended before that is on record"
+      )
+      told[record.origin.id] = record.outcome.status
     case .tick: break
     case .lanePaused(let lane, let reason): world.trace.note("paused \(lane): \(reason)")
     case .laneResumed(let lane): world.trace.note("resumed \(lane)")
@@ -98,8 +101,8 @@ final class Rules {
       expect(
         !settledDeliveries.contains(event.id), "event \(event.id) is delivered again after it was on record")
     } else {
-      expect(!ended.contains(work.id), "\(work.id) is worked on after its end was on record")
-      attempts[work.id] = max(attempts[work.id] ?? 0, leased[work.id] ?? 0)
+      expect(!ended.contains(work.origin.id), "\(work.origin.id) is worked on after its end was on record")
+      attempts[work.origin.id] = max(attempts[work.origin.id] ?? 0, leased[work.origin.id] ?? 0)
     }
   }
 
@@ -110,7 +113,7 @@ final class Rules {
     for (settlement, isAccepted) in zip(request.settlements, reply.accepted) where isAccepted {
       switch settlement.ending {
       case .attachment(let attachment):
-        expect(ended.insert(attachment.id).inserted, "\(attachment.id) ends twice")
+        expect(ended.insert(attachment.origin.id).inserted, "\(attachment.origin.id) ends twice")
       case .delivered(let key), .deadLetter(let key, _):
         if let id = deliveryIds[key] {
           expect(settledDeliveries.insert(id).inserted, "delivery \(key) ends twice")
@@ -123,9 +126,9 @@ final class Rules {
       switch lease.work {
       case .delivery(let delivery): deliveryIds[delivery.key] = "\(delivery.channel) \(delivery.id)"
       case .attachment(let attachment):
-        expect(!ended.contains(attachment.id), "\(attachment.id) is claimed after its end")
-        leased[attachment.id] = lease.attempt
-        idOfJob[lease.job] = attachment.id
+        expect(!ended.contains(attachment.origin.id), "\(attachment.origin.id) is claimed after its end")
+        leased[attachment.origin.id] = lease.attempt
+        idOfJob[lease.job] = attachment.origin.id
       }
     }
   }
@@ -155,6 +158,8 @@ final class Rules {
           AND lane NOT IN (SELECT name FROM lanes WHERE paused_at IS NOT NULL)
           AND (SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = open.lane) < ?2
           AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = open.lane AND suspicions >= ?3)
+          -- After that many, one attachment at a time is worked on.
+          AND (lane <> 'attachments' OR (SELECT stalls FROM ledger) < 3)
         """
       ).rows(
         .integer(world.steady), .integer(Int64(scenario.tuning.window)),

@@ -13,10 +13,27 @@ final class ScriptedWorker: Worker {
   private struct Piece {
     var work: Work
     var content: String
-    var output: Int32 = -1
+    var output: Output?
     var result: WorkResult
     /// Stages that it has had.
     var next: Int
+  }
+
+  /// Where new content goes, while the piece of work is there.
+  private final class Output {
+    private let number: Int32
+
+    init(_ descriptor: Int32) {
+      number = dup(descriptor)
+    }
+
+    deinit {
+      close(number)
+    }
+
+    func write(_ content: String) {
+      _ = content.withCString { pwrite(number, $0, strlen($0), 0) }
+    }
   }
 
   private unowned let simulation: Simulation
@@ -76,7 +93,7 @@ final class ScriptedWorker: Worker {
     simulation.noteGiven(work, setup.stages)
     let content = descriptors.first.map(Self.read) ?? simulation.content(of: work)
     var piece = Piece(work: work, content: content, result: WorkResult(serial: work.serial), next: work.first)
-    if descriptors.count > 1 { piece.output = dup(descriptors[1]) }
+    if descriptors.count > 1 { piece.output = Output(descriptors[1]) }
     waiting.append(piece)
     if isOpen && current == nil { arrange(microseconds: 50) { [self] in proceed() } }
     return .given
@@ -86,7 +103,6 @@ final class ScriptedWorker: Worker {
     if hasEnded { return }
     world.trace.note("kill \(slot)")
     hasEnded = true
-    closeOutputs()
     let slot = slot
     world.arrange(microseconds: scenario.chance.integer(200...3000, "end of \(slot)")) {
       [.worker(slot: slot, .ended(.crashed(signal: SIGKILL)))]
@@ -97,16 +113,9 @@ final class ScriptedWorker: Worker {
   private func end(_ cause: WorkerDeath.Cause) -> [Happening] {
     world.trace.note("\(slot) ends with \(cause)")
     hasEnded = true
-    closeOutputs()
     let slot = slot
     world.arrange(microseconds: 300) { [.worker(slot: slot, .ended(cause))] }
     return [.worker(slot: slot, .closed)]
-  }
-
-  private func closeOutputs() {
-    for piece in waiting + unflushed + [current].compactMap(\.self) where piece.output >= 0 {
-      close(piece.output)
-    }
   }
 
   private static func read(_ descriptor: Int32) -> String {
@@ -173,7 +182,7 @@ final class ScriptedWorker: Worker {
       case .lie: return [said(.invalid("a lie"))]
       case .produce:
         let content = "\(piece.content)+\(stage.id)"
-        _ = content.withCString { pwrite(piece.output, $0, strlen($0), 0) }
+        piece.output?.write(content)
         piece.result.report.pass(index, stage, piece.content, piece.work.outcome, scenario)
         piece.result.report.produced = true
       case let act:
@@ -199,7 +208,7 @@ final class ScriptedWorker: Worker {
     if let other = world.store.objects[path] {
       if other != piece.content { return say(.reject, "path-taken") }
     } else {
-      world.store.stage(piece.work.id, piece.content)
+      world.store.stage(piece.work.origin.id, piece.content)
     }
     piece.result.report.location = path
     piece.result.report.results.append(StageResult(index: index, verdict: .pass))
@@ -210,7 +219,6 @@ final class ScriptedWorker: Worker {
     guard let piece = current else { return [] }
     current = nil
     status.serial = 0
-    if piece.output >= 0 { close(piece.output) }
     if flushes {
       unflushed.append(piece)
       return proceed()

@@ -210,7 +210,7 @@ final class Simulation {
   /// The content that a stage gets to know by its hash alone, or before it was measured.
   func content(of work: Work) -> String {
     if let content = work.sha256.flatMap({ contents[$0] }) { return content }
-    let number = Int(work.fileName.drop { $0 != "#" }.dropFirst()) ?? -1
+    let number = Int(work.origin.fileName.drop { $0 != "#" }.dropFirst()) ?? -1
     return scenario.items.first { $0.number == number }.map(scenario.content) ?? ""
   }
 
@@ -221,7 +221,7 @@ final class Simulation {
 
   func noteGiven(_ work: Work, _ stages: [StageDefinition]) {
     trace.note(
-      "give \(stages[work.first].id) to \(stages[work.end - 1].id) \(work.event?.id ?? work.id) attempt \(work.attempt)"
+      "give \(stages[work.first].id) to \(stages[work.end - 1].id) \(work.event?.id ?? work.origin.id) attempt \(work.attempt)"
     )
     rules.given(work, stages[work.first].id)
   }
@@ -237,8 +237,8 @@ final class Simulation {
   func path(of work: Work, _ content: String) -> String {
     switch scenario.template {
     case .content: "objects/\(Chance.digest(of: content))"
-    case .attachment: "objects/\(work.id)"
-    case .name: "objects/\(work.fileName.prefix { $0 != "#" })"
+    case .attachment: "objects/\(work.origin.id)"
+    case .name: "objects/\(work.origin.fileName.prefix { $0 != "#" })"
     }
   }
 

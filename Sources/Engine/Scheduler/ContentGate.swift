@@ -88,6 +88,6 @@ final class ContentGate {
 extension Flight {
   /// What the sender says of the content.
   fileprivate var claims: ContentQuestion.Claims? {
-    attachment.map { .init(declaredType: $0.declaredType, fileName: $0.fileName) }
+    attachment.map { .init(declaredType: $0.origin.declaredType, fileName: $0.origin.fileName) }
   }
 }

@@ -5,25 +5,13 @@ import Platform
 /// What events say.
 enum EventBody {
   /// The data of an attachment's event: the same for all recipients.
-  static func data(_ record: AttachmentRecord) -> String {
+  static func data(_ origin: AttachmentOrigin, _ outcome: AttachmentOutcome) -> String {
     var writer = JSONWriter()
     writer.object { writer in
-      writer.member("attachmentId", record.id)
-      writer.member("conversationId", record.conversationId)
-      writer.member("messageId", record.messageId)
-      writer.member("senderId", record.senderId)
-      writer.member("fileName", record.fileName)
-      writer.member("status", record.status.rawValue)
-      writer.member("mediaType", record.mediaType)
-      writer.member("sizeBytes", record.sizeBytes)
-      writer.member("sha256", record.sha256.map(Hexadecimal.text))
-      writer.member("url", record.url)
-      writer.member("reason", record.reason)
-      // An event stays small: whoever wants all the metadata asks for the attachment.
-      if record.metadata.utf8.count <= 8192 {
-        writer.key("metadata")
-        writer.raw(record.metadata)
-      }
+      writer.member("attachmentId", origin.id)
+      origin.write(to: &writer)
+      // An event stays small: the attachment itself has all the metadata.
+      outcome.write(to: &writer, metadataLimit: 8192)
     }
     return writer.text
   }

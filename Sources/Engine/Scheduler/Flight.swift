@@ -79,18 +79,17 @@ final class Flight {
     switch lease.work {
     case .attachment(let attachment):
       return Work(
-        serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt, id: attachment.id,
-        conversationId: attachment.conversationId, messageId: attachment.messageId,
-        senderId: attachment.senderId,
-        fileName: attachment.fileName, declaredType: attachment.declaredType, mediaType: run.mediaType,
+        attachment.origin, serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
+        mediaType: run.mediaType,
         sha256: run.sha256, twin: twin, size: size, modified: modified,
         changed: changed, outcome: run.outcome, reason: run.reason,
         metadata: run.metadata)
     case .delivery(let delivery):
       return Work(
+        AttachmentOrigin(
+          id: delivery.attachmentId, conversationId: delivery.conversationId, messageId: delivery.messageId,
+          senderId: "", fileName: ""),
         serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
-        id: delivery.attachmentId,
-        conversationId: delivery.conversationId, messageId: delivery.messageId, senderId: "", fileName: "",
         event: .init(
           id: delivery.id, type: delivery.type, recipient: delivery.recipient, body: EventBody.body(delivery))
       )

@@ -85,11 +85,11 @@ extension Scheduler {
   private func publish(_ settlement: PendingSettlement) {
     let flight = settlement.flight
     guard let attachment = flight.attachment, flight.isStoreTouched else { return }
-    guard case .attachment(let ended) = settlement.ending, let path = ended.url else {
+    guard case .attachment(let ended) = settlement.ending, let path = ended.outcome.url else {
       if let path = flight.run.location { publishing.release(path) }
-      return publishing.discard(attachment.id)
+      return publishing.discard(attachment.origin.id)
     }
-    if let error = publishing.publish(attachment.id, to: path, at: environment.clock.steady()) {
+    if let error = publishing.publish(attachment.origin.id, to: path, at: environment.clock.steady()) {
       pauseForStore(error)
     }
   }

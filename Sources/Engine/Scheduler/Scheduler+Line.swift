@@ -155,7 +155,7 @@ extension Scheduler {
       return invalid(flight, group, index, problem, after: report)
     }
     if group.capability == .store, report.results.last?.verdict == .pass, let path = report.location,
-      let id = flight.attachment?.id
+      let id = flight.attachment?.origin.id
     {
       switch publishing.claim(path, for: id, flight.run.sha256) {
       case .lookAgain:
@@ -229,45 +229,44 @@ extension Scheduler {
         .again(
           key: attachment.key, dueAt: dueAt, crashed: crashed, attempt: flight.lease.attempt,
           steps: flight.run.steps),
-        .triedAgain(id: attachment.id, reason: reason, at: dueAt))
+        .triedAgain(id: attachment.origin.id, reason: reason, at: dueAt))
     case .ended:
-      let record = record(flight, attachment)
+      let outcome = outcome(of: flight)
+      let steps = flight.run.steps
       let ended = EndedAttachment(
-        attachment, status: record.status, reason: record.reason, mediaType: record.mediaType,
-        sizeBytes: record.sizeBytes, sha256: record.sha256, metadata: record.metadata, url: record.url,
-        attempt: flight.lease.attempt, steps: record.steps, events: events(flight, attachment, record),
-        priority: flight.lease.priority, line: record.status == .completed ? flight.line : nil)
+        attachment, outcome, attempt: flight.lease.attempt, steps: steps,
+        events: events(flight, attachment, outcome), priority: flight.lease.priority,
+        line: outcome.status == .completed ? flight.line : nil)
+      let record = AttachmentRecord(
+        key: attachment.key, attachment.origin, source: attachment.source, outcome, createdAt: 0,
+        finishedAt: environment.clock.now(), steps: steps)
       settle(flight, .attachment(ended), .ended(record))
     }
   }
 
-  private func record(_ flight: Flight, _ attachment: LeasedAttachment) -> AttachmentRecord {
-    return AttachmentRecord(
-      key: attachment.key, id: attachment.id, conversationId: attachment.conversationId,
-      messageId: attachment.messageId,
-      senderId: attachment.senderId, fileName: attachment.fileName, source: attachment.source,
-      status: flight.run.outcome,
-      mediaType: flight.run.mediaType, sizeBytes: flight.content >= 0 ? flight.size : nil,
-      sha256: flight.run.sha256.flatMap { Hexadecimal.bytes($0) },
-      metadata: JSONWriter.object(of: flight.run.metadata),
-      url: flight.run.outcome == .completed ? flight.run.location : nil, reason: flight.run.reason,
-      createdAt: 0,
-      finishedAt: environment.clock.now(), steps: flight.run.steps)
+  private func outcome(of flight: Flight) -> AttachmentOutcome {
+    let run = flight.run
+    return AttachmentOutcome(
+      run.outcome, reason: run.reason, mediaType: run.mediaType,
+      sizeBytes: flight.content >= 0 ? flight.size : nil,
+      sha256: run.sha256.flatMap { Hexadecimal.bytes($0) }, metadata: JSONWriter.object(of: run.metadata),
+      url: run.outcome == .completed ? run.location : nil)
   }
 
   private func events(
-    _ flight: Flight, _ attachment: LeasedAttachment, _ record: AttachmentRecord
+    _ flight: Flight, _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome
   ) -> [OutgoingEvent] {
     if flight.run.emissions.isEmpty { return [] }
     let participants = JSONStrings.read(attachment.participants) ?? []
+    let sender = attachment.origin.senderId
     var events: [OutgoingEvent] = []
     for emission in flight.run.emissions {
       var recipients: [String]
       switch emission.audience {
       case .participants:
-        recipients = participants.filter { !$0.utf8.elementsEqual(attachment.senderId.utf8) }
-      case .sender: recipients = [attachment.senderId]
-      case .everyone: recipients = participants + [attachment.senderId]
+        recipients = participants.filter { !$0.utf8.elementsEqual(sender.utf8) }
+      case .sender: recipients = [sender]
+      case .everyone: recipients = participants + [sender]
       }
       // By their bytes, as the ledger tells ids apart.
       var seen: Set<[UInt8]> = []
@@ -279,7 +278,8 @@ extension Scheduler {
       } else {
         events.append(
           OutgoingEvent(
-            type: emission.type, data: EventBody.data(record), channels: [emission.channel],
+            type: emission.type, data: EventBody.data(attachment.origin, outcome),
+            channels: [emission.channel],
             recipients: recipients))
       }
     }

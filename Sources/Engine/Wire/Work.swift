@@ -8,12 +8,7 @@ public struct Work: Sendable {
   public var first: Int
   public var end: Int
   public var attempt: Int
-  public var id: String
-  public var conversationId: String
-  public var messageId: String
-  public var senderId: String
-  public var fileName: String
-  public var declaredType: String?
+  public var origin: AttachmentOrigin
   public var mediaType: String?
   public var sha256: String?
   public var twin: String?
@@ -42,10 +37,9 @@ public struct Work: Sendable {
   }
 
   public init(
-    serial: UInt64, first: Int, end: Int, attempt: Int, id: String, conversationId: String, messageId: String,
-    senderId: String, fileName: String, declaredType: String? = nil, mediaType: String? = nil,
-    sha256: String? = nil,
-    twin: String? = nil, size: Int64 = 0, modified: Int64 = 0, changed: Int64 = 0, outcome: Status = .queued,
+    _ origin: AttachmentOrigin, serial: UInt64, first: Int, end: Int, attempt: Int, mediaType: String? = nil,
+    sha256: String? = nil, twin: String? = nil, size: Int64 = 0, modified: Int64 = 0, changed: Int64 = 0,
+    outcome: Status = .queued,
     reason: Reason? = nil, metadata: [Metadatum] = [],
     event: Event? = nil
   ) {
@@ -53,12 +47,7 @@ public struct Work: Sendable {
     self.first = first
     self.end = end
     self.attempt = attempt
-    self.id = id
-    self.conversationId = conversationId
-    self.messageId = messageId
-    self.senderId = senderId
-    self.fileName = fileName
-    self.declaredType = declaredType
+    self.origin = origin
     self.mediaType = mediaType
     self.sha256 = sha256
     self.twin = twin
@@ -82,12 +71,12 @@ public struct Work: Sendable {
     writer.write(size)
     writer.write(modified)
     writer.write(changed)
-    writer.write(id)
-    writer.write(conversationId)
-    writer.write(messageId)
-    writer.write(senderId)
-    writer.write(fileName)
-    writer.write(declaredType)
+    writer.write(origin.id)
+    writer.write(origin.conversationId)
+    writer.write(origin.messageId)
+    writer.write(origin.senderId)
+    writer.write(origin.fileName)
+    writer.write(origin.declaredType)
     writer.write(mediaType)
     writer.write(sha256)
     writer.write(twin)

@@ -133,8 +133,9 @@ extension Ledger {
       try statement(SQL.endJob).run(job, token)
       guard connection.changes == 1 else { return false }
       try end(attachment, now, &newborn)
-      ended[attachment.status, default: (0, 0)].count += 1
-      ended[attachment.status, default: (0, 0)].bytes &+= min(attachment.sizeBytes ?? 0, 1 << 50)
+      let outcome = attachment.outcome
+      ended[outcome.status, default: (0, 0)].count += 1
+      ended[outcome.status, default: (0, 0)].bytes &+= min(outcome.sizeBytes ?? 0, 1 << 50)
     case .again(let key, let dueAt, let crashed, let attempt, let steps):
       try statement(SQL.scheduleJob).run(job, token, .integer(dueAt), .integer(crashed ? 1 : 0), .integer(0))
       guard connection.changes == 1 else { return false }
@@ -166,11 +167,7 @@ extension Ledger {
   private func end(_ attachment: EndedAttachment, _ now: Int64, _ newborn: inout Newborn) throws {
     let line = try attachment.line.flatMap { try lineKey($0, isNew: true) }
     try statement(SQL.endAttachment).run(
-      .integer(attachment.key), .text(attachment.status.rawValue), .optional(attachment.mediaType),
-      .optional(attachment.sizeBytes), attachment.sha256.map { .blob($0) } ?? .null,
-      .text(attachment.metadata),
-      .optional(attachment.url), .optional(attachment.reason?.stage), .optional(attachment.reason?.code),
-      .optional(attachment.reason?.message), .integer(now), .optional(line))
+      [.integer(attachment.key)] + attachment.outcome.values + [.integer(now), .optional(line)])
     try record(attachment.steps, of: attachment.key, attachment.attempt, now)
     if attachment.events.isEmpty { return }
     var told: Set<String> = []
@@ -188,8 +185,8 @@ extension Ledger {
           try statement(SQL.addDelivery).run(.text(id), .integer(key), .text(channel), .text(recipient))
           let delivery = LeasedDelivery(
             key: connection.lastInsertedRow, id: id, channel: channel, recipient: recipient, type: event.type,
-            data: event.data, createdAt: now, attachmentId: attachment.id,
-            conversationId: attachment.conversationId, messageId: attachment.messageId)
+            data: event.data, createdAt: now, attachmentId: attachment.origin.id,
+            conversationId: attachment.origin.conversationId, messageId: attachment.origin.messageId)
           try queue(delivery, attachment.priority, now, &newborn)
         }
       }
@@ -292,11 +289,11 @@ extension Ledger {
 
   private func attachment(_ key: Int64) throws -> LeasedAttachment? {
     try statement(SQL.attachmentOfJob).first(.integer(key)) { row in
-      LeasedAttachment(
-        key: key, id: row.text(0), conversationId: row.text(1), messageId: row.text(2), senderId: row.text(3),
-        participants: row.text(4), fileName: row.text(5), declaredType: row.optionalText(6),
-        source: row.blob(7),
-        sourceSize: row.integer(8), sourceModified: row.integer(9), folderDevice: row.optionalInteger(10))
+      let next = AttachmentOrigin.width
+      return LeasedAttachment(
+        key: key, origin: AttachmentOrigin(row), participants: row.text(next), source: row.blob(next + 1),
+        sourceSize: row.integer(next + 2), sourceModified: row.integer(next + 3),
+        folderDevice: row.optionalInteger(next + 4))
     }
   }
 

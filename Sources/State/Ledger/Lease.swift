@@ -24,14 +24,9 @@ public enum LeasedWork: Sendable {
 
 public struct LeasedAttachment: Sendable {
   public var key: Int64
-  public var id: String
-  public var conversationId: String
-  public var messageId: String
-  public var senderId: String
+  public var origin: AttachmentOrigin
   /// A JSON array of texts, as the ledger keeps it.
   public var participants: String
-  public var fileName: String
-  public var declaredType: String?
   public var source: [UInt8]
   public var sourceSize: Int64
   public var sourceModified: Int64
@@ -87,16 +82,8 @@ public struct Settlement: Sendable {
 /// An attachment in its final state, with what is written in the same transaction.
 public struct EndedAttachment: Sendable {
   public var key: Int64
-  public var id: String
-  public var conversationId: String
-  public var messageId: String
-  public var status: Status
-  public var reason: Reason?
-  public var mediaType: String?
-  public var sizeBytes: Int64?
-  public var sha256: [UInt8]?
-  public var metadata: String
-  public var url: String?
+  public var origin: AttachmentOrigin
+  public var outcome: AttachmentOutcome
   public var attempt: Int
   public var steps: [Step]
   public var events: [OutgoingEvent]
@@ -106,21 +93,11 @@ public struct EndedAttachment: Sendable {
   public var line: String?
 
   public init(
-    _ attachment: LeasedAttachment, status: Status, reason: Reason?, mediaType: String?, sizeBytes: Int64?,
-    sha256: [UInt8]?, metadata: String, url: String?, attempt: Int, steps: [Step],
+    _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome, attempt: Int, steps: [Step],
     events: [OutgoingEvent], priority: Int64 = 0, line: String? = nil
   ) {
-    key = attachment.key
-    id = attachment.id
-    conversationId = attachment.conversationId
-    messageId = attachment.messageId
-    self.status = status
-    self.reason = reason
-    self.mediaType = mediaType
-    self.sizeBytes = sizeBytes
-    self.sha256 = sha256
-    self.metadata = metadata
-    self.url = url
+    (key, origin) = (attachment.key, attachment.origin)
+    self.outcome = outcome
     self.attempt = attempt
     self.steps = steps
     self.events = events

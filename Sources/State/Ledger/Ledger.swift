@@ -19,6 +19,7 @@ public final class Ledger {
   private var prepared: [UnsafePointer<UInt8>: Statement] = [:]
   /// Lines that are on record, by fingerprint.
   var lineKeys: [String: Int64] = [:]
+  private var composed: [ObjectIdentifier: Statement] = [:]
   private var attemptStatements: [Int: Statement] = [:]
   private let home: Home?
 
@@ -183,6 +184,13 @@ public final class Ledger {
     if let known = prepared[sql.utf8Start] { return known }
     let statement = try connection.prepare("\(sql)")
     prepared[sql.utf8Start] = statement
+    return statement
+  }
+
+  func statement(_ sql: SQLText) throws(SQLiteError) -> Statement {
+    if let known = composed[ObjectIdentifier(sql)] { return known }
+    let statement = try connection.prepare(sql.text)
+    composed[ObjectIdentifier(sql)] = statement
     return statement
   }
 

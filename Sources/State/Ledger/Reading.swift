@@ -2,54 +2,6 @@ import Pipeline
 import Platform
 import SQLite
 
-/// An attachment as the ledger shows it.
-public struct AttachmentRecord: Sendable {
-  public var key: Int64
-  public var id: String
-  public var conversationId: String
-  public var messageId: String
-  public var senderId: String
-  public var fileName: String
-  public var source: [UInt8]
-  public var status: Status
-  public var mediaType: String?
-  public var sizeBytes: Int64?
-  public var sha256: [UInt8]?
-  /// A JSON object.
-  public var metadata: String
-  public var url: String?
-  public var reason: Reason?
-  public var createdAt: Int64
-  public var finishedAt: Int64?
-  /// The steps of the last attempt.
-  public var steps: [Step]
-
-  public init(
-    key: Int64, id: String, conversationId: String, messageId: String, senderId: String, fileName: String,
-    source: [UInt8], status: Status, mediaType: String?, sizeBytes: Int64?, sha256: [UInt8]?,
-    metadata: String,
-    url: String?, reason: Reason?, createdAt: Int64, finishedAt: Int64?, steps: [Step]
-  ) {
-    self.key = key
-    self.id = id
-    self.conversationId = conversationId
-    self.messageId = messageId
-    self.senderId = senderId
-    self.fileName = fileName
-    self.source = source
-    self.status = status
-    self.mediaType = mediaType
-    self.sizeBytes = sizeBytes
-    self.sha256 = sha256
-    self.metadata = metadata
-    self.url = url
-    self.reason = reason
-    self.createdAt = createdAt
-    self.finishedAt = finishedAt
-    self.steps = steps
-  }
-}
-
 /// One try of one stage, as recorded.
 public struct AttemptRecord: Sendable {
   public var number: Int
@@ -101,7 +53,7 @@ extension Ledger {
       let page = try reading {
         var page: [AttachmentRecord] = []
         try connection.prepare(isAll ? Query.page : Query.pageOfStatuses)
-          .rows(.integer(after), .text(wanted)) { page.append(record($0)) }
+          .rows(.integer(after), .text(wanted)) { page.append(AttachmentRecord($0)) }
         for index in page.indices { page[index].steps = try lastSteps(of: page[index].key) }
         return page
       }
@@ -116,7 +68,7 @@ extension Ledger {
     try reading {
       var found: [AttachmentRecord] = []
       try connection.prepare(Query.byId).rows(.text(idPrefix), .text(idPrefix + "\u{7F}")) {
-        found.append(record($0))
+        found.append(AttachmentRecord($0))
       }
       for index in found.indices { found[index].steps = try lastSteps(of: found[index].key) }
       return found
@@ -207,28 +159,10 @@ extension Ledger {
       message: row.optionalText(first + 3), microseconds: row.integer(first + 4))
   }
 
-  private func record(_ row: borrowing Row) -> AttachmentRecord {
-    let sha256 = row.blob(10)
-    let reason =
-      row.optionalText(14) == nil
-      ? nil : Reason(stage: row.text(13), code: row.text(14), message: row.text(15))
-    return AttachmentRecord(
-      key: row.integer(0), id: row.text(1), conversationId: row.text(2), messageId: row.text(3),
-      senderId: row.text(4),
-      fileName: row.text(5), source: row.blob(6), status: Status(rawValue: row.text(7)) ?? .queued,
-      mediaType: row.optionalText(8), sizeBytes: row.optionalInteger(9),
-      sha256: sha256.isEmpty ? nil : sha256,
-      metadata: row.text(11), url: row.optionalText(12),
-      reason: reason,
-      createdAt: row.integer(16), finishedAt: row.optionalInteger(17), steps: [])
-  }
-
   /// The statements that read.
   private enum Query {
     static let columns = """
-      SELECT a.key, a.id, a.conversation_id, a.message_id, m.sender_id, a.file_name, a.source, a.status, a.media_type,
-        a.size_bytes, a.sha256, a.metadata, a.url, a.reason_stage, a.reason_code, a.reason_message, a.created_at, a.finished_at
-      FROM attachments a JOIN messages m USING (conversation_id, message_id)
+      SELECT \(AttachmentRecord.columns) FROM attachments a JOIN messages m USING (conversation_id, message_id)
       """
     static let page = columns + " WHERE a.key > ?1 AND ?2 = '' ORDER BY a.key LIMIT 500"
     static let pageOfStatuses =

@@ -1,3 +1,5 @@
+import Pipeline
+
 /// Every statement that writes, by name.
 enum SQL {
   // MARK: Recovery
@@ -104,11 +106,11 @@ enum SQL {
 
   static let keepToken: StaticString = "UPDATE ledger SET token = ?1, seen_at = ?2"
 
-  static let attachmentOfJob: StaticString = """
-    SELECT a.id, a.conversation_id, a.message_id, m.sender_id, m.participants, a.file_name, a.declared_type, a.source,
-      a.source_size, a.source_modified, a.source_folder_device
-    FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
+  static let attachmentOfJob = SQLText(
     """
+    SELECT \(AttachmentOrigin.columns), m.participants, a.source, a.source_size, a.source_modified, a.source_folder_device
+    FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
+    """)
 
   static let deliveryOfJob: StaticString = """
     SELECT d.id, d.channel, d.recipient, e.type, e.data, e.created_at, a.id, a.conversation_id, a.message_id
@@ -144,6 +146,7 @@ enum SQL {
     WHERE key = ?1 AND state = 'leased' AND token = ?2
     """
 
+  /// The outcome's values come after the key, in the order of `AttachmentOutcome.values`.
   static let endAttachment: StaticString = """
     UPDATE attachments SET status = ?2, media_type = ?3, size_bytes = ?4, sha256 = ?5, metadata = ?6, url = ?7,
       reason_stage = ?8, reason_code = ?9, reason_message = ?10, finished_at = ?11, line_key = ?12
@@ -253,4 +256,13 @@ enum SQL {
   static let resumeLanes: StaticString = """
     UPDATE lanes SET paused_code = NULL, paused_reason = NULL, paused_at = NULL WHERE paused_at IS NOT NULL
     """
+}
+
+/// A statement that is put together from parts; prepared once, as those that are one literal.
+final class SQLText: Sendable {
+  let text: String
+
+  init(_ text: String) {
+    self.text = text
+  }
 }

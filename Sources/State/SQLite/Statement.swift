@@ -59,6 +59,7 @@ public final class Statement {
     case blob([UInt8])
 
     public static func optional(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
+    public static func optional(_ bytes: [UInt8]?) -> Value { bytes.map { .blob($0) } ?? .null }
     public static func optional(_ integer: Int64?) -> Value { integer.map { .integer($0) } ?? .null }
   }
 

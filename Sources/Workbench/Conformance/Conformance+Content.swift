@@ -32,8 +32,8 @@ extension Conformance {
     let trier = try bench()
     for name in Specimens.hostileNames {
       var trial = try trial(try Content(bytes: Array("hello\n".utf8)), fileName: name)
-      trial.work.declaredType = name
-      trial.work.senderId = name
+      trial.work.origin.declaredType = name
+      trial.work.origin.senderId = name
       trial.work.recipientIsHostile(name)
       let result = try verdict(trier, trial, "a file named '\(name)'")
       guard case .passed = result else { return result }

@@ -57,9 +57,10 @@ final class BenchLedger {
       lease,
       .attachment(
         EndedAttachment(
-          attachment, status: .completed, reason: nil, mediaType: "text/plain",
-          sizeBytes: attachment.sourceSize, sha256: [UInt8](repeating: 7, count: 32), metadata: "{}",
-          url: nil,
+          attachment,
+          AttachmentOutcome(
+            .completed, mediaType: "text/plain", sizeBytes: attachment.sourceSize,
+            sha256: [UInt8](repeating: 7, count: 32)),
           attempt: lease.attempt,
           steps: [.init(stage: "size", verdict: "pass", code: nil, message: nil, microseconds: 10)],
           events: events)))

@@ -18,8 +18,8 @@ struct ProgressBar {
   }
 
   mutating func add(_ record: AttachmentRecord) {
-    add(bytes: record.sizeBytes ?? 0)
-    if record.status != .completed { refused += 1 }
+    add(bytes: record.outcome.sizeBytes ?? 0)
+    if record.outcome.status != .completed { refused += 1 }
   }
 
   mutating func add(bytes more: Int64) {

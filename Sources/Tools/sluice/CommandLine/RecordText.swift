@@ -16,20 +16,10 @@ enum RecordText {
   /// The members of that object, for records that have more.
   static func members(_ record: AttachmentRecord, _ writer: inout JSONWriter) {
     writer.member("record", "attachment")
-    writer.member("id", record.id)
-    writer.member("conversationId", record.conversationId)
-    writer.member("messageId", record.messageId)
-    writer.member("senderId", record.senderId)
-    writer.member("fileName", record.fileName)
+    writer.member("id", record.origin.id)
+    record.origin.write(to: &writer)
     writer.member("source", String(decoding: record.source, as: UTF8.self))
-    writer.member("status", record.status.rawValue)
-    writer.member("mediaType", record.mediaType)
-    writer.member("sizeBytes", record.sizeBytes)
-    writer.member("sha256", record.sha256.map(Hexadecimal.text))
-    writer.key("metadata")
-    writer.raw(record.metadata)
-    writer.member("url", record.url)
-    writer.member("reason", record.reason)
+    record.outcome.write(to: &writer)
     writer.key("stages")
     writer.array { writer in
       for step in record.steps {
@@ -46,13 +36,15 @@ enum RecordText {
   /// One line for people.
   static func line(_ record: AttachmentRecord, _ style: Style = .plain) -> String {
     var parts = [
-      style.word(record.status.rawValue, width: 11),
+      style.word(record.outcome.status.rawValue, width: 11),
       Terminal.printable(String(decoding: record.source, as: UTF8.self)),
     ]
-    if let mediaType = record.mediaType { parts.append(Terminal.printable(mediaType)) }
-    if let size = record.sizeBytes { parts.append(ByteSize.rounded(size)) }
-    if let url = record.url { parts.append("-> \(Terminal.printable(url))") }
-    if let reason = record.reason { parts.append("(\(reason.stage): \(Terminal.printable(reason.message)))") }
+    if let mediaType = record.outcome.mediaType { parts.append(Terminal.printable(mediaType)) }
+    if let size = record.outcome.sizeBytes { parts.append(ByteSize.rounded(size)) }
+    if let url = record.outcome.url { parts.append("-> \(Terminal.printable(url))") }
+    if let reason = record.outcome.reason {
+      parts.append("(\(reason.stage): \(Terminal.printable(reason.message)))")
+    }
     return parts.joined(separator: "  ") + "\n"
   }
 

@@ -12,7 +12,7 @@ struct AttachmentStory {
 
   func text(_ style: Style) throws -> String {
     var text = facts(style).map { "\(Help.pad($0.name, 14))\($0.value)\n" }.joined()
-    let metadata = try MetadataText.members(record.metadata)
+    let metadata = try MetadataText.members(record.outcome.metadata)
     if !metadata.isEmpty {
       let width = metadata.map(\.key.count).max() ?? 0
       text += "\nMetadata\n"
@@ -28,23 +28,25 @@ struct AttachmentStory {
   }
 
   private func facts(_ style: Style) -> [(name: String, value: String)] {
-    var facts = [("id", record.id), ("status", style.word(record.status.rawValue))]
-    if let reason = record.reason {
+    var facts = [("id", record.origin.id), ("status", style.word(record.outcome.status.rawValue))]
+    if let reason = record.outcome.reason {
       facts.append(("reason", "\(reason.stage): \(RecordText.reason(reason.code, reason.message))"))
     }
     facts += [
-      ("file name", Terminal.printable(record.fileName)),
+      ("file name", Terminal.printable(record.origin.fileName)),
       ("source", Terminal.printable(String(decoding: record.source, as: UTF8.self))),
-      ("conversation", Terminal.printable(record.conversationId)),
-      ("message", Terminal.printable(record.messageId)),
-      ("sender", Terminal.printable(record.senderId)),
+      ("conversation", Terminal.printable(record.origin.conversationId)),
+      ("message", Terminal.printable(record.origin.messageId)),
+      ("sender", Terminal.printable(record.origin.senderId)),
     ]
-    if let mediaType = record.mediaType { facts.append(("media type", Terminal.printable(mediaType))) }
-    if let size = record.sizeBytes {
+    if let mediaType = record.outcome.mediaType {
+      facts.append(("media type", Terminal.printable(mediaType)))
+    }
+    if let size = record.outcome.sizeBytes {
       facts.append(("size", "\(ByteSize.rounded(size)) (\(Count.text(size, "byte")))"))
     }
-    if let sha256 = record.sha256 { facts.append(("sha256", Hexadecimal.text(sha256))) }
-    if let url = record.url { facts.append(("url", Terminal.printable(url))) }
+    if let sha256 = record.outcome.sha256 { facts.append(("sha256", Hexadecimal.text(sha256))) }
+    if let url = record.outcome.url { facts.append(("url", Terminal.printable(url))) }
     facts.append(("taken in", Clock.timestamp(record.createdAt)))
     if let finishedAt = record.finishedAt { facts.append(("ended", Clock.timestamp(finishedAt))) }
     return facts

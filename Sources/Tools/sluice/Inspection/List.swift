@@ -32,7 +32,7 @@ struct List: ParsableCommand {
     let isJSON = arguments.isJSON
     var lines = ""
     try Environment.ledger(reading: Environment.home(arguments)).records(statuses: statuses) { record in
-      lines += isJSON ? RecordText.json(record) : "\(record.id)  \(RecordText.line(record, style))"
+      lines += isJSON ? RecordText.json(record) : "\(record.origin.id)  \(RecordText.line(record, style))"
       if lines.utf8.count > 32 << 10 {
         Terminal.out(lines)
         lines.removeAll(keepingCapacity: true)

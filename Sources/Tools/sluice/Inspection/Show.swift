@@ -37,9 +37,9 @@ struct Show: ParsableCommand {
     guard let first = records.first else {
       throw .usage("no attachment's id begins with '\(printable)'; `sluice list` prints them all")
     }
-    if records.count == 1 || first.id == id.lowercased() { return first }
+    if records.count == 1 || first.origin.id == id.lowercased() { return first }
     // The ledger hands over a few; whether there are more shows from their number.
-    let shown = records.prefix(5).map { "  \($0.id)  \($0.fileName)" }
+    let shown = records.prefix(5).map { "  \($0.origin.id)  \($0.origin.fileName)" }
     let more = records.count > 5 ? ["  and more"] : []
     throw CommandError(.usage, ["several ids begin with '\(printable)'; write more of it:"] + shown + more)
   }

@@ -77,14 +77,15 @@ final class IngestReport {
   }
 
   private func take(_ record: AttachmentRecord) {
-    counts[record.status, default: 0] += 1
-    bytes &+= record.sizeBytes ?? 0
-    if record.status != .completed && rows.count < Self.rowLimit {
-      rows.append((String(decoding: record.source, as: UTF8.self), record.status, record.reason))
+    counts[record.outcome.status, default: 0] += 1
+    bytes &+= record.outcome.sizeBytes ?? 0
+    if record.outcome.status != .completed && rows.count < Self.rowLimit {
+      rows.append(
+        (String(decoding: record.source, as: UTF8.self), record.outcome.status, record.outcome.reason))
     }
     if isJSON {
       lines += RecordText.json(record)
-    } else if progress == nil && (!isQuiet || record.status != .completed) {
+    } else if progress == nil && (!isQuiet || record.outcome.status != .completed) {
       lines += RecordText.line(record)
     }
     if lines.utf8.count > 32 << 10 { flush() }

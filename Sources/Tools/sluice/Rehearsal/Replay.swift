@@ -73,7 +73,7 @@ struct Replay: ParsableCommand {
     var random = SplitMix(state: 1)
     var seen: Int64 = 0
     try ledger.records { record in
-      guard record.status.isFinal, player.cameSoFar(record) else { return true }
+      guard record.outcome.status.isFinal, player.cameSoFar(record) else { return true }
       seen += 1
       if let sample, seen > sample {
         let place = Int64.random(in: 0..<seen, using: &random)

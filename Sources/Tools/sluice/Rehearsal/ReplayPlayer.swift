@@ -40,7 +40,7 @@ final class ReplayPlayer {
 
   /// Whether the attachment was not stopped before the first stage to run again.
   func cameSoFar(_ record: AttachmentRecord) -> Bool {
-    guard let stage = record.reason?.stage else { return true }
+    guard let stage = record.outcome.reason?.stage else { return true }
     if stage == "source" { return false }
     guard let place = pipeline.stages.firstIndex(where: { $0.id == stage }) else { return true }
     return place >= first
@@ -51,14 +51,14 @@ final class ReplayPlayer {
       return .impossible("its content is neither in the store nor at its source, or has changed since")
     }
     defer { folder.empty() }
-    var trial = Trial(fileName: record.fileName, content: content)
-    trial.work.id = record.id
-    trial.work.conversationId = record.conversationId
-    trial.work.messageId = record.messageId
-    trial.work.senderId = record.senderId
+    var trial = Trial(fileName: record.origin.fileName, content: content)
+    trial.work.origin.id = record.origin.id
+    trial.work.origin.conversationId = record.origin.conversationId
+    trial.work.origin.messageId = record.origin.messageId
+    trial.work.origin.senderId = record.origin.senderId
     trial.work.sha256 = sha256
     // What the first stage finds itself, it is not told.
-    trial.work.mediaType = first == 0 ? nil : record.mediaType
+    trial.work.mediaType = first == 0 ? nil : record.outcome.mediaType
     trial.work.metadata = try earlier(record)
     return .played(try rehearsal.run(trial, from: first))
   }
@@ -66,21 +66,23 @@ final class ReplayPlayer {
   /// What the stages before the first to run recorded.
   private func earlier(_ record: AttachmentRecord) throws -> [Metadatum] {
     let later = pipeline.stages.dropFirst(first).flatMap { $0.description.keys.map(\.name) }
-    return try MetadataText.data(record.metadata).filter { datum in
+    return try MetadataText.data(record.outcome.metadata).filter { datum in
       !later.contains { $0 == datum.key || $0.hasSuffix("*") && datum.key.hasPrefix($0.dropLast()) }
         && datum.key != Self.originalKey
     }
   }
 
-  private static let originalKey = "original.sha256"
+  private static let originalKey = "original.outcome.sha256"
 
   /// The content as the stages got it: from the source where a stage replaced it on the way, else from the store.
   private func content(of record: AttachmentRecord) -> (Content, String)? {
-    var wanted = record.sha256.map { Hexadecimal.text($0) }
-    var places = [record.url.map { "\(store)/\($0)" }, String(decoding: record.source, as: UTF8.self)]
-      .compactMap(\.self)
+    var wanted = record.outcome.sha256.map { Hexadecimal.text($0) }
+    var places = [
+      record.outcome.url.map { "\(store)/\($0)" }, String(decoding: record.source, as: UTF8.self),
+    ]
+    .compactMap(\.self)
     // What is not read is taken for not replaced: then the hash tells.
-    let original = (try? MetadataText.data(record.metadata))?.first { $0.key == Self.originalKey }
+    let original = (try? MetadataText.data(record.outcome.metadata))?.first { $0.key == Self.originalKey }
     if let original {
       wanted = original.value.text
       places = Array(places.suffix(1))
@@ -89,7 +91,8 @@ final class ReplayPlayer {
       // What cannot be opened or measured is not the content: the next place may have it.
       guard let content = try? Content(place), let sha256 = try? measuring.measure(content) else { continue }
       // What was rejected for its length has no hash.
-      let isSame = wanted.map { $0 == sha256 } ?? (record.sizeBytes.map { $0 == content.size } ?? true)
+      let isSame =
+        wanted.map { $0 == sha256 } ?? (record.outcome.sizeBytes.map { $0 == content.size } ?? true)
       if isSame { return (content, sha256) }
     }
     return nil

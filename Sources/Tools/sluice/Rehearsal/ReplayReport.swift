@@ -29,7 +29,7 @@ struct ReplayReport {
     switch outcome {
     case .impossible(let why):
       impossible += 1
-      Terminal.error("\(record.id) \(Terminal.printable(record.fileName)): \(why)")
+      Terminal.error("\(record.origin.id) \(Terminal.printable(record.origin.fileName)): \(why)")
     case .played(let result):
       let changes = Self.changes(record, result)
       if changes.isEmpty { unchanged += 1 } else { changed += 1 }
@@ -52,15 +52,15 @@ struct ReplayReport {
     func compare(_ key: String, _ before: String?, _ after: String?) {
       if before != after { changes.append(Change(key: key, before: before, after: after)) }
     }
-    compare("status", record.status.rawValue, result.outcome?.rawValue ?? "tried again")
+    compare("status", record.outcome.status.rawValue, result.outcome?.rawValue ?? "tried again")
     compare(
-      "reason", record.reason.map { "\($0.stage): \($0.code)" },
+      "reason", record.outcome.reason.map { "\($0.stage): \($0.code)" },
       result.reason.map { "\($0.stage): \($0.code)" })
-    compare("mediaType", record.mediaType, result.mediaType)
-    compare("url", record.url, result.outcome == .completed ? result.location : nil)
-    let before = (try? MetadataText.members(record.metadata)) ?? []  // what the ledger wrote is JSON
+    compare("mediaType", record.outcome.mediaType, result.mediaType)
+    compare("url", record.outcome.url, result.outcome == .completed ? result.location : nil)
+    let before = (try? MetadataText.members(record.outcome.metadata)) ?? []  // what the ledger wrote is JSON
     let after = (try? MetadataText.members(JSONWriter.object(of: result.metadata))) ?? []
-    for (key, value) in before where key != "original.sha256" {
+    for (key, value) in before where key != "original.outcome.sha256" {
       compare(key, value, after.first { $0.key == key }?.value)
     }
     for (key, value) in after where !before.contains(where: { $0.key == key }) { compare(key, nil, value) }
@@ -69,7 +69,7 @@ struct ReplayReport {
 
   private func text(_ record: AttachmentRecord, _ result: Rehearsal.Result, _ changes: [Change]) -> String {
     let outcome = style.word(result.outcome?.rawValue ?? "tried again", width: 11)
-    var text = "\(outcome)  \(record.id)  \(Terminal.printable(record.fileName))\n"
+    var text = "\(outcome)  \(record.origin.id)  \(Terminal.printable(record.origin.fileName))\n"
     // Where it ends otherwise, stages that do not run any more record nothing: one line says so.
     let endsOtherwise = changes.contains { $0.key == "status" || $0.key == "reason" }
     let gone = endsOtherwise ? changes.filter { $0.key.contains(".") && $0.after == nil } : []
@@ -90,8 +90,8 @@ struct ReplayReport {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "replay")
-      writer.member("id", record.id)
-      writer.member("fileName", record.fileName)
+      writer.member("id", record.origin.id)
+      writer.member("fileName", record.origin.fileName)
       writer.member("status", result.outcome?.rawValue ?? "tried-again")
       writer.member("reason", result.reason)
       writer.key("changes")
