@@ -81,10 +81,11 @@ struct Lanes {
   init(channels names: [String], window: Int) {
     attachments = Lane(Ledger.attachmentLane)
     channels = names.map { Lane(Ledger.lane(ofChannel: $0)) }
+    all = [attachments] + channels
     (self.window, fullWindow) = (window, window)
   }
 
-  var all: [Lane] { [attachments] + channels }
+  let all: [Lane]
 
   subscript(name: String) -> Lane? { all.first { $0.name == name } }
 

@@ -18,6 +18,8 @@ final class Machine {
   private let homeFolder: Int32
   private let ledgerThread: LedgerThread
   private var workers: [UInt32: WorkerProcess] = [:]
+  /// Workers whose end is not told, but has to be asked for.
+  private var unwatched: Set<UInt32> = []
 
   /// What an event of the epoll is about: the upper half of its tag. The lower half is a worker's slot.
   private enum Subject: UInt64 {
@@ -82,7 +84,7 @@ final class Machine {
     workers[slot] = worker
     watch(worker.socket, .socket, slot)
     watch(worker.standardError, .standardError, slot)
-    watch(worker.handle, .process, slot)
+    if worker.handle >= 0 { watch(worker.handle, .process, slot) } else { unwatched.insert(slot) }
     try worker.open(setup)
     return worker
   }
@@ -111,6 +113,7 @@ final class Machine {
       return count
     }
     if count < 0 { throw SystemError("waiting for workers") }
+    for slot in unwatched { bury(slot, &happenings) }
     return happenings
   }
 
@@ -160,10 +163,11 @@ final class Machine {
   private func bury(_ slot: UInt32, _ happenings: inout [Happening]) {
     guard let worker = workers[slot], let cause = worker.ended() else { return }
     hear(slot, &happenings)
-    for descriptor in [worker.socket, worker.standardError, worker.handle] {
+    for descriptor in [worker.socket, worker.standardError, worker.handle] where descriptor >= 0 {
       sluice_epoll_remove(epoll, descriptor)
     }
     workers[slot] = nil
+    unwatched.remove(slot)
     happenings.append(.worker(slot: slot, .ended(cause)))
   }
 }

@@ -228,7 +228,7 @@ public final class Scheduler {
 
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
   private var patience: Int32 {
-    if !flights.isEmpty || exchange.isUnderway || pool.isStarting { return 20 }
+    if !flights.isEmpty || exchange.isUnderway || pool.isChanging { return 20 }
     let now = environment.clock.steady()
     let dueTimes =
       lanes.all.filter { $0.pause == nil }.compactMap(\.nextDue)

@@ -103,7 +103,8 @@ final class WorkerPool {
   /// Whether the workers have told what their stages reject for its length.
   var areLengthLimitsKnown: Bool { line.allSatisfy(\.wasReady) }
 
-  var isStarting: Bool { workers.contains { $0.state == .starting } }
+  /// Workers are on their way in or out.
+  var isChanging: Bool { workers.contains { $0.state != .ready } }
 
   /// The stages and channels that have work in hand.
   var busyStages: [String] {
@@ -173,6 +174,8 @@ final class WorkerPool {
   private func dispatch(
     _ group: WorkerGroup, _ held: () -> Int64, _ outcomes: inout [Outcome]
   ) throws(SchedulerError) {
+    let hasWork = !group.queue.isEmpty || !group.alone.isEmpty
+    if !hasWork && (group.wasReady || group === longDigest) { return }
     let now = environment.clock.monotonic()
     let isQueueReady = hasRoomForFirst(\.queue, of: group, held)
     let isAloneReady = hasRoomForFirst(\.alone, of: group, held)

@@ -13,7 +13,8 @@ public final class WorkerProcess: Worker {
   public let socket: Int32
   /// Readable when it wrote to standard error; -1: that goes to this process's own.
   public let standardError: Int32
-  /// A pidfd: readable when it has ended.
+  /// A pidfd: readable when the process has ended. -1 where the system has none, as under valgrind: then ``ended()`` has to be
+  /// asked again and again.
   public let handle: Int32
   private let page: UnsafeMutablePointer<sluice_status>
   /// The last of what it wrote to standard error.
@@ -102,12 +103,6 @@ public final class WorkerProcess: Worker {
     }
     // Nobody else waits for this child, so that its pid cannot have been given to another process yet.
     handle = sluice_pidfd_open(pid)
-    if handle < 0 {
-      let error = SystemError("watching a worker")
-      Glibc.kill(pid, SIGKILL)
-      munmap(mapped, Int(SLUICE_STATUS_SIZE))
-      throw error
-    }
     self.pid = pid
     page = mapped.assumingMemoryBound(to: sluice_status.self)
     socket = mine.release()
@@ -117,7 +112,7 @@ public final class WorkerProcess: Worker {
   deinit {
     close(socket)
     if standardError >= 0 { close(standardError) }
-    close(handle)
+    if handle >= 0 { close(handle) }
     room.deallocate()
     munmap(page, Int(SLUICE_STATUS_SIZE))
   }
@@ -295,7 +290,9 @@ public final class WorkerProcess: Worker {
     shutdown(socket, Int32(SHUT_RDWR))
   }
 
-  public func kill() { sluice_pidfd_kill(handle) }
+  public func kill() {
+    if handle >= 0 { sluice_pidfd_kill(handle) } else { Glibc.kill(pid, SIGKILL) }
+  }
 
   /// How it ended; `nil` while it has not.
   public func ended() -> WorkerDeath.Cause? {
@@ -319,26 +316,27 @@ public final class WorkerProcess: Worker {
 
   /// Milliseconds between the end of its socket and its own, after which it only pretends to end.
   public static let closingTimeout: Int32 = 50
+  public static let pretence = "it closed its socket and went on"
 
   /// Waits for the end of a worker that has closed its socket, and kills it where it goes on.
   public func endAfterClosing() -> WorkerDeath.Cause {
-    if wait(Self.closingTimeout), let cause = ended() { return cause }
+    for _ in 0..<Self.closingTimeout {
+      if let cause = ended() { return cause }
+      wait(1)
+    }
     kill()
     reap()
     return .invalidReply(Self.pretence)
   }
 
-  public static let pretence = "it closed its socket and went on"
-
   /// Waits for the end of a worker that was killed.
   public func reap() {
-    while !wait(-1) {}
-    _ = ended()
+    while ended() == nil { wait(10) }
   }
 
-  /// Waits up to so many milliseconds (-1: for ever) for its end. True: it has ended.
-  private func wait(_ milliseconds: Int32) -> Bool {
+  /// Waits up to so many milliseconds, or until it has ended.
+  private func wait(_ milliseconds: Int32) {
     var one = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
-    return poll(&one, 1, milliseconds) == 1
+    poll(&one, 1, handle >= 0 ? milliseconds : 1)
   }
 }
