@@ -1,4 +1,4 @@
-/// A text as messages show it: on one line, without control characters, cut where it is long.
+/// A text quoted for messages: on one line, without control characters, shortened if it is long.
 func quoted(_ text: String) -> String {
   "'\(printable(text))'"
 }

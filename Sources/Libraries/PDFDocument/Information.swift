@@ -48,12 +48,12 @@ extension Document {
   }
 }
 
-/// A text from a PDF, which may say anything: UTF-8 without control characters, cut at 4,000 bytes between characters.
-/// `nil` where nothing is left.
+/// A text from a PDF, made safe: UTF-8 without control characters, cut at 4,000 bytes between characters.
+/// `nil` if nothing is left.
 func plainText(_ text: UnsafePointer<CChar>?) -> String? {
   guard let text else { return nil }
   let limit = 4_000
-  // Enough to cut from, and a bound on the work.
+  // Enough to cut from; bounds the work.
   let bytes = UnsafeRawBufferPointer(start: text, count: strnlen(text, limit * 4))
   var plain = String.UnicodeScalarView()
   var count = 0

@@ -1,6 +1,6 @@
 import SQLite
 
-/// What keeps the ledger from being used, and what to do about it.
+/// Why the ledger cannot be used, and what to do about it.
 public struct LedgerError: Error, Sendable, CustomStringConvertible {
   public enum Code: Sendable {
     /// Another coordinator has the home.
@@ -9,7 +9,7 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
     case newer
     /// The home or its file system does not allow writing.
     case unwritable
-    /// No room; nothing was written.
+    /// The disk is full; nothing was written.
     case full
     /// Damaged, or not a ledger.
     case damaged

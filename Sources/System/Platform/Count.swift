@@ -10,7 +10,7 @@ public enum Count {
     "\(number) \(number == 1 ? thing : things)"
   }
 
-  /// Only what is counted: `file` of one, else `files`.
+  /// The noun alone: `file` for one, else `files`.
   public static func things(_ number: some BinaryInteger, _ thing: String) -> String {
     number == 1 ? thing : thing + "s"
   }

@@ -5,7 +5,7 @@ import Workbench
 
 /// What `sluice replay` prints.
 struct ReplayReport {
-  /// What would be otherwise: a key, and what it was and would be.
+  /// A difference: the key, the old and the new value.
   struct Change {
     var key: String
     var before: String?
@@ -58,7 +58,7 @@ struct ReplayReport {
       result.reason.map { "\($0.stage): \($0.code)" })
     compare("mediaType", record.mediaType, result.mediaType)
     compare("url", record.url, result.outcome == .completed ? result.location : nil)
-    let before = (try? MetadataText.members(record.metadata)) ?? []  // what the ledger wrote is JSON
+    let before = (try? MetadataText.members(record.metadata)) ?? []  // the ledger's own text is valid JSON
     let after = (try? MetadataText.members(JSONWriter.object(of: result.metadata))) ?? []
     for (key, value) in before where key != "original.sha256" {
       compare(key, value, after.first { $0.key == key }?.value)
@@ -70,7 +70,7 @@ struct ReplayReport {
   private func text(_ record: AttachmentRecord, _ result: Rehearsal.Result, _ changes: [Change]) -> String {
     let outcome = style.word(result.outcome?.rawValue ?? "tried again", width: 11)
     var text = "\(outcome)  \(record.id)  \(Terminal.printable(record.fileName))\n"
-    // Where it ends otherwise, stages that do not run any more record nothing: one line says so.
+    // If the outcome differs, later stages record nothing; one line says so.
     let endsOtherwise = changes.contains { $0.key == "status" || $0.key == "reason" }
     let gone = endsOtherwise ? changes.filter { $0.key.contains(".") && $0.after == nil } : []
     let shown = changes.filter { change in !gone.contains { $0.key == change.key } }

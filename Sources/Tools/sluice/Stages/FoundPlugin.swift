@@ -3,7 +3,7 @@ import Platform
 import Wire
 import Workers
 
-/// A plugin's file, and what a worker found in it.
+/// A plugin's file, and its description as read by a worker.
 struct FoundPlugin {
   var id: String
   var file: String
@@ -14,7 +14,7 @@ struct FoundPlugin {
     if case .failure(let refusal) = result { refusal.message } else { nil }
   }
 
-  /// Has these files described, by id.
+  /// Describes these files, by id.
   static func found(_ files: [(id: String, file: String)], _ search: PluginSearch) -> [FoundPlugin] {
     let described = search.describe(files)
     return files.compactMap { file in
