@@ -7,7 +7,7 @@ enum ScannerAddress {
 
   init(_ text: String) throws(Outcome) {
     if let path = Self.rest(of: text, after: "unix:") {
-      // Against which folder would another be meant? Workers have none.
+      // Workers have no working folder that a relative path could refer to.
       guard path.hasPrefix("/") else { throw Self.refusal("'\(path)' does not begin with /") }
       // `sun_path` of unix(7), less its NUL.
       guard path.utf8.count <= 107 else {
