@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sluice as `make install` puts it in place, once for all tests, away from the build tree.
+/// Sluice as installed by `make install`, once for all tests, outside the build tree.
 struct Installation {
   let prefix: String
   var program: String { prefix + "/bin/sluice" }
