@@ -1,7 +1,8 @@
 import CVips
 import StageKit
 
-/// An image in memory: lines of pixels from top to bottom, each of three bytes (red, green, blue) or four (and alpha).
+/// An image in memory: lines of pixels from top to bottom, each of three bytes (red, green, blue) or four
+/// (and alpha).
 struct Pixels: ~Copyable {
   let width: Int
   let height: Int

@@ -1,6 +1,6 @@
 /// The media types of common file name extensions. Extensions that are not listed are ignored.
 enum Extensions {
-  /// Whether content of the type `found` may carry this extension.
+  /// Whether content of the type `found` may have this extension.
   static func agree(_ fileExtension: String, found: String) -> Bool {
     guard let types = table[fileExtension] else { return true }
     return types.contains { Families.agree(claimed: $0, found: found) }

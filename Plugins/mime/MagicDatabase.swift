@@ -10,8 +10,8 @@ final class MagicDatabase {
   private let cookie: magic_t
 
   init() throws(Outcome) {
-    // libmagic prints dates through localtime(3), which looks at /etc/localtime each time unless TZ is set (tzset(3)).
-    // Dates never reach a media type, so any zone will do.
+    // libmagic prints dates through localtime(3), which looks at /etc/localtime each time unless TZ is set
+    // (tzset(3)). Dates never reach a media type, so any zone will do.
     setenv("TZ", "UTC0", 0)
     tzset()
     // MAGIC_ERROR: system errors are reported as errors, not as text in place of a media type (libmagic(3)).

@@ -39,8 +39,9 @@ func declaredMediaType(_ declared: String) -> String? {
   return isMediaType(essence) ? essence : nil
 }
 
-/// The extension of a file name as a sender gave it, in lower case: up to sixteen plain characters after the last dot
-/// of the last part of a path. `nil` for a name without one, or that is nothing but one (`.profile`).
+/// The extension of a file name as a sender gave it, in lower case: up to sixteen plain characters after the
+/// last dot of the last part of a path. `nil` for a name without one, or that is nothing but one
+/// (`.profile`).
 func fileExtension(_ fileName: String) -> String? {
   let name = fileName.utf8.split(omittingEmptySubsequences: false) {
     $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\")

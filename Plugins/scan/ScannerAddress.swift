@@ -1,6 +1,7 @@
 import StageKit
 
-/// Where the scanner listens, as it is written in a pipeline: `unix:/run/clamav/clamd.ctl`, `tcp:127.0.0.1:3310`.
+/// Where the scanner listens, as it is written in a pipeline: `unix:/run/clamav/clamd.ctl`,
+/// `tcp:127.0.0.1:3310`.
 enum ScannerAddress {
   case unix(path: String)
   case tcp(host: String, port: UInt16)

@@ -17,7 +17,7 @@ public struct Found {
   public var emissions: [Emission] = []
   public var produced: FileFacts?
   public var location: String?
-  /// By path.
+  /// The files afterwards, by path.
   public var files: [(path: String, file: FileFacts)] = []
   public var milliseconds: Double = 0
 

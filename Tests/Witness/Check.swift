@@ -19,7 +19,7 @@ final class Check {
   private(set) var findings: [Finding] = []
   /// The journal's observations, by kind.
   private(set) var seen: [String: [[String: Any]]] = [:]
-  /// The records that were told, by kind, in the order of the journal.
+  /// The records that were told, by kind; and all entries in the order of the journal.
   private(set) var told: [String: [[String: Any]]] = [:]
   private(set) var entries: [[String: Any]] = []
   private(set) var attachments = 0

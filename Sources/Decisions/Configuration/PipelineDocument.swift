@@ -1,9 +1,9 @@
 import Pipeline
 
-/// A pipeline file as it was read, before its stages are looked up.
+/// A pipeline file as read, before its stages are looked up.
 ///
 /// ``parse(_:file:environment:)`` reads it, ``pluginFolders`` and ``uses`` say what to look up and where, and
-/// ``resolve(_:known:)`` checks the rest against what the plugins declare.
+/// ``resolve(_:known:)`` checks the rest against the descriptions of the plugins.
 public struct PipelineDocument: Sendable {
   /// The folders under `plugins`, in order. Relative ones are taken from the pipeline file's folder.
   public internal(set) var pluginFolders: [String] = []

@@ -12,7 +12,8 @@ func printable(_ text: String, longest: Int = 80) -> String {
     case "\n": shown += "\\n"
     case "\t": shown += "\\t"
     default:
-      // Controls would act on the terminal; the two separators and the bidirectional marks would reorder the line.
+      // Controls would act on the terminal; the two separators and the bidirectional marks would reorder the
+      // line.
       switch character.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator:
         shown += "\\u{\(String(character.value, radix: 16))}"

@@ -2,7 +2,8 @@ import Pipeline
 
 /// The errors in options given to a stage on a command line.
 public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// One line each: `--set max=10: option 'max' of stage 'size' wants a size, and 10 is a bare number; write …`.
+  /// One line each: `--set max=10: option 'max' of stage 'size' wants a size, and 10 is a bare number; write
+  /// …`.
   public var messages: [String]
 
   public init(messages: [String]) {

@@ -20,7 +20,8 @@ public struct AttachmentRun: Sendable {
   public enum End: Sendable, Equatable {
     /// The attachment has its ``outcome``.
     case ended
-    /// The attachment is tried again later, at the earliest after `notBefore` milliseconds. `crashed`: a worker died.
+    /// The attachment is tried again later, at the earliest after `notBefore` milliseconds. `crashed`: a
+    /// worker died.
     case again(Reason, notBefore: Int64?, crashed: Bool)
     /// The environment failed, such as a full disk: pause the lane. The attempt does not count.
     case lanePaused(Reason)
@@ -183,8 +184,8 @@ public struct AttachmentRun: Sendable {
     take(remedy, Reason(stage: step.stage, code: step.code ?? "", message: step.message ?? ""))
   }
 
-  /// Uses the results that the first group's stages gave for equal content, in place of running them. Only the metadata keys
-  /// that those stages declare are taken over. Returns whether the results could be used.
+  /// Uses the results that the first group's stages gave for equal content, in place of running them. Only
+  /// the metadata keys that those stages declare are taken over. Returns whether the results could be used.
   public mutating func repeatReport(
     mediaType: String?, metadata: [Metadatum], of group: Range<Int>
   ) -> Bool {
@@ -310,14 +311,14 @@ public struct AttachmentRun: Sendable {
 
   /// Fixes the outcome.
   ///
-  /// A stage at the end can change `completed` as long as no event with the outcome was emitted, since each attachment has one
-  /// outcome for all recipients. Later verdicts are recorded as steps and change nothing.
+  /// A stage at the end can change `completed` as long as no event with the outcome was emitted, since each
+  /// attachment has one outcome for all recipients. Later verdicts are recorded as steps and change nothing.
   private mutating func decide(_ status: Status, _ reason: Reason) {
     if outcome == .queued || outcome == .completed && !isTold { (outcome, self.reason) = (status, reason) }
   }
 }
 
-/// What all runs of a pipeline share.
+/// The values that all runs of a pipeline share.
 public struct RunPlan: Sendable {
   /// The stages in order, those that run at the end last.
   public let stages: [StageDefinition]

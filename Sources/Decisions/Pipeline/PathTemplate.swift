@@ -28,7 +28,7 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
     self.parts = parts
   }
 
-  /// What is wrong with a template, as the end of a sentence; `nil`: nothing.
+  /// The problem with a template, as the end of a sentence; `nil`: none.
   public static func problem(in text: String) -> String? {
     if case .failure(let fault) = parse(text) { fault.text } else { nil }
   }

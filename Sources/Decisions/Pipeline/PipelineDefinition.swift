@@ -29,7 +29,7 @@ public struct PipelineDefinition: Sendable, Equatable {
 
 /// What to do if the kernel lacks a part of the sandbox.
 public enum SandboxPolicy: String, Sendable, CaseIterable {
-  /// Refuse to run.
+  /// Refuse to run without it.
   case require
   /// Run with the parts there are, and report the missing ones.
   case prefer
@@ -88,7 +88,7 @@ public struct StageDefinition: Sendable, Equatable {
 public enum Isolation: String, Sendable, CaseIterable {
   /// A worker takes one attachment after the other.
   case worker
-  /// Each attachment gets a process of its own.
+  /// Each attachment gets its own process.
   case fresh
 }
 

@@ -72,7 +72,7 @@ public struct Interval: Sendable, Equatable {
   }
 }
 
-/// The digits and the unit. Cases are folded in ASCII only, because some letters outside ASCII fold to
+/// The digits and the unit; `nil` if the text is not ASCII, because some letters outside ASCII fold to
 /// letters inside.
 private func split(_ text: String) -> (Int64, Substring)? {
   guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }

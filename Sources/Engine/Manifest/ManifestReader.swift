@@ -53,7 +53,8 @@ public struct ManifestReader: Sendable {
           _ = body(.failure(Problem(text: "\(name):1: in UTF-16, and UTF-8 is read; save it as UTF-8")))
           return false
         }
-        // "implementations that parse JSON texts MAY ignore the presence of a byte order mark" (RFC 8259, section 8.1)
+        // "implementations that parse JSON texts MAY ignore the presence of a byte order mark" (RFC 8259,
+        // section 8.1)
         if line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
       }
       // The end of the line may come with the piece that makes it too long.

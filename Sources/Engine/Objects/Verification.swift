@@ -10,7 +10,7 @@ import Platform
 /// reported. The rows are read in pages and the store is walked, so that memory use does not grow with the
 /// number of attachments.
 public final class Verification {
-  /// What was looked at.
+  /// The numbers of checked objects.
   public struct Totals: Sendable {
     public var objects: Int64 = 0
     /// Of these, how many were read completely.
@@ -154,7 +154,7 @@ public final class Verification {
     return true  // the running coordinator publishes it or reports why not
   }
 
-  /// What is wrong with an object; `nil`: nothing.
+  /// The defect of an object; `nil`: none.
   private func fault(of object: StoredObject, reads: Bool) -> Finding? {
     let place = "store/\(object.url)"
     func fault(_ code: String, _ what: String, _ remedy: String = Remedy.object) -> Finding {

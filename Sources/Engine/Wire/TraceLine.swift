@@ -4,7 +4,7 @@ public struct TraceLine: Sendable, Equatable {
   public var stage: String
   /// The call, by its name in the contract: `annotate`, `explain`, `open`, `process`.
   public var call: String
-  /// Its arguments, and what it returned.
+  /// The arguments of the call, and its result.
   public var text: String
 
   /// Replaces the call's name if the stage breaks the contract and its call was dropped.

@@ -1,6 +1,6 @@
 import Pipeline
 
-/// One piece of work for a worker: an attachment, or an event to deliver, and the stages to take it through.
+/// One piece of work for a worker: an attachment, or an event to deliver, and the stages to run for it.
 public struct Work: Sendable {
   /// Identifies it among all work of this run.
   public var serial: UInt64

@@ -22,7 +22,8 @@ package struct Document: ~Copyable {
 
   private typealias Opened = Result<OpaquePointer, Refusal>
 
-  /// Whether the document asks for a password other than this one, which is certainly wrong.
+  /// Whether the document still asks for a password after an attempt with `wrong`, which is certainly not its
+  /// password.
   package static func needsPassword(_ bytes: UnsafeRawBufferPointer, not wrong: String) -> Bool {
     switch open(bytes, password: wrong) {
     case .failure(.needsPassword): return true

@@ -177,8 +177,8 @@ public final class HomeLock: Sendable {
     self.path = path
   }
 
-  /// Whether the lock still lies in the home. If it does not, the home was deleted, moved or replaced, and another
-  /// coordinator may begin in its place.
+  /// Whether the lock still lies in the home. If it does not, the home was deleted, moved or replaced, and
+  /// another coordinator may begin in its place.
   public var isInPlace: Bool {
     var own = stat()
     var there = stat()

@@ -52,7 +52,7 @@ extension Ledger {
     }
   }
 
-  /// The statements that make the tables, with the names of what they make.
+  /// The statements that create the tables, with the names of the tables.
   private func schema(of connection: Connection) throws -> [String] {
     var schema: [String] = []
     let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name"

@@ -5,7 +5,7 @@ import SQLite
 /// A file to be taken in.
 public struct IntakeItem: Sendable {
   public var conversationId: String
-  /// `nil`: the file becomes a message of its own.
+  /// `nil`: the file becomes its own message.
   public var messageId: String?
   public var senderId: String
   public var participants: [String]

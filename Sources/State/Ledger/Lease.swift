@@ -17,7 +17,7 @@ public struct Lease: Sendable {
   public var work: LeasedWork
 }
 
-/// What a lease is for.
+/// The work that a lease grants.
 public enum LeasedWork: Sendable {
   case attachment(LeasedAttachment)
   case delivery(LeasedDelivery)

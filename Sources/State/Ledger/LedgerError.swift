@@ -21,7 +21,7 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   public let description: String
 
-  /// What to do about a ledger that is damaged.
+  /// The remedy for a damaged ledger.
   static let restore =
     "`sluice verify` tells more; restore it from a backup, or begin with another --home"
 

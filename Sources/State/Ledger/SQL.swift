@@ -152,7 +152,8 @@ enum SQL {
     WHERE key = ?1
     """
 
-  /// Several steps of one attempt at once; each has five values from `?5` on, and `?4` is the number of the first.
+  /// Several steps of one attempt at once; each has five values from `?5` on, and `?4` is the number of the
+  /// first.
   static func addAttempts(_ count: Int) -> String {
     let rows = (0..<count).map { row in
       let values = (0..<5).map { "?\(5 + row * 5 + $0)" }.joined(separator: ", ")

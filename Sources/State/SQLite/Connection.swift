@@ -13,7 +13,7 @@ public final class Connection: @unchecked Sendable {
     case readWrite, readOnly
   }
 
-  /// Opens a file. `:memory:` is a database of its own.
+  /// Opens a file. `:memory:` opens a new database in memory.
   public init(_ path: String, _ access: Access = .readWrite) throws(SQLiteError) {
     _ = Self.isConfigured
     var opened: OpaquePointer?
@@ -68,7 +68,7 @@ public final class Connection: @unchecked Sendable {
     sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &one)
   }
 
-  /// Runs statements that give no rows.
+  /// Runs statements that return no rows.
   public func execute(_ sql: String) throws(SQLiteError) {
     if sqlite3_exec(database, sql, nil, nil, nil) != SQLITE_OK { throw error(sql) }
   }

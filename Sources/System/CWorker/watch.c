@@ -136,7 +136,7 @@ void sluice_limit_memory(int64_t bytes, int64_t most) {
   setrlimit(RLIMIT_AS, &limit);
 }
 
-/* ---- What is in use ---- */
+/* ---- Memory in use ---- */
 
 int64_t sluice_heap_in_use(void) {
   struct mallinfo2 info = mallinfo2();

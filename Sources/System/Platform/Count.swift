@@ -5,7 +5,7 @@ public enum Count {
     "\(number) \(things(number, thing))"
   }
 
-  /// Where the plural has a form of its own: `2 deliveries`.
+  /// For nouns with an irregular plural: `2 deliveries`.
   public static func text(_ number: some BinaryInteger, _ thing: String, _ things: String) -> String {
     "\(number) \(number == 1 ? thing : things)"
   }

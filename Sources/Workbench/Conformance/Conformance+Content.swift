@@ -4,7 +4,7 @@ import Platform
 import Wire
 import Workers
 
-// What a stage does with content.
+// Checks of a stage's handling of content.
 extension Conformance {
   func empty() throws -> Check.Result {
     guard takesContent else { return .skipped("it gets no content") }

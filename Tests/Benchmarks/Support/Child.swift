@@ -125,7 +125,7 @@ final class Child {
   }
 }
 
-/// Arguments as C strings, with a null pointer at the end.
+/// Arguments as C strings, terminated by a null pointer.
 private final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   private let count: Int

@@ -26,7 +26,7 @@ struct Installation {
     return Installation(prefix: prefix)
   }
 
-  /// Where compilers are found.
+  /// The search path for compilers.
   static let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
 
   /// Runs the installed command in a folder.

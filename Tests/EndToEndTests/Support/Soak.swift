@@ -1,7 +1,8 @@
 import Glibc
 import Testing
 
-/// The long versions of tests: `make soak` runs every suite with `Soak` in its name, and prints a table of their rows.
+/// The long versions of tests: `make soak` runs every suite with `Soak` in its name, and prints a table of
+/// their rows.
 enum Soak {
   static let isOn = getenv("SLUICE_SOAK") != nil
   static let skipped: Comment = "runs in make soak"

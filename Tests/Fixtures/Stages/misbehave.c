@@ -263,7 +263,7 @@ static sluice_verdict absurd_length(struct scene *scene) {
   put32(&frame, 1);
   put8(&frame, 0);
   put32(&frame, 0);
-  put32(&frame, UINT32_MAX - 1); /* a code of so many bytes */
+  put32(&frame, UINT32_MAX - 1); /* the length of the code */
   send_frame(frame.bytes, frame.count);
   return SLUICE_PASS;
 }
@@ -271,7 +271,7 @@ static sluice_verdict absurd_count(struct scene *scene) {
   (void)scene;
   begin(&frame, 1);
   put32(&frame, 0);
-  put32(&frame, UINT32_MAX); /* so many keys of metadata */
+  put32(&frame, UINT32_MAX); /* the number of metadata keys */
   send_frame(frame.bytes, frame.count);
   return SLUICE_PASS;
 }

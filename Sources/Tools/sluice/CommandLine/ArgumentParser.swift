@@ -1,8 +1,8 @@
 import Configuration
 import Pipeline
 
-// A small stand-in for swift-argument-parser, in its shape: commands declare their options once, and parsing, help,
-// completions and suggestions come from the declaration.
+// A small stand-in for swift-argument-parser, in its shape: commands declare their options once, and parsing,
+// help, completions and suggestions come from the declaration.
 
 /// The exit codes of sysexits.h that are used, and what they mean here.
 enum ExitCode: Int32 {

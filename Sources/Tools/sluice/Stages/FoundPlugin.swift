@@ -24,7 +24,7 @@ struct FoundPlugin {
 
   // MARK: For people
 
-  /// Two lines each: what it is, and where.
+  /// Two lines for each plugin: the description, and the path.
   static func table(_ plugins: [FoundPlugin], _ style: Style) -> String {
     let width = plugins.map(\.id.count).max() ?? 0
     let indent = String(repeating: " ", count: width)
@@ -51,7 +51,7 @@ struct FoundPlugin {
   }
 
   func write(to writer: inout JSONWriter) {
-    let stage = try? result.get()  // the problem is a member of its own
+    let stage = try? result.get()  // the JSON has a separate member for the problem
     writer.object { writer in
       writer.member("record", "plugin")
       writer.member("id", id)
