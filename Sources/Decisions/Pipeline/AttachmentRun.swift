@@ -81,8 +81,9 @@ public struct AttachmentRun: Sendable {
 
   /// What is to be done next. Calling it twice in a row gives the same answer.
   ///
-  /// - Parameter isSourceChanged: whether the file was changed since it was opened. Called once, when no stage will read the
-  ///   content any more. If the file changed, the results are about other content and do not count.
+  /// - Parameter isSourceChanged: whether the file was changed since it was opened. Called once, when no
+  ///   stage will read the content any more. If the file changed, the results are about other content and do
+  ///   not count.
   public mutating func next(isSourceChanged: () -> Bool) -> Next {
     if let ending { return .end(ending) }
     if outcome == .queued {

@@ -1,5 +1,5 @@
-/* libcurl's setters and getters are variadic, and Swift imports no variadic functions. Each function here takes one
- * type of value, so that a value of another type does not compile. */
+/* libcurl's setters and getters are variadic, and Swift imports no variadic functions. Each function here
+ * takes one type of value, so that a value of another type does not compile. */
 #include <curl/curl.h>
 
 /* Sets a number or a switch. */
@@ -28,8 +28,8 @@ static inline CURLcode sluice_curl_on_receive(CURL *handle, CURLoption option, c
 static inline CURLcode sluice_curl_on_socket(CURL *handle, curl_opensocket_callback callback) {
   return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
-/* The file of certificate authorities libcurl was built with, or NULL. CURLVERSION_NOW names an enumerator through a
- * macro, which Swift does not import. */
+/* The file of certificate authorities libcurl was built with, or NULL. CURLVERSION_NOW names an enumerator
+ * through a macro, which Swift does not import. */
 static inline const char *sluice_curl_certificates_path(void) { return curl_version_info(CURLVERSION_NOW)->cainfo; }
 static inline CURLMcode sluice_curl_multi_set_number(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);

@@ -1,5 +1,5 @@
-/* libvips calls its operations through variadic functions, and Swift imports none. Each function here is one operation with
- * the arguments this project gives it. */
+/* libvips calls its operations through variadic functions, and Swift imports none. Each function here is one
+ * operation with the arguments this project gives it. */
 #include <string.h>
 #include <vips/vips.h>
 #include <vips/vector.h>

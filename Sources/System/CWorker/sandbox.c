@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 /* ---- Landlock ----
- * Declared here and not taken from <linux/landlock.h>: Debian 12's header lacks network and scope, and an #ifdef would
- * drop those limits silently. Values from the kernel's include/uapi/linux/landlock.h. */
+ * Declared here and not taken from <linux/landlock.h>: Debian 12's header lacks network and scope, and an
+ * #ifdef would drop those limits silently. Values from the kernel's include/uapi/linux/landlock.h. */
 
 struct ruleset {
   uint64_t files, tcp, scope;
