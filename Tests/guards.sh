@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Takes the guards of the product out, one at a time, and shows that the tests go red each time; prints a table.
-# From the project root: make guards, or Tests/guards.sh [name]… for some of them.
+# Removes the product's guards, one at a time, and shows that the tests fail each time; prints a table. From
+# the project root: make guards, or Tests/guards.sh [name]… for some of them.
 #
 # A guard is a file in Tests/Guards:
 #
@@ -11,10 +11,10 @@
 #     - state = 'leased' AND token = ?2"
 #     + state = 'leased' AND ?2 = ?2"           … and what comes in its place; nothing, where there is no such line
 #
-# Where a second guard stands behind the first, several of the last part take both out.
+# If a second guard backs up the first, several sections of the last kind remove both.
 #
-# The work is done in a copy of the tree with a build of its own, .build/guards, which is kept for the next time. Tests
-# of the real binary use its debug build.
+# The work is done in a copy of the tree with its own build, .build/guards, which is kept for the next time.
+# Tests of the real binary use its debug build.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 project=$PWD
@@ -22,7 +22,7 @@ copy=$project/.build/guards
 seconds=150 # that the tests may take; those that hang without their guard are red as well
 tops='Package.swift Makefile README.md CONTRIBUTING.md docs pipeline.yaml cases.yaml Plugins Sources Templates Tests'
 
-# Only what differs, so that little is built again.
+# Copies only what differs, so that little is built again.
 sync() {
     local file
     mkdir -p "$copy"
@@ -35,7 +35,7 @@ sync() {
     done
 }
 
-# Whatever a run of tests has left, by its session.
+# Kills processes left by a run of tests, by its session.
 sweep() {
     local stat fields
     for stat in /proc/[0-9]*/stat; do
@@ -63,7 +63,7 @@ run_tests() { # log, filter
     return $status
 }
 
-# Sets `filter`, `needsRoot`, and of each edit `files`, `old` and `new`.
+# Sets `filter`, `needsRoot`, and for each edit `files`, `old` and `new`.
 read_guard() {
     local line last
     filter='' needsRoot='' files=() old=() new=()
@@ -82,7 +82,7 @@ read_guard() {
     [[ -n $filter && ${#files[@]} -gt 0 ]]
 }
 
-# Takes the guard that was read out of the copy; false: its text is not there, or more than once.
+# Removes the current guard from the copy; false: its text is missing, or occurs more than once.
 take_out() {
     local index text rest
     for index in "${!files[@]}"; do
@@ -149,7 +149,7 @@ for name in "$@"; do
         row "$name" 'skipped: root' 0 "$filter"
         continue
     fi
-    # The bundle of tests is linked anew only where it holds what has changed.
+    # The test bundle is linked again only if it contains what has changed.
     tests=--build-tests
     [[ $filter == EndToEndTests* ]] && tests=''
     if ! take_out; then

@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# Runs the tests of every module under each sanitizer, and some of the real binary with a coordinator built with it;
-# prints a table. From the project root: make sanitize, or Tests/sanitize.sh [thread|address|undefined]…
+# Runs the tests of every module under each sanitizer, and some of the tests of the real binary with a
+# coordinator built with it; prints a table. From the project root: make sanitize, or Tests/sanitize.sh
+# [thread|address|undefined]…
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# What a process of its own with a sandboxed worker is needed for, without what measures time and memory.
+# The tests that need a separate process with a sandboxed worker, without those that measure time and memory.
 endToEnd='BadManifestTests|BadPipelineTests|BadInputTests|SignalTests|ReplayTests|PathCollisionTests'
 timed='(each|all)Misdeed|twoSignals'
 
-# Leaks are not looked for: workers and the coordinator end without freeing what the system takes back. And a process
-# that is to end at once does not stay a second to see what its other threads do.
+# Leak detection is off: workers and the coordinator exit without freeing memory that the system reclaims. And
+# a process that must exit at once does not wait a second for reports of other threads.
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 TSAN_OPTIONS=halt_on_error=0:atexit_sleep_ms=0 \
     SWIFT_BACKTRACE=enable=no
 export SLUICE_INSTRUMENTED=1
 
-# The number of tests that passed, of problems the sanitizer told, and of tests that failed.
+# The number of passed tests, of reports by the sanitizer, and of failed tests.
 report() {
     local sanitizer=$1 suites=$2 log=$3 status=$4
     local tests findings failures
@@ -36,13 +37,14 @@ for sanitizer in "$@"; do
     bin=$scratch/bin
     mkdir -p "$bin"
     if [[ $sanitizer == undefined ]]; then
-        # Of Swift's own there is none. That of C ends the process, for which it needs no library: workers have it, too.
+        # Swift has no such sanitizer. The one for C traps and needs no library, so workers are built with it,
+        # too.
         flags=(-Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined)
         real="$endToEnd|SandboxTests|MisbehavingStageTests|ScanTests"
         bin=$scratch/debug
     else
-        # Workers are those of the release build: this one reserves more address space than a stage may have, makes system
-        # calls that the sandbox forbids, and takes the place of the watch on allocations.
+        # Workers come from the release build: an instrumented one reserves more address space than a stage
+        # may have, makes system calls that the sandbox forbids, and replaces the watch on allocations.
         flags=(--sanitize="$sanitizer")
         real=$endToEnd
         ln -sf "$PWD"/.build/release/{sluice-worker,libsluice-*.so} "$bin"

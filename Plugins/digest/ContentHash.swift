@@ -1,10 +1,10 @@
 import CCrypto
 import StageKit
 
-/// SHA-256 by OpenSSL, which uses the processor's own instructions for it.
+/// SHA-256 by OpenSSL, which uses the processor's instructions for it.
 ///
-/// `EVP_sha256()` would be looked up anew for every file; `EVP_MD_fetch` looks it up once, and the context is made
-/// once and started again (crypto(7ossl), "Performance"; EVP_DigestInit(3ossl)).
+/// `EVP_sha256()` would look the algorithm up for every file. `EVP_MD_fetch` looks it up once, and the
+/// context is created once and reused (crypto(7ossl), "Performance"; EVP_DigestInit(3ossl)).
 final class ContentHash {
   private static let pieceSize = 256 * 1024
 
@@ -32,8 +32,8 @@ final class ContentHash {
     piece.deallocate()
   }
 
-  /// The digest of the whole content. Throws a retry where the content is not as long as it was measured: the file
-  /// changed meanwhile. A file that keeps growing is read to one piece past its measured end and no further.
+  /// The digest of the whole content. Throws a retry if the length differs from the measured one, because the
+  /// file has changed. A file that keeps growing is read at most one buffer past its measured end.
   func digest(of attachment: Attachment) throws(Outcome) -> String {
     guard EVP_DigestInit_ex2(context, algorithm, nil) == 1 else { throw Self.failure }
     var count: Int64 = 0

@@ -1,6 +1,6 @@
 import StageKit
 
-/// Names the content by its SHA-256, without looking into it.
+/// Identifies the content by its SHA-256, without parsing it.
 struct Digest: Stage {
   static let about = About(
     id: "digest", version: "1.0.0", summary: "Computes the SHA-256 of the whole content.",

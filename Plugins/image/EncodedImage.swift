@@ -2,9 +2,9 @@ import CPNG
 import CTurboJPEG
 import StageKit
 
-/// Pixels written as a file that holds nothing but them.
+/// Pixels encoded as a file without any metadata.
 ///
-/// Not through libvips, which starts threads to save an image.
+/// Does not use libvips, which starts threads to save an image.
 struct EncodedImage: ~Copyable {
   let mediaType: String
   let bytes: UnsafeRawBufferPointer
@@ -26,8 +26,8 @@ struct EncodedImage: ~Copyable {
     }
   }
 
-  /// A progressive JPEG; what shines through is left out. From quality 90 on colours are as fine as brightness, below it
-  /// half as fine each way.
+  /// A progressive JPEG; transparency is dropped. From quality 90 on, colours have the full resolution, below
+  /// it half of it in each direction.
   private init(jpeg pixels: borrowing Pixels, quality: Int) throws(Outcome) {
     guard let encoder = tjInitCompress() else { throw Self.failure("JPEG", tjGetErrorStr2(nil)) }
     defer { tjDestroy(encoder) }

@@ -1,6 +1,7 @@
 import StageKit
 
-/// Writes images anew: upright, no larger than a chat shows them, and without a word about where they were taken.
+/// Re-encodes images: upright, no larger than a chat shows them, and without metadata such as the place they
+/// were taken.
 struct Image: Stage {
   static let about = About(
     id: "image", version: "1.0.0",
@@ -62,13 +63,13 @@ struct Image: Stage {
     try Vips.start()
   }
 
-  /// Content that is no image passes as it is.
+  /// Content that is not an image passes unchanged.
   func process(_ attachment: Attachment) throws(Outcome) {
     guard attachment.mediaType == nil || attachment.matches("image/*") else { return }
     try content.read(attachment)
     defer { content.release() }
     guard let format = ImageFile.format(of: content.bytes) else { return try passUnread(attachment) }
-    // To read its header libvips makes room for all of a WebP.
+    // libvips allocates memory for a whole WebP to read its header.
     if format == .webp, let size = Pixels.claim(webp: content.bytes) {
       try admit(size.width, size.height, frames: 1)
     }
@@ -76,7 +77,7 @@ struct Image: Stage {
     do throws(Outcome) {
       file = try ImageFile(content.bytes, format: format)
     } catch {
-      // Raw photos begin like a TIFF, and are none to libvips.
+      // Raw photos begin like a TIFF, and libvips cannot read them.
       if format == .tiff { return try pass(attachment, keeping: ["unknown"], error.message) }
       throw error
     }
@@ -121,7 +122,7 @@ struct Image: Stage {
     attachment.annotate("image.height", Int64(height))
   }
 
-  /// What does not begin like an image of a format the stage reads.
+  /// Passes content that does not begin like a supported image format.
   private func passUnread(_ attachment: Attachment) throws(Outcome) {
     guard let mediaType = attachment.mediaType else { return }
     if Self.read.contains(where: attachment.matches) {

@@ -2,29 +2,29 @@ import CVips
 import Glibc
 import StageKit
 
-/// An image in memory whose header has been read, and no pixel. The bytes must outlive it.
+/// An image in memory whose header has been read, but no pixels. The bytes must outlive it.
 struct ImageFile {
   enum Format: String {
     case jpeg, png, gif, webp, tiff
   }
 
   let format: Format
-  /// Of one frame, as stored.
+  /// The size of one frame, as stored.
   let width: Int
   let height: Int
   /// Frames of an animation, or pages.
   let pages: Int
-  /// Whether there is more to it than one picture, whatever the number of pages: a TIFF with others inside, as raw photos
-  /// are, or an animation that consists of one frame.
+  /// Whether there is more than one picture regardless of the number of pages: a TIFF with embedded images,
+  /// such as a raw photo, or an animation of one frame.
   let isMore: Bool
-  /// As EXIF counts: 1 is upright, from 5 on width and height change places.
+  /// The EXIF orientation: 1 is upright; from 5 on, width and height are swapped.
   let orientation: Int
-  /// Which kinds of metadata there are, of those that libvips tells.
+  /// The kinds of metadata present, of those that libvips reports.
   let metadata: [String]
 
   private let bytes: UnsafeRawBufferPointer
 
-  /// The format the content begins like; `nil` where it is none of these.
+  /// The format by the first bytes; `nil`: none of these.
   static func format(of bytes: UnsafeRawBufferPointer) -> Format? {
     guard let source = source(bytes) else { return nil }
     defer { g_object_unref(source) }
@@ -59,15 +59,15 @@ struct ImageFile {
     guard width > 0, height > 0 else { throw Vips.damage("it has no pixels") }
   }
 
-  /// Decodes the first frame, made to fit a square of so many pixels.
+  /// Decodes the first frame, scaled to fit a square with sides of `edge` pixels.
   func decoded(fitting edge: Int) throws(Outcome) -> Pixels {
     let source = Self.source(bytes)
     defer { if let source { g_object_unref(source) } }
     guard let source else { throw Vips.damage() }
-    // To convert from a profile, if only from sRGB, takes some milliseconds.
+    // A conversion from a profile takes some milliseconds, even from sRGB.
     let profile = metadata.contains("profile") ? "srgb" : nil
     if format == .webp {
-      // Twice as large as it will be, so that libvips, which does it better, has the last word.
+      // Decode at twice the target size, and let libvips do the final scaling, which it does better.
       let pixels = try Pixels.decoded(webp: bytes, fitting: edge * 2)
       defer { extendLifetime(pixels) }
       let image = try pixels.shared()
@@ -78,13 +78,13 @@ struct ImageFile {
     return try Self.pixels(of: sluice_vips_fit(source, Int32(edge), profile))
   }
 
-  /// Takes the image over.
+  /// Takes ownership of the image.
   private static func pixels(of fitted: UnsafeMutablePointer<VipsImage>?) throws(Outcome) -> Pixels {
     guard let fitted else { throw Vips.damage() }
     defer { g_object_unref(fitted) }
     guard let plain = sluice_vips_to_srgb(fitted) else { throw Vips.damage() }
     defer { g_object_unref(plain) }
-    // More bands than colours and alpha mean something to the program that made them.
+    // Bands beyond colours and alpha have a meaning only for the program that made them.
     let bands = vips_image_get_bands(plain)
     guard let image = sluice_vips_first_bands(plain, bands == 4 ? 4 : min(bands, 3)) else {
       throw Vips.damage()
@@ -107,7 +107,7 @@ struct ImageFile {
     defer { g_strfreev(fields) }
     var next = fields
     while let field = next?.pointee {
-      // Of a PNG's many comments each is a field.
+      // Each of a PNG's comments is a field.
       if strncmp(field, "png-comment-", 12) == 0 || strcmp(field, "gif-comment") == 0 {
         found.append("comment")
         break

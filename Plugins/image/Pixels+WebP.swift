@@ -1,9 +1,9 @@
 import CWebP
 import StageKit
 
-/// Not through libvips, which starts threads to read a WebP.
+/// Does not use libvips, which starts threads to read a WebP.
 extension Pixels {
-  /// Decodes a WebP, made smaller on the way where its longest edge is longer than this.
+  /// Decodes a WebP, scaled down while decoding if its longest edge exceeds `edge`.
   static func decoded(webp bytes: UnsafeRawBufferPointer, fitting edge: Int) throws(Outcome) -> Pixels {
     var config = WebPDecoderConfig()
     guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
@@ -40,8 +40,8 @@ extension Pixels {
     }
   }
 
-  /// What the header of a WebP says: its size, and whether it is animated, if only with one frame. `nil` where it says
-  /// nothing.
+  /// The size in a WebP's header, and whether it is animated, even with one frame. `nil` if the header cannot
+  /// be read.
   static func claim(webp bytes: UnsafeRawBufferPointer) -> (width: Int, height: Int, isAnimated: Bool)? {
     var features = WebPBitstreamFeatures()
     guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),

@@ -1,7 +1,8 @@
 import CVips
 import StageKit
 
-/// An image in memory: lines of pixels from top to bottom, each of three bytes (red, green, blue) or four (and alpha).
+/// An image in memory: lines of pixels from top to bottom, each of three bytes (red, green, blue) or four
+/// (and alpha).
 struct Pixels: ~Copyable {
   let width: Int
   let height: Int
@@ -20,7 +21,7 @@ struct Pixels: ~Copyable {
     return pixels
   }
 
-  /// Black, or transparent, all over.
+  /// All pixels black, or transparent.
   init(width: Int, height: Int, bands: Int) {
     (self.width, self.height, self.bands) = (width, height, bands)
     bytes = .allocate(byteCount: width * height * bands, alignment: 16)
@@ -31,12 +32,12 @@ struct Pixels: ~Copyable {
     bytes.deallocate()
   }
 
-  /// Whether anything shines through.
+  /// Whether no pixel is transparent.
   var isOpaque: Bool {
     bands == 3 || stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 }
   }
 
-  /// As an image of libvips that must not outlive them, and that the caller gives back.
+  /// As a libvips image, which must not outlive the pixels and which the caller must unref.
   func shared() throws(Outcome) -> UnsafeMutablePointer<VipsImage> {
     guard
       let image = vips_image_new_from_memory(
@@ -46,7 +47,7 @@ struct Pixels: ~Copyable {
     return image
   }
 
-  /// As they are to be shown, by an EXIF orientation.
+  /// Turned upright by an EXIF orientation.
   consuming func turned(from orientation: Int) throws(Outcome) -> Pixels {
     if orientation == 1 { return self }
     defer { extendLifetime(self) }

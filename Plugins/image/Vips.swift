@@ -2,15 +2,15 @@ import CVips
 import Glibc
 import StageKit
 
-/// What libvips needs once per process, made before the sandbox closes.
+/// libvips' state per process, created before the sandbox closes.
 enum Vips {
-  /// The loaders that are in use. None of them reads anything but the content, and none starts a thread.
+  /// The enabled loaders. Each of them reads only the content, and starts no thread.
   private static let loaders = [
     "VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadNsgif", "VipsForeignLoadWebp",
     "VipsForeignLoadTiff",
   ]
 
-  /// Once, however often a stage is opened: each time would leave a little on the heap.
+  /// Runs once, however often a stage is opened, because each initialization would leave memory on the heap.
   static func start() throws(Outcome) { if let failure { throw failure } }
 
   private static let failure: Outcome? = {
@@ -23,9 +23,9 @@ enum Vips {
   }()
 
   private static func prepare() throws(Outcome) {
-    // libvips passes warnings on to GLib's log, and an image may give any number of them.
+    // libvips passes warnings to GLib's log, and an image may cause any number of them.
     g_log_set_default_handler(ignore, nil)
-    // A colour profile is dated when it is made, and glibc opens a file for the time zone then.
+    // Creating a colour profile uses the date, and glibc would open a file for the time zone.
     setenv("TZ", "UTC0", 0)
     tzset()
     guard sluice_vips_start() == 0 else {
@@ -33,7 +33,7 @@ enum Vips {
     }
     vips_concurrency_set(1)
     vips_cache_set_max(0)
-    // Its compiler writes machine code as it goes, and the sandbox has no memory that can be run.
+    // The vector compiler generates machine code, and the sandbox forbids executable memory.
     vips_vector_set_enabled(0)
     vips_block_untrusted_set(1)
     vips_operation_block_set("VipsForeignLoad", 1)
@@ -41,7 +41,7 @@ enum Vips {
     try rehearse()
   }
 
-  /// Takes tiny images the way others will go, so that whatever is loaded on first use is there.
+  /// Processes tiny images in the same way as others, so that everything loaded on first use is loaded.
   private static func rehearse() throws(Outcome) {
     do throws(Outcome) {
       for encoded in [EncodedImage.Format.jpeg(quality: 80), .png] {
@@ -60,12 +60,12 @@ enum Vips {
 
   static var version: String { String(cString: vips_version_string()) }
 
-  /// The outcome of an image that libvips does not read; the reason is what it says.
+  /// The outcome for an image that libvips cannot read, with libvips' reason.
   static func damage(_ reason: String = takeError()) -> Outcome {
     .reject("image-damaged", "the image cannot be decoded: \(reason)")
   }
 
-  /// What libvips says went wrong: the first line of it, in plain characters.
+  /// libvips' error message: its first line, in plain characters.
   static func takeError() -> String {
     defer { vips_error_clear() }
     guard let text = vips_error_buffer() else { return "no reason given" }
@@ -76,7 +76,7 @@ enum Vips {
   }
 }
 
-/// GLib's default is to print.
+/// GLib would print by default.
 private func ignore(
   _ domain: UnsafePointer<CChar>?, _ level: GLogLevelFlags, _ message: UnsafePointer<CChar>?,
   _ data: gpointer?

@@ -1,10 +1,10 @@
 import StageKit
 
-/// Appends each event to a file, a line of JSON each, exactly once.
+/// Appends each event to a file, as one line of JSON, exactly once.
 ///
-/// `process` checks; `flush` writes all lines with one write and syncs them before any counts. A process killed
-/// between that and the ledger's commit leaves lines of events that are delivered again: an event whose attempt
-/// is not its first is looked for in the file before it is written.
+/// `process` checks; `flush` writes all lines with one write, and syncs them before any is reported. If a
+/// process is killed between that and the ledger's commit, its events are delivered again. So an event whose
+/// attempt is not the first is looked up in the file before it is written.
 struct JSONLines: Stage {
   static let about = About(
     id: "jsonl", version: "1.0.0", summary: "Appends events to a file as lines of JSON, each exactly once.",
@@ -44,7 +44,7 @@ struct JSONLines: Stage {
   mutating func flush() throws(Outcome) {
     defer { waiting.removeAll(keepingCapacity: true) }
     let repeated = waiting.filter { $0.attempt > 1 }.compactMap { $0.event?.id }
-    // An event handed over twice in one batch, by a lease that ran out, is written once as well.
+    // An event passed twice in one batch, because a lease expired, is also written only once.
     var written = try journal.ids(among: Set(repeated))
     var lines: [UInt8] = []
     for event in waiting.compactMap(\.event) where written.insert(event.id).inserted {

@@ -1,16 +1,16 @@
 import Glibc
 import StageKit
 
-/// The file of lines, held by this process alone.
+/// The file of lines, locked by this process.
 ///
-/// What it holds between two calls is synced and ends with a newline: lines that could not be written or synced
-/// as a whole are taken back.
+/// Between two calls its content is synced and ends with a newline: lines that could not be written and
+/// synced completely are removed again.
 final class Journal {
   let file: Int32
-  /// Where the file should end, when taking lines back has failed.
+  /// Where the file should end, if truncating it has failed.
   private var intended: off_t?
 
-  /// Opens or makes the file and leaves it whole. The folder is needed no longer afterwards.
+  /// Opens or creates the file, and repairs its end. The folder is not needed afterwards.
   init(_ path: String, in home: Int32) throws(Outcome) {
     let file = openat(home, path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     if file < 0 {
@@ -30,8 +30,8 @@ final class Journal {
     close(file)
   }
 
-  /// Appends lines, each with its newline, and returns once they are on disk. Throws a retry or a pause with none of
-  /// them in the file.
+  /// Appends lines, each with its newline, and returns once they are on disk. Throws a retry or a pause, with
+  /// none of the lines in the file.
   func append(_ lines: [UInt8]) throws(Outcome) {
     let length = try length()
     do throws(Outcome) {
@@ -40,12 +40,13 @@ final class Journal {
     } catch {
       intended = length
       if takeBack() { throw error }
-      // Lines may be left behind: the next try must know that it is not the first, and after a pause it would not.
+      // Lines may be left in the file, so the next attempt must check for them. After a pause it would count
+      // as the first attempt.
       throw .retry(error.code, error.message)
     }
   }
 
-  /// Where the lines that count end. What may lie behind them is taken back first.
+  /// The length of the valid lines. Removes anything after them first.
   func length() throws(Outcome) -> off_t {
     guard takeBack() else {
       throw .retry("unwritable", "taking back lines that were not synced: \(Self.reason(errno))")
@@ -55,8 +56,7 @@ final class Journal {
     return length
   }
 
-  /// Cuts off what a failed append left. That counts once it is synced: the lines must not be there again after
-  /// a power failure.
+  /// Truncates what a failed append left, and syncs: the lines must not reappear after a power failure.
   private func takeBack() -> Bool {
     guard let length = intended else { return true }
     guard ftruncate(file, length) == 0, fsync(file) == 0 else { return false }
@@ -76,8 +76,9 @@ final class Journal {
     }
   }
 
-  /// After a failure the kernel may count pages as clean that are not on disk, so that a second try would prove
-  /// nothing ("PostgreSQL's fsync() surprise", LWN, 2018): the lines are written anew instead.
+  /// Syncs the file. After a failure the kernel may mark pages as clean that are not on disk, so a second
+  /// sync would prove nothing ("PostgreSQL's fsync() surprise", LWN, 2018). Instead the lines are written
+  /// again.
   private func sync() throws(Outcome) {
     while fdatasync(file) != 0 {
       if errno != EINTR { throw Self.fault("unsynced", "syncing the lines") }

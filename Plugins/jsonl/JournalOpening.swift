@@ -1,13 +1,13 @@
 import Glibc
 import StageKit
 
-/// What is done once with a file of lines: hold it, cut off a line that was interrupted, sync what is there.
+/// The steps to open a file of lines: lock it, remove an incomplete line, sync the rest.
 struct JournalOpening {
   let path: String
   let home: Int32
   let file: Int32
 
-  /// How long to wait for a process that is killed and not yet gone, in milliseconds.
+  /// How long to wait for the end of a killed process, in milliseconds.
   private static let patience = 5_000
 
   func makeWhole() throws(Outcome) {
@@ -20,13 +20,13 @@ struct JournalOpening {
     try checkContent()
     try cutHole()
     try cutTornLine()
-    // What a killed process wrote counts as written when it is found later: here it becomes durable.
+    // Lines of a killed process count as written if they are found later, so they are made durable here.
     guard fsync(file) == 0 else { throw refusal("syncing it") }
     try syncFolder()
   }
 
-  /// Two writers would take back each other's lines. A killed process may still be in its last write for a moment;
-  /// the lock is free once that is over, with its last descriptor (flock(2)).
+  /// Locks the file: two writers would truncate each other's lines. A killed process may still be in its last
+  /// write; its lock is released with its last descriptor (flock(2)).
   private func hold() throws(Outcome) {
     for _ in 0..<(Self.patience / 20) {
       if flock(file, LOCK_EX | LOCK_NB) == 0 { return }
@@ -36,12 +36,12 @@ struct JournalOpening {
     throw .fail("unwritable", "another process or channel writes to \(path); give each its own file")
   }
 
-  /// A path that names another file by mistake must not cost that file its last line.
+  /// Checks that the file holds events, so that a wrong path does not cost another file its last line.
   private func checkContent() throws(Outcome) {
     var start = [UInt8](repeating: 0, count: Journal.opening.count)
     let count = start.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
     guard count >= 0 else { throw refusal("reading it") }
-    // Zeros at the beginning are what a power cut leaves of a first batch.
+    // After a power failure, a first batch may begin with zeros.
     let head = start[..<count].prefix { $0 != 0 }
     let isWhole = head.count == count || lseek(file, 0, SEEK_END) <= Self.longestBatch
     guard Journal.opening.starts(with: head), isWhole else {
@@ -49,8 +49,9 @@ struct JournalOpening {
     }
   }
 
-  /// A power cut may leave the end of what was not synced and not its beginning: zeros in between, which no line has. From
-  /// there on nothing counted, since a sync comes after each batch.
+  /// After a power failure, unsynced data may be on disk at its end and not at its beginning. That leaves
+  /// zeros, which no line contains. Everything after them is unsynced and invalid, because every batch is
+  /// synced.
   private func cutHole() throws(Outcome) {
     let end = lseek(file, 0, SEEK_END)
     guard end >= 0 else { throw refusal("measuring it") }
@@ -68,10 +69,10 @@ struct JournalOpening {
     }
   }
 
-  /// More than is written between two syncs: 64 events, each shorter than a frame of 96 KiB.
+  /// More than the data written between two syncs: 64 events, each shorter than a frame of 96 KiB.
   private static let longestBatch: off_t = 8 << 20
 
-  /// Cuts the file back to its last newline. What follows that never counted.
+  /// Truncates the file after its last newline. The rest was never acknowledged.
   private func cutTornLine() throws(Outcome) {
     let end = lseek(file, 0, SEEK_END)
     guard end >= 0 else { throw refusal("measuring it") }
@@ -93,8 +94,8 @@ struct JournalOpening {
     return 0
   }
 
-  /// A new file's name is durable once its folder is synced (fsync(2)). Done even where the file was there: the
-  /// process that made it may have been killed before it came to this.
+  /// A new file's name is durable once its folder is synced (fsync(2)). Done even if the file existed: the
+  /// process that created it may have been killed before this step.
   private func syncFolder() throws(Outcome) {
     let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let folder = openat(home, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -2,21 +2,21 @@ import Glibc
 import StageKit
 
 extension Journal {
-  /// How the line of an event begins: its id comes first in the JSON.
+  /// The beginning of an event's line: its id comes first in the JSON.
   static func head(of id: String) -> [UInt8] { Array("{\"id\":\"\(id)\"".utf8) }
 
   static let opening = Array("{\"id\":\"".utf8)
-  /// What is read at a time, in bytes.
+  /// The number of bytes read at a time.
   private static let pieceSize = 256 << 10
 
-  /// Which of these events have their line in the file. Reads all of it once, unless there is nothing to look for.
+  /// Which of these events are in the file. Reads the whole file once, unless `wanted` is empty.
   func ids(among wanted: Set<String>) throws(Outcome) -> Set<String> {
     guard let longest = wanted.map(\.utf8.count).max() else { return [] }
     let end = try length()
     var found: Set<String> = []
     let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 4096)
     defer { piece.deallocate() }
-    /// What must be at hand of a line to tell whose it is.
+    /// The bytes of a line that are needed to read its id.
     let needed = Self.opening.count + longest + 1
     var offset: off_t = 0
     var atLineStart = true
@@ -27,7 +27,7 @@ extension Journal {
       var position = 0
       while position < bytes.count {
         if atLineStart {
-          // A head that the piece cuts in two is read again, at the start of the next.
+          // A beginning that is cut by the end of the buffer is read again with the next one.
           if !isLast && position > 0 && bytes.count - position < needed { break }
           let line = UnsafeRawBufferPointer(rebasing: bytes[position...])
           if let id = Self.id(atStartOf: line, longest: longest), wanted.contains(id) { found.insert(id) }
@@ -46,7 +46,7 @@ extension Journal {
     return found
   }
 
-  /// The id at the start of a line, where it is not longer than those looked for.
+  /// The id at the start of a line, if it is not longer than the longest id wanted.
   private static func id(atStartOf line: UnsafeRawBufferPointer, longest: Int) -> String? {
     guard line.starts(with: opening) else { return nil }
     let id = line.dropFirst(opening.count).prefix(longest + 1).prefix { $0 != UInt8(ascii: "\"") }

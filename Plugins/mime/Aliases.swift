@@ -1,6 +1,6 @@
 extension Families {
-  /// The name of the family by each of its types. The aliases are those of IANA's registry, of browsers, of mail
-  /// programs and of `file`.
+  /// The name of the family by each of its types. The aliases come from IANA's registry, browsers, mail
+  /// programs and `file`.
   static let aliases: [String: String] = {
     var aliases: [String: String] = [:]
     for family in families.split(separator: "\n") {

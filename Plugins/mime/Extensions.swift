@@ -1,12 +1,12 @@
-/// What common file name extensions stand for. An extension that is not here says nothing.
+/// The media types of common file name extensions. Extensions that are not listed are ignored.
 enum Extensions {
-  /// Whether content of the type `found` may carry this extension.
+  /// Whether content of the type `found` may have this extension.
   static func agree(_ fileExtension: String, found: String) -> Bool {
     guard let types = table[fileExtension] else { return true }
     return types.contains { Families.agree(claimed: $0, found: found) }
   }
 
-  /// The registered type first; after it, types libmagic gives to genuine files of this extension.
+  /// The registered type first; then types that libmagic reports for genuine files of this extension.
   private static let table: [String: [String]] = [
     // Documents
     "pdf": ["application/pdf"],

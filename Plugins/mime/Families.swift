@@ -1,8 +1,8 @@
-/// Which media types are names for the same thing, and what libmagic says when it is not sure.
+/// Which media types are names for the same thing, and which types libmagic reports if it is not sure.
 ///
-/// What libmagic is vague about was seen on real files.
+/// The vague types were observed on real files.
 enum Families {
-  /// Whether content of the type `found` can be what somebody claims it is.
+  /// Whether content of the type `found` can be of the claimed type.
   static func agree(claimed: String, found: String) -> Bool {
     let claimed = name(claimed)
     let found = name(found)
@@ -20,30 +20,30 @@ enum Families {
     }
   }
 
-  /// One name for all types of a family.
+  /// The common name of all types of a family.
   static func name(_ mediaType: String) -> String { aliases[mediaType] ?? mediaType }
 
-  /// Whether a type is a ZIP file under another name: libmagic falls back to `application/zip`.
+  /// Whether a type is a ZIP container: libmagic falls back to `application/zip`.
   static func isZip(_ mediaType: String) -> Bool {
     let mediaType = name(mediaType)
     return mediaType == "application/zip" || zipped.contains { mediaType.hasPrefix($0) }
       || mediaType.hasSuffix("+zip")
   }
 
-  /// Whether a type is written as text: libmagic falls back to `text/plain`.
+  /// Whether a type is text: libmagic falls back to `text/plain`.
   static func isText(_ mediaType: String) -> Bool {
     let mediaType = name(mediaType)
     return ["text/", "message/"].contains { mediaType.hasPrefix($0) } || mediaType.hasSuffix("+xml")
       || mediaType.hasSuffix("+json") || written.contains(mediaType)
   }
 
-  /// Text that nothing shows or runs differently from plain text. libmagic guesses at programming languages.
+  /// Types that programs show and run like plain text. libmagic guesses at programming languages.
   private static func isHarmlessText(_ mediaType: String) -> Bool {
     isText(mediaType)
       && !["text/html", "text/rtf", "image/svg+xml", "text/x-shellscript"].contains(mediaType)
   }
 
-  /// libmagic never fails to know these when it sees one.
+  /// Types that libmagic always recognizes.
   private static let certain: Set = [
     "application/pdf", "image/jpeg", "image/png", "image/gif", "image/webp", "application/zip",
     "application/gzip",

@@ -1,6 +1,6 @@
 import StageKit
 
-/// Room for the first bytes of a file, used again for each.
+/// A reused buffer for the first bytes of a file.
 final class Head {
   private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: Polyglot.reach, alignment: 16)
 

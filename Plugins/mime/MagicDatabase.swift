@@ -2,7 +2,7 @@ import CMagic
 import Glibc
 import StageKit
 
-/// libmagic with its database loaded, asked the way `file --mime-type` asks.
+/// libmagic with its database loaded, used as `file --mime-type` uses it.
 final class MagicDatabase {
   /// libmagic's version, such as `5.44`; the database comes with it.
   let version: String
@@ -10,11 +10,11 @@ final class MagicDatabase {
   private let cookie: magic_t
 
   init() throws(Outcome) {
-    // libmagic prints dates through localtime(3), which looks at /etc/localtime each time unless TZ is set (tzset(3)).
-    // Dates never reach a media type, so any zone will do.
+    // libmagic prints dates through localtime(3), which looks at /etc/localtime each time unless TZ is set
+    // (tzset(3)). Dates never reach a media type, so any zone will do.
     setenv("TZ", "UTC0", 0)
     tzset()
-    // MAGIC_ERROR: what the system refuses is an error, not a text in the place of a media type (libmagic(3)).
+    // MAGIC_ERROR: system errors are reported as errors, not as text in place of a media type (libmagic(3)).
     guard let cookie = magic_open(MAGIC_MIME_TYPE | MAGIC_ERROR) else {
       throw .fail("magic-unavailable", "libmagic does not start: \(String(cString: strerror(errno)))")
     }
@@ -28,8 +28,8 @@ final class MagicDatabase {
     version = "\(number / 100).\(number % 100 < 10 ? "0" : "")\(number % 100)"
   }
 
-  /// The files of the database with size and time of change, so that another database is told from this one. Where a name
-  /// stands for a compiled file as well, libmagic takes that (libmagic(3), magic_getpath).
+  /// The database files with size and modification time, to detect another database. If there is also a
+  /// compiled file of that name, libmagic uses it (libmagic(3), magic_getpath).
   static var files: String {
     let paths = magic_getpath(nil, 0).map { String(cString: $0) } ?? ""
     let files = paths.split(separator: ":").flatMap { [String($0), "\($0).mgc"] }
@@ -44,17 +44,20 @@ final class MagicDatabase {
     magic_close(cookie)
   }
 
-  /// The media type of the content. Throws a retry where the system cannot read, a failure where libmagic has no answer.
+  /// The media type of the content. Throws a retry if the system cannot read, a failure if libmagic has no
+  /// answer.
   ///
-  /// By descriptor and not from memory: compound documents (Word, Outlook) and ELF are followed to wherever their
-  /// tables lie, and permission bits tell a program from a library. libmagic puts the offset back where it was.
+  /// Uses the descriptor and not memory: libmagic follows the tables of compound documents (Word, Outlook)
+  /// and ELF wherever they lie, and permission bits distinguish a program from a library. libmagic restores
+  /// the offset.
   func mediaType(of attachment: Attachment) throws(Outcome) -> String {
     guard let answer = magic_descriptor(cookie, attachment.content) else {
       let reason = Self.reason(cookie)
       throw magic_errno(cookie) == 0 ? .fail("magic-failed", reason) : .retry("unreadable", reason)
     }
     let mediaType = String(cString: answer)
-    // `file` learns of an empty file from the file system and names it so; libmagic, given a descriptor, does not.
+    // `file` takes the name for an empty file from the file system; libmagic does not, if it gets a
+    // descriptor.
     if mediaType == "application/x-empty" { return "inode/x-empty" }
     guard isMediaType(mediaType) else {
       throw .fail(

@@ -1,6 +1,7 @@
 import StageKit
 
-/// Finds the media type from the content, admits by it, and notes where the sender's claims disagree.
+/// Determines the media type from the content, admits or rejects by it, and records where the sender's claims
+/// disagree.
 struct Mime: Stage {
   static let about = About(
     id: "mime", version: "1.0.0", summary: "Finds the media type from the content and admits by media type.",
@@ -53,7 +54,7 @@ struct Mime: Stage {
     var agree = true
     if let declared = attachment.declaredType {
       attachment.annotate("mime.declared", plainText(declared, limit: 255))
-      // What a client sends when it does not know says nothing.
+      // The type that clients send if they do not know it carries no information.
       if let mediaType = declaredMediaType(declared), mediaType != "application/octet-stream" {
         agree = Families.agree(claimed: mediaType, found: found)
       }
@@ -75,7 +76,7 @@ struct Mime: Stage {
     }
   }
 
-  /// The contract's `matches` answers for the type an earlier stage found; this is the same for one found just now.
+  /// Like the contract's `matches`, which tests the type an earlier stage found, for the type found here.
   private func matches(_ pattern: String, _ mediaType: String) -> Bool {
     let pattern = pattern.lowercased()
     return pattern == "*/*" || pattern == mediaType.lowercased()

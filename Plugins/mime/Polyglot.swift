@@ -1,15 +1,15 @@
-/// Headers of other types in the first KiB of a file: a polyglot is one thing to libmagic and another to the program
-/// that opens it.
+/// Headers of other types in the first KiB of a file: libmagic may see one type in a polyglot, and the
+/// program that opens it another.
 enum Polyglot {
   static let reach = 1024
 
-  /// The media types whose header is there besides that of the main one.
+  /// The media types whose header is present besides that of the main type.
   static func types(in head: UnsafeRawBufferPointer, besides main: String) -> [String] {
     var types = headers.filter { head.starts(with: $0.bytes) && !$0.isMain(main) }.map(\.mediaType)
     if !holdsZip(main), offsets(of: zipHeader, in: head).contains(where: { _ in true }) {
       types.append("application/zip")
     }
-    // A second header of its own: two files in one, and readers differ on which they show.
+    // A second header of the same type: two files in one, and readers differ on which they show.
     if offsets(of: pdfHeader, in: head).count > (main == "application/pdf" ? 1 : 0) {
       types.append("application/pdf")
     }
@@ -18,11 +18,11 @@ enum Polyglot {
 
   // MARK: Anywhere
 
-  /// Readers accept it anywhere in the first 1,024 bytes (PDF 32000-1:2008, annex H, implementation note 13), and poppler
-  /// ignores the case of its letters.
+  /// Readers accept this header anywhere in the first 1,024 bytes (PDF 32000-1:2008, annex H, implementation
+  /// note 13), and poppler ignores its case.
   private static let pdfHeader = Array("%pdf-".utf8)
 
-  /// Readers of ZIP begin at the end of a file, so anything may come before it (APPNOTE.TXT, 4.1.9).
+  /// Readers of ZIP start at the end of a file, so anything may come before it (APPNOTE.TXT, 4.1.9).
   private static let zipHeader = Array("pk\u{3}\u{4}".utf8)
 
   private static func holdsZip(_ main: String) -> Bool {
@@ -30,7 +30,7 @@ enum Polyglot {
       || ["application/x-tar", "application/x-cpio", "application/x-archive"].contains(main)
   }
 
-  /// Where a header begins, whatever the case of its letters.
+  /// The offsets of a header, ignoring case.
   private static func offsets(of header: [UInt8], in head: UnsafeRawBufferPointer) -> [Int] {
     head.indices.filter { index in
       lower(head[index]) == header[0] && head[index...].prefix(header.count).map(lower) == header
@@ -43,7 +43,7 @@ enum Polyglot {
 
   // MARK: At the start
 
-  /// Deeper down these are what containers, cover pictures and thumbnails are made of.
+  /// Further inside a file, these headers belong to containers, cover pictures and thumbnails.
   private struct Header {
     let mediaType: String
     let bytes: [UInt8]
@@ -60,7 +60,7 @@ enum Polyglot {
     Header(mediaType: "image/jpeg", bytes: [0xFF, 0xD8, 0xFF]),
     Header(mediaType: "application/x-executable", bytes: [0x7F, 0x45, 0x4C, 0x46]),
     Header(mediaType: Families.program, bytes: Array("MZ".utf8), mayBeText: true),
-    // With the path: `#!AMR` begins a sound.
+    // With the slash: `#!AMR` begins a sound file.
     Header(mediaType: "text/x-shellscript", bytes: Array("#!/".utf8), mayBeText: true),
     Header(mediaType: "text/x-shellscript", bytes: Array("#! /".utf8), mayBeText: true),
   ]

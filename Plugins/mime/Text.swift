@@ -1,4 +1,5 @@
-/// Whether a text is `type/subtype` of token characters (RFC 9110, sections 8.3.1 and 5.6.2), of sane length.
+/// Whether a text is `type/subtype` of token characters (RFC 9110, sections 8.3.1 and 5.6.2), of reasonable
+/// length.
 func isMediaType(_ text: String) -> Bool {
   let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
   return text.utf8.count <= 255 && parts.count == 2
@@ -18,7 +19,7 @@ private func isAlphanumeric(_ byte: UInt8) -> Bool {
   }
 }
 
-/// A text from outside without control characters, cut at so many bytes between characters.
+/// A text from outside without control characters, cut at `limit` bytes between characters.
 func plainText(_ text: String, limit: Int) -> String {
   var plain = String.UnicodeScalarView()
   var count = 0
@@ -31,14 +32,16 @@ func plainText(_ text: String, limit: Int) -> String {
   return String(plain)
 }
 
-/// The media type a sender declared, without parameters and in lower case; `nil` where it is none.
+/// The media type that a sender declared, without parameters and in lower case; `nil` if it is not a media
+/// type.
 func declaredMediaType(_ declared: String) -> String? {
   let essence = declared.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
   return isMediaType(essence) ? essence : nil
 }
 
-/// The extension of a file name as a sender gave it, in lower case: up to sixteen plain characters after the last dot
-/// of the last part of a path. `nil` for a name without one, or that is nothing but one (`.profile`).
+/// The extension of a file name as a sender gave it, in lower case: up to sixteen plain characters after the
+/// last dot of the last part of a path. `nil` for a name without one, or that is nothing but one
+/// (`.profile`).
 func fileExtension(_ fileName: String) -> String? {
   let name = fileName.utf8.split(omittingEmptySubsequences: false) {
     $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\")

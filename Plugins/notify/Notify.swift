@@ -1,7 +1,7 @@
 import StageKit
 
-/// Tells people how an attachment ended: one event for each of them on each channel, recorded in the transaction that
-/// ends the attachment.
+/// Tells people how an attachment ended: one event for each recipient and channel, recorded in the
+/// transaction that ends the attachment.
 struct Notify: Stage {
   static let about = About(
     id: "notify", version: "1.0.0", summary: "Tells participants how an attachment ended.", role: .end)

@@ -1,9 +1,10 @@
 import PDFDocument
 
-/// Finds out whether a document that opens is encrypted, if only to restrict what readers may do.
+/// Determines whether a document that opens is encrypted, even if only to restrict what readers may do.
 ///
-/// poppler-glib does not tell. A document that names no `Encrypt` is not, and one that forbids something is. For the rest a
-/// password nobody can know tells: only without encryption does it open anything.
+/// poppler-glib does not report it. A document without the name `Encrypt` is not encrypted, and one with
+/// restrictions is. In the remaining cases the document is opened with a random password: that succeeds only
+/// without encryption.
 struct Encryption {
   private let notAPassword: String
 

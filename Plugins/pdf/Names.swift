@@ -1,28 +1,29 @@
 import Glibc
 
-/// Which names of interest stand in a PDF in the clear.
+/// Which names of interest occur unencoded in a PDF.
 ///
-/// poppler-glib does not tell what kind of form a document has, and looks for scripts on every page, yet not in the action
-/// that opens the document. Names tell without parsing: they are never encrypted, and compressed only inside object
-/// streams, which cannot be without three names of their own (PDF 32000-1:2008, 7.5.7 and 7.5.8: `First` and `N` of the
-/// stream, `W` of the cross-reference stream that leads to it; poppler does without their `Type`).
+/// poppler-glib does not report the kind of form, and looks for scripts on every page but not in the action
+/// that opens the document. Names can be found without parsing: they are never encrypted, and compressed only
+/// inside object streams, which require three names of their own (PDF 32000-1:2008, 7.5.7 and 7.5.8: `First`
+/// and `N` of the stream, `W` of the cross-reference stream that leads to it; poppler does not require their
+/// `Type`).
 struct Names: OptionSet {
   let rawValue: UInt8
 
   static let form = Names(rawValue: 1)
   static let xfa = Names(rawValue: 2)
   static let encryption = Names(rawValue: 4)
-  /// Every script has this one, but those of a rendition (12.6.4.13 and 12.6.4.16).
+  /// Every script has this name, except those of a rendition (12.6.4.13 and 12.6.4.16).
   static let script = Names(rawValue: 8)
   private static let source = Names(rawValue: 16)
   private static let first = Names(rawValue: 32)
   private static let number = Names(rawValue: 64)
   private static let widths = Names(rawValue: 128)
 
-  /// Whether objects may be compressed, and other names hidden with them.
+  /// Whether objects may be compressed, and hide other names.
   var mayBeCompressed: Bool { isSuperset(of: [.first, .number, .widths]) }
 
-  /// Whether there may be a script that `script` does not show. A name so short also turns up by chance.
+  /// Whether there may be a script that `script` does not show. So short a name also occurs by chance.
   var mayHideScript: Bool { contains(.source) || mayBeCompressed }
 
   init(rawValue: UInt8) {
@@ -53,10 +54,10 @@ struct Names: OptionSet {
         byte = high << 4 | low
         next += 2
       }
-      if packed >> 72 != 0 { return [] }  // longer than any of interest
+      if packed >> 72 != 0 { return [] }  // longer than any name of interest
       packed = packed << 8 | UInt128(byte)
     }
-    // Some address in a string that ends with `/JavaScript`: perhaps no name at all.
+    // A string that ends with `/JavaScript)`, such as an address: perhaps not a name.
     if next < end, next.load(as: UInt8.self) == UInt8(ascii: ")"), known(packed) == .script { return .source }
     return known(packed)
   }

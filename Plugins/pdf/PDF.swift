@@ -1,7 +1,7 @@
 import PDFDocument
 import StageKit
 
-/// Opens a PDF, counts its pages, and records what it says of itself.
+/// Opens a PDF, counts its pages, and records its metadata.
 struct PDF: Stage {
   static let about = About(
     id: "pdf", version: "1.0.0", summary: "Admits PDFs that open, by page count and encryption.",

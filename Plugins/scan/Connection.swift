@@ -1,7 +1,7 @@
 import Glibc
 import StageKit
 
-/// A stream to the scanner that blocks nobody; closed when it goes.
+/// A non-blocking stream to the scanner; closed on deinitialization.
 final class Connection {
   private let socket: Int32
 
@@ -13,9 +13,9 @@ final class Connection {
     close(socket)
   }
 
-  /// Connects to an Internet address; an errno where that does not succeed.
+  /// Connects to an Internet address; returns an errno on failure.
   func open(to address: [UInt8], by deadline: Deadline) throws(Outcome) -> Int32 {
-    // What is small and follows something small would otherwise wait for an acknowledgement, some 40 ms.
+    // Otherwise a small write after another waits for an acknowledgement, some 40 ms.
     var yes: Int32 = 1
     setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
     let result = address.withUnsafeBytes {
@@ -30,7 +30,7 @@ final class Connection {
     return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno
   }
 
-  /// Sends everything. False: the scanner spoke or hung up before all was sent; what it said can be read.
+  /// Sends everything. False: the scanner replied or closed the connection first; its reply can be read.
   func send(_ bytes: ArraySlice<UInt8>, by deadline: Deadline) throws(Outcome) -> Bool {
     var rest = bytes
     while !rest.isEmpty {
@@ -48,8 +48,8 @@ final class Connection {
     return true
   }
 
-  /// Reads to the end, of up to `limit` bytes; a longer answer is none. A connection that is reset ends there: clamd
-  /// closes with content unread when it is over its limit, and what it said first is still to be read.
+  /// Reads to the end, at most `limit` bytes; a longer reply is invalid. A reset connection counts as the
+  /// end: over its limit, clamd closes with content unread, and the reply it sent before can still be read.
   func receive(atMost limit: Int, by deadline: Deadline) throws(Outcome) -> [UInt8] {
     var answer: [UInt8] = []
     var room = [UInt8](repeating: 0, count: 4096)
@@ -69,12 +69,12 @@ final class Connection {
     }
   }
 
-  /// What poll(2) says once it says anything.
+  /// Waits for poll(2), and returns its events.
   private func wait(
     for events: Int32, by deadline: Deadline, else reason: String
   ) throws(Outcome) -> Int16 {
     while true {
-      // Asked here and not left to poll alone: one who sends a byte now and then would never let it time out.
+      // Checked here and not only by poll: a peer that sends a byte now and then would never time out.
       guard !deadline.hasPassed else { throw .unavailable(reason) }
       var state = pollfd(fd: socket, events: Int16(events), revents: 0)
       let count = poll(&state, 1, deadline.remaining)

@@ -1,17 +1,17 @@
 import Glibc
 
-/// A moment by which something is to be over, on the clock that nobody sets.
+/// A deadline on the monotonic clock.
 struct Deadline {
   private let nanoseconds: UInt64
 
-  /// - Parameter milliseconds: from now; the options that lead here are bounded, so that nothing overflows.
+  /// - Parameter milliseconds: from now; the options it comes from are bounded, so that nothing overflows.
   init(after milliseconds: Int64) {
     nanoseconds = Self.now + UInt64(max(milliseconds, 0)) * 1_000_000
   }
 
   var hasPassed: Bool { Self.now >= nanoseconds }
 
-  /// Milliseconds that are left, as poll(2) takes them: rounded up, 0 once it has passed.
+  /// The remaining milliseconds, for poll(2): rounded up, 0 once the deadline has passed.
   var remaining: Int32 {
     let now = Self.now
     guard now < nanoseconds else { return 0 }

@@ -2,8 +2,8 @@ import CPlatform
 import Glibc
 import StageKit
 
-/// The way to a Unix socket: the host has a process that connects to that one path and passes the connection on. See
-/// `door.h`.
+/// The connection to a Unix socket through the host: a process of the host connects to that one path and
+/// passes the connection on. See `door.h`.
 final class Door {
   private let path: String
   private let socket: Int32
@@ -26,7 +26,7 @@ final class Door {
     while true {
       let (connection, error) = try ask(by: deadline)
       if connection >= 0 { return Connection(owning: connection) }
-      // unix(7) has no way to wait for room in the queue of who listens.
+      // unix(7) offers no way to wait for room in the listener's queue.
       guard error == EAGAIN else {
         throw .unavailable("connecting to \(path): \(String(cString: strerror(error)))")
       }

@@ -1,18 +1,18 @@
-/// What clamd answers to `INSTREAM`.
+/// clamd's reply to `INSTREAM`.
 ///
-/// "stream: OK", "stream: NAME FOUND", "INSTREAM size limit exceeded. ERROR", "… ERROR" (clamd(8)), with a NUL at the end
-/// where the command had one.
+/// "stream: OK", "stream: NAME FOUND", "INSTREAM size limit exceeded. ERROR", "… ERROR" (clamd(8)),
+/// terminated by NUL if the command was.
 enum Reply: Equatable {
   case clean
-  /// By the signature of this name.
+  /// Infected, with the name of the signature.
   case found(String)
-  /// It did not look at all of it, for this limit.
+  /// Not scanned completely, because of this limit.
   case notScanned(String)
   case error(String)
-  /// None of these.
+  /// None of the known replies.
   case nonsense
 
-  /// From everything clamd said until it hung up.
+  /// Parses everything that clamd sent until it closed the connection.
   init(_ bytes: [UInt8]) {
     guard let text = Self.text(bytes) else {
       self = .nonsense
@@ -21,7 +21,7 @@ enum Reply: Equatable {
     if text == "stream: OK" {
       self = .clean
     } else if let name = Self.middle(of: text, from: "stream: ", to: " FOUND") {
-      // With `AlertExceedsMax`, this is how clamd says that a limit let it skip something.
+      // With `AlertExceedsMax`, clamd reports skipped content in this way.
       self = name.hasPrefix("Heuristics.Limits.Exceeded") ? .notScanned(name) : .found(name)
     } else if text == "INSTREAM size limit exceeded. ERROR" {
       self = .notScanned("StreamMaxLength")
@@ -32,14 +32,14 @@ enum Reply: Equatable {
     }
   }
 
-  /// A line that ends with NUL and has no other, as text that can be shown; `nil`: there is no such line.
+  /// A single line terminated by NUL, as printable text; `nil`: there is no such line.
   static func text(_ bytes: [UInt8]) -> String? {
     guard bytes.count > 1, bytes.firstIndex(of: 0) == bytes.count - 1 else { return nil }
     let printable = bytes.dropLast().map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: "?") }
     return String(decoding: printable, as: UTF8.self)
   }
 
-  /// What stands between, at most 200 characters of it; `nil`: nothing does.
+  /// The text between two markers, at most 200 characters of it; `nil`: there is none.
   private static func middle(of text: String, from start: String, to end: String) -> String? {
     guard text.hasPrefix(start), text.hasSuffix(end), text.count > start.count + end.count else { return nil }
     let middle = text.dropFirst(start.count).dropLast(end.count)

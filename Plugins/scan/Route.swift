@@ -1,6 +1,6 @@
 import StageKit
 
-/// How to get a connection to the scanner once the sandbox is closed. Made before.
+/// How to connect to the scanner once the sandbox is closed. Created before that.
 enum Route {
   case door(Door)
   case tcp(TCPAddresses)

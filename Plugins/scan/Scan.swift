@@ -1,6 +1,7 @@
 import StageKit
 
-/// Asks ClamAV's daemon whether content is clean. What it was not asked, or did not answer, never counts as clean.
+/// Asks ClamAV's daemon whether content is clean. Content without a reply, or not sent, never counts as
+/// clean.
 struct Scan: Stage {
   static let about = About(
     id: "scan", version: "1.0.0", summary: "Asks ClamAV's daemon whether content is clean.",
@@ -81,7 +82,7 @@ struct Scan: Stage {
     }
   }
 
-  /// Content that is not, or not all, looked at.
+  /// The outcome for content that is not scanned, or not completely.
   private func skip(_ attachment: Attachment, for limit: String, _ reason: String) throws(Outcome) {
     attachment.annotate("scan.result", "not-scanned")
     attachment.annotate("scan.reason", "too-large-to-scan")
@@ -93,7 +94,7 @@ struct Scan: Stage {
     }
   }
 
-  /// A retry of clamd's doing waits as long as the pipeline says; one of the file's does not.
+  /// A retry caused by clamd waits as long as the pipeline says; a retry caused by the file does not.
   private func later(_ outcome: Outcome) -> Outcome {
     guard outcome.code.hasPrefix("scanner-") else { return outcome }
     return .retry(outcome.code, outcome.message, after: retryAfter)
@@ -101,7 +102,7 @@ struct Scan: Stage {
 }
 
 extension Outcome {
-  /// No answer that is one: nothing is known about the content.
+  /// No valid reply: nothing is known about the content.
   static func unavailable(_ reason: String) -> Outcome { .retry("scanner-unavailable", reason) }
 }
 

@@ -1,30 +1,30 @@
 import StageKit
 
-/// The conversation with clamd: a connection for each command.
+/// The dialogue with clamd: one connection for each command.
 ///
-/// IDSESSION would save a connection for each attachment, some 20 µs of a scan that takes milliseconds, and would tie
-/// one attachment's fate to what was said about another.
+/// IDSESSION would save a connection per attachment, some 20 µs of a scan that takes milliseconds, and would
+/// let an error with one attachment affect another.
 struct Scanner {
   private let route: Route
   private let timeout: Int64
   private var engine: String?
   private var engineIsOld = Deadline(after: 0)
 
-  /// Of a chunk: its length, in network byte order.
+  /// The length of a chunk, in network byte order.
   private static let headerSize = 4
   private static let chunkSize = 64 << 10
-  /// The longest answer that is read, in bytes: a name of a signature has some dozens.
+  /// The longest reply that is read, in bytes; the name of a signature has some dozens.
   private static let answerLimit = 4096
-  /// clamd loads a new database a few times a day.
+  /// How long a version is reused, in milliseconds. clamd loads a new database a few times a day.
   private static let engineAge: Int64 = 60_000
 
-  /// - Parameter timeout: for all that is asked about one attachment, in milliseconds.
+  /// - Parameter timeout: for all requests about one attachment, in milliseconds.
   init(at address: ScannerAddress, timeout: Int64, _ opening: Opening) throws(Outcome) {
     route = try Route(to: address, opening)
     self.timeout = timeout
   }
 
-  /// What clamd says of the content, and what it says it is.
+  /// clamd's reply for the content, and its version.
   mutating func scan(_ attachment: Attachment) throws(Outcome) -> (reply: Reply, engine: String?) {
     let deadline = Deadline(after: timeout)
     if engineIsOld.hasPassed {
@@ -34,7 +34,8 @@ struct Scanner {
     return (try stream(attachment, by: deadline), engine)
   }
 
-  /// "ClamAV 1.4.6/27800/Mon Oct  6 …", program and databases; `nil` where it does not say (`EnableVersionCommand no`).
+  /// "ClamAV 1.4.6/27800/Mon Oct  6 …", program and databases; `nil` if clamd does not tell
+  /// (`EnableVersionCommand no`).
   private func version(by deadline: Deadline) throws(Outcome) -> String? {
     let connection = try route.connect(by: deadline)
     _ = try connection.send(Array("zVERSION\0".utf8)[...], by: deadline)
@@ -55,8 +56,8 @@ struct Scanner {
     }
   }
 
-  /// The command, the content in chunks that begin with their length, and a length of zero. False: clamd did not wait for
-  /// the end of it.
+  /// Sends the command, the content in chunks with their lengths, and a length of zero. False: clamd replied
+  /// before the end.
   private func send(
     _ attachment: Attachment, through connection: Connection, by deadline: Deadline
   ) throws(Outcome) -> Bool {
@@ -72,7 +73,7 @@ struct Scanner {
         return read
       }
       count += Int64(read)
-      // A file that shrinks or grows while it is read is not what was measured; one that grows is not followed.
+      // A file that shrinks or grows while it is read is not the measured content; growth is not followed.
       guard read == 0 ? count == attachment.size : count <= attachment.size else {
         throw .retry("source-changed", "the file was changed while it was read")
       }

@@ -1,13 +1,14 @@
 import StageKit
 
-/// Where the scanner listens, as it is written in a pipeline: `unix:/run/clamav/clamd.ctl`, `tcp:127.0.0.1:3310`.
+/// Where the scanner listens, as it is written in a pipeline: `unix:/run/clamav/clamd.ctl`,
+/// `tcp:127.0.0.1:3310`.
 enum ScannerAddress {
   case unix(path: String)
   case tcp(host: String, port: UInt16)
 
   init(_ text: String) throws(Outcome) {
     if let path = Self.rest(of: text, after: "unix:") {
-      // Against which folder would another be meant? Workers have none.
+      // Workers have no working folder that a relative path could refer to.
       guard path.hasPrefix("/") else { throw Self.refusal("'\(path)' does not begin with /") }
       // `sun_path` of unix(7), less its NUL.
       guard path.utf8.count <= 107 else {

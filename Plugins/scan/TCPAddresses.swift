@@ -1,16 +1,16 @@
 import Glibc
 import StageKit
 
-/// The addresses of a host, looked up once: a lookup has no deadline, and the libraries it needs are not there once the
-/// sandbox is closed.
+/// The addresses of a host, looked up once: a lookup has no deadline, and its libraries cannot be loaded once
+/// the sandbox is closed.
 struct TCPAddresses {
   private struct Address {
     var family: Int32
-    /// A `sockaddr` of that family.
+    /// The `sockaddr` of this family.
     var bytes: [UInt8]
   }
 
-  /// More are not tried.
+  /// The most addresses that are tried.
   private static let limit = 4
 
   private let name: String

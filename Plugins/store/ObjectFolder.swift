@@ -2,13 +2,13 @@ import CPlatform
 import Glibc
 import StageKit
 
-/// The store's folder: objects by path, and a folder of incoming ones by attachment id.
+/// The store's folder: objects by path, and a folder of incoming objects by attachment id.
 final class ObjectFolder {
   private let root: Int32
   private let incoming: Int32
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
 
-  /// The host knows this name too. It begins with `.`, as no part of a path may.
+  /// The host uses the same name. It begins with `.`, which no part of an object's path may.
   private static let incomingName = ".incoming"
 
   init(_ root: Int32) throws(Outcome) {
@@ -26,9 +26,9 @@ final class ObjectFolder {
     buffer.deallocate()
   }
 
-  // MARK: What is there already
+  // MARK: Existing objects
 
-  /// Whether the path holds this very content. Throws a rejection where it holds something else.
+  /// Whether the path holds exactly this content. Throws a rejection if it holds other content.
   func holds(_ attachment: Attachment, at path: String) throws(Outcome) -> Bool {
     let other = openat(root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if other < 0 {
@@ -63,7 +63,8 @@ final class ObjectFolder {
 
   /// Writes a copy and leaves it open for syncing.
   func copy(_ attachment: Attachment) throws(Outcome) -> Int32 {
-    // What an earlier attempt left may be a link to another attachment's object: it is taken away, never written to.
+    // The file of an earlier attempt may be a link to another attachment's object: remove it, and never write
+    // to it.
     unlinkat(incoming, attachment.id, 0)
     let target = openat(incoming, attachment.id, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     if target < 0 { throw Self.fault("making an object") }
@@ -97,9 +98,9 @@ final class ObjectFolder {
     }
   }
 
-  /// Links a stored object with the same content. False where it cannot serve: it is gone, is damaged, or has as many links
-  /// as the file system allows. Damage must not spread from one attachment to the next: to read the object costs less
-  /// than to write and sync a copy.
+  /// Links a stored object with the same content. False if that object is gone, is damaged, or has the
+  /// maximum number of links. It is read and compared, because damage must not spread from one attachment to
+  /// the next; reading costs less than writing and syncing a copy.
   func link(_ object: String, to attachment: Attachment) throws(Outcome) -> Bool {
     let other = openat(root, object, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if other < 0 { return false }
@@ -118,7 +119,7 @@ final class ObjectFolder {
 
   // MARK: The barrier
 
-  /// Starts writing a copy back without waiting: the disk works on all of a batch together.
+  /// Starts writing a copy to disk without waiting, so that the disk can work on the whole batch.
   func startSync(_ copy: Copy) {
     if copy.descriptor >= 0 { sluice_start_sync(copy.descriptor) }
   }
@@ -133,7 +134,7 @@ final class ObjectFolder {
     throw Self.fault("syncing an object", failure)
   }
 
-  /// Makes the incoming names durable.
+  /// Makes the names in the incoming folder durable.
   func syncNames() throws(Outcome) {
     if fsync(incoming) != 0 { throw Self.fault("syncing .incoming") }
   }

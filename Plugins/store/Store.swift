@@ -1,11 +1,11 @@
 import Glibc
 import StageKit
 
-/// Writes objects. `process` copies the content to the store's incoming folder under the attachment's id; `flush` syncs up to
-/// sixty-four copies together. The host gives an object its path once the ledger has the attachment, so that no object
-/// lies at a path without a row that owns it.
+/// Writes objects. `process` copies the content to the store's incoming folder under the attachment's id;
+/// `flush` syncs up to sixty-four copies together. The host moves an object to its path once the ledger has
+/// recorded the attachment, so that no object is at a path without a row that owns it.
 ///
-/// Content that is stored already is linked instead of copied.
+/// Content that is already stored is linked instead of copied.
 struct Store: Stage {
   static let about = About(
     id: "store", version: "1.0.0", summary: "Writes the content below the store, once for equal content.",

@@ -1,8 +1,8 @@
 import StageKit
 
-/// The bytes of the content one after the other, read in pieces into room that is used again.
+/// Reads the content byte by byte, from a buffer that is reused.
 final class ByteReader: IteratorProtocol {
-  /// Why `next` came to an end before the content did.
+  /// Why `next` ended before the content did.
   private(set) var failure: Outcome?
 
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)

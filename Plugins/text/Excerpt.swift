@@ -1,14 +1,14 @@
-/// Clean text that grows up to a limit in bytes: UTF-8 without control characters but newline and tab.
+/// Clean text that grows up to a limit in bytes: UTF-8 without control characters except newline and tab.
 ///
-/// What ends a line anywhere (CR, CR LF, VT, FF, NEL; Unicode 15, section 5.8) becomes a newline, as the line and paragraph
-/// separators do.
+/// Every line ending (CR, CR LF, VT, FF, NEL; Unicode 15, section 5.8) becomes a newline, as do the line and
+/// paragraph separators.
 struct Excerpt {
   private(set) var bytes: [UInt8] = []
   /// Unicode scalars in `bytes`.
   private(set) var characters = 0
-  /// Whether there was no room for some of it.
+  /// Whether some text was omitted for lack of room.
   private(set) var isTruncated = false
-  /// Whether there is nothing in it but white space.
+  /// Whether it contains only white space.
   private(set) var isBlank = true
   private let limit: Int
   private var isAfterReturn = false
@@ -27,7 +27,7 @@ struct Excerpt {
     case 0..<0x20, 0x7F..<0xA0: return
     default:
       add(scalar)
-      // What there was no room for is not in it.
+      // Omitted text does not count.
       if isBlank && !isTruncated { isBlank = scalar.properties.isWhitespace || scalar == "\u{FEFF}" }
     }
   }
@@ -38,11 +38,11 @@ struct Excerpt {
     if let last = bytes.last, last != UInt8(ascii: "\n") { add("\n") }
   }
 
-  /// Says that more text was there than was looked at.
+  /// Marks the text as truncated, because not all of the source was read.
   mutating func truncate() { isTruncated = true }
 
   private mutating func add(_ scalar: Unicode.Scalar) {
-    // What is shorter and comes later would fit: a text ends where it is first cut.
+    // A shorter character that comes later might fit: the text ends at the first one that does not.
     guard !isTruncated, bytes.count + UTF8.width(scalar) <= limit else { return truncate() }
     bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
     characters += 1

@@ -3,13 +3,13 @@ import PDFDocument
 /// The text of the first pages of a PDF.
 struct PDFText {
   private(set) var excerpt: Excerpt
-  /// The pages it comes from: those with text.
+  /// The number of pages with text.
   private(set) var pages = 0
 
   init(_ bytes: UnsafeRawBufferPointer, maxPages: Int, maxBytes: Int) throws(Document.Refusal) {
     let document = try Document(bytes)
     excerpt = Excerpt(limit: maxBytes)
-    // The document claims its number of pages: it may be any, and some may not load.
+    // The document claims its number of pages: it may be any number, and some pages may not load.
     let count = document.pageCount
     for index in 0..<max(min(count, maxPages), 0) where !excerpt.isTruncated {
       if let page = document.page(Int32(index)) { append(page) }
@@ -26,13 +26,13 @@ struct PDFText {
 }
 
 extension Excerpt {
-  /// What is not UTF-8 becomes a replacement character.
+  /// Appends UTF-8; invalid bytes become U+FFFD.
   mutating func append(utf8 bytes: UnsafeRawBufferPointer) {
     var bytes = bytes.makeIterator()
     append(utf8: &bytes)
   }
 
-  /// Reads no further than there is room for.
+  /// Stops reading when there is no more room.
   mutating func append(utf8 bytes: inout some IteratorProtocol<UInt8>) {
     var parser = Unicode.UTF8.ForwardParser()
     while !isTruncated {

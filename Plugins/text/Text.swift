@@ -1,7 +1,7 @@
 import PDFDocument
 import StageKit
 
-/// Replaces a PDF or a text file by its plain text: clean UTF-8, up to so many pages and bytes.
+/// Replaces a PDF or a text file by its plain text: clean UTF-8, up to a limit of pages and bytes.
 struct Text: Stage {
   static let about = About(
     id: "text", version: "1.0.0", summary: "Replaces PDFs and text files by their plain text, up to a size.",
@@ -48,7 +48,7 @@ struct Text: Stage {
     poppler = try Poppler()
   }
 
-  /// Content of other types passes as it is.
+  /// Content of other types passes unchanged.
   func process(_ attachment: Attachment) throws(Outcome) {
     if attachment.matches("application/pdf") {
       try process(pdf: attachment)

@@ -1,15 +1,16 @@
-/// How the characters of a text file are written.
+/// The character encoding of a text file.
 enum TextEncoding: String {
   case utf8 = "utf-8"
   case utf16LittleEndian = "utf-16le"
   case utf16BigEndian = "utf-16be"
   case windows1252 = "windows-1252"
 
-  /// Finds it from the bytes, and how many of them are a byte order mark.
+  /// Detects the encoding from the bytes, and the length of the byte order mark.
   ///
-  /// Without a mark it is UTF-8 where that explains more than it leaves unexplained: a text in another encoding has hardly a
-  /// sequence of bytes that is well-formed UTF-8 by chance, and a UTF-8 text may be damaged in a place or two. For the rest
-  /// it is Windows-1252, which holds all of Latin-1 but control characters and gives every byte a meaning.
+  /// Without a mark, the text is UTF-8 if more of its non-ASCII bytes form valid UTF-8 than not: text in
+  /// another encoding rarely contains valid UTF-8 sequences by chance, and UTF-8 text may be damaged in a few
+  /// places. Otherwise it is Windows-1252, which includes Latin-1 except for control characters, and which
+  /// assigns a character to every byte.
   static func detect(_ reader: ByteReader) -> (encoding: TextEncoding, mark: Int) {
     var bytes = Marked(rest: reader)
     switch (bytes.first, bytes.second, bytes.third) {
@@ -33,7 +34,7 @@ enum TextEncoding: String {
     }
   }
 
-  /// Bytes of which the first three have been looked at.
+  /// Bytes whose first three have been read ahead.
   private struct Marked: IteratorProtocol {
     let first: UInt8?
     let second: UInt8?
@@ -60,7 +61,7 @@ enum TextEncoding: String {
   }
 }
 
-/// Pairs of bytes as UTF-16 code units; a last byte without its other half is left out.
+/// Pairs of bytes as UTF-16 code units; an incomplete pair at the end is dropped.
 struct UTF16Units: IteratorProtocol {
   let bytes: ByteReader
   let isBigEndian: Bool

@@ -1,12 +1,12 @@
 import StageKit
 
-/// The text a file begins with.
+/// The beginning of a file's text.
 struct TextFile {
   let encoding: TextEncoding
   private(set) var excerpt: Excerpt
 
-  /// Reads no more than four times as many bytes as text is wanted: a character takes at most four, and a file may be
-  /// anything, such as a disk image of zeros with a claim to be text.
+  /// Reads at most four times as many bytes as text is wanted: a character takes at most four bytes, and the
+  /// file may be anything, such as a disk image of zeros declared as text.
   init(_ attachment: Attachment, _ reader: ByteReader, maxBytes: Int) throws(Outcome) {
     let end = min(attachment.size, Int64(maxBytes) * 4)
     reader.start(attachment, 0..<end)

@@ -1,12 +1,14 @@
 import StageKit
 
-/// Which addresses a webhook may connect to: the public Internet's, and what `allow-private` names.
+/// Decides which addresses a webhook may connect to: public Internet addresses, and those that
+/// `allow-private` names.
 ///
-/// Whoever chooses an endpoint could otherwise reach services that trust their network (server-side request forgery).
-/// It is asked for the address of each connection and not for a name, which may have another address a moment later.
+/// Otherwise a user who chooses an endpoint could reach internal services that trust their network
+/// (server-side request forgery). The check uses the address of each connection and not the name, whose
+/// address may change at any moment.
 struct AddressPolicy {
   private let named: Set<IPAddress>
-  /// `allow-private` names the endpoint's host: its owner is trusted with all addresses.
+  /// `allow-private` names the endpoint's host: then all its addresses are allowed.
   private let trustsHost: Bool
 
   init(allowing entries: [String], for endpoint: Endpoint) throws(Outcome) {
@@ -38,7 +40,8 @@ struct AddressPolicy {
     "\(address) is not an address of the public Internet; if it is meant, name it under `allow-private`"
   }
 
-  /// Letters, digits, `-`, `_` and dots, and not a number in its last part: that would be an address in an odd dress.
+  /// Letters, digits, `-`, `_` and dots, and no number as the last part: that would be an unusual spelling of
+  /// an address.
   private static func isName(_ text: String) -> Bool {
     guard let last = text.split(separator: ".").last, !last.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
       return false

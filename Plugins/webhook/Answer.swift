@@ -1,22 +1,23 @@
 import CCurl
 import StageKit
 
-/// What came of a request.
+/// The result of a request.
 enum Answer {
-  /// A status, and how many seconds the endpoint asks to wait; 0: it does not ask.
+  /// An HTTP status, and the wait in seconds that the endpoint asks for; 0: none.
   case status(Int, wait: Int64)
-  /// No address of the endpoint may be connected to; this is one of them.
+  /// All addresses of the endpoint are refused; this is one of them.
   case refused(IPAddress)
-  /// No complete answer, and why; whether other events would fare the same.
+  /// No complete answer, with the reason; `isGeneral`: other events would fail in the same way.
   case none(String, isGeneral: Bool)
 
-  /// The longest wait an endpoint is granted, in seconds: the longest of the schedule that is used otherwise.
+  /// The longest wait an endpoint may ask for, in seconds: the longest of the default schedule.
   private static let longestWait: Int64 = 86_400
 
-  /// What it means for the event; `nil`: delivered.
+  /// The outcome for the event; `nil`: delivered.
   ///
-  /// "2xx: Success. 3xx: Failure. 410 Gone: Sender should disable the webhook endpoint" (Standard Webhooks 1.0.0,
-  /// "Delivery success and failure"). Retry-After is from RFC 9110, section 10.2.3, in either of its forms.
+  /// "2xx: Success. 3xx: Failure. 410 Gone: Sender should disable the webhook endpoint" (Standard Webhooks
+  /// 1.0.0, "Delivery success and failure"). Retry-After is from RFC 9110, section 10.2.3, in either of its
+  /// forms.
   var outcome: Outcome? {
     switch self {
     case .status(200..<300, _): nil
@@ -41,10 +42,10 @@ enum Answer {
     }
   }
 
-  /// What it means for events of the same batch that were not sent yet; `nil`: nothing.
+  /// The outcome for events of the same batch that were not sent yet; `nil`: they are sent.
   ///
-  /// An endpoint that is gone, asks for time or lets requests time out would do so for each of them, and waiting
-  /// for that one by one would take a quarter of an hour.
+  /// An endpoint that is gone, asks for time or times out would answer each of them alike, and waiting for
+  /// each in turn would take a quarter of an hour.
   var outcomeForOthers: Outcome? {
     switch self {
     case .status(410, _), .none(_, isGeneral: true): break

@@ -2,11 +2,12 @@ import CCurl
 import Glibc
 import StageKit
 
-/// The system's certificate authorities, in memory: read once, since the sandbox may not let them be read later.
+/// The system's certificate authorities, in memory. Read before the sandbox closes, which may prevent reading
+/// them later.
 final class Certificates {
   let bytes: UnsafeMutableRawBufferPointer
 
-  /// Where Debian keeps them, for a libcurl that was not told.
+  /// Debian's path, for a libcurl built without one.
   private static let usualPath = "/etc/ssl/certs/ca-certificates.crt"
 
   init() throws(Outcome) {

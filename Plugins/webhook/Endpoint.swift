@@ -1,7 +1,7 @@
 import CCurl
 import StageKit
 
-/// Where webhooks go: a URL, checked by the parser that will connect to it.
+/// The URL of a webhook, checked by the same parser that will be used to connect.
 struct Endpoint {
   let url: String
   /// A name in lower case, or an address without brackets.
@@ -22,7 +22,7 @@ struct Endpoint {
     guard let scheme = Self.part(CURLUPART_SCHEME, of: parsed), ["http", "https"].contains(scheme) else {
       throw refusal("only http and https are allowed")
     }
-    // It would show in every message and in the ledger.
+    // Credentials in the URL would appear in messages and in the ledger.
     if Self.part(CURLUPART_USER, of: parsed) != nil || Self.part(CURLUPART_PASSWORD, of: parsed) != nil {
       throw refusal("has a user name; the signature is what proves who sends")
     }
@@ -38,7 +38,7 @@ struct Endpoint {
     isSecure = scheme == "https"
   }
 
-  /// Names differ neither in case nor in the dot of the root.
+  /// The host in lower case and without the root's trailing dot, so that equal names compare equal.
   static func normal(_ host: String) -> String {
     var host = Substring(host.lowercased())
     if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }

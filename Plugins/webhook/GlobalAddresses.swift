@@ -1,7 +1,7 @@
-/// Which addresses are the public Internet's.
+/// The addresses of the public Internet.
 ///
-/// From the IANA registries of special-purpose addresses (RFC 6890), without those that are "globally reachable", and
-/// multicast.
+/// From the IANA registries of special-purpose addresses (RFC 6890), without those marked "globally
+/// reachable", and multicast.
 extension IPAddress {
   var isGlobal: Bool {
     if let embedded { return embedded.isGlobal }
@@ -9,15 +9,15 @@ extension IPAddress {
     return !Self.special.contains { lies(in: $0) }
   }
 
-  /// The IPv4 address a gateway would make of it, which is the one that is reached.
+  /// The IPv4 address that a gateway would translate this address to, and would reach.
   private var embedded: IPAddress? {
     if lies(in: Self.translated) { return IPAddress(bytes: Array(bytes[12...])) }
     if lies(in: Self.sixToFour) { return IPAddress(bytes: Array(bytes[2..<6])) }
     return nil
   }
 
-  /// All of IPv6 that is given out (RFC 4291, section 2.4; IANA). It leaves out `::`, `::1`, fc00::/7, fe80::/10,
-  /// ff00::/8 and the local translation prefix 64:ff9b:1::/48.
+  /// All allocated IPv6 unicast space (RFC 4291, section 2.4; IANA). Excludes `::`, `::1`, fc00::/7,
+  /// fe80::/10, ff00::/8 and the local translation prefix 64:ff9b:1::/48.
   private static let globalUnicast = range(0x20, bits: 3, of: 16)
   private static let translated = range(0, 0x64, 0xFF, 0x9B, bits: 96, of: 16)  // RFC 6052
   private static let sixToFour = range(0x20, 0x02, bits: 16, of: 16)  // RFC 3056

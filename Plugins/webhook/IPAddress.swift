@@ -1,8 +1,8 @@
 import Glibc
 
-/// An address of the Internet Protocol, version 4 or 6.
+/// An IP address, version 4 or 6.
 struct IPAddress: Hashable, CustomStringConvertible {
-  /// 4 or 16, most significant first. An IPv4 address that is mapped into IPv6 is the IPv4 address.
+  /// 4 or 16 bytes, most significant first. An IPv4-mapped IPv6 address is stored as the IPv4 address.
   let bytes: [UInt8]
 
   init(bytes: [UInt8]) {
@@ -22,7 +22,7 @@ struct IPAddress: Hashable, CustomStringConvertible {
     }
   }
 
-  /// From what connect(2) is given; `nil` for another family.
+  /// From a socket address as passed to connect(2); `nil` for another family.
   init?(socketAddress: UnsafeRawPointer, count: Int) {
     guard count >= MemoryLayout<sockaddr_in>.size else { return nil }
     switch Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) {

@@ -1,11 +1,11 @@
 import CCurl
 import Glibc
 
-/// What libcurl asks while a request is under way: may it connect to this address, may it go on reading.
+/// libcurl's callbacks during a request: may it connect to this address, may it go on reading.
 ///
-/// Of an answer nothing is kept but its status, which libcurl keeps.
+/// Keeps nothing of an answer; libcurl keeps the status.
 final class Reception {
-  /// The most that is read of the headers, and of the body, in bytes.
+  /// The most that is read of the headers and of the body, in bytes.
   private static let limit = 64 << 10
 
   private let policy: AddressPolicy
@@ -27,10 +27,10 @@ final class Reception {
 
   var hasLongHeaders: Bool { headerBytes > Self.limit }
   var hasLongBody: Bool { bodyBytes > Self.limit }
-  /// An address that may not be connected to, where there was no other.
+  /// The refused address, if there was no allowed one.
   var refusedAddress: IPAddress? { hasConnected ? nil : refused }
 
-  /// Sets the callbacks, which get this object; it must live as long as the handle.
+  /// Sets the callbacks, with this object as context; it must live as long as the handle.
   func install(on handle: UnsafeMutableRawPointer) -> [CURLcode] {
     let me = Unmanaged.passUnretained(self).toOpaque()
     return [
@@ -64,8 +64,8 @@ final class Reception {
   }
 }
 
-// Top-level functions, since isolation is not checked through C function pointers. libcurl calls them on the thread
-// that drives the requests. To take fewer bytes than there are ends the request.
+// Top-level functions, because isolation is not checked through C function pointers. libcurl calls them on
+// the thread that drives the requests. Returning a smaller count than was passed ends the request.
 
 private func receiveHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ reception: UnsafeMutableRawPointer?
@@ -79,12 +79,12 @@ private func receiveBody(
   Reception.from(reception)?.mayReadBody(size * count) == true ? size * count : 0
 }
 
-/// Makes the socket, once its address is known to be allowed. libcurl connects to the very bytes looked at here.
+/// Creates the socket if the address is allowed. libcurl connects to the same bytes that are checked here.
 private func openSocket(
   _ reception: UnsafeMutableRawPointer?, _ purpose: curlsocktype,
   _ target: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-  // The struct ends with as much of the address as fits a `sockaddr`; the rest lies behind it.
+  // The struct holds as much of the address as fits into a `sockaddr`; the rest follows in memory.
   guard let reception = Reception.from(reception), let target, let start = target.pointer(to: \.addr),
     let address = IPAddress(socketAddress: start, count: Int(target.pointee.addrlen)),
     reception.mayConnect(to: address)

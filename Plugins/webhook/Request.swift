@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import StageKit
 
-/// One request at a time, on one handle that is used again and again.
+/// One request at a time, on a handle that is reused.
 final class Request {
   let handle: UnsafeMutableRawPointer
   private(set) var attachment: Attachment?
@@ -35,20 +35,20 @@ final class Request {
     reason.deallocate()
   }
 
-  /// Sets what is the same for all events. Cookies, credentials from ~/.netrc and answers in HTTP/0.9 are off unless
-  /// asked for.
+  /// Sets the options that all events share. Cookies, credentials from ~/.netrc and answers in HTTP/0.9 are
+  /// off by default.
   private func configure(_ endpoint: Endpoint, timeout: Int64) -> [CURLcode] {
     var results = [
       sluice_curl_set_text(handle, CURLOPT_URL, endpoint.url),
       sluice_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https"),
       sluice_curl_set_text(handle, CURLOPT_USERAGENT, "sluice"),
-      sluice_curl_set_text(handle, CURLOPT_PROXY, ""),  // not even one from the environment
+      sluice_curl_set_text(handle, CURLOPT_PROXY, ""),  // ignore the environment's proxy, too
       sluice_curl_set_number(handle, CURLOPT_FOLLOWLOCATION, 0),
       sluice_curl_set_number(handle, CURLOPT_TIMEOUT_MS, Int(timeout)),
       sluice_curl_set_number(handle, CURLOPT_SSL_VERIFYPEER, 1),
       sluice_curl_set_number(handle, CURLOPT_SSL_VERIFYHOST, 2),
       sluice_curl_set_number(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
-      // Else a request that times out while its name is looked up waits for the system's resolver to give up.
+      // Otherwise a request that times out during a name lookup waits for the system's resolver.
       sluice_curl_set_number(handle, CURLOPT_QUICK_EXIT, 1),
       sluice_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, reason),
     ]
@@ -59,8 +59,8 @@ final class Request {
     return results + reception.install(on: handle)
   }
 
-  /// Readies the handle for an event, signed as of now. The event's body stays where it is until the answer is
-  /// taken.
+  /// Prepares the handle for an event, signed with the current time. The event's body must stay valid until
+  /// the answer is taken.
   func ready(
     for attachment: Attachment, _ event: Event, signedWith secrets: SigningSecrets
   ) throws(Outcome) {
@@ -89,9 +89,9 @@ final class Request {
     reception.startAfresh()
   }
 
-  /// What came of it, from how libcurl ended.
+  /// The request's answer, from libcurl's result.
   func answer(_ result: CURLcode) -> Answer {
-    // The status says all: what a body has beyond the limit is not of interest.
+    // The status is enough: the body beyond the limit does not matter.
     if result == CURLE_OK || reception.hasLongBody {
       var status = 0
       var wait: curl_off_t = 0

@@ -1,11 +1,11 @@
 import CCurl
 import StageKit
 
-/// The requests of a batch, many at a time. Connections stay open between batches.
+/// The requests of a batch, several at a time. Connections stay open between batches.
 ///
-/// Events for one recipient keep their order: one starts when the one before it has ended. The first request of
-/// a batch goes alone, so that an endpoint that does not answer costs one timeout and its name is looked up once, not
-/// by a thread for each.
+/// Events for one recipient keep their order: each starts after the one before it has ended. The first
+/// request of a batch runs alone, so that an endpoint that does not answer costs one timeout, and its name is
+/// looked up once instead of by one thread per request.
 final class Requests {
   /// Requests under way at a time.
   private static let limit = 16
@@ -16,7 +16,7 @@ final class Requests {
   private var ended: [(Attachment, Outcome?)] = []
   /// Whether the endpoint has answered in this batch.
   private var isProven = false
-  /// What an answer means for all that was not sent yet.
+  /// The outcome for all events not sent yet, if an answer decides about them.
   private var outcomeForOthers: Outcome?
 
   init(
@@ -30,7 +30,8 @@ final class Requests {
       throw .fail("invalid-options", "libcurl makes no multi handle")
     }
     self.multi = multi
-    // Else no more are kept than four for each request under way, which at the end of a batch is one.
+    // The default would keep only four connections per request under way; at the end of a batch one is under
+    // way.
     _ = sluice_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, Self.limit)
   }
 
@@ -39,7 +40,7 @@ final class Requests {
     curl_multi_cleanup(multi)
   }
 
-  /// Sends an event as soon as its turn has come, which takes a timeout at most, and does not wait for the answer.
+  /// Sends an event when it is its turn, after at most one timeout, and does not wait for the answer.
   func start(_ attachment: Attachment, _ event: Event, signedWith secrets: SigningSecrets) throws(Outcome) {
     let recipient = event.recipient
     while outcomeForOthers == nil && !mayStart(for: recipient) { drive() }
@@ -55,7 +56,7 @@ final class Requests {
     perform()
   }
 
-  /// Waits for all requests and returns what came of each.
+  /// Waits for all requests and returns their outcomes.
   func finish() -> [(Attachment, Outcome?)] {
     while !active.isEmpty { drive() }
     defer {
@@ -71,7 +72,7 @@ final class Requests {
     return isProven && active.count < Self.limit && !active.contains { $0.recipient == recipient }
   }
 
-  /// Waits until something can go on, and lets it.
+  /// Waits for progress of any request, and processes it.
   private func drive() {
     let result = curl_multi_poll(multi, nil, 0, 1000, nil)
     if result == CURLM_OK { perform() } else { giveUp(result) }
@@ -100,7 +101,7 @@ final class Requests {
     if let attachment = request.attachment { ended.append((attachment, outcome)) }
   }
 
-  /// Not a fault of one request: the multi handle does not work.
+  /// The multi handle failed, and not a single request.
   private func giveUp(_ result: CURLMcode) {
     for request in active {
       end(request, .retry("unreachable", String(cString: curl_multi_strerror(result))))

@@ -1,9 +1,9 @@
 import CCrypto
 import StageKit
 
-/// The keys a webhook is signed with: several while one replaces another, so that the receiver may know either.
+/// The keys that sign webhooks: several during a key change, so that the receiver may know either.
 ///
-/// Standard Webhooks 1.0.0, "Signature scheme": secrets are `whsec_` and base64; what is signed is
+/// Standard Webhooks 1.0.0, "Signature scheme": secrets are `whsec_` and base64; the signed text is
 /// `id.timestamp.body`; a signature is `v1,` and base64; several are separated by spaces.
 struct SigningSecrets {
   private static let prefix = "whsec_"
@@ -14,7 +14,7 @@ struct SigningSecrets {
 
   private let keys: [[UInt8]]
 
-  /// Throws the reason a secret is not usable, without repeating the secret.
+  /// Throws the reason why a secret is not usable, without repeating the secret.
   init(_ texts: [String]) throws(Outcome) {
     var keys: [[UInt8]] = []
     for (index, text) in texts.enumerated() {
@@ -39,7 +39,7 @@ struct SigningSecrets {
       throw .fail("invalid-options", "secrets: at least one is needed; \(Self.remedy)")
     }
     self.keys = keys
-    // The first signature makes OpenSSL load what it needs, which the sandbox would forbid later.
+    // The first signature makes OpenSSL load modules, which the sandbox would prevent later.
     _ = try signatures(id: "", timestamp: 0, body: UnsafeRawBufferPointer(start: nil, count: 0))
   }
 
@@ -68,8 +68,8 @@ struct SigningSecrets {
     return String(decoding: digits.prefix(Int(count)), as: UTF8.self)
   }
 
-  /// OpenSSL's decoder lets spaces pass and counts padding as bytes; what does not encode to the same text again is
-  /// refused.
+  /// OpenSSL's decoder accepts spaces and counts padding as bytes, so a text that does not encode to itself
+  /// again is refused.
   private static func decode(_ text: Substring) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard !digits.isEmpty, digits.count <= 1024, digits.count % 4 == 0 else { return nil }

@@ -2,10 +2,10 @@ import CCurl
 import Glibc
 import StageKit
 
-/// Posts each event to an endpoint, signed as Standard Webhooks 1.0.0 asks, at least once.
+/// Posts each event to an endpoint, signed by Standard Webhooks 1.0.0, at least once.
 ///
-/// `process` starts a request and returns while it is under way; `flush` waits for all and says what came of each.
-/// Both may wait for requests under way, and none of those takes longer than `timeout`.
+/// `process` starts a request and returns while it is under way; `flush` waits for all requests and reports
+/// their results. Both may wait for requests under way, each of which takes at most `timeout`.
 struct Webhook: Stage {
   static let about = About(
     id: "webhook", version: "1.0.0",
@@ -52,8 +52,8 @@ struct Webhook: Stage {
 
   mutating func process(_ attachment: Attachment) throws(Outcome) {
     guard let event = attachment.event else { throw .fail("malformed-event", "there is no event to deliver") }
-    // A dot would let one signed text be read as another (Standard Webhooks, "Signature scheme"), a newline would
-    // begin another header.
+    // A dot in the id would make signed texts ambiguous (Standard Webhooks, "Signature scheme"), and a
+    // newline would begin another header.
     guard event.id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ".") }) else {
       throw .fail("malformed-event", "the event's id has a dot, a space or a character outside ASCII")
     }
@@ -67,9 +67,9 @@ struct Webhook: Stage {
     for (attachment, outcome) in requests.finish() { attachment.settle(outcome) }
   }
 
-  /// Loads what would otherwise be loaded with the first request: OpenSSL's configuration, and the modules that
-  /// /etc/nsswitch.conf names before `files`. The sandbox lets no library be loaded later. No thread is started
-  /// here, since it would stay outside the sandbox.
+  /// Loads what would otherwise be loaded with the first request: OpenSSL's configuration, and the modules
+  /// that /etc/nsswitch.conf names before `files`. The sandbox prevents loading libraries later. Starts no
+  /// thread, because a thread started here would stay outside the sandbox.
   private static func prepareForSandbox() throws(Outcome) {
     let result = curl_global_init(Int(CURL_GLOBAL_ALL))
     guard result == CURLE_OK else {

@@ -5,8 +5,8 @@ import Platform
 import Wire
 import Workers
 
-/// One stage alone in its worker, and what there is around it in a pipeline: the measuring of content before it, and the
-/// taking over of new content after it.
+/// One stage in its worker, with the steps a pipeline adds around it: content is measured before, and new
+/// content is taken over after.
 public final class Bench {
   public let runner: StageRunner
   private let digest: StageRunner
@@ -17,10 +17,10 @@ public final class Bench {
     self.digest = digest
   }
 
-  /// Takes a trial through the stage.
+  /// Runs a trial through the stage.
   ///
   /// - Parameter instance: which of the stage's instances in the worker.
-  /// - Throws: ``WorkbenchError`` where the stage does not open, or the user wants to stop.
+  /// - Throws: ``WorkbenchError`` if the stage does not open or the user interrupts.
   public func run(_ trial: Trial, instance: Int = 0) throws -> TrialResult {
     var trial = trial
     if let content = trial.content {
@@ -37,7 +37,7 @@ public final class Bench {
         }
       }
     }
-    // A worker that has to be started first does not count.
+    // The time to start a worker does not count.
     try runner.start()
     var descriptors = trial.content.map { [$0.descriptor.number] } ?? []
     var output: Int32 = -1

@@ -7,7 +7,7 @@ import Workers
 
 /// Runs the cases of one file, one after the other.
 public final class CaseRunner {
-  /// What the cases are for, looked up.
+  /// The stage or pipeline that the cases test.
   public enum Subject {
     case stage(StageDescription)
     case pipeline(PipelineDefinition)
@@ -18,7 +18,7 @@ public final class CaseRunner {
   private let digest: StageDefinition
   private let launch: StageRunner.Launch
   private let temporaryFolder: String
-  /// The last case's worker, for a next one with the same options.
+  /// The worker of the last case, kept for the next case with the same options.
   private var idle: (stage: StageDefinition, bench: Bench)?
 
   public init(
@@ -32,7 +32,8 @@ public final class CaseRunner {
     self.temporaryFolder = temporaryFolder
   }
 
-  /// Runs one case and compares. One that cannot be run, since its input is not there, is not as expected either.
+  /// Runs one case and compares the result. A case that cannot run, because its input is missing, counts as a
+  /// mismatch.
   public func check(_ one: Case) throws -> (found: Found, mismatches: [Mismatch]) {
     do {
       let found = try run(one)

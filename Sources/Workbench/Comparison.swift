@@ -83,7 +83,7 @@ public struct Comparison {
   }
 
   private func decision(_ word: String?) -> String {
-    // How a worker died begins with its code.
+    // The description of a worker's death begins with its code.
     let code = found.code.flatMap { found.message?.hasPrefix($0) == true ? nil : $0 }
     let reason = [code, found.message].compactMap(\.self).joined(separator: ": ")
     return (word ?? Self.nothing) + (reason.isEmpty ? "" : " (\(reason))")
@@ -93,7 +93,7 @@ public struct Comparison {
 
   static func holds(_ expected: Expectation.Text, _ found: String) -> Bool {
     switch expected {
-    // By bytes: to Swift, letters are equal that are written otherwise.
+    // Compare bytes: Swift's string comparison treats differently encoded letters as equal.
     case .exactly(let text): text.utf8.elementsEqual(found.utf8)
     case .matching(let pattern): RegularExpression.matches(pattern, found)
     }
@@ -106,7 +106,7 @@ public struct Comparison {
     }
   }
 
-  /// Both from a little before the place where they part.
+  /// Both texts from shortly before the first difference.
   private static func written(_ expected: Expectation.Text, _ found: String) -> (
     expected: String, found: String
   ) {
@@ -222,7 +222,7 @@ public struct Comparison {
     }
   }
 
-  /// Where content is not as expected.
+  /// The differences between content and its expectation.
   static func differences(
     _ expected: Expectation.Content, _ found: Found.FileFacts
   ) -> [(expected: String, found: String)] {

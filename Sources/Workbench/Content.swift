@@ -26,7 +26,7 @@ public final class Content {
     try self.init(memory)
   }
 
-  /// So many zero bytes, which take no room.
+  /// `count` zero bytes, as a sparse file that takes no memory.
   public convenience init(zeros count: Int64) throws(Problem) {
     let memory = try Self.memory()
     if ftruncate(memory.number, off_t(count)) != 0 { throw Self.unreadable("making \(count) zeros") }
@@ -68,7 +68,7 @@ public final class Content {
   /// Bytes of standard input that are kept in memory.
   private static let inputLimit: Int64 = 1 << 30
 
-  /// Stages read content where they like, and a pipe has no places: it is copied to memory.
+  /// Copies standard input to memory: stages read content at any offset, and a pipe cannot seek.
   private static func standardInput() throws(Problem) -> Descriptor {
     let copy = try memory()
     var total: Int64 = 0

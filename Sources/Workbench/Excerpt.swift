@@ -1,11 +1,11 @@
 import Platform
 
-/// Part of a text on one line, for showing where it is not as expected.
+/// Part of a text on one line, to show a difference.
 enum Excerpt {
   private static let before = 60
   private static let longest = 400
 
-  /// The text from a little before a place, which counts Unicode scalars; `…` stands for what is left out.
+  /// The text from shortly before `place`, which counts Unicode scalars; `…` marks omitted text.
   static func text(_ text: String, around place: Int) -> String {
     let scalars = Array(text.unicodeScalars)
     let start = scalars.count <= longest ? 0 : max(0, min(place - before, scalars.count - 1))
@@ -21,12 +21,12 @@ enum Excerpt {
       }
     }
     if end < scalars.count { shown += "… (\(Count.text(text.utf8.count, "byte")))" }
-    // What cannot be seen stands in quotes.
+    // Quote text that would be invisible.
     let isClear = !shown.isEmpty && !shown.hasPrefix(" ") && !shown.hasSuffix(" ")
     return isClear ? shown : "'\(shown)'"
   }
 
-  /// Where two texts part, in Unicode scalars.
+  /// The position of the first difference, in Unicode scalars.
   static func firstDifference(_ one: String, _ other: String) -> Int {
     zip(one.unicodeScalars, other.unicodeScalars).prefix { $0 == $1 }.count
   }

@@ -5,7 +5,8 @@ import Wire
 extension Found {
   private typealias Edit = ExpectationRewriter.Edit
 
-  /// What `expect` is to say instead of what does not hold. What holds stays as it is written, patterns among it.
+  /// The new values for the expectations that do not hold. Expectations that hold keep their spelling,
+  /// including patterns.
   public func changes(_ mismatches: [Mismatch], _ expectation: Expectation) -> ExpectationRewriter.Changes {
     if refused != nil || expectation.refused != nil || expectation.isEmpty {
       let all = everything
@@ -13,7 +14,7 @@ extension Found {
       return all.map { ($0.key, .write($0.value)) } + gone.map { ($0, nil) }
     }
     var seen: Set<String> = []
-    // A budget, and a fixture that is missing, are for a person to change.
+    // Budgets and missing fixtures are changed by hand only.
     return mismatches.map(\.key).filter { Self.keys.contains($0) && seen.insert($0).inserted }.map {
       ($0, edit(of: $0, expectation))
     }
@@ -26,7 +27,7 @@ extension Found {
 
   // MARK: From nothing
 
-  /// What a case says that said nothing so far.
+  /// All expectations for a case that has none.
   private var everything: [(key: String, value: YAMLValue)] {
     if let refused { return [("refused", .text(refused))] }
     var all: [(key: String, value: YAMLValue)] = []
@@ -83,7 +84,7 @@ extension Found {
     }
   }
 
-  /// Those that are expected first, in their order.
+  /// Expected items first, in their order.
   private func edits(
     of expected: [(key: String, value: Expectation.Value)], _ metadata: [Metadatum]
   ) -> ExpectationRewriter.Entries {
@@ -120,7 +121,7 @@ extension Found {
 
   private static func value(_ file: FileFacts) -> YAMLValue { text(of: file) ?? facts(file) }
 
-  /// The text, where a person would want to read it in the file.
+  /// The content as text, if it is readable as a YAML value.
   private static func text(of file: FileFacts) -> YAMLValue? {
     let isReadable = !file.text.unicodeScalars.contains { $0 == "\u{FFFD}" || $0 == "\0" }
     return isReadable && file.size <= 400 ? .text(file.text) : nil

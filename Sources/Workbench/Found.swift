@@ -1,12 +1,12 @@
 import Pipeline
 import Wire
 
-/// What became of a case: everything an expectation can be compared with.
+/// What a case produced: every fact that an expectation can be compared with.
 public struct Found {
   /// Why the stage did not open.
   public var refused: String?
   public var verdict: String?
-  /// Of a pipeline.
+  /// The outcome, for a pipeline.
   public var outcome: String?
   public var stage: String?
   public var path: [String]?
@@ -17,11 +17,11 @@ public struct Found {
   public var emissions: [Emission] = []
   public var produced: FileFacts?
   public var location: String?
-  /// By path.
+  /// The files afterwards, by path.
   public var files: [(path: String, file: FileFacts)] = []
   public var milliseconds: Double = 0
 
-  /// What there is to know of content, or of a file.
+  /// The facts of content or of a file.
   public struct FileFacts {
     public var sha256: String
     public var size: Int64
@@ -29,6 +29,6 @@ public struct Found {
     public var text: String
   }
 
-  /// The most of a content that is compared as text, in bytes.
+  /// At most this much of a content is compared as text, in bytes.
   static let textLimit = 1 << 20
 }

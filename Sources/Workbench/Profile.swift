@@ -21,7 +21,7 @@ public struct Profile {
     if let pid, let kilobytes = Self.highWater(pid) { peak = max(peak, kilobytes << 10) }
   }
 
-  /// The least time that so large a part of all times does not exceed.
+  /// The smallest time that is not exceeded by this fraction of all times.
   private func quantile(_ part: Double) -> Int64 {
     guard !times.isEmpty else { return 0 }
     let place = Int((part * Double(times.count)).rounded(.up))
@@ -36,7 +36,7 @@ public struct Profile {
   }
 }
 
-/// What the kernel tells of a process.
+/// Facts about a process from proc(5).
 enum ProcessFacts {
   /// A file of proc(5); `nil`: the process has ended.
   static func text(_ path: String) -> String? {

@@ -4,10 +4,11 @@ import Platform
 import Wire
 import Workers
 
-/// Takes attachments through a pipeline, stage by stage, without ledger, queue or deliveries: what each stage says, and how
-/// the attachment would end. What comes next is an ``AttachmentRun``'s to say, as in the scheduler.
+/// Runs attachments through a pipeline, stage by stage, without ledger, queue or deliveries. Reports what
+/// each stage said and how the attachment would end. An ``AttachmentRun`` decides what runs next, as in the
+/// scheduler.
 public final class Rehearsal {
-  /// How an attachment came through.
+  /// The result for one attachment.
   public struct Result {
     /// `nil`: it would be tried again later.
     public var outcome: Status?
@@ -46,12 +47,12 @@ public final class Rehearsal {
     }
   }
 
-  /// Takes one attachment through, as one attempt of it.
+  /// Runs one attempt of one attachment.
   ///
   /// - Parameters:
-  ///   - trial: the attachment, with what stages before `first` said of it.
+  ///   - trial: the attachment, with the results of the stages before `first`.
   ///   - first: the place of the first stage to run.
-  ///   - canned: by stage id, verdicts that stand for its work.
+  ///   - canned: by stage id, verdicts that replace running the stage.
   public func run(_ trial: Trial, from first: Int = 0, canned: [String: Case.Canned] = [:]) throws -> Result {
     var result = Result()
     result.content = trial.content
@@ -87,7 +88,8 @@ public final class Rehearsal {
     }
   }
 
-  /// The reason for which a stage rejects content of this length, as the scheduler asks before it has content read.
+  /// The reason for which a stage rejects content of this length. As in the scheduler, this is checked before
+  /// the content is read.
   private func rejection(of size: Int64, _ canned: [String: Case.Canned]) throws -> Reason? {
     var limits: [Int: LengthLimit] = [:]
     for (index, stage) in pipeline.stages.enumerated() where stage.description.role == .line {
@@ -100,7 +102,7 @@ public final class Rehearsal {
     return LengthLimit.rejection(of: size, by: pipeline.stages) { limits[$0] }
   }
 
-  /// Lets one stage have its turn, and the run hear of it.
+  /// Runs one stage and passes its result to the run.
   private func turn(
     _ place: Int, _ trial: Trial, _ canned: [String: Case.Canned], _ run: inout AttachmentRun,
     _ result: inout Result
@@ -125,7 +127,7 @@ public final class Rehearsal {
     run.take(report, of: place..<place + 1)
   }
 
-  /// What a stage said, in the words of a worker. An object gets its path.
+  /// A stage's result in the form that a worker reports it. Publishes a staged object to its path.
   private func report(_ said: TrialResult, _ stage: StageDefinition, _ id: String) throws -> StageReport {
     var report = StageReport()
     let verdict = Verdict.allCases.first { $0.name == said.verdict } ?? .fail

@@ -1,7 +1,7 @@
 import Glibc
 import Platform
 
-/// A folder for a trial that goes when it ends, with all it holds.
+/// A temporary folder for a trial, deleted with its content when the object is released.
 public final class ScratchFolder {
   public let path: String
   public let descriptor: Descriptor
@@ -34,7 +34,7 @@ public final class ScratchFolder {
     Self.remove(path)
   }
 
-  /// Makes a file below it, and the folders it needs.
+  /// Writes a file below the folder, and creates missing parent folders.
   func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
     makeFolders(of: path)
     let file = try Descriptor.open("\(self.path)/\(path)", O_WRONLY | O_CREAT | O_TRUNC)
@@ -43,8 +43,8 @@ public final class ScratchFolder {
     }
   }
 
-  /// Gives an object that a stage left for the attachment its path, as the coordinator does. Where there is none, the path
-  /// has it already.
+  /// Moves the object that a stage staged for the attachment to its path, as the coordinator does. If there
+  /// is none, the path already holds the content.
   func publish(_ id: String, to location: String) throws(SystemError) {
     makeFolders(of: location)
     if rename("\(path)/.incoming/\(id)", "\(path)/\(location)") != 0 && errno != ENOENT {
@@ -56,11 +56,11 @@ public final class ScratchFolder {
     var folder = self.path
     for part in path.split(separator: "/").dropLast() {
       folder += "/\(part)"
-      mkdir(folder, 0o700)  // where that fails, so does what follows
+      mkdir(folder, 0o700)  // if this fails, so does the next call
     }
   }
 
-  /// Takes away the files below it. The folders stay: whoever works in them has them open.
+  /// Deletes all files below the folder. Folders stay, because workers have them open.
   public func empty() {
     for file in files { unlink("\(path)/\(file)") }
   }

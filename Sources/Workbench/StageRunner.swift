@@ -5,23 +5,24 @@ import Platform
 import Wire
 import Workers
 
-/// Takes work through one stage in its worker, a piece at a time, and names what becomes of the worker. After a death the
-/// next piece gets a new one.
+/// Runs work through one stage in its worker, one piece at a time, and classifies how the worker ended. After
+/// a death, the next piece of work gets a new worker.
 public final class StageRunner {
   public enum Outcome {
     case answered(WorkResult)
     case died(WorkerDeath)
   }
 
-  /// How its worker is started.
+  /// How the worker is started.
   public struct Launch {
     public var executable: String
     public var sandbox = SandboxPolicy.require
-    /// A folder for a stage that stores, or a channel; or -1.
+    /// The folder granted to a stage that stores or to a channel; or -1.
     public var folder: Int32 = -1
-    /// Where it may write to standard output, or -1.
+    /// The descriptor for the worker's standard output, or -1.
     public var standardOutput: Int32 = -1
-    /// A program to run the worker in, with its words. There are no limits then: it has the terminal.
+    /// A program to run the worker in, with its arguments. No limits apply then, and the worker keeps the
+    /// terminal.
     public var tool: [String] = []
     public var isTraced = false
     public var trialOpenings: UInt32 = 0
@@ -38,7 +39,8 @@ public final class StageRunner {
   public let stage: StageDefinition
   /// What the worker said when its stage was open; `nil` before the first start.
   public private(set) var ready: Ready?
-  /// What the stage said and was told about the last piece of work, in order, with what it said when it was opened.
+  /// The calls between stage and host during the last piece of work, in order. For the first piece, this
+  /// includes the calls made while the stage was opened.
   public private(set) var trace: [TraceLine] = []
   private let launch: Launch
   private var process: WorkerProcess?
@@ -47,7 +49,7 @@ public final class StageRunner {
   private var openedAt: UInt64 = 0
   private var said = ""
 
-  /// As long as the scheduler gives a worker, in milliseconds.
+  /// The time limit for a worker's start, in milliseconds; the same as the scheduler's.
   private static let startTimeout: Int64 = 30_000
 
   public init(_ stage: StageDefinition, _ launch: Launch) {
@@ -69,7 +71,7 @@ public final class StageRunner {
     process = nil
   }
 
-  /// Lets the worker end by itself, so that a tool around it can sum up.
+  /// Lets the worker exit normally, so that a tool around it can print its summary.
   public func finish() {
     guard let process else { return }
     process.closeSocket()
@@ -106,7 +108,7 @@ public final class StageRunner {
     return process
   }
 
-  /// The stage, each time under a name of its own.
+  /// The stage once per instance, each under its own id.
   private var instances: [StageDefinition] {
     (0..<launch.instances).map { number in
       var instance = stage
@@ -144,7 +146,7 @@ public final class StageRunner {
   /// - Parameter instance: which of the stage's instances is to do it.
   public func run(_ work: Work, descriptors: [Int32], instance: Int = 0) throws(WorkbenchError) -> Outcome {
     try start()
-    // What was said when it was opened belongs to the first piece of work.
+    // Calls made while the stage was opened belong to the first piece of work.
     if serial > openedAt { trace = [] }
     guard let process else { throw WorkbenchError(.system, "there is no worker") }
     serial += 1
@@ -152,13 +154,13 @@ public final class StageRunner {
     (work.serial, work.first, work.end) = (serial, instance, instance + 1)
     process.resetFlood()
     said = process.lastWords
-    _ = process.give(work, descriptors: descriptors)  // a worker that is gone is found out below
+    _ = process.give(work, descriptors: descriptors)  // if the worker is gone, the code below notices
     let outcome = try outcome(of: process)
     if case .died = outcome { self.process = nil }
     return outcome
   }
 
-  /// What the worker wrote to standard error about the last piece of work, if it was something new.
+  /// What the worker wrote to standard error during the last piece of work; `nil` if it wrote nothing new.
   public var remark: String? {
     guard let words = process?.lastWords, !words.isEmpty, words != said else { return nil }
     return words
@@ -178,7 +180,7 @@ public final class StageRunner {
 // MARK: Waiting
 
 extension StageRunner {
-  /// What the worker said next, or how it ended instead.
+  /// The worker's next message, or how it ended.
   private enum Answer {
     case message(WorkerMessage)
     case death(WorkerDeath)
@@ -190,7 +192,7 @@ extension StageRunner {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     while true {
-      // In a tool, a person sets the pace.
+      // In a tool such as a debugger there is no time limit.
       let left = launch.tool.isEmpty ? limit - Int64(clamping: (Clock.monotonic() - start) / 1_000_000) : 1000
       if left < 0 { return .death(end(process, .timedOut(afterMilliseconds: limit))) }
       poll(&waiting, nfds_t(waiting.count), Int32(clamping: min(left + 1, countsThreads ? 20 : left + 1)))
@@ -203,7 +205,7 @@ extension StageRunner {
       }
       if waiting[1].revents != 0 {
         if process.drainStandardError() { return .death(end(process, .flooded)) }
-        // At its end it stays readable for ever.
+        // A descriptor at its end stays readable: stop polling it.
         if waiting[1].revents & Int16(POLLHUP) != 0 { waiting[1].fd = -1 }
       }
       if waiting[0].revents == 0 { continue }
@@ -216,12 +218,13 @@ extension StageRunner {
     }
   }
 
-  /// Only those may start threads; in a tool, that has some of its own.
+  /// Whether threads are counted. Only stages with capability `network` may start threads, and a tool starts
+  /// threads itself.
   private var countsThreads: Bool { stage.description.capability == .network && launch.tool.isEmpty }
 
-  /// Buries a worker.
+  /// Ends and reaps a worker.
   ///
-  /// - Parameter cause: why it is killed; `nil`: it closed its socket by ending, or else it only pretends to.
+  /// - Parameter cause: why it is killed; `nil`: it closed its socket, by ending or while still running.
   private func end(_ process: WorkerProcess, _ cause: WorkerDeath.Cause?) -> WorkerDeath {
     guard let cause else { return WorkerDeath(process.endAfterClosing(), lastWords: process.lastWords) }
     process.kill()

@@ -2,9 +2,9 @@ import Pipeline
 import Wire
 import Workers
 
-/// One attachment, or one event, for one stage: what the pipeline would have told the stage of it.
+/// One attachment or event for one stage, with the facts that the pipeline would have passed to the stage.
 public struct Trial {
-  /// Serial number, stages and the facts of the content are filled in when it is run.
+  /// Serial number, stages and the facts of the content are filled in when the trial is run.
   public var work: Work
   /// `nil` for stages at the end and channels.
   public var content: Content?
@@ -20,27 +20,27 @@ public struct Trial {
   }
 }
 
-/// What a stage said of a trial, or how its worker ended.
+/// A stage's answer to a trial, or how its worker ended.
 public struct TrialResult {
   /// Of the contract, or the name of how the worker ended: `timed-out`, `over-limit`, `crashed`.
   public var verdict: String
   public var code: String?
   public var message: String?
-  /// What later stages would see.
+  /// The media type that later stages would see.
   public var mediaType: String?
   public var metadata: [Metadatum] = []
   public var emissions: [Emission] = []
   /// Where the object lies below the store.
   public var location: String?
   public var produced: Produced?
-  /// With `retry`: not before so many milliseconds.
+  /// With `retry`: the earliest retry, in milliseconds from now.
   public var retryAfter: Int64?
-  /// With `retry`: the fault is the place's.
+  /// With `retry`: the fault lies with the target, such as a full disk, and not with the attachment.
   public var pausesLane = false
-  /// In the stage alone, without the way to the worker and back.
+  /// The time spent in the stage alone, without communication with the worker.
   public var microseconds: Int64 = 0
   public var trace: [TraceLine] = []
-  /// The worker ended over it.
+  /// How the worker died during this trial, if it did.
   public var death: WorkerDeath?
 
   /// New content.

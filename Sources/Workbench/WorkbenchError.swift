@@ -1,13 +1,13 @@
-/// Why the workbench cannot do what it was asked. What a stage says or does is never one of these.
+/// Why the workbench cannot do what it was asked. A stage's verdicts and failures are not reported this way.
 public struct WorkbenchError: Error, Sendable, CustomStringConvertible {
   public enum Code: Sendable {
-    /// The stage says that it cannot be opened so.
+    /// The stage refuses to open with these options.
     case refused
     /// The stage, its options or the installation is at fault.
     case configuration
-    /// The user wants to stop.
+    /// The user interrupted.
     case interrupted
-    /// The system refuses something.
+    /// A system call failed.
     case system
   }
 

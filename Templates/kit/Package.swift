@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What a stage in Swift is built against, as `make install` puts it in place.
+// The package that a stage in Swift is built against, as installed by `make install`.
 let package = Package(
   name: "StageKit",
   products: [.library(name: "StageKit", targets: ["StageKit"])],

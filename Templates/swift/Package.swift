@@ -8,7 +8,7 @@ let package = Package(
   targets: [
     .target(
       name: "GreetingStage", dependencies: [.product(name: "StageKit", package: "StageKit")], path: "Sources",
-      // Of all symbols the plugin exports the one that sluice looks for.
+      // Export only the symbol that sluice looks for.
       linkerSettings: [
         .unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/exports.map"])
       ])

@@ -1,10 +1,10 @@
 import Glibc
 import Platform
 
-// Measures Sluice and what it is compared with, and prints one table.
+// Measures Sluice and programs it is compared with, and prints one table.
 
 func bench() throws -> Int32 {
-  // Of --check, run by itself under valgrind.
+  // Runs for --check, started by the bench itself under valgrind.
   if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "--probe",
     let count = Int(CommandLine.arguments[2])
   {

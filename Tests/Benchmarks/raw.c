@@ -53,7 +53,7 @@ typedef struct {
     size_t index;
 } Pending;
 
-// What one process keeps from file to file.
+// The state that a process keeps between files.
 typedef struct {
     Counters *counters;
     magic_t magic;
@@ -123,7 +123,7 @@ static void syncFolder(int descriptor, const char *name) {
     if (fsync(descriptor) != 0) die(name);
 }
 
-// Made before any process starts, so that none has to ask whether they are there.
+// Created before the processes start, so that none of them has to check for it.
 static void makeStore(const char *path) {
     makeFolder(AT_FDCWD, path);
     int store = openFolder(AT_FDCWD, path);
@@ -186,8 +186,8 @@ static Name folderName(size_t index) {
     return name;
 }
 
-// Data, then names, then folders, each for the whole batch: the file system then has one commit to
-// share between them instead of one per file and step.
+// Syncs data, then names, then folders, each for the whole batch: the file system then needs one commit for
+// all of them instead of one per file and step.
 static void flush(Worker *worker) {
     for (size_t i = 0; i < worker->pendingCount; i++) {
         Pending pending = worker->pending[i];
@@ -209,7 +209,7 @@ static void flush(Worker *worker) {
     if (worker->pendingCount > 0) syncFolder(worker->bench, "documents/bench");
     worker->pendingCount = 0;
 
-    // An event goes out only for what is durable; O_APPEND keeps the processes' lines apart.
+    // An event is written only for durable files; O_APPEND keeps the processes' lines apart.
     writeAll(worker->events, worker->eventText, worker->eventLength, "events.jsonl");
     worker->eventLength = 0;
 }
@@ -237,8 +237,8 @@ static void notify(Worker *worker, size_t index, const char *type, const unsigne
 
 // MARK: - Inspect
 
-// The page count, or 0 for a document that is damaged: poppler opens files without a single page, and
-// files whose first page does not load. It is asked for all that the pdf stage records.
+// The page count, or 0 for a damaged document: poppler opens files without a single page, and files whose
+// first page does not load. Asks poppler for everything that the pdf stage records.
 static int inspectPDF(const void *content, size_t length) {
     GBytes *bytes = g_bytes_new_static(content, length);
     PopplerDocument *document = poppler_document_new_from_bytes(bytes, NULL, NULL);
@@ -250,7 +250,7 @@ static int inspectPDF(const void *content, size_t length) {
     if (first) {
         double width, height;
         poppler_page_get_size(first, &width, &height);
-        // Fields and scripts can be read off the file, unless it is compressed: the stage looks there first, too.
+        // If the file is not compressed, form fields and scripts are found by their names, as in the stage.
         bool isCompressed = memmem(content, length, "/ObjStm", 7) != NULL;
         if (isCompressed) poppler_page_free_form_field_mapping(poppler_page_get_form_field_mapping(first));
         g_object_unref(first);
@@ -275,7 +275,7 @@ static int inspectPDF(const void *content, size_t length) {
     return first ? pages : 0;
 }
 
-// Everything between mapping and unmapping the file; false when it is not to be stored.
+// Processes a mapped file; false if it is not to be stored.
 static bool processContent(Worker *worker, size_t index, const void *content, size_t length) {
     unsigned char hash[EVP_MAX_MD_SIZE];
     if (EVP_Digest(content, length, hash, NULL, worker->sha256, NULL) != 1) dieSaying("openssl", "SHA-256 failed");
@@ -303,7 +303,7 @@ static bool processFile(Worker *worker, size_t index, const char *path) {
     bool done = false;
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
         size_t length = (size_t)status.st_size;
-        // An empty file cannot be mapped, and is a file all the same.
+        // An empty file cannot be mapped, but counts as a file.
         void *content = length > 0 ? mmap(NULL, length, PROT_READ, MAP_PRIVATE, file, 0) : (void *)"";
         if (content != MAP_FAILED) {
             done = processContent(worker, index, content, length);

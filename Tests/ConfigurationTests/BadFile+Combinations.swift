@@ -1,5 +1,5 @@
 extension BadFile {
-  /// What single keys allow and their combination does not.
+  /// Combinations that are refused although each key is valid.
   static let combinations = table(
     startingWith: "version: 1\nstages:\n",
     #"""

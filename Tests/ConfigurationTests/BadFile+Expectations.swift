@@ -1,5 +1,5 @@
 extension BadFile {
-  /// Files of cases, in what they expect.
+  /// Files of cases with errors in their expectations.
   static let expectations = table(
     #"""
     === an expectation misspelt

@@ -1,5 +1,5 @@
 extension BadFile {
-  /// What is no YAML, or more YAML than a pipeline needs.
+  /// Files that are not YAML, or use YAML features that a pipeline does not need.
   static let syntax = table(
     #"""
     === nothing at all

@@ -1,15 +1,15 @@
 import Testing
 
-/// A pipeline file that is refused, with the diagnostics users read.
+/// A pipeline file that is refused, with its diagnostics.
 struct BadFile: Sendable, CustomTestStringConvertible {
   var testDescription: String
   var text: String
   /// `line:column: message; remedy` each, in order.
   var complaints: [String] = []
 
-  /// Reads a table: each file's name after `=== `, its lines, and what it is told after `> `.
+  /// Reads a table: each file's name after `=== `, its lines, and its diagnostics after `> `.
   ///
-  /// - Parameter start: what every file begins with. Lines count from there.
+  /// - Parameter start: the common beginning of all files. Lines are counted after it.
   static func table(startingWith start: String = "", _ table: String) -> [BadFile] {
     var files: [BadFile] = []
     for line in table.split(separator: "\n", omittingEmptySubsequences: false) {

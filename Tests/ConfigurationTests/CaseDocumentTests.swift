@@ -7,7 +7,7 @@ struct CaseDocumentTests {
     try CaseDocument.parse(Array(text.utf8), file: "folder/cases.yaml")
   }
 
-  // MARK: Files that are read
+  // MARK: Valid files
 
   @Test func aCaseIsReadWithAllItSays() throws {
     let document = try Self.parse(
@@ -161,7 +161,7 @@ struct CaseDocumentTests {
     #expect(error?.diagnostics.map { "\($0.line):\($0.column)" } == ["7:19", "7:23"])
   }
 
-  // MARK: Files that are not
+  // MARK: Invalid files
 
   static func complaints(_ bytes: [UInt8]) -> [String] {
     do throws(ConfigurationError) {

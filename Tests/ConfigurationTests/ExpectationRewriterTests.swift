@@ -2,11 +2,11 @@ import Configuration
 import Platform
 import Testing
 
-/// Rewriting what cases expect: what is new stands there, and nothing else has changed.
+/// Rewriting expectations: the new values are there, and nothing else has changed.
 struct ExpectationRewriterTests {
   typealias Changes = ExpectationRewriter.Changes
 
-  /// The file with the expectation of its case of this index rewritten.
+  /// The file with the expectation of the case at this index rewritten.
   private func rewritten(_ text: String, _ changes: Changes, of index: Int = 0) throws -> String {
     let document = try CaseDocumentTests.parse(text)
     var rewriter = ExpectationRewriter(document)
@@ -16,7 +16,7 @@ struct ExpectationRewriterTests {
     return String(decoding: rewriter.bytes, as: UTF8.self)
   }
 
-  /// What becomes of one expectation; a `|` stands at its left edge.
+  /// Compares one expectation before and after; `|` marks its left edge.
   private func expect(_ before: String, _ changes: Changes, _ after: String) throws {
     let head = "# first\nstage: size\ncases:\n  - name: \"ä🎈e\u{301}\"\n    expect: "
     let tail = "\n  - name: b # second\n    expect: { verdict: pass }  # third\n"
@@ -215,7 +215,7 @@ struct ExpectationRewriterTests {
         text.replacing("pass", with: "fail").utf8))
   }
 
-  // MARK: By the thousand
+  // MARK: At random
 
   private static let seed = """
     # Cases.
@@ -257,7 +257,7 @@ struct ExpectationRewriterTests {
     }
   }
 
-  /// Rewrites every case at random; the new file says what was to be said.
+  /// Rewrites every case at random; the new file must have the new expectations.
   private static func check(_ bytes: [UInt8], _ random: inout SplitMix) {
     guard let document = try? CaseDocument.parse(bytes, file: "f") else { return }
     var rewriter = ExpectationRewriter(document)

@@ -123,7 +123,7 @@ struct GoodPipelineTests {
     #expect(
       pipeline.stages.first?.values == [
         OptionValue(name: "ratio", text: "0.25", number: 0.25),
-        // A text may look like a number: it stays as it is written.
+        // A text that looks like a number stays as written.
         OptionValue(name: "title", text: "12"),
         OptionValue(name: "words", text: "true"), OptionValue(name: "words", text: "no"),
         OptionValue(name: "wait", text: "2s", integer: 2000),
@@ -195,7 +195,7 @@ struct GoodPipelineTests {
     let error = #expect(throws: ConfigurationError.self) {
       try document.resolve(Samples.descriptions, known: ["thumbnails"])
     }
-    // Not 'thumbnail', which is nearer but did not load.
+    // Not 'thumbnail', which is closer but did not load.
     #expect(
       error?.description == "p.yaml:2:17: unknown stage 'thumnail'; did you mean 'thumbnails'?")
   }

@@ -3,7 +3,7 @@ import Platform
 import Pipeline
 import Testing
 
-/// Broken files by the thousand: each is read, or refused with a place in the file; none crashes or hangs.
+/// Thousands of broken files: each is read, or refused with a place in the file; none crashes or hangs.
 struct MutationTests {
   private static let seed = """
     version: 1
@@ -31,7 +31,7 @@ struct MutationTests {
 
     """
 
-  /// What means something to YAML, to variables or to a pipeline.
+  /// Texts with a meaning for YAML, variables or pipelines.
   private static let pieces = [
     "*", "&a ", "*a", "!!str ", "!x ", "${", "}", "$", "$$", "${A}", "{", "[", "]", ",", ": ", "- ", "? ",
     "|\n", ">\n",
@@ -46,7 +46,7 @@ struct MutationTests {
     var random = SplitMix(state: 2024)
     let rounds = 1500
     let refused = (0..<rounds).count { _ in Self.isRefused(Self.mutation(&random)) }
-    // Both ends are reached: a mutation in a comment or a text passes, most do not.
+    // Both results occur: a mutation in a comment or a text is accepted, most others are not.
     #expect(refused > 0 && refused < rounds)
   }
 

@@ -1,7 +1,7 @@
 import Configuration
 import Pipeline
 
-/// The stages of the default pipeline as their plugins would declare them, and some that only tests need.
+/// The stages of the default pipeline as their plugins declare them, and some that only tests need.
 enum Samples {
   static let environment = ["SOON": "soon", "EMPTY": "", "FOUR": "4", "NAME": "first"]
 
@@ -101,7 +101,7 @@ enum Samples {
     return option
   }
 
-  /// What a pipeline file comes to.
+  /// The definition that a pipeline file yields.
   static func definition(
     _ text: String, environment: [String: String] = Samples.environment
   ) throws(ConfigurationError) -> PipelineDefinition {
@@ -109,7 +109,7 @@ enum Samples {
       .resolve(descriptions)
   }
 
-  /// What is wrong with a pipeline file, as users read it without the file's name.
+  /// The errors of a pipeline file as users read them, without the file's name.
   static func complaints(_ bytes: [UInt8], environment: [String: String] = Samples.environment) -> [String] {
     do throws(ConfigurationError) {
       _ = try PipelineDocument.parse(bytes, file: "f", environment: environment).resolve(descriptions)

@@ -3,7 +3,7 @@ import Pipeline
 import Testing
 
 struct SubstitutionTests {
-  /// What a text option comes to.
+  /// The value of a text option after substitution.
   private func filled(_ text: String, _ environment: [String: String] = [:]) throws -> String? {
     let file = "version: 1\nstages: [{ use: knobs, options: { title: '\(text)' } }]\n"
     return try Samples.definition(file, environment: environment)
@@ -31,7 +31,7 @@ struct SubstitutionTests {
     #expect(try filled("$$$$") == "$$")
   }
 
-  /// Braces take a variable in quotes only.
+  /// In braces, a variable must be quoted.
   @Test(arguments: ["${WORKERS:-3}", "\"${WORKERS:-3}\""])
   func aNumberFromAVariableIsANumber(written: String) throws {
     let text = "version: 1\nstages: [{ use: mime }]\nworkers: \(written)\n"

@@ -2,7 +2,7 @@ import Configuration
 import Platform
 import Testing
 
-/// What is written into a file is read back from it as the same text.
+/// A text written into a file is read back as the same text.
 struct YAMLValueTests {
   /// A text, as the value of a key in braces, and on a line of its own.
   private func readBack(_ text: String) throws -> [Configuration.Expectation.Text?] {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What follows an option that needs a value is its value, and nothing that looks like a slip is taken for one.
+/// The word after an option that needs a value is its value, unless it looks like a mistake.
 struct ArgumentTests {
   static let slips: [([String], String, String)] = [
     (["status", "--home", "--quiet"], "--home", "--home=--quiet"),

@@ -4,7 +4,7 @@ import Platform
 import SQLite
 import Testing
 
-/// Copies of a ledger that is being written, and homes that are made from them.
+/// Copies of a ledger in use, and homes restored from them.
 @Suite(.serialized)
 struct BackupTests {
   private static let ingest = [
@@ -34,7 +34,7 @@ struct BackupTests {
       usleep(.random(in: 60_000...160_000, using: &random))
       for part in ["a", "b"] where process.isRunning {
         let outcome = try backup("\(round)\(part).db", folder)
-        if [2, 75].contains(outcome.status) { continue }  // there is no ledger yet, or it is being made
+        if [2, 75].contains(outcome.status) { continue }  // there is no ledger yet, or an incomplete one
         #expect(outcome.status == 0, "\(outcome.err)")
         copies.append("\(round)\(part).db")
         usleep(.random(in: 0...40_000, using: &random))
@@ -49,7 +49,7 @@ struct BackupTests {
     }
   }
 
-  /// Makes a home of a copy, and of store and events as they are now.
+  /// Makes a home from a copy of the ledger, and from the present store and events.
   private func restore(_ copy: String, _ folder: TemporaryFolder) throws {
     let home = "restored-" + copy
     let files = FileManager.default
@@ -77,7 +77,7 @@ struct BackupTests {
     try Witness(folder: folder, home: home).checkCompleted(sources, recipients: nil)
     #expect(try sluice("verify").status == 0)
 
-    // What the ledger says was delivered stands there, and nothing stands there twice.
+    // Every delivery recorded in the ledger is there, and nothing is there twice.
     var told: Set<Substring> = []
     let events = try folder.read(home + "/events.jsonl")
     for line in events.split(separator: "\n") {
@@ -101,7 +101,7 @@ struct BackupTests {
     let folder = try folder(files: 40)
     #expect(try SluiceCommand.run(Self.ingest + ["var"], in: folder).status == 0)
     #expect(try backup("copy.db", folder).status == 0)
-    // Only a coordinator that is killed leaves a log with something in it.
+    // Only a killed coordinator leaves a log that is not empty.
     for number in 0..<1500 { try folder.write("in/late-\(number).txt", "late \(number)\n") }
     let process = try SluiceCommand.start(
       Self.ingest + ["var"], in: folder, out: folder.path + "/out", err: folder.path + "/err")

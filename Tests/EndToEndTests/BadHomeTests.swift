@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Homes and ledgers that are not what they should be are left as they are.
+/// Homes and ledgers that are not valid are left unchanged.
 @Suite(.serialized)
 struct BadHomeTests {
   private func open() throws -> Inbox {
@@ -117,7 +117,8 @@ struct BadHomeTests {
     #expect(saying.isEmpty || outcome.err.hasSuffix("sluice: \(saying)\n"), "\(outcome.err)")
   }
 
-  /// A home's name is the user's, and may hold anything but a zero byte: it makes no line of its own, and no endless one.
+  /// A home's name may contain any byte but zero: in messages it cannot begin a new line, nor make the line
+  /// endless.
   @Test(arguments: ["no\nwhere\u{1B}[2J", String(repeating: "x", count: 100_000)])
   func aHomesNameIsPrintedInOneLine(name: String) throws {
     for words in [["list"], ["verify"], ["status"]] {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Input that is not what it should be: each is told with its name, the place and what to do, and nothing else suffers.
+/// Bad input: each problem is reported with name, place and remedy, and nothing else is affected.
 @Suite(.serialized)
 struct BadInputTests {
   private func open() throws -> Inbox {
@@ -152,7 +152,7 @@ struct BadInputTests {
     let file = try inbox.add("a", text)
     let underway = try inbox.start()
     try inbox.waitForWork()
-    usleep(300_000)  // the stage takes its time, at the first attempt only
+    usleep(300_000)  // the stage is slow, at the first attempt only
     switch change {
     case .truncated: #expect(truncate(file, 100) == 0)
     case .grown, .rewritten:

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A manifest's bad lines are named, and its good ones taken.
+/// The bad lines of a manifest are named, and the good ones taken in.
 @Suite(.serialized)
 struct BadManifestTests {
   private func open() throws -> Inbox {
@@ -54,7 +54,7 @@ struct BadManifestTests {
     var wanted = lines.enumerated().compactMap { index, line in
       line.says.map { "sluice: list.jsonl:\(index + 1): \($0)" }
     }
-    // The ledger's own objection comes when the batch is recorded.
+    // The ledger reports its own objection when the batch is recorded.
     wanted.append(
       "sluice: list.jsonl:21: message 'm1' of conversation 'default' is from 'ann', not from 'eve'; give it another messageId"
     )

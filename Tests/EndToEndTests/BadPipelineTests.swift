@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Pipelines that cannot be used are refused before anything runs, with the place and what to do.
+/// Pipelines that cannot be used are refused before anything runs, with the place and the remedy.
 @Suite(.serialized)
 struct BadPipelineTests {
   private func open() throws -> Inbox {
@@ -17,7 +17,7 @@ struct BadPipelineTests {
     var says: String
     var testDescription: String { name }
 
-    /// One with a stage of this name in line 3.
+    /// A pipeline with a stage of this name in line 3.
     static func use(_ stage: String, _ says: String) -> BadPipeline {
       BadPipeline(
         name: stage, text: "version: 1\nstages:\n  - use: \(stage)\n",

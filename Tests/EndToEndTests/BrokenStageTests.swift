@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Cases are worth something if they go red: here for a stage with one thing wrong at a time.
+/// Cases are useful only if they fail: here for a stage with one mistake at a time.
 @Suite struct BrokenStageTests {
   static let judge = """
     stage: judge
@@ -33,7 +33,7 @@ import Testing
 
     """
 
-  /// What is broken, with the cases and keys that show it.
+  /// The mistake, with the cases and keys that reveal it.
   enum Breakage: Int, CaseIterable, Sendable {
     case nothing, verdict, code, message, missingKey, extraKey, value, mediaType, event, audience,
       missingEvent
@@ -72,7 +72,7 @@ import Testing
         shown.insert("\(index) \(mismatch["key"] as? String ?? "")")
       }
     }
-    // The first thing that is wrong may bring others with it.
+    // The first mistake may cause other failures.
     #expect(shown.isSuperset(of: breakage.shown))
     let cases = Set(shown.compactMap(\.first))
     #expect(cases == Set(breakage.shown.compactMap(\.first)))

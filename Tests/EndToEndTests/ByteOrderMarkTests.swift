@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Files as some editors save them: with a byte order mark, which is no part of the text, or in UTF-16, which is not read.
+/// Files as some editors save them: with a byte order mark, which is not part of the text, or in UTF-16,
+/// which is not supported.
 struct ByteOrderMarkTests {
   static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 

@@ -1,6 +1,6 @@
 import Testing
 
-/// `sluice test --update`: what does not hold is rewritten, and nothing else.
+/// `sluice test --update` rewrites failed expectations, and nothing else.
 @Suite struct CaseUpdateTests {
   @Test func anUpdateShowsTheDifferenceAndLeavesTheRest() throws {
     let (folder, outcome) = try CasesTests.test(CasesTests.size, "--update")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `sluice test` with the real binary: what holds, what does not, and how it is told.
+/// `sluice test` with the real binary: expectations that hold, those that do not, and the report.
 @Suite struct CasesTests {
   static let size = """
     # The size gate.
@@ -35,7 +35,7 @@ import Testing
 
   // MARK: The project's own
 
-  /// The folders of plugins; one for which this machine lacks a library may have no plugin.
+  /// The folders of plugins. If this machine lacks a library, the plugin that needs it may be missing.
   private static var plugins: [String] {
     let folder = SluiceCommand.projectFolder + "/Plugins"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -72,7 +72,7 @@ import Testing
     #expect(outcome.out.contains("a PDF is stored and its participants are told"))
   }
 
-  // MARK: What is told
+  // MARK: Reports
 
   @Test func whatDoesNotHoldIsShownWithFileAndLine() throws {
     let (_, outcome) = try Self.test(Self.size)

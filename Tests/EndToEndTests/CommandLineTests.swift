@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The commands beside `ingest`, as users meet them. What they print is compared with the files in `Golden`;
-/// `UPDATE_GOLDEN=1` writes these anew.
+/// The commands beside `ingest`, as users see them. Their output is compared with the files in `Golden`;
+/// `UPDATE_GOLDEN=1` rewrites these.
 @Suite struct CommandLineTests {
   static let commands = [
     "ingest", "run", "enqueue", "status", "list", "show", "replay", "verify", "backup", "lint", "graph",
@@ -103,7 +103,7 @@ import Testing
     #expect(try SluiceCommand.run(["lint", "no.yaml"], in: folder).status == 78)
   }
 
-  // MARK: What is in the ledger
+  // MARK: The ledger's content
 
   /// Three attachments, one of them empty and one with a hostile name.
   private func ingested() throws -> TemporaryFolder {
@@ -132,7 +132,7 @@ import Testing
     let shown = try SluiceCommand.run(["show", id, "--format", "json"], in: folder).json.first
     #expect((shown?["attempts"] as? [Any])?.isEmpty == false)
     #expect((shown?["deliveries"] as? [[String: Any]])?.first?["recipient"] as? String == "ben")
-    // No name from outside reaches a terminal as it is.
+    // No text from outside reaches a terminal unescaped.
     #expect(!(list.out.contains("\u{1B}")))
   }
 
@@ -325,7 +325,7 @@ import Testing
     #expect(
       parts.first { $0["name"] as? String == "Landlock TCP" }?["gives"] as? String
         == "only stages with the capability `network` connect, and nothing listens")
-    // A kernel may lack a part: then the doctor says so, and with 1.
+    // If the kernel lacks a required part, the doctor reports it and exits with 1.
     let missing = parts.filter { $0["required"] as? Bool == true && $0["inForce"] as? Bool == false }
     #expect(missing.isEmpty == (outcome.status == 0))
     #expect(missing.isEmpty == (record["sandbox"] as? String == "complete"))
@@ -384,7 +384,7 @@ import Testing
     #expect(out == words + "\n")
   }
 
-  /// script(1) runs a program on a terminal of its own, where the system gives one.
+  /// script(1) runs a program on its own terminal, if the system provides one.
   static let hasTerminals: Bool = {
     let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
     if terminal >= 0 { close(terminal) }

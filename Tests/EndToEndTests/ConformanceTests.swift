@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `stages check`: passed by every plugin there is, and failed by one that is broken, each time in the check it should be.
+/// `stages check`: every existing plugin passes, and a broken one fails in the expected check.
 struct ConformanceTests {
   @Test(arguments: [
     ["digest"], ["mime"], ["size"], ["pdf"], ["store", "--set", "path={sha256}"],
@@ -17,7 +17,7 @@ struct ConformanceTests {
 
   private static let secret = "secrets=whsec_" + String(repeating: "QUJD", count: 10)
 
-  /// A break: what is put in the place of what, and the check that must fail.
+  /// A mistake: the text to replace, its replacement, and the check that must fail.
   struct Break: CustomTestStringConvertible, Sendable {
     var check: String
     var old: String

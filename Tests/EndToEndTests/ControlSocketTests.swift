@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Clients of a coordinator that misbehave: each costs itself only.
+/// Clients of a coordinator that misbehave: each harms only itself.
 @Suite(.serialized)
 struct ControlSocketTests {
   private let folder: TemporaryFolder
@@ -46,7 +46,7 @@ struct ControlSocketTests {
   @Test func clientsThatSayNothingKeepNobodyOut() throws {
     let resident = try Resident(folder)
     let idle = try (0..<128).map { _ in try RawClient(socket) }
-    // One of them has begun a message, and does not end it.
+    // One of them has begun a message, and does not finish it.
     idle[7].send([200, 0, 0, 0, 32])
     usleep(1_200_000)
     let before = Date()
@@ -60,7 +60,7 @@ struct ControlSocketTests {
 
   @Test func aCoordinatorThatIsStoppedIsNotWaitedForForEver() throws {
     let resident = try Resident(folder)
-    // As many as may wait to be let in: the next one waits for a place among them.
+    // The queue of waiting connections is full: the next client waits for a place in it.
     kill(resident.process.processIdentifier, SIGSTOP)
     defer { kill(resident.process.processIdentifier, SIGCONT) }
     let clients = (0..<200).compactMap { _ in try? Self.knock(socket) }
@@ -72,8 +72,8 @@ struct ControlSocketTests {
     #expect(outcome.err.contains("it may be stopped"), "\(outcome.err)")
   }
 
-  /// The kernel takes it in, and the coordinator does not: nobody has been promised anything, so it is not waited for as long
-  /// as for an answer.
+  /// The kernel accepts the connection, and the coordinator does not. Nothing has been acknowledged yet, so
+  /// the client waits for a shorter time than for an answer.
   @Test func aClientThatIsNotWelcomedSaysSoInTime() throws {
     let resident = try Resident(folder)
     kill(resident.process.processIdentifier, SIGSTOP)
@@ -139,7 +139,7 @@ struct ControlSocketTests {
     #expect(!outcome.out.contains("nobody is at work"))
   }
 
-  // MARK: What only stages can say of their options
+  // MARK: Errors in options that only stages detect
 
   static let refused = [
     ("allow-private: true", "name it under `allow-private`"), ("secrets: whsec_x", "is not base64"),

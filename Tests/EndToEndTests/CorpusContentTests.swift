@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Every file of the corpus through the stages that write new content: nothing crashes, and what ends otherwise is known.
+/// Every file of the corpus through the stages that write new content: nothing crashes, and all other
+/// outcomes are known.
 @Suite(.enabled(if: Corpus.isThere, Comment(rawValue: Corpus.skipped)))
 struct CorpusContentTests {
   @Test func textAndImageComeThroughEveryFile() throws {

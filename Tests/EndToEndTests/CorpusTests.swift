@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Every file of the corpus in one ingest, against what `file` and poppler said of it.
+/// Every file of the corpus in one ingest, compared with the results of `file` and poppler.
 @Suite(.enabled(if: Corpus.isThere, Comment(rawValue: Corpus.skipped)))
 struct CorpusTests {
-  /// Where the outcome is another than the manifest's, and why.
+  /// Files whose outcome differs from the manifest's, and why.
   static let exceptions: [String: String] = [
     "pdf-broken/made-slow-trailers-12000.pdf":
       "poppler needs more than twenty seconds for it; the test's time limit ends it first",

@@ -3,8 +3,8 @@ import Platform
 import SQLite
 import Testing
 
-/// Files of a home, a pipeline and an installation with random damage: every command ends, says which file it is, and
-/// nothing damaged passes for sound.
+/// Random damage to the files of a home, a pipeline and an installation: every command ends, names the
+/// damaged file, and nothing damaged passes as intact.
 @Suite struct DamageTests {
   @Test(arguments: 1...2)
   func noDamageCrashesACommandOrPassesForSound(half: Int) throws {
@@ -32,11 +32,11 @@ private final class Damaging {
   private var commands = 0
   private var sound = 0
 
-  /// What is damaged, and what a message about it says.
+  /// The damaged file, and how messages name it.
   enum Target: CaseIterable {
     case ledger, log, index, object, pipeline, manifest, plugin, reserve, lock, events
 
-    /// The file's name below the folder, and words of which a message has one.
+    /// The file's name below the folder, and words of which a message must contain one.
     func file(in folder: TemporaryFolder, _ random: inout SplitMix) throws -> (path: String, named: [String])
     {
       switch self {
@@ -68,7 +68,7 @@ private final class Damaging {
 
   func run() throws {
     for number in 0..<damages {
-      // Half of all in what is hardest: the ledger and its log.
+      // Half of all damage hits the hardest targets: the ledger and its log.
       let target =
         number % 2 == 0
         ? [.ledger, .log, .ledger, .object][number / 2 % 4]
@@ -86,7 +86,7 @@ private final class Damaging {
     let before = try Data(contentsOf: file)
     let kind = Damage.allCases.randomElement(using: &random) ?? .garbage
     let after = kind.applied(to: before, &random)
-    try FileManager.default.removeItem(at: file)  // it may be a link to what others use
+    try FileManager.default.removeItem(at: file)  // it may be a link to a shared file
     try after.write(to: file)
     if target == .plugin { chmod(file.path, 0o755) }
     let what = "\(path): \(kind.rawValue) (seed \(seed))"
@@ -117,7 +117,7 @@ private final class Damaging {
     }
   }
 
-  /// Has a home verified, and looks whether what it says is true.
+  /// Verifies a home, and checks whether the findings are true.
   private func verify(_ folder: TemporaryFolder, _ what: String, _ named: [String]) throws
     -> SluiceCommand.Outcome
   {
@@ -129,7 +129,7 @@ private final class Damaging {
     return outcome
   }
 
-  /// Runs a command, which must end as documented and say what it could not use.
+  /// Runs a command, which must end as documented and name what it could not use.
   @discardableResult
   private func run(
     _ words: [String], _ folder: TemporaryFolder, _ what: String, _ named: [String]
@@ -153,7 +153,7 @@ private final class Damaging {
       isLate || !outcome.wasKilled, "\(command) dies of signal \(outcome.status): \(outcome.err.suffix(2000))"
     )
     check([0, 1, 2, 70, 75, 78].contains(outcome.status), "\(command) ends with \(outcome.status)")
-    // What an attachment met is told with it; what a command met is told by itself.
+    // A problem of one attachment is reported with it; a problem of a command is reported by itself.
     if outcome.status > 2 || (outcome.status == 2 && words[0] != "show") {
       check(
         named.contains { outcome.err.contains($0) || outcome.out.contains($0) },

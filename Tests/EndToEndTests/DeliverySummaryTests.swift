@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// What an ingest says of the events it owes: they are counted, and an exit code tells that some are left.
+/// The summary of pending deliveries after an ingest: they are counted, and an exit code tells that some are
+/// left.
 @Suite(.serialized)
 struct DeliverySummaryTests {
   private let folder: TemporaryFolder

@@ -8,7 +8,7 @@ import Testing
 /// - `<!-- run -->`: run each command of the block; each ends with 0 or 1.
 /// - `<!-- run: 78 0 1 -->`: the same, with the exit status of each command.
 /// - `<!-- refused -->`: a pipeline that `sluice lint` refuses.
-/// - `<!-- not linted: why -->`: a pipeline that this project cannot check. None needs it today.
+/// - `<!-- not linted: why -->`: a pipeline that this project cannot check. There is none today.
 @Suite struct DocumentationTests {
   @Test func thePagesAreThere() throws {
     let names = try Page.all().map(\.name)
@@ -121,12 +121,12 @@ import Testing
     #expect(count > 0)
   }
 
-  /// What pipelines on the pages take from the environment.
+  /// The environment variables used by pipelines on the pages.
   private static let variables = [
     "WEBHOOK_URL": "https://hooks.example.com/sluice", "WEBHOOK_SECRET": WebhookTests.secret,
   ]
 
-  // As the program itself tells them.
+  // By the program's own listings.
   @Test func everyKeyOptionAndCodeIsExplained() throws {
     let page = try Page("docs/pipeline.md")
     let folder = try TemporaryFolder()
@@ -154,12 +154,12 @@ import Testing
     Set((records as? [[String: Any]] ?? []).compactMap { $0["name"] as? String })
   }
 
-  /// What the rows of tables begin with.
+  /// The first cells of table rows.
   private static func rows(_ lines: [String]) -> Set<String> {
     Set(lines.compactMap { $0.firstMatch(of: /^\| `([^`]+)` \|/).map { String($0.output.1) } })
   }
 
-  /// The names below every `properties`, at whatever depth.
+  /// The names below every `properties`, at any depth.
   private static func propertyNames(_ value: Any) -> Set<String> {
     if let list = value as? [Any] { return list.reduce(into: []) { $0.formUnion(propertyNames($1)) } }
     guard let object = value as? [String: Any] else { return [] }
@@ -215,7 +215,7 @@ import Testing
     #expect(count > 2)
   }
 
-  /// Runs each command of a block in one folder with samples in `inbox`, and compares how it ends.
+  /// Runs each command of a block in one folder with samples in `inbox`, and compares its exit status.
   private func run(_ block: Block, of page: Page, with pipeline: String, _ statuses: [Int32]) throws {
     let folder = try TemporaryFolder()
     try folder.write("pipeline.yaml", pipeline)
@@ -263,7 +263,7 @@ import Testing
     for page in try Page.all() {
       for name in Self.variables(in: page.text) {
         count += 1
-        // Contributors set what tests and the build read as well.
+        // Contributors also set variables that tests and the build read.
         let known = page.name == "CONTRIBUTING.md" ? project : product
         #expect(known.contains(name), "\(page.name): nothing reads \(name)")
       }
@@ -279,7 +279,7 @@ import Testing
     Set(text.matches(of: /\bSLUICE_[A-Z0-9_]+/).map { String($0.output) })
   }
 
-  /// The texts of files, without those of this one: what it looks for is no proof that it is there.
+  /// The texts of files, without this one: the strings it searches for would be found here.
   private static func sources(below names: [String]) throws -> [String] {
     var texts: [String] = []
     for name in names {
@@ -299,7 +299,7 @@ import Testing
 
   // MARK: Words of commands
 
-  /// The commands that a line of a shell runs, each as words.
+  /// The commands in a shell line, each as words.
   private static func parts(_ line: String) -> [[String]] {
     line.replacingOccurrences(of: "&&", with: "|").split { "|;".contains($0) }.map { words(String($0)) }
   }
@@ -308,7 +308,7 @@ import Testing
     command.split(separator: " ").map { $0.trimmingCharacters(in: ["'", "\"", "(", ")"]) }
   }
 
-  /// What `--help` says of each command.
+  /// The `--help` output of each command.
   private final class Help {
     let commands: [String]
     private let folder: TemporaryFolder
@@ -321,7 +321,7 @@ import Testing
       }.map { $0.dropFirst(2).components(separatedBy: "  ")[0] }
     }
 
-    /// What is wrong with the words after `sluice`; `nil`: nothing.
+    /// The problem with the words after `sluice`; `nil`: none.
     func fault(in words: [String]) throws -> String? {
       let isGroup = words.count <= 2 && commands.contains { $0.hasPrefix(words[0] + " ") }
       if ["--help", "--version", "COMMAND"].contains(words[0])
@@ -362,13 +362,13 @@ import Testing
     var language: String
     /// The HTML comment on the line before it.
     var note: String?
-    /// Of its first line in the page, from 1.
+    /// The number of its first line in the page, from 1.
     var line: Int
     var lines: [String] = []
 
     var text: String { lines.joined(separator: "\n") + "\n" }
 
-    /// What stands after `$ `, with what a `\` at the end of a line continues.
+    /// The text after `$ `, with continuation lines after a `\`.
     var commands: [String] {
       var commands: [String] = []
       var isContinued = false
@@ -382,14 +382,14 @@ import Testing
       return commands
     }
 
-    /// How each command is to end; empty: with 0 or 1; `nil`: the block is not run.
+    /// The expected exit status of each command; empty: 0 or 1; `nil`: the block is not run.
     var statuses: [Int32]? {
       guard let note, note == "run" || note.hasPrefix("run: ") else { return nil }
       return note.dropFirst(5).split(separator: " ").compactMap { Int32($0) }
     }
   }
 
-  /// A page of Markdown, taken apart as far as these tests need it.
+  /// A page of Markdown, parsed as far as these tests need it.
   private struct Page {
     let name: String
     let text: String
@@ -405,7 +405,7 @@ import Testing
       return try (["README.md", "CONTRIBUTING.md"] + names.map { "docs/\($0)" }).map { try Page($0) }
     }
 
-    /// - Parameter name: from the project's folder.
+    /// - Parameter name: relative to the project's folder.
     init(_ name: String) throws {
       self.name = name
       text = try String(contentsOfFile: "\(SluiceCommand.projectFolder)/\(name)", encoding: .utf8)
@@ -437,7 +437,7 @@ import Testing
       }
     }
 
-    /// What stands between backticks.
+    /// The text between backticks.
     var codeSpans: [String] {
       let text = prose.map(\.line).joined(separator: "\n")
       return text.matches(of: /`[^`]+`/).map {
@@ -451,7 +451,7 @@ import Testing
       Set(text.split { !($0.isLetter || $0.isNumber || $0 == "-") }.map(String.init))
     }
 
-    /// What headings are called in links: in lower case, letters, digits and `-`, with `-` for each space.
+    /// The anchors of headings: lower case letters, digits and `-`, with `-` for each space.
     var anchors: [String] {
       prose.map(\.line).filter { $0.hasPrefix("#") }.map(Self.anchor)
     }
@@ -462,7 +462,7 @@ import Testing
         of: " ", with: "-")
     }
 
-    /// The lines below the heading with this anchor, up to the next of its rank or a higher one.
+    /// The lines below the heading with this anchor, up to the next heading of the same or a higher rank.
     func section(_ anchor: String) -> [String] {
       let lines = prose.map(\.line)
       guard let start = lines.firstIndex(where: { $0.hasPrefix("#") && Self.anchor($0) == anchor }) else {

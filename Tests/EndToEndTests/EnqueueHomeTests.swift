@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `sluice enqueue` hands files to a home that is there, and makes none without a word.
+/// `sluice enqueue` passes files to an existing home, and never creates one silently.
 struct EnqueueHomeTests {
   private let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import Foundation
 import Platform
 import Testing
 
-/// A disk without room, in the store and under the ledger: nothing is lost, and the same command goes on.
+/// A full disk, in the store and under the ledger: nothing is lost, and the same command continues.
 @Suite(.serialized, .enabled(if: SmallDisk.isPossible, .init(rawValue: SmallDisk.skipped)))
 struct FullDiskTests {
   @Test func aFullStorePausesTheLaneAndTheSameCommandGoesOnWithMoreRoom() throws {
@@ -10,7 +10,7 @@ struct FullDiskTests {
     let disk = try SmallDisk(inbox.folder.path + "/home/store", size: "1m")
     let run = try inbox.run()
     try expectPaused(run, inbox)
-    // What is stored so far is whole: no half of an object has a path, or waits for one.
+    // Stored objects are complete: no partial object has a path, or waits for one.
     try inbox.checkStore()
     let completed = run.outcome.attachments.count
     #expect(completed > 0 && completed < 60, "\(completed) of 60 fit into 1 MiB")
@@ -42,7 +42,7 @@ struct FullDiskTests {
   @Test func aFullLedgerEndsTheRunAndTheNextGoesOn() throws {
     let inbox = try Self.inbox(files: 800, bytes: 20)
     let disk = try SmallDisk(inbox.folder.path + "/home", size: "4m")
-    // The store has room: it is the ledger that is in want.
+    // The store has room, but the ledger does not.
     let store = try SmallDisk(disk.path + "/store", size: "64m")
     defer { withExtendedLifetime((store, disk)) {} }
     let run = try inbox.run()
@@ -50,7 +50,7 @@ struct FullDiskTests {
     #expect(run.outcome.err.contains("sluice.db: no room on the disk; make room, then run again"))
     #expect(Inbox.workers(of: run.pid) == [])
 
-    // Not even room to open it: the reserve was given back in the first run.
+    // Not even room to open it: the reserve was released in the first run.
     try disk.fill("filler")
     for _ in 0..<2 {
       let still = try inbox.run()
@@ -134,7 +134,7 @@ struct FullDiskTests {
   }
 }
 
-/// Disks that are full at one moment after the other: under the whole home, and under the store alone.
+/// Disks that become full at successive moments: under the whole home, and under the store alone.
 @Suite(
   .serialized, .enabled(if: Soak.isOn, Soak.skipped),
   .enabled(if: SmallDisk.isPossible, .init(rawValue: SmallDisk.skipped)))

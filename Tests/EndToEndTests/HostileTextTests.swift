@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// What a plugin says of itself, or gives as a reason, reaches no terminal as it is: no control character acts, and no line
-/// of it passes for one of sluice's own.
+/// Texts of a plugin never reach the terminal unescaped: control characters have no effect, and no line looks
+/// like one of sluice's own.
 @Suite(.serialized)
 struct HostileTextTests {
   private let folder: TemporaryFolder
   private let plugins: String
 
-  /// The plugins lie in a folder whose name does harm as well; one of them is no library.
+  /// The plugins lie in a folder with a hostile name; one of them is not a library.
   init() throws {
     folder = try TemporaryFolder()
     plugins = folder.path + "/\u{1B}[31mplugins\nall is well\r"

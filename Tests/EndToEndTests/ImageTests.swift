@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The image stage in an ingest: what is stored is what it wrote.
+/// The image stage in an ingest: its output is stored.
 struct ImageTests {
   @Test(arguments: [1, 3, 6, 8] as [UInt8])
   func aPhotoIsStoredUprightAndWithoutThePlaceItWasTakenAt(orientation: UInt8) throws {
@@ -73,7 +73,7 @@ struct ImageTests {
   }
 
   @Test func aLargeImageIsReadLineByLine() throws {
-    // Decoded, it has 48 million bytes at least.
+    // Decoded, it has at least 48 million bytes.
     let image = Samples.whitePNG(width: 8064, height: 6048)
     let (inbox, run) = try ingest(["sheet.png": image], memory: "32MB")
     let record = run.record("sheet.png")
@@ -91,7 +91,7 @@ struct ImageTests {
     }
     let (inbox, run) = try ingest(images)
     for (name, _) in images where name != "whole.jpg" {
-      // What is too short to be taken for an image is none, and passes as what it is.
+      // A file too short to be recognized as an image passes unchanged.
       let record = run.record(name)
       let isImage = record.mediaType?.hasPrefix("image/") == true
       #expect(record.code == (isImage ? "image-damaged" : nil), "\(name), \(record.mediaType ?? "")")

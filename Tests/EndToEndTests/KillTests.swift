@@ -21,14 +21,14 @@ struct KillSoakTests {
   }
 }
 
-/// Feeds an ingest and kills its coordinator, or one of its workers, again and again.
+/// Feeds an ingest, and kills its coordinator or one of its workers, repeatedly.
 private final class Killing {
   private let kills: Int
   private var random: SplitMix
   private let folder: TemporaryFolder
   private var expected: [String: String] = [:]
   private var made = 0
-  /// It answers the webhook's calls, from the first run to the last.
+  /// Answers the webhook's calls, from the first run to the last.
   private let listening: Witness.Recording
 
   init(kills: Int, seed: UInt64) throws {
@@ -37,7 +37,7 @@ private final class Killing {
     folder = try TemporaryFolder()
     let (listening, port) = try Witness(folder: folder).listen(channel: "hook")
     self.listening = listening
-    // Enough attempts that no attachment is held to be the killer of its workers: that rule has tests of its own.
+    // Enough attempts that no attachment is quarantined for killing its workers: that rule has its own tests.
     try folder.write(
       "pipeline.yaml",
       Pipelines.open.replacingOccurrences(of: "allow: [\"*/*\"]", with: "deny: [text/x-shellscript]")
@@ -95,7 +95,7 @@ private final class Killing {
       arguments, in: folder, out: folder.path + "/out", err: folder.path + "/err", recording: recording)
   }
 
-  /// Adds files: texts, some of them with equal content, a few that are refused.
+  /// Adds files: texts, some of them with equal content, and a few that are rejected.
   private func feed(_ count: Int) throws {
     for _ in 0..<count {
       made += 1

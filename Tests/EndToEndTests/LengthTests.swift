@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// What a limit refuses for its length alone is refused before a byte is read, and what is long to read holds nobody up.
+/// Content beyond a size limit is refused before a byte is read, and content that takes long to read delays
+/// no other.
 @Suite(.serialized)
 struct LengthTests {
   private func folder(_ size: String) throws -> TemporaryFolder {

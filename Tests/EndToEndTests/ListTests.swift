@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// `sluice list` and `sluice show` find what was asked for, and the commands that others print for them can be pasted.
+/// `sluice list` and `sluice show` find what was asked for, and the commands that others print for them can
+/// be pasted.
 struct ListTests {
-  /// Texts that are too small, one that is not, and one that nobody can open any more.
+  /// Texts that are too small, one that is not, and one that cannot be opened any more.
   private func ingested(_ rejected: Int, home: [String] = [], quiet: Bool = false) throws -> (
     folder: TemporaryFolder, outcome: SluiceCommand.Outcome
   ) {

@@ -43,8 +43,8 @@ struct ManyFilesTests {
     print(
       "10,000 files each took \(paces.map { String(format: "%.1f", $0) }.joined(separator: ", ")) s; \(peak) KiB resident"
     )
-    // The first ten thousand also find the files, and other tests run beside. What is looked for is growth with the number of
-    // files, which over a hundred thousand would be tenfold.
+    // The first ten thousand also include finding the files, and other tests run concurrently. The test looks
+    // for growth with the number of files, which over a hundred thousand would be tenfold.
     let first = try #require(paces.first)
     let last = try #require(paces.last)
     #expect(last < first * 2.5, "the last ten thousand took \(last) s, the first \(first) s")
@@ -58,7 +58,7 @@ struct ManyFilesTests {
 }
 
 extension FileHandle {
-  /// How many lines were added since it was last asked.
+  /// The number of lines added since the last call.
   fileprivate func newLines() -> Int {
     let data = (try? readToEnd()) ?? Data()
     return data.withUnsafeBytes { $0.count { $0 == 0x0A } }

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Memory that is no process's: new content belongs to nobody's limit, and is bounded over all attachments.
+/// Memory outside of processes: new content counts against no process's limit, and is bounded over all
+/// attachments.
 @Suite(.serialized)
 struct MemoryTests {
   private static let hostile = """
@@ -43,8 +44,8 @@ struct MemoryTests {
       "30 outputs of 100 MB, each kept by ten descriptors and a map, in a control group of 1 GB")
   }
 
-  /// What is written to after it was handed over, or kept by many descriptors and maps, is memory of nobody: neither what a
-  /// stage has written, nor what the next one was given to read.
+  /// Content that is written to after it was passed on, or kept by many descriptors and maps, uses memory of
+  /// no process. This holds for a stage's output and for its input.
   @Test func memoryIsGivenBackWhoeverHoldsADescriptorOfIt() throws {
     let folder = try inbox(12)
     try folder.write("pipeline.yaml", Self.twice + "\nmemory-total: 256MB\n")
@@ -59,8 +60,8 @@ struct MemoryTests {
     #expect(growth <= 300 << 20, "\(growth >> 20) MB with a limit of 128")
   }
 
-  /// Runs an ingest, which has to end well, and returns by how many bytes the memory of no process grew meanwhile. Other
-  /// processes' shared memory is in the same number.
+  /// Runs an ingest, which must succeed, and returns by how many bytes the memory outside of processes grew.
+  /// Other processes' shared memory is included.
   private func ingest(_ folder: TemporaryFolder) throws -> Int {
     let before = Self.sharedMemory()
     let process = try SluiceCommand.start(
@@ -76,7 +77,7 @@ struct MemoryTests {
     return highest - before
   }
 
-  /// Bytes of memory of no process, by /proc/meminfo.
+  /// Bytes of shared memory, by /proc/meminfo.
   private static func sharedMemory() -> Int { number("Shmem:") }
 
   private static func number(_ name: String) -> Int {
@@ -85,7 +86,8 @@ struct MemoryTests {
     return (line.split(separator: " ").compactMap { Int($0) }.first ?? 0) << 10
   }
 
-  /// Two stages in a row that make new content: what the first made waits for the second, and nothing waits for ever.
+  /// Two consecutive stages that make new content: the content of the first waits for the second, and nothing
+  /// waits for ever.
   @Test func twoStagesInARowThatMakeContentDoNotWaitForEachOther() throws {
     let folder = try inbox(6)
     try folder.write("pipeline.yaml", Self.twice + "\nmemory-total: 128MB\n")

@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// What a stage must not do, done beside attachments that do nothing.
+/// What a stage must not do, done beside well-behaved attachments.
 @Suite(.serialized)
 struct MisbehavingStageTests {
-  /// One misdeed and the outcome it has.
+  /// One misdeed and its expected outcome.
   struct Act: Sendable, CustomTestStringConvertible {
     var name: String
     var status = "rejected"
     var code: String?
-    /// What the reason's message says.
+    /// A part of the reason's message.
     var saying = ""
 
     init(_ name: String, _ code: String?, _ saying: String = "", status: String = "rejected") {
@@ -63,7 +63,7 @@ struct MisbehavingStageTests {
     Act("unknown-verdict", "unexplained", "verdict 4242", status: "failed"),
     Act("hostile-strings", "undeclared"), Act("produce-and-reject", "misbehaved"),
     Act("retry", "misbehaved", "not today (attempt 2, the last)", status: "failed"),
-    // It is no stage that stores: what it says of places is dropped.
+    // Only a stage that stores may report a location: this one is dropped.
     Act("hostile-location", nil, status: "completed"),
     Act("huge-metadata", nil, status: "completed"), Act("hostile-type", nil, status: "completed"),
     Act("produce", nil, status: "completed"), Act("produce-and-hold", nil, status: "completed"),
@@ -91,7 +91,7 @@ struct MisbehavingStageTests {
   @Test func allMisdeedsAtOnceTouchNobodyElse() throws {
     let inbox = try Inbox()
     try inbox.pipeline("timeout: 1s", "on-crash: retry", "on-timeout: hold", "on-limit: reject")
-    // A liar that answers in its worker's place may answer for the others that worker was given: those are for `fresh`.
+    // A forged answer may concern other attachments of the same worker: such acts need `fresh`.
     let acts = (Self.ends + Self.calls + Self.budgets + Self.lies).filter {
       !$0.name.hasPrefix("forged-")
     }
@@ -114,7 +114,7 @@ struct MisbehavingStageTests {
     try inbox.checkWhole(run)
   }
 
-  /// The damage shows after the answer, when the next attachment is about to begin.
+  /// The damage shows after the answer, when the next attachment begins.
   @Test func aStageThatBreaksTheHeapTakesNoNeighbourWithIt() throws {
     let inbox = try Inbox()
     try inbox.pipeline("on-crash: reject", more: "workers: 1")
@@ -126,13 +126,13 @@ struct MisbehavingStageTests {
     try inbox.checkWhole(run)
   }
 
-  /// Frames that are nearly right, each from a process of its own.
+  /// Nearly valid frames, each from its own process.
   @Test func aThousandWaysToAnswerWronglyHurtNobodyElse() throws {
     let inbox = try Inbox()
     try inbox.pipeline(
       "isolation: fresh", "timeout: 200ms", "on-crash: reject", "on-timeout: reject", "on-limit: reject")
     for number in 1...250 {
-      // Taken in by name, so that the number is the serial.
+      // Files are taken in by name, so that the number is the serial.
       let name = String(repeating: "0", count: 4 - String(number).count) + "\(number)"
       try inbox.add(name, "misbehave fuzz \(number) \(number * 7 + 3)\n")
     }

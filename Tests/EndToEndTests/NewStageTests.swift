@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// What a newcomer does: install, make a new stage, build, check, test, run it in a pipeline, all outside this project.
+/// What a newcomer does: install, create a stage, build, check, test, run it in a pipeline, all outside this
+/// project.
 @Suite(.serialized)
 struct NewStageTests {
   @Test(arguments: ["content", "store", "network"])
@@ -15,7 +16,7 @@ struct NewStageTests {
       "make", ["CC=\(FixtureStages.compiler)"], in: folder, below: "my-\(capability)")
     #expect(built.status == 0, "\(built.err)")
     #expect(!built.err.contains("warning"), "\(built.err)")
-    // The Makefile's own words: `sluice stages check`, `sluice test`.
+    // The Makefile's own commands: `sluice stages check`, `sluice test`.
     let checked = try installed.tool("make", ["check"], in: folder, below: "my-\(capability)")
     #expect(checked.status == 0, "\(checked.out)\(checked.err)")
     try expectItRuns(installed, folder, capability)
@@ -38,7 +39,8 @@ struct NewStageTests {
     try expectItRuns(installed, folder, capability)
   }
 
-  /// With the runtime inside, for authors on another version of Swift: nothing of the host's runtime is needed or exported.
+  /// Linked statically with the runtime, for authors on another version of Swift: needs and exports nothing
+  /// of the host's runtime.
   @Test func aSelfContainedStageInSwiftLoads() throws {
     let installed = try Installation.shared()
     let folder = try TemporaryFolder()
@@ -88,7 +90,7 @@ struct NewStageTests {
     #expect(folder.files(below: "mine") == ["README.md"])
   }
 
-  /// The page on stages shows these very files.
+  /// The page on stages shows exactly these files.
   @Test func theExamplesInTheReadmeAreTheTestedOnes() throws {
     let page = try String(contentsOfFile: SluiceCommand.projectFolder + "/docs/stages.md", encoding: .utf8)
     for file in ["Templates/swift/content/Greeting.swift", "Templates/c/content/greeting.c"] {
@@ -97,7 +99,7 @@ struct NewStageTests {
     }
   }
 
-  /// Authors read the kit where it is installed.
+  /// Authors read the kit's sources where they are installed.
   @Test func everyPublicSymbolOfTheKitIsDocumented() throws {
     let kit = SluiceCommand.projectFolder + "/Sources/Contract/StageKit"
     for file in try FileManager.default.contentsOfDirectory(atPath: kit) {
@@ -127,7 +129,7 @@ struct NewStageTests {
     let below = "my-\(capability)"
     try folder.write("\(below)/hello.txt", "hello, world\n")
     try folder.write("\(below)/other.txt", "goodbye\n")
-    // Nobody listens where the network stage asks: its attachments are tried again.
+    // No server listens for the network stage: its attachments are tried again.
     if capability == "network" {
       let ran = try installed.run(
         ["stages", "run", "./\(plugin(folder, below))", "hello.txt", "--format", "json"], in: folder,

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// A kernel that lacks a part of what the sandbox needs, as a preloaded library plays it: `Tests/Fixtures/Preload`.
+/// A kernel without a part of the sandbox, simulated by a preloaded library: `Tests/Fixtures/Preload`.
 struct OldKernelTests {
   struct Kernel: Sendable, CustomTestStringConvertible {
-    /// What it lacks, as the library takes it.
+    /// The missing part, as the library takes it.
     var lacks: String
-    /// The parts `doctor` says are not in force.
+    /// The parts that `doctor` reports as not in force.
     var missing: [String]
     /// Whether `sandbox: require` refuses.
     var isRefused: Bool
@@ -66,7 +66,7 @@ struct OldKernelTests {
     #expect(said == (policy == "prefer" && kernel.isRefused), "\(outcome.err)")
   }
 
-  /// With what is left, the files are no less closed.
+  /// With the remaining parts, files are still protected.
   @Test(arguments: kernels.filter { !$0.isRefused })
   func anOlderLandlockHoldsFiles(kernel: Kernel) throws {
     let folder = try TemporaryFolder()

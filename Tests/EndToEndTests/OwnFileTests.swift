@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a user names to be written is never one of the program's own files, whatever way it is named.
+/// A path that the user names for writing is never one of the program's own files, however it is spelled.
 @Suite(.serialized)
 struct OwnFileTests {
   private let folder: TemporaryFolder
@@ -22,7 +22,7 @@ struct OwnFileTests {
     try SluiceCommand.run(["ingest", "--home", "home", "--participants", "ann", "in"], in: folder)
   }
 
-  /// Everything below the home with its content, but for what comes and goes.
+  /// Everything below the home with its content, except temporary files.
   private func state() throws -> [String: Data] {
     var state: [String: Data] = [:]
     for name in folder.files(below: "home")
@@ -83,7 +83,8 @@ struct OwnFileTests {
     ])
   func aBackupReplacesNothingButCopies(target: String) throws {
     mkfifo(folder.path + "/pipe", 0o600)
-    // One of its own, not the machine's: without the guard it would be gone. Only root can make one.
+    // A device node of its own and not the machine's: without the guard it would be deleted. Only root can
+    // create one.
     let device = folder.path + "/device"
     let null: dev_t = 1 << 8 | 3
     let hasDevice = mknod(device, S_IFCHR | 0o600, null) == 0
@@ -91,7 +92,7 @@ struct OwnFileTests {
     try folder.write("empty", "")
     let files = FileManager.default
     try files.createSymbolicLink(atPath: folder.path + "/symbolic", withDestinationPath: "pipeline.yaml")
-    // A ledger in use elsewhere is no copy.
+    // A ledger in use elsewhere is not a copy.
     try folder.write("elsewhere/x", "x")
     #expect(try SluiceCommand.run(["ingest", "--home", "elsewhere", "in"], in: folder).status == 0)
     let before = try state()
@@ -119,7 +120,7 @@ struct OwnFileTests {
     #expect(replaced.status == 0, "\(replaced.err)")
   }
 
-  /// The copy is made beside its name first.
+  /// The copy is first written under another name beside the target.
   @Test func aFileThatStandsWhereTheCopyWouldBeMadeIsLeftAlone() throws {
     try folder.write("copy.db.partial", "somebody's notes\n")
     let outcome = try SluiceCommand.run(["backup", "--home", "home", "copy.db"], in: folder)

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Attachments that want the same path, or paths that exclude each other: one of them gets it, the others are told, and the
-/// home goes on working.
+/// Attachments that want the same path, or paths that exclude each other: one of them gets it, the others are
+/// reported, and the home keeps working.
 @Suite(.serialized)
 struct PathCollisionTests {
   private func folder(template: String) throws -> TemporaryFolder {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What is counted and is one is told as one.
+/// A count of one uses the singular.
 struct PluralTests {
   private let folder: TemporaryFolder
 

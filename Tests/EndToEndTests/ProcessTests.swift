@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// A plugin starts no process, at no time, and nothing outlives a worker: what a library starts in a constructor would be
-/// outside the sandbox.
+/// A plugin can start no process at any time, and nothing outlives a worker: a process started in a library's
+/// constructor would be outside the sandbox.
 @Suite(.serialized)
 struct ProcessTests {
   struct Start: Sendable, CustomTestStringConvertible {
     var way: String
     var place: String
-    /// The call over which the worker is ended; `nil`: glibc blocks the signal that would tell.
+    /// The call that must end the worker; `nil`: unknown, because glibc blocks the signal that would tell.
     var call: String?
     var testDescription: String { "\(way) \(place)" }
   }
@@ -37,7 +37,7 @@ struct ProcessTests {
       ["lint"], ["ingest", "--home", "home", "in"], ["stages", "run", "./libsluice-start.so", "in/a"],
     ] {
       let outcome = try SluiceCommand.run(arguments, in: folder)
-      // A library that is only opened is not opened by lint where it could do something by that.
+      // lint does not open a stage whose opening could have effects.
       if arguments == ["lint"] && start.place == "IN_OPEN" && outcome.status == 0 { continue }
       #expect(
         [1, 78].contains(outcome.status), "\(arguments): \(outcome.status) \(outcome.out) \(outcome.err)")
@@ -56,7 +56,8 @@ struct ProcessTests {
     AttackTable.add(name, .content, isHeld: isHeld, "the plugin is refused; nothing it started lives")
   }
 
-  /// glibc asks for clone3 first, and takes clone where there is none; whoever asks for clone3 alone is told so.
+  /// glibc tries clone3 first, and falls back to clone if it is missing; code that uses clone3 alone gets an
+  /// error.
   @Test(arguments: ["IN_CONSTRUCTOR", "IN_OPEN"]) func aCallThatIsNotThereStartsNothing(place: String) throws
   {
     let folder = try folder("CLONE3", place)
@@ -66,7 +67,7 @@ struct ProcessTests {
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/witness"), "something lived")
   }
 
-  /// A worker that ends before it is ready is started again, and then named.
+  /// A worker that ends before it is ready is started once more; then the plugin is named.
   @Test(arguments: ["SEGV", "LEAVE"]) func aPluginThatEndsItsWorkerInOpenEndsTheIngestWithAWord(way: String)
     throws
   {
@@ -80,14 +81,15 @@ struct ProcessTests {
       try SluiceCommand.run(["list", "--home", "home"], in: folder).out.isEmpty, "nothing is queued for it")
   }
 
-  /// Where the operator has taken the sandbox away, a plugin may; what stays in its group ends with it.
+  /// If the operator has turned the sandbox off, a plugin may start processes; those that stay in its group
+  /// end with it.
   @Test func withoutASandboxTheSamePluginsWork() throws {
     let folder = try folder("FORK", "IN_CONSTRUCTOR")
     try folder.write(
       "pipeline.yaml",
       "version: 1\nplugins: [.]\nstages: [{ use: start }]\nsandbox: off\nretry: { attempts: 1 }\n")
     let outcome = try SluiceCommand.run(["ingest", "--home", "home", "in"], in: folder)
-    // It is looked at in a worker of the usual kind first.
+    // It is first described in a worker of the usual kind.
     #expect(outcome.status == 78, "\(outcome.err)")
     #expect(outcome.err.contains("a stage starts no process"), "\(outcome.err)")
   }

@@ -2,7 +2,8 @@ import Foundation
 import Platform
 import Testing
 
-/// An ingest, `sluice test` and `sluice replay` agree on what becomes of an attachment, whatever its stages do.
+/// An ingest, `sluice test` and `sluice replay` agree on the outcome of an attachment, whatever its stages
+/// do.
 @Suite(.serialized)
 struct RandomPipelineTests {
   @Test func commandsAgreeOnRandomPipelines() throws {
@@ -19,12 +20,12 @@ struct RandomPipelineSoakTests {
   }
 }
 
-/// Stages that act by a plan, with what each does for each of six files.
+/// Stages that act by a plan: an act for each of six files.
 struct RandomPipeline {
   private struct Stage {
     var id: String
     var isAtEnd: Bool
-    /// What it does, by file.
+    /// Its act, by file.
     var acts: [Character: Character]
     var channel: String?
     var when: String?
@@ -133,7 +134,7 @@ struct RandomPipeline {
     return differences
   }
 
-  /// What people were told: by attachment, the type of each event with its channel, once for each recipient.
+  /// The events that were delivered: by attachment, the type and channel of each, once per recipient.
   private func told(_ folder: TemporaryFolder) throws -> [String: [String]] {
     var told: [String: [String]] = [:]
     for channel in Self.channels {
@@ -146,14 +147,14 @@ struct RandomPipeline {
     return told
   }
 
-  /// An ingest's record as a case that is to come out the same.
+  /// An ingest's record as a case that must have the same result.
   private static func expectation(_ record: [String: Any], attempts: [[String: Any]], _ told: [String])
     -> String
   {
     let file = record["fileName"] as? String ?? ""
     let reason = record["reason"] as? [String: Any]
     let path = attempts.compactMap { $0["stage"] as? String }
-    // In the order in which the stages ran; what a stage emits bears its name.
+    // In the order in which the stages ran; a stage's events bear its name.
     let events = path.flatMap { stage in
       Set(told.filter { $0.hasPrefix("act.\(stage) ") }).map { event -> String in
         let words = event.split(separator: " ")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One mistake made two thousand times is told twenty times, with how many more there are.
+/// The same mistake made two thousand times is reported twenty times, followed by the number of the others.
 struct RepeatedProblemTests {
   private let folder: TemporaryFolder
 

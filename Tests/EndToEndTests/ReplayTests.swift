@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `sluice replay`: another configuration is tried on what has ended, and nothing is touched.
+/// `sluice replay` tries another configuration on ended attachments, and changes nothing.
 struct ReplayTests {
   private static let pipeline = """
     version: 1
@@ -14,7 +14,7 @@ struct ReplayTests {
         options: { path: "{conversationId}/{messageId}" }
     """
 
-  /// Two that complete, and one that is too large.
+  /// Two files that complete, and one that is too large.
   private func ingested() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try folder.write("pipeline.yaml", Self.pipeline)
@@ -63,7 +63,7 @@ struct ReplayTests {
     #expect(try state(folder) == before)
   }
 
-  /// The large one was stopped at `size`: it never came to the store.
+  /// The large file was rejected at `size` and never reached the store.
   @Test func onlyWhatCameSoFarIsTried() throws {
     let folder = try ingested()
     let outcome = try SluiceCommand.run(["replay", "--from", "store"], in: folder)

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What stages said of equal content stands in for running them again: where all of them promise to repeat it, on the same
-/// basis, and nowhere else.
+/// Results of stages are reused for equal content if all those stages promise to repeat them, on the same
+/// basis, and not otherwise.
 struct ReuseTests {
   private let inbox: Inbox
   private static let words = "the same words\n"
@@ -43,7 +43,7 @@ struct ReuseTests {
       atPath: inbox.folder.path + "/plugins", withIntermediateDirectories: true)
   }
 
-  /// Takes in the words under another name, and tells which stages ran for them.
+  /// Takes in the same words under another name, and returns which stages ran.
   private func stagesRun(for name: String, plugins: String? = nil) throws -> [String] {
     try inbox.add(name, Self.words)
     let run = try inbox.run(environment: plugins.map { ["SLUICE_PLUGIN_PATH": $0] } ?? [:])
@@ -67,7 +67,7 @@ struct ReuseTests {
   @Test func aNewNameForKnownContentNeedsNoStageThatReadsIt() throws {
     #expect(try stagesRun(for: "a.txt") == Self.all)
     #expect(try stagesRun(for: "b.txt") == Self.repeated)
-    // What was repeated may be repeated.
+    // Reused results may be reused again.
     #expect(try stagesRun(for: "c.txt") == Self.repeated)
     let rows = try #require(
       try inbox.ledger("SELECT count(DISTINCT metadata) || ' ' || count(DISTINCT url) FROM attachments"))

@@ -2,7 +2,8 @@ import Foundation
 import Platform
 import Testing
 
-/// `sluice run` and `sluice enqueue`: work is handed from process to process, and what was acknowledged is on record.
+/// `sluice run` and `sluice enqueue`: files are passed between processes, and every acknowledged file is on
+/// record.
 @Suite(.serialized)
 struct RunTests {
   private let folder: TemporaryFolder
@@ -104,7 +105,8 @@ struct RunTests {
       let pid = resident.process.processIdentifier
       DispatchQueue.global().asyncAfter(deadline: delay) { kill(pid, SIGKILL) }
       let outcome = try enqueue(["round-\(round)"])
-      // Killed before it answered, the client says so; else all are on record.
+      // If the coordinator was killed before it answered, the client reports that; else all files are on
+      // record.
       if outcome.status == 0 {
         acknowledged += 40
       } else {
@@ -151,7 +153,7 @@ struct RunTests {
       try #require(connected == 0)
       var generator = SplitMix(state: UInt64(seed))
       var bytes = (0..<(seed * 7)).map { _ in UInt8.random(in: 0...255, using: &generator) }
-      // A length, a kind and a number of files that could be, and then no files.
+      // A plausible length, kind and number of files, but then no files.
       if seed % 3 == 0 && bytes.count > 9 {
         bytes.replaceSubrange(0..<9, with: [20, 0, 0, 0, 32, 1, 0, 0, 0])
       }

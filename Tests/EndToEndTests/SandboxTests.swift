@@ -2,7 +2,8 @@ import Foundation
 import SQLite
 import Testing
 
-/// Ways out of a worker, tried: none leads anywhere. The same acts without a sandbox show that they are no empty threats.
+/// Attempts to escape from a worker: all of them fail. The same attempts without a sandbox succeed, so they
+/// are real.
 @Suite(.serialized)
 struct SandboxTests {
   static let users: [UInt32?] = geteuid() == 0 ? [nil, User.ordinary] : [nil]
@@ -12,7 +13,7 @@ struct SandboxTests {
     try Self.tryAll(capability, user)
   }
 
-  /// - Returns: how many were tried, and how many were not held as they must be.
+  /// - Returns: how many were tried, and how many were not prevented as they must be.
   @discardableResult
   static func tryAll(_ capability: Attack.Capability, _ user: UInt32?) throws -> (tries: Int, failures: Int) {
     var failures = 0
@@ -24,7 +25,7 @@ struct SandboxTests {
       let isHeld = attack.isAnswered ? finding.wasRefused : finding.wasKilled
       if finding.effects != [] || !isHeld { failures += 1 }
       #expect(finding.effects == [], "\(attack.name) with \(capability): \(finding.said)")
-      // By the guard that is meant to, even where a second one stands behind it.
+      // By the intended guard, even if a second one would also prevent it.
       #expect(
         isHeld,
         "\(attack.name) with \(capability): \(finding.said)")
@@ -42,7 +43,7 @@ struct SandboxTests {
     let findings = try surroundings.findings(surroundings.start(sandbox: "off"))
     AttackTable.add(findings, user: "root, no sandbox")
     for finding in findings {
-      // A kernel may lack a call; a container or a chroot(2) forbids even root some, as unshare(2) says.
+      // A kernel may lack a call; a container or a chroot(2) forbids some even to root, as unshare(2) says.
       let isOut = ["ENOSYS", "EAFNOSUPPORT", "EPERM"].contains { finding.said.contains($0) }
       #expect(finding.effects != [] || isOut, "\(finding.attack.name): \(finding.said)")
     }
@@ -51,10 +52,10 @@ struct SandboxTests {
 
   // MARK: Seen from outside
 
-  /// What /proc says of each worker while one is at work.
+  /// The /proc entries of each worker while one is at work.
   @Test(arguments: Attack.Capability.allCases, users)
   func aWorkerHasNoRightsThatItDoesNotNeed(capability: Attack.Capability, user: UInt32?) throws {
-    // It is there for half a second, which a busy machine may miss.
+    // It lives for half a second, which a busy machine may miss.
     var found: WorkerStanding?
     for _ in 0..<4 where found == nil { found = try Self.workerAtWork(capability, user) }
     let worker = try #require(found)
@@ -76,7 +77,7 @@ struct SandboxTests {
     var found: WorkerStanding?
     while process.isRunning && found == nil {
       found = Inbox.workers(of: process.processIdentifier).map(WorkerStanding.init).first {
-        // One filter from before the plugin is loaded, and the sandbox's own.
+        // One filter set before the plugin is loaded, and the sandbox's own.
         $0.hasLoaded("libsluice-escape") && $0.status("Seccomp_filters") == "2"
       }
       usleep(2000)
@@ -115,7 +116,7 @@ struct SandboxTests {
     #expect(!folder.files(below: "home").contains("made-by-channel"))
   }
 
-  /// It would be given the home for as long as it lives, and the ledger lies there.
+  /// The channel would keep the home as long as it lives, and the ledger lies there.
   @Test func aChannelThatWantsToStoreIsRefused() throws {
     let folder = try TemporaryFolder()
     try FixtureStages.compile("escape-channel", into: folder.path, ["-DESCAPE_CAPABILITY=SLUICE_STORE"])

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The stage that asks ClamAV's daemon, with the real one and with others in its place.
+/// The stage that asks ClamAV's daemon, with the real daemon and with fakes.
 @Suite(.serialized)
 struct ScanTests {
   // MARK: The real daemon
@@ -69,7 +69,7 @@ struct ScanTests {
   func contentOverTheDaemonsLimitIsTreatedAsThePipelineSaysAndReported(
     remedy: String, status: String
   ) throws {
-    // With this, clamd calls what it skips: it says "OK" otherwise.
+    // With this setting clamd reports skipped content; otherwise it replies "OK".
     let clamd = try Clamd("StreamMaxLength 1M", "MaxFileSize 100K", "AlertExceedsMax yes")
     for address in [clamd.unix, clamd.tcp] {
       let inbox = try inbox(asking: address, "too-large: \(remedy)")
@@ -92,14 +92,14 @@ struct ScanTests {
     }
   }
 
-  // MARK: Others in its place
+  // MARK: Fake daemons
 
   struct Trick: CustomTestStringConvertible {
     var testDescription: String
     var manner: FakeScanner.Manner
     var code = "scanner-unavailable"
     var saying = "the scanner's answer is none of clamd's"
-    /// More than sockets take in unread, so that what is sent depends on what is read.
+    /// More than sockets buffer, so that sending depends on the other side reading.
     var isLarge = false
   }
 
@@ -176,7 +176,7 @@ struct ScanTests {
     #expect(record.metadata["scan.signature"] as? String == String(record.message.dropFirst(18)))
   }
 
-  /// Each attachment names the answer it gets. One that changes anything of "stream: OK" is no pass.
+  /// Each attachment names the reply it gets. A reply that differs from "stream: OK" in any way is no pass.
   @Test func noMutatedAnswerPasses() throws {
     var random = Random(state: 0x5EED)
     let seeds = ["stream: OK\0", "stream: Some.Name FOUND\0", "stream: trouble ERROR\0"].map {
@@ -223,7 +223,7 @@ struct ScanTests {
     #expect(outcome.out.hasPrefix("pass"), "\(outcome.out)")
   }
 
-  /// A worker that is killed takes the process that connects with it, and the next one brings its own.
+  /// A killed worker takes its connecting process with it, and the next worker starts its own.
   @Test func theProcessThatConnectsEndsWithItsWorker() throws {
     let folder = try TemporaryFolder()
     let fake = try FakeScanner(at: .unix(folder.path + "/socket"), .isSilent)
@@ -268,21 +268,21 @@ struct ScanTests {
     return inbox
   }
 
-  /// Waits for attempts that came to nothing for this reason.
+  /// Waits for attempts that failed for this reason.
   private func waitForRetries(_ count: Int, in inbox: Inbox, saying reason: String) throws {
     let query = """
       SELECT count(*) FROM attempts
       WHERE verdict = 'retry' AND code = 'scanner-unavailable' AND message LIKE '%\(reason)%'
       """
     for _ in 0..<2000 {
-      // There is no ledger yet when the ingest begins.
+      // There is no ledger yet when the ingest starts.
       if let found = try? inbox.ledger(query), let number = Int(found), number >= count { return }
       usleep(10_000)
     }
     Issue.record("it was not tried again")
   }
 
-  /// The process that connects is a moment behind the worker whose end it sees.
+  /// The connecting process ends a moment after its worker.
   private func checkWhole(_ inbox: Inbox, _ run: Inbox.Run) throws {
     #expect(noneIsLeft(of: run.pid))
     try inbox.checkWhole(run)
@@ -296,7 +296,7 @@ struct ScanTests {
     return false
   }
 
-  /// The processes that connect for the workers of a coordinator.
+  /// The connecting processes of a coordinator's workers.
   private static func doors(of coordinator: Int32) -> [Int32] {
     Inbox.workers(of: coordinator).filter {
       let name = FileManager.default.contents(atPath: "/proc/\($0)/comm") ?? Data()
@@ -310,7 +310,7 @@ struct ScanTests {
     return try #require(Int32(line.dropFirst(5).trimmingCharacters(in: .whitespaces)))
   }
 
-  /// Bytes that mean nothing to a scanner.
+  /// Random bytes without meaning for a scanner.
   private static func noise(_ count: Int) -> Data {
     var random = Random(state: UInt64(count))
     let piece = Data((0..<65_521).map { _ in UInt8(truncatingIfNeeded: random.next() >> 32) })

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// SIGINT and SIGTERM: once, what is in hand ends; twice, all ends at once. Nothing is lost either way.
+/// SIGINT and SIGTERM: after the first, work in hand is finished; after the second, the program exits at
+/// once. Nothing is lost either way.
 @Suite(.serialized)
 struct SignalTests {
   @Test(arguments: [SIGINT, SIGTERM])
@@ -32,7 +33,7 @@ struct SignalTests {
     try finish(inbox, files: 1500)
   }
 
-  /// Several pieces of work lie in a worker, one behind the other.
+  /// Several pieces of work are queued in one worker.
   @Test func whatAWorkerHasNotBegunIsNotWaitedFor() throws {
     let inbox = try Inbox()
     try inbox.pipeline("timeout: 20s", more: "workers: 1")
@@ -127,7 +128,7 @@ struct SignalTests {
     Issue.record("no attachment ended")
   }
 
-  /// A coordinator that ends at once does not wait for its workers, which were killed before.
+  /// A coordinator that exits at once does not wait for its workers, which it has killed before.
   private func expectNoWorker(of pid: Int32) throws {
     for _ in 0..<100 where !Inbox.workers(of: pid).isEmpty { usleep(10_000) }
     #expect(Inbox.workers(of: pid) == [], "no worker is left")

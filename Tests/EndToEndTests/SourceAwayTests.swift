@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Sources that are away for a while: that is the host's fault, and no attachment fails for it.
+/// Sources that are unavailable for a while: the fault is the host's, and no attachment fails because of it.
 @Suite(.serialized)
 struct SourceAwayTests {
   private let folder: TemporaryFolder
@@ -27,7 +27,7 @@ struct SourceAwayTests {
     try FileManager.default.moveItem(atPath: "\(folder.path)/\(from)", toPath: "\(folder.path)/\(to)")
   }
 
-  /// How attachments ended, by status.
+  /// The number of attachments by status.
   private func counts() throws -> [String: Int] {
     let listed = try SluiceCommand.run(["list", "--home", "home", "--format", "json"], in: folder)
     return Dictionary(grouping: listed.attachments.compactMap { $0["status"] as? String }) { $0 }.mapValues(
@@ -64,7 +64,7 @@ struct SourceAwayTests {
     var disk: SmallDisk? = try SmallDisk(point, size: "4m")
     for number in 0..<20 { try folder.write("disk/\(number).txt", "on a disk \(number)\n") }
     try enqueue("disk")
-    // What is on it stays as long as it is mounted somewhere.
+    // The file system's content stays as long as it is mounted somewhere.
     try FileManager.default.createDirectory(atPath: folder.path + "/aside", withIntermediateDirectories: true)
     try #require(try FixtureStages.run("/bin/mount", ["--bind", point, folder.path + "/aside"]) == 0)
     defer { umount2(folder.path + "/aside", Int32(MNT_DETACH)) }
@@ -80,7 +80,7 @@ struct SourceAwayTests {
     _ = disk
   }
 
-  /// What a broken disk says: to read a process's memory at its beginning is an input/output error.
+  /// The error of a broken disk: reading a process's memory at address 0 is an input/output error.
   @Test(.enabled(if: geteuid() == 0)) func aFileThatOpensAndCannotBeReadWaitsToo() throws {
     let before = Date()
     let outcome = try ingest("here", "/proc/\(getpid())/mem")
@@ -103,7 +103,7 @@ struct SourceAwayTests {
     #expect(outcome.summary["completed"] as? Int == 44)
   }
 
-  /// The way out that the message names.
+  /// The remedy that the message names.
   @Test func whatIsGoneForGoodFailsOnceItsFolderIsMadeAgain() throws {
     try enqueue("nas")
     try FileManager.default.removeItem(atPath: folder.path + "/nas")
@@ -130,7 +130,7 @@ struct SourceAwayTests {
     #expect(resident.stop() == 0, "\(resident.errors)")
   }
 
-  // MARK: What is known from before
+  // MARK: Known files
 
   @Test func filesThatAreKnownAndWereNotCompletedEndWithOne() throws {
     try folder.write("here/empty.txt", "")

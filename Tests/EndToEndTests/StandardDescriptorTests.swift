@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a shell may hand over closed, full or gone.
+/// Standard descriptors that are closed, full or broken.
 @Suite(.serialized)
 struct StandardDescriptorTests {
   private let folder: TemporaryFolder
@@ -45,7 +45,7 @@ struct StandardDescriptorTests {
   @Test(arguments: [0, 1, 100]) func aLimitOnTheSizeOfFilesIsNamed(blocks: Int) throws {
     let outcome = try shell("ulimit -f \(blocks); sluice ingest --home home in")
     #expect(!outcome.wasKilled && outcome.status == 78, "\(outcome.status) \(outcome.err)")
-    // With none at all, not even that can be written to a file.
+    // With a limit of zero, not even the message can be written to a file.
     if blocks > 0 { #expect(outcome.err.contains("ulimit -f"), "\(outcome.err)") }
   }
 

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A store or a ledger that is gone is not begun anew in silence: what is done and told again, or stored where it will be
-/// hidden, is worse than to stop with a word.
+/// A missing store or ledger is never silently replaced by a new one: stopping with a message is better than
+/// repeating work and deliveries, or storing objects where they will be hidden.
 @Suite(.serialized)
 struct StoreAwayTests {
   private let folder: TemporaryFolder
@@ -38,7 +38,7 @@ struct StoreAwayTests {
     #expect(try sluice("verify").status == 0)
   }
 
-  /// As where its file system is not mounted.
+  /// As if the store's file system were not mounted.
   @Test(arguments: commands) func anEmptyStoreInItsPlaceIsNotUsed(words: [String]) throws {
     try FileManager.default.moveItem(atPath: store, toPath: store + "-away")
     try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: false)
@@ -60,7 +60,7 @@ struct StoreAwayTests {
     #expect(folder.files(below: "home/store").count == 3)
   }
 
-  /// An attachment is on record before its object has its path: what fails then can only be tried again.
+  /// An attachment is recorded before its object gets its path: a failure after that can only be retried.
   @Test(arguments: ["rename", "mkdir"]) func aStoreThatFailsAfterTheCommitPausesItsLaneAndIsTriedAgain(
     call: String
   )
@@ -97,7 +97,7 @@ struct StoreAwayTests {
       ["backup", "copy.db"],
     ] {
       let outcome = try SluiceCommand.run(words + ["--home", "home"], in: folder)
-      // What is damaged is what `verify` finds.
+      // `verify` reports the damage.
       let isFound = words[0] == "verify"
       #expect(outcome.status == (isFound ? 1 : 70), "\(words): \(outcome.status) \(outcome.err)")
       #expect(

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// One attachment has one outcome for everybody: whatever stages at the end say, each recipient hears of it once on a channel.
+/// One attachment has one outcome for everyone: whatever stages at the end say, each recipient is told once
+/// on a channel.
 @Suite(.serialized)
 struct TerminalEventTests {
   private static func pipeline(_ stages: String) -> String {
@@ -22,7 +23,7 @@ struct TerminalEventTests {
   private static let audit = "  - { use: audit }\n"
   private static let tellingAudit = "  - { use: audit, options: { channel: events } }\n"
 
-  /// What the events of a file say: type, recipient and status, in its order.
+  /// The events of a file: type, recipient and status, in order.
   private func told(_ folder: TemporaryFolder, _ file: String) throws -> [String] {
     let text = (try? folder.read("home/\(file)")) ?? ""
     return try text.split(separator: "\n").map { line in
@@ -58,7 +59,7 @@ struct TerminalEventTests {
     #expect(try told(folder, "events.jsonl") == wanted)
     #expect(try told(folder, "others.jsonl") == wanted)
     #expect(folder.files(below: "home/store").isEmpty, "what is rejected is not kept")
-    // Each stage had its turn once.
+    // Each stage ran once.
     let show = try SluiceCommand.run(
       ["show", "--home", "home", "--format", "json", outcome.attachments.first?["id"] as? String ?? ""],
       in: folder)
@@ -66,7 +67,7 @@ struct TerminalEventTests {
     #expect(Set(ran).count == ran.count && ran.contains("notify") && ran.contains("audit"), "\(show.out)")
   }
 
-  /// Where two tell, the second cannot take back what the first has told.
+  /// If two stages emit events, the second cannot change what the first has told.
   @Test func anOutcomeThatWasToldStands() throws {
     let folder = try TemporaryFolder()
     try folder.write("in/a", "a text\n")

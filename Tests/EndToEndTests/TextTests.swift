@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The text stage in an ingest: what is stored is the text.
+/// The text stage in an ingest: its output is stored.
 struct TextTests {
   private static let report = [
     "Quarterly report\nAttachments arrived, were looked at and found their place.",

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `sluice verify` finds, what it makes of it, and what it leaves alone.
+/// What `sluice verify` finds, how it repairs it, and what it leaves alone.
 @Suite struct VerifyTests {
   /// A home with six attachments, of which two have the same content.
   private struct Sample {
@@ -110,7 +110,7 @@ import Testing
     #expect((lstat(lost, &facts) == 0) == (harm != .missing), "what lay there is kept")
   }
 
-  /// Everything is as it must be, every recipient was told once, whatever was stored again.
+  /// Everything is intact, and every recipient was told once, whatever was stored again.
   private func whole(_ sample: Sample) throws {
     let sources = try AttachmentRows.read(sample.folder).map(\.source)
     try Witness(folder: sample.folder).checkCompleted(sources, recipients: ["ben"])
@@ -144,7 +144,7 @@ import Testing
     #expect(try sample.verify().places == ["store/" + object], "the new one is whole")
   }
 
-  // MARK: What nobody owns
+  // MARK: Files without an owner
 
   @Test func whatNobodyOwnsIsMovedAndNeverDeleted() throws {
     let sample = try Sample()
@@ -171,7 +171,7 @@ import Testing
   @Test func anObjectThatWaitsForItsNameGetsIt() throws {
     let sample = try Sample()
     let all = try AttachmentRows.read(sample.folder).filter { $0.url != nil }
-    // One waits; the path of another has been taken by something else meanwhile.
+    // One object waits; the path of the other has been taken by another file meanwhile.
     for attachment in all.prefix(2) {
       let object = sample.path(attachment.url ?? "")
       try FileManager.default.moveItem(atPath: object, toPath: sample.path(".incoming/\(attachment.id)"))
@@ -206,7 +206,7 @@ import Testing
 
   // MARK: Rows
 
-  /// What a program that is not this one may have written, what it is called, and whether a repair puts it right.
+  /// Rows that another program may have written, the name of the finding, and whether a repair fixes it.
   static let rows: [(sql: String, code: String, isRepaired: Bool)] = [
     ("UPDATE counts SET attachments = attachments + 1 WHERE status = 'completed'", "counts-differ", true),
     ("UPDATE counts SET bytes = 9223372036854775807 WHERE status = 'failed'", "counts-differ", true),
@@ -261,7 +261,7 @@ import Testing
     #expect(last.outcome.status == 0, "\(sql): \(last.outcome.out)")
   }
 
-  // MARK: Beside an ingest
+  // MARK: During an ingest
 
   @Test func whatAnIngestIsAtWorkOnIsNoDamage() throws {
     let folder = try TemporaryFolder()
@@ -272,7 +272,7 @@ import Testing
     var looks = 0
     while process.isRunning {
       let outcome = try SluiceCommand.run(["verify"], in: folder)
-      if [2, 75].contains(outcome.status) && looks == 0 { continue }  // no ledger yet, or not all of it
+      if [2, 75].contains(outcome.status) && looks == 0 { continue }  // no ledger yet, or an incomplete one
       looks += 1
       #expect(outcome.status == 0, "\(outcome.out)\(outcome.err)")
       let repair = try SluiceCommand.run(["verify", "--repair"], in: folder)

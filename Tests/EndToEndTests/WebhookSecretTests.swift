@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Whoever has not given a webhook its secret is told what one is and how to make it.
+/// A user whose webhook has no secret is told what a secret is and how to make one.
 struct WebhookSecretTests {
   private func told(_ options: String, environment: [String: String] = [:]) throws -> String {
     let folder = try TemporaryFolder()

@@ -2,13 +2,13 @@ import CCrypto
 import Foundation
 import Testing
 
-/// Events on their way to real endpoints on the loopback address.
+/// Delivery of events to real endpoints on the loopback address.
 @Suite(.serialized)
 struct WebhookTests {
   static let secret = "whsec_" + Data("the secret of these tests, 32 b.".utf8).base64EncodedString()
   private static let older = "whsec_" + Data("the one that it takes over from.".utf8).base64EncodedString()
 
-  // MARK: What arrives
+  // MARK: Delivered events
 
   @Test func everyEventArrivesSignedAndWithItsId() throws {
     let receiver = try WebhookReceiver()
@@ -49,7 +49,7 @@ struct WebhookTests {
         == [try signature(of: request, with: Self.secret), try signature(of: request, with: Self.older)])
   }
 
-  // MARK: What does not
+  // MARK: Undelivered events
 
   @Test func anEndpointThatFailsDoesNotHoldUpTheIngestAndGetsTheEventLaterUnderTheSameId() throws {
     let receiver = try WebhookReceiver([.status(500)])

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `stages run` as a bench, `stages inspect`, `stages doctor`, `graph`, `schema`.
+/// `stages run` with its options, `stages inspect`, `stages doctor`, `graph`, `schema`.
 struct WorkbenchTests {
   // MARK: stages run
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every seed, those that once broke something among them, goes through its target; so do short pieces of it.
+/// Runs every seed, including inputs that once broke a reader, and short pieces of each, through its target.
 struct SeedTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("Seeds")

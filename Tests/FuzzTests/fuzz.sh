@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Looks for input that breaks a reader of input from outside, and prints a table.
+# Searches for input that breaks the readers of input from outside, and prints a table.
 #
 #     Tests/FuzzTests/fuzz.sh [SECONDS=60] [TARGET…]         or, from the project root: make fuzz SECONDS=10
 #
-# Each target of Targets/ begins with its folder of Seeds/ and with what earlier runs have found, which is kept in
-# .build/fuzz/corpus. An input that breaks something lies in .build/fuzz/found: mend what it breaks, and move it to Seeds/.
+# Each target of Targets/ starts with its folder in Seeds/ and with what earlier runs have found, which is
+# kept in .build/fuzz/corpus. An input that breaks a reader is saved in .build/fuzz/found: fix the reader, and
+# move the input to Seeds/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -14,13 +15,13 @@ fuzz=.build/fuzz
 program=$fuzz/release/sluice-fuzz
 
 mkdir -p $fuzz/found
-# @testable imports reach what modules keep to themselves.
+# @testable imports give access to internal declarations.
 if ! SLUICE_INSTRUMENTED=1 SLUICE_FUZZ=1 swift build -c release --scratch-path $fuzz --product sluice-fuzz \
     --sanitize=address -Xswiftc -sanitize=fuzzer -Xswiftc -enable-testing >$fuzz.log 2>&1; then
     grep -v 'ld.gold: warning' $fuzz.log | tail -n 20
     exit 1
 fi
-# A symbolizer would outlive the process; leaks are told by `make sanitize`.
+# A symbolizer would outlive the process; `make sanitize` reports leaks.
 export ASAN_OPTIONS=symbolize=0:detect_leaks=0 SWIFT_BACKTRACE=enable=no
 
 printf '%-20s %12s %10s %8s\n' target executions features crashes

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ledger
 
-/// Copies begin as if each job in hand or due had been begun once: since then it may have been.
+/// Copies treat each leased or due job as started once: since the copy was made it may have been.
 struct BackupTests {
   @Test func aCopyHasNothingInHandAndLooksWhetherDeliveriesWereMade() throws {
     let desk = try Desk(inFolder: ())

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Ledger
 
-/// A ledger with short ways to say what a test does with it.
+/// A ledger with short methods for tests.
 final class Desk {
   private(set) var ledger: Ledger
   private let home: Home?
@@ -17,7 +17,7 @@ final class Desk {
     home = nil
   }
 
-  /// A ledger in a folder of its own, which goes when the test ends.
+  /// A ledger in a temporary folder, deleted when the test ends.
   init(inFolder: Void) throws {
     let home = Home(NSTemporaryDirectory() + "sluice-ledger-" + UUID().uuidString)
     try home.create()
@@ -31,7 +31,7 @@ final class Desk {
 
   var folder: Home { get throws { try #require(home) } }
 
-  /// The coordinator ends with everything in hand, and another one opens the ledger.
+  /// The coordinator ends with all its leases, and another one opens the ledger.
   ///
   /// - Parameter machine: whether the kernel ended too.
   func reopen(machine: Bool = false) throws {
@@ -152,7 +152,7 @@ final class Desk {
     try number("SELECT attachments FROM counts WHERE status = '\(status.rawValue)'")
   }
 
-  /// The counts kept equal those counted.
+  /// The stored counts equal the counted rows.
   func checkCounts() throws {
     for status in Status.allCases {
       let rows = try number("SELECT count(*) FROM attachments WHERE status = '\(status.rawValue)'")
@@ -165,7 +165,7 @@ final class Desk {
     }
   }
 
-  /// Asks for a content whose hash repeats a byte; `nil`: of one without a hash.
+  /// Asks for a content whose hash repeats a byte; `nil`: for one without a hash.
   static func question(
     _ byte: UInt8?, _ size: Int64, _ line: String? = nil, _ name: String = "a", _ declaredType: String? = nil
   ) -> ContentQuestion {

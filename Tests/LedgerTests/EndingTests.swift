@@ -60,7 +60,7 @@ struct EndingTests {
     request.pauses = [("channel:x", "disk-full", "no room")]
     #expect(throws: LedgerError.self) { try desk.ledger.exchange(request) }
     #expect(try desk.everything() == before)
-    // The leases are still good: the same without the mistake goes through.
+    // The leases are still valid: the same settlement without the mistake is accepted.
     #expect(try desk.settle(leases[0], Desk.completed(leases[0])))
     #expect(try desk.settle(leases[1], Desk.completed(leases[1])))
     let next = try desk.claimOne()
@@ -197,7 +197,7 @@ struct EndingTests {
         $0.outcome.mediaType = "text/plain"
         $0.outcome.metadata = metadata
       })
-    // Without an object it is nothing to link to.
+    // Without an object there is nothing to link to.
     try desk.settle(
       leases[1],
       Desk.completed(leases[1]) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Ledger
 
-/// A result of a lease that was lost changes nothing at all.
+/// The result of a lost lease changes nothing.
 struct FencingTests {
   private let desk: Desk
 
@@ -101,7 +101,7 @@ struct FencingTests {
     try desk.checkCounts()
   }
 
-  /// Otherwise an attachment that nobody passed would come under suspicion.
+  /// Otherwise an attachment could become suspect although no later one was finished.
   @Test func aRefusedResultDoesNotMoveTheFrontier() throws {
     let desk = try Desk(inFolder: ())
     try desk.takeIn(Desk.item("a"), Desk.item("b"))

@@ -108,7 +108,8 @@ struct IntakeTests {
     ({ $0.sourceSize = -1 }, "its size is -1"),
   ]
 
-  /// Whoever hands it over may be another process, and the rules of the tables would end the coordinator.
+  /// Items may come from another process, and an item that breaks a constraint of the tables would end the
+  /// coordinator.
   @Test(arguments: faults.indices) func anItemThatCannotBeCostsItselfOnly(index: Int) throws {
     var item = Desk.item("b")
     Self.faults[index].change(&item)
@@ -143,7 +144,8 @@ struct IntakeTests {
     #expect(try desk.takeIn(Desk.item("a")).added == 1)
   }
 
-  /// Whoever takes a folder in every night finds most of it known: each file costs a look, whatever else there is.
+  /// A user who ingests a folder every night finds most files known: each costs one index lookup, however
+  /// many there are.
   @Test func whatIsKnownIsFoundWithoutReadingAllThereIs() throws {
     let desk = try Desk()
     var request = ExchangeRequest()
@@ -151,7 +153,7 @@ struct IntakeTests {
     #expect(try desk.ledger.exchange(request).intake.added == 20_000)
     let started = Clock.monotonic()
     #expect(try desk.ledger.exchange(request).intake.known == 20_000)
-    // A fraction of a second; to read all for each would be 400 million rows.
+    // A fraction of a second; scanning all rows for each file would read 400 million.
     #expect(Clock.monotonic() - started < 10_000_000_000)
   }
 }

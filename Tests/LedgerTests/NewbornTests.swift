@@ -12,7 +12,8 @@ struct NewbornTests {
     desk = try Desk(inFolder: ())
   }
 
-  /// Ends an attachment that tells these, and asks for so many deliveries in the same transaction.
+  /// Ends an attachment with events for these recipients, and asks for this number of deliveries in the same
+  /// transaction.
   private func end(_ name: String, telling recipients: [String], wanting count: Int, pausing: Bool = false)
     throws
     -> ExchangeReply
@@ -36,7 +37,7 @@ struct NewbornTests {
     #expect(reply.leases.count == 1 && reply.lanes.map(\.granted) == [1])
     #expect(born.attempt == 1 && born.counted == 1 && born.crashes == 0)
     #expect(try desk.claim(9, lane: lane).isEmpty)
-    // Given back and claimed, it is the same delivery under another token.
+    // Released and claimed again, it is the same delivery with another token.
     try desk.settle(born, .released)
     let claimed = try desk.claimOne(lane: lane)
     guard case .delivery(let first) = born.work, case .delivery(let second) = claimed.work else {

@@ -34,7 +34,8 @@ struct OpeningTests {
     #expect(version == 4)
   }
 
-  /// The clock is set back by five hours while nobody is at work: the last coordinator's times lie in the future.
+  /// The clock is set back by five hours while no coordinator is running: the last coordinator's times lie in
+  /// the future.
   @Test func whatWaitsWaitsAsLongAsItWasToThoughTheClockIsSetBack() throws {
     let desk = try Desk(inFolder: ())
     try desk.takeIn(Desk.item("a"))
@@ -153,7 +154,7 @@ struct OpeningTests {
     let writer = try Ledger(home)
     try writer.connection.execute("PRAGMA synchronous = OFF")
     let reader = try Ledger(reading: home)
-    // One statement sees one state, whatever is committed meanwhile.
+    // One statement sees one snapshot, whatever is committed meanwhile.
     let check = try reader.connection.prepare(
       """
       SELECT (SELECT sum(attachments) FROM counts), (SELECT count(*) FROM attachments),
@@ -174,7 +175,7 @@ struct OpeningTests {
     #expect(seen.count >= 10, "it read while the other wrote")
   }
 
-  /// Unchecked because the test's own thread leaves the ledger alone until this is done.
+  /// Unchecked because the test's own thread does not use the ledger until this is done.
   private final class Writing: @unchecked Sendable {
     let ledger: Ledger
     let readings = Atomic(0)
@@ -200,7 +201,7 @@ struct OpeningTests {
       }
     }
 
-    /// The first of two readings may have begun before this.
+    /// The first of two readings may have begun before this call.
     private func waitForAReading() {
       let enough = readings.load(ordering: .sequentiallyConsistent) + 2
       for _ in 0..<20_000 where readings.load(ordering: .sequentiallyConsistent) < enough { usleep(100) }

@@ -4,7 +4,7 @@ import Testing
 import Platform
 @testable import Ledger
 
-/// Thousands of random steps, beside a model that is as simple as can be.
+/// Thousands of random steps, compared with a model that is as simple as possible.
 struct RandomSequenceTests {
   private struct Model {
     struct Job: Equatable {
@@ -44,7 +44,7 @@ struct RandomSequenceTests {
     let desk = try Desk(inFolder: ())
     try desk.execute("PRAGMA synchronous = OFF")
     var model = Model()
-    /// Every lease ever given: most are stale.
+    /// Every lease ever given; most of them are stale.
     var leases: [Lease] = []
     var (refused, taken) = (0, 0)
     for step in 0..<1500 {
@@ -116,7 +116,7 @@ struct RandomSequenceTests {
     #expect(try desk.number("SELECT count(*) FROM pragma_foreign_key_check") == 0)
   }
 
-  /// An ending at random, what the model makes of it, and whether it counts.
+  /// A random ending, its effect on the model, and whether it counts.
   private func settle(_ lease: Lease, _ model: inout Model, _ random: inout SplitMix)
     -> (Settlement.Ending, Bool)
   {

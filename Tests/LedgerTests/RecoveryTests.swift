@@ -3,7 +3,7 @@ import Testing
 
 @testable import Ledger
 
-/// What the next coordinator makes of the leases of one that ended.
+/// How the next coordinator treats the leases of one that ended.
 struct RecoveryTests {
   private let desk: Desk
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Ledger
 
-/// The tables themselves refuse what makes no sense, whichever program writes it.
+/// The tables refuse inconsistent rows, whichever program writes them.
 struct SchemaTests {
   private static let nonsense = [
     "UPDATE jobs SET state = 'leased'",

@@ -4,7 +4,7 @@ import Platform
 import Testing
 
 struct ManifestReaderTests {
-  /// What is read, or what is wrong, of each line.
+  /// The result of each line: the attachment or the problem.
   private func read(_ text: String) throws -> [String] { try read(Array(text.utf8)) }
 
   private func read(_ text: [UInt8]) throws -> [String] {
@@ -30,7 +30,7 @@ struct ManifestReaderTests {
       ])
   }
 
-  /// Wherever its end lies in the pieces that are read at once.
+  /// Wherever the end of the line lies within the buffers.
   @Test(arguments: [1, 300_000])
   func aLineBeyondTheLimitIsPassedOver(excess: Int) throws {
     func line(_ path: String, _ count: Int) -> String {

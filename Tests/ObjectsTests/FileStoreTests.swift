@@ -7,7 +7,7 @@ import Testing
 @testable import Objects
 
 struct FileStoreTests {
-  /// A home with a store, which goes when the test ends.
+  /// A home with a store, deleted when the test ends.
   private final class Store {
     let home = Home(NSTemporaryDirectory() + "sluice-store-" + UUID().uuidString)
     let root: Int32

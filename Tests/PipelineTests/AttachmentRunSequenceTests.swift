@@ -2,7 +2,7 @@ import Pipeline
 import Platform
 import Testing
 
-/// What holds of every attempt, whatever stages say and however their workers end.
+/// Rules for every attempt, whatever stages say and however their workers end.
 struct AttachmentRunSequenceTests {
   @Test(arguments: 0..<4) func aHundredThousandRandomAttemptsKeepTheRules(quarter: UInt64) throws {
     for number in 0..<25_000 {
@@ -21,12 +21,12 @@ struct AttachmentRunSequenceTests {
     private let plan: RunPlan
     private let attempt: Int
     private var run: AttachmentRun
-    /// Places of the stages that had their turn.
+    /// Places of the stages that ran.
     private var ran: [Int] = []
     /// The outcome that was told, and the events.
     private var told: Status?
     private var emitted: [Emission] = []
-    /// More was known of it than a worker takes.
+    /// The facts exceeded what a worker accepts.
     private var isUntold = false
     private(set) var log: [String] = []
 
@@ -69,11 +69,11 @@ struct AttachmentRunSequenceTests {
       return RunPlan(pipeline)
     }
 
-    /// Takes it to its end; the rule that was broken, if one was.
+    /// Drives the attempt to its end; returns the broken rule, if any.
     mutating func drive() -> String? {
       let isChanged = chance(8)
       if chance(20) { run.takeSourceFault(reason, mayPass: chance(2)) }
-      // Two turns for each stage are more than any attempt needs.
+      // Two turns per stage are more than any attempt needs.
       for _ in 0..<(plan.stages.count * 2 + 4) {
         let before = run.outcome
         let next = run.next(isSourceChanged: { isChanged })
@@ -103,7 +103,7 @@ struct AttachmentRunSequenceTests {
       id: "digest", description: StageDescription(id: "digest", version: "1", summary: "", file: ""),
       values: [])
 
-    /// The stages of these places have their turn, until one does not pass, or the worker ends.
+    /// Runs the stages at these places, until one does not pass or the worker dies.
     private mutating func turn(_ places: Range<Int>) -> String? {
       let role = plan.stages[places.lowerBound].description.role
       guard let index = plan.groups.group(of: places.lowerBound) else { return "no group has \(places)" }
@@ -170,7 +170,7 @@ struct AttachmentRunSequenceTests {
           return "\(run.outcome) because of \(run.reason as Any)"
         }
         if let told, run.outcome != told { return "told \(told), ended as \(run.outcome)" }
-        // A change of the source takes back what was emitted before; nothing else does.
+        // Only a change of the source drops events emitted before.
         if run.reason?.code != "source-changed" && run.emissions != emitted {
           return "\(run.emissions) are told, and \(emitted) were emitted"
         }
@@ -179,7 +179,7 @@ struct AttachmentRunSequenceTests {
             plan.stages[$0].description.role == .end && plan.stages[$0].runs(for: run.mediaType)
               && !ran.contains($0)
           }
-          // One that makes its own condition true ran too early to see it.
+          // A stage that makes its own condition true ran too early to see it.
           if !missing.isEmpty && plan.stages[missing[0]].conditions.isEmpty {
             return "\(plan.stages[missing[0]].id) had no turn"
           }

@@ -1,10 +1,11 @@
 import Pipeline
 import Testing
 
-/// What an attempt makes of what stages say, line by line.
+/// The effect of stage results on an attempt, one row per case.
 struct AttachmentRunTests {
-  /// A pipeline in letters: `l` a stage of the line, `s` one that stores, `n` one of the line that connects, `m` one that makes
-  /// new content, `e` a stage at the end, `t` one at the end that tells. Stages are named after letter and place: `l0`, `t2`.
+  /// A pipeline in letters: `l` a stage of role `line`, `s` one that stores, `n` a `line` stage that uses the
+  /// network, `m` one that makes new content, `e` a stage at the end, `t` one at the end that emits events.
+  /// Stages are named by letter and place: `l0`, `t2`.
   private static func plan(
     _ letters: String, attempts: Int = 3, onCrash: Remedy = .retry, when: [Int: String] = [:]
   ) throws -> RunPlan {
@@ -32,7 +33,7 @@ struct AttachmentRunTests {
 
   private static let told = Emission(type: "attachment.any", channel: "events", audience: .everyone)
 
-  /// Takes a run through to its end. Acts are given by stage: `pass` where there is none; `tell` emits and passes.
+  /// Drives a run to its end. Acts are given by stage, `pass` by default; `tell` emits and passes.
   private struct Drive {
     var run: AttachmentRun
     var ran: [String] = []
@@ -80,7 +81,7 @@ struct AttachmentRunTests {
       }
     }
 
-    /// How it ended, in a word: the outcome with the stage that decided it, or what becomes of the attempt.
+    /// How it ended, in a word: the outcome with the stage that decided it, or what happens to the attempt.
     var word: String {
       switch end {
       case .ended: run.outcome.rawValue + (run.reason.map { " \($0.stage)" } ?? "")
@@ -106,12 +107,12 @@ struct AttachmentRunTests {
     Row(letters: "lle", acts: ["l0": "reject"], ran: "l0 e2", word: "rejected l0"),
     Row(letters: "lle", acts: ["l1": "fail"], ran: "l0 l1 e2", word: "failed l1"),
     Row(letters: "lle", acts: ["l0": "retry"], ran: "l0", word: "again l0"),
-    // Whoever parses content speaks for that content only.
+    // A stage that parses content may decide about that content only.
     Row(letters: "le", acts: ["l0": "pause"], ran: "l0", word: "again l0"),
     Row(letters: "ne", acts: ["n0": "pause"], ran: "n0", word: "paused n0"),
     Row(letters: "lse", acts: ["s1": "pause"], ran: "l0 s1", word: "paused s1"),
     Row(letters: "lle", acts: ["l0": "crash"], ran: "l0", word: "again l0 crashed"),
-    // A stage at the end may still turn what is completed into something else, until it was told.
+    // A stage at the end may still change the outcome `completed`, until an event has told it.
     Row(
       letters: "let", acts: ["e1": "reject", "t2": "tell"], ran: "l0 e1 t2", word: "rejected e1", emissions: 1
     ),
@@ -120,13 +121,13 @@ struct AttachmentRunTests {
     Row(letters: "lee", acts: ["e1": "fail", "e2": "reject"], ran: "l0 e1 e2", word: "failed e1"),
     Row(letters: "lee", acts: ["l0": "reject", "e1": "fail"], ran: "l0 e1 e2", word: "rejected l0"),
     Row(letters: "let", acts: ["e1": "retry", "t2": "tell"], ran: "l0 e1", word: "again e1"),
-    // What a stage of the line emits is told with the outcome, whatever that is; not where the attempt does not count.
+    // Events of a `line` stage are recorded with any outcome, but not if the attempt does not count.
     Row(
       letters: "lle", acts: ["l0": "tell", "l1": "reject"], ran: "l0 l1 e2", word: "rejected l1", emissions: 1
     ),
     Row(letters: "lle", acts: ["l0": "tell", "l1": "retry"], ran: "l0 l1", word: "again l1"),
     Row(letters: "lne", acts: ["l0": "tell", "n1": "pause"], ran: "l0 n1", word: "paused n1"),
-    // Emitted by a stage of the line, it tells no outcome: a stage at the end still decides.
+    // An event of a `line` stage does not tell the outcome: a stage at the end can still change it.
     Row(
       letters: "lte", acts: ["l0": "tell", "e2": "reject"], ran: "l0 t1 e2", word: "rejected e2", emissions: 1
     ),
@@ -244,7 +245,7 @@ struct AttachmentRunTests {
     #expect(!isRepeated10, "once")
   }
 
-  // MARK: More than fits
+  // MARK: Too many facts
 
   @Test func metadataIsBoundedOverAllStages() throws {
     var run = AttachmentRun(try Self.plan("l"), attempt: 1)

@@ -41,14 +41,14 @@ struct LinePlanTests {
       ])
   }
 
-  /// In the store's worker it could write to the store.
+  /// In the worker of a stage that stores, it could write to the store.
   @Test func aStageAtTheEndSharesNoWorkerThatMayDoMore() {
     let plan = LinePlan([Self.stage(.store), Self.stage(.content, .end)])
     #expect(plan.groups.map(\.stages) == [0..<1, 1..<2])
     #expect(plan.groups.last?.capability == .content)
   }
 
-  /// The outcome is decided before one runs.
+  /// The outcome is decided before stages at the end run.
   @Test func aStageAtTheEndSharesAWorkerWithOthersAtTheEndOnly() {
     let stages = [Self.stage(.content), Self.stage(.content, .end), Self.stage(.content, .end)]
     #expect(Self.ranges(stages) == [0..<1, 1..<3])

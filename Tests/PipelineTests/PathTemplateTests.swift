@@ -3,7 +3,7 @@ import Platform
 import Testing
 
 struct PathTemplateTests {
-  /// What a sender may try in a name.
+  /// Names that a hostile sender may try.
   private static let hostile = [
     "../", "..", ".", "/", "//", "/etc/passwd", "../../../../etc/passwd", "\0", "a\0b", ".hidden",
     ".incoming",
@@ -15,7 +15,7 @@ struct PathTemplateTests {
 
   private static let template = "documents/{conversationId}/{messageId}/{fileName}.{extension}"
 
-  /// What must hold of every path: judged by its bytes, as the kernel does.
+  /// A rule for every path, checked by bytes, as the kernel does.
   private static func isWithin(_ path: String) -> Bool {
     let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return path.utf8.count <= PathTemplate.limit && !path.utf8.contains(0)

@@ -2,7 +2,8 @@ import Glibc
 import Platform
 import Testing
 
-/// Other tests open files meanwhile, so a number alone says nothing: what is asked is which file it stands for.
+/// Other tests open files at the same time, so a descriptor's number alone proves nothing: compare the file
+/// it refers to.
 private struct File: Equatable {
   var device: UInt
   var inode: UInt
@@ -18,7 +19,7 @@ struct DescriptorTests {
   /// A macro that Swift does not import.
   private static let O_TMPFILE: Int32 = 0o20000000 | O_DIRECTORY
 
-  /// A file without a name, that no other test can have open.
+  /// A file without a name, which no other test can open.
   private static func unnamed() throws -> (Int32, File) {
     let number = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0o600)
     return (number, try #require(File(number)))

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The folders of `Sources`, as `Package.swift` declares them: what a module imports lies beside it or below.
+/// The folders of `Sources`, as `Package.swift` declares them: a module imports only modules of its own
+/// folder or of folders below.
 struct HouseTests {
   private static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
@@ -27,7 +28,7 @@ struct HouseTests {
     return try folders.flatMap { folder -> [Module] in
       let path = "\(project)/Sources/\(folder)"
       let names = try files.contentsOfDirectory(atPath: path)
-      // A folder that holds no folders of modules is one itself.
+      // A folder without folders of modules is itself a module.
       let isModule = names.contains { $0.hasSuffix(".swift") }
       return try (isModule ? [folder] : names).map { name in
         let root = isModule ? path : "\(path)/\(name)"
@@ -62,7 +63,7 @@ struct HouseTests {
     #expect(imports > 300, "\(imports) imports were looked at")
   }
 
-  /// Values decide: what is in there needs no file, process or clock.
+  /// Decisions are pure: they need no file, process or clock.
   @Test func theDecisionsImportNothingOfTheSystem() throws {
     let modules = try Self.modules(["Decisions"])
     let pipeline = try #require(modules.first { $0.name == "Pipeline" })

@@ -11,7 +11,7 @@ struct JSONTests {
     return writer.text
   }
 
-  /// Any scalars, with a leaning to those that need care.
+  /// Random scalars, with a preference for those that need escaping.
   private static func text(_ random: inout SplitMix) -> String {
     let careful: [Unicode.Scalar] = [
       "\"", "\\", "/", "\n", "\r", "\t", "\0", "\u{1F}", "\u{7F}", "\u{80}", "\u{301}", "\u{2028}",
@@ -36,7 +36,7 @@ struct JSONTests {
   @Test func anotherReaderReadsWhatIsWritten() throws {
     var random = SplitMix(state: 99)
     for _ in 0..<2000 {
-      // Foundation takes U+FEFF for a byte order mark wherever a piece of a text begins, and drops it.
+      // Foundation takes U+FEFF at the beginning of any piece of text for a byte order mark, and drops it.
       let texts = (0..<Int.random(in: 0...4, using: &random)).map { _ in
         String(String.UnicodeScalarView(Self.text(&random).unicodeScalars.filter { $0 != "\u{FEFF}" }))
       }

@@ -3,7 +3,7 @@ import Platform
 import Synchronization
 import Testing
 
-/// Counts what another thread has got done.
+/// Counts the progress of another thread.
 private final class Progress: Sendable {
   let count = Atomic(0)
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import Ledger
 @testable import Scheduler
 
-/// When a lane is asked for leases: whatever happens in whatever order, a job that is due is claimed within a second as long as
+/// When a lane asks for leases: whatever happens in whatever order, a due job is claimed within a second if
 /// there is room for it.
 struct LaneTests {
   private static func standing(hasDue: Bool = false, nextDue: Int64? = nil) -> LaneStanding {
@@ -21,7 +21,7 @@ struct LaneTests {
     lane.learn(Self.standing(nextDue: 5_000))
     #expect(lane.wish(at: 4_999, window: 8) == 0)
     #expect(lane.wish(at: 5_000, window: 8) == 8)
-    // The window was full, and the ledger says what it left.
+    // The window was full, and the ledger reported what is left.
     lane.inHand = 8
     lane.learn(Self.standing(hasDue: true, nextDue: 300_000))
     lane.ask(at: 5_000)
@@ -49,7 +49,7 @@ struct LaneTests {
 
   // MARK: With a real ledger
 
-  /// Time is the test's own.
+  /// The test controls the time.
   private struct World {
     var time: Int64 = 1_000_000
     let ledger: Ledger
@@ -73,7 +73,7 @@ struct LaneTests {
       }
     }
 
-    /// When a lane with room last had nothing due, or gave a lease.
+    /// When a lane with room last had nothing due, or got a lease.
     var servedAt: [String: Int64] = [:]
 
     /// One turn of a scheduler: one reading of the clock, one exchange.
@@ -116,7 +116,7 @@ struct LaneTests {
       }
     }
 
-    /// For how long lanes with room have given no lease though jobs were due, in milliseconds.
+    /// How long a lane with room has got no lease although jobs were due, in milliseconds.
     mutating func longestNeglect() throws -> Int64 {
       let query = "SELECT count(*) FROM jobs WHERE lane = ?1 AND state <> 'leased' AND due_at <= ?2"
       var longest: Int64 = 0
@@ -130,7 +130,7 @@ struct LaneTests {
     }
   }
 
-  /// What may become of a lease, by chance.
+  /// A random ending of a lease.
   private static func ending<Random: RandomNumberGenerator>(
     of lease: Lease, at time: Int64, _ random: inout Random
   ) -> Settlement.Ending {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Scheduler
 
-/// Paths of objects on their way: one content for each, and no path below another's.
+/// Reserved paths of objects on their way: one content for each path, and no path below another.
 struct PathReservationTests {
   @Test func equalContentSharesAPathAndOtherContentDoesNot() {
     var paths = PathReservations()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Scheduler
 
-/// What becomes of an object whose rename fails after its attachment is on record.
+/// An object whose rename fails after its attachment is on record.
 struct PublishingTests {
   /// A store with two objects that wait for their paths.
   private final class Store {
@@ -32,7 +32,7 @@ struct PublishingTests {
 
   @Test func anObjectWhoseRenameFailsWaitsAndGetsItsPathLater() throws {
     let store = try Store()
-    // A file where a folder has to be made.
+    // A file in the place of a folder.
     try Data().write(to: URL(fileURLWithPath: store.path + "/documents"))
     #expect(store.publishing.claim("documents/a", for: "one", "hash") == .refused, "a stage is told before")
     let error = store.publishing.publish("one", to: "documents/a", at: 1000)

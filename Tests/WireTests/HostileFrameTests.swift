@@ -2,7 +2,7 @@ import Pipeline
 import Testing
 import Wire
 
-/// Frames as a worker that was taken over may send them: each is read or refused, and nothing else happens.
+/// Frames that a compromised worker may send: each is read or refused, without any other effect.
 struct HostileFrameTests {
   private static let result: WorkResult = {
     var result = WorkResult(serial: 7)
@@ -35,7 +35,7 @@ struct HostileFrameTests {
     return description
   }()
 
-  /// What the coordinator does with a frame.
+  /// Reads a frame as the coordinator does.
   private static func read(_ bytes: [UInt8]) -> WorkResult? {
     bytes.withUnsafeBytes { buffer in
       var reader = FrameReader(buffer)
@@ -77,7 +77,7 @@ struct HostileFrameTests {
     #expect(Self.read(Self.result.frame + [0]) == nil)
   }
 
-  /// Whatever a mutation lets through keeps the bounds that the rest of the coordinator relies on.
+  /// A mutated frame that is accepted keeps the limits that the rest of the coordinator relies on.
   @Test func aChangedFrameIsReadWithinItsBoundsOrRefused() {
     var random = Xorshift(state: 0x9E37_79B9_7F4A_7C15)
     let frames = [
@@ -92,7 +92,7 @@ struct HostileFrameTests {
         switch random.next() % 4 {
         case 0: frame[place] = UInt8(truncatingIfNeeded: random.next())
         case 1: frame[place] ^= 1 << (random.next() % 8)
-        // The lengths and counts that go wrong most easily.
+        // The lengths and counts, where errors are most likely.
         case 2:
           for index in place..<min(place + 4, frame.count) {
             frame[index] = random.next() % 2 == 0 ? 0xFF : 0x7F
@@ -128,7 +128,7 @@ struct HostileFrameTests {
     #expect(Self.read(result.frame) == nil)
   }
 
-  /// Three bytes take the place of one that is no UTF-8.
+  /// Three bytes replace one that is not UTF-8.
   @Test func aTextIsWithinItsLimitOnceItIsUTF8() {
     var writer = FrameWriter(.refusal)
     writer.write("x")

@@ -1,9 +1,9 @@
-// What was handed in and what was told, and what the ledger makes of it.
+// Compares what was offered and what was told with the ledger.
 extension Check {
   func checkAccepted(_ ledger: Ledger) {
     var rows: [String: [Ledger.Attachment]] = [:]
     for attachment in ledger.attachments { rows[attachment.source, default: []].append(attachment) }
-    // A source may be offered again: the later offer says what may become of it.
+    // A source may be offered again; the later offer counts.
     var offers: [String: Set<String>] = [:]
     for offer in told["offer"] ?? [] {
       offers[offer["source"] as? String ?? ""] = Set(offer["statuses"] as? [String] ?? [])
@@ -62,7 +62,7 @@ extension Check {
     "\(url ?? "no place") with hash \(sha256 ?? "none") and \(size.map(String.init) ?? "no") bytes"
   }
 
-  /// Of each run that came to its end.
+  /// Checks the summary of each run that ended.
   private func checkSummaries() {
     var counts: [String: Int] = [:]
     for entry in entries {

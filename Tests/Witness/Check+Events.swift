@@ -1,12 +1,12 @@
 import Foundation
 
-// Who is to be told of what, and who was.
+// Compares the recipients of each event with those who were told.
 extension Check {
   func checkDeliveries(_ ledger: Ledger) {
     let rows = Dictionary(ledger.attachments.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
     var told: [Int64: Set<String>] = [:]
     for delivery in ledger.deliveries {
-      guard let attachment = rows[delivery.attachment] else { continue }  // told by the foreign keys
+      guard let attachment = rows[delivery.attachment] else { continue }  // reported by the foreign key check
       told[attachment.key, default: []].insert("\(delivery.channel) \(delivery.recipient)")
       if let recipients = options.recipients, !recipients.contains(delivery.recipient) {
         found(
@@ -112,13 +112,13 @@ extension Check {
     }
   }
 
-  // MARK: What an event says
+  // MARK: The content of an event
 
   private static func object(_ text: String) -> [String: Any]? {
     try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
   }
 
-  /// How an event differs from what it must say; `nil`: it does not.
+  /// How an event differs from the expected one; `nil`: it does not.
   private static func difference(
     _ event: [String: Any], _ delivery: Ledger.Delivery, _ attachment: Ledger.Attachment?
   ) -> String? {

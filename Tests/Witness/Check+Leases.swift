@@ -1,6 +1,6 @@
-// What led to each state, and under which lease.
+// Checks the attempts that led to each state, and their leases.
 extension Check {
-  /// The last attempt, which gave an attachment its state, must be one that could.
+  /// The last attempt, which decided the state of an attachment, must be able to do so.
   func checkStates(_ ledger: Ledger) {
     for attachment in ledger.attachments where attachment.hasEnded {
       let steps = ledger.attempts[attachment.key] ?? []
@@ -26,16 +26,17 @@ extension Check {
     }
   }
 
-  /// A result is written in one transaction with one time, and the ending with that of its attempt. So a second result
-  /// under a number, one after a later attempt's, or one after the ending came of a lease that was lost. What a
-  /// coordinator held when it ended was lost there and then, and nothing may be on record under it.
+  /// A result is written in one transaction with one timestamp, and the ending together with the result of
+  /// its attempt. So a second result under one number, a result after a later attempt's, or a result after
+  /// the ending came from a lost lease. The leases of a coordinator are lost when it ends, and nothing may be
+  /// recorded under them.
   func checkLeases(_ ledger: Ledger) {
     let rows = Dictionary(ledger.attachments.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
     let jobs = Dictionary(
       ledger.jobs.compactMap { job in job.attachment.map { ($0, job) } },
       uniquingKeysWith: { first, _ in first })
     for (key, steps) in ledger.attempts.sorted(by: { $0.key < $1.key }) {
-      guard let attachment = rows[key] else { continue }  // told by the foreign keys
+      guard let attachment = rows[key] else { continue }  // reported by the foreign key check
       let place = "\(attachment.name), attempt "
       var earlier: Ledger.Step?
       for step in steps {

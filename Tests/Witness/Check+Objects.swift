@@ -1,4 +1,4 @@
-// The ledger's places and what lies there.
+// Compares the ledger's paths with the files there.
 extension Check {
   func checkObjects(_ ledger: Ledger, _ store: Store) {
     var owned: Set<String> = []
@@ -19,7 +19,7 @@ extension Check {
       } else if !options.isDrained, let object = store.incoming[attachment.id],
         object.sha256 == attachment.sha256
       {
-        // On record, and to be given its path by the next run.
+        // On record; the next run will move it to its path.
         waiting.insert(attachment.id)
       } else {
         found(.objectMissing, place, "\(attachment.name) is to be here, and nothing is")
@@ -33,7 +33,7 @@ extension Check {
     }
     let queued = Set(ledger.attachments.filter { !$0.hasEnded }.map(\.id))
     for name in store.incoming.keys.sorted() where !waiting.contains(name) {
-      // Until the backlog is drained, it may be of an attempt that was broken off.
+      // Until the backlog is drained, it may belong to an interrupted attempt.
       if !options.isDrained && (queued.contains(name) || ledger.attachments.contains { $0.id == name }) {
         continue
       }

@@ -1,6 +1,6 @@
 import SQLite
 
-// The ledger as a file, and what one row or a few say.
+// Checks the ledger as a file, and single rows.
 extension Check {
   func checkIntegrity(_ ledger: Ledger) throws {
     try ledger.connection.prepare("PRAGMA integrity_check").rows { row in
@@ -17,7 +17,7 @@ extension Check {
     }
   }
 
-  /// Each gives a row of place and reason for what breaks it.
+  /// Each returns one row of place and reason for each violation.
   private static let rules: [(Rule, String)] = [
     (
       .rowMalformed,

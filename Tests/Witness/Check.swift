@@ -1,25 +1,25 @@
 import Foundation
 
-/// Compares a home with itself and with what was seen of it. The coordinator that worked on it has ended.
+/// Compares a home with itself and with the recorded observations. Its coordinator must have ended.
 final class Check {
   struct Options {
     var home: String
     var journal: String?
-    /// Nothing may be left to do.
+    /// Whether no work may be left.
     var isDrained = false
-    /// Who is to be told of each attachment; `nil`: not looked at.
+    /// The recipients who are told of each attachment; `nil`: not checked.
     var recipients: Set<String>?
     /// Files of events, by channel.
     var events: [String: String] = [:]
-    /// Channels whose calls the journal holds.
+    /// Channels whose calls are in the journal.
     var calls: Set<String> = []
   }
 
   let options: Options
   private(set) var findings: [Finding] = []
-  /// What the journal holds, by what was seen.
+  /// The journal's observations, by kind.
   private(set) var seen: [String: [[String: Any]]] = [:]
-  /// The records that were told, by kind, and the journal in its order.
+  /// The records that were told, by kind; and all entries in the order of the journal.
   private(set) var told: [String: [[String: Any]]] = [:]
   private(set) var entries: [[String: Any]] = []
   private(set) var attachments = 0

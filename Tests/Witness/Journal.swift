@@ -1,15 +1,15 @@
 import Foundation
 import Glibc
 
-/// The witness's own record, a line of JSON for each thing seen. A line counts once it is synced, and only then is what it
-/// tells of acknowledged.
+/// The witness's own record, one line of JSON per observation. A line is valid once it is synced; only then
+/// is the observation acknowledged.
 final class Journal {
   private let descriptor: Int32
 
   init(appendingTo path: String) throws {
     descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw Trouble(path, errno) }
-    // The name is to outlive a power cut as well as the lines.
+    // The name must survive a power cut, as well as the lines.
     let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
     let folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw Trouble(path, errno) }
@@ -32,7 +32,7 @@ final class Journal {
     guard fdatasync(descriptor) == 0 else { throw Trouble("the journal", errno) }
   }
 
-  /// Every entry. A last line without its end was never acknowledged.
+  /// Every entry. An incomplete last line was never acknowledged.
   static func read(_ path: String) throws -> [[String: Any]] {
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
     let end = data.lastIndex(of: UInt8(ascii: "\n")) ?? data.startIndex

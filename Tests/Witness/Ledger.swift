@@ -1,6 +1,6 @@
 import SQLite
 
-/// A ledger's rows, all of one moment.
+/// A ledger's rows in one snapshot.
 struct Ledger {
   struct Attachment {
     var key: Int64
@@ -28,7 +28,7 @@ struct Ledger {
     var attempts: Int64
   }
 
-  /// One stage's say in one attempt.
+  /// The result of one stage in one attempt.
   struct Step {
     var number, step: Int64
     var stage, verdict: String
@@ -45,7 +45,7 @@ struct Ledger {
   private(set) var boot: Int64 = 0
   private(set) var token: Int64 = 0
 
-  /// Opens a ledger without changing anything of it: its log stays as the coordinator left it.
+  /// Opens a ledger without changing it: its log stays as the coordinator left it.
   init(_ path: String) throws {
     connection = try Connection(path, .readOnly)
     connection.neverCheckpointOnClose()
@@ -70,7 +70,7 @@ struct Ledger {
       )
   }
 
-  /// The rest.
+  /// Reads the other tables.
   mutating func readAll() throws {
     var attachments: [Attachment] = []
     try connection.prepare(

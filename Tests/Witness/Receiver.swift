@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// An endpoint for webhooks, on the loopback address only. It answers a call once that is on record.
+/// A webhook endpoint on the loopback address. It answers a call once the call is recorded.
 final class Receiver {
   let socket: Int32
   let port: UInt16
@@ -28,12 +28,12 @@ final class Receiver {
     close(socket)
   }
 
-  /// Takes one call.
+  /// Serves one call.
   func serve(_ record: ([String: Any]) throws -> Void) throws {
     let connection = accepted()
-    if connection < 0 { return }  // it broke off
+    if connection < 0 { return }  // the client broke off
     defer { close(connection) }
-    // A sender that is killed in the middle of a request must not hold up the next.
+    // A sender killed in the middle of a request must not block the next one.
     var patience = timeval(tv_sec: 5, tv_usec: 0)
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     guard let (id, body) = request(connection) else { return }
@@ -48,7 +48,7 @@ final class Receiver {
     return connection
   }
 
-  /// A whole request; `nil`: it broke off.
+  /// A complete request; `nil`: the client broke off.
   private func request(_ connection: Int32) -> (id: String, body: Data)? {
     var bytes = Data()
     var room = [UInt8](repeating: 0, count: 64 << 10)

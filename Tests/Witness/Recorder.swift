@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// Writes down what is told and what can be seen while `sluice ingest` works: lines of its standard output, objects they
-/// name, lines of its files of events, calls of its webhooks.
+/// Records what `sluice ingest` tells and what can be observed while it works: lines of its standard output,
+/// the objects they name, lines of its files of events, calls of its webhooks.
 ///
-/// A line of standard input is acknowledged by its echo, a call by its answer; each comes after the journal is synced. With
-/// standard input ends the recording: whoever wrote there has ended, and nobody else may work on the home, so the leases that
-/// are on record then are lost.
+/// A line of standard input is acknowledged by its echo, a call by its answer; each comes after the journal
+/// is synced. Recording stops at the end of standard input. The writer has ended by then, and no other
+/// process may work on the home, so the leases on record are lost.
 final class Recorder {
   private let journal: Journal
   private let home: String?
@@ -15,7 +15,8 @@ final class Recorder {
   private var input = Data()
 
   /// - Parameters:
-  ///   - home: whose objects are looked at when they are told of, and whose leases are written down in the end.
+  ///   - home: the home whose objects are checked when they are named, and whose leases are recorded at the
+  ///     end.
   ///   - events: files of events, by channel.
   ///   - calls: the channel whose calls are received, if any.
   init(journal path: String, home: String?, events: [String: String], calls: String?) throws {
@@ -76,7 +77,7 @@ final class Recorder {
     try writeAll(Data(lines.utf8), to: STDOUT_FILENO)
   }
 
-  /// The object that is told of, as it is now.
+  /// The named object, as it is now.
   private func object(of record: [String: Any]) -> [String: Any]? {
     guard let home, let url = record["url"] as? String, let object = try? Store.look(home + "/store/" + url)
     else {
@@ -85,7 +86,7 @@ final class Recorder {
     return ["saw": "object", "path": url, "size": object.size, "sha256": object.sha256]
   }
 
-  /// What a coordinator that has ended held. There may be no ledger yet, or no room to look at it.
+  /// The leases of the ended coordinator. There may be no ledger yet, or no room to open it.
   private func lostLeases() -> [String: Any]? {
     guard let home, let ledger = try? Ledger(home + "/sluice.db") else { return nil }
     let jobs: [[String: Any]] = ledger.jobs.filter { $0.state == "leased" }.map { job in
@@ -107,16 +108,16 @@ struct EventTail {
     (self.channel, self.path, self.offset) = (channel, path, offset)
   }
 
-  /// An entry for each whole line since the last time.
+  /// An entry for each complete line since the last call.
   mutating func more() throws -> [[String: Any]] {
-    guard let file = FileHandle(forReadingAtPath: path) else { return [] }  // not made yet
-    // Cut back: what was not synced may be written again, and seen again.
+    guard let file = FileHandle(forReadingAtPath: path) else { return [] }  // not created yet
+    // The file was truncated: unsynced lines may be written, and seen, again.
     if try file.seekToEnd() < UInt64(offset) { offset = 0 }
     try file.seek(toOffset: UInt64(offset))
     guard let data = try file.readToEnd(), let end = data.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
     offset += data.distance(from: data.startIndex, to: end) + 1
     return data[..<end].split(separator: UInt8(ascii: "\n")).compactMap { line in
-      // What a power cut left is no event, and is to be cut off.
+      // Bytes left by a power cut are not an event, and will be removed.
       guard let event = try? JSONSerialization.jsonObject(with: line) as? [String: Any] else { return nil }
       return [
         "saw": "event", "channel": channel, "id": event["id"] as? String ?? "",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a check prints: a line for each fault, and a last one.
+/// The output of a check: one line for each fault, and a last one.
 enum Report {
   static func text(_ check: Check, isJSON: Bool) throws -> Data {
     var text = Data()

@@ -1,4 +1,4 @@
-/// What must hold of a home, whatever happened to it: one promise each.
+/// The rules that every home must satisfy, whatever happened to it: one promise each.
 enum Rule: String, CaseIterable {
   // The ledger as a file, and its rows.
   case ledgerUnreadable = "ledger-unreadable"
@@ -6,7 +6,7 @@ enum Rule: String, CaseIterable {
   case rowMalformed = "row-malformed"
   case countWrong = "count-wrong"
 
-  // Every attachment that was accepted, in one place and one final state.
+  // Every accepted attachment, in one place and one final state.
   case lost
   case doubled
   case uninvited
@@ -42,7 +42,7 @@ enum Rule: String, CaseIterable {
   case callUnknown = "call-unknown"
   case callWrong = "call-wrong"
 
-  // No result of a lease that was lost.
+  // No result of a lost lease.
   case resultStale = "result-stale"
   case leaseWrong = "lease-wrong"
 
@@ -96,10 +96,10 @@ enum Rule: String, CaseIterable {
   }
 }
 
-/// A promise that is broken.
+/// A broken promise.
 struct Finding {
   var rule: Rule
-  /// The thing, and where it is.
+  /// The object and its place.
   var place: String
   var reason: String
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The store's folder as it lies on the disk.
+/// The store's folder as it is on disk.
 struct Store {
   struct Object {
     var size: Int64
@@ -11,13 +11,13 @@ struct Store {
   /// Regular files by path below the store, and everything that is neither file nor folder.
   private(set) var objects: [String: Object] = [:]
   private(set) var strange: [String] = []
-  /// What waits to be given its path, by name.
+  /// Staged objects that wait for their path, by name.
   private(set) var incoming: [String: Object] = [:]
 
   static let incomingFolder = ".incoming"
 
   init(_ folder: String) throws {
-    // Several names of one file are read once.
+    // A file with several names is read once.
     var read: [ino_t: Object] = [:]
     var folders = [""]
     while let below = folders.popLast() {

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-// The witness: a program that shares nothing with `sluice` but the reading of SQLite's files. It writes down what it is told
-// and what it sees, and afterwards compares it with what is there.
+// The witness: a program that shares nothing with `sluice` but the reading of SQLite's files. It records what
+// it is told and what it observes, and compares that with the home afterwards.
 
 let usage = """
   usage: sluice-witness record --journal FILE [--home DIR] [--events CHANNEL=FILE]… [--listen CHANNEL]

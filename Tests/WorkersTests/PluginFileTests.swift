@@ -7,7 +7,7 @@ struct PluginFileTests {
     (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
   }
 
-  /// An ELF file of sections with these names and contents, the names in the last.
+  /// An ELF file with these sections; the section names are in the last one.
   private static func file(_ sections: [(name: String, content: [UInt8], link: UInt64)]) -> [UInt8] {
     var names: [UInt8] = [0]
     var body: [UInt8] = []
@@ -47,7 +47,7 @@ struct PluginFileTests {
     #expect(file.compilers == ["GCC 12", "Swift 6.3"] && file.libraries == ["libc.so.6"])
   }
 
-  /// Each entry may name all of a section: a file of two MB could fill 64 GB.
+  /// Each entry may name a whole section: a file of two MB could fill 64 GB.
   @Test(.timeLimit(.minutes(1)))
   func noFileIsToldOfMoreThanItsBounds() throws {
     let long = [UInt8](repeating: UInt8(ascii: "a"), count: 1 << 20)

@@ -1,6 +1,6 @@
 import Pipeline
 
-/// What single keys allow and their combination does not.
+/// Rejects combinations of keys that are each valid alone.
 struct Combinations {
   /// The first stage that runs at the end, with its line.
   private var firstEnd: (id: String, line: Int)?
@@ -15,7 +15,7 @@ struct Combinations {
     checkOneObject(stage, entry, &findings)
   }
 
-  /// New content of one attachment must fit.
+  /// Checks that the new content of one attachment fits into the total memory.
   func checkMemory(_ given: Given?, _ stages: [StageDefinition], _ findings: inout Findings) {
     guard let given, let largest = stages.filter(\.description.produces).max(by: { $0.output < $1.output }),
       given.value.integer < largest.output
@@ -64,7 +64,7 @@ struct Combinations {
       "write 'isolation: worker', or leave it out")
   }
 
-  /// An attachment completes when its stages have passed: without the store's, it would have no object.
+  /// Refuses `pass` as the remedy of a stage that stores: the attachment would complete without an object.
   private func checkStore(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
     guard stage.description.capability == .store else { return }
     for key in Grammar.remedies {
@@ -75,7 +75,8 @@ struct Combinations {
     }
   }
 
-  /// An attachment has one object, which is the content as it is in the end.
+  /// Refuses a second stage that stores, and new content after storing: an attachment has one object, its
+  /// final content.
   private mutating func checkOneObject(
     _ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings
   ) {

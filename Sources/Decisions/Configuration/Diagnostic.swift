@@ -1,6 +1,6 @@
-/// One thing wrong with a pipeline file: where, what, and what to do about it.
+/// One error in a pipeline file: the place, the problem and the remedy.
 public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
-  /// The file as it was named to the reader.
+  /// The file's name as given to the reader.
   public var file: String
   /// From 1.
   public var line: Int
@@ -25,7 +25,7 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
   public var problem: String { message + (remedy.map { "; \($0)" } ?? "") }
 }
 
-/// A pipeline file that cannot be used, with everything that is wrong with it.
+/// The reasons why a pipeline file cannot be used.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
   /// At least one, in the order of the file.
   public var diagnostics: [Diagnostic]

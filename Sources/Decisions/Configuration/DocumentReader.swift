@@ -4,7 +4,7 @@ import Pipeline
 struct DocumentReader {
   var document: PipelineDocument
 
-  /// `false` where what was found makes it useless to look plugins up.
+  /// False if the errors found make it useless to look plugins up.
   mutating func read(_ root: Node) -> Bool {
     guard let section = Section(root, keys: Grammar.top) else {
       if case .unusable = root.content { return false }
@@ -30,7 +30,7 @@ struct DocumentReader {
     return foldersAreKnown && !document.stages.isEmpty
   }
 
-  /// `false` for another version: then the rest means something else.
+  /// False for another version: the rest of the file would have another meaning.
   private mutating func readVersion(_ section: Section) -> Bool {
     guard section[Grammar.version.name] != nil else {
       if !section.misspells(Grammar.version.name) {
@@ -106,7 +106,8 @@ struct DocumentReader {
     }
   }
 
-  /// Attempts, lanes and workers go by the name, be it a stage's or a channel's.
+  /// Checks that names are unique over stages and channels, because attempts, lanes and workers are
+  /// identified by name.
   private mutating func checkNames() {
     var places: [String: Mark] = [:]
     for entry in document.stages + document.channels {

@@ -1,6 +1,6 @@
 import CYAML
 
-/// One step of libyaml's walk through a file.
+/// One event of libyaml's parser.
 struct Event {
   enum Kind {
     case streamStart, streamEnd, documentStart, documentEnd
@@ -18,25 +18,25 @@ struct Event {
   var tag: String?
 }
 
-/// What makes a file unreadable from a place on.
+/// An error that makes a file unreadable from a place on.
 struct Unreadable: Error {
   var mark: Mark
   var fault: Fault
 }
 
-/// libyaml's parser: every unsafe pointer of this module lives here.
+/// libyaml's parser. All unsafe pointers of this module are here.
 struct EventStream: ~Copyable {
   private let parser: UnsafeMutablePointer<yaml_parser_t>
   private let bytes: UnsafeBufferPointer<UInt8>
   private let end: Mark
 
-  /// - Parameter bytes: not empty; must outlive the stream, for libyaml reads on from where it was.
+  /// - Parameter bytes: not empty; must outlive the stream, because libyaml reads them incrementally.
   init(_ bytes: UnsafeBufferPointer<UInt8>) throws(Unreadable) {
     self.bytes = bytes
     end = SyntaxFault.end(of: bytes)
     parser = .allocate(capacity: 1)
     guard yaml_parser_initialize(parser) == 1 else {
-      // libyaml frees what it had; the structure is zero, which `yaml_parser_delete` accepts.
+      // libyaml has freed its memory; the structure is zeroed, which `yaml_parser_delete` accepts.
       throw Unreadable(mark: .start, fault: Fault("there is not enough memory to read it"))
     }
     // Set, so that a file in UTF-16 is refused like any other that is not UTF-8.
@@ -49,7 +49,7 @@ struct EventStream: ~Copyable {
     parser.deallocate()
   }
 
-  /// The next event. After the end of the stream or an error it must not be called again.
+  /// The next event. Do not call it again after the end of the stream or an error.
   mutating func next() throws(Unreadable) -> Event {
     var event = yaml_event_t()
     guard yaml_parser_parse(parser, &event) == 1 else { throw SyntaxFault.unreadable(parser.pointee, bytes) }
@@ -94,8 +94,8 @@ struct EventStream: ~Copyable {
 }
 
 extension Mark {
-  /// libyaml counts lines and columns from 0. Where the last line has no end, it adds one, and then means a line that is not
-  /// there.
+  /// libyaml counts lines and columns from 0. If the last line has no newline, libyaml adds one, and may
+  /// report a line past the end.
   init(_ mark: yaml_mark_t, before end: Mark) {
     let isThere = Int(clamping: mark.line) < end.line
     self.init(

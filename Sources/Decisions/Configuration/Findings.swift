@@ -1,8 +1,8 @@
-/// What is wrong with a value, before it has a place.
+/// An error in a value, before its place is known.
 struct Fault: Error, Equatable {
   var message: String
   var remedy: String?
-  /// A variable is not set: what the value is to be would help.
+  /// A variable is not set: the message should say what the value is for.
   var isUnset = false
 
   init(_ message: String, _ remedy: String? = nil) {
@@ -15,7 +15,7 @@ struct Fault: Error, Equatable {
 struct Findings: Sendable {
   let file: String
   private var diagnostics: [Diagnostic] = []
-  /// The places of variables that are not set, and what is said of them.
+  /// The places of unset variables, with the index of their diagnostics.
   private var unset: [(mark: Mark, index: Int)] = []
 
   init(file: String) {
@@ -34,14 +34,14 @@ struct Findings: Sendable {
     report(mark, fault.message, fault.remedy)
   }
 
-  /// Adds to what is said of variables that are not set, at this place, what they are for.
+  /// Adds the purpose of the value to the diagnostic about an unset variable at this place.
   mutating func explainUnset(at mark: Mark, _ use: String) {
     for (place, index) in unset where place == mark {
       diagnostics[index].remedy = (diagnostics[index].remedy.map { "\($0); " } ?? "") + use
     }
   }
 
-  /// Everything found, in the order of the file; what was found first comes first where places are equal.
+  /// All findings in the order of the file; findings at the same place keep their order of discovery.
   var error: ConfigurationError {
     let ordered = diagnostics.enumerated().sorted {
       ($0.element.line, $0.element.column, $0.offset) < ($1.element.line, $1.element.column, $1.offset)

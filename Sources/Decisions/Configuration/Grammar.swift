@@ -60,11 +60,11 @@ enum Grammar {
     ("on-crash", "it crashes; else retry"),
   ].map { choice($0.0, Remedy.allCases.map(\.rawValue), "What becomes of an attachment when \($0.1).") }
 
-  /// What a stage and a channel set for themselves, beside what they use.
+  /// The settings of every stage and channel, beside the options of its plugin.
   static let stageSettings = [timeout, memory, output, isolation] + remedies
   static let channelSettings = [timeout, memory]
 
-  /// Whether a text may name a stage or a channel.
+  /// Whether a text is a valid name of a stage or a channel.
   static func isName(_ text: String) -> Bool {
     !text.isEmpty
       && text.utf8.allSatisfy { byte in
@@ -76,7 +76,7 @@ enum Grammar {
       }
   }
 
-  /// The longest that anything may wait or take: a day, in milliseconds.
+  /// The limit for all waits and timeouts: a day, in milliseconds.
   private static let day: Int64 = 86_400_000
 
   private static func key(

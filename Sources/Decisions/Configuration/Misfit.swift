@@ -1,7 +1,7 @@
 import Pipeline
 
 extension ScalarReader {
-  /// What is wrong with a value that does not fit.
+  /// The error for a value that does not fit.
   func misfit(_ scalar: Scalar) -> Fault {
     let text = scalar.text
     switch option.kind {
@@ -71,7 +71,7 @@ extension ScalarReader {
 
   private func misfitTemplate(_ scalar: Scalar) -> Fault {
     let problem = PathTemplate.problem(in: scalar.text) ?? "cannot be read"
-    // It repeats part of the template, and lists all that may stand in one.
+    // The problem repeats part of the template, and lists the allowed placeholders.
     let fault = "the path \(scalar.shown) of \(subject) \(printable(problem, longest: 400))"
     for part in scalar.text.split(separator: "{").dropFirst() {
       let name = String(part.prefix { $0 != "}" })

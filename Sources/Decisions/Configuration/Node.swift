@@ -12,20 +12,20 @@ struct Mark: Sendable, Equatable {
 struct Node: Sendable {
   var mark: Mark
   var content: Content
-  /// Behind its last character; of a map without braces, that of its last value.
+  /// The place after its last character; for a map without braces, that of its last value.
   var end = Mark.start
-  /// In braces or brackets.
+  /// Written in braces or brackets.
   var isFlow = false
 
   enum Content: Sendable {
     case scalar(Scalar)
     case sequence([Node])
     case mapping([Entry])
-    /// Something is wrong with it, and that is reported already: readers pass over it in silence.
+    /// An error in it has been reported already; readers skip it.
     case unusable
   }
 
-  /// A key is its text: variables are filled in in values only.
+  /// A key's text. Variables are filled in in values only.
   struct Key: Sendable {
     var text: String
     var mark: Mark
@@ -36,12 +36,12 @@ struct Node: Sendable {
     var value: Node
   }
 
-  /// Nothing was written, or `null`.
+  /// Whether the value is missing or `null`.
   var isNull: Bool {
     if case .scalar(let scalar) = content { scalar.isNull } else { false }
   }
 
-  /// What it is, for a message: `a list`.
+  /// The kind of node, for messages: `a list`.
   var noun: String {
     switch content {
     case .scalar(let scalar): scalar.isNull ? "nothing" : scalar.shown
@@ -58,17 +58,17 @@ struct Scalar: Sendable {
   var text: String
   /// Without quotes. In quotes, `12` and `true` are text.
   var isPlain: Bool
-  /// As written in the file, where variables were filled in.
+  /// The text as written in the file, if variables were filled in.
   var written: String?
 
   var isNull: Bool { isPlain && ["", "~", "null", "Null", "NULL"].contains(text) }
 
-  /// For a message, with the variable that it comes from: `'abc' (from '${LIMIT}')`.
+  /// The quoted text for messages, with the variable that it comes from: `'abc' (from '${LIMIT}')`.
   var shown: String { quoted(text) + origin }
 
   /// The same for numbers, which need no quotes to stand out: `12 (from '${LIMIT}')`.
   var bare: String { printable(text) + origin }
 
-  /// The variable that it comes from, in parentheses.
+  /// The variable that the text comes from, in parentheses.
   var origin: String { written.map { " (from \(quoted($0)))" } ?? "" }
 }

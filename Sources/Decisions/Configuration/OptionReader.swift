@@ -5,15 +5,15 @@ struct OptionReader {
   let stage: StageDescription
   /// The channels a value may name; `nil`: any.
   let channels: [String]?
-  /// Keys that stand elsewhere, and of which it is said already that they belong here.
+  /// Keys that stand elsewhere and were already reported as belonging here.
   var misplaced: [String] = []
   var notation = Notation.file
-  /// Of a file that the stage is to write, which of the program's own it is; `nil`: none.
+  /// The program's own file that a path refers to, for paths the stage would write; `nil`: none.
   var ownFile: (String) -> String? = { _ in nil }
 
-  /// The values of every option given or with a default, in the order the stage declares them.
+  /// The values of all options given or with a default, in the order of the stage's declaration.
   ///
-  /// - Parameter mark: where to report what is missing.
+  /// - Parameter mark: where to report missing options.
   func read(_ entries: [Node.Entry], at mark: Mark, _ findings: inout Findings) -> [OptionValue] {
     for entry in entries where !stage.options.contains(where: { $0.name == entry.key.text }) {
       let name = entry.key.text
@@ -50,13 +50,13 @@ struct OptionReader {
     return values
   }
 
-  /// What an option is, in the stage's own words, in parentheses; nothing where it has none.
+  /// The option's help text in parentheses; empty if it has none.
   private func help(of option: OptionDescription) -> String {
     let text = option.help.hasSuffix(".") ? String(option.help.dropLast()) : option.help
     return text.isEmpty ? "" : " (\(printable(text, longest: 300)))"
   }
 
-  /// Whoever has to set a variable is told what the option is that it stands for.
+  /// Tells the user who has to set a variable what its option is for.
   private func explainUnset(_ node: Node, _ option: OptionDescription, _ findings: inout Findings) {
     switch node.content {
     case .unusable:
@@ -68,7 +68,8 @@ struct OptionReader {
     }
   }
 
-  /// Somebody who wrote `paht`, or `path` in another place, need not be told that `path` is missing as well.
+  /// Whether the option is misspelt (`paht`) or stands in another place: then it need not be reported as
+  /// missing.
   private func misspelt(_ name: String, _ entries: [Node.Entry]) -> Bool {
     let names = stage.options.map(\.name)
     if misplaced.contains(name) { return true }
@@ -77,8 +78,8 @@ struct OptionReader {
     }
   }
 
-  /// Reads a default, which a stage declares as it would be written in the file: in brackets for several values.
-  /// Brackets that do not read as a list or map are part of a text, as in a path template.
+  /// Reads a default, written as in the file: in brackets for several values. Brackets that do not read as a
+  /// list or map are part of a text, as in a path template.
   private func standard(
     _ fallback: String, _ option: OptionDescription, _ subject: String, _ mark: Mark,
     _ findings: inout Findings

@@ -1,14 +1,14 @@
 import Pipeline
 
-/// A pipeline file as it was read, before its stages are looked up.
+/// A pipeline file as read, before its stages are looked up.
 ///
 /// ``parse(_:file:environment:)`` reads it, ``pluginFolders`` and ``uses`` say what to look up and where, and
-/// ``resolve(_:known:)`` checks the rest against what the plugins declare.
+/// ``resolve(_:known:)`` checks the rest against the descriptions of the plugins.
 public struct PipelineDocument: Sendable {
   /// The folders under `plugins`, in order. Relative ones are taken from the pipeline file's folder.
   public internal(set) var pluginFolders: [String] = []
 
-  /// Where each of these is written.
+  /// The place of each of these folders in the file.
   var pluginFolderMarks: [Mark] = []
 
   /// Every plugin named by `use`, of stages and channels, each once, in order.
@@ -19,10 +19,10 @@ public struct PipelineDocument: Sendable {
 
   var stages: [StageEntry] = []
   var channels: [StageEntry] = []
-  /// The names under `channels`, those of broken ones too.
+  /// The names under `channels`, including those of broken channels.
   var channelNames: [String] = []
   var retry = RetryPolicy()
-  /// Of channels that say nothing themselves.
+  /// The schedule for channels without one of their own.
   var deliveries = DeliverySchedule()
   var memoryTotal: Given?
   var sandbox = SandboxPolicy.require
@@ -32,8 +32,8 @@ public struct PipelineDocument: Sendable {
 
   /// Reads a pipeline file.
   ///
-  /// What is wrong with single keys is kept, so that ``resolve(_:known:)`` can tell it together with what is wrong with
-  /// options. It is thrown here already where looking plugins up would be of no use: the file is no YAML, no pipeline
+  /// Errors in single keys are kept, so that ``resolve(_:known:)`` can report them together with errors in
+  /// options. An error is thrown here if looking plugins up is useless: the file is not YAML, not a pipeline
   /// of version 1, has no stages, or its `plugins` cannot be read.
   ///
   /// - Parameters:
@@ -54,20 +54,22 @@ public struct PipelineDocument: Sendable {
     throw findings.error
   }
 
-  /// Notes the folders under `plugins` that are not there, for ``resolve(_:known:ownFile:)`` to tell.
+  /// Records missing folders under `plugins`, for ``resolve(_:known:ownFile:)`` to report.
   public mutating func reportFolders(missing isMissing: (String) -> Bool) {
     for (folder, mark) in zip(pluginFolders, pluginFolderMarks) where isMissing(folder) {
       findings.report(mark, "there is no folder \(quoted(folder))", "make it, or take it out of 'plugins'")
     }
   }
 
-  /// Checks the file against what its plugins declare.
+  /// Checks the file against the declarations of its plugins.
   ///
   /// - Parameters:
-  ///   - descriptions: for each of ``uses`` what its plugin declares, or why that is not known. More may be given.
+  ///   - descriptions: for each of ``uses`` the plugin's description, or why it is not known. More may be
+  ///     given.
   ///   - known: names of further plugins, for suggestions.
-  ///   - ownFile: of a file that a stage is to write, relative to the home, which of the program's own it is; `nil`: none.
-  /// - Throws: everything that is wrong with the file, in its order.
+  ///   - ownFile: the program's own file that a path in the home refers to, for paths a stage would write;
+  ///     `nil`: none.
+  /// - Throws: all errors in the file, in its order.
   public func resolve(
     _ descriptions: [String: Result<StageDescription, PluginProblem>], known: [String] = [],
     ownFile: @escaping (String) -> String? = { _ in nil }

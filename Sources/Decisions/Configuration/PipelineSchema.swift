@@ -1,10 +1,11 @@
 import Pipeline
 import Platform
 
-/// A JSON Schema (json-schema.org, draft 2020-12) of pipeline files, made from what the file's reader and the plugins declare,
-/// so that an editor completes and checks what `sluice lint` checks.
+/// A JSON Schema (json-schema.org, draft 2020-12) of pipeline files, made from the declarations of the file's
+/// keys and the plugins' options. With it, an editor completes and checks the same things as `sluice lint`.
 ///
-/// What it cannot say, such as that a channel must exist or stages at the end come last, lint says alone.
+/// Rules that a schema cannot express, such as that a channel must exist or that stages at the end come last,
+/// are checked by lint only.
 public struct PipelineSchema {
   private let stages: [StageDescription]
   private var writer = JSONWriter()
@@ -79,7 +80,7 @@ public struct PipelineSchema {
     }
   }
 
-  /// A stage or channel: what it uses decides what its options may be.
+  /// A stage or channel. Its `use` decides which options are allowed.
   private static func entry(
     _ keys: [OptionDescription], _ plugins: [StageDescription], _ noun: String, hasRetry: Bool = false,
     _ writer: inout JSONWriter
@@ -194,7 +195,7 @@ public struct PipelineSchema {
 
   private static let patternText = "^(\\*/\\*|[^/*\\s]+/(\\*|[^/*\\s]+))$"
 
-  /// The ways to write one value. A variable can stand for any.
+  /// The ways to write one value. A variable can replace any value.
   private static func scalars(_ option: OptionDescription) -> [(inout JSONWriter) -> Void] {
     let variable: (inout JSONWriter) -> Void = { writer in
       writer.member("type", "string")

@@ -1,4 +1,4 @@
-/// A text as messages show it: on one line, without control characters, cut where it is long.
+/// A text quoted for messages: on one line, without control characters, shortened if it is long.
 func quoted(_ text: String) -> String {
   "'\(printable(text))'"
 }
@@ -12,7 +12,8 @@ func printable(_ text: String, longest: Int = 80) -> String {
     case "\n": shown += "\\n"
     case "\t": shown += "\\t"
     default:
-      // Controls would act on the terminal; the two separators and the bidirectional marks would reorder the line.
+      // Controls would act on the terminal; the two separators and the bidirectional marks would reorder the
+      // line.
       switch character.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator:
         shown += "\\u{\(String(character.value, radix: 16))}"

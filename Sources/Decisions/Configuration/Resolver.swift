@@ -1,6 +1,6 @@
 import Pipeline
 
-/// Puts a document and the descriptions of its plugins together.
+/// Combines a document with the descriptions of its plugins.
 struct Resolver {
   let document: PipelineDocument
   let descriptions: [String: Result<StageDescription, PluginProblem>]
@@ -42,14 +42,14 @@ struct Resolver {
       workers: document.workers, reuse: document.reuse, memoryTotal: document.memoryTotal?.value.integer)
   }
 
-  /// What stages at the end tell takes effect when the attachment ends, after all of them: so those that tell run last, and
-  /// tell the outcome that the others leave.
+  /// Stages at the end that emit events run last, so that their events report the outcome after all other
+  /// stages.
   private static func ordered(_ stages: [StageDefinition]) -> [StageDefinition] {
     let tells = { (stage: StageDefinition) in stage.description.role == .end && stage.tells }
     return stages.filter { !tells($0) } + stages.filter(tells)
   }
 
-  /// `nil` where its plugin is not known.
+  /// `nil` if its plugin is not known.
   private mutating func stage(_ entry: StageEntry) -> StageDefinition? {
     guard let use = entry.use else {
       entry.reportUnknownKeys(nil, &findings)
@@ -62,12 +62,12 @@ struct Resolver {
         stage: description, channels: document.channelNames, misplaced: entry.unknown.map(\.text),
         ownFile: ownFile)
       let values = reader.read(entry.options, at: use.mark, &findings)
-      // A wrong `id` is reported; what else is wrong with the stage can be told all the same.
+      // A wrong `id` has been reported; check the rest of the stage all the same.
       return definition(entry, id: entry.id?.value.text ?? description.id, description, values)
     case .failure(let problem):
       entry.reportUnknownKeys(nil, &findings)
       let name = use.value.text
-      // It is there and broken: a name that is near would be no help.
+      // The plugin exists and does not load: suggesting a similar name would not help.
       findings.report(
         use.mark, "stage '\(name)' cannot be used: \(problem.message)",
         problem.remedy ?? nearest(to: name) ?? Self.listing)
@@ -85,7 +85,7 @@ struct Resolver {
     let loaded = descriptions.compactMap { name, result in
       if case .success = result { name } else { nil }
     }
-    // In order, so that the same file always gets the same suggestion.
+    // Sorted, so that the same file always gets the same suggestion.
     let names = Set(loaded + known).subtracting([name]).sorted()
     return Suggestion.nearest(to: name, among: names).map { "did you mean '\($0)'?" }
   }

@@ -1,14 +1,14 @@
 import Pipeline
 
-/// What stands under `retry`: at the top for attachments and for all channels, or in a channel for that one.
+/// The section `retry`: at the top for attachments and all channels, or in one channel.
 struct RetrySection: Sendable {
   private var attempts: Int?
   private var backoff: Int64?
   private var max: Int64?
 
-  /// `nil` where nothing is said, or it cannot be read.
+  /// `nil` if the section is empty or cannot be read.
   ///
-  /// - Parameter standard: what counts where a key is left out; `nil`: the schedule of deliveries.
+  /// - Parameter standard: the values for omitted keys; `nil`: the schedule of deliveries.
   init?(_ node: Node, standard: RetryPolicy?, _ findings: inout Findings) {
     if node.isNull { return nil }
     guard let section = Section(node, keys: Grammar.retry) else {
@@ -23,7 +23,7 @@ struct RetrySection: Sendable {
     let backoff = section.readOne(Grammar.backoff, &findings)
     let max = section.readOne(Grammar.max, &findings)
     (self.backoff, self.max) = (backoff?.value.integer, max?.value.integer)
-    // Where a key is wrong already, comparing the two says nothing.
+    // If one key is wrong already, do not report their comparison as well.
     let isWrong = (backoff == nil && section["backoff"] != nil) || (max == nil && section["max"] != nil)
     if isWrong || !section.unknown.isEmpty { return }
     check(backoff?.mark, max?.mark, section.mark, standard, &findings)

@@ -1,6 +1,6 @@
 import Pipeline
 
-/// Reads a single value as an option's kind, choices and range ask.
+/// Reads a single value by an option's kind, choices and range.
 struct ScalarReader {
   let option: OptionDescription
   let subject: String
@@ -12,9 +12,9 @@ struct ScalarReader {
 
   func read(_ scalar: Scalar, key: String? = nil) -> Result<OptionValue, Fault> {
     let text = scalar.text
-    // In quotes a number is text (YAML 1.2.2, section 10.3.2); sizes and durations are texts either way.
+    // A quoted number is text (YAML 1.2.2, section 10.3.2); sizes and durations are texts in any case.
     let typed = [.integer, .number, .boolean].contains(option.kind)
-    // Braces take a variable in quotes only: `{ max-pages: "${PAGES}" }`.
+    // In braces, a variable must be quoted: `{ max-pages: "${PAGES}" }`.
     guard scalar.isPlain || scalar.written != nil || !typed,
       let value = OptionValue(name: option.name, key: key, text: text, kind: option.kind)
     else { return .failure(misfit(scalar)) }
@@ -33,7 +33,7 @@ struct ScalarReader {
     return .success(value)
   }
 
-  /// For a key with nothing after it.
+  /// The error for a key without a value.
   func missing(_ scalar: Scalar) -> Fault {
     let remedy = "write a value such as \(example)" + (option.required ? "" : ", or leave it out")
     return Fault("\(subject) has no value\(scalar.origin)", remedy)
@@ -41,7 +41,7 @@ struct ScalarReader {
 
   private var isBounded: Bool { [.integer, .bytes, .duration].contains(option.kind) }
 
-  /// What may be written.
+  /// The allowed range, for a remedy.
   var rangeRemedy: String {
     guard let range = option.range, isBounded else { return "write a value such as \(example)" }
     if range.upperBound == .max { return "write a value of \(written(range.lowerBound)) or more" }

@@ -4,7 +4,7 @@ import Pipeline
 struct Section {
   let mark: Mark
   private var values: [String: Node] = [:]
-  /// The keys that are not known, in order.
+  /// The unknown keys, in order.
   private(set) var unknown: [Node.Key] = []
   private let known: [String]
 
@@ -22,19 +22,19 @@ struct Section {
     }
   }
 
-  /// How many of the known keys are there.
+  /// The number of known keys that are present.
   var count: Int { values.count }
 
   subscript(key: String) -> Node? { values[key] }
 
-  /// Whether an unknown key is this one misspelt, so that nobody need say that it is missing.
+  /// Whether an unknown key is a misspelling of this one, which then need not be reported as missing.
   func misspells(_ key: String) -> Bool {
     unknown.contains { Suggestion.nearest(to: $0.text, among: known) == key }
   }
 
-  /// Reports the keys that are not known.
+  /// Reports the unknown keys.
   ///
-  /// - Parameter elsewhere: keys that have their place in another section, and which that is.
+  /// - Parameter elsewhere: keys that belong to another section, with that section.
   func reportUnknown(_ findings: inout Findings, elsewhere: [String] = [], _ place: String = "") {
     for key in unknown {
       findings.report(
@@ -44,12 +44,12 @@ struct Section {
     }
   }
 
-  /// The values of a key as its declaration asks; `nil`: it was left out, or what is wrong with it is reported.
+  /// The values of a key, read by its declaration; `nil`: it is omitted, or its error has been reported.
   func read(_ key: OptionDescription, _ findings: inout Findings) -> [Given]? {
     values[key.name].flatMap { ValueReader(key, subject: "'\(key.name)'").read($0, &findings) }
   }
 
-  /// The one value of a key.
+  /// The single value of a key.
   func readOne(_ key: OptionDescription, _ findings: inout Findings) -> Given? {
     read(key, &findings)?.first
   }

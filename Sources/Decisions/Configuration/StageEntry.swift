@@ -1,6 +1,6 @@
 import Pipeline
 
-/// A stage or channel as the file has it, before anybody knows what it uses.
+/// A stage or channel as written in the file, before its plugin is known.
 struct StageEntry: Sendable {
   enum Place: Sendable {
     case stage, channel
@@ -9,20 +9,20 @@ struct StageEntry: Sendable {
   let place: Place
   /// Where it begins.
   let mark: Mark
-  /// What `use` names; `nil` where that is missing or wrong, which is reported.
+  /// The name in `use`; `nil` if it is missing or wrong, which has been reported.
   private(set) var use: Given?
-  /// A stage's `id`, or else what it uses; a channel's name.
+  /// A stage's `id`, by default its `use`; a channel's name.
   private(set) var id: Given?
   private(set) var conditions: [MediaTypePattern] = []
-  /// What it sets for itself, such as `timeout`.
+  /// The settings that every stage has, such as `timeout`.
   private(set) var settings: [String: Given] = [:]
   private(set) var options: [Node.Entry] = []
-  /// Of a channel.
+  /// A channel's retry section.
   private(set) var retry: RetrySection?
-  /// Reported once the options of what it uses are known.
+  /// Reported once the options of the plugin are known.
   private(set) var unknown: [Node.Key] = []
 
-  /// A stage.
+  /// Reads a stage.
   init?(_ node: Node, _ findings: inout Findings) {
     guard let section = Self.section(node, "a stage", Grammar.stage, &findings) else { return nil }
     self.init(section, .stage, settings: Grammar.stageSettings, &findings)
@@ -38,7 +38,7 @@ struct StageEntry: Sendable {
     }
   }
 
-  /// A channel.
+  /// Reads a channel.
   init?(_ node: Node, name: Node.Key, _ findings: inout Findings) {
     guard let section = Self.section(node, "a channel", Grammar.channel, &findings) else { return nil }
     self.init(section, .channel, settings: Grammar.channelSettings, &findings)
@@ -67,9 +67,9 @@ struct StageEntry: Sendable {
     }
   }
 
-  /// Reports the keys that are not known. Many an unknown key is right in another place.
+  /// Reports the unknown keys. Many unknown keys would be right in another place.
   ///
-  /// - Parameter description: what the plugin declares, if that is known.
+  /// - Parameter description: the plugin's description, if it is known.
   func reportUnknownKeys(_ description: StageDescription?, _ findings: inout Findings) {
     let keys = place == .stage ? Grammar.stage : Grammar.channel
     for key in unknown {

@@ -1,8 +1,9 @@
 import Pipeline
 
-/// What is wrong with the options given to a stage on a command line.
+/// The errors in options given to a stage on a command line.
 public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// One line each: `--set max=10: option 'max' of stage 'size' wants a size, and 10 is a bare number; write …`.
+  /// One line each: `--set max=10: option 'max' of stage 'size' wants a size, and 10 is a bare number; write
+  /// …`.
   public var messages: [String]
 
   public init(messages: [String]) {
@@ -26,7 +27,7 @@ public enum StageSettings {
   ) throws(SettingsError) -> [OptionValue] {
     var messages: [String] = []
     var entries: [Node.Entry] = []
-    // Each setting is a line of its own, so that a finding tells which one it is about.
+    // Each setting counts as a line, so that a finding tells which setting it is about.
     for (index, setting) in settings.enumerated() {
       let mark = Mark(line: index + 1, column: 1)
       guard let equals = setting.firstIndex(of: "="), equals > setting.startIndex else {
@@ -60,9 +61,9 @@ public enum StageSettings {
       ? "--set \(printable(settings[index])): \(finding.message)\(remedy)" : "\(finding.message)\(remedy)"
   }
 
-  /// What the text would be in a file.
+  /// The node that the text would be in a file.
   private static func node(_ text: String, _ option: OptionDescription, _ mark: Mark) -> Node {
-    // Only these are read without quotes; elsewhere `null` and nothing at all are texts.
+    // Only these kinds are read without quotes; elsewhere `null` and empty text are texts.
     let isPlain = [.integer, .number, .boolean].contains(option.kind)
     func scalar(_ text: String) -> Node {
       Node(mark: mark, content: .scalar(Scalar(text: text, isPlain: isPlain)))
@@ -70,7 +71,7 @@ public enum StageSettings {
     let parts = text.split(separator: ",").map(trimmed)
     if option.shapes.contains(.map) {
       let pairs = parts.map(pair)
-      // A path template may have a colon of its own, but no media type before it.
+      // A path template may contain a colon, but no media type before it.
       if !pairs.isEmpty, pairs.allSatisfy({ $0 != nil }) {
         let entries = pairs.compactMap(\.self).map {
           Node.Entry(key: Node.Key(text: $0.pattern, mark: mark), value: scalar($0.value))

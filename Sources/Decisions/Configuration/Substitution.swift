@@ -2,10 +2,10 @@
 struct Substitution {
   let environment: [String: String]
 
-  /// The text with its variables filled in, and what is wrong with it. The default counts where the variable is not
-  /// set or empty, as in a shell.
+  /// The text with its variables filled in, and its errors. As in a shell, the default applies if the
+  /// variable is unset or empty.
   ///
-  /// - Parameter limit: filling in ends past so many bytes; the caller refuses what is longer.
+  /// - Parameter limit: filling in stops after so many bytes; the caller refuses a longer text.
   func fill(_ text: String, limit: Int) -> (text: String, faults: [Fault]) {
     var filled = ""
     var faults: [Fault] = []
@@ -38,7 +38,7 @@ struct Substitution {
     return (filled + rest, faults)
   }
 
-  /// - Parameter inside: what stands in the braces.
+  /// - Parameter inside: the text between the braces.
   private func value(of inside: Substring) -> Result<String, Fault> {
     let name = inside.prefix { $0 == "_" || $0.isASCII && ($0.isLetter || $0.isNumber) }
     let rest = inside[name.endIndex...]

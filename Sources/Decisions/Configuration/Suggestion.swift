@@ -1,12 +1,12 @@
-/// What somebody may have meant who wrote a word that there is not.
+/// Suggests a known word for an unknown one.
 public enum Suggestion {
-  /// Words longer than this get no suggestion: the cost grows with the square.
+  /// Words longer than this get no suggestion, because the cost is quadratic.
   private static let longest = 64
 
-  /// The closest of the words there are; `nil`: none is close.
+  /// The closest of the known words; `nil`: none is close.
   ///
-  /// Close is one slip for each three letters of the word written, and at least one. A slip is a letter too many,
-  /// too few or wrong, or two that changed places. Case and the difference between `-` and `_` do not count.
+  /// Close means one edit for every three letters of the word, and at least one. An edit is a letter too
+  /// many, too few or wrong, or two swapped. Case and the difference between `-` and `_` do not count.
   public static func nearest(to word: String, among words: some Sequence<String>) -> String? {
     let wanted = folded(word)
     guard !wanted.isEmpty, wanted.count <= longest else { return nil }
@@ -23,7 +23,7 @@ public enum Suggestion {
     return best?.word
   }
 
-  /// The end of a message about an unknown word: `did you mean 'max-pages'?`, or else the words there are, as in
+  /// The end of a message about an unknown word: `did you mean 'max-pages'?`, or else the known words, as in
   /// `the options are: max, min`.
   public static func remedy(for word: String, among words: some Sequence<String>, called noun: String)
     -> String

@@ -1,8 +1,8 @@
 import CYAML
 
-/// What libyaml refuses, in the words of somebody who has to mend it.
+/// Syntax errors of libyaml, in words that help the user to fix them.
 enum SyntaxFault {
-  /// What the parser stopped at.
+  /// The error at which the parser stopped.
   static func unreadable(_ parser: yaml_parser_t, _ bytes: UnsafeBufferPointer<UInt8>) -> Unreadable {
     let problem = parser.problem.map { String(cString: $0) } ?? "it ends too early"
     switch parser.error {
@@ -31,7 +31,7 @@ enum SyntaxFault {
     }
   }
 
-  /// The usual mistakes behind libyaml's words.
+  /// The usual mistakes behind libyaml's messages.
   private static func remedy(_ problem: String, _ context: String, _ character: UInt8?) -> String {
     switch character {
     case UInt8(ascii: "\t"): return "indent with spaces, not tabs"
@@ -55,8 +55,8 @@ enum SyntaxFault {
 
   static func end(of bytes: UnsafeBufferPointer<UInt8>) -> Mark { place(of: bytes.count, in: bytes) }
 
-  /// Where a byte lies, for libyaml gives errors of the encoding without a line. Lines end as they do for libyaml, which
-  /// knows LF, CR, NEL, LS and PS (YAML 1.1, section 4.2).
+  /// The place of a byte, because libyaml reports encoding errors without a line. Lines end as they do for
+  /// libyaml: at LF, CR, NEL, LS and PS (YAML 1.1, section 4.2).
   private static func place(of offset: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Mark {
     var mark = Mark.start
     for (index, byte) in bytes.prefix(max(offset, 0)).enumerated() {
@@ -68,7 +68,7 @@ enum SyntaxFault {
       case 0x85 where index > 0 && bytes[index - 1] == 0xC2: mark = Mark(line: mark.line + 1, column: 1)
       case 0xA8...0xA9 where index > 1 && bytes[index - 1] == 0x80 && bytes[index - 2] == 0xE2:
         mark = Mark(line: mark.line + 1, column: 1)
-      // The bytes 80 to BF go on with a character that has been counted.
+      // Continuation bytes 80 to BF: the character has been counted already.
       case 0x80...0xBF: break
       default: mark.column += 1
       }
@@ -76,7 +76,7 @@ enum SyntaxFault {
     return mark
   }
 
-  /// The byte a character begins with; libyaml's index counts characters.
+  /// The offset of a character's first byte; libyaml's index counts characters.
   private static func character(at index: Int, in bytes: UnsafeBufferPointer<UInt8>) -> UInt8? {
     var seen = 0
     for byte in bytes where byte & 0xC0 != 0x80 {

@@ -2,23 +2,23 @@ import Platform
 
 /// Builds the tree of a file from libyaml's events.
 ///
-/// What the pipeline file has no use for is refused: anchors and aliases (a few lines of them unfold to gigabytes),
-/// tags of an application's own, several documents.
+/// YAML features that pipeline files do not need are refused: anchors and aliases (a few lines of them can
+/// expand to gigabytes), application-specific tags, several documents.
 struct TreeBuilder: ~Copyable {
-  /// The largest file it reads, in bytes; also what its values may come to with variables filled in.
+  /// The largest file, in bytes; also the limit for its values with variables filled in.
   static let byteLimit = 1 << 20
-  /// How deep lists and maps may be nested.
+  /// The deepest nesting of lists and maps.
   static let depthLimit = 32
 
   private var events: EventStream
   private let substitution: Substitution?
   private var filledBytes = 0
 
-  /// The whole file as a tree; `nil` where it cannot be read to its end, which is then among the findings.
+  /// The whole file as a tree; `nil` if it cannot be read to its end, and the findings say why.
   ///
   /// - Parameters:
-  ///   - environment: for variables in values; `nil`: `$` is a letter like any other.
-  ///   - leastContent: what an empty file lacks.
+  ///   - environment: for variables in values; `nil`: `$` has no special meaning.
+  ///   - leastContent: what to say that an empty file lacks.
   static func tree(
     _ bytes: [UInt8], environment: [String: String]?, leastContent: String = Self.leastContent,
     findings: inout Findings
@@ -105,7 +105,7 @@ struct TreeBuilder: ~Copyable {
     var items: [Node] = []
     while true {
       let event = try events.next()
-      // Without brackets it ends where something else begins, which may be pages away.
+      // Without brackets, the list ends where something else begins, perhaps far below.
       if case .sequenceEnd = event.kind {
         return (items, start.isFlow ? event.end : items.last?.end ?? start.end)
       }
@@ -149,7 +149,7 @@ struct TreeBuilder: ~Copyable {
     _ text: String, isPlain: Bool, _ event: Event, _ findings: inout Findings
   ) throws(Unreadable) -> Node {
     checkProperties(event, tags: ["str", "int", "float", "bool", "null"], &findings)
-    // A tag says what quotes otherwise say.
+    // A tag decides about the type, as quotes otherwise do.
     let plain = event.tag.map { !($0 == "!" || $0.hasSuffix(":str")) } ?? isPlain
     let (filled, faults) = substitution?.fill(text, limit: Self.byteLimit) ?? (text, [])
     for fault in faults { findings.report(event.mark, fault) }
@@ -160,7 +160,7 @@ struct TreeBuilder: ~Copyable {
         fault: Fault("with variables filled in, the values come to more than 1MB", "shorten them"))
     }
     if filled.utf8.contains(0) {
-      // Values reach the stages as C strings, which a NUL would cut short.
+      // Values reach the stages as C strings, which a NUL would truncate.
       findings.report(event.mark, "a value holds a NUL character", "remove it")
     } else if faults.isEmpty {
       let written = filled == text ? nil : text

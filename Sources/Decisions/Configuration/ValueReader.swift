@@ -6,16 +6,16 @@ struct Given: Sendable {
   var mark: Mark
 }
 
-/// Where somebody wrote it, and so how a remedy writes it.
+/// Whether a value stands in a file or on a command line, so that remedies use the same notation.
 enum Notation: Sendable {
   case file, commandLine
 }
 
-/// Reads a part of the file as an option, or a key of the file itself, declares it: one value, a list, or a map from
+/// Reads a part of the file by the declaration of an option or a file key: one value, a list, or a map from
 /// media type patterns.
 struct ValueReader {
   let option: OptionDescription
-  /// How messages call it: `option 'max' of stage 'size'`.
+  /// The value's name in messages: `option 'max' of stage 'size'`.
   let subject: String
   let notation: Notation
   private let scalars: ScalarReader
@@ -27,7 +27,7 @@ struct ValueReader {
     scalars = ScalarReader(option, subject: subject)
   }
 
-  /// The values in order; `nil` where something is wrong, which is then reported.
+  /// The values in order; `nil` if there is an error, which is reported to `findings`.
   func read(_ node: Node, _ findings: inout Findings) -> [Given]? {
     switch node.content {
     case .unusable: nil
@@ -62,7 +62,7 @@ struct ValueReader {
       return nil
     }
     if items.isEmpty {
-      // It would reach the stage like an option left out, and might mean the opposite to it.
+      // The stage would see an empty list as an omitted option, which may mean the opposite.
       findings.report(
         node.mark, "\(subject) is an empty list", "list one value at least, or leave '\(option.name)' out")
       return nil
@@ -112,7 +112,7 @@ struct ValueReader {
     return complete ? given : nil
   }
 
-  /// - Parameter place: how a message calls an item of a list, or an entry of a map.
+  /// - Parameter place: the name of a list item or map entry in messages.
   private func readItem(_ node: Node, _ place: String, key: String?, _ findings: inout Findings) -> Given? {
     switch node.content {
     case .unusable: return nil

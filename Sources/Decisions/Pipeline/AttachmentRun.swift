@@ -1,9 +1,10 @@
-/// One attempt at an attachment: which stages run next, how their results and the deaths of their workers change it, and how
-/// it ends.
+/// One attempt at an attachment: which stages run next, how their results and the deaths of their workers
+/// change it, and how it ends.
 ///
-/// It is a value without clock, files and processes. The scheduler, `sluice test` and `sluice replay` all drive it, so they
-/// cannot disagree. Stages of role `line` run first, until one does not pass; that decides the outcome. Then each stage at the
-/// end runs once. Emitted events are recorded with the outcome if the attempt ends the attachment, and dropped otherwise.
+/// A pure value without clock, files and processes. The scheduler, `sluice test` and `sluice replay` all use
+/// it, so they cannot disagree. Stages of role `line` run first, until one does not pass; that decides the
+/// outcome. Then each stage at the end runs once. Emitted events are recorded with the outcome if the attempt
+/// ends the attachment, and dropped otherwise.
 public struct AttachmentRun: Sendable {
   /// What is to be done next.
   public enum Next: Sendable, Equatable {
@@ -19,9 +20,10 @@ public struct AttachmentRun: Sendable {
   public enum End: Sendable, Equatable {
     /// The attachment has its ``outcome``.
     case ended
-    /// The attachment is tried again later, at the earliest after `notBefore` milliseconds. `crashed`: a worker died.
+    /// The attachment is tried again later, at the earliest after `notBefore` milliseconds. `crashed`: a
+    /// worker died.
     case again(Reason, notBefore: Int64?, crashed: Bool)
-    /// The place failed, such as a full disk: pause the lane. The attempt does not count.
+    /// The environment failed, such as a full disk: pause the lane. The attempt does not count.
     case lanePaused(Reason)
   }
 
@@ -43,7 +45,7 @@ public struct AttachmentRun: Sendable {
   public private(set) var location: String?
   /// What the stages said, in the order in which they ran.
   public private(set) var steps: [Step] = []
-  /// What they emitted on channels that there are. Empty where the attempt does not end the attachment.
+  /// The events that stages emitted on existing channels. Empty if the attempt does not end the attachment.
   public private(set) var emissions: [Emission] = []
   /// ``Status/queued`` until it is decided.
   public private(set) var outcome = Status.queued
@@ -53,9 +55,9 @@ public struct AttachmentRun: Sendable {
   ///
   /// - Parameters:
   ///   - first: the place of the first stage to run.
-  ///   - sha256: the content's hash, where it is known.
-  ///   - mediaType: what stages before `first` said it is.
-  ///   - metadata: what they recorded.
+  ///   - sha256: the content's hash, if it is known.
+  ///   - mediaType: the media type that stages before `first` reported.
+  ///   - metadata: the metadata that they recorded.
   public init(
     _ plan: RunPlan, attempt: Int, first: Int = 0, sha256: String? = nil, mediaType: String? = nil,
     metadata: [Metadatum] = []
@@ -66,7 +68,7 @@ public struct AttachmentRun: Sendable {
     (self.sha256, self.mediaType, self.metadata) = (sha256, mediaType, metadata)
   }
 
-  // Inlinable, because a call into another module copies the value where it is stored in a class.
+  // Inlinable, because a call into another module copies the value if it is stored in a class.
 
   /// No stage has run, and nothing has been decided.
   @inlinable public var isUntouched: Bool { isInLine && steps.isEmpty }
@@ -79,8 +81,9 @@ public struct AttachmentRun: Sendable {
 
   /// What is to be done next. Calling it twice in a row gives the same answer.
   ///
-  /// - Parameter isSourceChanged: whether the file was changed since it was opened. Called once, when no stage will read the
-  ///   content any more. If the file changed, the results are about other content and do not count.
+  /// - Parameter isSourceChanged: whether the file was changed since it was opened. Called once, when no
+  ///   stage will read the content any more. If the file changed, the results are about other content and do
+  ///   not count.
   public mutating func next(isSourceChanged: () -> Bool) -> Next {
     if let ending { return .end(ending) }
     if outcome == .queued {
@@ -98,7 +101,7 @@ public struct AttachmentRun: Sendable {
     return .end(.ended)
   }
 
-  /// The next stage of a role that is to run, with those behind it in its group.
+  /// The next stage of a role to run, with those after it in its group.
   private func turn(of role: StageDescription.Role) -> Range<Int>? {
     var place = position
     while place < plan.stages.count {
@@ -182,8 +185,8 @@ public struct AttachmentRun: Sendable {
     take(remedy, Reason(stage: step.stage, code: step.code ?? "", message: step.message ?? ""))
   }
 
-  /// Uses the results that the first group's stages gave for equal content, in place of running them. Only the metadata keys
-  /// that those stages declare are taken over. Returns whether the results could be used.
+  /// Uses the results that the first group's stages gave for equal content, in place of running them. Only
+  /// the metadata keys that those stages declare are taken over. Returns whether the results could be used.
   public mutating func repeatReport(
     mediaType: String?, metadata: [Metadatum], of group: Range<Int>
   ) -> Bool {
@@ -202,7 +205,7 @@ public struct AttachmentRun: Sendable {
     return true
   }
 
-  /// The most metadata an attachment gathers, in bytes: with it a frame stays within its limit.
+  /// The most metadata of an attachment, in bytes. It keeps frames within their limit.
   private static let metadataLimit = 40 << 10
 
   private mutating func gather(_ report: StageReport, of group: Range<Int>) {
@@ -219,7 +222,8 @@ public struct AttachmentRun: Sendable {
       if bytes <= Self.metadataLimit { metadata.append(datum) }
     }
     if let mediaType = report.mediaType { self.mediaType = mediaType }
-    // Only a stage that can write to the store can say where an object lies; where it did not pass, there is none.
+    // Only a stage that can write to the store can report an object's location. If it did not pass, there is
+    // none.
     if let location = report.location, plan.stages[group].first?.description.capability == .store,
       report.results.last?.verdict == .pass
     {
@@ -228,7 +232,7 @@ public struct AttachmentRun: Sendable {
     emissions += report.emissions.filter { plan.channels.contains($0.channel) }
   }
 
-  /// New content has to be measured. The hash of the first is kept.
+  /// New content has to be measured. The first hash is kept.
   private mutating func replaceContent() {
     if let sha256, !metadata.contains(where: { $0.key == "original.sha256" }) {
       metadata.append(Metadatum(key: "original.sha256", value: .text(sha256)))
@@ -236,9 +240,9 @@ public struct AttachmentRun: Sendable {
     sha256 = nil
   }
 
-  // MARK: What becomes of it
+  // MARK: The outcome
 
-  /// The source cannot be read: in this attempt, if the fault may pass, or for good.
+  /// The source cannot be read: for now if `mayPass`, else permanently.
   public mutating func takeSourceFault(_ reason: Reason, mayPass: Bool) {
     let verdict = mayPass ? Verdict.retry : .fail
     steps.append(
@@ -270,7 +274,8 @@ public struct AttachmentRun: Sendable {
   public static let tooMuch = Reason(
     stage: "source", code: "too-much", message: "its metadata and names are larger than a worker takes")
 
-  /// More is known of it than a worker takes: what is known is dropped, and it fails. No stage can be told of it.
+  /// The facts about it exceed what a worker accepts: they are dropped, the attachment fails, and no stage is
+  /// told.
   public mutating func endUntold() {
     let isAtEnd = outcome != .queued
     metadata = []
@@ -286,7 +291,7 @@ public struct AttachmentRun: Sendable {
     case .reject: decide(.rejected, reason)
     case .fail: decide(.failed, reason)
     case .retry:
-      // Whoever has parsed content may speak for that content, and not for the whole lane.
+      // A worker that has parsed content may decide about that content only, and not pause the whole lane.
       if result.pausesLane && stage.description.capability != .content {
         ending = .lanePaused(reason)
         emissions = []
@@ -307,19 +312,19 @@ public struct AttachmentRun: Sendable {
 
   /// Fixes the outcome.
   ///
-  /// A stage at the end can change `completed` as long as no event with the outcome was emitted, since each attachment has one
-  /// outcome for all recipients. Later verdicts are recorded as steps and change nothing.
+  /// A stage at the end can change `completed` as long as no event with the outcome was emitted, since each
+  /// attachment has one outcome for all recipients. Later verdicts are recorded as steps and change nothing.
   private mutating func decide(_ status: Status, _ reason: Reason) {
     if outcome == .queued || outcome == .completed && !isTold { (outcome, self.reason) = (status, reason) }
   }
 }
 
-/// What all runs of a pipeline share.
+/// The values that all runs of a pipeline share.
 public struct RunPlan: Sendable {
   /// The stages in order, those that run at the end last.
   public let stages: [StageDefinition]
   public let groups: LinePlan
-  /// The names of the channels there are.
+  /// The names of the existing channels.
   public let channels: Set<String>
   /// Attempts in all.
   public let attempts: Int

@@ -1,17 +1,17 @@
 /// When a delivery is tried again.
 ///
-/// Where `retry` says nothing, it is the schedule that Standard Webhooks 1.0.0 recommends: after 5 s, 5 m, 30 m, 2 h, 5 h,
-/// 10 h, 14 h, 20 h and 24 h, ten attempts in all. `attempts` alone ends that schedule sooner, or goes on with its last wait;
-/// with `backoff` the wait doubles from attempt to attempt up to `max`, which is 24 h where it is not given.
+/// The default is the schedule that Standard Webhooks 1.0.0 recommends: after 5 s, 5 m, 30 m, 2 h, 5 h, 10 h,
+/// 14 h, 20 h and 24 h, ten attempts in all. `attempts` alone ends that schedule sooner, or extends it with
+/// its last wait. With `backoff` the wait doubles from attempt to attempt up to `max`, by default 24 h.
 public struct DeliverySchedule: Sendable, Equatable {
   /// Attempts in all, the first included.
   public var attempts = 10
-  /// Before the second attempt, in milliseconds; `nil`: the recommended schedule.
+  /// The wait before the second attempt, in milliseconds; `nil`: the recommended schedule.
   public var backoff: Int64?
   /// The longest wait, in milliseconds.
   public var max: Int64 = 86_400_000
 
-  /// Milliseconds to wait after the attempt of each number, from 1, as it is recommended.
+  /// The recommended wait after each attempt, from the first, in milliseconds.
   public static let recommended: [Int64] = [
     5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000, 86_400_000,
   ]
@@ -22,10 +22,10 @@ public struct DeliverySchedule: Sendable, Equatable {
     self.max = max
   }
 
-  /// Milliseconds to wait after the attempt of this number (from 1); `nil`: that was the last, and the delivery
+  /// Milliseconds to wait after the attempt of this number (from 1); `nil`: it was the last, and the delivery
   /// becomes a dead letter.
   ///
-  /// - Parameter jitter: from 0 to 1; spreads what failed together over a tenth more of the wait.
+  /// - Parameter jitter: from 0 to 1; adds up to a tenth of the wait, to spread retries.
   public func delay(after attempt: Int, jitter: Double) -> Int64? {
     guard attempt >= 1, attempt < attempts else { return nil }
     let wait = Swift.min(wait(after: attempt), max)

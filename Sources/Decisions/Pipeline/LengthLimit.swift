@@ -9,11 +9,12 @@ public struct LengthLimit: Sendable, Equatable {
     self.code = code
   }
 
-  /// The first stage that rejects content for its length alone, so that nothing of it need be read.
+  /// The first stage that rejects content for its length alone, so that the content need not be read.
   ///
-  /// Stages with a condition do not count, for the type is not known yet; nor do those behind one that makes new content.
+  /// Stages with a condition do not count, because the type is not known yet; nor do stages after one that
+  /// makes new content.
   ///
-  /// - Parameter limit: what a stage of this place in the pipeline promised, if it did.
+  /// - Parameter limit: the promise of the stage at this place in the pipeline, if it made one.
   public static func rejection(
     of size: Int64, by stages: [StageDefinition], limit: (Int) -> LengthLimit?
   ) -> Reason? {

@@ -1,18 +1,19 @@
-/// Which stages share a worker: consecutive ones with the same capability and role. An attachment crosses to a worker once
-/// for all of them.
+/// Which stages share a worker: consecutive ones with the same capability and role. An attachment goes to a
+/// worker once for all of them.
 public struct LinePlan: Sendable, Equatable {
   /// Stages, by their place in the pipeline, that run in one worker.
   public struct Group: Sendable, Equatable {
     public var stages: Range<Int>
     public var capability: StageDescription.Capability
-    /// A process for each attachment.
+    /// Whether each attachment gets its own process.
     public var isFresh: Bool
   }
 
   public var groups: [Group]
 
-  /// A worker is closed for one capability: a stage that shares it with others could do what they may. Stages at the end are
-  /// apart from those of the line: the outcome is decided between the two.
+  /// A worker is sandboxed for one capability: a stage that shared it with a stage of another capability
+  /// could do what that one may. Stages at the end are separate from those of role `line`, because the
+  /// outcome is decided between the two.
   public init(_ stages: [StageDefinition]) {
     groups = []
     for (index, stage) in stages.enumerated() {

@@ -6,9 +6,9 @@ public struct MediaTypePattern: Sendable, Hashable, CustomStringConvertible {
   private let type: String
   private let subtype: String
 
-  /// `nil` where the text is not `type/subtype` of token characters, with `*` for a whole part.
+  /// `nil` if the text is not `type/subtype` of token characters, with `*` for a whole part.
   public init?(_ text: String) {
-    // Before the case is changed: the lower-case form of some letters outside ASCII lies within.
+    // Check before folding case: some letters outside ASCII fold to letters inside.
     guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     let parts = text.lowercased().split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy({ $0 == "*" || Self.isToken($0) }) else { return nil }
@@ -27,8 +27,8 @@ public struct MediaTypePattern: Sendable, Hashable, CustomStringConvertible {
     return essence[..<slash] == type && (subtype == "*" || essence[essence.index(after: slash)...] == subtype)
   }
 
-  /// Whether a text is one media type, `type/subtype` and perhaps parameters, in characters that do no harm where it is
-  /// shown.
+  /// Whether a text is one media type, `type/subtype` with optional parameters, in characters that are safe
+  /// to show.
   public static func isMediaType(_ text: String) -> Bool {
     guard text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return false }
     let essence = text.prefix { $0 != ";" && $0 != " " }.lowercased()

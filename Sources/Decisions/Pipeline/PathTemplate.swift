@@ -1,8 +1,8 @@
-/// Where an object goes, such as `documents/{conversationId}/{messageId}/document.{extension}`.
+/// The path of an object, such as `documents/{conversationId}/{messageId}/document.{extension}`.
 ///
-/// Whatever a sender can influence is escaped: the bytes `A-Z a-z 0-9 - _ .` stay, every other byte becomes `%` and
-/// two digits (RFC 3986, section 2.1), a leading `.` too, and a part is cut at 200 bytes. So no value can name another
-/// folder, hide a file, or end the path early.
+/// Every value that a sender can influence is escaped: the bytes `A-Z a-z 0-9 - _ .` stay, every other byte
+/// and a leading `.` become `%` and two digits (RFC 3986, section 2.1), and a part is cut at 200 bytes. So no
+/// value can name another folder, hide a file, or end the path early.
 public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
   /// The names that may stand in braces.
   public static let placeholders = [
@@ -21,20 +21,20 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
     case placeholder(String)
   }
 
-  /// `nil` where ``problem(in:)`` has something to say.
+  /// `nil` if ``problem(in:)`` reports a problem.
   public init?(_ text: String) {
     guard case .success(let parts) = Self.parse(text) else { return nil }
     description = text
     self.parts = parts
   }
 
-  /// What is wrong with a template, as the end of a sentence; `nil`: nothing.
+  /// The problem with a template, as the end of a sentence; `nil`: none.
   public static func problem(in text: String) -> String? {
     if case .failure(let fault) = parse(text) { fault.text } else { nil }
   }
 
-  /// Whether a path can be an object's: relative, no longer than ``limit``, without empty parts or any that begins with `.`.
-  /// By bytes, as the kernel does: to Swift, `/` with a combining mark after it is another character than `/`.
+  /// Whether a path can be an object's: relative, no longer than ``limit``, without empty parts or parts that
+  /// begin with `.`.
   public static func isPath(_ text: String) -> Bool {
     var previous = UInt8(ascii: "/")
     for byte in text.utf8 {
@@ -66,7 +66,8 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
       rest = rest[rest.index(after: end)...]
     }
     if !rest.isEmpty { parts.append(.literal(String(rest))) }
-    // By bytes, as the kernel does: to Swift, `/` with a combining mark after it is another character than `/`.
+    // Compare bytes, as the kernel does: to Swift, `/` with a combining mark after it is a different
+    // character from `/`.
     let dot = UInt8(ascii: ".")
     let folders = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     if text.utf8.contains(0) { return .failure(Fault(text: "holds a NUL byte")) }
@@ -79,7 +80,7 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
     return .success(parts)
   }
 
-  /// The path with each placeholder's value escaped; `nil` where it is longer than ``limit``.
+  /// The path with each placeholder's value escaped; `nil` if it is longer than ``limit``.
   public func path(_ value: (String) -> String) -> String? {
     var path = ""
     for part in parts {
@@ -91,7 +92,7 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
     return path.utf8.count <= Self.limit ? path : nil
   }
 
-  /// One part of a path that is safe whatever the value; `_` for an empty one.
+  /// A value escaped as one safe part of a path; `_` for an empty one.
   public static func escaped(_ value: String) -> String {
     if value.isEmpty { return "_" }
     let digits = Array("0123456789ABCDEF".utf8)
@@ -115,7 +116,7 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The extension objects of a media type get: the usual one, or the subtype, or `bin`.
+  /// The file extension for objects of a media type: the usual one, or the subtype, or `bin`.
   public static func fileExtension(for mediaType: String?) -> String {
     guard let mediaType else { return "bin" }
     let known = [

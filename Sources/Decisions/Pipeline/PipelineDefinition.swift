@@ -1,14 +1,15 @@
-/// A checked pipeline: what `pipeline.yaml` and the descriptions of its stages come to.
+/// A checked pipeline, made from `pipeline.yaml` and the descriptions of its stages.
 public struct PipelineDefinition: Sendable, Equatable {
-  /// The stages in order, those that run at the end last.
+  /// The stages in order; those that run at the end come last.
   public var stages: [StageDefinition]
   public var channels: [ChannelDefinition]
   public var retry: RetryPolicy
   public var sandbox: SandboxPolicy
-  /// Worker processes of each kind that parse content; `nil`: as many as there are processors.
+  /// The number of worker processes of each kind that parses content; `nil`: the number of processors.
   public var workers: Int?
   public var reuse: ReusePolicy
-  /// Bytes of memory that new content may take, over all attachments; `nil`: a share of the machine's.
+  /// The memory limit for new content of all attachments together, in bytes; `nil`: a share of the machine's
+  /// memory.
   public var memoryTotal: Int64?
 
   public init(
@@ -26,19 +27,19 @@ public struct PipelineDefinition: Sendable, Equatable {
   }
 }
 
-/// What to do where the kernel lacks a part of the sandbox.
+/// What to do if the kernel lacks a part of the sandbox.
 public enum SandboxPolicy: String, Sendable, CaseIterable {
-  /// Refuse to run.
+  /// Refuse to run without it.
   case require
-  /// Run with what there is, and say so.
+  /// Run with the parts there are, and report the missing ones.
   case prefer
-  /// No sandbox, for debugging a stage. Content is then as powerful as the operator.
+  /// No sandbox, for debugging a stage. Content that exploits a stage then has all rights of the user.
   case off
 }
 
-/// What equal content spares.
+/// What is reused for equal content.
 public enum ReusePolicy: String, Sendable, CaseIterable {
-  /// What stages said of it stands in for running them again, where they promise to repeat it.
+  /// Results of stages are reused instead of running the stages again, if the stages promise equal results.
   case verdicts
   /// Each attachment goes through every stage.
   case off
@@ -50,13 +51,13 @@ public struct StageDefinition: Sendable, Equatable {
   public var id: String
   public var description: StageDescription
   public var values: [OptionValue]
-  /// It runs where the media type matches one of these; empty: always.
+  /// The stage runs if the media type matches one of these; empty: always.
   public var conditions: [MediaTypePattern] = []
-  /// Wall clock for one attachment, in milliseconds.
+  /// The time limit for one attachment, by wall clock, in milliseconds.
   public var timeout: Int64 = 60_000
-  /// Bytes it may allocate.
+  /// The memory that it may allocate, in bytes.
   public var memory: Int64 = 256 << 20
-  /// Bytes of new content it may write.
+  /// The size of new content that it may write, in bytes.
   public var output: Int64 = 64 << 20
   public var isolation = Isolation.worker
   public var onTimeout = Remedy.retry
@@ -69,14 +70,15 @@ public struct StageDefinition: Sendable, Equatable {
     self.values = values
   }
 
-  /// Whether it names a channel to tell people on.
+  /// Whether its options name a channel for events.
   public var tells: Bool {
     description.options.contains { option in
       option.kind == .channelName && values.contains { $0.name == option.name }
     }
   }
 
-  /// Whether it runs for content of this type. Where the type is unknown, only without a condition or with `*/*`.
+  /// Whether it runs for content of this type. If the type is unknown, it runs only without a condition or
+  /// with `*/*`.
   public func runs(for mediaType: String?) -> Bool {
     conditions.isEmpty || conditions.contains { $0.matches(mediaType) }
   }
@@ -86,16 +88,16 @@ public struct StageDefinition: Sendable, Equatable {
 public enum Isolation: String, Sendable, CaseIterable {
   /// A worker takes one attachment after the other.
   case worker
-  /// Each attachment gets a process of its own.
+  /// Each attachment gets its own process.
   case fresh
 }
 
-/// What becomes of an attachment whose stage overran a budget or took its worker down.
+/// The outcome of an attachment whose stage exceeded a limit or crashed its worker.
 public enum Remedy: String, Sendable, CaseIterable {
   case reject, retry, hold, pass
 }
 
-/// A channel: a stage that delivers events, under a name.
+/// A channel: a stage that delivers events, and the channel's name.
 public struct ChannelDefinition: Sendable, Equatable {
   public var name: String
   public var stage: StageDefinition

@@ -31,7 +31,7 @@ public struct ByteSize: Sendable, Equatable {
   public static func rounded(_ bytes: Int64) -> String {
     var value = Double(bytes)
     var unit = "B"
-    // What would be rounded up to 1024.0 is one of the next unit.
+    // A value that would round up to 1024.0 is shown in the next unit.
     for next in ["KB", "MB", "GB", "TB"] where value >= (unit == "B" ? 1024 : 1023.95) {
       value /= 1024
       unit = next
@@ -72,7 +72,8 @@ public struct Interval: Sendable, Equatable {
   }
 }
 
-/// Digits and what follows them. In ASCII: some letters outside it are upper- or lower-case forms of some inside.
+/// The digits and the unit; `nil` if the text is not ASCII, because some letters outside ASCII fold to
+/// letters inside.
 private func split(_ text: String) -> (Int64, Substring)? {
   guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
   let digits = text.prefix { $0.isASCII && $0.isNumber }

@@ -1,4 +1,4 @@
-/// What a plugin says of its stage, read in a worker and checked.
+/// A plugin's description of its stage, read in a worker and checked.
 public struct StageDescription: Sendable, Equatable {
   public enum Capability: UInt32, Sendable, CaseIterable {
     case content = 0, store, network
@@ -29,7 +29,7 @@ public struct StageDescription: Sendable, Equatable {
   public var id: String
   public var version: String
   public var summary: String
-  /// The contract it was built for: `1.0`.
+  /// The contract version it was built for: `1.0`.
   public var abi = ""
   public var capability = Capability.content
   public var role = Role.line
@@ -55,7 +55,7 @@ public struct OptionDescription: Sendable, Equatable {
     case text = 1, integer, number, boolean, bytes, duration, mediaType, template, channelName, file
   }
 
-  /// The ways to write it.
+  /// The ways to write an option's value.
   public struct Shapes: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -89,7 +89,7 @@ public struct OptionDescription: Sendable, Equatable {
 /// One value of an option. A list is several values of one name, in order.
 public struct OptionValue: Sendable, Equatable {
   public var name: String
-  /// Of a map's entry: the media type pattern.
+  /// The media type pattern, for a map's entry.
   public var key: String?
   public var text: String
   /// Of an integer, boolean (0, 1), size (bytes), duration (milliseconds).
@@ -104,7 +104,7 @@ public struct OptionValue: Sendable, Equatable {
     self.number = number
   }
 
-  /// Reads a scalar as an option of this kind asks; `nil` where it does not fit.
+  /// Reads a scalar as an option of this kind; `nil` if it does not fit.
   public init?(name: String, key: String? = nil, text: String, kind: OptionDescription.Kind) {
     self.init(name: name, key: key, text: text)
     switch kind {

@@ -1,4 +1,4 @@
-/// What one stage said of an attachment.
+/// One stage's result for an attachment.
 public struct StageResult: Sendable, Equatable {
   /// Its place among the stages of its group.
   public var index: Int
@@ -6,9 +6,9 @@ public struct StageResult: Sendable, Equatable {
   public var code: String?
   public var message: String?
   public var microseconds: Int64
-  /// With ``Verdict/retry``: not before so many milliseconds.
+  /// With ``Verdict/retry``: the earliest retry, in milliseconds from now.
   public var retryAfter: Int64?
-  /// With ``Verdict/retry``: the fault is the place's, and not the attachment's.
+  /// With ``Verdict/retry``: the fault lies with the environment and not with the attachment.
   public var pausesLane: Bool
 
   public init(
@@ -42,25 +42,25 @@ public struct Emission: Sendable, Equatable {
   }
 }
 
-/// What the stages of a group that had their turn said of an attachment, all together.
+/// The results of those stages of a group that ran for an attachment.
 public struct StageReport: Sendable, Equatable {
-  /// In the order in which they ran. A stage whose condition did not hold is not listed.
+  /// In the order in which they ran. A stage whose condition did not hold is left out.
   public var results: [StageResult] = []
   public var metadata: [Metadatum] = []
   public var mediaType: String?
-  /// Where the object lies below the store.
+  /// The object's path below the store.
   public var location: String?
   public var emissions: [Emission] = []
-  /// The last of them has made new content.
+  /// The last stage that ran has made new content.
   public var produced = false
 
   public init() {}
 }
 
-/// One turn of one stage, as it is recorded.
+/// One run of one stage, as recorded.
 public struct Step: Sendable, Equatable {
   public var stage: String
-  /// The stage's, or the name of how its worker ended.
+  /// The stage's verdict, or the name of how its worker ended.
   public var verdict: String
   public var code: String?
   public var message: String?

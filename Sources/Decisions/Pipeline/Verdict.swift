@@ -1,4 +1,4 @@
-/// What a stage says of an attachment.
+/// A stage's verdict on an attachment.
 public enum Verdict: Int32, Sendable, CaseIterable {
   case pass = 0, reject, retry, fail
 
@@ -25,16 +25,16 @@ public struct Reason: Sendable, Equatable {
   }
 }
 
-/// Where an attachment stands.
+/// The state of an attachment.
 public enum Status: String, Sendable, CaseIterable {
   /// In the queue, or being worked on.
   case queued
   case completed
   /// A stage's policy said no.
   case rejected
-  /// A stage could not work on it, or every attempt met a passing fault.
+  /// A stage could not process it, or every attempt met a temporary fault.
   case failed
-  /// It took its worker down, or held it up, time and again; or a stage's `hold` says a person should look.
+  /// It crashed or stalled its worker repeatedly; or a stage's `hold` asks for a person to look at it.
   case quarantined
 
   public var isFinal: Bool { self != .queued }

@@ -4,18 +4,18 @@ import Ledger
 import Platform
 import Wire
 
-/// A process that hands files to the coordinator of a home. Used by one thread.
+/// A client that passes files to the coordinator of a home. Used by one thread.
 public final class ControlClient {
   private let descriptor: Int32
   private var inbox = ControlInbox()
 
-  /// Milliseconds to wait for an answer. A coordinator gives it after a sync of the disk.
+  /// Milliseconds to wait for an answer. The coordinator answers after a sync of the disk.
   private static let answerTimeout: Int32 = 60_000
 
-  /// Connects to the coordinator that has the home.
+  /// Connects to the coordinator that holds the home.
   ///
-  /// Throws a `SystemError`: ECONNREFUSED or ENOENT where none listens, ETIMEDOUT where one does and lets nobody in for ten
-  /// seconds; or a `ControlRefusal`.
+  /// Throws a `SystemError`: ECONNREFUSED or ENOENT if no coordinator listens, ETIMEDOUT if one listens and
+  /// accepts no client for ten seconds; or a `ControlRefusal`.
   public init(_ home: Home) throws {
     descriptor = try ControlSocket.connect(home).release()
     try receive { message throws(FrameError) in try ControlMessage.letsIn(message) }.get()
@@ -26,11 +26,11 @@ public final class ControlClient {
     close(descriptor)
   }
 
-  /// Hands over files, and returns once they are on record. Where it throws, some may be on record all the same: to hand them
-  /// over again does no harm.
+  /// Sends files, and returns once they are on record. If it throws, some may be on record all the same;
+  /// sending them again does no harm.
   public func enqueue(_ items: [IntakeItem]) throws -> IntakeReport {
     var report = IntakeReport()
-    // A message has room for four lines of a manifest at their longest.
+    // A message has room for four lines of a manifest of maximum length.
     var start = 0
     while start < items.count {
       var end = start
@@ -59,7 +59,7 @@ public final class ControlClient {
       + item.participants.reduce(0) { $0 + size($1) }
   }
 
-  /// Hands over one message and waits for its answer. Where it throws, whether the files are on record is not known.
+  /// Sends one message and waits for its answer. If it throws, the files may or may not be on record.
   private func exchange(_ items: [IntakeItem]) throws -> IntakeReport {
     try write(ControlMessage.framed(ControlMessage.enqueue(items)))
     return try receive { message throws(FrameError) in try ControlMessage.answer(message) }.get()
@@ -93,7 +93,7 @@ public final class ControlClient {
       }
       if count < 0 && errno == EINTR { continue }
       if count < 0 {
-        // Why, it may have said before it let this client go.
+        // The coordinator may have sent the reason before it disconnected.
         if errno == EPIPE || errno == ECONNRESET { return }
         throw SystemError("talking to the coordinator", code: errno == EAGAIN ? ETIMEDOUT : errno)
       }

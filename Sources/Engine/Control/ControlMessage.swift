@@ -1,13 +1,14 @@
 import Ledger
 import Wire
 
-/// What a client and a coordinator tell each other: the length of a message in four bytes, then the message, written as the
-/// frames of workers are.
+/// The messages between client and coordinator: four bytes of length, then the message, encoded like the
+/// frames of workers.
 ///
-/// A client is welcomed when it is let in. Then it sends files; for each such message it gets one answer, once the files are
-/// on record. A client that the coordinator lets go of is told why.
+/// The coordinator welcomes a client when it accepts it. Then the client sends files, and gets one answer for
+/// each message, once the files are on record. Before it disconnects a client, the coordinator sends the
+/// reason.
 enum ControlMessage {
-  /// No message is longer, in bytes. A line of a manifest has at most a megabyte.
+  /// The longest message, in bytes. A line of a manifest has at most a megabyte.
   static let limit = 4 << 20
   /// Files in one message, which is one transaction of the ledger.
   static let itemLimit = 500
@@ -74,7 +75,7 @@ enum ControlMessage {
 
   static func welcome() -> [UInt8] { FrameWriter(.welcome).bytes }
 
-  /// The first message of a coordinator.
+  /// Reads the coordinator's first message: whether the client is accepted.
   static func letsIn(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Result<Void, ControlRefusal> {
     var reader = FrameReader(message)
     switch try reader.kind() {
@@ -90,7 +91,7 @@ enum ControlMessage {
     return writer.bytes
   }
 
-  /// The coordinator's answer: what became of the files, or why it lets this client go.
+  /// Reads the coordinator's answer: the result for the files, or why it disconnects the client.
   static func answer(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Result<
     IntakeReport, ControlRefusal
   > {
@@ -127,13 +128,13 @@ public struct ControlRefusal: Error, Sendable, CustomStringConvertible {
   public var description: String { reason }
 }
 
-/// Bytes as they come, and the messages they make.
+/// Collects bytes until they form messages.
 struct ControlInbox {
   private var bytes: [UInt8] = []
 
   mutating func append(_ piece: UnsafeRawBufferPointer) { bytes.append(contentsOf: piece) }
 
-  /// Takes out the first message that is whole; `nil`: more has to come.
+  /// Takes out the first complete message; `nil`: more bytes are needed.
   mutating func next() throws(FrameError) -> [UInt8]? {
     guard bytes.count >= 4 else { return nil }
     let length = Int(UInt32(littleEndian: bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }))

@@ -6,17 +6,18 @@ import Scheduler
 import Synchronization
 import Wire
 
-/// Lets other processes hand files to a running scheduler. It has a thread of its own, which waits while the scheduler has
-/// enough that is not yet recorded.
+/// Lets other processes pass files to a running scheduler. It runs on its own thread, which waits while the
+/// scheduler has enough files that are not yet recorded.
 ///
-/// Only the home's owner and root can reach the socket. A client that says what makes no sense, or says nothing for long, is
-/// let go with the reason, and costs nobody else anything.
+/// Only the home's owner and root can reach the socket. A client that sends invalid messages, or nothing for
+/// long, is disconnected with the reason; other clients are not affected.
 public final class ControlServer: Sendable {
   private struct Client {
     var descriptor: Int32
-    /// Batches handed over and not yet on record.
+    /// Batches received and not yet on record.
     var unanswered = 0
-    /// When it last sent a whole message or got an answer, or came; in nanoseconds of the monotonic clock.
+    /// When the client last sent a whole message, got an answer or connected, in nanoseconds of the monotonic
+    /// clock.
     var since = Clock.monotonic()
   }
 
@@ -24,17 +25,17 @@ public final class ControlServer: Sendable {
   private let intake: Intake
   private let listener: Int32
   private let stopping: Int32
-  /// By ticket: the scheduler's thread answers, and this one closes.
+  /// By ticket. The scheduler's thread answers, and the server's thread closes.
   private let clients = Mutex<[UInt64: Client]>([:])
   private let thread = Mutex<Thread?>(nil)
 
-  /// As many may be connected.
+  /// The most clients that may be connected.
   private static let clientLimit = 128
-  /// How long a client may be silent, in nanoseconds; and how long where another one waits for its place.
+  /// How long a client may be silent, in nanoseconds; and how long if another client waits for its place.
   private static let silence: UInt64 = 30_000_000_000
   private static let silenceInACrowd: UInt64 = 1_000_000_000
 
-  /// Listens in a home, whose lock is held.
+  /// Listens in a home. The caller holds the home's lock.
   public init(_ home: Home, intake: Intake) throws(SystemError) {
     self.home = home
     self.intake = intake
@@ -59,7 +60,7 @@ public final class ControlServer: Sendable {
     }
   }
 
-  /// Takes no more, and lets all clients go.
+  /// Accepts no more clients, and disconnects all.
   public func stop() {
     sluice_eventfd_raise(stopping)
     thread.withLock { $0.take() }?.join()
@@ -68,7 +69,7 @@ public final class ControlServer: Sendable {
     close(stopping)
   }
 
-  /// Sends a message whole, without waiting.
+  /// Sends a whole message, without waiting.
   private static func send(_ message: [UInt8], to descriptor: Int32) -> Bool {
     let message = ControlMessage.framed(message)
     return message.withUnsafeBytes {
@@ -101,7 +102,8 @@ public final class ControlServer: Sendable {
     for ticket in clients.withLock({ Array($0.keys) }) { forget(ticket) }
   }
 
-  /// Lets a client in; where there are too many, in the place of one that says nothing. One that cannot be let in is told so.
+  /// Accepts a client; if there are too many, disconnects a silent one first. A client that cannot be
+  /// accepted is told so.
   private func accept(as ticket: UInt64) -> Bool {
     let descriptor = sluice_accept(listener)
     if descriptor < 0 { return false }
@@ -122,7 +124,7 @@ public final class ControlServer: Sendable {
     }
   }
 
-  /// Lets go of clients that have nothing under way and were silent for so long, the longest first.
+  /// Disconnects clients without requests under way that were silent for this long, the longest first.
   private func letGo(after silence: UInt64, _ reason: String, atMost limit: Int) {
     let now = Clock.monotonic()
     let silent = clients.withLock { clients in
@@ -145,7 +147,7 @@ public final class ControlServer: Sendable {
     }
   }
 
-  /// Takes what a client has sent.
+  /// Reads what a client has sent.
   private func hear(
     _ ticket: UInt64, _ client: Int32, _ inbox: inout ControlInbox, _ room: UnsafeMutableRawBufferPointer
   ) {
@@ -157,7 +159,7 @@ public final class ControlServer: Sendable {
       while let message = try inbox.next() {
         let items = try message.withUnsafeBytes { bytes throws(FrameError) in try ControlMessage.items(bytes)
         }
-        // An empty batch would be the end of all intake.
+        // An empty batch would signal the end of all intake.
         if items.isEmpty { throw FrameError("a message with no files") }
         clients.withLock { clients in
           clients[ticket]?.unanswered += 1

@@ -3,19 +3,19 @@ import Glibc
 import Ledger
 import Platform
 
-/// The socket in a home by which other processes reach the coordinator that has it.
+/// The socket in a home by which other processes reach its coordinator.
 ///
-/// Its name is reached through the home's descriptor: a socket's path has no more than 107 bytes (unix(7)), and a home's may
-/// be longer.
+/// It is opened through the home's descriptor: a socket's path has at most 107 bytes (unix(7)), and a home's
+/// path may be longer.
 enum ControlSocket {
   static let name = "sluice.sock"
 
-  /// Milliseconds that a client waits to be let in.
+  /// Milliseconds that a client waits to be accepted.
   private static let welcomeTimeout: Int32 = 10_000
 
   static func listen(_ home: Home) throws(SystemError) -> Descriptor {
     let folder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY)
-    // Whoever left it there has ended: the home's lock is held.
+    // The process that left it has ended: this process holds the home's lock.
     unlinkat(folder.number, name, 0)
     let descriptor = sluice_listen(path(in: folder.number))
     if descriptor < 0 { throw SystemError("listening on \(home.path)/\(name)") }

@@ -1,4 +1,4 @@
-/// What every file has in common that no manifest says otherwise.
+/// The values for all files that a manifest does not override.
 public struct IntakeDefaults: Sendable {
   public var conversationId = "default"
   public var senderId = "operator"

@@ -4,9 +4,10 @@ import Ledger
 import Platform
 import SQLite
 
-/// Reads a manifest: JSON lines, one attachment each. SQLite takes the JSON apart; it is there, and it is hard to fool.
+/// Reads a manifest: JSON lines, one attachment each. SQLite parses the JSON: it is linked anyway, and its
+/// parser is well tested.
 public struct ManifestReader: Sendable {
-  /// What is wrong with a line, in a sentence that begins with its place.
+  /// A problem with a line, in a sentence that begins with its place.
   public struct Problem: Error {
     public var text: String
   }
@@ -16,7 +17,7 @@ public struct ManifestReader: Sendable {
     "path", "fileName", "conversationId", "messageId", "senderId", "participants", "text", "priority",
     "declaredType",
   ]
-  /// No line is longer, in bytes.
+  /// The longest line, in bytes.
   private static let lineLimit = 1 << 20
 
   private let descriptor: Int32
@@ -32,9 +33,10 @@ public struct ManifestReader: Sendable {
     connection = try Connection(":memory:")
   }
 
-  /// Hands over each line's attachment, or what is wrong with the line, until the body says stop. Call it once.
+  /// Passes each line's attachment, or the problem with the line, to the body until the body returns false.
+  /// Call it once.
   ///
-  /// - Parameter pause: called before it waits for more to be written.
+  /// - Parameter pause: called before it waits for more input.
   public func read(
     _ defaults: IntakeDefaults, pause: () -> Void = {}, each body: (Result<IntakeItem, Problem>) -> Bool
   ) {
@@ -51,10 +53,11 @@ public struct ManifestReader: Sendable {
           _ = body(.failure(Problem(text: "\(name):1: in UTF-16, and UTF-8 is read; save it as UTF-8")))
           return false
         }
-        // "implementations that parse JSON texts MAY ignore the presence of a byte order mark" (RFC 8259, section 8.1)
+        // "implementations that parse JSON texts MAY ignore the presence of a byte order mark" (RFC 8259,
+        // section 8.1)
         if line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
       }
-      // Its end may come with the piece that makes it too long.
+      // The end of the line may come with the piece that makes it too long.
       if line.count > Self.lineLimit { return body(.failure(tooLong(number))) }
       if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return true }
       return body(parse(line, "\(name):\(number)", defaults))
@@ -115,8 +118,8 @@ public struct ManifestReader: Sendable {
     }
   }
 
-  /// Whether a line of JSON holds a NUL, as a byte or escaped. SQLite before 3.45 ends a text there without a word: a path
-  /// would name another file.
+  /// Whether a line of JSON holds a NUL, as a byte or escaped. SQLite before 3.45 silently ends a text there,
+  /// so a path would name another file.
   private static func holdsNUL(_ line: ArraySlice<UInt8>) -> Bool {
     if line.contains(0) { return true }
     var rest = line

@@ -2,7 +2,7 @@ import CPlatform
 import Glibc
 import Platform
 
-/// A store in a folder. Staged objects lie in a folder of their own in it, and are renamed to their paths.
+/// A store in a folder. Staged objects lie in a subfolder, and are renamed to their paths.
 public final class FileStore: ObjectStore {
   private let root: Int32
   public let name: String
@@ -10,7 +10,7 @@ public final class FileStore: ObjectStore {
   static let incoming = ".incoming"
 
   /// - Parameters:
-  ///   - root: the store's folder, open as long as this is used.
+  ///   - root: the store's folder; must stay open while this object is in use.
   ///   - store: its path, for messages.
   public init(root: Int32, _ store: String) {
     self.root = root
@@ -23,7 +23,7 @@ public final class FileStore: ObjectStore {
     if sluice_rename_new(root, incoming, root, path) == 0 { return }
     var error = SystemError("naming the object \(path)")
     if error.code == ENOENT && exists(incoming) {
-      // A folder that was made before is gone.
+      // A folder created before is gone.
       folders.removeAll(keepingCapacity: true)
       try makeFolder(Self.parent(of: path))
       if sluice_rename_new(root, incoming, root, path) == 0 { return }

@@ -2,18 +2,18 @@ import CPlatform
 import Glibc
 import Platform
 
-/// Where a repair puts what it finds and nobody owns. Nothing there is ever taken away but by a person.
+/// Where a repair moves files that no attachment owns. The program never deletes anything there.
 struct LostAndFound {
   static let name = "lost+found"
-  /// Where the store is a file system of its own: no rename leads out of it.
+  /// Used if the store is its own file system, because a rename cannot leave it.
   static let nameInStore = ".lost+found"
 
   let home: Int32
   let store: Int32
 
-  /// Moves something out of the store. A name that is taken there gets a number.
+  /// Moves a file out of the store. If its name is taken there, a number is added.
   ///
-  /// - Returns: where it is now, relative to the home.
+  /// - Returns: the new place, relative to the home.
   func take(_ path: [UInt8]) throws(SystemError) -> String {
     let shown = String(decoding: path, as: UTF8.self)
     if let place = try move(path, to: home, Self.name) { return "\(Self.name)/\(shown)\(place)" }
@@ -23,7 +23,7 @@ struct LostAndFound {
     throw SystemError("moving \(shown) to \(Self.name)", code: EXDEV)
   }
 
-  /// The number behind the new name, with its dot; `nil`: that is another file system.
+  /// The suffix of the new name, a dot and a number; `nil`: the folder is on another file system.
   private func move(_ path: [UInt8], to folder: Int32, _ top: String) throws(SystemError) -> String? {
     let target = Array("\(top)/".utf8) + path
     for (index, byte) in target.enumerated() where byte == 0x2F {

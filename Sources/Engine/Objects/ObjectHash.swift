@@ -2,7 +2,7 @@ import CCrypto
 import Glibc
 import Platform
 
-/// SHA-256 by OpenSSL. It looks into nothing it reads, so that it needs no process of its own.
+/// SHA-256 by OpenSSL. Hashing does not parse the content, so it needs no separate process.
 final class ObjectHash {
   private let algorithm: OpaquePointer
   private let context: OpaquePointer
@@ -28,7 +28,7 @@ final class ObjectHash {
     piece.deallocate()
   }
 
-  /// The digest of a file's first so many bytes; a file that grows meanwhile is not followed.
+  /// The digest of a file's first `size` bytes; bytes appended meanwhile are ignored.
   func digest(of file: Int32, size: Int64) throws(SystemError) -> [UInt8] {
     guard EVP_DigestInit_ex2(context, algorithm, nil) == 1 else { throw Self.failure }
     posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL)

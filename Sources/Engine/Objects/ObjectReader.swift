@@ -2,9 +2,9 @@ import CPlatform
 import Glibc
 import Platform
 
-/// Opens what lies in a store, and says what it is. Nothing it opens leads out of the store or over a symbolic link.
+/// Opens files in a store and describes them. It never leaves the store and never follows a symbolic link.
 final class ObjectReader {
-  /// What there is at a path.
+  /// What lies at a path.
   enum Found: Equatable {
     case nothing
     /// A folder, a symbolic link, a device: anything but a regular file.
@@ -15,17 +15,17 @@ final class ObjectReader {
 
   private let root: Int32
   private let hash: ObjectHash
-  /// Objects of several names, by inode: equal content is stored once, and need not be read for each name.
+  /// Objects with several names, by inode: equal content is stored once, and is read once.
   private var linked: [ino_t: (changed: Int64, size: Int64, sha256: [UInt8])] = [:]
 
-  /// - Parameter root: the store's folder, open as long as this is used.
+  /// - Parameter root: the store's folder; must stay open while this object is in use.
   init(root: Int32) throws(SystemError) {
     self.root = root
     hash = try ObjectHash()
   }
 
-  /// - Parameter expected: the size it must have to be worth reading; `nil`: whatever it has.
-  /// - Parameter reads: false leaves the content alone, and the digest empty.
+  /// - Parameter expected: the content is read only if it has this size; `nil`: whatever its size.
+  /// - Parameter reads: false leaves the content unread, and the digest empty.
   func look(_ path: String, expected: Int64? = nil, reads: Bool = true) -> Found {
     let number = sluice_open_below(root, path)
     if number < 0 {
@@ -39,7 +39,7 @@ final class ObjectReader {
     return look(file.number, expected, reads)
   }
 
-  /// The digest of a file outside the store; `nil`: it cannot be read, or is no file.
+  /// The digest of a file outside the store; `nil`: it cannot be read, or is not a regular file.
   func digest(ofSource path: [UInt8]) -> [UInt8]? {
     let number = (path + [0]).withUnsafeBufferPointer { bytes in
       bytes.withMemoryRebound(to: CChar.self) { $0.baseAddress.map { sluice_open_source($0) } ?? -1 }

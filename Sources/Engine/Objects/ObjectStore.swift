@@ -1,38 +1,39 @@
 import Ledger
 import Platform
 
-/// Where objects are kept. A stage stages an object under its attachment's id; it gets its path once the ledger has the
-/// attachment, and is discarded otherwise.
+/// Where objects are kept. A stage stages an object under its attachment's id. The object gets its path once
+/// the ledger has recorded the attachment, and is discarded otherwise.
 ///
-/// An object is staged, synced, before its attachment's transaction, and published after. Whenever the process or the power
-/// ends in between, the next coordinator finds it staged and goes on. So there is no object at a path without its row, and the
-/// folders of the paths need not be synced one by one.
+/// An object is staged and synced before its attachment's transaction, and published after. If the process or
+/// the power fails in between, the next coordinator finds it staged and goes on. So no object is at a path
+/// without its row, and the folders of the paths need not be synced one by one.
 public protocol ObjectStore: AnyObject {
   /// For messages.
   var name: String { get }
-  /// Moves a staged object to its path. Where nothing is staged, or the path holds the same content, the path has it already.
+  /// Moves a staged object to its path. If nothing is staged, or the path holds the same content, the object
+  /// is in place already.
   func publish(_ id: String, to path: String) throws(SystemError)
-  /// Takes a staged object away, if there is one.
+  /// Deletes a staged object, if there is one.
   func discard(_ id: String)
   /// Whether a stage has staged an object for this attachment.
   func isStaged(_ id: String) -> Bool
-  /// The attachments of the staged objects: ids, or what else bears a name there.
+  /// The names of the staged objects: attachment ids, or other names found there.
   func staged() throws(SystemError) -> [String]
   func standing(of path: String) -> ObjectStanding
-  /// Nothing has ever been stored here.
+  /// Whether nothing has ever been stored here.
   var isEmpty: Bool { get }
 }
 
 /// What lies at a path of a store.
 public enum ObjectStanding: Sendable {
   case free, taken
-  /// It can hold no object whatever its content: it is a folder, or a part of it is none.
+  /// No object can be here: the path is a folder, or a parent is not a folder.
   case blocked
 }
 
 extension ObjectStore {
-  /// Refuses an empty store where the ledger has objects: what is stored into the place of one that is away would be hidden by
-  /// it, or lost.
+  /// Refuses an empty store if the ledger has objects: the real store is probably not mounted, and objects
+  /// stored in its place would be hidden by it, or lost.
   public func check(_ ledger: Ledger) throws(LedgerError) {
     guard isEmpty, try ledger.hasObjects() else { return }
     throw LedgerError(
@@ -41,8 +42,8 @@ extension ObjectStore {
         + "\(name)/\(FileStore.incoming): then `sluice verify --repair` queues what can be stored again")
   }
 
-  /// Finishes what an earlier coordinator began: publishes what is on record, and takes the rest away. Returns what could not
-  /// be done; such an object stays staged.
+  /// Finishes what an earlier coordinator began: publishes the objects on record, and discards the others.
+  /// Returns what failed; such an object stays staged.
   public func recover(_ ledger: Ledger) throws -> [String] {
     var problems: [String] = []
     for name in try staged() {

@@ -1,7 +1,7 @@
 import SQLite
 
-/// Paths, however many, on the disk: SQLite keeps a database without a name in a temporary file and takes it away at the end
-/// (https://sqlite.org/inmemorydb.html#temp_db).
+/// A set of paths on disk, of any size. SQLite keeps a database without a name in a temporary file and
+/// deletes it on close (https://sqlite.org/inmemorydb.html#temp_db).
 final class PathSet {
   private let connection: Connection
   private let add: Statement

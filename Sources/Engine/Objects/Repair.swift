@@ -4,8 +4,8 @@ import Ledger
 import Pipeline
 import Platform
 
-/// Puts right what a verification finds, without deleting anything. The home's lock is held meanwhile; each step may be the
-/// last, and the next verification goes on from there.
+/// Repairs what a verification finds, without deleting anything. The caller holds the home's lock. It may be
+/// interrupted after any step; the next verification continues from there.
 final class Repair {
   private let ledger: Ledger
   private let reader: ObjectReader
@@ -29,7 +29,8 @@ final class Repair {
     close(home)
   }
 
-  /// Gives an attachment its object back: the one that waits for its name, else by queueing it again. True: it is queued.
+  /// Restores an attachment's object: publishes the staged one, or else queues the attachment again. True: it
+  /// is queued.
   func object(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
     if finding.code == "object-unreadable" { return false }
     let isLocation = PathTemplate.isPath(object.url)
@@ -57,7 +58,7 @@ final class Repair {
     return true
   }
 
-  /// Moves something to lost+found.
+  /// Moves a file to lost+found.
   func moveAside(_ path: [UInt8], _ finding: inout Finding) throws {
     do throws(SystemError) {
       finding.repair = "moved to \(try lost.take(path))"
@@ -66,8 +67,8 @@ final class Repair {
     }
   }
 
-  /// Makes room at a path. What stands in for one of its folders, such as a symbolic link, is moved itself: nothing is
-  /// moved that lies behind it. False: what is there does not move.
+  /// Makes room at a path. If one of its parents is something else, such as a symbolic link, that is moved;
+  /// nothing behind it is touched. False: it cannot be moved.
   private func clear(_ path: String, _ finding: inout Finding) -> Bool {
     let bytes = Array(path.utf8)
     for end in bytes.indices.filter({ bytes[$0] == 0x2F }) + [bytes.count] {

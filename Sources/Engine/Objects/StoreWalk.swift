@@ -2,17 +2,18 @@ import CPlatform
 import Glibc
 import Platform
 
-/// Everything that lies in a store but folders, by path; what begins with `.` at the top is the store's own.
+/// Everything in a store except folders, by path. Names that begin with `.` at the top are the store's own
+/// and are skipped.
 struct StoreWalk {
   /// - Parameter root: the store's folder.
   let root: Int32
 
-  /// Hands over each path's bytes, and whether it is a regular file. Paths and not descriptors are kept: a deep store
-  /// would need more of these than a process may have.
+  /// Passes each path's bytes to the body, and whether it is a regular file. Keeps paths and not descriptors:
+  /// a deep store would exceed the limit on descriptors.
   func files(_ body: (_ path: [UInt8], _ isFile: Bool) throws -> Void) throws {
     var folders: [[UInt8]] = [[]]
     while let folder = folders.popLast() {
-      guard let listing = open(folder) else { continue }  // gone meanwhile, or reported as what it is
+      guard let listing = open(folder) else { continue }  // deleted meanwhile, or reported as what it is
       defer { closedir(listing) }
       while let entry = readdir(listing) {
         let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
@@ -24,7 +25,7 @@ struct StoreWalk {
         let path = folder.isEmpty ? name : folder + [0x2F] + name
         var facts = stat()
         let found = Self.withPath(path) { fstatat(root, $0, &facts, AT_SYMLINK_NOFOLLOW) }
-        if found != 0 { continue }  // moved on meanwhile
+        if found != 0 { continue }  // moved meanwhile
         switch sluice_file_type(facts.st_mode) {
         case S_IFDIR: folders.append(path)
         case S_IFREG: try body(path, true)
@@ -46,7 +47,7 @@ struct StoreWalk {
 
   static func withPath<Result>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
     (path + [0]).withUnsafeBufferPointer { bytes in
-      // Never empty: the 0.
+      // Never empty: it ends with NUL.
       bytes.withMemoryRebound(to: CChar.self) { body($0.baseAddress.unsafelyUnwrapped) }
     }
   }

@@ -4,15 +4,16 @@ import Ledger
 import Pipeline
 import Platform
 
-/// Compares a home's ledger with itself and with the store, whether or not a coordinator works on them.
+/// Compares a home's ledger with itself and with the store, whether or not a coordinator is running.
 ///
-/// What a coordinator changes meanwhile is no damage: whatever looks like it is looked at again before it is told. The rows
-/// are read a page at a time and the store is walked, so that the number of attachments costs time and no memory.
+/// Changes by a coordinator meanwhile are no damage: every suspected defect is checked again before it is
+/// reported. The rows are read in pages and the store is walked, so that memory use does not grow with the
+/// number of attachments.
 public final class Verification {
-  /// What was looked at.
+  /// The numbers of checked objects.
   public struct Totals: Sendable {
     public var objects: Int64 = 0
-    /// Of these, read as a whole.
+    /// Of these, how many were read completely.
     public var read: Int64 = 0
     public var bytes: Int64 = 0
     public var findings: Int64 = 0
@@ -25,7 +26,7 @@ public final class Verification {
 
   public enum Event {
     case found(Finding)
-    /// An object was looked at, of so many bytes.
+    /// An object was checked, of this size in bytes.
     case looked(Int64)
   }
 
@@ -35,15 +36,15 @@ public final class Verification {
   let root: Int32
   let reader: ObjectReader
   let objectStore: FileStore
-  /// `nil`: nothing is put right, only told.
+  /// `nil`: defects are only reported.
   let repair: Repair?
   private let sample: Int64?
   private let observe: (Event) -> Void
   private let paths: PathSet
 
   /// - Parameters:
-  ///   - ledger: for reading, or for writing where `repairs`; then the home's lock is held.
-  ///   - sample: read the content of so many objects, chosen at random; `nil`: of all.
+  ///   - ledger: opened for reading, or for writing if `repairs`; then the caller holds the home's lock.
+  ///   - sample: read the content of this many objects, chosen at random; `nil`: of all.
   public init(
     _ home: Home, _ ledger: Ledger, repairs: Bool, sample: Int64?, observe: @escaping (Event) -> Void
   ) throws {
@@ -63,7 +64,7 @@ public final class Verification {
     close(root)
   }
 
-  /// Looks at everything, rows first: an object is named after its row is on record.
+  /// Checks everything, rows first: an object gets its path only after its row is on record.
   public func run() throws -> Totals {
     try checkRows()
     try checkObjects()
@@ -110,7 +111,7 @@ public final class Verification {
       let page = try ledger.storedObjects(after: key)
       guard let last = page.last else { return }
       for object in page {
-        // Of those that are left, each is as likely as the other (Knuth, volume 2, 3.4.2, algorithm S).
+        // Each of the remaining objects is equally likely (Knuth, volume 2, 3.4.2, algorithm S).
         let reads = sample == nil || Double.random(in: 0..<1) * max(left, 1) < wanted
         if reads { wanted -= 1 }
         left -= 1
@@ -131,7 +132,7 @@ public final class Verification {
       }
       return
     }
-    // Once more, as it is on record now: it may have been on its way.
+    // Check again with the current row: the object may have been on its way.
     guard let again = try ledger.storedObject(ofAttachment: object.id) else { return }
     let isAbsent = fault.code == "object-missing" || fault.code == "object-unnamed"
     if isAbsent && isOnItsWay(again) { return }
@@ -143,17 +144,17 @@ public final class Verification {
     tell(finding)
   }
 
-  /// Whether its coordinator is about to give it its path.
+  /// Whether a coordinator is about to publish it.
   private func isOnItsWay(_ object: StoredObject) -> Bool {
     for _ in 0..<40 {
       if !objectStore.isStaged(object.id) { return objectStore.exists(object.url) }
       guard repair == nil, home.isInUse else { return false }
       usleep(50_000)
     }
-    return true  // whoever is at work names it, or says why it cannot
+    return true  // the running coordinator publishes it or reports why not
   }
 
-  /// What is wrong with an object; `nil`: nothing.
+  /// The defect of an object; `nil`: none.
   private func fault(of object: StoredObject, reads: Bool) -> Finding? {
     let place = "store/\(object.url)"
     func fault(_ code: String, _ what: String, _ remedy: String = Remedy.object) -> Finding {
@@ -181,14 +182,14 @@ public final class Verification {
     }
   }
 
-  // MARK: What nobody owns
+  // MARK: Files without an owner
 
   private func checkIncoming() throws {
-    // While somebody is at work they are that one's.
+    // While a coordinator is running, staged objects belong to it.
     if repair == nil && home.isInUse { return }
     for id in try objectStore.staged() {
       let owner = try ledger.storedObject(ofAttachment: id)
-      // Told with its row.
+      // Already reported with its row.
       if let owner, !objectStore.exists(owner.url) { continue }
       if repair == nil && (home.isInUse || !objectStore.isStaged(id)) { continue }
       let place = "store/\(FileStore.incoming)/\(id)"
@@ -206,7 +207,7 @@ public final class Verification {
       if try paths.contains(path) && path.utf8.elementsEqual(bytes) { return }
       if isFile {
         guard case .file(_, let sha256) = reader.look(path) else { return }
-        // Named since the rows were read.
+        // Published since the rows were read.
         if try ledger.hasObject(at: path, sha256: sha256) { return }
       }
       var finding = Finding(

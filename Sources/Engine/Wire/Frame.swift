@@ -1,9 +1,9 @@
-/// The bytes that coordinator and workers exchange: one frame is one message of a SOCK_SEQPACKET socket.
+/// The encoding between coordinator and workers: one frame is one message of a SOCK_SEQPACKET socket.
 ///
-/// Integers are little-endian. A text is its length, its bytes and a NUL, so that the worker can hand it to a stage
-/// where it lies; an absent text has the length `UInt32.max`. Whoever reads a frame distrusts whoever wrote it.
+/// Integers are little-endian. A text is its length, its bytes and a NUL, so that the worker can pass it to a
+/// stage in place; an absent text has the length `UInt32.max`. Readers do not trust the writer of a frame.
 public enum Frame {
-  /// No frame is longer. With an attachment's metadata bounded to half of it, none needs to be.
+  /// The longest frame, in bytes. An attachment's metadata is limited to half of it, so every frame fits.
   public static let limit = 96 << 10
 
   /// The first byte of a frame.
@@ -17,7 +17,7 @@ public enum Frame {
   }
 }
 
-/// A frame that is not what its reader expects.
+/// An invalid frame.
 public struct FrameError: Error, Sendable, CustomStringConvertible {
   public let description: String
 
@@ -28,7 +28,7 @@ public struct FrameError: Error, Sendable, CustomStringConvertible {
 
 /// Builds a frame.
 public struct FrameWriter: Sendable {
-  /// The frame, and room for more of it: to append piece by piece would cost several times as much.
+  /// The frame and spare room after it: appending piece by piece would cost several times as much.
   private var room = [UInt8](repeating: 0, count: 1024)
   private var count = 0
 
@@ -60,7 +60,7 @@ public struct FrameWriter: Sendable {
     }
   }
 
-  /// Makes room for so many bytes more. Returns where they go.
+  /// Reserves `more` bytes at the end, and returns their offset.
   private mutating func take(_ more: Int) -> Int {
     let place = count
     count += more
@@ -76,7 +76,7 @@ public struct FrameWriter: Sendable {
   }
 }
 
-/// Takes a frame apart, checking every length before it is used.
+/// Parses a frame, and checks every length before it is used.
 ///
 /// The buffer must outlive the reader and every pointer it gave.
 public struct FrameReader {
@@ -105,7 +105,7 @@ public struct FrameReader {
 
   public mutating func boolean() throws(FrameError) -> Bool { try integer(UInt8.self) != 0 }
 
-  /// A text where it lies, ending with NUL; `nil` where it is absent.
+  /// A pointer to a text in the frame, terminated by NUL; `nil` if it is absent.
   public mutating func pointer() throws(FrameError) -> UnsafePointer<CChar>? {
     try textBytes()?.baseAddress?.assumingMemoryBound(to: CChar.self)
   }
@@ -123,7 +123,7 @@ public struct FrameReader {
     return text
   }
 
-  /// A text that must be there.
+  /// A text that must be present.
   public mutating func requiredText(atMost limit: Int) throws(FrameError) -> String {
     guard let text = try text(atMost: limit) else { throw FrameError("a text is missing") }
     return text
@@ -152,7 +152,7 @@ public struct FrameReader {
     return elements
   }
 
-  /// Throws where bytes are left.
+  /// Throws if bytes are left.
   public func end() throws(FrameError) {
     if !rest.isEmpty { throw FrameError("\(rest.count) bytes too many") }
   }

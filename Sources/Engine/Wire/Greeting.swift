@@ -4,17 +4,18 @@ import Pipeline
 public struct Ready: Sendable {
   /// The parts of the sandbox in force, as bits.
   public var sandbox: UInt32
-  /// What opening and closing on trial left behind; `nil`: there was no trial.
+  /// What trial openings and closings left behind; `nil`: there was no trial.
   public var leaked: Leak?
-  /// For each stage, what its words rest on, where it promises to say the same of equal content.
+  /// The basis of each stage's results, if it promises equal results for equal content.
   public var bases: [String?]
-  /// For each stage, what it rejects for its length alone, if it promises to.
+  /// The length above which each stage rejects content, if it promises to.
   public var lengthLimits: [LengthLimit?]
 
-  /// No basis is longer, in bytes.
+  /// The longest basis, in bytes.
   public static let basisLimit = 1024
 
-  /// What grew from the second quarter of the trial openings on, when whatever is kept on purpose is there.
+  /// The growth from the second quarter of the trial openings on. By then everything that is kept on purpose
+  /// has been allocated.
   public struct Leak: Sendable, Equatable {
     /// Bytes on the heap.
     public var bytes: Int64
@@ -68,7 +69,7 @@ public struct Ready: Sendable {
   }
 }
 
-/// A worker that cannot be what its setup says, and why.
+/// Why a worker cannot be set up as asked.
 public struct Refusal: Error, Sendable {
   /// The id of the stage at fault, if one is.
   public var stage: String?

@@ -1,15 +1,15 @@
 import Pipeline
 
-/// What a worker is to be: the stages it opens, in order, and how tightly it is closed.
+/// The configuration of a worker: the stages it opens, in order, and its sandbox.
 public struct Setup: Sendable, Equatable {
   public var stages: [StageDefinition]
   public var sandbox: SandboxPolicy
   public var capability: StageDescription.Capability
-  /// Bytes of new content each piece of work may write; -1: no bound.
+  /// Bytes of new content that each piece of work may write; -1: no limit.
   public var output: Int64
-  /// It tells everything its stages say, as they say it.
+  /// The worker sends every call of its stages as it happens.
   public var isTraced = false
-  /// How often each stage is opened and closed on trial before it is opened to work; see ``Ready/leaked``.
+  /// How often each stage is opened and closed on trial before it is opened for work; see ``Ready/leaked``.
   public var trialOpenings: UInt32 = 0
 
   public init(

@@ -1,13 +1,13 @@
-/// One thing a stage said or was told, as a traced worker tells it at once.
+/// One call between a stage and its host, sent at once by a traced worker.
 public struct TraceLine: Sendable, Equatable {
   /// The stage's id in this pipeline.
   public var stage: String
   /// The call, by its name in the contract: `annotate`, `explain`, `open`, `process`.
   public var call: String
-  /// Its arguments, and what it returned.
+  /// The arguments of the call, and its result.
   public var text: String
 
-  /// Stands for a call where the stage breaks the contract and what it said was dropped.
+  /// Replaces the call's name if the stage breaks the contract and its call was dropped.
   public static let complaint = "dropped"
 
   /// Longer texts are cut.

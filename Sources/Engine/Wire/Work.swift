@@ -1,8 +1,8 @@
 import Pipeline
 
-/// One piece of work for a worker: an attachment, or an event to deliver, and the stages to take it through.
+/// One piece of work for a worker: an attachment, or an event to deliver, and the stages to run for it.
 public struct Work: Sendable {
-  /// Names it among all work of this run.
+  /// Identifies it among all work of this run.
   public var serial: UInt64
   /// The worker's stages to run: from `first` up to, not including, `end`.
   public var first: Int
@@ -13,7 +13,7 @@ public struct Work: Sendable {
   public var sha256: String?
   public var twin: String?
   public var size: Int64
-  /// Of the content's file when it was opened, in nanoseconds since 1970.
+  /// The modification time of the content's file when it was opened, in nanoseconds since 1970.
   public var modified: Int64
   public var changed: Int64
   /// `queued` while the outcome is open.
@@ -60,7 +60,7 @@ public struct Work: Sendable {
     self.event = event
   }
 
-  /// The worker reads it with its own reader, where the texts lie.
+  /// The frame, which the worker reads in place with ``WorkInput``.
   public var frame: [UInt8] {
     var writer = FrameWriter(.work)
     writer.write(serial)

@@ -1,7 +1,7 @@
 import CStage
 import Glibc
 
-/// A piece of ``Work`` as it arrived at the worker. The texts stay where they lie in the frame, each with its NUL, and
+/// A piece of ``Work`` as received by the worker. The texts stay in the frame, each terminated by NUL, and
 /// stages get pointers to them.
 public final class WorkInput {
   public let serial: UInt64
@@ -15,10 +15,10 @@ public final class WorkInput {
   private let descriptors: [Int32]
   private let event: UnsafeMutablePointer<sluice_event>
 
-  /// Reads what follows the kind. What is read frees the frame and closes the descriptors in the end; where it throws,
-  /// the caller has them still.
+  /// Reads what follows the kind. On success, this object owns the frame and the descriptors; if it throws,
+  /// the caller keeps them.
   ///
-  /// - Parameter descriptors: of the content, and of what is to replace it, where there are any.
+  /// - Parameter descriptors: of the content, and of the content to be produced, if there are any.
   public init(
     _ start: FrameReader, in frame: UnsafeMutableRawBufferPointer, descriptors: [Int32]
   ) throws(FrameError) {

@@ -1,7 +1,7 @@
 import Pipeline
 
-/// What a worker says of one piece of work. Written by a process that has parsed hostile content: believed no further
-/// than its own attachment.
+/// A worker's results for one piece of work. The worker has parsed hostile content, so its results are
+/// trusted for its own attachment only.
 public struct WorkResult: Sendable {
   public var serial: UInt64
   public var report = StageReport()
@@ -50,7 +50,7 @@ public struct WorkResult: Sendable {
     return writer.bytes
   }
 
-  /// Reads what follows the kind, bounding everything.
+  /// Reads what follows the kind, and checks every bound.
   ///
   /// - Parameter stageCount: how many stages the worker has.
   public init(_ reader: inout FrameReader, stageCount: Int) throws(FrameError) {

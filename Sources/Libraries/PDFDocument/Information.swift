@@ -1,7 +1,7 @@
 import CPoppler
 import Glibc
 
-/// What a document says of itself: its information dictionary (PDF 32000-1:2008, 14.3.3).
+/// A document's information dictionary (PDF 32000-1:2008, 14.3.3).
 extension Document {
   package enum Entry: CaseIterable {
     case title, author, subject, keywords, creator, producer
@@ -26,7 +26,8 @@ extension Document {
     return plainText(text)
   }
 
-  /// A date in UTC as RFC 3339 writes it; `nil` where there is none, or none that has four digits for its year.
+  /// A date in UTC as RFC 3339 writes it; `nil` where there is none, or none that has four digits for its
+  /// year.
   ///
   /// As seconds, since for a time zone such as `+99'99'` poppler-glib's GDateTime has GLib look for a file.
   package func date(_ moment: Moment) -> String? {
@@ -48,12 +49,12 @@ extension Document {
   }
 }
 
-/// A text from a PDF, which may say anything: UTF-8 without control characters, cut at 4,000 bytes between characters.
-/// `nil` where nothing is left.
+/// A text from a PDF, made safe: UTF-8 without control characters, cut at 4,000 bytes between characters.
+/// `nil` if nothing is left.
 func plainText(_ text: UnsafePointer<CChar>?) -> String? {
   guard let text else { return nil }
   let limit = 4_000
-  // Enough to cut from, and a bound on the work.
+  // Enough to cut from; bounds the work.
   let bytes = UnsafeRawBufferPointer(start: text, count: strnlen(text, limit * 4))
   var plain = String.UnicodeScalarView()
   var count = 0

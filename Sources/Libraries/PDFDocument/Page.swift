@@ -28,7 +28,7 @@ package struct Page: ~Copyable {
     return body(UnsafeRawBufferPointer(start: text, count: text.map { strlen($0) } ?? 0))
   }
 
-  /// Whether there is anything to fill in.
+  /// Whether the page has form fields.
   package var hasFormFields: Bool {
     let fields = poppler_page_get_form_field_mapping(page)
     defer { poppler_page_free_form_field_mapping(fields) }

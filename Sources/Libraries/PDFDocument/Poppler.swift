@@ -3,11 +3,12 @@ import CPopplerData
 import Glibc
 import StageKit
 
-/// What poppler needs once per process, made before the sandbox closes.
+/// Poppler's state per process, created before the sandbox closes.
 ///
-/// Poppler builds global tables when the first document opens and frees them with the last one, so a tiny document stays
-/// open here. glibc opens a file for the time zone and for each character set conversion when it is first used, and
-/// forgets a conversion nobody has open (tzset(3), iconv_open(3)): each is used here, and the conversions stay open.
+/// Poppler builds global tables when the first document opens and frees them with the last one, so a tiny
+/// document stays open here. glibc opens a file for the time zone and for each character set conversion on
+/// first use, and unloads a conversion that is no longer open (tzset(3), iconv_open(3)). So each is used here
+/// once, and the conversions stay open.
 package final class Poppler {
   private let anchor: Document
   private let conversions: [Conversion]
@@ -40,7 +41,7 @@ package final class Poppler {
   public static var version: String { String(cString: poppler_get_version()) }
 }
 
-/// GLib's default is to print.
+/// GLib would print by default.
 private func ignore(
   _ domain: UnsafePointer<CChar>?, _ level: GLogLevelFlags, _ message: UnsafePointer<CChar>?,
   _ data: gpointer?

@@ -1,9 +1,10 @@
-/// A document that makes poppler do all that the stage asks of it: one empty page, a title in UTF-16, a date.
+/// A document that exercises every feature of poppler the stage uses: one empty page, a title in UTF-16, a
+/// date.
 enum TinyPDF {
   static let title = "é"
   static let created = "2000-02-29T12:00:00Z"
 
-  /// Lives as long as the process. The table's offsets are those of the objects: poppler has nothing to repair.
+  /// Allocated once and never freed. The offsets in its table are correct, so poppler has nothing to repair.
   static var bytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
   }

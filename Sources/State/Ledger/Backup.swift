@@ -5,11 +5,12 @@ import SQLite
 
 /// A copy of a ledger, made while a coordinator may go on writing.
 ///
-/// `VACUUM INTO` reads a snapshot in one read transaction on a connection that can neither write nor checkpoint: the bug of
-/// SQLite before 3.51.3 takes two connections that reset the log, and here there is one still. It goes through every tree
-/// of the file, so that damage is found instead of copied, as page by page (`sqlite3_backup_step`) it would be. And the
-/// copy's header says "rollback journal", where a ledger that was ever opened says "write-ahead log": that is how a
-/// log of another ledger beside a restored copy is noticed (``Home/checkLog()``).
+/// `VACUUM INTO` reads a snapshot in one read transaction, on a connection that can neither write nor
+/// checkpoint. The bug of SQLite before 3.51.3 needs two connections that reset the log; here there is still
+/// only one. `VACUUM INTO` reads every tree of the file, so damage is found; copying page by page
+/// (`sqlite3_backup_step`) would copy the damage. The copy's header says "rollback journal", while the header
+/// of a ledger that was ever opened says "write-ahead log". This difference reveals another ledger's log
+/// beside a restored copy (``Home/checkLog()``).
 public struct LedgerBackup {
   private let home: Home
   private let file: String
@@ -17,13 +18,13 @@ public struct LedgerBackup {
 
   public init(of home: Home, to file: String) {
     self.home = home
-    // A path, whatever it looks like: `file:` begins an URI for SQLite.
+    // Make it a plain path: a name that begins with `file:` would be a URI for SQLite.
     self.file = file.hasPrefix("/") ? file : "./" + file
   }
 
-  /// Makes the copy: beside its name first, checked and synced, then renamed.
+  /// Makes the copy under a temporary name beside the target, checks and syncs it, then renames it.
   ///
-  /// - Returns: its bytes.
+  /// - Returns: its size in bytes.
   public func make(replacing: Bool) throws(LedgerError) -> Int64 {
     do {
       try checkTarget()
@@ -48,7 +49,7 @@ public struct LedgerBackup {
     }
   }
 
-  /// Refuses to put the copy in the place of anything but an earlier one.
+  /// Refuses to replace any file but an earlier copy.
   private func checkTarget() throws {
     let own = OwnFiles(of: home)
     for path in [file, partial] {
@@ -62,7 +63,7 @@ public struct LedgerBackup {
       throw LedgerError(
         .unwritable, "\(file) lies in the home, where nothing is replaced; give a FILE elsewhere")
     }
-    // What may not be read is not known to be a copy.
+    // A file that cannot be read is not known to be a copy.
     guard sluice_file_type(facts.st_mode) == S_IFREG, let opened = try? Descriptor.open(file, Self.reading),
       try Self.kind(of: opened.number) == .copy, Self.isLedger(file)
     else {
@@ -78,7 +79,7 @@ public struct LedgerBackup {
       SELECT count(*) FROM sqlite_schema
       WHERE type = 'table' AND name IN ('ledger', 'attachments', 'jobs', 'deliveries')
       """
-    // What does not open is no ledger.
+    // A file that SQLite cannot open is not a ledger.
     return (try? Connection(path, .readOnly).prepare(tables).first { $0.integer(0) }) == 4
   }
 
@@ -90,18 +91,18 @@ public struct LedgerBackup {
     case empty, other
   }
 
-  /// What an open file holds, by its header (https://sqlite.org/fileformat2.html#the_database_header).
+  /// What an open file holds, judged by its header (https://sqlite.org/fileformat2.html#the_database_header).
   private static func kind(of file: Int32) throws(SystemError) -> Kind {
     var header = [UInt8](repeating: 0, count: 20)
     let count = pread(file, &header, header.count, 0)
     if count < 0 { throw SystemError("reading a header") }
-    // What SQLite is interrupted at begins with nothing, or with a page that is not written yet.
+    // If SQLite was interrupted, the file is empty or begins with a page that was not written yet.
     if header.allSatisfy({ $0 == 0 }) { return .empty }
     let isCopy = count == header.count && header.starts(with: "SQLite format 3\0".utf8) && header[18] == 1
     return isCopy ? .copy : .other
   }
 
-  /// Makes the file for the copy, or empties what an interrupted backup left.
+  /// Creates the file for the copy, or empties the one that an interrupted backup left.
   private func hold() throws -> Descriptor {
     let descriptor = try Descriptor.open(partial, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
     var facts = stat()
@@ -126,10 +127,10 @@ public struct LedgerBackup {
     try ledger.connection.prepare("VACUUM INTO ?1").run(.text(partial))
   }
 
-  /// Makes the copy one to begin with, and has SQLite look at all of it.
+  /// Initializes the copy's state, and has SQLite check all of it.
   private func check() throws {
     let connection = try Connection(partial)
-    // A journal that a killed process left would be taken for the next copy's.
+    // A journal left by a killed process would be taken for the next copy's.
     try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
     try connection.execute(SQL.releaseInCopy)
     let version = try connection.prepare("PRAGMA user_version").first { $0.integer(0) }

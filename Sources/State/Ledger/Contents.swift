@@ -2,19 +2,20 @@ import Pipeline
 import Platform
 import SQLite
 
-/// Asks what is known of a content.
+/// Asks what is known about a content.
 public struct ContentQuestion: Sendable {
   public var sha256: [UInt8]
   public var size: Int64
-  /// The stages whose words would do, on their basis; `nil`: only the object is asked for.
+  /// The fingerprint of the stages whose results could be reused, with their bases; `nil`: only the object is
+  /// asked for.
   public var line: String?
-  /// What the sender said of it, which those stages may have gone by.
+  /// What the sender declared, which those stages may have used.
   public var claims: Claims
 
-  /// What a sender declares that the words of a repeatable stage may follow from.
+  /// Declarations of a sender that may influence the results of a repeatable stage.
   public struct Claims: Sendable, Equatable {
     public var declaredType: String?
-    /// What follows the last dot of the file name, as it is written; `nil`: there is no dot.
+    /// The part of the file name after the last dot, as written; `nil`: there is no dot.
     public var fileExtension: [UInt8]?
 
     public init(declaredType: String?, fileName: String) {
@@ -31,16 +32,16 @@ public struct ContentQuestion: Sendable {
   }
 }
 
-/// What is known of a content.
+/// What is known about a content.
 public struct KnownContent: Sendable {
-  /// Where it is stored.
+  /// The path where it is stored.
   public var url: String?
   public var said: Said?
 
-  /// What the stages asked for said of it.
+  /// The recorded results of the stages asked for.
   public struct Said: Sendable {
     public var mediaType: String?
-    /// Recorded by these and later stages.
+    /// Metadata recorded by these and later stages.
     public var metadata: [Metadatum]
 
     public init(mediaType: String?, metadata: [Metadatum]) {
@@ -51,7 +52,7 @@ public struct KnownContent: Sendable {
 }
 
 extension Ledger {
-  /// Within a transaction, or where nothing is written.
+  /// Call within a transaction, or when nothing is written.
   func known(_ question: ContentQuestion) throws -> KnownContent {
     var known = KnownContent()
     known.url =
@@ -71,13 +72,13 @@ extension Ledger {
     return known
   }
 
-  /// - Parameter isNew: whether a line that is not known is to be added.
+  /// - Parameter isNew: whether to add a fingerprint that is not on record.
   func lineKey(_ fingerprint: String, isNew: Bool) throws -> Int64? {
     if let key = lineKeys[fingerprint] { return key }
     let key = try statement(SQL.line).first(.text(fingerprint)) { $0.integer(0) }
     if key == nil && isNew {
       try statement(SQL.addLine).run(.text(fingerprint))
-      // Not kept in mind before it is on record: the transaction may yet fail.
+      // Cached only once it is on record: the transaction may still fail.
       return connection.lastInsertedRow
     }
     if let key { lineKeys[fingerprint] = key }

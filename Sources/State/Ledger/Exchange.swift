@@ -2,20 +2,20 @@ import Pipeline
 import Platform
 import SQLite
 
-/// What the scheduler brings to the ledger in one transaction.
+/// The scheduler's request to the ledger, handled in one transaction.
 public struct ExchangeRequest: Sendable {
   public var intake: [IntakeItem] = []
   public var settlements: [Settlement] = []
-  /// What time it is, by ``Clock/steady()``. The scheduler reads the clock once for a turn, so that it and the ledger agree on
-  /// what is due.
+  /// The time, by ``Clock/steady()``. The scheduler reads the clock once per turn, so that scheduler and
+  /// ledger agree on what is due.
   public var time: Int64
-  /// How many leases are wanted of each lane; 0: only how the lane stands.
+  /// How many leases are wanted, by lane; 0: only the lane's standing is asked for.
   public var wanted: [(lane: String, count: Int)] = []
   /// Lanes to pause, with code and reason.
   public var pauses: [(lane: String, code: String, reason: String)] = []
-  /// Lanes that go on.
+  /// Lanes to resume.
   public var resumed: [String] = []
-  /// Contents that may be known.
+  /// Contents that may have been processed before.
   public var contents: [ContentQuestion] = []
 
   public init(time: Int64 = Clock.steady()) {
@@ -26,34 +26,34 @@ public struct ExchangeRequest: Sendable {
     isLookup && contents.isEmpty
   }
 
-  /// Whether it writes nothing.
+  /// Whether the request writes nothing.
   var isLookup: Bool {
     intake.isEmpty && settlements.isEmpty && wanted.isEmpty && pauses.isEmpty && resumed.isEmpty
   }
 }
 
-/// What it takes away, once that transaction is durable.
+/// The ledger's reply, once the transaction is durable.
 public struct ExchangeReply: Sendable {
   public var intake = IntakeReport()
   public var leases: [Lease] = []
-  /// For each lane that was named, in the same order, how it stands now.
+  /// The standing of each requested lane, in the order of the request.
   public var lanes: [LaneStanding] = []
   /// For each settlement, whether it counted. False: the lease was lost meanwhile, and nothing was written.
   public var accepted: [Bool] = []
-  /// For each content asked for, what is known.
+  /// What is known of each content, in the order of the request.
   public var contents: [KnownContent] = []
 }
 
-/// How a lane stands after an exchange.
+/// The state of a lane after an exchange.
 public struct LaneStanding: Sendable, Equatable {
   public var name: String
-  /// How many leases were given of those that were wanted.
+  /// How many of the wanted leases were granted.
   public var granted = 0
-  /// Whether jobs are due that nobody has a lease of. False where the lane is paused.
+  /// Whether jobs are due and not leased. False if the lane is paused.
   public var hasDue = false
   /// When the next scheduled job is due; `nil`: there is none.
   public var nextDue: Int64?
-  /// How many are scheduled. Counted only where nothing is due.
+  /// How many jobs are scheduled. Counted only if no job is due.
   public var scheduled = 0
 }
 
@@ -64,9 +64,9 @@ extension Ledger {
   /// The lane of a channel's deliveries.
   public static func lane(ofChannel channel: String) -> String { "channel:" + channel }
 
-  /// Takes in files, records results, pauses lanes and claims what is due: one transaction, one sync.
+  /// Takes in files, records results, pauses lanes and claims due jobs: one transaction, one sync.
   public func exchange(_ request: ExchangeRequest) throws(LedgerError) -> ExchangeReply {
-    // Looking up writes nothing, and a transaction that only reads would pay for a sync of nothing.
+    // A lookup needs no write transaction, whose commit would cost a sync.
     if request.isLookup {
       return try reading {
         var reply = ExchangeReply()
@@ -108,7 +108,7 @@ extension Ledger {
     }
   }
 
-  /// Says of each lane what is left of it.
+  /// Fills in the state of each lane.
   private func stand(_ lanes: inout [LaneStanding]) throws {
     for index in lanes.indices {
       let name = Statement.Value.text(lanes[index].name)
@@ -171,7 +171,7 @@ extension Ledger {
     try record(attachment.steps, of: attachment.key, attachment.attempt, now)
     if attachment.events.isEmpty { return }
     var told: Set<String> = []
-    // At the first attempt it can have told nothing.
+    // A first attempt cannot have emitted events before.
     if attachment.attempt > 1 {
       try statement(SQL.toldTypes).rows(.integer(attachment.key)) { told.insert($0.text(0)) }
     }
@@ -243,7 +243,7 @@ extension Ledger {
     return lastToken
   }
 
-  /// Whether whoever is added to a lane now is next.
+  /// Whether the lane has no due job and is not paused, so that a job added now is next.
   private func isFree(_ lane: String, _ due: Int64) throws -> Bool {
     try statement(SQL.isLaneFree).first(.text(lane), .integer(due)) { $0.integer(0) } == 1
   }
@@ -307,7 +307,7 @@ extension Ledger {
     }
   }
 
-  /// Lets paused lanes go on.
+  /// Resumes paused lanes.
   public func resumeLanes() throws(LedgerError) {
     try transaction { try statement(SQL.resumeLanes).run() }
   }

@@ -1,13 +1,13 @@
-/// Something in a home that is not as it should be: what it is, where, and what to do.
+/// A defect in a home: what it is, where, and what to do.
 public struct Finding: Sendable {
-  /// What kind, as programs tell it: `object-damaged`.
+  /// The kind of defect, a stable code for programs: `object-damaged`.
   public var code: String
-  /// A file, relative to the home where it is below it; an attachment; a row.
+  /// A file, relative to the home if it is below it; an attachment; or a row.
   public var place: String
   /// A sentence without its full stop.
   public var message: String
   public var remedy: String
-  /// What a repair has done about it; `nil`: it is as it was.
+  /// What a repair did about it; `nil`: nothing was changed.
   public var repair: String?
 
   public init(_ code: String, _ place: String, _ message: String, remedy: String, repair: String? = nil) {

@@ -1,10 +1,11 @@
 import Glibc
 import Platform
 
-/// The folder with all of Sluice's state: the ledger, the store, and the lock that says who may write.
+/// The folder with all of Sluice's state: the ledger, the store, and the lock that gives the right to write.
 ///
-/// Exactly one process writes and checkpoints the ledger. It is a rule of correctness: SQLite before 3.51.3 can damage a
-/// write-ahead log that two connections reset at once (https://sqlite.org/wal.html#walresetbug).
+/// Exactly one process writes and checkpoints the ledger. Correctness depends on this rule: SQLite before
+/// 3.51.3 can damage a write-ahead log that two connections reset at once
+/// (https://sqlite.org/wal.html#walresetbug).
 public struct Home: Sendable {
   public let path: String
   public var ledgerPath: String { path + "/sluice.db" }
@@ -22,12 +23,13 @@ public struct Home: Sendable {
     for part in path.split(separator: "/", omittingEmptySubsequences: false) {
       made += made.isEmpty && part.isEmpty ? "/" : (made.isEmpty || made == "/" ? "" : "/") + part
       if mkdir(made, 0o700) == 0 { continue }
-      let failure = errno  // before the next call has one of its own
+      let failure = errno  // before the next call changes errno
       if failure == EEXIST || failure == EISDIR || (failure == EROFS && access(made, F_OK) == 0) { continue }
       throw unwritable(SystemError("making \(made)", code: failure))
     }
     var facts = stat()
-    // Where there was a ledger there was a store. It may be away: an empty one in its place would hide that.
+    // A used ledger implies a store. If the store is missing, it may be unmounted: an empty one in its place
+    // would hide that.
     let isUsed = stat(ledgerPath, &facts) == 0 && facts.st_size > 0 && access(reservePath, F_OK) == 0
     if isUsed && access(storePath, F_OK) != 0 && errno == ENOENT {
       throw LedgerError(
@@ -42,7 +44,7 @@ public struct Home: Sendable {
       throw LedgerError(
         .unwritable, "\(storePath) is no folder; take it away, or give another home with --home")
     }
-    // What another run left there is replaced; a folder cannot be.
+    // A socket left by an earlier run is replaced. A folder cannot be replaced.
     if lstat(path + "/sluice.sock", &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR {
       throw LedgerError(
         .unwritable, "\(path)/sluice.sock is a folder; take it away, or give another home with --home")
@@ -53,7 +55,7 @@ public struct Home: Sendable {
     LedgerError(.unwritable, "\(error); give a home that can be written, with --home")
   }
 
-  /// Takes the right to write, until the lock is let go or the process ends, however it ends.
+  /// Takes the right to write. It ends when the lock is released or the process ends, in any way.
   public func lock() throws(LedgerError) -> HomeLock {
     let descriptor: Descriptor
     do throws(SystemError) {
@@ -65,7 +67,7 @@ public struct Home: Sendable {
     guard fstat(descriptor.number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
       throw LedgerError(.unwritable, "\(lockPath) is no regular file; take it away, and run again")
     }
-    // Whoever only asks whether the home is in use holds the lock for a moment.
+    // A process that only checks whether the home is in use holds the lock for a moment: try again.
     var tries = 5
     while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
       tries -= 1
@@ -90,7 +92,7 @@ public struct Home: Sendable {
   /// Whether a coordinator has a home.
   public enum Use: Sendable, Equatable {
     case free, inUse
-    /// It cannot be told, and why.
+    /// It could not be determined, for this reason.
     case unknown(String)
   }
 
@@ -114,8 +116,8 @@ public struct Home: Sendable {
   /// Whether a coordinator has the home now, or may have it.
   public var isInUse: Bool { use != .free }
 
-  /// Refuses a home that had a ledger, by what else there is of it, and whose ledger is gone: a new one would know nothing of
-  /// its objects, and everything would be done and told once more.
+  /// Refuses a home whose ledger is gone although other files show that there was one. A new ledger would
+  /// know none of the objects, and all work and all deliveries would be repeated.
   public func checkLedgerIsThere() throws(LedgerError) {
     var facts = stat()
     if lstat(ledgerPath, &facts) == 0 && facts.st_size > 0 { return }
@@ -125,7 +127,7 @@ public struct Home: Sendable {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) {
         String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
-      // Work in progress is nothing without a ledger.
+      // Work in progress has no value without a ledger.
       if [".", "..", ".incoming"].contains(name) { continue }
       throw LedgerError(
         .damaged,
@@ -134,13 +136,13 @@ public struct Home: Sendable {
     }
   }
 
-  /// Refuses a copy that was put in the place of a ledger whose write-ahead log is still there: SQLite would play that log
-  /// into it. A copy's header says so: a ledger gets its log after its header's bytes 18 and 19 have become 2
-  /// (https://sqlite.org/fileformat2.html#file_format_version_numbers).
+  /// Refuses a copy that was put in the place of a ledger whose write-ahead log is still there: SQLite would
+  /// replay that log into the copy. The header tells: a ledger gets its log only after bytes 18 and 19 of its
+  /// header have become 2 (https://sqlite.org/fileformat2.html#file_format_version_numbers).
   func checkLog() throws(LedgerError) {
     var facts = stat()
     guard stat(ledgerPath + "-wal", &facts) == 0, facts.st_size > 0 else { return }
-    // What does not open, SQLite explains.
+    // If the file does not open, SQLite will report why.
     guard let file = try? Descriptor.open(ledgerPath, O_RDONLY) else { return }
     var header = [UInt8](repeating: 0, count: 20)
     guard pread(file.number, &header, header.count, 0) == header.count, header[18] == 1, header[19] == 1
@@ -151,7 +153,8 @@ public struct Home: Sendable {
         + "\(ledgerPath)-shm away, then run again")
   }
 
-  /// A WAL database on a full disk cannot even be opened: some bytes are kept, to be given back then.
+  /// Reserves some bytes of disk space. A WAL database on a full disk cannot even be opened; the reserve is
+  /// released then.
   func keepReserve() {
     let descriptor = open(reservePath, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     if descriptor < 0 { return }
@@ -164,7 +167,7 @@ public struct Home: Sendable {
   }
 }
 
-/// The right to write a home's ledger. Held as long as the process, or until ``release()``.
+/// The right to write a home's ledger. Held until ``release()`` or the end of the process.
 public final class HomeLock: Sendable {
   private let descriptor: Int32
   private let path: String
@@ -174,8 +177,8 @@ public final class HomeLock: Sendable {
     self.path = path
   }
 
-  /// Whether the lock still lies in the home. If it does not, the home was deleted, moved or replaced, and another
-  /// coordinator may begin in its place.
+  /// Whether the lock still lies in the home. If it does not, the home was deleted, moved or replaced, and
+  /// another coordinator may begin in its place.
   public var isInPlace: Bool {
     var own = stat()
     var there = stat()

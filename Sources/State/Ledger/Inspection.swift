@@ -1,9 +1,9 @@
 import SQLite
 
-// What can be wrong with a ledger by itself. It is only read.
+// Checks of a ledger by itself. Read only.
 extension Ledger {
-  /// Whether the file is whole, by SQLite's own check, and its tables are those this program makes. Damage of this kind
-  /// may be anywhere: what the rows say is hearsay then.
+  /// Checks that the file is intact, by SQLite's own check, and that its tables are the ones this program
+  /// creates. Damage of this kind may be anywhere, so the rows cannot be trusted then.
   ///
   /// `integrity_check` looks at every page, index and CHECK constraint, and at the types of a STRICT table
   /// (https://sqlite.org/pragma.html#pragma_integrity_check).
@@ -16,7 +16,7 @@ extension Ledger {
     do {
       var isWhole = true
       try connection.prepare("PRAGMA integrity_check").rows { row in
-        // One row for all trees and pages of a damaged file may have several lines.
+        // One row reports all problems of a damaged file's trees and pages, and may have several lines.
         for line in row.text(0).split(separator: "\n") where line != "ok" && !line.hasPrefix("***") {
           isWhole = false
           damaged(String(line))
@@ -32,11 +32,11 @@ extension Ledger {
     }
   }
 
-  /// Whether the rows agree with each other, at one moment: a coordinator may go on writing meanwhile.
+  /// Checks that the rows agree with each other, in one snapshot. A coordinator may go on writing meanwhile.
   public func inspectRows(_ report: (Finding) -> Void) throws(LedgerError) {
     try reading {
       try connection.execute("BEGIN")
-      defer { try? connection.execute("COMMIT") }  // of a transaction that only read
+      defer { try? connection.execute("COMMIT") }  // ends a transaction that only read
       try connection.prepare("PRAGMA foreign_key_check").rows { row in
         report(
           Finding(
@@ -52,7 +52,7 @@ extension Ledger {
     }
   }
 
-  /// The statements that make the tables, with the names of what they make.
+  /// The statements that create the tables, with the names of the tables.
   private func schema(of connection: Connection) throws -> [String] {
     var schema: [String] = []
     let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name"

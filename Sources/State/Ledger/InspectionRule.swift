@@ -1,7 +1,7 @@
-/// What holds in every ledger and is no CHECK constraint, because it speaks of several rows.
+/// A rule over several rows, which a CHECK constraint cannot express.
 struct InspectionRule {
   var code: String
-  /// Gives a row with place and sentence for whatever breaks the rule.
+  /// Returns one row, with place and sentence, for each violation.
   var sql: String
   var remedy: String
 

@@ -5,7 +5,7 @@ import SQLite
 /// A file to be taken in.
 public struct IntakeItem: Sendable {
   public var conversationId: String
-  /// `nil`: the file becomes a message of its own.
+  /// `nil`: the file becomes its own message.
   public var messageId: String?
   public var senderId: String
   public var participants: [String]
@@ -19,7 +19,7 @@ public struct IntakeItem: Sendable {
   /// The device that its folder is on (`st_dev`); `nil`: not known.
   public var folderDevice: Int64?
   public var priority: Int64
-  /// Where it was named, for messages: `manifest.jsonl:17`.
+  /// Where the file was named, for messages: `manifest.jsonl:17`.
   public var origin: String
 
   public init(
@@ -43,8 +43,8 @@ public struct IntakeItem: Sendable {
 }
 
 extension IntakeItem {
-  /// What keeps it from being taken in; `nil`: nothing. Whoever hands it over may be another process, and the ledger's rules
-  /// would end the coordinator where an item breaks them.
+  /// Why the item cannot be taken in; `nil`: it can. Items may come from another process, and an item that
+  /// breaks a constraint of the ledger would end the coordinator.
   var fault: String? {
     for (name, id) in [
       ("conversationId", conversationId), ("messageId", messageId ?? "-"), ("senderId", senderId),
@@ -73,21 +73,21 @@ extension IntakeItem {
   }
 }
 
-/// What became of a batch.
+/// The result of taking in a batch.
 public struct IntakeReport: Sendable, Equatable {
   public var added = 0
-  /// Known from before: the same file under the same message.
+  /// Files that were known already: the same file under the same message.
   public var known = 0
-  /// Of these, how many have ended and were not completed.
+  /// Of the known ones, how many have ended and were not completed.
   public var knownNotCompleted = 0
-  /// Refused, and why.
+  /// The items that were refused, with reasons.
   public var problems: [String] = []
 
   public init() {}
 }
 
 extension Ledger {
-  /// Queues files, within a transaction.
+  /// Queues files. Must be called within a transaction.
   func takeIn(_ items: [IntakeItem], _ now: Int64) throws -> IntakeReport {
     var report = IntakeReport()
     for item in items { try takeIn(item, now, &report) }
@@ -103,7 +103,7 @@ extension Ledger {
       report.problems.append("\(item.origin): \(fault); not taken in")
       return
     }
-    // The message first where it has an id: another sender's is not to be joined, whatever the file.
+    // The message first, if it has an id: a file must not join another sender's message.
     if let messageId = item.messageId, let sender = try addMessage(item, id: messageId, now) {
       report.problems.append(
         "\(item.origin): message '\(messageId)' of conversation '\(item.conversationId)' is from '\(sender)', "
@@ -132,7 +132,7 @@ extension Ledger {
     report.added += 1
   }
 
-  /// Adds a message that is not there yet. Returns the sender where there is one of this id from somebody else.
+  /// Adds a message unless it exists. If the id belongs to another sender's message, returns that sender.
   private func addMessage(_ item: IntakeItem, id: String, _ now: Int64) throws -> String? {
     try statement(SQL.addMessage).run(
       .text(item.conversationId), .text(id), .text(item.senderId),

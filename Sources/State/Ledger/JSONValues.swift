@@ -1,7 +1,7 @@
 import Pipeline
 import Platform
 
-// How the ledger's values look in JSON, wherever they are written: in its rows, in events, and in what commands print.
+// The ledger's values in JSON: in its rows, in events, and in the output of commands.
 extension JSONWriter {
   /// An array of texts.
   public static func array(of texts: [String]) -> String {

@@ -4,19 +4,20 @@ import Pipeline
 public struct Lease: Sendable {
   public var job: Int64
   public var token: Int64
-  /// Of this try, from 1: what earlier ones did may have taken effect.
+  /// The number of this attempt, from 1. Earlier attempts may have taken effect.
   public var attempt: Int
-  /// Of these, how many count against the job, this one included.
+  /// The number of attempts that count against the job, this one included.
   public var counted: Int
-  /// Workers it took down before.
+  /// How many workers died while working on this job.
   public var crashes: Int
-  /// Coordinators that ended while it was in hand and later ones had been ended.
+  /// How many coordinators ended while this job was leased and later jobs were finished; see
+  /// `SQL.takeBackLeases`.
   public var suspicions: Int
   public var priority: Int64
   public var work: LeasedWork
 }
 
-/// What a lease is for.
+/// The work that a lease grants.
 public enum LeasedWork: Sendable {
   case attachment(LeasedAttachment)
   case delivery(LeasedDelivery)
@@ -48,7 +49,7 @@ public struct LeasedDelivery: Sendable {
   public var messageId: String
 }
 
-/// How a lease ends.
+/// The result of a lease.
 public struct Settlement: Sendable {
   public var job: Int64
   public var token: Int64
@@ -66,20 +67,20 @@ public struct Settlement: Sendable {
   public enum Ending: Sendable {
     /// The attachment has reached its state.
     case attachment(EndedAttachment)
-    /// The attachment is tried again.
+    /// The attachment is to be tried again, and the attempt counts.
     case again(key: Int64, dueAt: Int64, crashed: Bool, attempt: Int, steps: [Step])
-    /// The attachment is tried again; the fault is the host's, and the attempt does not count.
+    /// The attachment is to be tried again. The fault is the host's, so the attempt does not count.
     case putOff(key: Int64, dueAt: Int64, attempt: Int, steps: [Step])
-    /// Nothing happened that counts: due again, the attempt taken back.
+    /// The lease is given back unused: the job is due again and the attempt is not counted.
     case released
     case delivered(key: Int64)
     case deliveryAgain(key: Int64, dueAt: Int64, reason: Reason)
-    /// The delivery used up its attempts.
+    /// The delivery has used up its attempts.
     case deadLetter(key: Int64, reason: Reason)
   }
 }
 
-/// An attachment in its final state, with what is written in the same transaction.
+/// An attachment in its final state, with everything that the same transaction records.
 public struct EndedAttachment: Sendable {
   public var key: Int64
   public var origin: AttachmentOrigin
@@ -87,9 +88,10 @@ public struct EndedAttachment: Sendable {
   public var attempt: Int
   public var steps: [Step]
   public var events: [OutgoingEvent]
-  /// The job's; its deliveries inherit it.
+  /// The priority of the job; the deliveries of the attachment inherit it.
   public var priority: Int64
-  /// The stages that its content passed first, on their basis, where they promise to say the same of equal content.
+  /// The fingerprint of the stages, with their bases, that the content passed first, if they promise equal
+  /// results for equal content.
   public var line: String?
 
   public init(

@@ -5,25 +5,25 @@ import SQLite
 
 /// The durable state: messages, attachments, the queue, attempts, the outbox.
 ///
-/// One thread at a time uses a ledger. Whoever opens one for writing holds the home's lock.
+/// Used by one thread at a time. Open it for writing only while holding the home's lock.
 public final class Ledger {
   let connection: Connection
   let path: String
-  /// The number of this opening; leases of older ones are void.
+  /// The number of this opening. Leases of earlier openings are void.
   public private(set) var boot: Int64 = 0
-  /// How many coordinators before this one ended without getting anything done.
+  /// How many coordinators in a row, before this one, ended without finishing anything.
   public private(set) var stalls: Int64 = 0
   var lastToken: Int64 = 0
   var ids: UUIDv7Generator
   let clock: Clock
   private var prepared: [UnsafePointer<UInt8>: Statement] = [:]
-  /// Lines that are on record, by fingerprint.
+  /// The keys of the stage sequences on record, by fingerprint.
   var lineKeys: [String: Int64] = [:]
   private var composed: [ObjectIdentifier: Statement] = [:]
   private var attemptStatements: [Int: Statement] = [:]
   private let home: Home?
 
-  /// Opens the ledger of a home for writing, bringing it up to date and taking back the leases of coordinators that ended.
+  /// Opens the ledger of a home for writing, migrates it, and takes back the leases of ended coordinators.
   public convenience init(_ home: Home) throws(LedgerError) {
     do {
       try self.init(path: home.ledgerPath, home: home)
@@ -34,7 +34,7 @@ public final class Ledger {
     home.keepReserve()
   }
 
-  /// Opens a ledger of no home for writing, for tests; `:memory:` is one of its own.
+  /// Opens a ledger without a home for writing, for tests; `:memory:` creates a new one.
   public convenience init(
     path: String, clock: Clock = .machine, ids: UUIDv7Generator = UUIDv7Generator()
   ) throws(LedgerError) {
@@ -70,8 +70,8 @@ public final class Ledger {
     }
   }
 
-  /// Opens the ledger of a home for reading, whether or not a coordinator works on it. It never writes, and never
-  /// checkpoints.
+  /// Opens the ledger of a home for reading, whether or not a coordinator is running. Such a ledger never
+  /// writes and never checkpoints.
   public init(reading home: Home) throws(LedgerError) {
     path = home.ledgerPath
     self.home = nil
@@ -81,7 +81,7 @@ public final class Ledger {
       try home.checkLog()
       connection = try Connection(home.ledgerPath, .readOnly)
       connection.neverCheckpointOnClose()
-      // At one moment: a coordinator may be making it.
+      // In one transaction: a coordinator may be creating the tables.
       try connection.execute("BEGIN")
       let version = try schemaVersion()
       if version > Schema.version { throw foreignVersion(version) }
@@ -119,7 +119,7 @@ public final class Ledger {
     )
   }
 
-  /// Refuses a file that is no ledger of this version or an older one, before anything is written to it.
+  /// Refuses a file that is not a ledger of this or an older version, before anything is written to it.
   private func checkVersion() throws {
     let version = try schemaVersion()
     if version > Schema.version { throw foreignVersion(version) }
@@ -141,17 +141,17 @@ public final class Ledger {
     }
   }
 
-  /// Coordinators that ended while an attachment was in hand with others, before it is worked on by itself.
+  /// After so many suspicions, an attachment is worked on alone.
   public static let suspicionsBeforeSolitude = 3
 
-  /// How heavily the end of a coordinator weighs. Whoever ends one process by a signal may do so often; what ends the kernel
-  /// is found out soon.
+  /// How many suspicions the end of a coordinator adds. A process may be killed often for other reasons, so
+  /// it counts little; an attachment that crashes the kernel must be identified soon.
   private static let weight: (ofProcess: Int64, ofKernel: Int64) = (1, 4)
 
-  /// What was leased by coordinators that are gone is due again at once.
+  /// Makes the jobs leased by ended coordinators due again.
   private func recover() throws {
     try connection.transaction {
-      // Asked first: while the rows are updated, the number of those that are leased goes down.
+      // Read before the update, which reduces the number of leased rows.
       let isOne = try statement(SQL.isOneAttachmentLeased).first { $0.integer(0) } ?? 0
       let machine = Self.kernelRun()
       let last = try connection.prepare("SELECT machine FROM ledger").first { $0.text(0) }
@@ -170,7 +170,7 @@ public final class Ledger {
     }
   }
 
-  /// A random name that Linux gives each of its runs (random(4)); empty where it is not to be had.
+  /// The kernel's boot id, a random name for each boot (random(4)); empty if it cannot be read.
   private static func kernelRun() -> String {
     guard let file = try? Descriptor.open("/proc/sys/kernel/random/boot_id", O_RDONLY) else { return "" }
     var text = [UInt8](repeating: 0, count: 36)
@@ -178,8 +178,8 @@ public final class Ledger {
     return String(decoding: text.prefix(max(count, 0)), as: UTF8.self)
   }
 
-  /// A statement, prepared once. It is found by where its text lies: to hash the text each time would cost more than to run
-  /// a short one.
+  /// A statement, prepared once. The key is the address of its text: hashing the text each time would cost
+  /// more than running a short statement.
   func statement(_ sql: StaticString) throws(SQLiteError) -> Statement {
     if let known = prepared[sql.utf8Start] { return known }
     let statement = try connection.prepare("\(sql)")
@@ -194,7 +194,7 @@ public final class Ledger {
     return statement
   }
 
-  /// The statement that records so many steps of an attempt.
+  /// The statement that records `count` steps of an attempt.
   func addAttempts(_ count: Int) throws(SQLiteError) -> Statement {
     if let known = attemptStatements[count] { return known }
     let statement = try connection.prepare(SQL.addAttempts(count))
@@ -202,14 +202,14 @@ public final class Ledger {
     return statement
   }
 
-  /// How many pages the log may have before it is brought into the database: after a transaction, once its result is handed
-  /// over; and where nobody wants anything just now.
+  /// The length of the log, in pages, that triggers a checkpoint: after a transaction, once its result is
+  /// delivered; and while the ledger is idle.
   private static let longestLog = (afterTransaction: 2000, idle: 100)
 
-  /// Brings the log into the database where it has become long. It takes longer than a transaction, so that whoever waits for
-  /// one is answered first.
+  /// Checkpoints the log if it is long. A checkpoint takes longer than a transaction, so call it after
+  /// replying to requests.
   ///
-  /// - Parameter isIdle: whether nobody wants anything just now.
+  /// - Parameter isIdle: no request is waiting.
   public func checkpoint(isIdle: Bool = false) {
     let longest = isIdle ? Self.longestLog.idle : Self.longestLog.afterTransaction
     if connection.pagesInLog >= longest { connection.checkpoint() }

@@ -1,6 +1,6 @@
 import SQLite
 
-/// What keeps the ledger from being used, and what to do about it.
+/// Why the ledger cannot be used, and what to do about it.
 public struct LedgerError: Error, Sendable, CustomStringConvertible {
   public enum Code: Sendable {
     /// Another coordinator has the home.
@@ -9,7 +9,7 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
     case newer
     /// The home or its file system does not allow writing.
     case unwritable
-    /// No room; nothing was written.
+    /// The disk is full; nothing was written.
     case full
     /// Damaged, or not a ledger.
     case damaged
@@ -21,7 +21,7 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   public let description: String
 
-  /// What to do about a ledger that is damaged.
+  /// The remedy for a damaged ledger.
   static let restore =
     "`sluice verify` tells more; restore it from a backup, or begin with another --home"
 

@@ -1,9 +1,9 @@
 import Glibc
 
-/// The files of a home that are the program's own: what a user names to be written must be none of them.
+/// The program's own files in a home. A path that the user names for writing must be none of them.
 ///
-/// Paths are compared as the kernel resolves them, links and `..` included, and files by their inode, so that another name of
-/// the ledger is the ledger.
+/// Paths are compared after the kernel's rules, with links and `..` resolved, and files by inode, so that a
+/// hard link to the ledger counts as the ledger.
 public struct OwnFiles: Sendable {
   private let home: String
   private let store: String
@@ -13,14 +13,14 @@ public struct OwnFiles: Sendable {
     store = Self.resolved(home.storePath)
   }
 
-  /// Which of them a path is, as a message names it; `nil`: none.
+  /// The name of the own file that this path refers to, for messages; `nil`: none.
   ///
   /// - Parameter path: relative to the home, or absolute.
   public func name(ofPathInHome path: String) -> String? {
     name(of: path.hasPrefix("/") ? path : "\(home)/\(path)")
   }
 
-  /// Which of them a path is, as a message names it; `nil`: none.
+  /// The name of the own file that this path refers to, for messages; `nil`: none.
   ///
   /// - Parameter path: relative to the current folder, or absolute.
   public func name(of path: String) -> String? {
@@ -32,7 +32,7 @@ public struct OwnFiles: Sendable {
     return twin(of: path).map { "file '\($0)'" }
   }
 
-  /// Whether a path lies in the home, at whatever depth, or in the store.
+  /// Whether a path lies in the home, at any depth, or in the store.
   public func holds(_ path: String) -> Bool {
     let path = Self.resolved(path)
     return Self.lies(path, in: home) || Self.lies(path, in: store)
@@ -44,7 +44,7 @@ public struct OwnFiles: Sendable {
     path == folder || path.hasPrefix(folder == "/" ? "/" : folder + "/")
   }
 
-  /// The own file that a path is another name of.
+  /// The own file that a path is a hard link to.
   private func twin(of path: String) -> String? {
     var facts = stat()
     guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_nlink > 1 else { return nil }
@@ -56,11 +56,11 @@ public struct OwnFiles: Sendable {
 
   // MARK: Paths
 
-  /// Links that lead to links, before one is held to lead nowhere: as many as the kernel follows (path_resolution(7)).
+  /// The most symbolic links followed in one path: the kernel's limit (path_resolution(7)).
   private static let linkLimit = 40
 
-  /// The absolute path that a file of this name has or would get, without links, `.` and `..`. What is missing on the way is
-  /// taken by its words.
+  /// The absolute path that a file of this name has or would get, without links, `.` and `..`. Missing parts
+  /// are kept as written.
   private static func resolved(_ path: String) -> String {
     var path = path
     if !path.hasPrefix("/") {
@@ -99,7 +99,7 @@ public struct OwnFiles: Sendable {
 }
 
 extension String {
-  /// The name of what lies in a folder itself; `nil` where the path is another's.
+  /// The last part of the path, if the path lies directly in `folder`; else `nil`.
   fileprivate func lastPart(in folder: String) -> Substring? {
     guard let slash = lastIndex(of: "/"), self[..<slash] == (folder == "/" ? "" : folder) else { return nil }
     return self[index(after: slash)...]

@@ -41,8 +41,8 @@ public struct LedgerStatus: Sendable {
 }
 
 extension Ledger {
-  /// Hands over attachments in order of intake, a page at a time, so that no reading lasts long enough to hold up
-  /// the write-ahead log.
+  /// Passes attachments to the body in order of intake. Read in pages, because a long read transaction would
+  /// keep the write-ahead log from being checkpointed.
   public func records(
     statuses: Set<Status> = Set(Status.allCases), each body: (AttachmentRecord) throws -> Bool
   ) throws {
@@ -63,7 +63,7 @@ extension Ledger {
     }
   }
 
-  /// The attachments whose id begins so: an id may be shortened as long as it is told apart.
+  /// The attachments whose id begins with this text. Commands accept a shortened id if it is unique.
   public func records(idPrefix: String) throws(LedgerError) -> [AttachmentRecord] {
     try reading {
       var found: [AttachmentRecord] = []
@@ -75,7 +75,7 @@ extension Ledger {
     }
   }
 
-  /// Where the object of a completed attachment belongs; `nil`: it is not completed.
+  /// The path of the object of a completed attachment; `nil`: it is not completed.
   public func location(ofAttachment id: String) throws(LedgerError) -> String? {
     try reading {
       try statement("SELECT url FROM attachments WHERE id = ?1 AND status = 'completed'").first(.text(id)) {
@@ -130,7 +130,7 @@ extension Ledger {
         }
         lanes[name] = lane
       }
-      // What is neither is due: each queued attachment has a job.
+      // Each queued attachment has a job; jobs that are neither leased nor scheduled are due.
       let queued = Int(status.attachments.first { $0.status == .queued }?.count ?? 0)
       let name = Ledger.attachmentLane
       let others = (lanes[name]?.scheduled ?? 0) + (lanes[name]?.leased ?? 0)
@@ -180,14 +180,14 @@ extension Ledger {
       SELECT d.id, e.type, d.channel, d.recipient, d.status, d.reason_message, d.finished_at
       FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1 ORDER BY d.key
       """
-    /// Each part is answered from an index, and none walks the attachments that are due, of which there may be millions: their
-    /// lane sorts before those of channels.
+    /// Each part is answered from an index, and none scans the due attachments, of which there may be
+    /// millions: their lane sorts before the lanes of channels.
     static let lanes: StaticString = """
       SELECT lane, 'scheduled', count(*), min(due_at) FROM jobs WHERE state = 'scheduled' GROUP BY lane
       UNION ALL SELECT lane, 'leased', count(*), 0 FROM jobs WHERE state = 'leased' GROUP BY lane
       UNION ALL SELECT lane, 'due', count(*), 0 FROM jobs WHERE state = 'due' AND lane > 'attachments' GROUP BY lane
       """
-    /// The condition is that of the index: without it the whole queue would be read.
+    /// The condition matches the partial index; without it the whole queue would be read.
     static let oldest: StaticString = """
       SELECT created_at FROM attachments
       WHERE key = (SELECT min(attachment_key) FROM jobs WHERE attachment_key IS NOT NULL)

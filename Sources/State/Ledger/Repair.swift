@@ -1,16 +1,16 @@
 import Platform
 import SQLite
 
-// What can be put right in a ledger that is whole as a file. Whoever does it holds the home's lock.
+// Repairs of the rows of an intact file. The caller holds the home's lock.
 extension Ledger {
-  /// Makes the counts those of the rows.
+  /// Recomputes the counts from the rows.
   public func recount() throws(LedgerError) {
     try transaction {
       try statement(SQL.recount).run()
     }
   }
 
-  /// Gives a job to every attachment that is queued and every delivery that is pending without one.
+  /// Adds the missing jobs of queued attachments and pending deliveries.
   public func addMissingJobs() throws(LedgerError) {
     try transaction {
       try statement(SQL.addMissingAttachmentJobs).run(.integer(clock.now()))
@@ -18,8 +18,8 @@ extension Ledger {
     }
   }
 
-  /// Queues an attachment whose object is lost as if it had just been taken in. Its earlier attempts stay on record, and
-  /// what people were told of it is not told again (see `end` in Exchange.swift).
+  /// Queues an attachment whose object is lost, as if it had just been taken in. Its earlier attempts stay on
+  /// record, and events emitted before are not emitted again (see `end` in Exchange.swift).
   public func requeue(_ object: StoredObject) throws(LedgerError) {
     try transaction {
       let key = Statement.Value.integer(object.key)

@@ -1,6 +1,6 @@
 import Pipeline
 
-/// Every statement that writes, by name.
+/// The statements that write, by name.
 enum SQL {
   // MARK: Recovery
 
@@ -10,9 +10,10 @@ enum SQL {
         AND EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND attachment_key IS NOT NULL) THEN stalls + 1 ELSE 0 END
     """
 
-  /// An attachment that ends coordinators is to be found out, and one that was only in hand is not to be blamed. One that later
-  /// ones have passed is suspect; after `?2` such times it is worked on while nothing else is in hand (see the scheduler),
-  /// and then only that counts.
+  /// Takes back the leases of ended coordinators, and finds the attachment that crashes them without blaming
+  /// those that were merely leased at the time. An attachment is suspect if later ones have been finished
+  /// before the coordinator ended. After `?2` suspicions the scheduler works on it alone, and from then on
+  /// only a crash while it is alone counts.
   static let takeBackLeases: StaticString = """
     UPDATE jobs SET state = 'due', token = NULL, boot = NULL, uncounted = uncounted + 1,
       suspicions = suspicions + ?4 * (attachment_key IS NOT NULL AND (
@@ -27,7 +28,8 @@ enum SQL {
 
   static let resetFrontier: StaticString = "UPDATE ledger SET frontier = 0, machine = ?1, seen_at = ?2"
 
-  /// The clock was set back since: what waits is to wait as much longer as it would have, and no more.
+  /// If the clock was set back, moves scheduled jobs back by the same amount, so that their remaining wait
+  /// stays the same.
   static let followClock: StaticString = """
     UPDATE jobs SET due_at = due_at - (SELECT seen_at - ?1 FROM ledger)
     WHERE state = 'scheduled' AND due_at > ?1 AND (SELECT seen_at > ?1 FROM ledger)
@@ -37,7 +39,7 @@ enum SQL {
 
   // MARK: Intake
 
-  /// The same file under the same message; an empty message id stands for one made for the file.
+  /// The same file under the same message. An empty message id stands for an id generated for the file.
   static let knownAttachment: StaticString = """
     SELECT status FROM attachments WHERE source = ?1 AND source_size = ?2 AND source_modified = ?3 AND conversation_id = ?4
       AND CASE own_message WHEN 1 THEN '' ELSE message_id END = ?5
@@ -83,14 +85,14 @@ enum SQL {
     RETURNING key, attachment_key, delivery_key, attempts, crashes, uncounted, suspicions, priority
     """
 
-  /// Nobody is due in this lane, and it is not paused.
+  /// No job is due in this lane, and the lane is not paused.
   static let isLaneFree: StaticString = """
     SELECT NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'due' AND lane = ?1)
       AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'scheduled' AND due_at <= ?2 AND lane = ?1)
       AND NOT EXISTS (SELECT 1 FROM lanes WHERE name = ?1 AND paused_at IS NOT NULL)
     """
 
-  /// A job is due in this lane that nobody has a lease of, and the lane is not paused.
+  /// A job in this lane is due and not leased, and the lane is not paused.
   static let hasDue: StaticString = """
     SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'due' AND lane = ?1)
       AND NOT EXISTS (SELECT 1 FROM lanes WHERE name = ?1 AND paused_at IS NOT NULL)
@@ -131,7 +133,7 @@ enum SQL {
 
   static let addLine: StaticString = "INSERT INTO lines (fingerprint) VALUES (?1)"
 
-  // MARK: Results. Each is fenced: it counts where the job is leased under the same token.
+  // MARK: Results. Each is fenced: it counts only if the job is leased under the same token.
 
   static let endJob: StaticString = "DELETE FROM jobs WHERE key = ?1 AND state = 'leased' AND token = ?2"
 
@@ -153,7 +155,8 @@ enum SQL {
     WHERE key = ?1
     """
 
-  /// Several steps of one attempt at once; each has five values from `?5` on, and `?4` is the number of the first.
+  /// Several steps of one attempt at once; each has five values from `?5` on, and `?4` is the number of the
+  /// first.
   static func addAttempts(_ count: Int) -> String {
     let rows = (0..<count).map { row in
       let values = (0..<5).map { "?\(5 + row * 5 + $0)" }.joined(separator: ", ")
@@ -168,7 +171,7 @@ enum SQL {
   /// The most steps that one statement records; as many statements are kept prepared.
   static let attemptsAtOnce = 8
 
-  /// What an attachment that was queued again has told before.
+  /// The event types that an attachment which was queued again has emitted before.
   static let toldTypes: StaticString = "SELECT DISTINCT type FROM events WHERE attachment_key = ?1"
 
   static let addEvent: StaticString = """
@@ -214,7 +217,7 @@ enum SQL {
     WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE attachment_key = a.key)
     """
 
-  /// An attempt that is not the first looks whether an earlier one took effect.
+  /// Counts an earlier attempt, so that the next one checks whether a delivery already took effect.
   static let addMissingDeliveryJobs: StaticString = """
     INSERT INTO jobs (lane, priority, delivery_key, state, due_at, attempts, uncounted)
     SELECT 'channel:' || channel, 0, key, 'due', ?1, 1, 1 FROM deliveries d
@@ -227,15 +230,15 @@ enum SQL {
     WHERE key = ?1
     """
 
-  /// The numbers of its attempts go on where they were.
+  /// The attempt numbers continue after the recorded ones.
   static let addRepeatedJob: StaticString = """
     INSERT INTO jobs (lane, priority, attachment_key, state, due_at, attempts, uncounted)
     SELECT 'attachments', 0, ?1, 'due', ?2, number, number
     FROM (SELECT coalesce(max(number), 0) AS number FROM attempts WHERE attachment_key = ?1)
     """
 
-  /// In a copy: each job may have been begun since the copy was made, and nobody who ended then is to be blamed. An attempt
-  /// that is not the first looks whether an earlier one took effect.
+  /// For a copy: each job may have been started since the copy was made, and no attachment is to be blamed
+  /// for the coordinator's end. An attempt that is not the first checks whether an earlier one took effect.
   static let releaseInCopy = """
     UPDATE jobs SET attempts = attempts + (state <> 'leased'), uncounted = uncounted + 1, token = NULL, boot = NULL,
       state = CASE state WHEN 'leased' THEN 'due' ELSE state END;

@@ -1,11 +1,12 @@
-/// The ledger's tables. The states and what must hold in each are CHECK constraints, so that no program can write a
-/// ledger that makes no sense. They compare a column with each value in turn: for three values in `IN (…)`, SQLite builds a
-/// table whenever it checks a row.
+/// The ledger's tables. CHECK constraints enforce the states and what must hold in each, so that no program
+/// can write an inconsistent ledger. They compare a column with each value in turn: for three values in `IN
+/// (…)`, SQLite would build a table on every check of a row.
 enum Schema {
-  /// The version this program writes, kept in `user_version`. A ledger of a newer one is refused.
+  /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
+  /// refused.
   static let version: Int64 = 4
 
-  /// What takes a ledger from each version to the next.
+  /// The migrations from each version to the next.
   static let migrations: [String] = [first, second, third, fourth]
 
   private static let first = """
@@ -151,11 +152,12 @@ enum Schema {
     ) STRICT, WITHOUT ROWID;
     """
 
-  /// `seen_at` is the last time that a coordinator is known to have had: one that begins before it has another clock.
+  /// `seen_at` is the last time that a coordinator recorded. If a coordinator starts with an earlier time,
+  /// the clock was set back.
   private static let second = "ALTER TABLE ledger ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0"
 
-  /// `line_key` says which stages, on which basis, an attachment's content passed first: what they said counts for equal
-  /// content on the same line.
+  /// `line_key` identifies the stages, with their bases, that an attachment's content passed first. Their
+  /// results are reused for equal content with the same key.
   private static let third = """
     CREATE TABLE lines (
       key INTEGER PRIMARY KEY,
@@ -166,9 +168,9 @@ enum Schema {
     CREATE INDEX deliveries_dead ON deliveries (key) WHERE status = 'dead';
     """
 
-  /// `source_folder_device` is the device that the source's folder was on when it was taken in (`st_dev`, stat(3type)): a
-  /// missing file whose folder is on another one now is behind a mount that is away. The index answers for each lane when its
-  /// next job is due.
+  /// `source_folder_device` is the device of the source's folder at intake (`st_dev`, stat(3type)). If the
+  /// file is missing and the folder's device has changed, the file system is not mounted. The index gives the
+  /// due time of each lane's next job.
   private static let fourth = """
     ALTER TABLE attachments ADD COLUMN source_folder_device INTEGER;
     DROP INDEX jobs_scheduled;

@@ -1,22 +1,23 @@
 import SQLite
 
-/// An attachment's object, as the ledger has it.
+/// The object of an attachment as recorded in the ledger.
 public struct StoredObject: Sendable, Equatable {
   public var key: Int64
   public var id: String
-  /// Where it lies, relative to the store.
+  /// The object's path, relative to the store.
   public var url: String
   public var sizeBytes: Int64
   public var sha256: [UInt8]
   /// The path of the file it came from.
   public var source: [UInt8]
-  /// The SHA-256 of that file in hexadecimal digits, where a stage replaced the content; else the object's own counts.
+  /// The SHA-256 of the source file in hexadecimal digits, if a stage replaced the content; else `nil`, and
+  /// the object's own hash applies.
   public var sourceSHA256: String?
 }
 
 extension Ledger {
-  /// The objects of the attachments after a key, in order of intake; a page at a time, so that no reading lasts long
-  /// enough to hold up the write-ahead log.
+  /// The objects of the attachments after a key, in order of intake. Read in pages, because a long read
+  /// transaction would keep the write-ahead log from being checkpointed.
   public func storedObjects(after key: Int64) throws(LedgerError) -> [StoredObject] {
     try objects("\(Self.storedObjectColumns) AND key > ?1 ORDER BY key LIMIT 500", .integer(key))
   }
@@ -29,7 +30,7 @@ extension Ledger {
     }
   }
 
-  /// The object of an attachment; `nil`: it has none now.
+  /// The object of an attachment; `nil`: it has none.
   public func storedObject(ofAttachment id: String) throws(LedgerError) -> StoredObject? {
     try objects("\(Self.storedObjectColumns) AND id = ?1", .text(id)).first
   }

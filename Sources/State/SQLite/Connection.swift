@@ -2,8 +2,8 @@ import CSQLite
 
 /// A connection to a database file, used by one thread at a time.
 ///
-/// Unchecked because it is handed from thread to thread whole: SQLite's multi-thread mode asks that two threads do not use a
-/// connection at once (https://sqlite.org/threadsafe.html).
+/// Unchecked, because a connection moves between threads as a whole: in SQLite's multi-thread mode, two
+/// threads must not use one connection at the same time (https://sqlite.org/threadsafe.html).
 public final class Connection: @unchecked Sendable {
   let database: OpaquePointer
   /// Pages in the write-ahead log after the last commit, where ``checkpointByHand()`` was called.
@@ -13,7 +13,7 @@ public final class Connection: @unchecked Sendable {
     case readWrite, readOnly
   }
 
-  /// Opens a file. `:memory:` is a database of its own.
+  /// Opens a file. `:memory:` opens a new database in memory.
   public init(_ path: String, _ access: Access = .readWrite) throws(SQLiteError) {
     _ = Self.isConfigured
     var opened: OpaquePointer?
@@ -31,7 +31,8 @@ public final class Connection: @unchecked Sendable {
     sqlite3_busy_timeout(database, 10_000)
   }
 
-  /// Once, before the library is first used; where something else in the process has used it already, it stays as it is.
+  /// Runs once, before SQLite is first used. If other code in the process has initialized SQLite already, the
+  /// setting has no effect.
   private static let isConfigured = sluice_sqlite_no_memory_statistics() == SQLITE_OK
 
   deinit {
@@ -43,7 +44,7 @@ public final class Connection: @unchecked Sendable {
     _ = sluice_sqlite_no_checkpoint_on_close(database)
   }
 
-  /// From now on the log is brought into the database by ``checkpoint()`` alone, and not by whichever commit makes it long.
+  /// Turns automatic checkpoints off: from now on only ``checkpoint()`` copies the log into the database.
   public func checkpointByHand() {
     sqlite3_wal_hook(
       database,
@@ -54,19 +55,20 @@ public final class Connection: @unchecked Sendable {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Brings what readers let it of the log into the database. What cannot be done now is left for the next time.
+  /// Copies the log into the database as far as readers allow. The rest is left for the next call.
   public func checkpoint() {
     sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     pagesInLog = 0
   }
 
-  /// Leaves the write-ahead log and its index in place at the end, so that readers find them and make none of their own.
+  /// Keeps the write-ahead log and its index on close, so that readers find them and create none of their
+  /// own.
   public func keepLog() {
     var one: Int32 = 1
     sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &one)
   }
 
-  /// Runs statements that give no rows.
+  /// Runs statements that return no rows.
   public func execute(_ sql: String) throws(SQLiteError) {
     if sqlite3_exec(database, sql, nil, nil, nil) != SQLITE_OK { throw error(sql) }
   }
@@ -76,8 +78,8 @@ public final class Connection: @unchecked Sendable {
     try Statement(sql, on: self)
   }
 
-  /// Whether no transaction is open. Asked before ROLLBACK: SQLite ends one by itself after some errors, and a second end
-  /// would hide the first error.
+  /// Whether no transaction is open. Check this before ROLLBACK: SQLite rolls back by itself after some
+  /// errors, and a second ROLLBACK would hide the first error.
   public var isOutsideTransaction: Bool { sqlite3_get_autocommit(database) != 0 }
 
   /// Rows the last statement changed.
@@ -85,8 +87,8 @@ public final class Connection: @unchecked Sendable {
 
   public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(database) }
 
-  /// Runs a body in a transaction that takes the write lock at once: one that first reads could find another writer's
-  /// changes and be refused when it comes to write.
+  /// Runs a body in a transaction that takes the write lock at once (BEGIN IMMEDIATE). A transaction that
+  /// begins with reading can be refused when it writes, if another connection wrote meanwhile.
   public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     try execute("BEGIN IMMEDIATE")
     do {
@@ -94,7 +96,7 @@ public final class Connection: @unchecked Sendable {
       try execute("COMMIT")
       return result
     } catch {
-      if !isOutsideTransaction { try? execute("ROLLBACK") }  // the first error is the one to tell
+      if !isOutsideTransaction { try? execute("ROLLBACK") }  // report the first error
       throw error
     }
   }

@@ -25,13 +25,13 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
   }
 }
 
-/// What SQLite refused, why, and the statement.
+/// An error that SQLite reported: code, message and statement.
 public struct SQLiteError: Error, Sendable, CustomStringConvertible {
   public let code: ResultCode
   public let message: String
   public let sql: String?
 
-  /// Whether the file is not what a database must be.
+  /// Whether the code says that the file is damaged or not a database.
   public var isDamage: Bool { ResultCode.corrupt ~= code || ResultCode.notADatabase ~= code }
 
   public var description: String {

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A prepared statement; finalized when it is let go.
+/// A prepared statement; finalized on deinitialization.
 public final class Statement {
   private let handle: OpaquePointer
   /// Keeps the connection open as long as the statement lives.
@@ -21,7 +21,7 @@ public final class Statement {
     sqlite3_finalize(handle)
   }
 
-  /// Runs it to its end with these values.
+  /// Binds these values and runs the statement to its end.
   public func run(_ values: Value...) throws(SQLiteError) {
     try run(values)
   }
@@ -32,7 +32,7 @@ public final class Statement {
     while try step() {}
   }
 
-  /// Runs it and hands over each row.
+  /// Binds these values and passes each row to `body`.
   public func rows<Failure: Error>(
     _ values: Value..., each body: (borrowing Row) throws(Failure) -> Void
   ) throws {
@@ -41,7 +41,7 @@ public final class Statement {
     while try step() { try body(Row(handle)) }
   }
 
-  /// The first row made into something; `nil`: none.
+  /// The first row, converted by `make`; `nil`: there is no row.
   public func first<Result>(_ values: Value..., make: (borrowing Row) -> Result) throws(SQLiteError)
     -> Result?
   {
@@ -101,14 +101,14 @@ public final class Statement {
   }
 }
 
-/// Lives as long as the process.
+/// Allocated once and never freed.
 private nonisolated(unsafe) let emptyText: UnsafePointer<CChar> = {
   let text = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
   text.pointee = 0
   return UnsafePointer(text)
 }()
 
-/// The row a statement stands on, columns counted from 0. Valid until the next step.
+/// The current row of a statement, columns counted from 0. Valid until the next step.
 public struct Row: ~Copyable {
   private let handle: OpaquePointer
 

@@ -21,6 +21,6 @@ int sluice_door_take(int door, uint8_t number, int *connection, int *error) {
       *error = count > 0 ? 0 : answer.error;
       return 1;
     }
-    if (count > 0) close(received); /* for a question that nobody waits for any more */
+    if (count > 0) close(received); /* answers a question that has timed out */
   }
 }

@@ -73,7 +73,7 @@ int sluice_wait(pid_t pid, int *exit_code, int *signal_number) {
   do found = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
   while (found < 0 && errno == EINTR);
   if (found == 0 && info.si_pid == 0) return 0;
-  kill(-pid, SIGKILL); /* while its pid is still its own: until it is waited for, nobody else gets it */
+  kill(-pid, SIGKILL); /* until it is waited for, its pid is not reused */
   do ended = waitpid(pid, &status, WNOHANG);
   while (ended < 0 && errno == EINTR);
   if (ended == 0) return 0;
@@ -115,12 +115,13 @@ int sluice_move_content(int from, int to) {
     ssize_t count = sendfile(to, from, &done, piece);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      if (count == 0) errno = EIO; /* whoever wrote it has cut it off meanwhile */
+      if (count == 0) errno = EIO; /* another process has truncated the file meanwhile */
       return -1;
     }
     fallocate(from, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, count);
   }
-  /* Not against shrinking: the memory is let go by that, while others may hold descriptors. */
+  /* Not sealed against shrinking: sluice_empty frees the memory by truncating, even while others hold
+   * descriptors. */
   if (fcntl(to, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_WRITE) != 0) return -1;
   char path[32];
   snprintf(path, sizeof path, "/proc/self/fd/%d", to);
@@ -148,7 +149,7 @@ static int unix_address(const char *path, struct sockaddr_un *address) {
   return 0;
 }
 
-/* Nobody but the owner may connect: nobody can before listen(2), and by then the mode is set. */
+/* Only the owner may connect. Before listen(2) no process can connect, and the mode is set by then. */
 int sluice_listen(const char *path) {
   struct sockaddr_un address;
   if (unix_address(path, &address) != 0) return -1;
@@ -177,7 +178,7 @@ int sluice_connect(const char *path, int milliseconds) {
   if (unix_address(path, &address) != 0) return -1;
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  limit_waiting(fd, SO_SNDTIMEO, milliseconds); /* connect(2) waits no longer, either */
+  limit_waiting(fd, SO_SNDTIMEO, milliseconds); /* connect(2) has the same limit */
   limit_waiting(fd, SO_RCVTIMEO, milliseconds);
   if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
   int error = errno;
@@ -300,7 +301,7 @@ int sluice_signalfd(void) {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGHUP); /* a terminal that is closed; where it is ignored (nohup), it stays so */
+  sigaddset(&set, SIGHUP); /* sent when the terminal closes; if it is ignored (nohup), it stays ignored */
   if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) return -1;
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -322,7 +323,7 @@ int sluice_rename_new(int old_folder, const char *old_path, int new_folder, cons
 }
 
 static int open_resolved(int folder, const char *path, uint64_t resolve) {
-  /* Declared here: <linux/openat2.h> is younger than some systems this is built on. */
+  /* Declared here, because some supported systems lack <linux/openat2.h>. */
   const struct {
     uint64_t flags, mode, resolve;
   } how = {O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, resolve};

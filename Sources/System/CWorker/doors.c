@@ -1,5 +1,5 @@
-/* The process behind the doors of a worker's stages: it connects to the Unix sockets that they named, and passes the
- * connections on. See door.h. */
+/* The process behind the doors of a worker's stages: it connects to the Unix sockets that they named, and
+ * passes the connections to the stages. See door.h. */
 #define _GNU_SOURCE
 #include "worker.h"
 
@@ -17,13 +17,13 @@
 
 enum { MOST = 64 };
 
-/* Where to, and the socket by which it is asked. */
+/* The address, and the socket on which requests arrive. */
 struct door {
   int asked;
   struct sockaddr_un address;
 };
 
-/* A connection that blocks nobody, or -1 and errno. */
+/* A non-blocking connection, or -1 and errno. */
 static int connection_to(const struct sockaddr_un *address) {
   int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (made < 0) return -1;
@@ -45,8 +45,8 @@ static int answer(const struct door *door) {
   return sent;
 }
 
-/* It was forked and has not replaced itself, so that nothing but system calls is made here. Descriptor 0 brings new doors,
- * until the worker closes its end of it. */
+/* Runs after fork without exec, so it makes only system calls. Descriptor 0 brings new doors, until the
+ * worker closes its end. */
 static _Noreturn void serve(void) {
   static struct door doors[MOST];
   int count = 0, is_closed = 0;
@@ -78,12 +78,12 @@ int sluice_doors_start(void) {
   if (child == 0) {
     sigset_t all;
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, NULL); /* Ctrl-C is for the coordinator to answer */
+    sigprocmask(SIG_BLOCK, &all, NULL); /* the coordinator handles Ctrl-C */
     if (sluice_die_with(parent) != 0) _exit(0);
     prctl(PR_SET_NAME, "sluice-door");
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (ends[1] != 0 && dup2(ends[1], 0) != 0) _exit(1);
-    /* The worker's descriptors: whoever waits for their end is not to wait for this process. */
+    /* Close the worker's descriptors: a process waiting for their end must not wait for this one. */
     if (syscall(SYS_close_range, 1u, ~0u, 0u) != 0)
       for (int other = (int)sysconf(_SC_OPEN_MAX) - 1; other > 0; other--) close(other); /* before Linux 5.9 */
     serve();

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 /* ---- Landlock ----
- * Declared here and not taken from <linux/landlock.h>: Debian 12's header lacks network and scope, and an #ifdef would
- * drop those limits without a word. Values from the kernel's include/uapi/linux/landlock.h. */
+ * Declared here and not taken from <linux/landlock.h>: Debian 12's header lacks network and scope, and an
+ * #ifdef would drop those limits silently. Values from the kernel's include/uapi/linux/landlock.h. */
 
 struct ruleset {
   uint64_t files, tcp, scope;
@@ -44,7 +44,7 @@ enum {
 
 int sluice_landlock_abi(void) { return (int)syscall(CREATE_RULESET, NULL, 0, ASK_VERSION); }
 
-/* Every kind of access the kernel's ABI knows: what is not handled is not restrained. */
+/* Every kind of access that the kernel's ABI knows: Landlock restricts only the kinds that are handled. */
 static uint64_t all_file_access(int abi) {
   if (abi >= 5) return (1u << 16) - 1; /* + device ioctl */
   if (abi >= 3) return (1u << 15) - 1; /* + truncate */
@@ -60,10 +60,10 @@ static int allow_below(int rules, int folder, uint64_t access) {
   return (int)syscall(ADD_RULE, rules, RULE_BELOW, &rule, 0);
 }
 
-/* What resolving names and checking certificates reads. */
+/* The files read to resolve names and check certificates. */
 static const char *const network_files[] = {
     "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services",
-    /* Not /etc/ssl as a whole: the machine's private keys lie there. */
+    /* Not all of /etc/ssl: it holds the machine's private keys. */
     "/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/usr/lib/ssl", "/usr/share/ca-certificates",
     "/run/systemd/resolve",
 };
@@ -109,7 +109,7 @@ static uint32_t close_files(uint32_t capability, int folder) {
 #define LACKS(argument, bits) ((struct scmp_arg_cmp){(argument), SCMP_CMP_MASKED_EQ, (bits), 0})
 #define HAS(argument, bits) ((struct scmp_arg_cmp){(argument), SCMP_CMP_MASKED_EQ, (bits), (bits)})
 
-/* Computing, memory that is not executable, and the descriptors at hand. */
+/* Allows computation, non-executable memory, and the descriptors that are open. */
 static int allow_content(scmp_filter_ctx filter) {
   int failed = 0;
   ALLOW(read); ALLOW(pread64); ALLOW(readv); ALLOW(preadv);
@@ -126,7 +126,7 @@ static int allow_content(scmp_filter_ctx filter) {
   ALLOW(getpid); ALLOW(gettid); ALLOW(getuid); ALLOW(geteuid); ALLOW(getgid); ALLOW(getegid);
   ALLOW(getrandom); ALLOW(uname); ALLOW(sysinfo); ALLOW(getrusage); ALLOW(poll); ALLOW(ppoll);
   ALLOW(rt_sigprocmask); ALLOW(rt_sigreturn); ALLOW(sigaltstack); ALLOW(restart_syscall);
-  /* The kernel looks at 32 bits of the number, a comparison at 64: one rule for each that is allowed. */
+  /* The kernel uses 32 bits of the number, a comparison uses 64: add one rule for each allowed number. */
   for (unsigned number = 1; number <= 64; number++)
     if (number != SIGSYS) ALLOW_IF(rt_sigaction, SAME(0, number));
   ALLOW_IF(tgkill, IS(0, (scmp_datum_t)getpid())); /* abort */
@@ -138,8 +138,9 @@ static int allow_content(scmp_filter_ctx filter) {
   return failed;
 }
 
-/* Files, where Landlock says which. What is made gets no set-user-ID bit: it would be a program of the worker's user, with
- * bytes of a sender's choice. fchmod(2) is missing for that reason, and since it would change the sender's file, too. */
+/* Allows file calls; Landlock restricts the paths. New files get no set-user-ID bit: otherwise a stage could
+ * create a program of the worker's user with bytes of a sender's choice. fchmod(2) is forbidden for that
+ * reason, and because it would change the sender's file. */
 static int allow_files(scmp_filter_ctx filter) {
   int failed = 0;
   ALLOW_IF(openat, LACKS(3, S_ISUID | S_ISGID));
@@ -161,14 +162,15 @@ static int allow_network(scmp_filter_ctx filter) {
   int failed = allow_files(filter);
   ALLOW_IF(socket, IS(0, AF_INET));
   ALLOW_IF(socket, IS(0, AF_INET6));
-  /* The resolver asks which addresses this machine has. Other families of netlink tell more than that. */
+  /* The resolver asks for the machine's addresses. Other netlink families tell more than that. */
   ALLOW_IF(socket, IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE));
-  /* That socket alone is bound; an address of another family is longer. A channel speaks, and nobody calls it. */
+  /* Only that socket may be bound; addresses of other families are longer. A channel accepts no
+   * connections. */
   ALLOW_IF(bind, IS(2, sizeof(struct sockaddr_nl)));
-  /* glibc asks for nscd now and then: it is told that there is no such family, and goes to the name server. */
+  /* glibc sometimes asks for nscd: it gets "no such family", and asks the name server. */
   failed |= seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
                                    (struct scmp_arg_cmp[]){IS(0, AF_UNIX)});
-  /* A pair of datagram sockets could be connected to any service's path; a pair of streams is connected already. */
+  /* A pair of datagram sockets could be reconnected to any service's path; a pair of streams cannot. */
   ALLOW_IF(socketpair, IS(0, AF_UNIX), ((struct scmp_arg_cmp){1, SCMP_CMP_MASKED_EQ, 0xF, SOCK_STREAM}));
   ALLOW(connect); ALLOW(getsockname); ALLOW(getpeername); ALLOW(getsockopt);
   ALLOW(setsockopt); ALLOW(sendto); ALLOW(recvfrom); ALLOW(sendmmsg); ALLOW(shutdown);
@@ -180,7 +182,8 @@ static int allow_network(scmp_filter_ctx filter) {
   ALLOW_IF(ioctl, IS(1, FIONREAD));
   ALLOW(access); ALLOW(open); ALLOW(readlink); ALLOW(stat);
   ALLOW(fdatasync); ALLOW(fsync);
-  /* The resolver's thread. clone3 hides its flags in memory: glibc falls back to clone when it is missing. */
+  /* The resolver starts a thread. clone3 hides its flags in memory; if it is missing, glibc falls back to
+   * clone. */
   ALLOW_IF(clone, HAS(0, CLONE_THREAD));
   failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
   ALLOW_IF(prctl, IS(0, PR_SET_NAME));
@@ -188,8 +191,8 @@ static int allow_network(scmp_filter_ctx filter) {
 }
 
 static int close_system_calls(uint32_t capability, int journal) {
-  /* TRAP and not KILL, so that the handler can leave the call's number for the message: it is delivered even where
-   * the signal is blocked, and no other handler can be set. */
+  /* TRAP and not KILL, so that the handler can record the call's number for the message. The signal is
+   * delivered even if it is blocked, and no other handler can be set. */
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_TRAP);
   if (!filter) return 0;
   seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree: the order of rules costs nothing */
@@ -215,8 +218,8 @@ int sluice_forbid_processes(void) {
   const int calls[] = {SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(execve), SCMP_SYS(execveat)};
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) failed |= seccomp_rule_add(filter, SCMP_ACT_TRAP, calls[i], 0);
   failed |= seccomp_rule_add_array(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1, &LACKS(0, CLONE_THREAD));
-  /* clone3 hides its flags in memory: glibc falls back to clone when it is missing. A ring would make calls for the process
-   * that no filter sees. */
+  /* clone3 hides its flags in memory; if it is missing, glibc falls back to clone. io_uring would make system
+   * calls that no filter sees. */
   failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
   failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0);
   if (!failed) failed = seccomp_load(filter);
@@ -226,13 +229,14 @@ int sluice_forbid_processes(void) {
 
 /* ---- All of it ---- */
 
-/* Landlock and seccomp bind the thread that closes them and those it starts later, not those there are. */
+/* Landlock and seccomp bind the calling thread and those it starts later, not other existing threads. */
 static int has_other_threads(void) {
   struct stat tasks;
   return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink != 3; /* `.`, `..` and one thread */
 }
 
-/* Run by root, a worker could raise its own limits. The store's keeps what root needs to write where another owns. */
+/* A worker run by root could raise its own limits. A stage that stores keeps the capabilities that root needs
+ * to write to another user's folder. */
 static void drop_capabilities(uint32_t capability) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct sets[2] = {{0}};
@@ -254,7 +258,7 @@ uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_li
   if (has_other_threads()) return 0;
   int failed = limit(RLIMIT_CORE, 0);
   if (output_limit >= 0) failed |= limit(RLIMIT_FSIZE, (rlim_t)output_limit);
-  else signal(SIGXFSZ, SIG_IGN); /* what the user's limit forbids (`ulimit -f`) is an error for the stage to tell */
+  else signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f`, writing fails with an error for the stage to report */
   failed |= limit(RLIMIT_NOFILE, 512);
   if (!failed) level |= SLUICE_SANDBOX_LIMITS;
   drop_capabilities(capability);

@@ -1,5 +1,5 @@
-/* The watch on allocations and system calls. A stage that asks for more than its budget, or for a system call it may
- * not make, ends the worker; what it asked for is left on the status page, for the message. */
+/* The watch on allocations and system calls. A stage that exceeds its memory budget, or makes a forbidden
+ * system call, ends the worker; the cause is left on the status page, for the message. */
 #define _GNU_SOURCE
 #include "worker.h"
 
@@ -20,17 +20,18 @@
 static sluice_status *page;
 
 static void obituary(uint32_t death, uint64_t detail) {
-  if (!page || page->death != SLUICE_DEATH_NONE) return; /* the first is the cause, what follows may be its effect */
+  if (!page || page->death != SLUICE_DEATH_NONE) return; /* the first is the cause, the next may be effects */
   __atomic_store_n(&page->detail, detail, __ATOMIC_RELAXED);
   __atomic_store_n(&page->death, death, __ATOMIC_RELEASE);
 }
 
 /* ---- Allocations ----
- * The executable's definitions come before libc's for every library in the process. Each passes on to glibc's own
- * under its other name. Once the watch is on, failing is the end: a budget overrun must be an outcome with a name, not
- * a null pointer in a library that may or may not look.
+ * The executable's definitions of malloc and its relatives replace libc's for every library in the process.
+ * Each calls glibc's own under its other name. Once the watch is on, a failed allocation ends the process:
+ * a budget overrun must be an outcome with a name, not a null pointer that a library may or may not check.
  *
- * A sanitizer puts its own in the same place. What is built with one knows no budgets, and is no worker. */
+ * A sanitizer replaces the same functions. A build with one enforces no budgets, and is not a worker for
+ * production. */
 
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 
@@ -72,8 +73,9 @@ __attribute__((visibility("default"))) int posix_memalign(void **memory, size_t 
 #endif
 
 /* ---- System calls ----
- * Two calls come here instead of to the kernel. glibc 2.33 and later spell fstat(fd) as newfstatat(fd, "", …), which,
- * let through, would stat any path; it is answered with fstat. Everything else that is forbidden ends the process. */
+ * Two calls come here instead of to the kernel. glibc 2.33 and later implement fstat(fd) as
+ * newfstatat(fd, "", …). If allowed, that could stat any path; it is answered with fstat. Every other
+ * forbidden call ends the process. */
 
 static void forbidden(int signal_number, siginfo_t *info, void *context) {
   (void)signal_number;
@@ -94,7 +96,7 @@ static void forbidden(int signal_number, siginfo_t *info, void *context) {
   }
 #endif
   obituary(SLUICE_DEATH_SYSCALL, (uint64_t)info->si_syscall);
-  syscall(SYS_exit_group, 159); /* and nothing else: another call that is not allowed would come back here */
+  syscall(SYS_exit_group, 159); /* no other call: a forbidden one would come back here */
 }
 
 void sluice_watch(sluice_status *status) {
@@ -106,7 +108,8 @@ void sluice_watch(sluice_status *status) {
 
 /* ---- Limits ---- */
 
-/* The address space in use, and what glibc reserves for an arena in steps of this size: that is no use of memory. */
+/* The address space in use. glibc reserves arenas in steps of this size; a reservation is no use of
+ * memory. */
 static int64_t address_space(void) {
   long pages = 0;
   char text[64] = {0};
@@ -133,7 +136,7 @@ void sluice_limit_memory(int64_t bytes, int64_t most) {
   setrlimit(RLIMIT_AS, &limit);
 }
 
-/* ---- What is in use ---- */
+/* ---- Memory in use ---- */
 
 int64_t sluice_heap_in_use(void) {
   struct mallinfo2 info = mallinfo2();

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The clocks of a machine. The functions of the type read this machine's; a value stands for them where a test has its own.
+/// The machine's clocks. The static functions read this machine's clocks; tests pass a value of their own.
 public struct Clock: Sendable {
   public var now: @Sendable () -> Int64
   public var steady: @Sendable () -> Int64
@@ -13,7 +13,7 @@ public struct Clock: Sendable {
     (self.now, self.steady, self.monotonic) = (now, steady, monotonic)
   }
 
-  /// This machine's.
+  /// This machine's clocks.
   public static let machine = Clock(
     now: { now() }, steady: { steady() }, monotonic: { monotonic() })
 
@@ -24,8 +24,8 @@ public struct Clock: Sendable {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// Milliseconds since 1970 as the wall clock had it when the process began, and from then on as time passes, also while the
-  /// machine sleeps: what is put off by it comes in its time though somebody sets the clock.
+  /// Milliseconds since 1970: the wall clock's time at the start of the process plus the time passed since,
+  /// including the machine's sleep. Timers by this clock fire on time even if the wall clock is changed.
   public static func steady() -> Int64 {
     origin.wall + sinceBoot() - origin.sinceBoot
   }
@@ -38,7 +38,7 @@ public struct Clock: Sendable {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// Nanoseconds that only grow, for measuring. Nobody sets this clock.
+  /// Monotonic nanoseconds, for measuring. Changes of the wall clock do not affect it.
   public static func monotonic() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -49,7 +49,7 @@ public struct Clock: Sendable {
   public static func timestamp(_ milliseconds: Int64) -> String {
     let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
     let (days, inDay) = Int(seconds).quotientAndRemainder(dividingBy: 86400)
-    // Days to a civil date; the year begins in March, so that the leap day is the last.
+    // Days to a civil date. The year begins in March, so that the leap day is the last day.
     let shifted = days + 719_468
     let era = shifted / 146_097
     let ofEra = shifted - era * 146_097

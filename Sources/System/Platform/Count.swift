@@ -5,12 +5,12 @@ public enum Count {
     "\(number) \(things(number, thing))"
   }
 
-  /// Where the plural has a form of its own: `2 deliveries`.
+  /// For nouns with an irregular plural: `2 deliveries`.
   public static func text(_ number: some BinaryInteger, _ thing: String, _ things: String) -> String {
     "\(number) \(number == 1 ? thing : things)"
   }
 
-  /// Only what is counted: `file` of one, else `files`.
+  /// The noun alone: `file` for one, else `files`.
   public static func things(_ number: some BinaryInteger, _ thing: String) -> String {
     number == 1 ? thing : thing + "s"
   }

@@ -1,16 +1,16 @@
 import CPlatform
 import Glibc
 
-/// A file descriptor with one owner, closed when the owner lets go.
+/// A file descriptor with one owner, closed when the owner is destroyed.
 public struct Descriptor: ~Copyable, Sendable {
   public let number: Int32
 
-  /// Takes over an open descriptor.
+  /// Takes ownership of an open descriptor.
   public init(owning number: Int32) {
     self.number = number
   }
 
-  /// Opens a file; close-on-exec always.
+  /// Opens a file, always close-on-exec.
   public static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o600) throws(SystemError)
     -> Descriptor
   {
@@ -19,7 +19,7 @@ public struct Descriptor: ~Copyable, Sendable {
     return Descriptor(owning: number)
   }
 
-  /// Gives the number away; whoever takes it closes it.
+  /// Gives up ownership. The caller must close the descriptor.
   public consuming func release() -> Int32 {
     let number = number
     discard self

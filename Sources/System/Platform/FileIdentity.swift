@@ -1,8 +1,8 @@
 import Glibc
 
-/// Tells a file from what stood at its path before, without reading it.
+/// Distinguishes a file from its predecessors at the same path, without reading it.
 public enum FileIdentity {
-  /// Path, size, number and time of change of the content as text; the path alone where there is no such file.
+  /// Path, size, inode number and modification time as text; the path alone if there is no such file.
   public static func text(of path: String) -> String {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return path }

@@ -12,7 +12,7 @@ public enum Hexadecimal {
     }
   }
 
-  /// The bytes; `nil` where the text is anything but pairs of digits.
+  /// The bytes; `nil` if the text is anything but pairs of digits.
   public static func bytes(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count % 2 == 0 else { return nil }

@@ -1,4 +1,4 @@
-/// Builds one line of JSON (RFC 8259), keys in the order they are written.
+/// Builds one line of JSON (RFC 8259). Keys keep the order in which they are written.
 public struct JSONWriter: Sendable {
   private var bytes: [UInt8] = []
   private var needsComma = false

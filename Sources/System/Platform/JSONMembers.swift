@@ -7,7 +7,7 @@ public enum JSONMembers {
     case boolean(Bool)
   }
 
-  /// The members in their order; `nil` where it is anything else, or a value is null.
+  /// The members in their order; `nil` if the text is anything else, or a value is null.
   public static func read(_ json: String) -> [(key: String, value: Value)]? {
     var scanner = JSONScanner(json)
     guard scanner.skip("{") else { return nil }

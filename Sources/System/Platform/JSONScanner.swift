@@ -1,4 +1,4 @@
-/// Takes apart what ``JSONWriter`` wrote.
+/// Parses the output of ``JSONWriter``.
 struct JSONScanner {
   private var rest: Substring.UnicodeScalarView
 
@@ -6,7 +6,7 @@ struct JSONScanner {
     rest = Substring(json).unicodeScalars
   }
 
-  /// Whether nothing follows but space.
+  /// Whether only space follows.
   var isAtEnd: Bool { rest.allSatisfy(Self.isSpace) }
 
   private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
@@ -20,7 +20,7 @@ struct JSONScanner {
     return true
   }
 
-  /// What stands before the next comma, bracket, brace or space: a number, `true`, `false` or `null`.
+  /// The text up to the next comma, bracket, brace or space: a number, `true`, `false` or `null`.
   mutating func word() -> String {
     while let first = rest.first, Self.isSpace(first) { rest.removeFirst() }
     let word = rest.prefix { !Self.isSpace($0) && $0 != "," && $0 != "]" && $0 != "}" }

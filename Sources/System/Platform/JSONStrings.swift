@@ -1,6 +1,6 @@
 /// Reads what ``JSONWriter`` wrote for an array of texts.
 public enum JSONStrings {
-  /// The texts; `nil` where it is anything else.
+  /// The texts; `nil` if the text is anything else.
   public static func read(_ json: String) -> [String]? {
     var scanner = JSONScanner(json)
     guard scanner.skip("[") else { return nil }

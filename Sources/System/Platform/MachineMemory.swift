@@ -2,14 +2,15 @@ import Glibc
 
 /// The memory that this process may use.
 public enum MachineMemory {
-  /// Bytes: the machine's, or what the control groups that this process is in allow, whichever is less (cgroups(7)).
+  /// Bytes: the machine's memory, or the limit of the control groups of this process, whichever is less
+  /// (cgroups(7)).
   public static func available() -> Int64 {
     let pages = Int64(sysconf(Int32(_SC_PHYS_PAGES)))
     let machine = max(pages, 1) * Int64(max(sysconf(Int32(_SC_PAGESIZE)), 1))
     return min(machine, limits().min() ?? .max)
   }
 
-  /// The limits of this process's groups and of those above them, as far as they can be read.
+  /// The limits of this process's groups and their parents, as far as they can be read.
   private static func limits() -> [Int64] {
     guard let groups = text("/proc/self/cgroup") else { return [] }
     var limits: [Int64] = []
@@ -37,7 +38,7 @@ public enum MachineMemory {
     return limits
   }
 
-  /// The beginning of a file of the kernel's; `nil`: it cannot be read.
+  /// The beginning of a kernel file; `nil`: it cannot be read.
   private static func text(_ path: String) -> String? {
     guard let file = try? Descriptor.open(path, O_RDONLY) else { return nil }
     var bytes = [UInt8](repeating: 0, count: 4096)

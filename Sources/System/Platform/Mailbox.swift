@@ -1,7 +1,7 @@
 import CPlatform
 import Glibc
 
-/// A bounded queue between two threads. Senders wait while it is full, the receiver while it is empty; either way until
+/// A bounded queue between two threads. Senders wait while it is full, the receiver while it is empty, until
 /// it is closed.
 ///
 /// Unchecked because every access to the state holds the mutex.
@@ -29,7 +29,7 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Puts an element at the end. False where the mailbox is closed.
+  /// Puts an element at the end. Returns false if the mailbox is closed.
   @discardableResult
   public func send(_ element: Element) -> Bool {
     pthread_mutex_lock(mutex)
@@ -41,7 +41,7 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     return true
   }
 
-  /// Takes everything there is, waiting for the first. Empty: closed, and nothing is left.
+  /// Takes all elements, waiting for the first. Empty: the mailbox is closed and drained.
   public func receive() -> [Element] {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
@@ -49,7 +49,7 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     return take()
   }
 
-  /// The same, waiting no longer than so many milliseconds. `nil`: nothing came.
+  /// The same, waiting at most so many milliseconds. `nil`: nothing came.
   public func receive(within milliseconds: Int) -> [Element]? {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
@@ -63,14 +63,14 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     return take()
   }
 
-  /// Takes everything there is, without waiting.
+  /// Takes all elements, without waiting.
   public func poll() -> [Element] {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return take()
   }
 
-  /// Takes the first there is, without waiting.
+  /// Takes the first element, without waiting.
   public func pollFirst() -> Element? {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
@@ -79,7 +79,7 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     return elements.removeFirst()
   }
 
-  /// No more is sent from now on; what is there can still be received.
+  /// Refuses further elements; those in the queue can still be received.
   public func close() {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }

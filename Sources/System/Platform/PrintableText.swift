@@ -1,9 +1,9 @@
-/// Text from outside, fit for a terminal.
+/// Text from outside, made safe for a terminal.
 public enum PrintableText {
-  /// Control characters and those that turn the direction of writing are shown as escapes, so that no file name can move
-  /// the cursor or pass for another.
+  /// Replaces control characters and bidirectional formatting characters by escapes, so that no file name can
+  /// move the cursor or look like another name.
   public static func of(_ text: String) -> String {
-    // Most names: to look at each byte costs a hundredth of building them anew.
+    // The common case: this check costs a hundredth of rebuilding the text.
     if text.utf8.allSatisfy({ 0x20 <= $0 && $0 < 0x7F }) { return text }
     var safe = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

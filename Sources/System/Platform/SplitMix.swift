@@ -1,4 +1,4 @@
-/// Numbers that look random and are the same for the same beginning (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// Pseudorandom numbers, the same for the same seed (Steele, Lea and Flood, "Fast splittable pseudorandom
 /// number generators", 2014). For samples and tests; never for secrets.
 public struct SplitMix: RandomNumberGenerator, Sendable {
   public var state: UInt64

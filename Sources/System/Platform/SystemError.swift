@@ -1,12 +1,12 @@
 import Glibc
 
-/// A system call that failed: what was being done, to what, and why.
+/// A failed system call: the action, its object, and the reason.
 public struct SystemError: Error, Sendable, CustomStringConvertible {
   public let code: Int32
   /// Such as `opening /data/a.pdf`.
   public let action: String
 
-  /// Takes the reason from `errno`: make it before anything else can change that.
+  /// Takes the reason from `errno`. Create it before another call changes `errno`.
   public init(_ action: String, code: Int32 = errno) {
     self.action = action
     self.code = code
@@ -15,7 +15,7 @@ public struct SystemError: Error, Sendable, CustomStringConvertible {
   public var reason: String { String(cString: strerror(code)) }
   public var description: String { "\(action): \(reason)\(remedy)" }
 
-  /// What to do about a limit that is the system's, as the end of a sentence; empty where the reason says enough.
+  /// What to do about a system limit, as the end of a sentence; empty if the reason is enough.
   private var remedy: String {
     switch code {
     case EMFILE: "; raise the limit on open files, with `ulimit -n`"
@@ -27,7 +27,7 @@ public struct SystemError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The description with a next step, where it is the last word that a user hears.
+  /// The description with a next step, for errors that are shown to the user as they are.
   public var advice: String {
     switch code {
     case _ where !remedy.isEmpty: description
@@ -43,7 +43,7 @@ public struct SystemError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether it is about how the machine is set up: it does not pass by itself.
+  /// Whether the cause is how the machine is set up, so that it does not pass by itself.
   public var isLasting: Bool {
     [ENOENT, ENOTDIR, ENOTEMPTY, EEXIST, EISDIR, ELOOP, EACCES, EPERM, EROFS, ENAMETOOLONG].contains(code)
   }

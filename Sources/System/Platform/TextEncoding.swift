@@ -1,7 +1,7 @@
-/// In what a text from outside is written.
+/// The encoding of a text from outside.
 public enum TextEncoding {
-  /// Whether it is in UTF-16: by its byte order mark, or because every other of its first bytes is 0, as in no text of YAML
-  /// or JSON in UTF-8.
+  /// Whether the bytes are UTF-16: by the byte order mark, or because every other of the first bytes is 0,
+  /// which YAML and JSON in UTF-8 never have.
   public static func isUTF16(_ bytes: ArraySlice<UInt8>) -> Bool {
     let start = Array(bytes.prefix(4))
     if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { return true }

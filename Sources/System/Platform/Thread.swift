@@ -1,9 +1,9 @@
 import Glibc
 
-/// A thread with a body, to be joined or left to itself.
+/// A thread with a body, to be joined or detached.
 ///
-/// Blocking calls (SQLite's syncs, walking folders, waiting for events) get threads of their own: on the cooperative
-/// pool they would hold up everything else.
+/// Blocking calls (SQLite's syncs, walking folders, waiting for events) run on threads of their own: on the
+/// cooperative pool they would block all other tasks.
 public struct Thread: Sendable {
   private let handle: pthread_t
 
@@ -23,7 +23,7 @@ public struct Thread: Sendable {
     pthread_join(handle, nil)
   }
 
-  /// Lets it go on until its end, or the process's. Nobody can wait for it any more.
+  /// Lets the thread run on its own, until it ends or the process does. It cannot be joined afterwards.
   public func detach() {
     pthread_detach(handle)
   }

@@ -1,12 +1,13 @@
 import CPlatform
 
-/// Makes ids that sort by time: UUID version 7 (RFC 9562, section 5.7), in lower case.
+/// Generates ids that sort by time: UUID version 7 (RFC 9562, section 5.7), in lower case.
 ///
-/// Within a millisecond the twelve bits after the time count up from a random start, so that one generator's ids ascend.
+/// Within a millisecond the twelve bits after the time count up from a random start, so that one generator's
+/// ids ascend.
 public struct UUIDv7Generator: Sendable {
   private var last: UInt64 = 0
   private var counter: UInt16 = 0
-  /// Random bytes drawn ahead: a system call for each id would be most of its cost.
+  /// Random bytes drawn ahead: one system call per id would be most of its cost.
   private var pool: [UInt8] = []
   private let clock: Clock
   private let fill: @Sendable (UnsafeMutableRawBufferPointer) -> Void

@@ -9,7 +9,7 @@ let usage = """
   example: sluice-samples ./samples
   """
 
-/// Writes a line to standard error. A complaint that cannot be written has nowhere else to go.
+/// Writes a line to standard error. A failure to write is ignored.
 func complain(_ message: String) {
   var line = Array((message + "\n").utf8)[...]
   while !line.isEmpty {

@@ -1,4 +1,4 @@
-/// What makes a document more than paper: a field to fill in, a file inside, a script that runs on opening.
+/// A PDF with active parts: a form field, an embedded file, and a script that runs on opening.
 func formPDF() -> [UInt8] {
   var writer = PDFWriter()
   let font = writer.addHelvetica()

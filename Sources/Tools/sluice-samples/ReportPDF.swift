@@ -1,4 +1,4 @@
-/// Three pages and a full Info dictionary; the ordinary case, and the stuff the others are made of.
+/// Three pages and a full Info dictionary: the ordinary case, and the base for the other samples.
 struct Report {
   private var writer = PDFWriter()
   private let root: PDFReference
@@ -32,7 +32,8 @@ func reportPDF() -> [UInt8] {
   Report().file
 }
 
-/// An empty user password: everybody may read, and conforming readers refuse the rest.
+/// An empty user password: every reader can open the file, and conforming readers refuse what the permissions
+/// exclude.
 func ownerPDF() throws -> [UInt8] {
   let security = try StandardSecurityHandler(
     userPassword: "", ownerPassword: "owner", permissions: [], fileName: "owner.pdf")
@@ -45,7 +46,7 @@ func secretPDF() throws -> [UInt8] {
   return try Report().file(security: security)
 }
 
-/// Neither catalog nor trailer is left to rebuild the document from.
+/// Cut so that catalog and trailer are missing, and the document cannot be rebuilt.
 func damagedPDF() -> [UInt8] {
   let whole = reportPDF()
   return Array(whole.prefix(whole.count / 2))

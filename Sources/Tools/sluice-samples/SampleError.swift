@@ -10,7 +10,7 @@ struct SampleError: Error, CustomStringConvertible {
 }
 
 extension SampleError {
-  /// A system call said no; `code` is its `errno`.
+  /// A system call failed; `code` is its `errno`.
   init(_ attempt: String, code: Int32) {
     self.attempt = attempt
     reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"

@@ -10,7 +10,8 @@ struct SampleFolder {
   init(creating path: String) throws {
     self.path = path
     for parent in Self.ancestry(of: path) where mkdir(parent, 0o777) != 0 {
-      // A read-only file system or a closed parent may say so before it says "exists": look first.
+      // A read-only file system or an unwritable parent may be reported instead of EEXIST: check first
+      // whether the folder exists.
       let code = errno
       var status = stat()
       guard stat(parent, &status) == 0 else { throw SampleError("cannot create \(parent)", code: code) }
@@ -28,8 +29,8 @@ struct SampleFolder {
 
   /// Writes one sample and returns the line that reports it.
   ///
-  /// The bytes go to a temporary name that then replaces the old file: whoever has the old one open, or
-  /// linked into a store, keeps the bytes it had. Throws `SampleError` and leaves no temporary file.
+  /// The bytes go to a temporary file that then replaces the old one. Processes that have the old file open,
+  /// and hard links in a store, keep the old bytes. Throws `SampleError` and leaves no temporary file.
   func write(_ sample: Sample) throws -> String {
     let bytes = try sample.content()
     let target = path.hasSuffix("/") ? path + sample.fileName : path + "/" + sample.fileName

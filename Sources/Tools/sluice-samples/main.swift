@@ -1,5 +1,5 @@
-// sluice-samples DIR: writes one small attachment of every kind that a pipeline has to tell apart.
-// The same bytes every time, so that tests may compare hashes.
+// sluice-samples DIR: writes one small attachment of every kind that a pipeline has to distinguish. The bytes
+// are the same every time, so that tests can compare hashes.
 
 import Glibc
 

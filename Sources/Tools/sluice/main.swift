@@ -2,9 +2,11 @@ import CPlatform
 import Glibc
 
 sluice_hold_standard_descriptors()
-// Where the user limits how large files may become (`ulimit -f`), writing fails and says so, instead of ending the program.
+// If the user limits file sizes (`ulimit -f`), writing then fails with an error instead of ending the
+// program.
 signal(SIGXFSZ, SIG_IGN)
-// Whoever reads the output may go, as `head` does: writing fails then.
+// If the reader of the output exits, as `head` does, writing then fails with an error instead of ending the
+// program.
 signal(SIGPIPE, SIG_IGN)
 
 exit(CommandLineTool.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -2,11 +2,11 @@
 public struct Check: Sendable {
   public enum Result: Sendable {
     case passed
-    /// It holds, with something the author should know.
+    /// The check passed, with a note for the author.
     case noted(String)
-    /// What is wrong, and what to do.
+    /// The check failed: the problem and the remedy.
     case failed(String, remedy: String)
-    /// It does not apply, and why.
+    /// The check does not apply, for this reason.
     case skipped(String)
   }
 

@@ -4,7 +4,7 @@ import Platform
 import Wire
 import Workers
 
-// What a stage does with content.
+// Checks of a stage's handling of content.
 extension Conformance {
   func empty() throws -> Check.Result {
     guard takesContent else { return .skipped("it gets no content") }
@@ -25,7 +25,7 @@ extension Conformance {
     return Self.checked(result, "4 GiB of zeros", stage)
   }
 
-  /// For content that would take long to measure.
+  /// A hash for content that would take too long to measure.
   private static let someHash = String(repeating: "0", count: 64)
 
   func names() throws -> Check.Result {
@@ -61,7 +61,7 @@ extension Conformance {
     return .passed
   }
 
-  /// Any verdict of the contract will do.
+  /// Accepts every verdict that the contract defines.
   private func verdict(_ trier: Trier, _ trial: Trial, _ what: String) throws -> Check.Result {
     Self.checked(try trier.run(trial), what, stage)
   }
@@ -146,7 +146,7 @@ extension Conformance {
 
   // MARK: Time after time
 
-  /// The worker is killed a moment after its work began, as when somebody cancels or time is up.
+  /// Kills the worker shortly after its work began, as on cancellation or a timeout.
   func cancel() throws -> Check.Result {
     let content = try takesContent ? Content(zeros: 256 << 20) : standardOutput
     var trial = trial(content)
@@ -165,7 +165,7 @@ extension Conformance {
     var again = trial
     again.work.attempt = 2
     var second = try bench().run(again)
-    // A network says the same in other words.
+    // Answers of a network service vary in their wording.
     if stage.description.capability == .network {
       (second.message, second.metadata) = (expected.message, expected.metadata)
     }
@@ -192,7 +192,7 @@ extension Conformance {
         "\(Count.text(after.descriptors - before.descriptors, "descriptor")) more",
         remedy: "close what `process` opens")
     }
-    // Pages, of which an allocator needs some more now and then.
+    // In pages. An allocator's use varies by a few pages.
     let grown = (after.memory - before.memory) * Int(sysconf(Int32(_SC_PAGESIZE)))
     return grown <= 2 << 20
       ? .passed
@@ -201,8 +201,8 @@ extension Conformance {
         remedy: "free what `process` allocates; see --under valgrind")
   }
 
-  /// What a worker holds when it has nothing to do. It lets go of content a moment after its answer, and on a busy machine
-  /// that moment is long: the least of several looks counts.
+  /// The memory and descriptors of an idle worker. A worker frees content shortly after its answer, and later
+  /// than that on a busy machine, so that the lowest of several samples counts.
   private static func heldAtRest(_ pid: pid_t) -> (memory: Int, descriptors: Int)? {
     var least = held(pid)
     for _ in 0..<20 {

@@ -4,7 +4,7 @@ import Pipeline
 import Platform
 import Workers
 
-// What can be said of a plugin before it has had any content.
+// Checks of a plugin before it gets any content.
 extension Conformance {
   func description() -> Check.Result {
     let problems = DescriptionCheck.problems(stage.description)
@@ -36,7 +36,7 @@ extension Conformance {
         remedy: "name each in the README, between backticks, with what it means")
   }
 
-  /// The function may say that it has nothing for a host of another major, or return what it has.
+  /// Calls the plugin with another major version. It may return nothing or its description.
   func abi() -> Check.Result {
     let id = stage.description.id
     for major in [UInt32(0), 2, 999, .max] {
@@ -71,7 +71,7 @@ extension Conformance {
         remedy: "start none: the sandbox, which closes then, would not hold it")
   }
 
-  /// Each option by itself at the ends of its range, in each of its choices; long texts; long lists.
+  /// Tries each option by itself: the ends of its range, each of its choices, long texts, long lists.
   func options() throws -> Check.Result {
     if stage.description.options.isEmpty { return .skipped("it has none") }
     for option in stage.description.options {
@@ -84,7 +84,7 @@ extension Conformance {
         do throws(WorkbenchError) {
           try trier.bench.runner.start()
         } catch {
-          // A refusal is an answer; the end of the worker is none, nor is a refusal without a reason.
+          // A refusal with a reason is fine. A worker's death or a refusal without a reason is not.
           if error.code == .refused && !error.description.hasSuffix(": the stage does not open") { continue }
           return .failed(
             "\(option.name)=\(shown.prefix(60)): \(error)",
@@ -124,7 +124,7 @@ extension Conformance {
     return .passed
   }
 
-  /// Libraries keep a little; this is what is taken for a leak, in bytes for each opening.
+  /// Heap growth per opening, in bytes, above which a stage is reported to leak. Libraries keep a little.
   private static let leakLimit: Int64 = 16
 }
 

@@ -6,8 +6,8 @@ import Platform
 import Wire
 import Workers
 
-/// What every plugin must pass, in whatever language it is written. Each check starts workers of its own, as a pipeline
-/// does, under the sandbox; what a stage does there harms nobody.
+/// The checks that every plugin must pass, in any language. Each check starts its own workers under the
+/// sandbox, as a pipeline does, so that a misbehaving stage does no damage.
 public final class Conformance {
   let stage: StageDefinition
   let digest: StageDefinition
@@ -16,11 +16,11 @@ public final class Conformance {
   let temporaryFolder: String
   /// The stage's documentation, if there is any.
   let documentation: String?
-  /// Contents the stage's author gives, beside those that are made here.
+  /// Contents given by the stage's author, in addition to the generated ones.
   let specimens: [Content]
   /// What workers wrote to standard output.
   let standardOutput: Content
-  /// Calls the sandbox refused, and what was dropped, in all checks.
+  /// System calls that the sandbox refused, and calls of stages that were dropped, over all checks.
   var forbidden: [String] = []
   var complaints: [String] = []
 
@@ -38,15 +38,15 @@ public final class Conformance {
     standardOutput = try Content(bytes: [])
   }
 
-  /// Makes every check, and hands over each as it is done.
+  /// Runs every check, and passes each result to `report` as soon as it is known.
   ///
-  /// - Throws: ``WorkbenchError`` where the stage cannot be checked at all.
+  /// - Throws: ``WorkbenchError`` if the stage cannot be checked at all.
   public func run(_ report: (Check) -> Void) throws {
     var isOpen = true
     func check(_ name: String, _ claim: String, _ body: () throws -> Check.Result) rethrows {
       report(Check(name: name, claim: claim, result: try body()))
     }
-    /// Of a stage that does not open nothing more can be said.
+    /// Skips the check if the stage does not open.
     func checkOpen(_ name: String, _ claim: String, _ body: () throws -> Check.Result) rethrows {
       try check(name, claim) { isOpen ? try body() : .skipped("it does not open") }
     }
@@ -94,7 +94,7 @@ public final class Conformance {
     return Trier(Bench(runner: StageRunner(stage, launch), digest: digest), folder, self)
   }
 
-  /// The shape of trial that the stage takes.
+  /// A trial of the kind that the stage takes: an attachment or an event.
   func trial(_ content: @autoclosure () throws -> Content, fileName: String = "attachment") rethrows -> Trial
   {
     var trial = Trial(fileName: fileName, content: nil)
@@ -116,7 +116,7 @@ public final class Conformance {
   var takesContent: Bool { stage.description.role == .line }
 }
 
-/// A bench that watches for what no stage may do.
+/// A bench that records violations of the contract.
 final class Trier {
   let bench: Bench
   let folder: ScratchFolder?

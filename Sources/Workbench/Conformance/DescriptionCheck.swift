@@ -1,6 +1,6 @@
 import Pipeline
 
-/// What is wrong with a description in itself.
+/// Checks a description by itself.
 enum DescriptionCheck {
   /// A sentence for each problem.
   static func problems(_ stage: StageDescription) -> [String] {

@@ -1,6 +1,6 @@
 import Platform
 
-/// Content that stages meet, made here: the same bytes every time.
+/// Generated test content: the same bytes every time.
 enum Specimens {
   static let hostileNames = [
     "../../../../etc/passwd", "/etc/passwd", "..", ".", "-rf", "a\u{202E}fdp.exe", "line\nbreak.pdf",
@@ -42,7 +42,7 @@ enum Specimens {
     [0xFF, 0xFE, 0x68, 0, 0x69, 0, 0, 0xD8],
   ]
 
-  /// A PDF of one empty page, with the places of its objects as they are.
+  /// A PDF with one empty page and correct object offsets.
   private static let pdf: [UInt8] = {
     let objects = [
       "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",

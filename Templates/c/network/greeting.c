@@ -60,7 +60,7 @@ static sluice_verdict open_stage(const sluice_stage *stage, const sluice_opening
   return SLUICE_PASS;
 }
 
-/* The first line of the answer, its letters that can be printed: the network is hostile. 0, or -1 and errno. */
+/* The first line of the answer, its printable characters only: the network is hostile. 0, or -1 and errno. */
 static int ask(const state *self, const char *question, char *answer, size_t room) {
   int connection = socket(self->address->ai_family, SOCK_STREAM, 0);
   if (connection < 0) return -1;
@@ -92,7 +92,7 @@ static sluice_verdict process(void *instance, const sluice_attachment *attachmen
     self->host->explain(call, "unavailable", sentence);
     return SLUICE_RETRY;
   }
-  if (!*answer) { /* nothing said is no consent */
+  if (!*answer) { /* an empty answer is not a consent */
     self->host->explain(call, "unavailable", "the service closed the connection without an answer");
     return SLUICE_RETRY;
   }

@@ -1,4 +1,4 @@
-/* Keeps content below the store under its hash, where equal content lies once. */
+/* Stores content below the store under its hash, so that equal content is stored once. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -55,12 +55,12 @@ static sluice_verdict open_stage(const sluice_stage *stage, const sluice_opening
   return SLUICE_PASS;
 }
 
-/* A pass says that the object is safe: its data, and its name. */
+/* A pass promises that the object is durable: its data and its name. */
 static sluice_verdict copy(const state *self, const sluice_attachment *attachment, sluice_call *call) {
   static char buffer[256 << 10];
   char name[128];
   snprintf(name, sizeof name, ".incoming/%s", attachment->id);
-  unlinkat(self->store, name, 0); /* of an earlier attempt */
+  unlinkat(self->store, name, 0); /* left by an earlier attempt */
   int object = openat(self->store, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (object < 0) return fault(self, call, "store-unwritable", "making an object");
   sluice_verdict verdict = SLUICE_PASS;
@@ -92,13 +92,13 @@ static sluice_verdict copy(const state *self, const sluice_attachment *attachmen
 
 static sluice_verdict process(void *instance, const sluice_attachment *attachment, sluice_call *call) {
   const state *self = instance;
-  /* `expand` lets nothing out of the store, whatever the option says. */
+  /* `expand` never yields a path outside the store, whatever the option says. */
   const char *path = self->host->expand(call, self->template);
   if (!path) {
     self->host->explain(call, "path-too-long", "the path is longer than 1,024 bytes, or no template");
     return SLUICE_FAIL;
   }
-  /* The host gives the object its path once the ledger has the attachment. */
+  /* The host moves the object to its path once the ledger has recorded the attachment. */
   if (faccessat(self->store, path, F_OK, 0) != 0) {
     sluice_verdict verdict = copy(self, attachment, call);
     if (verdict != SLUICE_PASS) return verdict;

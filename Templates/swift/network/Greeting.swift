@@ -46,7 +46,7 @@ struct Greeting: Stage {
     if answer != "ok" { throw .reject("refused", "the service says: \(answer)") }
   }
 
-  /// The first line of the answer, up to 200 letters that can be printed: the network is hostile.
+  /// The first line of the answer, at most 200 printable characters: the network is hostile.
   private func ask(_ question: String) throws(Outcome) -> String {
     let connection = socket(family, Int32(SOCK_STREAM.rawValue), 0)
     if connection < 0 { throw Self.unavailable("making a socket") }
@@ -72,7 +72,7 @@ struct Greeting: Stage {
       if count == 0 || letter == UInt8(ascii: "\n") { break }
       if (0x20..<0x7F).contains(letter) { answer.append(letter) }
     }
-    // Nothing said is no consent.
+    // An empty answer is not a consent.
     if answer.isEmpty { throw .retry("unavailable", "the service closed the connection without an answer") }
     return String(decoding: answer, as: UTF8.self)
   }

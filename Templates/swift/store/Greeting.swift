@@ -1,7 +1,7 @@
 import Glibc
 import StageKit
 
-/// Keeps content below the store under its hash, where equal content lies once.
+/// Stores content below the store under its hash, so that equal content is stored once.
 struct Greeting: Stage {
   static let about = About(
     id: "greeting", version: "0.1.0", summary: "Keeps content below the store under its hash.",
@@ -29,16 +29,16 @@ struct Greeting: Stage {
   }
 
   func process(_ attachment: Attachment) throws(Outcome) {
-    // `expand` lets nothing out of the store, whatever the option says.
+    // `expand` never yields a path outside the store, whatever the option says.
     let path = try attachment.expand("\(folder)/{sha256}")
-    // The host gives the object its path once the ledger has the attachment.
+    // The host moves the object to its path once the ledger has recorded the attachment.
     if faccessat(store, path, F_OK, 0) != 0 { try copy(attachment, to: ".incoming/\(attachment.id)") }
     attachment.setLocation(path)
     attachment.annotate("greeting.path", path)
   }
 
   private func copy(_ attachment: Attachment, to name: String) throws(Outcome) {
-    unlinkat(store, name, 0)  // of an earlier attempt
+    unlinkat(store, name, 0)  // left by an earlier attempt
     let object = openat(store, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if object < 0 { throw Self.fault("making an object") }
     defer { close(object) }
@@ -50,7 +50,7 @@ struct Greeting: Stage {
       offset += Int64(piece.count)
     }
     try attachment.checkUnchanged()
-    // A pass says that the object is safe: its data, and its name.
+    // A pass promises that the object is durable: its data and its name.
     if fsync(object) != 0 { throw Self.fault("syncing an object") }
     let incoming = openat(store, ".incoming", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(incoming) }

@@ -3,7 +3,7 @@ import class Foundation.JSONDecoder
 import Glibc
 import Platform
 
-/// What was counted before, by compiler and processor: another compiler makes other instructions.
+/// Earlier counts by compiler and processor, because another compiler generates other instructions.
 struct Baselines {
   private static let path = Settings.benchmarks + "/baseline.json"
   private var all: [String: [String: Int]] = [:]

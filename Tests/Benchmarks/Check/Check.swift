@@ -2,9 +2,9 @@ import Glibc
 import Ledger
 import Platform
 
-/// `--check`: a few counts that say within a minute whether something became slower.
+/// `--check`: a few counts that show within a minute whether something became slower.
 enum Check {
-  /// By how much a count may be above its baseline.
+  /// The allowed excess of a count over its baseline, as a fraction.
   private static let tolerance = 0.15
 
   private struct Count: Sendable {
@@ -75,7 +75,7 @@ enum Check {
     return name + pad(name, 32) + pad(now, 14) + now + pad(before, 14) + before + "  " + change
   }
 
-  /// What one more costs: the start of the process is left out.
+  /// The cost of one more piece, without the start of the process.
   private static func perPiece(_ few: Int, _ many: Int, _ measure: (Int) throws -> Double) throws -> Double {
     (try measure(many) - measure(few)) / Double(many - few)
   }
@@ -103,7 +103,7 @@ enum Check {
     return value
   }
 
-  /// `--probe`: what is counted of the ledger, in memory, and with no other process.
+  /// `--probe`: the part of the ledger that is counted, in memory and without other processes.
   static func probe(_ count: Int) throws {
     let ledger = try Ledger(path: ":memory:")
     var request = ExchangeRequest()

@@ -1,10 +1,10 @@
 import Glibc
 import Platform
 
-/// Counts the instructions of a process with callgrind: the same on a busy machine and on an idle one.
+/// Counts the instructions of a process with callgrind. The count does not depend on how busy the machine is.
 struct InstructionCount {
   private let valgrind: String
-  /// Without debug information, which valgrind 3.19 does not read from these compilers.
+  /// Copies without debug information, which valgrind 3.19 cannot read from these compilers.
   private let binaries: String
   private let folder = Ground.path + "/check"
 
@@ -36,10 +36,10 @@ struct InstructionCount {
     ).end(as: 0)
   }
 
-  /// A folder's path that no other count has.
+  /// A path that no other count uses.
   func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-  /// Of a program of Sluice's or of this one, without those it starts.
+  /// Counts a program of Sluice or this one, without its child processes.
   func count(_ program: String, _ arguments: [String]) throws -> Double {
     let log = path("log")
     try Child(words(log: log) + ["\(binaries)/\(program)"] + arguments, out: Ground.output("check")).end(
@@ -47,12 +47,12 @@ struct InstructionCount {
     return try collected(log)
   }
 
-  /// Of a worker that takes a file through a stage so many times.
+  /// Counts a worker that takes a file through a stage so many times.
   func count(worker stage: String, _ options: [String], _ file: String, times: Int) throws -> Double {
     let log = path("log")
     let tools = path("tools")
     try Files.makeFolder(tools)
-    // Sluice runs the `valgrind` of the search path, with options of memcheck's, in an empty environment.
+    // Sluice runs the `valgrind` of the search path, with memcheck options, in an empty environment.
     let words = words(log: log).map { "'\($0)'" }.joined(separator: " ")
     try Files.write(
       "#!/bin/sh\nwhile [ \"${1#--}\" != \"$1\" ]; do shift; done\nexec \(words) \"$@\"\n",

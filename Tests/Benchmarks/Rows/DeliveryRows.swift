@@ -2,7 +2,7 @@ import Glibc
 import Ledger
 import Platform
 
-/// Webhooks to endpoints on this machine, out of a ledger in which they wait.
+/// Webhooks to endpoints on this machine, from a ledger full of pending deliveries.
 enum DeliveryRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     report.measure("deliveries: one endpoint") { try one(settings, ground) }
@@ -27,7 +27,7 @@ enum DeliveryRows {
       guard tally.requests == count, tally.odd == 0, try due(home) == 0 else {
         throw BenchError("\(tally.requests) of \(count) events came, \(tally.odd) twice or odd")
       }
-      // Until all are on record as delivered.
+      // Until all are recorded as delivered.
       rates.append(Double(count) / (Double(end - tally.first) / 1e9))
       connections.append(Double(tally.connections))
       misordered.append(Double(tally.misordered))
@@ -41,7 +41,7 @@ enum DeliveryRows {
     ]
   }
 
-  /// Nine endpoints that answer, by themselves and beside one that never does.
+  /// Nine endpoints that answer, alone and beside one that never does.
   private static func dead(_ settings: Settings, _ ground: Ground) throws -> [TableRow] {
     let each = settings.size(1_000, quick: 300)
     func rate(endpoints: Int) throws -> Double {
@@ -85,9 +85,9 @@ enum DeliveryRows {
     ]
   }
 
-  // MARK: What waits
+  // MARK: Pending deliveries
 
-  /// Ends attachments with an event for each recipient, on each channel, numbered in their order.
+  /// Ends attachments with one event for each recipient and channel, numbered in their order.
   private static func fill(_ home: String, channels: Int, recipients: Int, events: Int) throws {
     let input = Ground.inputs + "/deliveries"
     try Files.makeFolder(input)
@@ -125,7 +125,7 @@ enum DeliveryRows {
     return try Sluice.start(pipeline, home: home, [nothing])
   }
 
-  /// How many jobs are left.
+  /// The number of jobs left.
   private static func due(_ home: String) throws -> Int {
     let connection = try Sluice.ledger(home)
     return Int(try connection.prepare("SELECT count(*) FROM jobs").first { $0.integer(0) } ?? -1)

@@ -1,7 +1,7 @@
 import Platform
 
-/// Sluice beside raw.c, which does the same work for each file and nothing else: what is missing is the price of ledger,
-/// isolation and plugins.
+/// Sluice beside raw.c, which does the same work for each file and nothing else. The difference is the cost
+/// of ledger, isolation and plugins.
 enum IngestRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     report.measure("ingest: PDFs") { try pdfs(settings, ground) }
@@ -35,7 +35,7 @@ enum IngestRows {
     return [rounds.row(name, "MB/s", Int(input.bytes >> 20), goal: 0.90)]
   }
 
-  /// What the rounds took.
+  /// The times of the rounds.
   struct Rounds {
     var sluice: [Ending] = []
     var raw: [Ending] = []
@@ -54,8 +54,8 @@ enum IngestRows {
     }
   }
 
-  /// Round 0 warms up programs, libraries and the magic database, and is dropped. Who goes first alternates, so that a
-  /// drift of the machine favours neither.
+  /// Round 0 warms up programs, libraries and the magic database, and is dropped. The programs take turns in
+  /// going first, so that drift of the machine favours neither.
   static func compare(
     _ settings: Settings, _ ground: Ground, _ input: Input, pdfs: Int, _ name: String, atMost most: Int = 5
   ) throws -> Rounds {
@@ -65,7 +65,7 @@ enum IngestRows {
     let count = settings.rounds(atMost: most)
     let started = Clock.monotonic()
     for round in 0...count {
-      // A slow disk gets fewer rounds, unless they were asked for.
+      // A slow disk gets fewer rounds, unless the user gave a number.
       if settings.rounds == nil, round > 2, Clock.monotonic() - started > 240_000_000_000 { break }
       var sluice: Ending?
       var raw: Ending?
@@ -88,7 +88,7 @@ enum IngestRows {
   }
 }
 
-/// Content that comes again: Sluice stores it once and links it.
+/// Repeated content: Sluice stores it once and links it.
 enum DuplicateRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     report.measure("duplicates") {

@@ -4,9 +4,10 @@ import Ledger
 import Platform
 import SQLite
 
-/// How long one file takes: through a scheduler that waits, and as a command of its own.
+/// The time for one file: through a waiting scheduler, and as a separate command.
 enum LatencyRows {
-  /// Bytes of a small PDF: three quarters of the corpus, and none of which poppler reads for longer than the rest takes.
+  /// The limit for a small PDF, in bytes. Three quarters of the corpus are smaller, and poppler reads each of
+  /// them faster than the rest of the work takes.
   private static let small = 64 << 10
 
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
@@ -30,8 +31,8 @@ enum LatencyRows {
     }
   }
 
-  /// From a client's request until another process sees the attachment completed, which is when its transaction is synced;
-  /// and until its event is in `events.jsonl`.
+  /// The time from a client's request until another process sees the attachment completed, which is when its
+  /// transaction is synced; and until its event is in `events.jsonl`.
   private static func resident(_ settings: Settings, _ ground: Ground) throws -> [TableRow] {
     let input = try Input.pdfs(settings.size(201, quick: 31), atMost: small, under: "latency")
     let sources = try BenchLedger.Sources(files: input.folder)
@@ -39,7 +40,7 @@ enum LatencyRows {
     let scheduler = try Child(
       [Sluice.program, "run", "--home", home, "--config", try Sluice.pipeline("latency")],
       out: Ground.output("run"))
-    // Its first words: the queue is its own from then on.
+    // Once it prints its first words, it owns the queue.
     while try Files.bytes(scheduler.errors).isEmpty {
       if scheduler.hasEnded(within: 0.01) || scheduler.age > 60 {
         throw BenchError("sluice run does not begin: \(Files.tail(scheduler.errors))")
@@ -55,7 +56,7 @@ enum LatencyRows {
     }
     scheduler.signal(SIGTERM)
     try scheduler.end(as: 0, within: 60)
-    // The first waits for workers to start.
+    // The first one waits for workers to start.
     let series = Series(Array(completed.dropFirst()))
     return [
       TableRow("latency: one file, resident", "ms", series.values, goal: .below(5)),
@@ -64,7 +65,7 @@ enum LatencyRows {
     ]
   }
 
-  /// Hands over one file after the other: the scheduler has come to rest before the next.
+  /// Passes one file after another: the scheduler is idle before each.
   private struct Desk {
     private let client: ControlClient
     private let completed: Statement
@@ -79,7 +80,7 @@ enum LatencyRows {
       self.scheduler = scheduler
     }
 
-    /// Milliseconds until the file is completed, and until that is told.
+    /// Milliseconds until the file is completed, and until its event is written.
     func enqueue(_ item: IntakeItem, seen: Int) throws -> (completed: Double, told: Double) {
       let bytes = size(of: events)
       let started = Clock.monotonic()
@@ -94,7 +95,8 @@ enum LatencyRows {
       return (end, told)
     }
 
-    /// Looks often, and not all the time: one of two processors is the scheduler's, the other the worker's.
+    /// Polls often, but not continuously: one of two processors is for the scheduler, the other for the
+    /// worker.
     private func wait(for seen: Int, since started: UInt64, until isSo: () throws -> Bool) throws {
       while try !isSo() {
         if QueueRows.seconds(since: started) > 30 || scheduler.hasEnded(within: 0) {

@@ -1,8 +1,8 @@
 import Platform
 
-/// What people use instead: the same work on the same files with two processes.
+/// Alternatives that people use: the same work on the same files with two processes.
 ///
-/// The peers are given an easier task. They sync once, at the end, and neither goes on where it was when it is killed.
+/// The peers have an easier task: they sync once, at the end, and cannot resume after being killed.
 enum PeerRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     let files = settings.size(3_000, quick: 600)
@@ -25,9 +25,9 @@ enum PeerRows {
 
   private struct Peer {
     var name: String
-    /// How many times its files per second.
+    /// The factor of files per second that Sluice has to reach.
     var goal: Double?
-    /// Its program, to be followed by input and output.
+    /// The program and its arguments, to be followed by input and output.
     var words: [String]
     var remark: String
   }
@@ -86,7 +86,7 @@ enum PeerRows {
     }
   }
 
-  /// A Python of its own below the bench's folder, with what the queue needs.
+  /// A separate Python environment below the bench's folder, with the queue's packages.
   private static var huey: [String] {
     get throws {
       let folder = Ground.path + "/venv"
@@ -115,12 +115,12 @@ enum PeerRows {
     }
   }
 
-  /// What the peer says it stored: `N|contents`, or JSON.
+  /// The number of objects that the peer reports: `N|contents`, or JSON.
   private static func stored(_ said: String) -> Int? {
     Int(said.drop { !$0.isNumber }.prefix(while: \.isNumber))
   }
 
-  /// Where a peer says how long the work took, that counts: its own end may take longer.
+  /// If a peer reports the time of its work, that time counts, because its exit may take longer.
   private static func seconds(_ said: String) -> Double? {
     said.range(of: "\"seconds\":").flatMap {
       Double(said[$0.upperBound...].prefix { $0.isNumber || $0 == "." })

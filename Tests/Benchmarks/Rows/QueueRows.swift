@@ -2,7 +2,7 @@ import Glibc
 import Ledger
 import Platform
 
-/// The queue, with a thousand attachments and with a million waiting.
+/// The queue with a thousand and with a million waiting attachments.
 enum QueueRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     let count = settings.size(1_000_000, quick: 100_000)
@@ -34,7 +34,8 @@ enum QueueRows {
 
   // MARK: The ledger alone
 
-  /// What a claim of 64 and their ends cost, one transaction for both, beside the same in a short queue.
+  /// The cost of claiming 64 attachments and ending them in one transaction, beside the same in a short
+  /// queue.
   private static func cost(
     _ settings: Settings, _ ground: Ground, _ name: String, _ large: String, _ sources: BenchLedger.Sources
   ) throws -> [TableRow] {
@@ -73,8 +74,9 @@ enum QueueRows {
     return [TableRow("\(name): claim and finish", "us a job", many, "1,000 waiting", few, goal: .atMost(1.2))]
   }
 
-  /// Stages that do nothing, and the scheduler's group commit: while one transaction syncs, what the one before it
-  /// claimed is finished, and goes with the next. Each job is claimed and settled: two transitions.
+  /// The scheduler's group commit, with stages that do nothing: while one transaction syncs, the jobs claimed
+  /// by the one before finish, and are settled with the next. Each job is claimed and settled: two
+  /// transitions.
   private static func transitions(
     _ settings: Settings, _ ground: Ground, _ sources: BenchLedger.Sources
   ) throws -> [TableRow] {
@@ -115,7 +117,7 @@ enum QueueRows {
     return [TableRow("\(name): sluice status", "ms", times, goal: .atMost(50))]
   }
 
-  /// A coordinator is killed in the middle of its work, and another takes over.
+  /// Kills a coordinator in the middle of its work, and lets another take over.
   private static func recovery(_ settings: Settings, _ name: String, _ home: String) throws -> [TableRow] {
     let pipeline = try Sluice.pipeline("queue")
     let nothing = Ground.inputs + "/nothing"
@@ -153,7 +155,7 @@ enum QueueRows {
     return try Sluice.queued(child)
   }
 
-  /// Seconds from the start of an ingest until it tells of the first attachment that ended.
+  /// Seconds from the start of an ingest until it reports the first ended attachment.
   private static func firstEnd(_ child: Child) throws -> Double {
     while child.age < 60 {
       if try Files.bytes(child.out).contains(UInt8(ascii: "\n")) { return child.age }

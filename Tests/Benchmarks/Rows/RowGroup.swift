@@ -1,4 +1,4 @@
-/// Rows that are measured together.
+/// Rows measured together.
 struct RowGroup: Sendable {
   var name: String
   var run: @Sendable (Settings, Ground, Report) -> Void

@@ -1,6 +1,7 @@
 import Platform
 
-/// What a second worker is worth, on PDFs whose text is taken out: the work of stages, with hardly any of the ledger's.
+/// The gain of a second worker, on PDFs whose text is extracted: mostly the stages' work, and hardly any of
+/// the ledger's.
 enum ScalingRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     report.measure("scaling") {

@@ -1,4 +1,4 @@
-/// A figure that cannot be had, or would be a lie: what was measured did other work than it was given.
+/// A figure that cannot be measured or would be wrong, because the program did other work than it was given.
 struct BenchError: Error, CustomStringConvertible {
   var description: String
 
@@ -7,7 +7,7 @@ struct BenchError: Error, CustomStringConvertible {
   }
 }
 
-/// Why a row is left out: something it compares with is not there.
+/// A row is left out, because a program it compares with is missing.
 struct Skipped: Error {
   var reason: String
 }

@@ -3,7 +3,7 @@ import Ledger
 import Pipeline
 import Platform
 
-/// A home whose ledger is filled and worked on in this process, by the calls the scheduler makes.
+/// A home whose ledger is filled and used in this process, with the same calls as the scheduler's.
 final class BenchLedger {
   private let lock: HomeLock
   private let ledger: Ledger
@@ -15,16 +15,17 @@ final class BenchLedger {
     ledger = try Ledger(home)
   }
 
-  /// Works on a home, and lets another process have it after that.
+  /// Uses a home, and releases it for another process afterwards.
   static func at<Result>(_ path: String, _ body: (BenchLedger) throws -> Result) throws -> Result {
     let ledger = try BenchLedger(path)
     defer { withExtendedLifetime(ledger) {} }
     return try body(ledger)
   }
 
-  /// Queues attachments, in batches as large as an ingest's.
+  /// Queues attachments, in batches of an ingest's size.
   ///
-  /// - Parameter sources: real files, each of which is taken in under so many conversations that the number is reached.
+  /// - Parameter sources: real files; each is taken in under as many conversations as needed to reach
+  ///   `count`.
   func takeIn(_ count: Int, sources: Sources) throws {
     var done = 0
     while done < count {
@@ -39,7 +40,7 @@ final class BenchLedger {
     }
   }
 
-  /// Settles some leases and claims others: one transaction.
+  /// Settles some leases and claims others in one transaction.
   func exchange(_ settlements: [Settlement], claiming count: Int) throws -> [Lease] {
     var request = ExchangeRequest()
     request.settlements = settlements
@@ -50,7 +51,7 @@ final class BenchLedger {
     return reply.leases
   }
 
-  /// How stages that do nothing end an attachment.
+  /// The ending of an attachment whose stages do nothing.
   static func completed(_ lease: Lease, events: [OutgoingEvent] = []) -> Settlement {
     guard case .attachment(let attachment) = lease.work else { return Settlement(lease, .released) }
     return Settlement(
@@ -66,15 +67,16 @@ final class BenchLedger {
           events: events)))
   }
 
-  /// Files that attachments are said to come from, and do.
+  /// Existing files that attachments come from.
   struct Sources: Sendable {
     private let files: [(path: [UInt8], name: String, size: Int64, modified: Int64)]
-    /// Where there are folders with links to the files, in which `0`, `1` and so on are.
+    /// The path of the folders `0`, `1` and so on with links to the files, if there are any.
     private let links: [UInt8]?
 
     /// - Parameters:
     ///   - folder: all files in it.
-    ///   - paths: each file gets as many names as it takes to have so many paths, in the order in which a walk finds them.
+    ///   - paths: each file gets as many names as needed for this number of paths, in the order in which a
+    ///     walk finds them.
     init(files folder: String, paths: Int = 0) throws {
       links = paths > 0 ? Array("\(folder)-links/".utf8) : nil
       files = try Files.list(folder).map { path in

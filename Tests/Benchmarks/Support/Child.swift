@@ -2,16 +2,16 @@ import CPlatform
 import Glibc
 import Platform
 
-/// How a program ended, and what it cost.
+/// How a program ended, and its cost.
 struct Ending {
   var status: Int32
-  /// From its start until it had ended.
+  /// From its start to its end.
   var seconds: Double
-  /// Processor time of this process alone, without its children's.
+  /// Processor time of this process alone, without its children.
   var ownSeconds: Double
 }
 
-/// A program that runs beside the bench, its output in files.
+/// A program running beside the bench, with its output in files.
 final class Child {
   let pid: pid_t
   let out: String
@@ -23,7 +23,8 @@ final class Child {
 
   /// - Parameters:
   ///   - words: the program's path, then its arguments.
-  ///   - out: the file its standard output goes to, cut to nothing first; its errors go beside it.
+  ///   - out: the file for its standard output, truncated first; its standard error goes to a file beside
+  ///     it.
   init(_ words: [String], out: String, environment: [String: String] = [:]) throws {
     name = words.prefix(2).joined(separator: " ")
     self.out = out
@@ -47,7 +48,7 @@ final class Child {
     self.pidfd = Descriptor(owning: pidfd)
   }
 
-  /// Nothing outlives the bench.
+  /// Kills the program, so that nothing outlives the bench.
   deinit {
     if ending == nil {
       kill(pid, SIGKILL)
@@ -60,14 +61,15 @@ final class Child {
     if ending == nil { kill(pid, number) }
   }
 
-  /// Waits until it ends; one that takes longer than `limit` seconds is killed, which is a fault.
+  /// Waits until it ends. If it takes longer than `limit` seconds, it is killed, and an error is thrown.
   func end(within limit: Double = 900) throws -> Ending {
     if let ending { return ending }
     guard hasEnded(within: limit) else {
       throw BenchError("\(name) did not end within \(Int(limit)) s")
     }
     let seconds = Double(Clock.monotonic() - started) / 1e9
-    // Before it is reaped: /proc tells its own time apart from that of the workers it waited for, and wait4(2) adds them.
+    // Read before it is reaped: /proc separates its own time from that of its waited-for workers, and
+    // wait4(2) adds them.
     var info = siginfo_t()
     if waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0 { throw SystemError("waiting for \(name)") }
     let own = try ownTime()
@@ -80,7 +82,7 @@ final class Child {
     return ending
   }
 
-  /// Waits until it ends, and takes anything but these exit codes for a fault.
+  /// Waits until it ends, and throws unless it ended with one of these exit codes.
   @discardableResult
   func end(as codes: Int32..., within limit: Double = 900) throws -> Ending {
     let ending = try end(within: limit)
@@ -102,7 +104,7 @@ final class Child {
   /// Seconds since it was started.
   var age: Double { Double(Clock.monotonic() - started) / 1e9 }
 
-  /// The most memory it has held so far, in bytes; `nil`: it has ended.
+  /// Its peak memory so far, in bytes; `nil`: it has ended.
   var peakMemory: Int64? {
     guard let text = try? Files.text("/proc/\(pid)/status"),
       let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
@@ -123,7 +125,7 @@ final class Child {
   }
 }
 
-/// Words as C wants them, with a null at the end.
+/// Arguments as C strings, terminated by a null pointer.
 private final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   private let count: Int

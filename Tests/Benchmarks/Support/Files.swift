@@ -1,7 +1,7 @@
 import Glibc
 import Platform
 
-/// Files and folders, with errors that name them.
+/// Files and folders, with errors that name the path.
 enum Files {
   static func bytes(_ path: String) throws -> [UInt8] {
     let file = try Descriptor.open(path, O_RDONLY)
@@ -33,7 +33,7 @@ enum Files {
     }
   }
 
-  /// Makes a folder and those above it.
+  /// Creates a folder and its missing parents.
   static func makeFolder(_ path: String) throws {
     if mkdir(path, 0o755) == 0 || errno == EEXIST { return }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
@@ -45,7 +45,7 @@ enum Files {
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-  /// The files below a folder, with what lstat(2) says of each; links and what is neither file nor folder are passed over.
+  /// The files below a folder, with their lstat(2) data; symbolic links and special files are skipped.
   static func walk(_ folder: String, _ body: (String, stat) throws -> Void) throws {
     guard let stream = opendir(folder) else { throw SystemError("opening \(folder)") }
     defer { closedir(stream) }
@@ -78,7 +78,7 @@ enum Files {
     return text.suffix(600).split(separator: "\n").suffix(5).joined(separator: " | ")
   }
 
-  /// Takes a folder away with all it holds.
+  /// Deletes a folder with all its content.
   static func delete(_ folder: String) throws {
     if !exists(folder) { return }
     try Child(["/bin/rm", "-rf", folder], out: "/dev/null").end(as: 0)

@@ -1,13 +1,13 @@
 import Glibc
 import Platform
 
-/// The folder the bench works in, and the state the machine is in when a run begins.
+/// The folder the bench works in, and the state of the machine when a run begins.
 ///
-/// ext4 does not reuse the inode of a deleted file for some minutes, and looks past every one of them when it makes a
-/// file: runs in the wake of `rm -r` were measured at half speed. So nothing is deleted before the end; what a run
-/// stored is cut to nothing, which keeps the inodes. A bench soon after another says so.
+/// ext4 does not reuse the inode of a deleted file for some minutes, and skips each of them when it creates a
+/// file: runs after `rm -r` were measured at half speed. So nothing is deleted before the end; the files of a
+/// run are truncated, which keeps the inodes. A bench that starts soon after another says so.
 final class Ground {
-  /// Without symbolic links, which a source must not have.
+  /// The path without symbolic links, which a source must not have.
   static let path: String = {
     let path = Settings.projectFolder + "/.build/bench"
     guard let real = realpath(path, nil) else { return path }
@@ -18,12 +18,12 @@ final class Ground {
   static let inputs = path + "/inputs"
   private static let deleted = path + "/deleted"
   private var count = 0
-  /// What runs have stored since it was last emptied.
+  /// The folders stored to since the last cleanup.
   private var filled: [String] = []
 
   init() throws {
     try Files.makeFolder(Self.path)
-    try delete()  // of a bench that was killed
+    try delete()  // left by a killed bench
     var facts = stat()
     if stat(Self.deleted, &facts) == 0, time(nil) - facts.st_mtim.tv_sec < 360 {
       progress("files of the last bench were deleted just now: figures may be low")
@@ -32,7 +32,7 @@ final class Ground {
     try Files.makeFolder(Self.inputs)
   }
 
-  /// A folder's path that no run has had, not made yet.
+  /// The path of a new folder, not created yet.
   func store(_ name: String) -> String {
     count += 1
     filled.append("\(Self.stores)/\(count)-\(name)")
@@ -42,10 +42,10 @@ final class Ground {
   /// A path for a program's output.
   static func output(_ name: String) -> String { "\(path)/\(name).out" }
 
-  /// Makes the next run start from the same state as every other.
+  /// Puts the machine into the same state before each run.
   ///
-  /// - Parameter input: the folder it will read. A kernel that gives up idle pages early made single runs four times
-  ///   as long, so all is read from memory.
+  /// - Parameter input: the folder that the run will read. A kernel that dropped idle pages early made single
+  ///   runs four times as long,   so everything is read into memory first.
   func settle(reading input: String) throws {
     for folder in filled where Files.exists(folder) { try empty(folder) }
     filled.removeAll()
@@ -54,13 +54,13 @@ final class Ground {
       let file = try Descriptor.open(path, O_RDONLY)
       while read(file.number, &room, room.count) > 0 {}
     }
-    sync()  // or this run pays for the pages the last one left dirty
+    sync()  // otherwise this run pays for the dirty pages of the last one
   }
 
-  /// What was written so far is on the disk: nobody pays for it later.
+  /// Syncs everything written so far, so that no later run pays for it.
   func settleDisk() { sync() }
 
-  /// Gives the room of a folder's files back, and keeps the files.
+  /// Truncates a folder's files, and keeps them.
   func empty(_ folder: String) throws {
     try Files.walk(folder) { path, facts in
       if facts.st_size > 0 && truncate(path, 0) != 0 { throw SystemError("emptying \(path)") }

@@ -9,7 +9,7 @@ struct Input {
   /// Files of equal content are stored once.
   var contents: Int
 
-  /// One path a line, for raw.c and the peers.
+  /// One path per line, for raw.c and the peers.
   var list: String { folder + ".list" }
 
   private init(_ folder: String, contents: Int? = nil) throws {
@@ -26,10 +26,10 @@ struct Input {
     try Files.write(paths.sorted().map { $0 + "\n" }.joined(), to: list)
   }
 
-  /// The corpus over and over. Sluice stores equal content once and raw does not, so each copy ends in a comment of its own:
-  /// the same PDF, but different content.
+  /// The corpus, repeated as often as needed. Sluice stores equal content once and raw does not, so each copy
+  /// gets a comment of its own at the end: the same PDF, but different content.
   ///
-  /// - Parameter copies: of each content, under names of their own.
+  /// - Parameter copies: of each content, under different names.
   static func pdfs(_ count: Int, copies: Int = 1, atMost size: Int = .max, under name: String) throws -> Input
   {
     guard Files.exists(Settings.corpus) else {
@@ -51,7 +51,7 @@ struct Input {
     return try Input(folder, contents: count)
   }
 
-  /// Files of words, each content its own.
+  /// Files of words, all with different content.
   static func texts(_ count: Int, size: Int, under name: String) throws -> Input {
     let folder = try makeFolder(name, "\(count) text files")
     let words = [
@@ -71,7 +71,7 @@ struct Input {
     return try Input(folder)
   }
 
-  /// Files of bytes without any form.
+  /// Files of bytes without any format.
   static func blobs(_ count: Int, size: Int, under name: String) throws -> Input {
     let folder = try makeFolder(name, "\(count) files of \(size >> 20) MB")
     var random = SplitMix(state: 11)
@@ -81,7 +81,7 @@ struct Input {
         bytes.storeBytes(of: random.next(), toByteOffset: place, as: UInt64.self)
       }
     }
-    // Nothing that a media type begins with.
+    // Bytes that no media type begins with.
     content.replaceSubrange(0..<4, with: [0, 1, 2, 3])
     for index in 0..<count {
       withUnsafeBytes(of: UInt64(index)) { content.replaceSubrange(16..<24, with: $0) }
@@ -90,7 +90,7 @@ struct Input {
     return try Input(folder)
   }
 
-  /// Gives the disk's room back; the files stay until the bench ends.
+  /// Frees the disk space; the empty files stay until the bench ends.
   func drop(_ ground: Ground) throws { try ground.empty(folder) }
 
   private static func makeFolder(_ name: String, _ what: String) throws -> String {

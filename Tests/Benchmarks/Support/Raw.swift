@@ -1,6 +1,6 @@
 import Platform
 
-/// The yardstick in C: see raw.c.
+/// The reference program in C: see raw.c.
 enum Raw {
   private static let program = Ground.path + "/raw"
 
@@ -14,7 +14,7 @@ enum Raw {
     ).end(as: 0)
   }
 
-  /// - Parameter pdfs: how many of the files are.
+  /// - Parameter pdfs: how many of the files are PDFs.
   static func run(store: String, _ input: Input, pdfs: Int) throws -> Ending {
     let child = try Child([program, "--store", store, "--list", input.list], out: Ground.output("raw"))
     let ending = try child.end(as: 0)

@@ -3,18 +3,18 @@ import Glibc
 import Platform
 import Synchronization
 
-/// Endpoints on 127.0.0.1 that answer every request at once, keep connections open, and count.
+/// Endpoints on 127.0.0.1 that answer every request at once, keep connections open, and count requests.
 ///
-/// One thread serves them all. A dead endpoint takes connections, as the kernel does for a process that hangs, and never
-/// answers.
+/// One thread serves all of them. A dead endpoint accepts connections, as the kernel does for a process that
+/// hangs, and never answers.
 final class Receiver: Sendable {
-  /// What came to one endpoint.
+  /// The requests received by one endpoint.
   struct Tally: Sendable {
     var connections = 0
     var requests = 0
-    /// Requests for a recipient that came after a later one's.
+    /// Requests for a recipient that arrived after a later one for the same recipient.
     var misordered = 0
-    /// Those that were there already, or that nobody can read.
+    /// Requests that were repeated or cannot be read.
     var odd = 0
     var first: UInt64 = 0
     var last: UInt64 = 0
@@ -74,7 +74,7 @@ final class Receiver: Sendable {
   }
 }
 
-/// What the thread counts and others read.
+/// Counts written by the thread and read by others.
 private final class Shared: Sendable {
   let tallies: Mutex<[Receiver.Tally]>
 
@@ -83,7 +83,7 @@ private final class Shared: Sendable {
   }
 }
 
-/// The thread's own.
+/// State of the thread.
 private final class Server {
   private let epoll: Int32
   private let stop: Int32
@@ -148,7 +148,7 @@ private final class Server {
   }
 }
 
-/// A whole request at the beginning of what has come.
+/// A complete request at the beginning of the received bytes.
 private struct Request {
   var size: Int
   var recipient: String
@@ -171,7 +171,7 @@ private struct Request {
     (size, recipient, sequence) = parts
   }
 
-  /// Where what follows the text begins.
+  /// The offset after the text.
   private static func find(_ text: StaticString, _ bytes: UnsafeRawBufferPointer) -> Int? {
     var place = 0
     while place + text.utf8CodeUnitCount <= bytes.count, let base = bytes.baseAddress,

@@ -4,7 +4,7 @@ import Platform
 final class Report {
   private(set) var rows: [TableRow] = []
 
-  /// Measures some rows. What is missing or goes wrong costs these rows, and no others.
+  /// Measures some rows. A failure or a missing program costs only these rows.
   func measure(_ name: String, _ body: () throws -> [TableRow]) {
     let started = Clock.monotonic()
     do {

@@ -1,11 +1,11 @@
 import Glibc
 import Platform
 
-/// What the command line and the environment say.
+/// The settings from the command line and the environment.
 struct Settings {
   var only: [String] = []
   var rounds: Int?
-  /// Small sizes and few rounds: to try the bench itself.
+  /// Small sizes and few rounds, to try the bench itself.
   var isQuick = false
   var isJSON = false
   var output: String?
@@ -63,14 +63,14 @@ struct Settings {
     if isUpdate && !isCheck { throw BenchError("--update goes with --check") }
   }
 
-  /// - Parameter most: of rows that take long, where nothing else is asked for.
+  /// - Parameter most: the limit for rows that take long, unless the user gave a number.
   func rounds(atMost most: Int = 5) -> Int { rounds ?? min(isQuick ? 2 : 5, most) }
 
   func size(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
 
-  // MARK: The surroundings
+  // MARK: The environment
 
-  /// As the bench was given it.
+  /// The environment passed to the bench.
   static let environment: [String: String] = {
     let text = (try? Files.text("/proc/self/environ")) ?? ""
     var variables: [String: String] = [:]
@@ -97,14 +97,14 @@ struct Settings {
     return String(cString: resolved)
   }
 
-  /// A program of the search path.
+  /// The path of a program in the search path.
   static func program(_ name: String) -> String? {
     (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map { "\($0)/\(name)" }
       .first { access($0, X_OK) == 0 }
   }
 }
 
-/// Tells how far it is, on standard error.
+/// Reports progress on standard error.
 func progress(_ text: String) {
   let bytes = Array("bench: \(text)\n".utf8)
   _ = write(STDERR_FILENO, bytes, bytes.count)

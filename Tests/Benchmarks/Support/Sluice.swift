@@ -12,9 +12,9 @@ enum Sluice {
     }
   }
 
-  /// Writes a pipeline of these stages, and gives its path.
+  /// Writes a pipeline of these stages, and returns its path.
   ///
-  /// - Parameter workers: `nil`: as many as the machine has processors.
+  /// - Parameter workers: `nil`: the number of processors.
   static func pipeline(
     _ name: String, stages: [String] = standard, channels: [String] = [events], workers: Int? = nil
   ) throws -> String {
@@ -26,7 +26,7 @@ enum Sluice {
     return path
   }
 
-  /// The default line, letting everything in: what raw.c does.
+  /// The default stages, admitting everything: the same work as raw.c.
   static let standard = [
     "use: mime, options: { allow: [\"*/*\"] }",
     "use: size, options: { max: 100MB }",
@@ -37,7 +37,7 @@ enum Sluice {
 
   static let events = "events: { use: jsonl, options: { path: events.jsonl } }"
 
-  /// Starts an ingest as its users would: one recipient of events.
+  /// Starts an ingest as users would: one recipient of events.
   static func start(_ pipeline: String, home: String, _ paths: [String], json: Bool = false) throws -> Child {
     try Child(
       [
@@ -47,7 +47,7 @@ enum Sluice {
         + (json ? ["--format", "json"] : []) + paths, out: Ground.output("sluice"))
   }
 
-  /// Takes a folder in, and makes sure that all of it was stored and told.
+  /// Ingests a folder, and checks that all of it was stored and told.
   static func ingest(_ pipeline: String, home: String, _ input: Input) throws -> Ending {
     let child = try start(pipeline, home: home, [input.folder])
     let ending = try child.end(as: 0)
@@ -69,7 +69,7 @@ enum Sluice {
     return ending
   }
 
-  /// The summary is the last line.
+  /// Checks the summary, the last line of the output.
   static func expectCompleted(_ count: Int, _ child: Child) throws {
     let summary = try Files.text(child.out).split(separator: "\n").last ?? ""
     guard summary.hasPrefix("\(count) attachments: \(count) completed, ") else {
@@ -82,7 +82,7 @@ enum Sluice {
     try Files.bytes(path).count { $0 == UInt8(ascii: "\n") }
   }
 
-  /// How many attachments wait, from what `sluice status --format json` said.
+  /// The number of queued attachments, from the output of `sluice status --format json`.
   static func queued(_ child: Child) throws -> Int {
     let said = try Files.text(child.out)
     guard let place = said.range(of: "\"queued\":{\"count\":"),
@@ -91,7 +91,7 @@ enum Sluice {
     return count
   }
 
-  /// A home's ledger, to be looked into.
+  /// A home's ledger, for reading.
   static func ledger(_ home: String) throws -> Connection {
     let connection = try Connection(home + "/sluice.db", .readOnly)
     connection.neverCheckpointOnClose()

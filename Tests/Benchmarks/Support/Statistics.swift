@@ -1,4 +1,4 @@
-/// Values of several rounds.
+/// The values of several rounds.
 struct Series {
   private(set) var values: [Double]
 
@@ -10,7 +10,7 @@ struct Series {
   var least: Double { values.first ?? .nan }
   var most: Double { values.last ?? .nan }
 
-  /// Between two values it lies between them.
+  /// The quantile, interpolated between two values.
   func quantile(_ part: Double) -> Double {
     guard let last = values.last else { return .nan }
     let place = part * Double(values.count - 1)

@@ -1,6 +1,6 @@
 import Platform
 
-/// The rows as they are printed.
+/// The rows as printed.
 struct Table {
   var rows: [TableRow]
 
@@ -16,7 +16,7 @@ struct Table {
     for (line, row) in zip(lines, [nil] + rows.map(Optional.some)) {
       var cells: [String] = []
       for (column, cell) in line.enumerated() {
-        // Numbers to the right.
+        // Numbers are aligned to the right.
         cells.append(
           [1, 4, 5].contains(column) ? pad(cell, widths[column], left: true) : pad(cell, widths[column]))
       }
@@ -30,7 +30,7 @@ struct Table {
     return text
   }
 
-  /// A JSON object a line.
+  /// One JSON object per line.
   var json: String {
     var lines = ""
     for row in rows {
@@ -74,7 +74,7 @@ struct Table {
     ]
   }
 
-  /// Three or more digits that count, and never an exponent.
+  /// A number with at least three significant digits, and never an exponent.
   static func number(_ value: Double) -> String {
     if !value.isFinite { return "-" }
     let size = abs(value)

@@ -1,4 +1,4 @@
-/// What a row has to reach.
+/// The goal of a row.
 enum Goal {
   case atLeast(Double)
   case atMost(Double)
@@ -30,14 +30,14 @@ enum Goal {
   }
 }
 
-/// One line of the table: a figure, what it is compared with, and what it has to reach.
+/// One line of the table: a figure, what it is compared with, and its goal.
 struct TableRow {
   var name: String
   var unit: String
   /// Sluice's figure, the median of its rounds.
   var figure: Double?
   var peer: (name: String, figure: Double)?
-  /// Each round's value of what the goal is about: the ratio where there is a peer, else the figure.
+  /// Each round's value that the goal applies to: the ratio if there is a peer, else the figure.
   var judged = Series()
   var goal: Goal?
   /// Why there is no figure.
@@ -55,7 +55,7 @@ struct TableRow {
     self.remark = remark
   }
 
-  /// A figure beside another's, measured in the same rounds; the goal is about their ratio.
+  /// A figure beside a peer's, measured in the same rounds; the goal applies to their ratio.
   ///
   /// - Parameter isCost: less is better, and the ratio is one of costs.
   init(
@@ -83,7 +83,7 @@ struct TableRow {
     self.failed = failed
   }
 
-  /// `nil`: there is nothing to reach, or nothing was measured.
+  /// `nil`: there is no goal, or nothing was measured.
   var isReached: Bool? {
     if failed != nil { return false }
     return skipped == nil ? goal.map { $0.isReached(by: judged.median) } : nil

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a good shell user does with a folder of attachments: so many files to each of two processes, the tools that take many
-# files called once for them, and one transaction. Nothing goes on where it was when this is interrupted.
+# What a good shell user does with a folder of attachments: divides the files between two processes, calls the
+# tools that take many files once for all of them, and writes one transaction. If it is interrupted, it has to
+# start again.
 #
 #     shell.sh FILES INPUT OUTPUT
 #

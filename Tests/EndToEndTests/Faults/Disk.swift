@@ -1,10 +1,10 @@
 import Foundation
 import Platform
 
-/// A disk as a power cut may leave it. What was synced is there. Of the rest, each write may have come through, or not, or in
-/// part, by sectors; of what was done to names, a journaling file system keeps a beginning, in order.
+/// A disk as a power cut may leave it. Synced data is there. Each unsynced write may be there, or not, or in
+/// part, by sectors. Of the changes of names, a journaling file system keeps a prefix, in order.
 struct Disk {
-  /// A file's bytes: as they are known to be on the disk, and what was done since.
+  /// A file's bytes: the part known to be on disk, and the writes since.
   private struct File {
     var synced: [UInt8] = []
     var pending: [Change] = []
@@ -15,7 +15,7 @@ struct Disk {
     case truncate(Int)
   }
 
-  /// A change of names. A folder is synced by number: those before it are on the disk.
+  /// A change of names. Changes before the number of a synced folder are on disk.
   private enum Naming {
     case name(String, file: Int)
     case remove(String)
@@ -24,9 +24,9 @@ struct Disk {
   }
 
   private var files: [File] = []
-  /// Which file an inode is at the moment.
+  /// The file that each inode refers to at the moment.
   private var inodes: [UInt64: Int] = [:]
-  /// Names as every process sees them.
+  /// The names as every process sees them.
   private var names: [String: Int] = [:]
   private var namings: [Naming] = []
   private var syncedNamings = 0
@@ -34,7 +34,7 @@ struct Disk {
   /// What was printed so far.
   private(set) var told: [UInt8] = []
 
-  /// - Parameter fileSyncsCarryNames: what syncing a file makes durable of names: all before, or nothing.
+  /// - Parameter fileSyncsCarryNames: whether syncing a file makes all earlier name changes durable, or none.
   init(fileSyncsCarryNames: Bool) {
     self.fileSyncsCarryNames = fileSyncsCarryNames
   }
@@ -53,8 +53,8 @@ struct Disk {
     case .write(let ino, let offset, let data): change(ino, .write(offset: offset, data: data))
     case .truncate(let ino, let length): change(ino, .truncate(length))
     case .sync(let ino, _):
-      // A journal is written whole: with a folder's names come all before. Whether a file's sync does that, file systems
-      // disagree, and nothing may rely on it.
+      // Journals are written in order: syncing a folder makes all earlier name changes durable. File systems
+      // differ on whether syncing a file does the same, so nothing may rely on it.
       guard let file = inodes[ino] else {
         syncedNamings = namings.count
         return
@@ -98,7 +98,7 @@ struct Disk {
 
   private static let sector = 512
 
-  /// Writes what is left into a folder.
+  /// Writes the remaining data into a folder.
   func image(in folder: String, _ random: inout SplitMix) throws {
     var left: [String: Int] = [:]
     var folders: Set<String> = []
@@ -116,7 +116,7 @@ struct Disk {
     for path in folders.sorted() {
       try manager.createDirectory(atPath: folder + "/" + path, withIntermediateDirectories: true)
     }
-    // How much comes through differs from cut to cut: all, most, little, nothing.
+    // The share that survives differs from cut to cut: all, most, little, nothing.
     let share = [0.0, 0.1, 0.5, 0.9, 1.0].randomElement(using: &random) ?? 0.5
     var written: [Int: String] = [:]
     for (path, file) in left.sorted(by: { $0.key < $1.key }) where !path.hasSuffix("-shm") {
@@ -139,7 +139,7 @@ struct Disk {
         Self.make(change, &bytes)
         continue
       }
-      // Torn: some of its sectors.
+      // A torn write: only some of its sectors.
       for start in stride(from: 0, to: data.count, by: Self.sector) where Bool.random(using: &random) {
         let piece = Array(data[start..<min(start + Self.sector, data.count)])
         Self.make(.write(offset: offset + start, data: piece), &bytes)

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Each system call fails in its turn: the first of its kind, the second, and so on until a run ends without having met the
-/// fault; once, and from then on; with every error the call may give.
+/// Each system call fails in turn: the first of its kind, the second, and so on, until a run ends without the
+/// fault. Each call fails once, and permanently, with every error that it may return.
 @Suite(.serialized)
 struct FailingCallsTests {
-  /// Every seventh or so: `make soak` takes each.
+  /// About every seventh call; `make soak` tries all.
   @Test(arguments: FailingCalls.kinds)
   func aCallThatFailsLosesNothing(kind: FailingCalls.Kind) throws {
     try FailingCalls(kind: kind).run { $0 < 3 ? $0 + 1 : $0 * 2 }
@@ -14,7 +14,7 @@ struct FailingCallsTests {
 
 @Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct FailingCallsSoakTests {
-  /// `SLUICE_SOAK_CALLS=write,fsync` takes these alone: all of them are an hour's work.
+  /// `SLUICE_SOAK_CALLS=write,fsync` selects these alone: all of them take an hour.
   private static let kinds = FailingCalls.kinds.filter { kind in
     guard let chosen = getenv("SLUICE_SOAK_CALLS") else { return true }
     return String(cString: chosen).split(separator: ",").contains(Substring(kind.call))
@@ -27,7 +27,7 @@ struct FailingCallsSoakTests {
 }
 
 struct FailingCalls {
-  /// A call, and the errors it is to give.
+  /// A call, and the errors to return.
   struct Kind: CustomTestStringConvertible {
     var call: String
     var errors: [Int32]
@@ -57,7 +57,7 @@ struct FailingCalls {
     var tries = 0
     var wrong = 0
     for error in kind.errors + (kind.isShortToo ? [0] : []) {
-      // Nobody is interrupted for ever, and calls are right to be made again.
+      // EINTR is never permanent: callers rightly repeat the call.
       for isForever in error == EINTR ? [false] : [false, true] {
         var nth = 1
         while true {

@@ -1,25 +1,25 @@
 import Foundation
 import Glibc
 
-/// The library that is loaded before all others into a coordinator and its workers, and the page it shares with the tests. See
-/// Tests/Fixtures/Faults/faults.h for the layout.
+/// The library that is preloaded into a coordinator and its workers, and the page it shares with the tests.
+/// See Tests/Fixtures/Faults/faults.h for the layout.
 final class FaultLibrary {
   enum Action: UInt32 {
     case none = 0, killBefore, killAfter, fail, short
   }
 
-  /// A fault to make: at the nth call whose point begins so.
+  /// A fault: at the nth call whose point begins with `match`.
   struct Fault {
     /// `coordinator fdatasync wal`, or `* fsync` for any process.
     var match: String
     var nth: Int
     var action: Action
     var error: Int32 = 0
-    /// From that call on.
+    /// At every call from the nth on.
     var isForever = false
   }
 
-  /// A place where a process calls the system.
+  /// A place where a process makes a system call.
   struct Point {
     var name: String
     var count: Int
@@ -37,9 +37,9 @@ final class FaultLibrary {
   private static let pageSize = pointsAt + points * (nameSize + 8)
 
   /// - Parameters:
-  ///   - folder: where the page lies.
+  ///   - folder: the folder for the page.
   ///   - home: the absolute path below which files count.
-  ///   - journal: where to keep a journal of what is done to them.
+  ///   - journal: the path of a journal of file operations; `nil`: none.
   init(_ folder: TemporaryFolder, home: String, journal: String? = nil) throws {
     self.home = home
     self.journal = journal
@@ -59,14 +59,14 @@ final class FaultLibrary {
 
   var keepsJournal: Bool { journal != nil }
 
-  /// The environment that loads it.
+  /// The environment that preloads the library.
   func environment() throws -> [String: String] {
     var environment = ["LD_PRELOAD": try Self.made.get(), "FAULTS_PAGE": file, "FAULTS_HOME": home]
     if let journal { environment["FAULTS_JOURNAL"] = journal }
     return environment
   }
 
-  /// Sets the next fault, and forgets what was counted.
+  /// Sets the next fault, and resets the counts.
   func set(_ fault: Fault?) {
     memset(page, 0, Self.pageSize)
     guard let fault else { return }
@@ -82,7 +82,7 @@ final class FaultLibrary {
   /// Whether the fault was made.
   var hasFired: Bool { page.load(fromByteOffset: 32, as: UInt64.self) > 0 }
 
-  /// Every point that was reached, with how often.
+  /// Every point that was reached, and how often.
   var points: [Point] {
     let count = min(Int(page.load(fromByteOffset: 12, as: UInt32.self)), Self.points)
     var points: [String: Int] = [:]
@@ -96,7 +96,7 @@ final class FaultLibrary {
     return points.map { Point(name: $0.key, count: $0.value) }.sorted { $0.name < $1.name }
   }
 
-  /// Compiled once for all tests.
+  /// The library, compiled once for all tests.
   private static let made = Result<String, any Error> {
     let library = NSTemporaryDirectory() + "sluice-faults-\(getpid()).so"
     atexit { unlink(NSTemporaryDirectory() + "sluice-faults-\(getpid()).so") }

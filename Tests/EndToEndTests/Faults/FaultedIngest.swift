@@ -2,8 +2,8 @@ import Foundation
 import SQLite
 import Testing
 
-/// A small ingest that faults are made in: texts, two of them with equal content, one that is rejected, and a PDF. After any
-/// number of runs that went wrong, one without faults must bring everything to where it belongs.
+/// A small ingest for faults: texts, two of them with equal content, one that is rejected, and a PDF. After
+/// any number of failed runs, a run without faults must complete everything.
 final class FaultedIngest {
   let folder: TemporaryFolder
   let faults: FaultLibrary
@@ -36,24 +36,24 @@ final class FaultedIngest {
     expected[folder.path + "/input/report.pdf"] = "completed"
   }
 
-  /// One more file.
+  /// Adds a file.
   func add(_ name: String, _ text: String) throws {
     try folder.write("input/" + name, text)
     expected[folder.path + "/input/" + name] = name == "script.sh" ? "rejected" : "completed"
   }
 
-  /// The same files under the same names, in a folder of their own, with what was told of them before.
+  /// The same files under the same names, in a new folder, with the output of an earlier run.
   init(like other: FaultedIngest, told text: [UInt8]) throws {
     folder = try TemporaryFolder()
     faults = try FaultLibrary(folder, home: folder.path + "/var")
     try folder.write("pipeline.yaml", Self.pipeline)
-    // What the ledger knows of them is their paths.
+    // The ledger knows the files by their paths.
     inputs = other.inputs
     expected = other.expected
     try witness.record(String(decoding: text.prefix(through: text.lastIndex(of: 0x0A) ?? -1), as: UTF8.self))
   }
 
-  /// Enough attempts that no attachment is held to be the killer of its workers, and short waits.
+  /// Enough attempts that no attachment is quarantined for killing its workers, and short waits.
   private static let pipeline = Pipelines.open
     .replacingOccurrences(of: "allow: [\"*/*\"]", with: "deny: [text/x-shellscript]")
     .replacingOccurrences(
@@ -67,26 +67,26 @@ final class FaultedIngest {
     ]
   }
 
-  /// Runs it with a fault, or without. A run that takes longer than half a minute hangs.
+  /// Runs it with or without a fault. A run that takes longer than half a minute counts as hanging.
   @discardableResult
   func run(_ fault: FaultLibrary.Fault? = nil) throws -> SluiceCommand.Outcome {
     faults.set(fault)
     let outcome = try SluiceCommand.run(
       ["--signal=KILL", "30", SluiceCommand.folder + "/sluice"] + arguments, in: folder,
-      // Without a fault, and without a journal to keep, the library is not needed.
+      // Without a fault and without a journal, the library is not needed.
       environment: fault == nil && !faults.keepsJournal ? [:] : try faults.environment(),
       program: "/usr/bin/timeout", witness: witness)
     #expect(outcome.status != 137, "it hangs: \(fault.map { "\($0)" } ?? "no fault")")
     return outcome
   }
 
-  /// The end of a story: a run without faults, and then everything as it must be.
+  /// Ends the scenario: a run without faults, after which everything must be in order.
   ///
-  /// - Parameter mayFail: attachments may have run out of attempts.
-  /// - Returns: how much is not as it must be.
+  /// - Parameter mayFail: attachments may have used up their attempts.
+  /// - Returns: the number of broken rules.
   func finish(mayFail: Bool = false, _ story: @autoclosure () -> String) throws -> Int {
     var last = try run()
-    // A delivery that failed is put off by five seconds and what comes on top.
+    // A failed delivery is retried after five seconds and some jitter.
     for _ in 0..<3 where try hasJobs {
       usleep(6_000_000)
       last = try run()
@@ -96,7 +96,7 @@ final class FaultedIngest {
     return try witness.check(expected, recipients: Self.recipients, story())
   }
 
-  /// Whether something is queued, or scheduled for later.
+  /// Whether a job is queued or scheduled.
   private var hasJobs: Bool {
     get throws {
       let ledger = try Connection(folder.path + "/var/sluice.db", .readOnly)

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What the fault library has written down: everything that was done to files below the home, and everything that was
-/// printed, in the order in which it happened. See Tests/Fixtures/Faults/faults.h.
+/// The fault library's journal: all operations on files below the home, and everything printed, in order. See
+/// Tests/Fixtures/Faults/faults.h.
 struct Journal {
   enum Operation {
-    /// A file was opened; `isNew`: it was made.
+    /// A file was opened; `isNew`: it was created.
     case open(ino: UInt64, path: String, isNew: Bool)
     case write(ino: UInt64, offset: Int, data: [UInt8])
     case truncate(ino: UInt64, length: Int)
-    /// A file's data, or a folder's names.
+    /// A sync of a file's data, or of a folder's names.
     case sync(ino: UInt64, path: String)
     case rename(from: String, to: String)
     case link(from: String, to: String)
@@ -37,7 +37,7 @@ struct Journal {
       let other = String(decoding: bytes[names + pathCount..<names + pathCount + otherCount], as: UTF8.self)
       let data = Array(bytes[names + pathCount + otherCount..<place + size])
       switch integer(4, 2) {
-      case 1 where integer(6, 2) == 2: break  // of folders only the syncs count
+      case 1 where integer(6, 2) == 2: break  // for folders, only syncs count
       case 1: operations.append(.open(ino: ino, path: path, isNew: integer(6, 2) == 1))
       case 2: operations.append(.write(ino: ino, offset: offset, data: data))
       case 3: operations.append(.truncate(ino: ino, length: offset))

@@ -2,8 +2,8 @@ import Foundation
 import Platform
 import Testing
 
-/// The coordinator or a worker is killed before and after each thing it does to a file, a socket or a process; then again in
-/// the run that recovers, three deep.
+/// Kills the coordinator or a worker before and after each of its file, socket and process calls; then again
+/// in the run that recovers, three levels deep.
 @Suite(.serialized)
 struct KillAtEveryStepTests {
   @Test func everyStepIsKilledOnce() throws { try KillingSteps(seed: 1).run(times: 1) }
@@ -17,9 +17,9 @@ struct KillAtEveryStepSoakTests {
 private final class KillingSteps {
   private var random: SplitMix
   private var points: [String: Int] = [:]
-  /// How often each step was killed.
+  /// How often a process was killed at each step.
   private var hits: [String: Int] = [:]
-  /// By depth: the kill of an ingest, of the run that recovers from it, of the run that recovers from that.
+  /// By depth: kills of an ingest, of the run that recovers from it, of the run that recovers from that.
   private var kills = [Int](repeating: 0, count: 4)
   private var wrong = [Int](repeating: 0, count: 4)
 
@@ -28,7 +28,7 @@ private final class KillingSteps {
   }
 
   func run(times: Int) throws {
-    // Which step comes how often varies with the timing: several looks see more.
+    // The number of steps varies with the timing: several runs see more.
     for _ in 0..<3 {
       for point in try Self.look() { points[point.name] = max(points[point.name] ?? 0, point.count) }
     }
@@ -38,17 +38,17 @@ private final class KillingSteps {
       for action in [FaultLibrary.Action.killBefore, .killAfter] {
         let before = hits[name] ?? 0
         for time in 0..<times {
-          // Each occurrence in turn, as far as the tries go.
+          // Spread over the occurrences, as far as the number of tries allows.
           let step = max(count / times, 1)
           try kill(at: name, 1 + (time * step + Int.random(in: 0..<step, using: &random)) % count, action)
         }
         if hits[name] ?? 0 == before { missed.append(name) }
       }
-      // The first occurrence comes more often than later ones do.
+      // The first occurrence is reached more often than later ones.
       for _ in 0..<times * 2 where hits[name] ?? 0 < times { try kill(at: name, 1, .killBefore) }
       if hits[name] ?? 0 < times { missed.append(name) }
     }
-    // Steps that depend on chance, such as a message that came just then.
+    // Steps that depend on chance, such as a message that arrived at that moment.
     #expect(missed.count <= points.count / 5, "too seldom hit: \(missed)")
     for depth in kills.indices {
       let place = depth == 0 ? "" : ", \(depth) deep in the recovery"
@@ -56,7 +56,7 @@ private final class KillingSteps {
     }
   }
 
-  /// Kills an ingest at a step, then the recovery at any, and its recovery.
+  /// Kills an ingest at a step, then the recovery at a random step, and then its recovery.
   private func kill(at name: String, _ nth: Int, _ action: FaultLibrary.Action) throws {
     let ingest = try FaultedIngest()
     var story = ""
@@ -79,7 +79,7 @@ private final class KillingSteps {
 
   private static func look() throws -> [FaultLibrary.Point] {
     let ingest = try FaultedIngest()
-    // A fault that never comes, so that the library is loaded and counts.
+    // A fault that never occurs, so that the library is loaded and counts.
     try ingest.run(.init(match: "nothing", nth: 1, action: .killBefore))
     return ingest.faults.points
   }

@@ -2,13 +2,13 @@ import Foundation
 import Platform
 import Testing
 
-/// The power is cut: an ingest is written down, disks are built as a cut at any moment may leave them, and on each the next
-/// ingest must find its way. What was printed before the cut must be true after it.
+/// Power cuts: an ingest is recorded, disks are built as a power cut at any moment may leave them, and the
+/// next ingest must recover each. What was printed before the cut must be true after it.
 @Suite(.serialized)
 struct PowerLossTests {
   @Test func nothingIsLostWhenThePowerIsCut() throws { try PowerCuts(seed: 1).run(recordings: 2, images: 60) }
 
-  /// The end of what was not synced may be on the disk without its beginning.
+  /// Unsynced data may be on disk at its end and not at its beginning.
   @Test func aHoleInTheFileOfEventsIsCutOff() throws {
     let ingest = try FaultedIngest()
     try ingest.run()
@@ -17,7 +17,7 @@ struct PowerLossTests {
     let lines = whole.split(separator: UInt8(ascii: "\n"))
     let torn = whole + lines[0].prefix(20) + Data(count: 700) + lines[1] + Data("\n".utf8)
     try torn.write(to: URL(fileURLWithPath: file))
-    // The channel opens its file when it has an event to deliver.
+    // The channel opens its file for its first event.
     try ingest.add("late.txt", "one more\n")
     #expect(try ingest.finish("a hole") == 0)
     #expect(try Data(contentsOf: URL(fileURLWithPath: file)).starts(with: whole))

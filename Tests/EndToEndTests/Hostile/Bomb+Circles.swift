@@ -1,7 +1,7 @@
 import Foundation
 
 extension Bomb {
-  /// What refers to itself, and what takes long.
+  /// Content that refers to itself, and content that takes long.
   static let circular: [Bomb] = [
     Bomb("pages that are their own kids", "bomb.pdf", "pdf-damaged", nil) {
       HandmadePDF(
@@ -61,7 +61,7 @@ extension Bomb {
       )
       .adding(stream: Data("9 0 d0 BT /F 9 Tf (aaaa) Tj ET".utf8)).data
     },
-    // A stream of objects that is in a stream of objects, its own.
+    // An object stream inside an object stream: itself.
     Bomb("objects inside themselves", "bomb.pdf", "pdf-damaged", nil) {
       var data = Data("%PDF-1.7\n".utf8)
       let first = data.count
@@ -77,7 +77,7 @@ extension Bomb {
   ]
 
   static let slow: [Bomb] = [
-    // poppler looks for the end of each, in time that grows with the square (ISO 32000-1 has no such thing).
+    // poppler searches for the end of each, in quadratic time (ISO 32000-1 has no such thing).
     Bomb("twelve thousand trailers", "bomb.pdf", "timed-out", "flooded") {
       Data(("%PDF-1.4\n" + String(repeating: "trailer[\n", count: 12_000)).utf8)
     },

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Bomb {
-  /// Images that claim more than they have, or unpack to more than they are.
+  /// Images that claim more than they contain, or decode to more than their size.
   static let images: [Bomb] = [
     Bomb("a PNG of 900 million pixels", "bomb.png", "too-many-pixels") {
       Samples.whitePNG(width: 30_000, height: 30_000, isThere: false)
@@ -43,8 +43,8 @@ extension Bomb {
     },
   ]
 
-  /// Baseline and cut short; or progressive, with as many scans as the format has bands and bits, each of which says of every
-  /// block that there is nothing new (ITU-T T.81, annex G).
+  /// Baseline and truncated; or progressive, with as many scans as the format has bands and bits, each of
+  /// which says for every block that there is nothing new (ITU-T T.81, annex G).
   private static func jpeg(width: UInt16, height: UInt16, isProgressive: Bool = false) -> Data {
     func big(_ number: UInt16) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 255)] }
     let none = [UInt8](repeating: 0, count: 15)
@@ -57,7 +57,7 @@ extension Bomb {
     data += [0xFF, 0xDA, 0, 8, 1, 1, 0, 0, isProgressive ? 0 : 63, 0]
     guard isProgressive else { return data + [UInt8](repeating: 0, count: 16) + [0xFF, 0xD9] }
     data += [UInt8](repeating: 0, count: blocks / 8 + 1)
-    // Fifteen bits for 16384 blocks: all of them noughts.
+    // Fifteen bits for 16384 blocks: all zero.
     let runs = [UInt8](repeating: 0, count: (blocks / 16_384 + 1) * 15 / 8 + 1)
     for band: UInt8 in 1...63 {
       for bit: UInt8 in stride(from: 13, through: 0, by: -1) {
@@ -81,7 +81,7 @@ extension Bomb {
     var data = Data("MM\0*".utf8)
     data += [0, 0, 0, 8] + big(UInt16(fields.count))
     for (tag, type, count, value) in fields {
-      // A number of two bytes stands in the first two of four.
+      // A number of two bytes occupies the first two of four.
       data += big(tag) + big(type) + big(count) + (type == 3 ? big(value << 16) : big(value))
     }
     return data + big(next)

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Content made to take more than it is worth, and what becomes of it.
+/// Content that takes excessive resources, and its expected outcome.
 struct Bomb: Sendable, CustomTestStringConvertible {
   var name: String
   var file: String
-  /// What it may end with: versions of libraries differ. `nil`: it is completed.
+  /// The allowed reason codes, because versions of libraries differ. `nil`: it is completed.
   var codes: Set<String?>
   var make: @Sendable () throws -> Data
 
@@ -70,7 +70,7 @@ struct Bomb: Sendable, CustomTestStringConvertible {
   ]
 
   static let counting: [Bomb] = [
-    // More pages than there are objects is no claim that poppler believes.
+    // poppler does not believe a claim of more pages than objects.
     Bomb("a claim of a million pages", "bomb.pdf", "pdf-damaged", "too-many-pages") { claim("1000000") },
     Bomb("a claim of a million pages, with as many objects", "bomb.pdf", "too-many-pages") {
       claim("1000000", spare: 1_000_000)

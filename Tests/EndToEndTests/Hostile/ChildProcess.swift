@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// A shell that becomes the command it is given: a process in a group of its own, whose output comes through pipes.
+/// A shell that execs a command: a process in its own group, whose output comes through pipes.
 final class ChildProcess {
   let pid: Int32
   private(set) var out = ""
   private(set) var err = ""
-  /// As waitpid(2) tells it; `nil` while it runs.
+  /// The status from waitpid(2); `nil` while it runs.
   private(set) var end: End?
   private var readers: [Int32]
   private var bytes: [[UInt8]] = [[], []]
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-  /// More than that is not kept.
+  /// The most output that is kept, in bytes.
   private static let outputLimit = 4 << 20
 
   enum End: Equatable, Sendable {
@@ -24,7 +24,7 @@ final class ChildProcess {
     var code: Int32
   }
 
-  /// - Parameter closed: of 1 and 2, those that are pipes which nobody reads.
+  /// - Parameter closed: of 1 and 2, those that are pipes without a reader.
   init(shell script: String, closed: Set<Int32> = []) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -32,7 +32,7 @@ final class ChildProcess {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // Nothing of the test's own: no signal is ignored or blocked, and no other descriptor is open.
+    // Inherits nothing of the test: no signal is ignored or blocked, and no other descriptor is open.
     var signals = sigset_t()
     sigfillset(&signals)
     posix_spawnattr_setsigdefault(&attributes, &signals)
@@ -55,7 +55,7 @@ final class ChildProcess {
       readers.append(closed.contains(descriptor) ? -1 : ends[0])
       writers.append(ends[1])
     }
-    // Also those of tests that run side by side. One that is closed by then is no error.
+    // Also the descriptors of tests that run concurrently. One closed meanwhile is no error.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
       if let number = Int32(name), number > 2 { posix_spawn_file_actions_addclose(&actions, number) }
     }
@@ -73,7 +73,7 @@ final class ChildProcess {
     for reader in readers where reader >= 0 { close(reader) }
   }
 
-  /// Ends it and whatever else is in its group.
+  /// Kills it and everything else in its group.
   func kill() {
     if end != nil { return }
     Glibc.kill(-pid, SIGKILL)
@@ -86,7 +86,7 @@ final class ChildProcess {
     if end == nil { Glibc.kill(pid, signal) }
   }
 
-  /// Reads what there is, and looks whether it has ended.
+  /// Reads the available output, and checks whether it has ended.
   func look() {
     if end == nil {
       var status: Int32 = 0
@@ -97,7 +97,7 @@ final class ChildProcess {
     drain()
   }
 
-  /// Waits until this is so, or the time is over.
+  /// Waits until the condition holds, or the time is over.
   func wait(seconds: Double, until condition: () -> Bool) -> Bool {
     let deadline = Date(timeIntervalSinceNow: seconds)
     while true {

@@ -3,7 +3,8 @@ import Platform
 import SQLite
 import Testing
 
-/// The wall clock is set while an ingest runs, or between two. Nothing comes early, late, twice or never for it.
+/// The wall clock is changed during an ingest, or between two. Nothing happens early, late, twice or never
+/// because of it.
 @Suite(.serialized)
 struct ClockChangeTests {
   private static let scheduled = "SELECT count(*) FROM jobs WHERE state = 'scheduled'"
@@ -16,7 +17,7 @@ struct ClockChangeTests {
     try inbox.wait(for: Self.scheduled)
     clock.set(hours: hours)
     let run = try underway.end(within: 10)
-    // Half a second and a whole one, each less a fifth.
+    // Half a second and one second, each less a fifth.
     #expect(Date().timeIntervalSince(start) > 1.2, "it was tried again before its time")
     try expectThreeAttempts(inbox, run)
   }
@@ -66,7 +67,7 @@ struct ClockChangeTests {
     #expect(try inbox.ledger("SELECT count(*) FROM deliveries WHERE status = 'delivered'") == "1")
   }
 
-  /// Back and forth by up to half a day, all the time.
+  /// Back and forth by up to half a day, continuously.
   @Test func nothingIsLostOrDoubleWhileTheClockIsSetAgainAndAgain() throws {
     let (inbox, clock) = try waiting(backoff: "50ms")
     try inbox.add("spin", "misbehave spin\n")
@@ -101,7 +102,7 @@ struct ClockChangeTests {
 
   // MARK: Setting up
 
-  /// An inbox with one attachment that is put off twice and then given up.
+  /// An inbox with one attachment that is retried twice and then fails.
   private func waiting(backoff: String) throws -> (Inbox, WallClock) {
     let inbox = try Inbox()
     try inbox.pipeline(

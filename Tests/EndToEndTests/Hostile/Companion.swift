@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Who else is at the home while a command runs there: a coordinator at work, a stopped one, or a socket that lies.
+/// Another process at the home while a command runs: a working coordinator, a stopped one, or a lying socket.
 final class Companion {
   private var coordinator: ChildProcess?
   private var socket: Int32 = -1
@@ -14,7 +14,7 @@ final class Companion {
         + [scene.program, "run", "--home", "home", "--config", "pipeline.yaml"]
       let process = try ChildProcess(shell: words.joined(separator: " "))
       coordinator = process
-      // One that may not have the home ends at once; so be it.
+      // A coordinator that may not have the home exits at once; that is fine.
       _ = process.wait(seconds: 20) { process.err.contains("works the queue") || process.end != nil }
       if environment.home == .stopped { process.send(SIGSTOP) }
     case .staleSocket, .muteSocket:
@@ -24,7 +24,7 @@ final class Companion {
     }
   }
 
-  /// What it has in hand ends.
+  /// Ends it, and waits for the work in hand.
   func end() {
     if let coordinator {
       coordinator.send(SIGCONT)
@@ -40,7 +40,7 @@ final class Companion {
     socket = -1
   }
 
-  /// The kernel accepts for it, and nobody reads.
+  /// The kernel accepts connections, and no process reads.
   private func listen(_ path: String) throws {
     socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()

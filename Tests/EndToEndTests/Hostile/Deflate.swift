@@ -1,13 +1,13 @@
 import Foundation
 
-/// Writes streams that inflate to far more than they hold (RFC 1950, RFC 1951, fixed Huffman codes): a pattern, and then the
-/// order to repeat it.
+/// Writes streams that inflate to far more than their size (RFC 1950, RFC 1951, fixed Huffman codes): a
+/// pattern, followed by repetitions of it.
 struct Deflate {
   private var bytes: [UInt8] = [0x78, 0x01]
   private var accumulator: UInt64 = 0
   private var bits = 0
 
-  /// A pattern repeated to a length, packed as often as there are layers: about 1 to 150 each.
+  /// A pattern repeated to a length, compressed once per layer, each by a factor of about 150.
   static func bomb(_ pattern: String, inflatesTo length: Int, layers: Int = 1) -> Data {
     var (head, period, count) = ([UInt8](), Array(pattern.utf8), length / pattern.utf8.count)
     var tail: [UInt8] = []
@@ -20,7 +20,7 @@ struct Deflate {
     return Data()
   }
 
-  /// A stream as it is on disk, without its middle being spelled out.
+  /// A stream as it is on disk, with its middle stored as a repetition.
   private struct Repeats {
     var head: [UInt8]
     var period: [UInt8]
@@ -40,7 +40,8 @@ struct Deflate {
     put(0b011, 3)  // the last block, fixed codes
     head.forEach { literal($0) }
     period.forEach { literal($0) }
-    // Eight matches take whole bytes, however many bits one has; the bytes of the ninth to sixteenth repeat for ever.
+    // Eight matches take whole bytes, however many bits one has; the bytes of the ninth to sixteenth then
+    // repeat.
     let matches = period.count * (count - 1) / 258
     for _ in 0..<8 { match(period.count) }
     let start = bytes.count
@@ -54,8 +55,8 @@ struct Deflate {
     for index in done..<max(period.count * count, done) { literal(period[index % period.count]) }
     tail.forEach { literal($0) }
     put(0, 7)  // end of block
-    put(0, 7)  // what is left of the last byte
-    // Adler-32 of the whole: nobody gets that far.
+    put(0, 7)  // the rest of the last byte
+    // Adler-32 of the whole: no reader gets that far.
     return Repeats(head: before, period: repeated, count: times, tail: bytes + [0, 0, 0, 0])
   }
 
@@ -63,10 +64,10 @@ struct Deflate {
     if byte < 144 { code(0x30 + UInt64(byte), 8) } else { code(0x190 + UInt64(byte) - 144, 9) }
   }
 
-  /// 258 bytes from so far back.
+  /// A match of 258 bytes at this distance.
   private mutating func match(_ distance: Int) {
     code(0xC5, 8)
-    // Two codes for each further bit.
+    // Two codes for each extra bit.
     var (base, symbol, extra) = (1, 0, 0)
     while base + (1 << extra) <= distance {
       base += 1 << extra
@@ -77,7 +78,7 @@ struct Deflate {
     put(UInt64(distance - base), extra)
   }
 
-  /// Codes come with their highest bit first.
+  /// Codes are written with their highest bit first.
   private mutating func code(_ value: UInt64, _ count: Int) {
     for bit in stride(from: count - 1, through: 0, by: -1) { put(value >> UInt64(bit) & 1, 1) }
   }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Puts a PDF together from its objects, with a table of where they are (ISO 32000-1, 7.5).
+/// Builds a PDF from its objects, with a table of their offsets (ISO 32000-1, 7.5).
 struct HandmadePDF {
   /// The bodies of its objects, from number 1.
   private var objects: [Data] = []
-  /// More for the trailer.
+  /// More entries for the trailer.
   var trailer = ""
-  /// Entries of the table for objects that are not there.
+  /// The number of table entries without an object.
   var spare = 0
 
   /// - Parameter objects: the first is the catalog.

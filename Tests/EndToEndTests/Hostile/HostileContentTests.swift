@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Content that is damaged, that lies about itself or that takes more than it is worth.
+/// Content that is damaged, lies about itself or takes excessive resources.
 @Suite(.serialized)
 struct HostileContentTests {
-  // MARK: Made here
+  // MARK: Generated content
 
   @Test(arguments: [
     ("inflating", Bomb.inflating), ("counting", Bomb.counting), ("nested", Bomb.nested),
@@ -21,12 +21,12 @@ struct HostileContentTests {
     let ended = try HostileRun(
       inbox: inbox, timeouts: ["mime": limit, "pdf": limit, "text": limit, "image": limit], memory: 256
     ).run(within: 60)
-    // Each by itself, were there one worker only.
+    // One after the other, if there were only one worker.
     let most = Double(bombs.count) * (Double(limit) / 1000 + HostileRun.grace)
     #expect(Date().timeIntervalSince(start) < most)
     for (number, bomb) in bombs.enumerated() {
       let record = ended.run.record("\(number)-\(bomb.file)")
-      // A machine that is busy elsewhere takes longer than the limit for any of them.
+      // A machine that is busy otherwise takes longer than the limit for any of them.
       #expect(
         bomb.codes.contains(record.code) || record.code == "timed-out",
         "\(bomb.name): \(record.status ?? "none") \(record.reason)")
@@ -36,7 +36,7 @@ struct HostileContentTests {
 
   private static let milliseconds = 1500
 
-  /// Nothing is tried again, so that each overrun shows once.
+  /// No retries, so that each exceeded limit shows once.
   private static let pipeline = """
     version: 1
     stages:
@@ -68,7 +68,7 @@ struct HostileContentTests {
 
   // MARK: The corpus
 
-  /// The pipeline of the README, with a shorter limit: one file takes longer than any.
+  /// The pipeline of the README with a shorter time limit, which one file always exceeds.
   @Test(.enabled(if: Corpus.isThere, Comment(rawValue: Corpus.skipped)))
   func everyBrokenPDFEndsInOneState() throws { try BrokenPDFs(timeout: 2, workers: "").run() }
 }
@@ -108,7 +108,7 @@ private struct BrokenPDFs {
     for entry in entries {
       let record = ended.run.record(entry.name)
       let wanted = Self.wanted(entry)
-      // What poppler takes seconds for ends in time or not, as the machine has it.
+      // A file that takes poppler seconds may or may not finish in time.
       let isSlow = entry.name.hasPrefix("made-slow-trailers")
       // A file of 82 bytes makes poppler ask for 640 MB.
       let isLarge = entry.name.hasPrefix("pdfium-bug_325")
@@ -120,7 +120,7 @@ private struct BrokenPDFs {
     Soak.row("a file of pdf-broken", tries: entries.count, failures: ended.wrong)
   }
 
-  /// The code that the manifest makes one expect.
+  /// The code expected by the manifest.
   private static func wanted(_ entry: Corpus.Entry) -> String? {
     let allowed = ["application/pdf", "image/jpeg", "image/png", "image/gif", "image/webp"]
     guard allowed.contains(entry["mime"]) else { return "type-not-allowed" }

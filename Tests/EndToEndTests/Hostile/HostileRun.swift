@@ -2,16 +2,17 @@ import Foundation
 import SQLite
 import Testing
 
-/// An ingest of hostile content, and what must hold of it whatever the content is: each attachment in one final state for a
-/// reason that is documented, told once, within its stages' budgets; the coordinator alive, and no worker left.
+/// An ingest of hostile content, and the rules for any content: each attachment has one final state with a
+/// documented reason, is told once, and stays within its stages' limits; the coordinator survives, and no
+/// worker is left.
 struct HostileRun {
   let inbox: Inbox
-  /// Milliseconds that stages have.
+  /// The time limits of stages, in milliseconds.
   var timeouts: [String: Int] = [:]
-  /// Megabytes that the most generous stage has.
+  /// The largest memory limit of any stage, in megabytes.
   var memory = 512
 
-  /// All that an attachment may end with: what the README lists, and what becomes of workers.
+  /// All allowed reason codes: those that the README lists, and those of ended workers.
   static let codes: [String: Set<String>] = [
     "mime": ["type-not-allowed"], "size": ["too-large", "too-small", "empty"],
     "pdf": ["pdf-damaged", "pdf-encrypted", "too-many-pages"], "text": ["no-text"],
@@ -21,19 +22,19 @@ struct HostileRun {
     "crashed", "timed-out", "out-of-memory", "output-limit", "forbidden-call", "flooded", "invalid-reply",
   ]
 
-  /// What an overrun may take beyond its limit.
+  /// The allowed time beyond a limit, in seconds.
   static let grace = 1.0
-  /// Of a worker without content: libraries, fonts, the database of media types; in megabytes.
+  /// The memory of a worker without content: libraries, fonts, the database of media types; in megabytes.
   static let bare = 160
 
   struct Ended {
     var run: Inbox.Run
-    /// How much did not hold.
+    /// The number of broken rules.
     var wrong: Int
   }
 
   /// - Parameters:
-  ///   - name: what to call a file in a message.
+  ///   - name: the name of a file in messages.
   ///   - keep: called for a file that did not end as it should.
   @discardableResult
   func run(
@@ -76,7 +77,7 @@ struct HostileRun {
     return record.status == "rejected" && codes[record.reason["stage"] ?? ""]?.contains(code) == true
   }
 
-  /// Every try of every stage ended within its limit and a second.
+  /// Every attempt of every stage ended within its time limit and a second.
   private func checkTimes(_ name: (String) -> String, _ keep: (String) -> Void) throws -> Int {
     var wrong = 0
     let connection = try Connection(inbox.folder.path + "/home/sluice.db", .readOnly)
@@ -98,7 +99,7 @@ struct HostileRun {
   }
 }
 
-/// Looks at the workers of a coordinator all the time, and remembers the largest.
+/// Samples the workers of a coordinator continuously, and remembers the largest memory.
 final class MemoryWatch: @unchecked Sendable {
   private let lock = NSLock()
   private var peak = 0
@@ -121,7 +122,7 @@ final class MemoryWatch: @unchecked Sendable {
     }
   }
 
-  /// In kB.
+  /// Returns kB.
   func stop() -> Int {
     lock.withLock { isOver = true }
     ended.wait()

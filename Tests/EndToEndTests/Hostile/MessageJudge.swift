@@ -1,15 +1,16 @@
 import Foundation
 
-/// Whether what a command says on standard error tells a person what it is about, what is wrong, and what to do.
+/// Judges whether a message on standard error tells the user what it is about, what is wrong, and what to do.
 enum MessageJudge {
-  /// As many lines are read, and no more.
+  /// The most lines that are read.
   static let lineLimit = 40
 
-  /// What is wrong with a message, in a few words each.
+  /// The faults of a message, in a few words each.
   ///
   /// - Parameters:
-  ///   - code: the exit code it came with.
-  ///   - output: what was printed beside it. With 1 the reason may be there: what `verify` found, what a case gave.
+  ///   - code: the exit code of the command.
+  ///   - output: the standard output. With exit code 1 the reason may be there: the findings of `verify`,
+  ///     the result of a case.
   static func faults(of message: String, code: Int32, output: String) -> [String] {
     var faults = form(of: message)
     if code == 0 { return faults }
@@ -18,7 +19,7 @@ enum MessageJudge {
       if code != 1 || output.isEmpty { faults.append("says nothing") }
       return faults
     }
-    // With 1 there may be several things, and each is told by itself.
+    // With exit code 1 there may be several messages, each complete by itself.
     if !lines.contains(where: isWhole) { faults.append("names no thing, reason and next step") }
     for line in lines where isBare(line) { faults.append("ends in a bare system text: \(line.prefix(200))") }
     if code == 70 && !lines.contains(where: isInternal) {
@@ -49,7 +50,7 @@ enum MessageJudge {
     return faults
   }
 
-  /// The program's name, the place in a file, or what goes on from the line before.
+  /// The program's name, the place in a file, or a continuation of the line before.
   private static func hasForm(_ line: String) -> Bool {
     line.hasPrefix("sluice: ") || line.hasPrefix("  ") || isDiagnostic(line)
   }
@@ -60,7 +61,7 @@ enum MessageJudge {
 
   // MARK: Content
 
-  /// Forms in which a reason is a next step as well, or has one behind something other than a semicolon.
+  /// Messages whose reason is also the next step, or whose next step does not follow a semicolon.
   private static let known = [
     "needs (a|an|one|one of)[ :]", "takes (no|one) ", "takes one FILE",
     "is (a|one of|from|text or|0 or) .*, not ",
@@ -73,7 +74,7 @@ enum MessageJudge {
     if isDiagnostic(line) { return true }
     let text = line.hasPrefix("sluice: ") ? String(line.dropFirst(8)) : line
     if known.contains(where: { line.range(of: $0, options: .regularExpression) != nil }) { return true }
-    // A thing and its reason, and behind a semicolon the next step.
+    // A subject and its reason, and after a semicolon the next step.
     guard let mark = text.range(of: "; ", options: .backwards) else { return false }
     let told = text[..<mark.lowerBound]
     let step = text[mark.upperBound...]
@@ -84,7 +85,7 @@ enum MessageJudge {
     return hasReason && told.split(separator: " ").count >= 3 && step.split(separator: " ").count >= 2
   }
 
-  /// What strerror(3) says, as the last word.
+  /// Whether the line ends with a text of strerror(3).
   private static func isBare(_ line: String) -> Bool {
     systemTexts.contains { line.hasSuffix(": " + $0) || line.hasSuffix("= " + $0) }
   }

@@ -2,7 +2,7 @@ import Foundation
 import SQLite
 import Testing
 
-/// Files with a few things changed, through every stage that parses them.
+/// Files with a few changes, through every stage that parses them.
 @Suite(.serialized)
 struct MutatedContentTests {
   @Test func mutatedPDFsEndInOneState() throws { try Mutating(.pdf, seed: 1).run(count: 300) }
@@ -37,7 +37,7 @@ struct Mutating {
   enum Format: String {
     case pdf, image, text
 
-    /// What is mutated: the same wherever there is no corpus, and more where there is.
+    /// The files to mutate: the same set on every machine, and more if there is a corpus.
     func bases() throws -> [(name: String, data: Data)] {
       switch self {
       case .pdf: return try Self.made + corpus(["application/pdf"])
@@ -96,7 +96,7 @@ struct Mutating {
       }
     }
 
-    /// Seconds are few, so that a mutation that hangs costs little.
+    /// The time limit is a few seconds, so that a mutation that hangs costs little.
     var stages: String {
       let settings = "\n    timeout: 2s\n    memory: 256MB\n    on-timeout: reject"
       switch self {
@@ -149,7 +149,8 @@ struct Mutating {
     var ends: [String: Int] = [:]
     for record in ended.run.outcome.attachments.map({ Inbox.Record(json: $0) }) {
       ends[record.code ?? "completed", default: 0] += 1
-      // Nothing that parses content is known to be taken down by it: worth looking at, though it harms nobody.
+      // No known content crashes a worker. If one does, it is worth looking at, although it harms no other
+      // attachment.
       if ["crashed", "forbidden-call", "invalid-reply"].contains(record.code) {
         print("mutation \(mutations[record.fileName]?.description ?? ""): \(record.message)")
         keep(record.fileName, mutations[record.fileName])
@@ -161,7 +162,7 @@ struct Mutating {
         + ends.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
   }
 
-  /// Puts the bytes where they outlive the test.
+  /// Saves the bytes where they outlive the test.
   private func keep(_ name: String, _ mutation: Mutation?) {
     let folder = SluiceCommand.projectFolder + "/.build/mutations"
     try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -1,10 +1,11 @@
 import Foundation
 import Platform
 
-/// A file with a few things changed, always the same for the same seed and number: bytes, or what the format is made of.
+/// A file with a few changes, always the same for the same seed and number: changes of bytes, or of the
+/// format's elements.
 struct Mutation: CustomStringConvertible {
   let data: Data
-  /// What was done to what.
+  /// The change and the file.
   let description: String
 
   /// - Parameter bases: files by name.
@@ -22,12 +23,12 @@ struct Mutation: CustomStringConvertible {
   }
 
   enum Kind: String, CaseIterable {
-    // Of any format.
+    // For any format.
     case bit, byte, cut, remove, double, random, swap, splice
-    // Of PDF.
+    // For PDF.
     case number, reference, length, table, name, delimiter, keyword, filter, nest
 
-    /// Whether there was something to do it to.
+    /// Applies the change; false if there was nothing to change.
     func apply(_ bytes: inout [UInt8], _ bases: [(name: String, data: Data)], _ random: inout SplitMix)
       -> Bool
     {

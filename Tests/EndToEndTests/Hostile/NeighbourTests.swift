@@ -2,7 +2,7 @@ import Foundation
 import SQLite
 import Testing
 
-/// What hostile attachments cost the well-behaved ones beside them.
+/// The effect of hostile attachments on the well-behaved ones beside them.
 @Suite(.serialized)
 struct NeighbourTests {
   @Test func theMedianTimeBesideHostileAttachmentsAtMostDoubles() throws {
@@ -16,41 +16,41 @@ struct NeighbourSoakTests {
     try Neighbourhood(kind: .content, most: 2).compare(rounds: 15)
   }
 
-  /// No content is known that ends a worker so often. Each time another is started, with all that its stages load: that is
-  /// paid for by all, and only once by those who wait in the queue.
+  /// No known content ends a worker this often. Each time, another worker is started and loads all its
+  /// stages, which costs every attachment time; those that wait in the queue pay only once.
   @Test func attachmentsThatTakeDownTheirWorkersTakeTheirTurnLast() throws {
     try Neighbourhood(kind: .killers, most: 10).compare(rounds: 5)
   }
 }
 
-/// Two ingests of equally many attachments: all of them well-behaved, or every second one hostile. They are run in turns, so
-/// that whatever else the machine does meets both, and of each turn's medians the median counts.
+/// Two ingests of the same number of attachments: all of them well-behaved, or every second one hostile. The
+/// two alternate, so that other load on the machine affects both; the median of each turn's medians counts.
 private struct Neighbourhood {
-  /// Medians of the attachments that are in both, in milliseconds.
+  /// Medians of the attachments that are in both ingests, in milliseconds.
   struct Times {
-    /// In the stages, as the ledger has it.
+    /// The time in the stages, by the ledger.
     var stages: Double
-    /// From the moment the first was taken in until the end is on record: waiting for a worker included.
+    /// From the first intake until the end is recorded, including the wait for a worker.
     var whole: Double
   }
 
   enum Kind: String {
-    /// Damaged, lying and nested; one that takes all the time it may.
+    /// Damaged, lying and nested content, and one that uses up its time limit.
     case content
-    /// The same, and every fifth takes its worker down.
+    /// The same, and every fifth kills its worker.
     case killers
   }
 
   private static let count = 200
 
   var kind: Kind
-  /// How many times as long it may take.
+  /// The allowed factor.
   var most: Double
 
   func compare(rounds: Int) throws {
     var alone: [Times] = []
     var beside: [Times] = []
-    // What else the machine does is not the matter here: more rounds tell it from what is.
+    // More rounds separate the effect from other load on the machine.
     for round in 0..<rounds + 4 {
       if round >= rounds && Self.ratios(alone, beside).allSatisfy({ $0 <= most }) { break }
       // The second of a pair may profit from the first.
@@ -126,7 +126,7 @@ private struct Neighbourhood {
     return Mutation(bases, seed: UInt64(round), number: number).data
   }
 
-  /// Those that are soon done with: two slow ones hold up all that two workers do, until their time is over.
+  /// Bombs that end soon: two slow ones would occupy both workers until their time limit.
   private static let bombs = Result {
     try (Bomb.circular + Bomb.images + Bomb.counting.prefix(1)).filter { !$0.codes.contains("timed-out") }
       .map { try $0.make() }

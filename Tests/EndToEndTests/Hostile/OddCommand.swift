@@ -1,19 +1,19 @@
 import Platform
 
-/// A command line for an odd environment: sensible in most words, and now and then not.
+/// A command line for an odd environment: mostly sensible, sometimes not.
 struct OddCommand: Sendable {
   var words: [String]
-  /// It says on standard output what it did, or what there is.
+  /// It prints its results on standard output.
   var prints: Bool
   /// It works until it is told to stop.
   var isResident = false
   var takesHome = false
-  /// A file that is a pipe, which somebody has to write to.
+  /// One of its files is a FIFO, which another process has to write to.
   var usesPipe: Bool { words.contains { $0 == "pipe" } }
 
   static func drawn(_ random: inout SplitMix) -> OddCommand {
     var command = kinds[Int.random(in: 0..<kinds.count, using: &random)](&random)
-    // Words that are wrong, among those that are right.
+    // Wrong words among the right ones.
     if Int.random(in: 0..<12, using: &random) == 0 {
       let wrong = ["--nonsense", "\u{1B}[2J", "", "--format=xml", "--home", "-", "ünïcödé\u{202E}", "--help"]
       command.words.append(Oddity.one(wrong, &random))
@@ -22,7 +22,7 @@ struct OddCommand: Sendable {
     return command
   }
 
-  /// Each verb, with words that make sense.
+  /// Each verb, with sensible arguments.
   static var plain: [OddCommand] {
     let intakes = [
       ["ingest", "in", "more"], ["enqueue", "more"], ["ingest", "--manifest", "manifest.jsonl"],
@@ -64,7 +64,7 @@ struct OddCommand: Sendable {
     (["completions", "fish"], true), (["--help"], true), (["ingest", "--help"], true), ([], true),
   ]
 
-  /// What an intake is given.
+  /// Arguments of a command that takes files in.
   private static func input(_ random: inout SplitMix) -> [String] {
     let choices: [[String]] = [
       ["in"], ["in", "more"], ["more/c.txt"], ["more"], ["missing", "more"], ["/dev/null", "more"], ["pipe"],

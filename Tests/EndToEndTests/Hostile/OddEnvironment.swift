@@ -14,15 +14,15 @@ struct OddEnvironment: Sendable {
     var families = Oddity.Family.allCases
     if !command.takesHome { families.removeAll { $0 == .home } }
     oddities = []
-    // Most have one oddity, so that what goes wrong has a cause; some have several, which meet each other.
+    // Most environments have one oddity, so that a failure has one cause; some have several.
     for _ in 0..<Oddity.one([1, 1, 1, 1, 2, 2, 2, 3, 4], &random) {
-      // Half of all are about the home, where a command has one.
+      // Half of all oddities concern the home, if the command has one.
       let takesHome = families.contains { $0 == .home } && Int.random(in: 0..<2, using: &random) == 0
       let family = takesHome ? Oddity.Family.home : Oddity.one(families, &random)
       families.removeAll { $0 == family }
       let streams: [Oddity.Family] = [.input, .output, .error, .descriptors]
       if streams.contains(family) {
-        // One at a time may be odd beside another, and all of them at once are one family.
+        // Each descriptor may be odd beside other oddities, but all descriptors together count as one family.
         families.removeAll { $0 == .descriptors || family == .descriptors && streams.contains($0) }
       }
       oddities += Oddity.drawn(family, &random)
@@ -35,14 +35,14 @@ struct OddEnvironment: Sendable {
       oddities.append(.signal(Oddity.one([SIGTERM, SIGTERM, SIGINT], &random), after: after))
     }
     if command.isResident, !Set(ignored).isDisjoint(with: ["TERM", "INT"]) {
-      // Until the command looks at its signals, those that are ignored are lost, and nothing else would end it.
+      // Before the command reads its signals, ignored ones are lost, and nothing else would end it.
       let others = ignored.filter { $0 != "TERM" && $0 != "INT" }
       oddities.removeAll { if case .ignored = $0 { true } else { false } }
       if !others.isEmpty { oddities.append(.ignored(others)) }
     }
   }
 
-  /// A command by itself: nothing is odd.
+  /// A command without any oddity.
   init(plain command: OddCommand) {
     seed = 0
     self.command = command
@@ -56,7 +56,7 @@ struct OddEnvironment: Sendable {
     let isNeeded =
       home?.needsOrdinaryUser == true || limit("nproc") != nil
       || oddities.contains {
-        // The empty path is that of `/`, where root may write.
+        // An empty path refers to `/`, where root may write.
         if case .variable("SLUICE_HOME", _) = $0 { true } else { false }
       }
     if let standing {
@@ -68,7 +68,7 @@ struct OddEnvironment: Sendable {
     oddities.append(.user(.ordinary))
   }
 
-  // MARK: What was drawn
+  // MARK: The drawn environment
 
   var home: OddHome? { oddities.lazy.compactMap { if case .home(let home) = $0 { home } else { nil } }.first }
 
@@ -93,7 +93,7 @@ struct OddEnvironment: Sendable {
       .first
   }
 
-  /// What is sent, in turn: in the end, what a command that works on and on ends with.
+  /// The signals to send, in order; at the end, those that stop a command which runs until told to stop.
   var signals: [(number: Int32, after: Int)] {
     guard let signal else { return [] }
     let ends = [SIGTERM, SIGINT].contains(signal.number)
@@ -116,13 +116,13 @@ struct OddEnvironment: Sendable {
     oddities.contains { if case .variable("SLUICE_HOME", _) = $0 { true } else { false } }
   }
 
-  /// Some take rights that not everybody has.
+  /// Whether this process has the rights that some oddities need.
   var isPossible: Bool {
     if home == .fullDisk && !SmallDisk.isPossible { return false }
     return geteuid() == 0 || (standing == nil || standing == .ordinary) && limit("nproc") == nil
   }
 
-  /// Who runs it: a user of its own, so that a limit of processes counts no others.
+  /// The user who runs the command: a separate one, so that a limit on processes does not count others.
   var user: UInt32? {
     guard geteuid() == 0, let standing, !standing.isRoot else { return nil }
     return User.ordinary + 1 + UInt32(seed % 1000)

@@ -1,7 +1,7 @@
 import Foundation
 import SQLite
 
-/// What a home can be instead of a home that is whole and at rest.
+/// States of a home other than intact and idle.
 enum OddHome: String, CaseIterable, Sendable {
   case missing, empty, file, link, loop
   case readOnly = "read-only"
@@ -64,7 +64,8 @@ enum OddHome: String, CaseIterable, Sendable {
     }
   }
 
-  /// What root is not held back by, an ordinary user is to meet. The empty path is for one who cannot write to `/`.
+  /// Obstacles that do not stop root must be met by an ordinary user. The empty path needs a user who cannot
+  /// write to `/`.
   var needsOrdinaryUser: Bool {
     switch self {
     case .readOnly, .closed, .lockOfAnother, .ledgerReadOnly, .storeReadOnly, .nameless, .closedLater: true
@@ -72,7 +73,7 @@ enum OddHome: String, CaseIterable, Sendable {
     }
   }
 
-  /// Its ledger is whole before, and nobody but the command touches it.
+  /// Its ledger is intact before, and only the command touches it.
   var keepsLedger: Bool {
     switch self {
     case .missing, .empty, .file, .loop, .dangling, .nameless, .endless, .belowFile, .ledgerFolder,
@@ -85,7 +86,7 @@ enum OddHome: String, CaseIterable, Sendable {
     }
   }
 
-  /// The store is as it should be, and verify is to find nothing afterwards.
+  /// The store is intact, and verify must find nothing afterwards.
   var keepsStore: Bool {
     switch self {
     case .storeFile, .storeMissing, .incomingFile, .closedLater, .fullDisk, .lockPipe, .lockFolder, .lockLink:
@@ -96,7 +97,7 @@ enum OddHome: String, CaseIterable, Sendable {
 
   // MARK: Making
 
-  /// Changes the good home at `home` in a folder into this one. Files get their owner afterwards.
+  /// Changes the good home at `home` in a folder into this one. File owners are set afterwards.
   func make(in folder: TemporaryFolder) throws {
     let path = folder.path
     let files = FileManager.default
@@ -155,7 +156,7 @@ enum OddHome: String, CaseIterable, Sendable {
     }
   }
 
-  /// What only root does to a folder whose files have their owner.
+  /// Changes that only root can make, after the owners are set.
   func close(in folder: TemporaryFolder) {
     let home = folder.path + "/home"
     switch self {
@@ -170,7 +171,7 @@ enum OddHome: String, CaseIterable, Sendable {
     }
   }
 
-  /// What happens to the home while the command runs.
+  /// Changes the home while the command runs.
   func meddle(in folder: TemporaryFolder) {
     let home = folder.path + "/home"
     switch self {

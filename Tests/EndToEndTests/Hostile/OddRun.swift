@@ -3,7 +3,7 @@ import Platform
 import SQLite
 import Testing
 
-/// A command run in its environment, and what did not hold of it.
+/// A command run in its environment, and the rules it broke.
 struct OddRun {
   let environment: OddEnvironment
   let scene: OddScene
@@ -13,19 +13,19 @@ struct OddRun {
   private var (out, err) = ("", "")
   private var pid: Int32 = 0
 
-  /// Whatever is asked, and however little there is: then it has ended.
+  /// Every command has ended by then, whatever is asked and however little there is.
   static let seconds = 20.0
-  /// After a signal what is in hand ends, and in these environments that is little.
+  /// After a signal, the work in hand ends; in these environments that is little.
   static let secondsAfterSignal = 8.0
 
-  /// What is never so here: the installation is whole, and no call is given nonsense.
+  /// Reasons that are always wrong here: the installation is complete, and all calls are valid.
   private static let untrueReasons = ["is the installation whole?", "Invalid argument"]
 
   init(_ environment: OddEnvironment, _ scene: OddScene) {
     (self.environment, self.scene) = (environment, scene)
   }
 
-  /// What to print of a failure.
+  /// The text to print for a failure.
   var report: String {
     """
     \(environment.description)
@@ -66,7 +66,7 @@ struct OddRun {
     expect(made.isEmpty, "a home was made in /: \(made.sorted())")
   }
 
-  /// What an empty path would be the home of.
+  /// The entries that a home at an empty path would create.
   private static func homeInRoot() -> Set<String> {
     Set(["sluice.db", "sluice.lock", "store"].filter { access("/" + $0, F_OK) == 0 })
   }
@@ -78,7 +78,7 @@ struct OddRun {
     return disk
   }
 
-  /// Gives files the owner that they are to have.
+  /// Sets the owners of files.
   private func own(_ folder: TemporaryFolder) throws {
     guard geteuid() == 0, let standing = environment.standing else { return }
     switch standing {
@@ -97,7 +97,7 @@ struct OddRun {
     if environment.output == .closedPipe { closed.insert(1) }
     if environment.error == .closedPipe { closed.insert(2) }
     let started = Date()
-    // One word has room for 128 KB, and a line may be longer.
+    // One argument is limited to 128 KB, and a line may be longer.
     let script = try folder.write(".script", line + "\n")
     let process = try ChildProcess(shell: ". \(script)", closed: closed)
     pid = process.pid
@@ -119,7 +119,7 @@ struct OddRun {
         home?.meddle(in: folder)
         meddling = nil
       }
-      // Somebody writes to the pipe as soon as it is read, and ends.
+      // Another process writes to the pipe as soon as it is read, and ends.
       if writer == -1 { writer = Self.write(to: folder.path + "/pipe") }
       return passed > limit
     }
@@ -175,21 +175,21 @@ struct OddRun {
       for untrue in Self.untrueReasons {
         expect(!err.contains(untrue) && !out.contains(untrue), "it gives a reason that is not so: \(untrue)")
       }
-      // What was found was told to a pipe that nobody reads.
+      // The findings went to a pipe without a reader.
       if environment.output == .closedPipe && code == 1 && err.isEmpty { return }
-      // Without a word there is the help, and 2.
+      // Without arguments it prints the help and exits with 2.
       if environment.error != nil || environment.command.words.isEmpty { return }
       faults += MessageJudge.faults(of: err, code: code, output: out).map { "its message \($0)" }
     }
   }
 
-  /// Memory that cannot be had ends a Swift program wherever it is; what is on record has to outlive that.
+  /// A failed allocation ends a Swift program anywhere; everything on record must survive that.
   private var isOutOfMemory: Bool {
     environment.limit("as").map { $0 < 1 << 30 } == true
       || environment.limit("stack").map { $0 < 1 << 20 } == true
   }
 
-  /// It was not the command that ended, but what comes before: a program that does not start without this or that.
+  /// The program that failed was the one before the command, which could not start.
   private func hasNotBegun(_ code: Int32) -> Bool {
     let isStarved = ["nofile", "as", "stack", "nproc", "fsize"].contains { environment.limit($0) != nil }
     if environment.error != nil && isStarved && [126, 127].contains(code) { return true }

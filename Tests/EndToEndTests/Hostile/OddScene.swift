@@ -2,15 +2,15 @@ import Foundation
 import SQLite
 import Testing
 
-/// A folder with everything a command may be given: a home, files to take in, pipelines, cases, plugins.
+/// A folder with everything that a command may be given: a home, files to take in, pipelines, cases, plugins.
 struct OddScene: Sendable {
-  /// The one that is copied for each environment.
+  /// The original, which is copied for each environment.
   static func shared() throws -> OddScene { try made.get() }
 
   private static let made = Result { try OddScene() }
 
   let path: String
-  /// Of an attachment in the home.
+  /// The id of an attachment in the home.
   let id: String
   let program: String
 
@@ -55,7 +55,7 @@ struct OddScene: Sendable {
       })
   }
 
-  /// A copy with empty folders for what is made and for what is temporary, and a pipe.
+  /// A copy with empty folders for output and temporary files, and a FIFO.
   func copy() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     let status = try FixtureStages.run("/bin/cp", ["-a", path + "/.", folder.path])

@@ -1,9 +1,9 @@
 import Glibc
 import Platform
 
-/// One thing about the surroundings of a command that is not as it should be.
+/// One oddity in the surroundings of a command.
 enum Oddity: Sendable {
-  /// A limit of resources, as prlimit(1) takes it.
+  /// A resource limit, as prlimit(1) takes it.
   case limit(name: String, value: UInt64)
   case input(StandardInput)
   case output(StandardOutput)
@@ -14,9 +14,9 @@ enum Oddity: Sendable {
   case variable(name: String, value: String?)
   /// Signals whose disposition is inherited as ignored.
   case ignored([String])
-  /// A signal that comes so many milliseconds after the start.
+  /// A signal sent this many milliseconds after the start.
   case signal(Int32, after: Int)
-  /// The working folder is deleted beneath the command.
+  /// The working folder is deleted while the command runs.
   case goneFolder
 
   enum StandardInput: String, CaseIterable, Sendable {
@@ -31,7 +31,7 @@ enum Oddity: Sendable {
     case closed, full, readOnly, closedPipe
   }
 
-  /// Who runs the command, and whose files those are.
+  /// Who runs the command, and who owns the files.
   enum Standing: String, CaseIterable, Sendable {
     case ordinary = "an ordinary user with files of their own"
     case stranger = "an ordinary user among files of root"
@@ -43,7 +43,7 @@ enum Oddity: Sendable {
 
   // MARK: Drawing
 
-  /// Of one family there is one in an environment.
+  /// An environment has at most one oddity of a family.
   enum Family: CaseIterable {
     case limit, input, output, error, descriptors, home, user, variable, ignored, signal, goneFolder
   }
@@ -55,7 +55,7 @@ enum Oddity: Sendable {
     case .output: return [.output(one(StandardOutput.allCases, &random))]
     case .error: return [.error(one(StandardError.allCases, &random))]
     case .descriptors:
-      // Closed in every combination.
+      // Each combination of closed descriptors.
       let bits = Int.random(in: 1...7, using: &random)
       return [Oddity.input(.closed), .output(.closed), .error(.closed)].enumerated().filter {
         bits >> $0.offset & 1 == 1
@@ -92,7 +92,7 @@ enum Oddity: Sendable {
       ("core", [0]),
       ("memlock", [0, 64 * kibi]),
     ]
-    // Those that commands meet most get most.
+    // The limits that commands meet most often are drawn most often.
     let (name, values) = limits[one([0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 4, 5, 5, 6, 7], &random)]
     return .limit(name: name, value: one(values, &random))
   }

@@ -3,16 +3,16 @@ import Platform
 import Synchronization
 import Testing
 
-/// Every command in surroundings drawn at random: it ends in time, with a documented exit code and a message that helps,
-/// leaves nothing running, and keeps what is on record.
+/// Every command in random surroundings: it ends in time, with a documented exit code and a helpful message,
+/// leaves no process, and keeps what is on record.
 ///
-/// `SLUICE_ENVIRONMENT=SEED` runs one environment, `SLUICE_ENVIRONMENT=FIRST-LAST` those between.
+/// `SLUICE_ENVIRONMENT=SEED` runs one environment, `SLUICE_ENVIRONMENT=FIRST-LAST` a range.
 @Suite struct RandomEnvironmentTests {
   @Test func commandsEndWellInEnvironmentsDrawnAtRandom() throws {
     try RandomEnvironments.run(RandomEnvironments.chosen ?? 1...120)
   }
 
-  /// What is demanded holds where nothing is odd: so it is the surroundings that are judged.
+  /// All rules hold without oddities, so a failure is due to the surroundings.
   @Test func everyCommandEndsWellWhereNothingIsOdd() throws {
     try RandomEnvironments.run(OddCommand.plain.map(OddEnvironment.init(plain:)))
   }
@@ -38,7 +38,7 @@ struct RandomEnvironmentSoakTests {
 }
 
 enum RandomEnvironments {
-  /// Those that were asked for by hand.
+  /// The environments chosen by hand.
   static var chosen: ClosedRange<UInt64>? {
     guard let text = ProcessInfo.processInfo.environment["SLUICE_ENVIRONMENT"] else { return nil }
     let ends = text.split(separator: "-").compactMap { UInt64($0) }
@@ -46,7 +46,7 @@ enum RandomEnvironments {
     return first...last
   }
 
-  /// As many run side by side: most of them wait.
+  /// How many run concurrently: most of them wait.
   private static let lanes = 3
 
   private struct Progress {

@@ -2,11 +2,11 @@ import Foundation
 import Platform
 import Testing
 
-/// Processes that are stopped with SIGSTOP past every limit, and continued. What was done is done once, and what was in hand
-/// ends once.
+/// Processes stopped with SIGSTOP beyond every limit, and continued. Finished work is not repeated, and work
+/// in hand ends once.
 @Suite(.serialized)
 struct StoppedProcessTests {
-  /// Continued around the moment at which its time is over, so that its answer and its end may cross.
+  /// Continued around the end of its time limit, so that its answer and its end may cross.
   @Test(arguments: [-300, -20, 0, 20, 40, 400])
   func aWorkerThatIsStoppedPastItsLimitAndContinuedAnswersOnceOrNever(milliseconds: Int) throws {
     let inbox = try Inbox()
@@ -19,7 +19,7 @@ struct StoppedProcessTests {
       return
     }
     kill(worker, SIGSTOP)
-    // Its limit ends 600 ms after it began, a few milliseconds ago.
+    // Its time limit ended 600 ms after it began, a few milliseconds ago.
     usleep(UInt32(600 + milliseconds) * 1000)
     kill(worker, SIGCONT)
     let run = try underway.end(within: 10)
@@ -38,7 +38,7 @@ struct StoppedProcessTests {
     try StoppedCoordinator(after: 80_000, withWorkers: false).run()
   }
 
-  /// As `docker pause` does.
+  /// As with `docker pause`.
   @Test func aCoordinatorThatIsStoppedWithItsWorkersBlamesNobody() throws {
     try StoppedCoordinator(after: 50_000, withWorkers: true).run()
   }
@@ -60,7 +60,7 @@ struct StoppedProcessTests {
     #expect(try inbox.ledger("SELECT count(*) FROM attachments WHERE status = 'completed'") == "108")
   }
 
-  /// The worker that sleeps in the stage: its library is loaded.
+  /// The worker that sleeps in the stage, with its library loaded.
   private func busyWorker(of coordinator: Int32) -> Int32? {
     for _ in 0..<1000 {
       let found = Inbox.workers(of: coordinator).first { pid in
@@ -87,7 +87,7 @@ struct StoppedProcessSoakTests {
   }
 }
 
-/// Stops any worker at any moment, for as long as its limit and longer.
+/// Stops random workers at random moments, for as long as their limit and longer.
 private struct Stopping {
   var seed: UInt64
   var files: Int
@@ -120,7 +120,7 @@ private struct Stopping {
       let workers = Inbox.workers(of: underway.process.processIdentifier)
       if let worker = workers.randomElement(using: &random), kill(worker, SIGSTOP) == 0 {
         stops += 1
-        // The barrier of a store has the limit of each attachment that waits for it.
+        // The time limit of a store's barrier is the sum of the limits of the waiting attachments.
         usleep(UInt32.random(in: 0...400_000, using: &random))
         kill(worker, SIGCONT)
       }
@@ -136,8 +136,8 @@ private struct Stopping {
   }
 }
 
-/// Stops a coordinator for longer than its stages may take, with or without its workers; a second one meanwhile asks for the
-/// home.
+/// Stops a coordinator for longer than its stages' time limits, with or without its workers; meanwhile a
+/// second coordinator asks for the home.
 private struct StoppedCoordinator {
   /// Microseconds from the first claim.
   var after: UInt32
@@ -145,7 +145,7 @@ private struct StoppedCoordinator {
 
   func run() throws {
     let inbox = try Inbox()
-    // A worker has the limits of all its stages together before its silence is one.
+    // A worker has the time limits of all its stages together before it counts as silent.
     try inbox.folder.write(
       "pipeline.yaml",
       """
@@ -175,7 +175,7 @@ private struct StoppedCoordinator {
     let workers = withWorkers ? Inbox.workers(of: coordinator) : []
     for worker in workers { kill(worker, SIGSTOP) }
     let stopped = Date()
-    // Nothing of it is for the witness: it is no coordinator.
+    // The witness does not get its output, because it is no coordinator.
     let second = try SluiceCommand.run(
       ["ingest", "--home", "home", "in"], in: inbox.folder,
       environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
@@ -188,7 +188,7 @@ private struct StoppedCoordinator {
     }
     while Date().timeIntervalSince(stopped) < 2.2 { usleep(10_000) }
     kill(coordinator, SIGCONT)
-    usleep(withWorkers ? 40_000 : 0)  // it looks at its workers' time before they can say anything
+    usleep(withWorkers ? 40_000 : 0)  // the coordinator checks its workers' time before they can answer
     for worker in workers { kill(worker, SIGCONT) }
     let run = try underway.end(within: 30)
     #expect(run.outcome.status == 0, "\(run.outcome.err) \(run.outcome.out.suffix(600))")
@@ -202,7 +202,7 @@ private struct StoppedCoordinator {
 }
 
 extension WorkerStanding {
-  /// Whether a process sleeps for a time it has asked for.
+  /// Whether a process is in a timed sleep of its own.
   fileprivate static func sleepsInClock(_ pid: Int32) -> Bool {
     let text = FileManager.default.contents(atPath: "/proc/\(pid)/syscall") ?? Data()
     #if arch(x86_64)

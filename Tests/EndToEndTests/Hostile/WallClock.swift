@@ -1,6 +1,6 @@
 import Foundation
 
-/// The wall clock of processes that are started with its environment: `Tests/Fixtures/Preload/set-clock.c`.
+/// The wall clock of processes started with its environment: `Tests/Fixtures/Preload/set-clock.c`.
 final class WallClock {
   private let page: String
   private let descriptor: Int32
@@ -15,7 +15,7 @@ final class WallClock {
     close(descriptor)
   }
 
-  /// Sets it so much ahead of the machine's.
+  /// Sets it this far ahead of the machine's clock.
   func set(hours: Double) {
     var milliseconds = Int64(hours * 3_600_000)
     pwrite(descriptor, &milliseconds, 8, 0)

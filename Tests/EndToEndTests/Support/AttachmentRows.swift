@@ -1,6 +1,7 @@
 import SQLite
 
-/// What a home's ledger says of its attachments, for tests that go on from there. `Witness` is who judges.
+/// The ledger's rows of attachments, for tests that continue from there. Judging them is the task of
+/// `Witness`.
 struct AttachmentRows {
   struct Row {
     var source: String
@@ -9,7 +10,7 @@ struct AttachmentRows {
     var id: String
   }
 
-  /// In the order in which they were taken in.
+  /// In order of intake.
   static func read(_ folder: TemporaryFolder, home: String = "var") throws -> [Row] {
     var rows: [Row] = []
     try Connection(folder.path + "/" + home + "/sluice.db", .readOnly).prepare(

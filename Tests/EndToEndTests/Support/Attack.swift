@@ -1,9 +1,9 @@
-/// One way out of a worker, of those that `Tests/Fixtures/Stages/escape.c` knows.
+/// One way to escape from a worker, of those in `Tests/Fixtures/Stages/escape.c`.
 struct Attack: Sendable {
   enum Capability: String, CaseIterable, Sendable {
     case content, store, network
 
-    /// The stage with it.
+    /// The stage with this capability.
     var stage: String { self == .content ? "escape" : "escape-\(rawValue)" }
   }
 
@@ -12,10 +12,10 @@ struct Attack: Sendable {
 
   var sendsSignal: Bool { Self.signals.contains(name) }
 
-  /// Nothing is tried: for whoever wants to look at the worker while it lives.
+  /// No attack: the worker only waits, so that a test can inspect it.
   static func wait(_ capability: Capability) -> Attack { Attack(name: "wait", capability: capability) }
 
-  /// The worker goes on and is told no, where other attacks are its end.
+  /// The call is denied and the worker goes on; other attacks end the worker.
   var isAnswered: Bool {
     if Self.answeredToAll.contains(name) { return true }
     switch capability {
@@ -25,7 +25,7 @@ struct Attack: Sendable {
     }
   }
 
-  /// Every attack that a capability is to hold.
+  /// Every attack that must fail with this capability.
   static func all(_ capability: Capability) -> [Attack] {
     let granted: Set<String> =
       switch capability {
@@ -37,19 +37,19 @@ struct Attack: Sendable {
       .map { Attack(name: $0, capability: capability) }
   }
 
-  /// Every attack that succeeds where there is no sandbox, once: with a capability that has what it needs.
+  /// Every attack that succeeds without a sandbox, once: with a capability that has what it needs.
   static let control: [Attack] =
     all(.content).filter { !needsFolder.contains($0.name) && !harmless.contains($0.name) }
     + all(.store).filter { needsFolder.contains($0.name) && !harmless.contains($0.name) }
 
-  /// `stat` is neither a call that Landlock restrains nor one that seccomp can tell from its arguments: see the README.
+  /// Landlock does not restrict `stat`, and seccomp cannot judge it by its arguments: see the README.
   private static let storeMay: Set = ["stat", "use-folder"]
   private static let networkMay: Set = [
     "stat", "tcp", "tcp-fast-open", "udp", "udp-unconnected", "thread", "send-elsewhere", "receive-elsewhere",
     "sendmmsg", "shutdown",
   ]
 
-  /// The call over which the worker is ended, of an attack that needs more than one: a later one is not to stand in for it.
+  /// The call that must end the worker, for an attack of several calls: a later call does not count.
   var call: String? {
     switch name {
     case "bind-tcp", "bind-udp": capability == .network ? "bind" : "socket"
@@ -58,7 +58,7 @@ struct Attack: Sendable {
     }
   }
 
-  // MARK: How they are held
+  // MARK: How they are prevented
 
   private static let calls = [
     "fork": "fork", "vfork": "vfork", "clone": "clone", "clone-memory": "clone", "ptrace": "ptrace",
@@ -68,7 +68,7 @@ struct Attack: Sendable {
     "packet-pair": "socketpair", "send-elsewhere": "sendmsg", "receive-elsewhere": "recvmsg",
   ]
 
-  /// What opens or makes a file with openat(2): Landlock's to refuse.
+  /// Attacks that open or create a file with openat(2), which Landlock refuses.
   private static let opening: Set = [
     "openat", "open-by-root", "open-by-cwd", "open-relative", "open-by-link", "open-below-path",
     "open-dot-dot", "list-folder", "open-neighbour", "open-ledger", "open-private-keys", "open-passwords",
@@ -93,9 +93,9 @@ struct Attack: Sendable {
     "open-dot-dot", "create-dot-dot", "rename-into", "rename-out", "exchange", "link-into", "link-out",
     "link-content", "link-content-proc", "make-symlink", "make-setuid", "chmod-setuid", "make-setgid-folder",
   ]
-  /// What the kernel or the coordinator holds without a sandbox, as well: a descriptor that is open for reading only, a
-  /// pair that stays a pair, a socket whose other end knows what it may hear; what the start of a worker takes away.
-  /// And to raise a limit, root needs what a container may have taken away.
+  /// Attacks that fail without a sandbox, too: the kernel or the coordinator prevents them by a read-only
+  /// descriptor, a pair that stays connected, a socket whose peer checks its messages, or by what the start
+  /// of a worker removes. And a container may deny root the right to raise a limit.
   private static let harmless: Set = [
     "write-content", "stream-pair", "packet-pair", "reconnect", "pass-descriptor", "send-elsewhere",
     "shutdown", "descriptors", "environment", "standard-output", "standard-input", "pass", "raise-memory",

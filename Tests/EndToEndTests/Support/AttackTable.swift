@@ -1,6 +1,6 @@
 import Foundation
 
-/// What became of every attack, in `.build/sandbox-attacks.txt`.
+/// The result of every attack, written to `.build/sandbox-attacks.txt`.
 enum AttackTable {
   static let file = SluiceCommand.projectFolder + "/.build/sandbox-attacks.txt"
 
@@ -16,7 +16,7 @@ enum AttackTable {
       })
   }
 
-  /// An attack of another kind: on what is no process's, or before the sandbox is closed.
+  /// An attack of another kind: on objects of no process, or before the sandbox is closed.
   static func add(_ name: String, _ capability: Attack.Capability, isHeld: Bool, _ became: String) {
     rows.add([row([name, capability.rawValue, "own", isHeld ? "held" : "GOT OUT"], became)])
   }

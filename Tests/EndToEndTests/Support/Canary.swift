@@ -1,8 +1,8 @@
 import Foundation
 
-/// A process that nothing should happen to, and that can tell what did: `Tests/Fixtures/Canary/canary.c`.
+/// A process that must not be touched, and that reports whether it was: `Tests/Fixtures/Canary/canary.c`.
 final class Canary {
-  /// What begins its memory that may be changed, and how many bytes there are.
+  /// The address and size of its writable memory.
   let buffer: UInt
   let pid: Int32
   static let size = 512
@@ -11,8 +11,8 @@ final class Canary {
   private let output = Pipe()
 
   /// - Parameters:
-  ///   - user: whose process it is; `nil`: this one's.
-  ///   - folder: where it runs; the file `secret` there is its descriptor 8.
+  ///   - user: the owner of the process; `nil`: this process's.
+  ///   - folder: its working folder; the file `secret` there is its descriptor 8.
   init(user: UInt32?, in folder: String, environment: [String: String]) throws {
     let command = User.command(user, ["/bin/sh", "-c", "exec 8<secret; exec \"$0\"", try Self.program.get()])
     process.executableURL = URL(fileURLWithPath: command[0])
@@ -35,7 +35,7 @@ final class Canary {
     var line: String
   }
 
-  /// Ends it, and returns what it has to tell: `byte N`, `signal N`, `limit`, or that it was ended before.
+  /// Ends it, and returns its report: `byte N`, `signal N`, `limit`, or that it had ended before.
   func report() throws -> [String] {
     guard process.isRunning else { return ["ended"] }
     try input.fileHandleForWriting.close()
@@ -56,10 +56,10 @@ final class Canary {
 
 /// A user to run as.
 enum User {
-  /// One that owns nothing and runs nothing.
+  /// A user without files and processes.
   static let ordinary: UInt32 = 61_234
 
-  /// Words that run a command as a user; `nil`: as this process's own.
+  /// The command line that runs a command as a user; `nil`: as this process's.
   static func command(_ user: UInt32?, _ words: [String]) -> [String] {
     guard let user else { return words }
     return ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--"] + words

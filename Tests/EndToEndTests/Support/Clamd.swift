@@ -1,6 +1,6 @@
 import Foundation
 
-/// ClamAV's daemon in the foreground, with a configuration and signatures of its own. It is killed with this object.
+/// ClamAV's daemon in the foreground, with its own configuration and signatures. Killed on deinitialization.
 final class Clamd {
   /// For `.enabled(if:)`.
   static let isInstalled = FileManager.default.isExecutableFile(atPath: program)
@@ -8,14 +8,15 @@ final class Clamd {
 
   private static let program = "/usr/sbin/clamd"
 
-  /// The text every scanner knows (EICAR), put together here: a scanner would find a file that contains it.
+  /// The text that every scanner knows (EICAR), concatenated here: a scanner would report a file that
+  /// contains it.
   static let eicar = [
     "X5O!P%@AP[4\\PZX54(P^)7CC)7}$", "EICAR-STANDARD-ANTIVIRUS", "-TEST-FILE!$H+H*",
   ].joined()
-  /// The name of its signature; clamd adds that it is not one of its makers'.
+  /// The name of its signature; clamd appends that it is unofficial.
   static let signature = "Sluice.Test.Eicar.UNOFFICIAL"
 
-  /// Where it listens, as the stage's `address` says it.
+  /// Its address in the form of the stage's `address`.
   let unix: String
   let tcp: String
   private let folder: TemporaryFolder
@@ -49,7 +50,7 @@ final class Clamd {
     stop()
   }
 
-  /// Returns once it answers.
+  /// Starts it, and returns once it answers.
   func start() throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Self.program)
@@ -67,14 +68,14 @@ final class Clamd {
     throw DoesNotStart(log: (try? folder.read("clamd.log")) ?? "")
   }
 
-  /// Kills it: its socket stays behind, and nobody listens there.
+  /// Kills it: its socket file stays, and no process listens.
   func stop() {
     guard let process, process.isRunning else { return }
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 
-  /// It keeps its sockets and says nothing, until ``resume()``.
+  /// Stops it with its sockets open, until ``resume()``.
   func suspend() { signal(SIGSTOP) }
   func resume() { signal(SIGCONT) }
 
@@ -83,7 +84,7 @@ final class Clamd {
     kill(process.processIdentifier, number)
   }
 
-  /// Whether somebody takes connections on both sockets; of them the one for the path is made last.
+  /// Whether both sockets accept connections; the one with the path is created last.
   private var isListening: Bool {
     let made = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard made >= 0 else { return false }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A control group with a limit of memory, for a command and all it starts (cgroups(7)). Only root may make one.
+/// A control group with a memory limit, for a command and its children (cgroups(7)). Only root may create
+/// one.
 final class ControlGroup {
   private let path: String
   private let limitFile: String
@@ -30,16 +31,16 @@ final class ControlGroup {
   }
 
   deinit {
-    // What was in it is reaped by now, but for a moment.
+    // Its processes have been reaped, or will be in a moment.
     for _ in 0..<100 where rmdir(path) != 0 { usleep(10_000) }
   }
 
-  /// The words that run a command in it.
+  /// The command line that runs a command in the group.
   func command(_ words: [String]) -> [String] {
     ["/bin/sh", "-c", "echo $$ > '\(path)/cgroup.procs' && exec \"$@\"", "sh"] + words
   }
 
-  /// Processes that the kernel ended in it because memory ran out.
+  /// The number of processes in the group that the kernel killed for lack of memory.
   var kills: Int {
     let file = limitFile == "memory.max" ? "memory.events" : "memory.oom_control"
     let text = (try? String(contentsOfFile: "\(path)/\(file)", encoding: .utf8)) ?? ""

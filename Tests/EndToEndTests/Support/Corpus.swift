@@ -12,13 +12,13 @@ enum Corpus {
   /// For `.enabled(if:)`.
   static let skipped = "skipped: no corpus at \(folder); name one with SLUICE_CORPUS"
 
-  /// What the manifest says of one file, by column.
+  /// The manifest's row for one file, by column.
   struct Entry {
     var columns: [String: String]
 
     subscript(_ column: String) -> String { columns[column] ?? "" }
     var path: String { self["path"] }
-    /// Where it lies.
+    /// The file's path.
     var file: String { Corpus.folder + "/" + path }
   }
 

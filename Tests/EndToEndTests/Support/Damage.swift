@@ -1,7 +1,7 @@
 import Foundation
 import Platform
 
-/// What can happen to a file's bytes on a disk.
+/// Kinds of damage to a file's bytes on disk.
 enum Damage: String, CaseIterable {
   case flippedBits = "flipped bits"
   case truncated
@@ -10,7 +10,7 @@ enum Damage: String, CaseIterable {
   case replaced = "all garbage"
   case emptied
 
-  /// The file after it, which differs from the file before unless that is empty.
+  /// The damaged file, which differs from the original unless that is empty.
   func applied(to file: Data, _ random: inout SplitMix) -> Data {
     var damaged = file
     if file.isEmpty { return Data((0..<100).map { _ in UInt8.random(in: 0...255, using: &random) }) }

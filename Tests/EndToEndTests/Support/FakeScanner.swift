@@ -1,25 +1,25 @@
 import Foundation
 
-/// Something that listens where clamd should and answers as a test says.
+/// A server in clamd's place that answers as a test says.
 ///
-/// A thread for each connection. It speaks enough of clamd's protocol to know when it has all of the content.
+/// One thread per connection. It knows enough of clamd's protocol to detect the end of the content.
 final class FakeScanner: Sendable {
   enum Manner: Sendable {
-    /// Answers to content once it has all of it.
+    /// Answers once it has all of the content.
     case answers(@Sendable ([UInt8]) -> [UInt8])
-    /// Answers before it has read any content, and hangs up.
+    /// Answers before it has read any content, and closes.
     case answersEarly([UInt8])
-    /// Answers one byte at a time, with so many microseconds between them.
+    /// Answers one byte at a time, with a pause in microseconds between them.
     case drips([UInt8], pause: UInt32)
-    /// Closes once it has read so much of the content.
+    /// Closes after reading this much of the content.
     case hangsUp(after: Int)
-    /// Reads everything and says nothing.
+    /// Reads everything and sends nothing.
     case isSilent
-    /// Takes the connection and reads nothing.
+    /// Accepts the connection and reads nothing.
     case readsNothing
     /// Leaves connections in the queue.
     case takesNothing
-    /// Treats even the question for its version like content that has arrived.
+    /// Treats even the question for its version like content.
     case answersEverything([UInt8])
   }
 
@@ -28,7 +28,7 @@ final class FakeScanner: Sendable {
     case tcp
   }
 
-  /// As the stage's `address` says it.
+  /// Its address in the form of the stage's `address`.
   let address: String
   private let listener: Int32
 
@@ -57,7 +57,7 @@ final class FakeScanner: Sendable {
           if errno == EINTR || errno == ECONNABORTED { continue }
           return
         }
-        _ = fcntl(connection, F_SETFD, FD_CLOEXEC)  // a process a test starts must not hold it open
+        _ = fcntl(connection, F_SETFD, FD_CLOEXEC)  // a process started by a test must not keep it open
         Thread.detachNewThread {
           FakeConnection(connection).serve(manner)
           close(connection)
@@ -84,13 +84,13 @@ final class FakeScanner: Sendable {
   }
 }
 
-/// One connection as the fake sees it.
+/// One connection of the fake scanner.
 private struct FakeConnection {
   private let socket: Int32
 
   init(_ socket: Int32) {
     self.socket = socket
-    // One whose other end is forgotten must not keep its thread.
+    // If the other end is forgotten, the thread must not wait for ever.
     var patience = timeval(tv_sec: 20, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
   }
@@ -135,7 +135,7 @@ private struct FakeConnection {
     return nil
   }
 
-  /// All chunks up to the one of no length; `nil`: it broke off.
+  /// All chunks up to the empty one; `nil`: the client broke off.
   private func content() -> [UInt8]? {
     var content: [UInt8] = []
     while let header = take(4) {

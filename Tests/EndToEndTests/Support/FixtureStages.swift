@@ -26,7 +26,7 @@ enum FixtureStages {
 
   private static let sources = SluiceCommand.projectFolder + "/Tests/Fixtures/Stages"
 
-  /// Compiles one of them, and returns its library.
+  /// Compiles one stage, and returns its library.
   @discardableResult
   static func compile(_ stage: String, into folder: String, _ flags: [String] = []) throws -> String {
     let library = "\(folder)/libsluice-\(stage).so"

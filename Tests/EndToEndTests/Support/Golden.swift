@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Text that users read, kept in files.
+/// Output for users, kept in files.
 enum Golden {
   static let folder = SluiceCommand.projectFolder + "/Tests/EndToEndTests/Golden"
 
@@ -16,7 +16,7 @@ enum Golden {
     #expect(text == golden, "\(name).txt says otherwise; UPDATE_GOLDEN=1 writes it anew")
   }
 
-  /// Without what differs from run to run: ids, times, folders, durations, sizes on the disk.
+  /// The text without parts that differ between runs: ids, times, folders, durations, sizes on disk.
   private static func normalised(_ text: String, _ folder: TemporaryFolder?) -> String {
     var text = text
     if let folder {

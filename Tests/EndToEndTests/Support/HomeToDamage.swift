@@ -2,10 +2,10 @@ import Foundation
 import SQLite
 import Testing
 
-/// A home with attachments, a pipeline, further files to take in and a program of its own, to be copied for each damage.
+/// A home with attachments, a pipeline, more files to ingest and its own programs, copied for each damage.
 struct HomeToDamage {
   let folder: TemporaryFolder
-  /// Of one attachment in it.
+  /// The id of one attachment in it.
   let id: String
 
   static let pipeline = """
@@ -22,11 +22,11 @@ struct HomeToDamage {
     retry: { attempts: 2, backoff: 10ms, max: 20ms }
 
     """
-  /// Those that the pipeline needs.
+  /// The plugins that the pipeline needs.
   static let plugins = ["digest", "size", "store", "notify", "jsonl"].map { "libsluice-\($0).so" }
 
-  /// - Parameter isKilled: the coordinator was killed with all but one attachment done, so that much of the ledger is in the
-  ///   write-ahead log alone.
+  /// - Parameter isKilled: the coordinator was killed with all but one attachment done, so that much of the
+  ///   ledger is only in the   write-ahead log.
   init(isKilled: Bool) throws {
     folder = try TemporaryFolder()
     for number in 0..<12 {
@@ -53,7 +53,7 @@ struct HomeToDamage {
         if left == "12" { break }
         usleep(5000)
       }
-      usleep(50_000)  // the last object gets its name
+      usleep(50_000)  // the last object gets its path
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
       for name in [".out", ".err", "in/zz"] {
@@ -71,13 +71,13 @@ struct HomeToDamage {
     }
   }
 
-  /// A copy of everything. Programs are links, until one of them is written to.
+  /// A copy of everything. Programs are linked, until one of them is written to.
   func copy() throws -> TemporaryFolder {
     let copy = try TemporaryFolder()
     for name in ["in", "more", "var", "pipeline.yaml", "manifest.jsonl"] {
       try FileManager.default.copyItem(atPath: "\(folder.path)/\(name)", toPath: "\(copy.path)/\(name)")
     }
-    // A copy of an inode's names is several files, and verify is to see links too.
+    // Copying would turn hard links into separate files, and verify must see links, too.
     try FileManager.default.createDirectory(atPath: copy.path + "/bin", withIntermediateDirectories: true)
     for file in ["sluice", "sluice-worker"] + Self.plugins {
       try FileManager.default.linkItem(

@@ -2,10 +2,10 @@ import Foundation
 import SQLite
 import Testing
 
-/// A folder with attachments, a pipeline and a home, and what an ingest makes of them.
+/// A folder with attachments, a pipeline and a home, and the results of an ingest.
 struct Inbox {
   let folder: TemporaryFolder
-  /// It hears every run.
+  /// The witness that records every run.
   var witness: Witness { Witness(folder: folder, home: "home") }
 
   /// Attachments lie in `in/`.
@@ -14,7 +14,7 @@ struct Inbox {
     try FileManager.default.createDirectory(atPath: folder.path + "/in", withIntermediateDirectories: true)
   }
 
-  /// Lets everything in, stores it and tells of it.
+  /// Admits everything, stores it and emits events.
   static let plainPipeline = """
     version: 1
     stages:
@@ -28,7 +28,7 @@ struct Inbox {
       events: { use: jsonl, options: { path: events.jsonl } }
     """
 
-  /// A pipeline with the stage that misbehaves, and these further settings of it.
+  /// A pipeline with the misbehaving stage and these further settings.
   func pipeline(
     _ settings: String..., retry: String = "{ attempts: 2, backoff: 10ms, max: 50ms }", more: String = ""
   )
@@ -59,7 +59,7 @@ struct Inbox {
   @discardableResult
   func add(_ name: String, _ contents: String) throws -> String { try folder.write("in/" + name, contents) }
 
-  /// Attachments that do nothing.
+  /// Well-behaved attachments.
   func addNeighbours(_ count: Int) throws {
     for number in 0..<count { try add("neighbour-\(number)", "well-behaved \(number)\n") }
   }
@@ -68,10 +68,10 @@ struct Inbox {
 
   struct Run {
     var outcome: SluiceCommand.Outcome
-    /// Of the coordinator.
+    /// The coordinator's pid.
     var pid: Int32
 
-    /// The record of an attachment, by its file's name.
+    /// The record of an attachment, by file name.
     func record(_ name: String) -> Record {
       Record(json: outcome.attachments.first { $0["fileName"] as? String == name } ?? [:])
     }
@@ -101,7 +101,7 @@ struct Inbox {
     let out: String
     let err: String
 
-    /// Waits for the end, which must come.
+    /// Waits for the end; fails if it does not come.
     func end(within seconds: Double = 60) throws -> Run {
       let deadline = Date(timeIntervalSinceNow: seconds)
       while process.isRunning && Date() < deadline { usleep(5000) }
@@ -147,7 +147,7 @@ struct Inbox {
 
   // MARK: Looking
 
-  /// The first value a query of the ledger gives.
+  /// The first value of a query of the ledger.
   func ledger(_ sql: String) throws -> String? {
     try Connection(folder.path + "/home/sluice.db", .readOnly).prepare(sql).first { $0.text(0) }
   }
@@ -156,7 +156,7 @@ struct Inbox {
     try Connection(file).execute(sql)
   }
 
-  /// Waits until a query of the ledger gives this.
+  /// Waits until a query of the ledger returns this value.
   func wait(for sql: String, _ value: String = "1") throws {
     for _ in 0..<2000 {
       if (try? ledger(sql)) == value { return }
@@ -165,7 +165,7 @@ struct Inbox {
     Issue.record("'\(sql)' never gave \(value)")
   }
 
-  /// Waits until the ledger shows work in hand.
+  /// Waits until the ledger shows leased work.
   func waitForWork(_ count: Int = 1) throws {
     for _ in 0..<1000 {
       let leased = try? ledger(
@@ -176,7 +176,7 @@ struct Inbox {
     Issue.record("no work was begun")
   }
 
-  /// What was said, what is on record and what is stored agree, and nothing is left running.
+  /// Output, ledger and store agree, and no process is left.
   func checkWhole(_ run: Run) throws {
     #expect(!run.outcome.wasKilled, "the coordinator lives to say how it went: \(run.outcome.err)")
     #expect(Self.workers(of: run.pid) == [], "no worker is left")
@@ -194,7 +194,7 @@ struct Inbox {
     try checkStore()
   }
 
-  /// Every object is what its row says, and there is no other.
+  /// Every object matches its row, and there is no other.
   func checkStore() throws {
     var rows: [String: String] = [:]
     let query = "SELECT url, lower(hex(sha256)), size_bytes FROM attachments WHERE url IS NOT NULL"
@@ -224,10 +224,11 @@ struct Inbox {
     return String(String(decoding: text, as: UTF8.self).prefix(64))
   }
 
-  /// The workers of a coordinator, also of one that has ended: its pid is among their words.
+  /// The workers of a coordinator, even of an ended one: its pid is among their arguments.
   static func workers(of coordinator: Int32) -> [Int32] {
     let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-    // Read by hand: Foundation does not give back what it takes to read a long file of /proc, and this is asked often.
+    // Read with read(2): Foundation does not free the memory it uses for a long file of /proc, and this is
+    // called often.
     var room = [UInt8](repeating: 0, count: 4096)
     return entries.compactMap { Int32($0) }.filter { pid in
       let file = open("/proc/\(pid)/cmdline", O_RDONLY | O_CLOEXEC)

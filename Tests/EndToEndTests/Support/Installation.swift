@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sluice as `make install` puts it in place, once for all tests, away from the build tree.
+/// Sluice as installed by `make install`, once for all tests, outside the build tree.
 struct Installation {
   let prefix: String
   var program: String { prefix + "/bin/sluice" }
@@ -26,7 +26,7 @@ struct Installation {
     return Installation(prefix: prefix)
   }
 
-  /// Where compilers are found.
+  /// The search path for compilers.
   static let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
 
   /// Runs the installed command in a folder.

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// Sockets of every kind a worker might reach. What arrives waits in the kernel until it is asked for.
+/// Sockets of every kind that a worker might reach. Data that arrives waits in the kernel until it is asked
+/// for.
 final class Listeners {
   let tcp: UInt16
   let udp: UInt16
@@ -9,7 +10,7 @@ final class Listeners {
   private var streams: [Int32] = []
   private var datagrams: [Int32] = []
 
-  /// - Parameter folder: where those with a path lie, as `stream`, `packet` and `datagram`.
+  /// - Parameter folder: the folder of the sockets with a path: `stream`, `packet` and `datagram`.
   init(in folder: String) throws {
     let address = sockaddr_in(
       sin_family: sa_family_t(AF_INET), sin_port: 0, sin_addr: in_addr(s_addr: UInt32(0x7F00_0001).bigEndian),
@@ -33,7 +34,7 @@ final class Listeners {
     for socket in streams + datagrams { close(socket) }
   }
 
-  /// What was said to any of them; a connection over which nothing was said is an empty text.
+  /// The data received by all sockets; a connection without data is an empty text.
   func heard() -> [String] {
     var heard: [String] = []
     for socket in streams {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A client of a coordinator's socket that says what no `sluice` would say.
+/// A client of a coordinator's socket that sends what no `sluice` would send.
 final class RawClient {
   let socket: Int32
 
@@ -24,7 +24,7 @@ final class RawClient {
 
   func send(_ bytes: [UInt8]) { _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
-  /// What comes until the other end closes, or for so many seconds.
+  /// The bytes received until the other end closes, or for so many seconds.
   func received(within seconds: Int) -> String {
     var limit = timeval(tv_sec: seconds, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -34,7 +34,7 @@ final class RawClient {
     return String(decoding: all, as: UTF8.self)
   }
 
-  /// One file to be taken in, as a client writes it.
+  /// One file to take in, encoded as a client does.
   static func enqueue(conversation: String, path: String) -> [UInt8] {
     var message: [UInt8] = [32]
     func number<Value: FixedWidthInteger>(_ value: Value) {

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// A `sluice run` under way, and others that hand it files.
+/// A running `sluice run`, and other processes that pass files to it.
 final class Resident {
   let folder: TemporaryFolder
   let process: Process
   private let name: String
 
-  /// - Parameter home: below the folder.
+  /// - Parameter home: relative to the folder.
   init(
     _ folder: TemporaryFolder, home: String = "home", options: [String] = [],
     environment: [String: String] = [:]
@@ -28,14 +28,14 @@ final class Resident {
 
   var errors: String { (try? folder.read("\(name).err")) ?? "" }
 
-  /// The attachments it has told of.
+  /// The attachments it has reported.
   var ended: [[String: Any]] {
     ((try? folder.read("\(name).out")) ?? "").split(separator: "\n").compactMap {
       try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
     }.filter { $0["record"] as? String == "attachment" }
   }
 
-  /// Waits until so many have ended.
+  /// Waits until this number has ended.
   func wait(for count: Int, seconds: Double = 30) throws {
     try Self.wait("\(count) have ended", seconds: seconds) {
       self.ended.count >= count || !self.process.isRunning

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The attachments `sluice-samples` makes, and variants of them.
+/// The attachments that `sluice-samples` makes, and variants of them.
 enum Samples {
   static func data(_ name: String) throws -> Data {
     guard let data = try all.get()[name] else { throw CocoaError(.fileNoSuchFile) }
@@ -24,7 +24,7 @@ enum Samples {
 
   // MARK: JPEG
 
-  /// The photo as a phone takes it: with an orientation and the place (Exif 2.32, 4.6.4 and 4.6.6).
+  /// A photo as taken by a phone: with an orientation and the place (Exif 2.32, 4.6.4 and 4.6.6).
   static func photo(orientation: UInt8) throws -> Data {
     // TIFF header, then two fields: orientation, and where the GPS fields are.
     var exif = Data("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0, 2]
@@ -56,14 +56,14 @@ enum Samples {
 
   // MARK: PNG (ISO 15948, clauses 5 and 11)
 
-  /// The gradient, in which the colour of its first pixel is to be transparent.
+  /// The gradient, with the colour of its first pixel transparent.
   static func transparentPNG() throws -> Data {
     let photo = try data("photo.png")
     let endOfHeader = 8 + 25
     return photo.prefix(endOfHeader) + chunk("tRNS", [0, 0, 0, 0, 0, 160]) + photo.dropFirst(endOfHeader)
   }
 
-  /// A white image of one bit a pixel that is what it claims to be, or all but empty.
+  /// A white image of one bit per pixel; `isThere`: with all its data, else nearly empty.
   static func whitePNG(width: UInt32, height: UInt32, isThere: Bool = true) -> Data {
     func bigEndian(_ number: UInt32) -> [UInt8] {
       (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }

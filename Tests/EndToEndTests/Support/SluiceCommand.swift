@@ -1,6 +1,6 @@
 import Foundation
 
-/// The real binary, as users run it.
+/// The real binary.
 struct SluiceCommand {
   /// The folder with `sluice`, its worker and its plugins: `$SLUICE_BIN_DIR`, else the release build.
   static let folder: String = {
@@ -35,8 +35,8 @@ struct SluiceCommand {
   ///
   /// - Parameters:
   ///   - program: another program than the one under test.
-  ///   - below: where in the folder to run it.
-  ///   - witness: who is to hear what it prints.
+  ///   - below: the subfolder to run it in.
+  ///   - witness: the witness that gets its output.
   @discardableResult
   static func run(
     _ arguments: [String], in folder: TemporaryFolder, input: String = "",
@@ -61,12 +61,13 @@ struct SluiceCommand {
       err: String(decoding: try Data(contentsOf: URL(fileURLWithPath: err)), as: UTF8.self))
   }
 
-  /// What `make sanitize` tells a binary that is built with a sanitizer.
+  /// The options of `make sanitize` for a binary built with a sanitizer.
   private static let sanitizerOptions = ProcessInfo.processInfo.environment.filter {
     $0.key.hasSuffix("SAN_OPTIONS")
   }
 
-  /// Starts a command, with its output in files, so that no pipe fills up; or heard by a witness, which copies it there.
+  /// Starts a command. Its output goes to files, so that no pipe fills up, or to a witness, which copies it
+  /// there.
   static func start(
     _ arguments: [String], in folder: TemporaryFolder, out: String, err: String, input: String = "",
     environment: [String: String] = [:], program: String = Self.folder + "/sluice", below: String = "",

@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// A file system in memory with room for little, mounted on a folder. Only root may mount.
+/// A small file system in memory, mounted on a folder. Only root may mount.
 final class SmallDisk {
   let path: String
 
   /// - Parameters:
-  ///   - path: the folder, which is made.
+  ///   - path: the folder, which is created.
   ///   - size: as mount(8) takes it: `4m`.
   init(_ path: String, size: String) throws {
     self.path = path
@@ -18,10 +18,10 @@ final class SmallDisk {
     umount2(path, Int32(MNT_DETACH))
   }
 
-  /// Makes it larger, with all that is on it.
+  /// Enlarges it, with all its content.
   func grow(to size: String) throws { try Self.mount(["-o", "remount,size=\(size)", path]) }
 
-  /// Takes all the room that is left. To delete the file gives it back.
+  /// Fills the remaining space with a file. Deleting the file frees it.
   func fill(_ name: String) throws {
     let file = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     if file < 0 { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
@@ -31,7 +31,7 @@ final class SmallDisk {
     if errno != ENOSPC { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
   }
 
-  /// Whether this process may mount one, found out by trying.
+  /// Whether this process may mount one, determined by trying.
   static let isPossible: Bool = {
     guard geteuid() == 0, let folder = try? TemporaryFolder() else { return false }
     return (try? SmallDisk(folder.path + "/disk", size: "64k")) != nil

@@ -1,19 +1,19 @@
 import Foundation
 import Testing
 
-/// What lies around a worker that it must not reach: a secret, files, sockets, a process. It is looked at afterwards, so
-/// that nobody has to believe the stage.
+/// The surroundings that a worker must not reach: a secret, files, sockets, a process. They are inspected
+/// afterwards, so that the test does not depend on the stage's word.
 final class Surroundings {
-  /// What became of one attack.
+  /// The result of one attack.
   struct Finding {
     var attack: Attack
-    /// What the coordinator says of it, or the stage.
+    /// The message of the coordinator or the stage.
     var said: String
-    /// What was found, or what the stage says that it did.
+    /// The observed effects, or those that the stage reports.
     var effects: [String]
-    /// The worker was ended over it, by the guard that is there for that.
+    /// The worker was killed, by the intended guard.
     var wasKilled: Bool
-    /// The stage was told no.
+    /// The call was denied.
     var wasRefused: Bool
   }
 
@@ -28,9 +28,9 @@ final class Surroundings {
   private static let signals: ClosedRange<Int> = 40...60
 
   /// - Parameters:
-  ///   - attacks: what is going to be tried.
-  ///   - user: who runs everything and owns what lies around, so that rights of files hold nobody back; `nil`: this
-  ///     process's own.
+  ///   - attacks: the attacks to try.
+  ///   - user: the user who runs everything and owns the surroundings, so that file permissions prevent
+  ///     nothing; `nil`: this process's.
   init(_ attacks: [Attack], user: UInt32?) throws {
     folder = try TemporaryFolder()
     self.attacks = attacks
@@ -59,7 +59,7 @@ final class Surroundings {
     }
   }
 
-  /// The scene, as the stage reads it. That it holds the secret is for others to find out.
+  /// The scene, as the stage reads it. It does not contain the secret, which the attacks have to find.
   private func content(of attack: Attack, _ number: Int) -> String {
     """
     act \(attack.name)
@@ -101,7 +101,8 @@ final class Surroundings {
       sandbox: \(sandbox)
       workers: 8
       """)
-    // An operator's shell leaves a descriptor open, has something to read, and has secrets in its environment.
+    // Simulates an operator's shell that leaves a descriptor open, has input to read, and has secrets in its
+    // environment.
     let program = user == nil ? SluiceCommand.folder : try Installation.shared().prefix + "/lib/sluice"
     let shell = ["/bin/sh", "-c", "exec 8<secret <secret; exec \"$@\"", "sh", program + "/sluice"]
     let words = ["ingest", "--format", "json", "--home", "home", "in"]
@@ -113,7 +114,7 @@ final class Surroundings {
 
   // MARK: Looking
 
-  /// Waits for the end, and looks at everything.
+  /// Waits for the end, and inspects everything.
   func findings(_ process: Process) throws -> [Finding] {
     process.waitUntilExit()
     let out = try folder.read(".out")
@@ -150,7 +151,7 @@ final class Surroundings {
     message.replacingOccurrences(of: secret, with: "SECRET").replacingOccurrences(of: "\n", with: " ")
   }
 
-  /// What has changed, by the attack that alone would have changed it.
+  /// The changes, by the attack that alone would have caused each.
   private func effects() throws -> [String: [String]] {
     var effects: [String: [String]] = [:]
     for (number, attack) in attacks.enumerated() {
@@ -196,7 +197,7 @@ final class Surroundings {
     return attacks.indices.first { signal(of: $0) == number }.map { attacks[$0].name } ?? line
   }
 
-  /// `nil`: it is as it was.
+  /// `nil`: unchanged.
   private func change(of file: String, from contents: String) -> String? {
     var facts = stat()
     guard lstat(folder.path + "/" + file, &facts) == 0 else { return "is gone" }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes when the test ends.
+/// A temporary folder, deleted when the test ends.
 final class TemporaryFolder {
   let path: String
 
@@ -13,7 +13,7 @@ final class TemporaryFolder {
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  /// Writes a file, making the folders it lies in.
+  /// Writes a file, and creates missing parent folders.
   @discardableResult
   func write(_ name: String, _ contents: String) throws -> String { try write(name, Data(contents.utf8)) }
 
@@ -30,7 +30,7 @@ final class TemporaryFolder {
     String(decoding: try Data(contentsOf: URL(fileURLWithPath: path + "/" + name)), as: UTF8.self)
   }
 
-  /// Every regular file below a folder, by its path from there.
+  /// Every regular file below a folder, by relative path.
   func files(below name: String) -> [String] {
     guard let names = FileManager.default.enumerator(atPath: path + "/" + name) else { return [] }
     return names.compactMap { $0 as? String }.filter {

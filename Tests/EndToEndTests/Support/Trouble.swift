@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A stage that does what the file's name says, written in C against the contract alone.
+/// A stage that acts by the file's name, written in C against the contract alone.
 enum Trouble {
   static let source = """
     #include "sluice/stage.h"

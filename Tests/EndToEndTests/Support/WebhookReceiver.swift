@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// An endpoint on 127.0.0.1 that answers by a script and keeps what it was sent.
+/// An endpoint on 127.0.0.1 that answers by a script and keeps the requests.
 ///
-/// One thread takes one connection at a time, reads one request, answers and closes. The socket is bound to the loopback
-/// address only.
+/// One thread serves one connection at a time: it reads one request, answers and closes. The socket is bound
+/// to the loopback address only.
 final class WebhookReceiver: Sendable {
   struct Answer: Sendable {
     var status: Int
@@ -17,12 +17,12 @@ final class WebhookReceiver: Sendable {
 
   struct Request: Sendable {
     var line: String
-    /// By name in lower case.
+    /// By lower case name.
     var headers: [String: String]
     var body: Data
-    /// When it had arrived.
+    /// When it had arrived completely.
     var time: Date
-    /// The status it was answered with.
+    /// The status of the answer.
     var status: Int
 
     var id: String { headers["webhook-id"] ?? "" }
@@ -54,10 +54,10 @@ final class WebhookReceiver: Sendable {
   var url: String { "http://127.0.0.1:\(port)/hook" }
   var requests: [Request] { listener.requests }
 
-  /// From now on it answers so.
+  /// Changes the answers from now on.
   func answer(_ script: Answer...) { listener.answer(script) }
 
-  /// Waits until so many requests have come.
+  /// Waits until this number of requests has arrived.
   func wait(for count: Int, within seconds: Double = 10) -> Bool {
     let deadline = Date(timeIntervalSinceNow: seconds)
     while requests.count < count {
@@ -67,7 +67,7 @@ final class WebhookReceiver: Sendable {
     return true
   }
 
-  /// A port nobody listens on.
+  /// A port on which no process listens.
   static func closedPort() throws -> UInt16 {
     let socket = try listen()
     defer { close(socket) }
@@ -103,9 +103,9 @@ final class WebhookReceiver: Sendable {
   }
 }
 
-/// The socket and what came through it, shared by the receiver and its thread.
+/// The socket and the received requests, shared by the receiver and its thread.
 ///
-/// Unchecked because the lock is held at every access to what changes.
+/// Unchecked because every access to mutable state holds the lock.
 private final class Listener: @unchecked Sendable {
   let socket: Int32
   private let pause: UInt32
@@ -137,8 +137,8 @@ private final class Listener: @unchecked Sendable {
         if errno == EINTR || errno == ECONNABORTED { continue }
         return
       }
-      _ = fcntl(connection, F_SETFD, FD_CLOEXEC)  // a process a test starts must not hold it open
-      // A sender that is killed in the middle of a request must not hold up the next.
+      _ = fcntl(connection, F_SETFD, FD_CLOEXEC)  // a process started by a test must not keep it open
+      // A sender killed in the middle of a request must not block the next one.
       var patience = timeval(tv_sec: 5, tv_usec: 0)
       setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
       serve(connection)
@@ -161,7 +161,7 @@ private final class Listener: @unchecked Sendable {
     _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
   }
 
-  /// A whole request; `nil`: it broke off.
+  /// A complete request; `nil`: the sender broke off.
   private static func read(_ connection: Int32) -> WebhookReceiver.Request? {
     var bytes = Data()
     var room = [UInt8](repeating: 0, count: 64 << 10)

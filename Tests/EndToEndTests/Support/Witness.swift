@@ -1,14 +1,15 @@
 import Foundation
 import Testing
 
-/// Has `sluice-witness` write down what is told of a home, and judge it. See Tests/Witness.
+/// Lets `sluice-witness` record what a home tells, and judge it. See Tests/Witness.
 struct Witness {
   let folder: TemporaryFolder
   var home = "var"
-  /// Channels whose calls it receives.
+  /// Channels whose calls the witness receives.
   var calls: [String] = []
 
-  /// It is built with everything else, and not installed: beside the program under test, or among the release builds.
+  /// It is built with everything else but not installed: it is beside the program under test, or in the
+  /// release build.
   static let program =
     [
       SluiceCommand.folder, SluiceCommand.projectFolder + "/.build/release",
@@ -19,11 +20,11 @@ struct Witness {
   var journal: String { folder.path + "/.witness" }
   private var events: String { "events=\(home)/events.jsonl" }
 
-  // MARK: Writing down
+  // MARK: Recording
 
-  /// A witness that listens to one run.
+  /// A witness that records one run.
   final class Recording {
-    /// What the run prints goes here.
+    /// The run's standard output goes here.
     let input: FileHandle
     private let process: Process
 
@@ -31,28 +32,28 @@ struct Witness {
       (self.process, self.input) = (process, input)
     }
 
-    /// The run has been started and has its own descriptor; or nothing more is to come.
+    /// Closes this descriptor: the run has its own, or there is no more to record.
     func handOver() throws { try input.close() }
 
-    /// Waits until everything is on record.
+    /// Waits until everything is recorded.
     func end() {
       process.waitUntilExit()
       #expect(process.terminationStatus == 0, "the witness is well")
     }
   }
 
-  /// Starts a witness, which copies what it has put on record to a file.
+  /// Starts a witness, which copies what it has recorded to a file.
   func record(to out: String) throws -> Recording {
     try start(["--home", home, "--events", events], out)
   }
 
-  /// How the settings of a webhook whose calls it receives begin.
+  /// The common settings of a webhook whose calls the witness receives.
   static func webhook(_ port: Int) -> String {
     let secret = Data("the secret of these tests, 32 b.".utf8).base64EncodedString()
     return "url: \"http://127.0.0.1:\(port)/\", secrets: [\"whsec_\(secret)\"], allow-private: [127.0.0.1]"
   }
 
-  /// Starts one that answers the calls of a webhook, until it is handed over.
+  /// Starts a witness that answers the calls of a webhook, until it is handed over.
   func listen(channel: String) throws -> (Recording, port: Int) {
     let out = folder.path + "/.listening"
     let recording = try start(["--listen", channel], out)
@@ -84,14 +85,14 @@ struct Witness {
     return Recording(process, pipe.fileHandleForWriting)
   }
 
-  /// Writes lines down that were printed elsewhere.
+  /// Records lines printed elsewhere.
   func record(_ lines: String) throws {
     let outcome = try SluiceCommand.run(
       ["record", "--journal", journal], in: folder, input: lines, program: Self.program)
     #expect(outcome.status == 0 && outcome.out == lines, "\(outcome.err)")
   }
 
-  /// Writes down what was handed in, and what may become of it.
+  /// Records the offered sources, and their allowed final states.
   func offer(_ statuses: [String: Set<String>]) throws {
     let lines = try statuses.sorted { $0.key < $1.key }.map { source, statuses in
       try JSONSerialization.data(
@@ -100,7 +101,7 @@ struct Witness {
     try record(lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined())
   }
 
-  // MARK: Judging
+  // MARK: Checking
 
   struct Fault {
     var rule: String
@@ -108,7 +109,7 @@ struct Witness {
     var reason: String
   }
 
-  /// What does not hold.
+  /// The broken rules.
   func faults(_ options: [String]) throws -> [Fault] {
     let journal = FileManager.default.fileExists(atPath: journal) ? ["--journal", journal] : []
     let outcome = try SluiceCommand.run(
@@ -124,13 +125,13 @@ struct Witness {
     return faults
   }
 
-  /// What must hold in the end: each attachment in a state that it may have, and nothing left to do.
+  /// Checks the end state: each attachment has an allowed state, and no work is left.
   ///
   /// - Parameters:
-  ///   - expected: the states each source may have.
-  ///   - recipients: who is told of each; `nil`: events are not looked at.
-  ///   - isClockSet: the wall clock was set meanwhile, so that its times are in no order.
-  /// - Returns: how much does not hold.
+  ///   - expected: the allowed states of each source.
+  ///   - recipients: who is told of each attachment; `nil`: events are not checked.
+  ///   - isClockSet: the wall clock was changed meanwhile, so that its times are in no order.
+  /// - Returns: the number of broken rules.
   @discardableResult
   func check(
     _ expected: [String: Set<String>], recipients: [String]?, isClockSet: Bool = false,
@@ -149,7 +150,7 @@ struct Witness {
     return faults.count
   }
 
-  /// The same, where each source must be completed.
+  /// The same, with the state completed for each source.
   @discardableResult
   func checkCompleted(_ sources: [String], recipients: [String]?) throws -> Int {
     try check(Dictionary(uniqueKeysWithValues: sources.map { ($0, ["completed"]) }), recipients: recipients)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What /proc says of a process.
+/// The facts about a process from /proc.
 struct WorkerStanding {
   private let statusLines: [Substring]
   private let limitLines: [Substring]

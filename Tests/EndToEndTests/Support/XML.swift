@@ -9,8 +9,8 @@ enum XML {
     var place: Substring
   }
 
-  /// Strict about what JUnit's XML needs: elements that are closed in order, attributes in double quotes, five entities and
-  /// characters that XML 1.0 has a place for.
+  /// Accepts only the XML that JUnit reports need: elements closed in order, attributes in double quotes, the
+  /// five predefined entities, and characters that XML 1.0 allows.
   static func parse(_ text: String) throws -> [Element] {
     var rest = text[...]
     var open: [Substring] = []

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-// Promises about who is told.
+// Promises about deliveries.
 extension Breakage {
   // MARK: Deliveries
 
@@ -122,13 +122,13 @@ extension Breakage {
 }
 
 extension WitnessedHome {
-  /// Takes what is known of one delivery's calls out of the journal.
+  /// Removes one delivery's calls from the journal.
   fileprivate func forgetCall() throws {
     let id = try value("SELECT id FROM deliveries WHERE channel = 'hook' ORDER BY key LIMIT 1")
     try journal { $0.removeAll { $0["saw"] as? String == "call" && $0["id"] as? String == id } }
   }
 
-  /// Adds a call to the journal: the first one, changed.
+  /// Adds a modified copy of the first call to the journal.
   fileprivate func callAgain(_ change: (inout [String: Any]) -> Void) throws {
     try journal { entries in
       var call = try #require(entries.first { $0["saw"] as? String == "call" })

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One promise of a home, broken, and what the witness must say to that: no more and no less.
+/// One broken promise of a home, and exactly what the witness must report.
 struct Breakage {
   var what: String
   var rules: Set<String>
@@ -19,7 +19,7 @@ struct Breakage {
 
   static let a = "(SELECT key FROM attachments WHERE file_name = 'a.txt')"
   private static let rejected = "(SELECT key FROM attachments WHERE file_name = 's.sh')"
-  /// Of the attachment that was left in hand by a killed coordinator.
+  /// The key of the attachment left leased by a killed coordinator.
   private static let held = "(SELECT key FROM attachments WHERE file_name = 'zz.txt')"
   /// One delivery to the file of events, and one to the webhook.
   static let line = "(SELECT min(key) FROM deliveries WHERE channel = 'events')"
@@ -139,7 +139,7 @@ struct Breakage {
     ["record": "offer", "source": source, "statuses": [status]]
   }
 
-  // MARK: One state, that came about as it must
+  // MARK: One state, reached as it must be
 
   private static var states: [Breakage] {
     [
@@ -243,7 +243,7 @@ struct Breakage {
       Breakage("an end that is of no result", ["result-stale"]) { home in
         try home.sql("UPDATE attachments SET finished_at = finished_at + 1 WHERE key = \(a)")
       },
-      // What the killed coordinator held is in the journal: attempt 1 of the one that was in hand.
+      // The killed coordinator's lease is in the journal: attempt 1 of the leased attachment.
       Breakage("a result of a lease that was lost", ["result-stale"]) { home in
         try home.sql(
           """

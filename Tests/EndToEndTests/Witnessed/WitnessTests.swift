@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The witness of the tests that kill and break things is tried itself: a home that keeps every promise passes, and each
-/// promise that is broken is named, and no other.
+/// Tests of the witness that judges the tests with kills and faults: a home that keeps every promise passes,
+/// and each broken promise is named, and no other.
 @Suite(.serialized)
 struct WitnessTests {
   @Test func aBrokenPromiseIsNamedAndNoOther() throws {
@@ -13,7 +13,7 @@ struct WitnessTests {
       try breakage.make(home)
       let faults = try home.broken()
       var rules = Set(faults.map(\.rule))
-      // SQLite's versions differ in whether integrity_check looks at CHECK constraints.
+      // SQLite's versions differ in whether integrity_check checks CHECK constraints.
       if rules.contains("row-malformed") { rules.remove("integrity") }
       let said = faults.map { "\($0.rule): \($0.place): \($0.reason)" }
       #expect(rules == breakage.rules, "\(breakage.what): \(said)")
@@ -38,7 +38,7 @@ struct WitnessTests {
     }
   }
 
-  // MARK: Writing down
+  // MARK: Recording
 
   @Test func aLineIsAcknowledgedOnceItIsOnRecord() throws {
     let folder = try TemporaryFolder()

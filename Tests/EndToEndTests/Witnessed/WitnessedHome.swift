@@ -2,8 +2,9 @@ import Foundation
 import SQLite
 import Testing
 
-/// A home that was witnessed from its beginning and keeps every promise: texts, two of them with equal content, one that is
-/// rejected, and one whose coordinator was killed with it in hand. Events go to a file and to a webhook.
+/// A home witnessed from its beginning that keeps every promise: texts, two of them with equal content, one
+/// that is rejected, and one whose coordinator was killed while working on it. Events go to a file and to a
+/// webhook.
 struct WitnessedHome {
   let folder: TemporaryFolder
 
@@ -13,7 +14,7 @@ struct WitnessedHome {
   var eventsFile: String { folder.path + "/var/events.jsonl" }
   func object(_ path: String) -> String { folder.path + "/var/store/" + path }
 
-  /// What the witness finds broken when nothing may be left to do.
+  /// The broken promises that the witness finds.
   func broken(isDrained: Bool = true) throws -> [Witness.Fault] {
     try witness.faults(
       (isDrained ? ["--drained"] : []) + [
@@ -24,7 +25,7 @@ struct WitnessedHome {
 
   // MARK: Making it
 
-  /// - Parameter whenKilled: looks at the home while an attachment is left in hand.
+  /// - Parameter whenKilled: inspects the home while an attachment is still leased.
   static func make(whenKilled: (WitnessedHome) throws -> Void = { _ in }) throws -> WitnessedHome {
     let home = WitnessedHome(folder: try TemporaryFolder())
     let texts = ["a.txt": "the first\n", "b.txt": "the second\n", "s.sh": "#!/bin/sh\nls\n"]
@@ -56,7 +57,7 @@ struct WitnessedHome {
     return home
   }
 
-  /// The same again, with a journal of its own.
+  /// A copy, with its own journal.
   func copy() throws -> WitnessedHome {
     let copy = WitnessedHome(folder: try TemporaryFolder())
     try #require(
@@ -88,7 +89,7 @@ struct WitnessedHome {
       """)
   }
 
-  /// Until it is in hand, and all others have been told of.
+  /// Waits until it is leased, and all others have been told.
   private func waitForTheOneThatIsHeld(_ out: String) throws -> Bool {
     let query = """
       SELECT 1 FROM jobs JOIN attachments a ON a.key = attachment_key
@@ -108,7 +109,7 @@ struct WitnessedHome {
 
   // MARK: Breaking it
 
-  /// Changes the ledger, whatever its rules say to that.
+  /// Changes the ledger, without its constraints.
   func sql(_ sql: String) throws {
     let connection = try Connection(folder.path + "/var/sluice.db")
     try connection.execute("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; \(sql)")
@@ -140,7 +141,7 @@ struct WitnessedHome {
     try folder.write(".witness", Data(lines.joined()))
   }
 
-  /// Adds to the journal what was told of a file's attachment, changed.
+  /// Adds a modified copy of the record for a file's attachment to the journal.
   func tellAgain(_ file: String, _ change: (inout [String: Any]) -> Void) throws {
     try journal { entries in
       let told = entries.compactMap { $0["record"] as? [String: Any] }

@@ -1,7 +1,8 @@
-/* A process that does nothing and can tell what was done to it.
+/* A process that does nothing and reports what was done to it.
  *
- * It says its pid and where its memory may be changed, waits until its standard input ends, and then says which bytes
- * of that memory have changed and which signals have come. Its environment and descriptor 8 hold what is not to be read. */
+ * It prints its pid and the address of its writable memory, waits until its standard input ends, and then
+ * prints which bytes of that memory have changed and which signals have arrived. Its environment and
+ * descriptor 8 hold secrets. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
-/* A library that is loaded before all others (LD_PRELOAD) into the coordinator and its workers, and stands between them
- * and the C library's calls. It counts the calls by process, call and kind of file; at one of them it kills the process,
- * or fails the call, or makes it short. It can keep a journal of all that is done to files below one folder.
+/* A library that is preloaded (LD_PRELOAD) into the coordinator and its workers, and intercepts calls to the
+ * C library. It counts the calls by process, call and kind of file; at a chosen call it kills the process,
+ * fails the call, or makes it short. It can keep a journal of all file operations below one folder.
  *
- * FAULTS_PAGE names the shared page's file, FAULTS_JOURNAL the journal's (optional), FAULTS_HOME the folder. */
+ * FAULTS_PAGE names the shared page's file, FAULTS_JOURNAL the journal's (optional), FAULTS_HOME the
+ * folder. */
 #define _GNU_SOURCE
 #include "faults.h"
 
@@ -35,7 +36,7 @@ static size_t home_length;
 static int journal = -1;
 
 static struct descriptor {
-  const char *kind; /* NULL: of no interest */
+  const char *kind; /* NULL: not counted */
   uint64_t ino;     /* in the journal; 0: not below the home */
   char path[256];   /* below the home */
 } descriptors[DESCRIPTORS];
@@ -53,7 +54,7 @@ static int ends(const char *text, const char *end) {
   return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* A path below the home, as it is there; NULL: elsewhere. */
+/* A path relative to the home; NULL: it lies elsewhere. */
 static const char *below_home(const char *path) {
   if (!home_length || strncmp(path, home, home_length) != 0) return NULL;
   if (path[home_length] == 0) return "";
@@ -77,7 +78,7 @@ static const char *kind_of(const char *path) {
   return "events";
 }
 
-/* The whole path of what a call names. */
+/* The absolute path of a call's argument. */
 static int resolve(int folder, const char *path, char *whole) {
   if (path[0] == '/') return snprintf(whole, PATH_MAX, "%s", path) < PATH_MAX;
   if (folder == AT_FDCWD) {
@@ -108,11 +109,11 @@ static uint32_t point(const char *name) {
     if (strcmp(page->points[i].name, name) == 0) return i;
   uint32_t made = __atomic_fetch_add(&page->count, 1, __ATOMIC_ACQ_REL);
   if (made >= FAULTS_POINTS) return FAULTS_POINTS;
-  strncpy(page->points[made].name, name, FAULTS_NAME - 1); /* two may make the same: tests add them up */
+  strncpy(page->points[made].name, name, FAULTS_NAME - 1); /* two may add the same: tests add them up */
   return made;
 }
 
-/* What is to happen at this call. */
+/* Counts a call, and returns the fault to make. */
 static uint32_t arrive(const char *call, const char *what) {
   if (!page || !what) return FAULTS_NONE;
   char name[FAULTS_NAME];
@@ -154,7 +155,7 @@ static void record(uint16_t op, uint16_t flag, uint64_t ino, uint64_t offset, co
   head.other = other ? (uint32_t)strlen(other) : 0;
   head.size = (uint32_t)(sizeof head + head.path + head.other + size);
   struct iovec parts[] = {{&head, sizeof head}, {(void *)path, head.path}, {(void *)other, head.other}, {(void *)data, size}};
-  (void)!syscall(SYS_writev, journal, parts, 4); /* one call to a file that is appended to: whole, in its turn */
+  (void)!syscall(SYS_writev, journal, parts, 4); /* one write in append mode: complete, and in order */
   errno = kept;
 }
 
@@ -169,7 +170,7 @@ static int journaled(int fd) {
   return journal >= 0 && fd >= 0 && fd < DESCRIPTORS && descriptors[fd].ino && strcmp(descriptors[fd].kind, "shm") != 0;
 }
 
-/* A descriptor has been opened. */
+/* Records an opened descriptor. */
 static int opened(int fd, int folder, const char *path, int flags, int was_there) {
   if (fd < 0 || fd >= DESCRIPTORS || fd == JOURNAL_FD) return fd;
   int kept = errno;
@@ -229,7 +230,7 @@ int close(int fd) {
   return (int)syscall(SYS_close, fd);
 }
 
-/* It closes its descriptor without calling close(3). */
+/* closedir(3) closes its descriptor without calling close(3). */
 int closedir(DIR *folder) {
   const int fd = dirfd(folder);
   if (fd >= 0 && fd < DESCRIPTORS) memset(&descriptors[fd], 0, sizeof descriptors[fd]);
@@ -289,7 +290,7 @@ static int truncate_any(int fd, off_t length) {
 int ftruncate(int fd, off_t length) { return truncate_any(fd, length); }
 int ftruncate64(int fd, off_t length) { return truncate_any(fd, length); }
 
-/* Names: the point is called after the new one. */
+/* Calls that change names: the point is named after the new name. */
 static int names(const char *call, uint16_t op, long number, int folder, const char *path, int other_folder,
                  const char *other, unsigned flags) {
   char whole[PATH_MAX], target[PATH_MAX];
@@ -343,7 +344,7 @@ static int mkdir_any(int folder, const char *path, mode_t mode) {
 int mkdir(const char *path, mode_t mode) { return mkdir_any(AT_FDCWD, path, mode); }
 int mkdirat(int folder, const char *path, mode_t mode) { return mkdir_any(folder, path, mode); }
 
-/* The sockets between coordinator and workers are the only ones messages go over. */
+/* Only the sockets between coordinator and workers carry messages. */
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
   uint32_t action = arrive("sendmsg", "frame");
   if (FAILS(action)) return -1;
@@ -353,7 +354,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
 }
 
 ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
-  /* A call that would find nothing is no event: it comes as often as it likes. */
+  /* A call that would find nothing does not count: it may occur any number of times. */
   char first;
   struct iovec part = {&first, 1};
   struct msghdr look = {.msg_iov = &part, .msg_iovlen = 1};
@@ -405,7 +406,7 @@ __attribute__((constructor)) static void begin(void) {
   text[length > 0 ? length : 0] = 0;
   if (ends(text, "/sluice")) strcpy(process, "coordinator");
   if (ends(text, "/sluice-worker")) {
-    /* The folder it was granted tells what it is for. */
+    /* The granted folder tells what the worker is for. */
     length = readlink("/proc/self/fd/5", text, sizeof text - 1);
     text[length > 0 ? length : 0] = 0;
     const char *inner = below_home(text);

@@ -1,4 +1,4 @@
-/* What the fault library and the tests share: one page in a file that every process maps. */
+/* The page that the fault library and the tests share: a file that every process maps. */
 #ifndef FAULTS_H
 #define FAULTS_H
 
@@ -9,9 +9,9 @@
 
 #define FAULTS_NONE 0u
 #define FAULTS_KILL_BEFORE 1u /* the process is killed instead of making the call */
-#define FAULTS_KILL_AFTER 2u  /* it is killed when the call has been made */
+#define FAULTS_KILL_AFTER 2u  /* it is killed after the call */
 #define FAULTS_FAIL 3u        /* the call is not made and fails with `error` */
-#define FAULTS_SHORT 4u       /* a write takes half of what it is given */
+#define FAULTS_SHORT 4u       /* a write writes half of its bytes */
 
 typedef struct faults_page {
   uint32_t action;
@@ -28,7 +28,7 @@ typedef struct faults_page {
   } points[FAULTS_POINTS];
 } faults_page;
 
-/* The journal of what was done to files: records one after the other, each a head, a path or two, data. */
+/* The journal of file operations: a sequence of records, each with a head, one or two paths, and data. */
 #define FAULTS_OPEN 1u     /* ino, path; flag 1: made, 2: a folder */
 #define FAULTS_WRITE 2u    /* ino, offset, data */
 #define FAULTS_TRUNCATE 3u /* ino, offset: the new length */

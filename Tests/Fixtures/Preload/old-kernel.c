@@ -1,7 +1,7 @@
-/* A library to preload: the kernel as one without a part of what the sandbox needs. LACKS names the part: `landlock`,
- * `seccomp`, or `landlock-above-N` for one that knows Landlock's ABI up to N.
+/* A library to preload: simulates a kernel without a part that the sandbox needs. LACKS names the part:
+ * `landlock`, `seccomp`, or `landlock-above-N` for a kernel that knows Landlock's ABI up to N.
  *
- * Workers get an environment of their own, so that this library adds itself to it when they are started. */
+ * Workers get an environment of their own, so this library adds itself to that when they are started. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ long syscall(long number, ...) {
     if (strcmp(part, "landlock") == 0) return missing();
     sscanf(part, "landlock-above-%d", &most);
     if (number == 444 && a[0] != 0 && a[1] > (most >= 6 ? 24 : most >= 4 ? 16 : 8)) {
-      errno = E2BIG; /* as a kernel does that knows a shorter struct */
+      errno = E2BIG; /* as a kernel that knows a shorter struct */
       return -1;
     }
     if (!real) real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");

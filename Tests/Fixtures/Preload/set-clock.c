@@ -1,7 +1,8 @@
-/* A library to preload: a wall clock that is set while a process looks at it. CLOCK_PAGE names a file with one number, the
- * milliseconds by which it is ahead of the machine's; whoever writes to it sets the clock of every process that has it.
+/* A library to preload: a wall clock that can be changed while a process runs. CLOCK_PAGE names a file with
+ * one number, the milliseconds by which the clock is ahead of the machine's; writing the number sets the
+ * clock of every process that maps it.
  *
- * Workers get an environment of their own, so that this library adds itself to it when they are started. */
+ * Workers get an environment of their own, so this library adds itself to that when they are started. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 
 static volatile int64_t *ahead;
 
-/* Before the sandbox closes. */
+/* Must run before the sandbox closes. */
 __attribute__((constructor)) static void map_page(void) {
   const char *path = getenv("CLOCK_PAGE");
   int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;

@@ -1,3 +1,3 @@
-/* `act` at the end. */
+/* `act` as a stage at the end. */
 #define ACT_END
 #include "act.c"

@@ -1,6 +1,7 @@
-/* A stage that does with each attachment what its option `plan` says of the first letter of the file's name: `a=r b=e` rejects
- * what begins with a, and emits an event for what begins with b. r, f, t: reject, fail, retry; c: takes its worker down;
- * e, x: emits, and passes or rejects; m: says it is an image; n: annotates. act-end.c makes it a stage at the end. */
+/* A stage that acts by its option `plan`, which gives an act for the first letter of the file's name: `a=r
+ * b=e` rejects files that begin with a, and emits an event for files that begin with b. r, f, t: reject,
+ * fail, retry; c: crashes its worker; e, x: emits, and passes or rejects; m: reports an image; n: annotates.
+ * act-end.c makes it a stage at the end. */
 #include <sluice/stage.h>
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A stage at the end that is not content with what the line has let through. AUDIT_TELLS: it tells people, too. */
+/* A stage at the end that rejects what the other stages let through. AUDIT_TELLS: it emits events, too. */
 #include <sluice/stage.h>
 
 #include <string.h>

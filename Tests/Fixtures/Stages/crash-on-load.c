@@ -1,4 +1,4 @@
-/* A library that crashes before anybody asks what it is. */
+/* A library that crashes before its description is asked for. */
 #include <stdio.h>
 
 __attribute__((constructor)) static void crash(void) {

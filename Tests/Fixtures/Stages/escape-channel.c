@@ -1,4 +1,4 @@
-/* A channel that keeps the home it is shown when it opens, and tries to use it for each event. */
+/* A channel that keeps the home it gets on opening, and tries to use it for each event. */
 #define _GNU_SOURCE
 #include <sluice/stage.h>
 

@@ -1,4 +1,4 @@
-/* Ways to files that were not handed over. */
+/* Ways to reach files that were not passed to the stage. */
 #include "escape.h"
 
 #include <sys/mount.h>
@@ -21,7 +21,7 @@ static sluice_verdict openat2_secret(struct scene *scene) {
 static sluice_verdict open_by_root(struct scene *scene) {
   return read_from(scene, openat(AT_FDCWD, path("/proc/self/root%s", secret(scene).text).text, O_RDONLY));
 }
-/* The worker starts in the folder its coordinator was started in. */
+/* The worker starts in the coordinator's working folder. */
 static sluice_verdict open_by_cwd(struct scene *scene) {
   return read_from(scene, openat(AT_FDCWD, "/proc/self/cwd/secret", O_RDONLY));
 }
@@ -31,7 +31,7 @@ static sluice_verdict open_relative(struct scene *scene) {
 static sluice_verdict open_by_link(struct scene *scene) {
   return read_from(scene, openat(AT_FDCWD, path("%s/link", scene->world).text, O_RDONLY));
 }
-/* A descriptor that names a place may open what lies there. */
+/* A descriptor opened with O_PATH may allow opening files below it. */
 static sluice_verdict open_below_path(struct scene *scene) {
   int place = openat(AT_FDCWD, scene->world, O_PATH | O_DIRECTORY);
   return place < 0 ? denied(scene) : read_from(scene, openat(place, "secret", O_RDONLY));
@@ -53,7 +53,7 @@ static sluice_verdict open_ledger(struct scene *scene) {
   int ledger = openat(AT_FDCWD, path("%s/home/sluice.db", scene->world).text, O_RDWR);
   return ledger < 0 ? denied(scene) : achieved(scene, "the ledger is open for writing");
 }
-/* Keys of the machine lie beside the certificates that a channel needs. */
+/* The machine's private keys lie beside the certificates that a channel needs. */
 static sluice_verdict open_private_keys(struct scene *scene) {
   int folder = openat(AT_FDCWD, "/etc/ssl/private", O_RDONLY | O_DIRECTORY);
   return folder < 0 ? denied(scene) : achieved(scene, "the folder of private keys is open");
@@ -100,7 +100,7 @@ static sluice_verdict canary_root(struct scene *scene) {
 static sluice_verdict canary_descriptor(struct scene *scene) {
   return read_from(scene, openat(AT_FDCWD, path("/proc/%d/fd/8", scene->canary).text, O_RDONLY));
 }
-/* The worker's own memory, code that is not writable included. */
+/* The worker's own memory, including read-only code. */
 static sluice_verdict own_memory(struct scene *scene) {
   int memory = openat(AT_FDCWD, "/proc/self/mem", O_RDWR);
   if (memory < 0) return denied(scene);
@@ -115,7 +115,8 @@ static sluice_verdict core_pattern(struct scene *scene) {
   return file < 0 ? denied(scene) : achieved(scene, "what the kernel runs at a crash is open for writing");
 }
 
-/* What another worker shows of itself: the coordinator has every worker's page mapped. What is written there has no use. */
+/* The status page of another worker: the coordinator maps every worker's page. Writing to it has no
+ * effect. */
 static sluice_verdict status_page(struct scene *scene) {
   const struct path maps = path("/proc/%d/map_files", scene->parent);
   char room[8192], link[256];
@@ -161,7 +162,7 @@ static sluice_verdict touch_content(struct scene *scene) {
 static sluice_verdict tag_content(struct scene *scene) {
   return answered(scene, fsetxattr(scene->content, "user.sluice", "x", 1, 0));
 }
-/* Once it has a name in the store, the sender's file could be opened there for writing. */
+/* If it had a name in the store, the sender's file could be opened there for writing. */
 static sluice_verdict link_content(struct scene *scene) {
   if (linkat(scene->content, "", FOLDER, scene->act, AT_EMPTY_PATH) != 0)
     return errno == ENOENT ? refused(scene, "ENOENT, for want of CAP_DAC_READ_SEARCH") : denied(scene);
@@ -226,12 +227,12 @@ static sluice_verdict link_out(struct scene *scene) {
   if (file < 0) return denied_folder(scene);
   return answered(scene, linkat(FOLDER, scene->act, AT_FDCWD, novelty(scene).text, 0));
 }
-/* A link of its own making, and then through it. */
+/* Creates a symbolic link, and opens a file through it. */
 static sluice_verdict make_symlink(struct scene *scene) {
   if (symlinkat(target(scene).text, FOLDER, scene->act) != 0) return denied(scene);
   return write_to(scene, openat(FOLDER, scene->act, O_WRONLY));
 }
-/* A link that lies in the store, by whatever hand. */
+/* Follows a symbolic link that already lies in the store. */
 static sluice_verdict follow_symlink(struct scene *scene) {
   return write_to(scene, openat(AT_FDCWD, path("%s/way-out/%s", scene->store, scene->act).text, O_WRONLY));
 }
@@ -267,7 +268,7 @@ static sluice_verdict shared_memory_file(struct scene *scene) {
   int file = openat(AT_FDCWD, path("/dev/shm/sluice-%d-made", scene->canary).text, O_RDWR | O_CREAT, 0600);
   return file < 0 ? denied(scene) : achieved(scene, "shared memory is open");
 }
-/* The number a store's folder would have. */
+/* The descriptor number of a store's folder. */
 static sluice_verdict use_folder(struct scene *scene) {
   if (openat(FOLDER, ".", O_RDONLY | O_DIRECTORY) >= 0) return achieved(scene, "a folder is open");
   return denied_folder(scene);

@@ -1,4 +1,4 @@
-/* Ways into the kernel, and to code of its own making. */
+/* Ways into the kernel, and to execute its own code. */
 #include "escape.h"
 
 #include <mqueue.h>
@@ -31,7 +31,7 @@ static sluice_verdict protect_code_key(struct scene *scene) {
   if (page == MAP_FAILED) return unclear(scene, "%s", strerrorname_np(errno));
   return answered(scene, syscall(SYS_pkey_mprotect, page, 4096, PROT_READ | PROT_EXEC, -1));
 }
-/* What is code becomes writable. */
+/* Makes code writable. */
 static sluice_verdict write_code(struct scene *scene) {
   const uintptr_t page = (uintptr_t)map_code & ~(uintptr_t)4095;
   return answered(scene, mprotect((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC));
@@ -63,7 +63,7 @@ static sluice_verdict thread_area(struct scene *scene) {
 static sluice_verdict ports(struct scene *scene) { return answered(scene, syscall(SYS_iopl, 0)); }
 #endif
 static sluice_verdict unknown_call(struct scene *scene) {
-  /* ENOSYS: the kernel was asked. */
+  /* ENOSYS: the call reached the kernel. */
   return syscall(1999) < 0 ? achieved(scene, "the kernel was asked, and says %s", strerrorname_np(errno))
                            : achieved(scene, "the kernel did it");
 }
@@ -117,7 +117,7 @@ static sluice_verdict posix_messages(struct scene *scene) {
 /* ---- The machine ---- */
 
 static sluice_verdict set_clock(struct scene *scene) {
-  const struct timespec never = {.tv_nsec = -1}; /* so that nothing changes should it be let through */
+  const struct timespec never = {.tv_nsec = -1}; /* so that nothing changes if the call is allowed */
   return answered(scene, syscall(SYS_clock_settime, CLOCK_REALTIME, &never));
 }
 static sluice_verdict set_time(struct scene *scene) {

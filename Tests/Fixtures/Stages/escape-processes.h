@@ -1,4 +1,4 @@
-/* Ways to other processes, to more of them, and to more rights for this one. */
+/* Ways to reach other processes, to start processes, and to gain rights. */
 #include "escape.h"
 
 #include <linux/seccomp.h>
@@ -12,7 +12,7 @@
 
 /* ---- More processes ---- */
 
-/* What a new process would do, to be found by whoever looks. */
+/* What a new process does, so that a test can find it. */
 static sluice_verdict beget(struct scene *scene, long child) {
   if (child < 0) return denied(scene);
   if (child == 0) {
@@ -32,7 +32,7 @@ static sluice_verdict vfork_act(struct scene *scene) {
   if (child == 0) _exit(0);
   return child < 0 ? denied(scene) : achieved(scene, "process %d", child);
 }
-/* A new process that calls itself a thread in all but the one flag that makes it one. */
+/* A new process with all flags of a thread except CLONE_THREAD. */
 static sluice_verdict clone_memory(struct scene *scene) {
   return beget(scene, syscall(SYS_clone, CLONE_FILES | CLONE_FS | SIGCHLD, 0, 0, 0, 0));
 }
@@ -77,7 +77,7 @@ static sluice_verdict tkill_act(struct scene *scene) {
 static sluice_verdict tgkill_act(struct scene *scene) {
   return answered(scene, syscall(SYS_tgkill, scene->canary, scene->canary, scene->signal));
 }
-/* The canary leads a group of its own. */
+/* The canary leads its own process group. */
 static sluice_verdict kill_group(struct scene *scene) { return answered(scene, kill(-scene->canary, scene->signal)); }
 static sluice_verdict queue_signal(struct scene *scene) {
   siginfo_t info = {.si_signo = scene->signal, .si_code = SI_QUEUE};
@@ -92,13 +92,13 @@ static sluice_verdict pidfd_signal(struct scene *scene) {
   if (handle < 0) return denied(scene);
   return answered(scene, syscall(SYS_pidfd_send_signal, handle, scene->signal, NULL, 0));
 }
-/* A folder of /proc stands for its process, and opens without a right to read. */
+/* A folder of /proc refers to its process, and opens without read permission. */
 static sluice_verdict proc_signal(struct scene *scene) {
   int handle = openat(AT_FDCWD, path("/proc/%d", scene->canary).text, O_RDONLY | O_DIRECTORY);
   if (handle < 0) return denied(scene);
   return answered(scene, syscall(SYS_pidfd_send_signal, handle, scene->signal, NULL, 0));
 }
-/* A descriptor that tells another process when there is something to read. */
+/* A descriptor that signals another process when there is something to read. */
 static sluice_verdict owner_signal(struct scene *scene) {
   return answered(scene, fcntl(CONTROL, F_SETOWN, scene->canary));
 }
@@ -175,7 +175,7 @@ static sluice_verdict capabilities(struct scene *scene) {
   uint32_t sets[6] = {0};
   return answered(scene, syscall(SYS_capset, &header, sets));
 }
-/* A limit that is raised, and then room beyond it. */
+/* Raises a limit, then allocates beyond the old one. */
 static sluice_verdict raise_memory(struct scene *scene) {
   const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
   if (setrlimit(RLIMIT_AS, &all) != 0) return denied(scene);
@@ -211,7 +211,7 @@ static void swallow(int number) {
   (void)number;
   swallowed = 1;
 }
-/* Goes on after a forbidden call, with a handler that says nothing of it. */
+/* Continues after a forbidden call, with a handler that hides it. */
 static sluice_verdict go_on(struct scene *scene, unsigned long number) {
   const struct {
     void (*handler)(int);
@@ -223,7 +223,7 @@ static sluice_verdict go_on(struct scene *scene, unsigned long number) {
   return achieved(scene, "a handler of its own is set");
 }
 static sluice_verdict swallow_trap(struct scene *scene) { return go_on(scene, SIGSYS); }
-/* The kernel looks at the lower half of the number only. */
+/* The kernel uses the lower half of the number only. */
 static sluice_verdict swallow_trap_high(struct scene *scene) { return go_on(scene, 0x100000000ul | SIGSYS); }
 
 static const struct act process_acts[] = {

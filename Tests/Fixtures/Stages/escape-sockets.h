@@ -1,4 +1,4 @@
-/* Ways to speak with someone else, and what was left lying about. */
+/* Ways to communicate with other processes, and descriptors that may have been left open. */
 #include "escape.h"
 
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-/* ---- Addresses of whoever listens for the test ---- */
+/* ---- Addresses of the test's listeners ---- */
 
 static struct sockaddr_in local(int port) {
   return (struct sockaddr_in){
@@ -30,7 +30,7 @@ static socklen_t by_name(const struct scene *scene, struct sockaddr_un *address)
   snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "%s", scene->abstract);
   return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(scene->abstract));
 }
-/* Whoever listens is told the act's name. */
+/* Sends the act's name to the listener. */
 static sluice_verdict speak(struct scene *scene, int domain, int type, const void *address, socklen_t length) {
   int made = socket(domain, type, 0);
   if (made < 0) return denied(scene);
@@ -91,7 +91,7 @@ static sluice_verdict events(struct scene *scene) {
 static sluice_verdict diagnose(struct scene *scene) {
   return answered(scene, socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG));
 }
-/* A change of a device there is not, so that nothing changes should it be let through. */
+/* Changes a device that does not exist, so that nothing changes if the call is allowed. */
 static sluice_verdict change_network(struct scene *scene) {
   int made = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
   if (made < 0) return denied(scene);
@@ -129,7 +129,7 @@ static sluice_verdict unix_abstract(struct scene *scene) {
   const socklen_t length = by_name(scene, &address);
   return speak(scene, AF_UNIX, SOCK_STREAM, &address, length);
 }
-/* A pair that is connected, let loose at another. */
+/* A connected pair, reconnected to another address. */
 static sluice_verdict pair(struct scene *scene, int type, const char *name) {
   int ends[2];
   struct sockaddr_un address;
@@ -147,7 +147,7 @@ static sluice_verdict pair(struct scene *scene, int type, const char *name) {
 static sluice_verdict stream_pair(struct scene *scene) { return pair(scene, SOCK_STREAM, "stream"); }
 static sluice_verdict datagram_pair(struct scene *scene) { return pair(scene, SOCK_DGRAM, "datagram"); }
 static sluice_verdict packet_pair(struct scene *scene) { return pair(scene, SOCK_SEQPACKET, "packet"); }
-/* The socket at hand, let loose at another. */
+/* The open socket, reconnected to another address. */
 static sluice_verdict reconnect(struct scene *scene) {
   struct sockaddr_un address;
   const socklen_t length = by_path(scene, "packet", &address);
@@ -178,10 +178,10 @@ static sluice_verdict send_at(struct scene *scene, int fd, int sent) {
 }
 static sluice_verdict pass_descriptor(struct scene *scene) {
   sluice_verdict verdict = send_at(scene, CONTROL, scene->content);
-  for (;;) pause(); /* until the coordinator has had its say */
+  for (;;) pause(); /* until the coordinator has reacted */
   return verdict;
 }
-/* A socket that is not the one it may speak on, even if it leads to the same place. */
+/* Another socket than the one it may use, even if it leads to the same place. */
 static sluice_verdict send_elsewhere(struct scene *scene) {
   int other = dup(CONTROL);
   return other < 0 ? unclear(scene, "%s", strerrorname_np(errno)) : send_at(scene, other, -1);
@@ -200,9 +200,9 @@ static sluice_verdict send_many(struct scene *scene) {
 }
 static sluice_verdict shut_down(struct scene *scene) { return answered(scene, shutdown(CONTROL, SHUT_RDWR)); }
 
-/* ---- What was left lying about ---- */
+/* ---- Descriptors left open ---- */
 
-/* Descriptors beyond those the contract knows, and what the first of them gives to read. */
+/* Descriptors beyond those of the contract, and the content of the first of them. */
 static sluice_verdict descriptors(struct scene *scene) {
   char found[400] = "", text[64] = {0};
   int count = 0;
@@ -234,7 +234,7 @@ static sluice_verdict standard_input(struct scene *scene) {
   if (count > 0) return achieved(scene, "read %s", text);
   return refused(scene, "nothing");
 }
-/* For whoever wants to look at the worker from outside. */
+/* Waits, so that a test can inspect the worker from outside. */
 static sluice_verdict wait_act(struct scene *scene) {
   nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
   return refused(scene, "waited");

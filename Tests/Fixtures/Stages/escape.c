@@ -1,4 +1,4 @@
-/* A stage that tries to get out of its worker, in the way its content names. Each of the files it includes has the ways
+/* A stage that tries to escape from its worker, in the way its content names. Each included file has the ways
  * of one kind; escape-store.c and escape-network.c are the same stage with another capability. */
 #include "escape-files.h"
 #include "escape-kernel.h"
@@ -28,7 +28,7 @@ static sluice_verdict escape_open(const sluice_stage *stage, const sluice_openin
   (void)stage;
   (void)instance;
   host = opening->host;
-  parent = getppid(); /* nothing that is forbidden later is to stand in the way of what is tried */
+  parent = getppid(); /* prepared now, so that later restrictions do not hide the result of the attack */
   return SLUICE_PASS;
 }
 

@@ -1,6 +1,6 @@
-/* What every act of the stage that tries to get out is given, and how it tells what became of it.
+/* The input of every act of the escaping stage, and how it reports the result.
  *
- * What the stage says of itself is never the proof that it was held: whoever runs it looks at what lies around it. */
+ * The stage's own report never proves that it was contained: the test inspects the surroundings. */
 #ifndef ESCAPE_H
 #define ESCAPE_H
 
@@ -25,7 +25,7 @@
 #define CONTROL 3 /* the worker's socket to its coordinator */
 #define FOLDER 5  /* the store's folder, for those that have one */
 
-/* What one act works with. The content says it, a word and its value a line. */
+/* The context of one act, from the content: a word and its value per line. */
 struct scene {
   const sluice_host *host;
   sluice_call *call;
@@ -37,8 +37,8 @@ struct scene {
   char abstract[64]; /* an abstract socket */
   int tcp, udp;      /* ports on 127.0.0.1 */
   pid_t parent, canary; /* the coordinator; a process of the same user */
-  int signal;        /* that nobody else sends it */
-  char *buffer;      /* in its memory: one byte is this act's to change */
+  int signal;        /* one that no other process sends to the canary */
+  char *buffer;      /* in the canary's memory: one byte is for this act to change */
 };
 
 typedef sluice_verdict (*act_function)(struct scene *scene);
@@ -48,7 +48,7 @@ struct act {
   act_function function;
 };
 
-/* ---- What became of it ---- */
+/* ---- The result ---- */
 
 static inline sluice_verdict say(struct scene *scene, const char *code, const char *format, va_list values) {
   char sentence[900];
@@ -65,7 +65,7 @@ __attribute__((format(printf, 2, 3))) static inline sluice_verdict achieved(stru
   return verdict;
 }
 
-/* Something else than yes or no: a test that sees it does not test what it says. */
+/* An inconclusive result: the test that sees it does not test what it should. */
 __attribute__((format(printf, 2, 3))) static inline sluice_verdict unclear(struct scene *scene, const char *format, ...) {
   va_list values;
   va_start(values, format);
@@ -82,7 +82,7 @@ __attribute__((format(printf, 2, 3))) static inline sluice_verdict refused(struc
   return verdict;
 }
 
-/* A call that fails may not do so for a reason of its own. */
+/* Whether the error is a denial; a call must not fail for another reason. */
 static inline int is_denial(int number) {
   return number == EPERM || number == EACCES || number == EXDEV || number == ENOSYS || number == EAFNOSUPPORT;
 }
@@ -90,19 +90,20 @@ static inline sluice_verdict denied(struct scene *scene) {
   if (is_denial(errno)) return refused(scene, "%s", strerrorname_np(errno));
   return unclear(scene, "%s", strerrorname_np(errno));
 }
-/* Of a call on the store's folder, which only a stage that stores has. */
+/* The denial of a call on the store's folder, which only a stage that stores has. */
 static inline sluice_verdict denied_folder(struct scene *scene) {
   return errno == EBADF && !scene->has_folder ? refused(scene, "EBADF") : denied(scene);
 }
 
-/* The answer of a call that the kernel was not to be asked at all: any but "no" came from behind the sandbox. */
+/* The answer of a call that should not reach the kernel: any answer but a denial came from outside the
+ * sandbox. */
 static inline sluice_verdict answered(struct scene *scene, long result) {
   if (result >= 0) return achieved(scene, "the kernel did it: %ld", result);
   if (is_denial(errno)) return denied(scene);
   return achieved(scene, "the kernel was asked, and says %s", strerrorname_np(errno));
 }
 
-/* ---- What lies around ---- */
+/* ---- The surroundings ---- */
 
 struct path {
   char text[700];
@@ -118,11 +119,11 @@ __attribute__((format(printf, 1, 2))) static inline struct path path(const char 
 }
 
 static inline struct path secret(const struct scene *scene) { return path("%s/secret", scene->world); }
-/* A file that only this act would change, and a name that only it would make. */
+/* A file that only this act would change, and a name that only this act would create. */
 static inline struct path target(const struct scene *scene) { return path("%s/out/%s", scene->world, scene->act); }
 static inline struct path novelty(const struct scene *scene) { return path("%s/out/made-%s", scene->world, scene->act); }
 
-/* What a descriptor gives to read goes into the message, where a secret shows. */
+/* The data read from a descriptor goes into the message, so that a secret shows. */
 static inline sluice_verdict read_from(struct scene *scene, int fd) {
   char text[512] = {0};
   if (fd < 0) return denied(scene);

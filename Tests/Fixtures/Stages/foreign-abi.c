@@ -1,7 +1,7 @@
-/* A stage built for a contract of the future. */
+/* A stage built for a future contract. */
 #include <sluice/stage.h>
 
-/* Only the first three fields mean what they mean here. */
+/* Only the first three fields have the same meaning as here. */
 static const struct {
   uint32_t size, abi_major, abi_minor;
   uint64_t unknown[64];

@@ -1,4 +1,4 @@
-/* A stage whose every text would act on a terminal, or pass for a line of the host's. */
+/* A stage whose texts would all act on a terminal, or look like a line of the host's. */
 #include <sluice/stage.h>
 
 #include <string.h>

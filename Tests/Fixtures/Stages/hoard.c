@@ -1,5 +1,5 @@
-/* A stage that writes 100 MB of new content for each attachment, and keeps descriptors and maps of what it was given to read and
- * of what it wrote, on which it writes after its answer. */
+/* A stage that writes 100 MB of new content for each attachment. It keeps descriptors and maps of its input
+ * and output, and writes to them after its answer. */
 #define _GNU_SOURCE
 #include <sluice/stage.h>
 
@@ -24,7 +24,7 @@ static sluice_verdict open_stage(const sluice_stage *stage, const sluice_opening
 
 static sluice_verdict process(void *instance, const sluice_attachment *attachment, sluice_call *call) {
   (void)instance;
-  /* What was handed over before is not this stage's any more: to write to it again brings nothing back. */
+  /* Content passed on before no longer belongs to this stage: writing to it again must have no effect. */
   for (int i = 0; i < count; i++)
     if (pwrite(kept[i], piece, sizeof piece, 0) > 0) break;
   int output = host->produce(call);

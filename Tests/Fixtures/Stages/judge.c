@@ -1,4 +1,4 @@
-/* A stage that does a little of everything, and one thing wrong where BROKEN says which. */
+/* A stage that uses many features of the contract; BROKEN selects one mistake. */
 #include <sluice/stage.h>
 
 #include <stdio.h>

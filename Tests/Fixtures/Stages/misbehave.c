@@ -1,7 +1,7 @@
 /* A stage that does everything a stage must not do, written from the contract's header alone.
  *
- * It acts on content that begins with the word `misbehave` and lets everything else pass. What it does is the option
- * `act`, or else the word that follows in the content. */
+ * It acts on content that begins with the word `misbehave` and lets everything else pass. The option `act`
+ * names the act, or else the word that follows in the content. */
 #define _GNU_SOURCE
 #include <sluice/stage.h>
 
@@ -25,7 +25,7 @@ struct misbehave {
   char act[64];
 };
 
-/* What one act works with. */
+/* The context of one act. */
 struct scene {
   struct misbehave *self;
   const sluice_host *host;
@@ -35,7 +35,7 @@ struct scene {
 
 typedef sluice_verdict (*act_function)(struct scene *scene);
 
-/* ---- Frames as a liar writes them ---- */
+/* ---- Forged frames ---- */
 
 struct frame {
   unsigned char bytes[256 << 10];
@@ -107,7 +107,7 @@ static sluice_verdict trap(struct scene *scene) {
   __builtin_trap();
 }
 static sluice_verdict divide(struct scene *scene) {
-  raise(SIGFPE); /* as a division by zero on processors that have none */
+  raise(SIGFPE); /* as a division by zero, which some processors do not trap */
   (void)scene;
   return SLUICE_PASS;
 }
@@ -125,7 +125,7 @@ static sluice_verdict exit_act(struct scene *scene) {
   (void)scene;
   exit(0);
 }
-/* The host frees this after it has sent the result: the damage shows when the work is done. */
+/* The host frees this after it has sent the result: the damage shows after the work is done. */
 static sluice_verdict break_heap(struct scene *scene) {
   free((void *)scene->attachment);
   return SLUICE_PASS;
@@ -150,7 +150,7 @@ static sluice_verdict sleep_act(struct scene *scene) {
 
 /* ---- System calls ---- */
 
-/* Once: where the sandbox is broken, this is not to break more. */
+/* Only once: if the sandbox is broken, do no further damage. */
 static sluice_verdict fork_act(struct scene *scene) {
   (void)scene;
   pid_t child = fork();
@@ -187,7 +187,7 @@ static sluice_verdict executable_memory(struct scene *scene) {
   void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return page != MAP_FAILED ? SLUICE_PASS : SLUICE_FAIL;
 }
-/* The filter's signal cannot be kept off. */
+/* The filter's signal cannot be blocked. */
 static sluice_verdict block_and_fork(struct scene *scene) {
   (void)scene;
   sigset_t all;
@@ -263,7 +263,7 @@ static sluice_verdict absurd_length(struct scene *scene) {
   put32(&frame, 1);
   put8(&frame, 0);
   put32(&frame, 0);
-  put32(&frame, UINT32_MAX - 1); /* a code of so many bytes */
+  put32(&frame, UINT32_MAX - 1); /* the length of the code */
   send_frame(frame.bytes, frame.count);
   return SLUICE_PASS;
 }
@@ -271,7 +271,7 @@ static sluice_verdict absurd_count(struct scene *scene) {
   (void)scene;
   begin(&frame, 1);
   put32(&frame, 0);
-  put32(&frame, UINT32_MAX); /* so many keys of metadata */
+  put32(&frame, UINT32_MAX); /* the number of metadata keys */
   send_frame(frame.bytes, frame.count);
   return SLUICE_PASS;
 }
@@ -329,7 +329,7 @@ static sluice_verdict forged_ready(struct scene *scene) {
   send_frame(frame.bytes, frame.count);
   return SLUICE_PASS;
 }
-/* A fault of the whole pipeline, if it were believed. */
+/* If believed, this would be a fault of the whole pipeline. */
 static sluice_verdict forged_refusal(struct scene *scene) {
   (void)scene;
   frame.count = 0;
@@ -339,7 +339,7 @@ static sluice_verdict forged_refusal(struct scene *scene) {
   send_frame(frame.bytes, frame.count);
   return SLUICE_PASS;
 }
-/* Descriptors sent along with nonsense, so often that a coordinator that took them would run out. */
+/* Descriptors sent along with invalid messages, so often that a coordinator that kept them would run out. */
 static sluice_verdict forged_descriptors(struct scene *scene) {
   union {
     char room[CMSG_SPACE(4 * sizeof(int))];
@@ -359,7 +359,7 @@ static sluice_verdict forged_descriptors(struct scene *scene) {
   for (int i = 0; i < 500; i++) sendmsg(CONTROL, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   return SLUICE_PASS;
 }
-/* Answers in the worker's place: new content, by no stage at all, again and again. */
+/* Answers in the worker's place: new content, from no stage at all, repeatedly. */
 static sluice_verdict forged_content(struct scene *scene) {
   (void)scene;
   uint64_t serial = 1;
@@ -375,7 +375,7 @@ static sluice_verdict forged_content(struct scene *scene) {
     memcpy(&serial, frame.bytes + 1, sizeof serial);
   }
 }
-/* A valid result in the worker's place, with texts made to do harm where they are shown. */
+/* A valid result in the worker's place, with texts that do harm where they are shown. */
 static sluice_verdict forged_texts(struct scene *scene) {
   (void)scene;
   static const char hostile[] = "\033[2J\0\xFF\xC0\xAF\r\n\xE2\x80\xAE\"'--{}";
@@ -405,7 +405,7 @@ static sluice_verdict forged_texts(struct scene *scene) {
   return SLUICE_PASS;
 }
 
-/* A valid result for the serial the content names, with some bytes changed as a seed says. */
+/* A valid result for the serial number that the content names, with some bytes changed by a seed. */
 static sluice_verdict fuzz(struct scene *scene) {
   char text[80] = {0};
   unsigned long serial = 0, seed = 0;
@@ -433,7 +433,7 @@ static sluice_verdict fuzz(struct scene *scene) {
   return SLUICE_PASS;
 }
 
-/* ---- Odd, and allowed ---- */
+/* ---- Unusual, but allowed ---- */
 
 static sluice_verdict unknown_verdict(struct scene *scene) {
   (void)scene;
@@ -446,7 +446,7 @@ static sluice_verdict huge_metadata(struct scene *scene) {
   for (int round = 0; round < 2; round++)
     for (int i = 0; i < 2000; i++) {
       snprintf(key, sizeof key, "misbehave.%04d", i);
-      /* Small first: what is replaced later by more must count, too. */
+      /* Small first: replacing a value by a larger one must count, too. */
       scene->host->annotate_text(scene->call, key, round == 0 ? "v" : value);
     }
   memset(key, 'k', sizeof key);
@@ -480,7 +480,7 @@ static sluice_verdict produce(struct scene *scene) {
   const char text[] = "well-behaved new content\n";
   return write(output, text, sizeof text - 1) == sizeof text - 1 ? SLUICE_PASS : SLUICE_FAIL;
 }
-/* New content that is still mapped for writing when it is handed over. */
+/* New content that is still mapped for writing when it is passed on. */
 static sluice_verdict produce_and_hold(struct scene *scene) {
   int output = scene->host->produce(scene->call);
   if (ftruncate(output, 4096) != 0) return SLUICE_FAIL;
@@ -489,7 +489,7 @@ static sluice_verdict produce_and_hold(struct scene *scene) {
   memset(page, 'x', 4096);
   return SLUICE_PASS;
 }
-/* New content, and another verdict than pass: the old content stays. */
+/* New content with another verdict than pass: the old content stays. */
 static sluice_verdict produce_and_reject(struct scene *scene) {
   produce(scene);
   scene->host->explain(scene->call, "misbehaved", "it was for nothing");
@@ -503,7 +503,7 @@ static sluice_verdict pass(struct scene *scene) {
   (void)scene;
   return SLUICE_PASS;
 }
-/* Slow at the first attempt, for whoever changes the file meanwhile. */
+/* Slow at the first attempt, so that a test can change the file meanwhile. */
 static sluice_verdict dawdle(struct scene *scene) {
   if (scene->attachment->attempt == 1) nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
   return SLUICE_PASS;

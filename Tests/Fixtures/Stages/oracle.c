@@ -1,5 +1,6 @@
-/* A stage that says what a file said when it was opened, and promises to say the same of equal content as long as the
- * file does. The option `basis` names the file; without it, it promises nothing. */
+/* A stage that reports what a file contained when the stage was opened, and promises the same for equal
+ * content as long as the file does not change. The option `basis` names the file; without it, the stage
+ * promises nothing. */
 #include <sluice/stage.h>
 
 #include <fcntl.h>

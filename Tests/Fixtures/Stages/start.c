@@ -1,6 +1,6 @@
-/* A plugin that starts another process in the way WAY says, while it is loaded (IN_CONSTRUCTOR) or opened (IN_OPEN). What it
- * starts leaves its session and its parent, and writes to the file WITNESS for as long as it lives. Without WAY it does
- * nothing. */
+/* A plugin that starts another process in the way that WAY selects, while it is loaded (IN_CONSTRUCTOR) or
+ * opened (IN_OPEN). The new process leaves its session and its parent, and writes to the file WITNESS as long
+ * as it lives. Without WAY the plugin does nothing. */
 #define _GNU_SOURCE
 #include <sluice/stage.h>
 
@@ -76,7 +76,7 @@ __attribute__((unused)) static void start(void) {
     case EXEC: execve("/bin/sh", words, environ); break;
     case ALLOCATE:
       for (int i = 0; i < 64; i++) {
-        volatile char *memory = malloc(64 << 20); /* volatile: what nobody reads would not be asked for */
+        volatile char *memory = malloc(64 << 20); /* volatile: the compiler would drop unread memory */
         for (int at = 0; memory && at < 64 << 20; at += 4096) memory[at] = 1;
       }
       break;

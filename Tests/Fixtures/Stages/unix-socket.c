@@ -1,5 +1,5 @@
-/* A stage with capability `network` that tries to reach the Unix socket its content names, in every way it might. It
- * passes where none leads there. */
+/* A stage with capability `network` that tries to reach the Unix socket its content names, in several ways.
+ * It passes if none of them succeeds. */
 #include <sluice/stage.h>
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static sluice_verdict unix_socket_process(void *instance, const sluice_attachmen
   const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (socket(AF_UNIX, types[i], 0) >= 0 || errno != EAFNOSUPPORT) return reached(call, "a socket was made");
-  /* The pair a resolver may need is connected already; neither end is to let go of the other. */
+  /* The pair that a resolver may need is connected already; neither end may be reconnected. */
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return reached(call, "there was no pair to try");
   struct sockaddr nowhere = {.sa_family = AF_UNSPEC};

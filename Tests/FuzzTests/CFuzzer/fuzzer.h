@@ -1,5 +1,5 @@
-/* libFuzzer's library interface (https://llvm.org/docs/LibFuzzer.html, "Using libFuzzer as a library"), which has no
- * header of its own. */
+/* libFuzzer's library interface (https://llvm.org/docs/LibFuzzer.html, "Using libFuzzer as a library"), which
+ * has no header of its own. */
 #include <stddef.h>
 #include <stdint.h>
 

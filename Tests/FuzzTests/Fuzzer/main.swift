@@ -1,7 +1,8 @@
 import CFuzzer
 import Glibc
 
-// sluice-fuzz TARGET [what libFuzzer takes]; without a target, their names and the longest input of each.
+// sluice-fuzz TARGET [libFuzzer options]; without a target, it lists the targets and the longest input of
+// each.
 
 /// Chosen once, before the first input.
 nonisolated(unsafe) private var chosen: FuzzTarget?
@@ -10,7 +11,7 @@ private func runOne(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
   do {
     try chosen?.run(Array(UnsafeBufferPointer(start: bytes, count: count)))
   } catch {
-    // libFuzzer keeps the input of a process that aborts.
+    // libFuzzer saves the input of a process that aborts.
     print("VIOLATION: \(error)")
     fflush(nil)
     abort()
@@ -28,6 +29,6 @@ var rest: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = arguments
 var count = CommandLine.argc - 1
 exit(LLVMFuzzerRunDriver(&count, &rest, runOne))
 
-/// libFuzzer's own main asks for it, and gold links that one even where another is taken.
+/// libFuzzer's own main needs this symbol, and gold links that main even if another is used.
 @c(LLVMFuzzerTestOneInput)
 public func oneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 { runOne(bytes, count) }

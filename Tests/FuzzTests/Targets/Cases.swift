@@ -14,12 +14,12 @@ extension FuzzTarget {
     for one in document.cases {
       for path in one.files.keys { try demand(isBelow(path), "the file \(path) lies elsewhere") }
     }
-    // Changes that hang on the input alone, so that an input does the same each time.
+    // The changes depend on the input alone, so that an input always has the same effect.
     var random = SplitMix(state: bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
     var rewriter = ExpectationRewriter(document)
     var made: [ExpectationRewriter.Changes] = []
     for one in document.cases.reversed() {
-      // What is refused says nothing else, so nothing else is written to it.
+      // A refused stage has no other expectations, so none is written.
       var changes = one.expectation.refused == nil ? changes(&random) : []
       // A pipeline has an outcome, and no verdict.
       if case .pipeline = document.subject { changes.removeAll { $0.key == "verdict" } }
@@ -44,7 +44,7 @@ extension FuzzTarget {
     }
   }
 
-  /// Keys written, taken away and left alone. A verdict or a text is written for what is there or not.
+  /// Writes, removes and keeps keys at random. A verdict or a text is written whether or not it exists.
   private static func changes(_ random: inout SplitMix) -> ExpectationRewriter.Changes {
     ["verdict", "code", "message", "location"].compactMap { key in
       switch Int.random(in: 0..<4, using: &random) {

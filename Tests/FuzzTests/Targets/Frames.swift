@@ -2,19 +2,19 @@ import Pipeline
 import Wire
 
 extension FuzzTarget {
-  /// What a worker says, as the coordinator reads it.
+  /// Frames of a worker, read by the coordinator.
   static let workerFrames = FuzzTarget(name: "worker-frames") { bytes in
     guard let read = try frame(bytes, fromWorker) else { return }
     try demand(try frame(read, fromWorker) == read, "what was accepted is not, once it is written again")
   }
 
-  /// What the coordinator says, as a worker reads it.
+  /// Frames of the coordinator, read by a worker.
   static let coordinatorFrames = FuzzTarget(name: "coordinator-frames") { bytes in
     guard let read = try frame(bytes, fromCoordinator) else { return }
     try demand(try frame(read, fromCoordinator) == read, "what was accepted is not, once it is written again")
   }
 
-  /// The frame that was read, written anew; `nil` where it is refused.
+  /// The frame read and written again; `nil` if it is refused.
   private static func frame(
     _ bytes: [UInt8], _ read: (inout FrameReader, UnsafeRawBufferPointer) throws -> [UInt8]
   ) throws -> [UInt8]? {
@@ -55,7 +55,7 @@ extension FuzzTarget {
     }
   }
 
-  /// The bounds that the rest of the coordinator relies on.
+  /// The limits that the rest of the coordinator relies on.
   private static func check(_ result: WorkResult) throws(Violation) {
     for stage in result.report.results {
       try demand((0..<stageCount).contains(stage.index), "stage \(stage.index) of \(stageCount)")
@@ -113,7 +113,7 @@ extension FuzzTarget {
     }
   }
 
-  /// Every text ends within the frame.
+  /// Checks that every text ends within the frame.
   private static func check(_ input: WorkInput, in frame: UnsafeRawBufferPointer) throws(Violation) {
     let raw = input.attachment.pointee
     var texts = [

@@ -1,6 +1,6 @@
-/// Code that reads what comes from outside, and what must hold whatever it reads.
+/// Code that reads input from outside, and the rules that must hold for every input.
 struct FuzzTarget: Sendable {
-  /// Also that of its folder of seeds.
+  /// The name of the target, and of its folder of seeds.
   let name: String
   /// The longest input that is tried, in bytes.
   var longest = 4096
@@ -13,7 +13,7 @@ struct FuzzTarget: Sendable {
   ]
 }
 
-/// Something that should hold and does not.
+/// A rule that does not hold.
 struct Violation: Error, CustomStringConvertible {
   let description: String
 }
@@ -22,5 +22,5 @@ func demand(_ condition: Bool, _ sentence: @autoclosure () -> String) throws(Vio
   if !condition { throw Violation(description: sentence()) }
 }
 
-/// An input as a text, as most readers get it.
+/// An input as text, as most readers get it.
 func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }

@@ -1,7 +1,7 @@
 import Platform
 
 extension FuzzTarget {
-  /// Texts separated by NUL, written and read again; and a list of texts as it stands.
+  /// Texts separated by NUL, written and read again; and the input as a list of texts.
   static let json = FuzzTarget(name: "json") { bytes in
     try roundTrip(bytes.split(separator: 0, omittingEmptySubsequences: false).map { text($0) })
     if let texts = JSONStrings.read(text(bytes)) { try roundTrip(texts) }
@@ -22,7 +22,7 @@ extension FuzzTarget {
     guard let read = JSONStrings.read(writer.text) else {
       throw Violation(description: "what was written does not read: \(writer.text)")
     }
-    // By bytes: to Swift, a text may equal another.
+    // Compare bytes: Swift's string equality is looser.
     try demand(read.map { Array($0.utf8) } == texts.map { Array($0.utf8) }, "other texts: \(writer.text)")
   }
 }

@@ -4,10 +4,10 @@ import StageKit
 @testable import JSONLinesChannel
 
 extension FuzzTarget {
-  /// A file of events as it was left, perhaps torn.
+  /// A file of events, perhaps with an incomplete line.
   static let jsonl = FuzzTarget(name: "jsonl") { bytes in
     try check(bytes)
-    // The same across the end of the first piece that is read at once.
+    // The same across the end of the first buffer.
     let head = Array("{\"id\":\"filler\",\"x\":\"".utf8)
     let filler = [UInt8](repeating: UInt8(ascii: "x"), count: (256 << 10) - head.count - bytes.count / 2)
     try check(head + filler + Array("\"}\n".utf8) + bytes)
@@ -22,7 +22,7 @@ extension FuzzTarget {
     } catch {
       return try demand(folder.read("events") == bytes, "a file that was refused has changed")
     }
-    // From zeros on, which a power cut leaves, nothing counts.
+    // From the first zero byte on, which a power cut leaves, nothing is valid.
     let end = bytes.prefix { $0 != 0 }.lastIndex(of: 10).map { $0 + 1 } ?? 0
     let whole = Array(bytes[..<end])
     try demand(folder.read("events") == whole, "not cut behind its last whole line")
@@ -35,7 +35,7 @@ extension FuzzTarget {
     try demand(try journal.ids(among: ["added"]) == ["added"], "the line that was added is not found")
   }
 
-  /// Of each line that begins like an event's, in plain letters.
+  /// The ids of all lines that begin like an event, in plain letters.
   private static func ids(in bytes: [UInt8]) -> Set<String> {
     Set(
       bytes.split(separator: 10).filter { $0.starts(with: Journal.opening) }.compactMap { line in

@@ -7,7 +7,7 @@ extension FuzzTarget {
     let file = try MemoryFile(bytes)
     var origins: [String] = []
     var found: Violation?
-    // It closes what it is given.
+    // The reader closes its descriptor.
     try ManifestReader(dup(file.descriptor), name: "m").read(IntakeDefaults()) { result in
       switch result {
       case .failure(let problem):

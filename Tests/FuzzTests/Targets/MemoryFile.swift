@@ -2,7 +2,7 @@ import CPlatform
 import Glibc
 @testable import StageKit
 
-/// Bytes as a file of no folder.
+/// Bytes as a file without a name.
 final class MemoryFile {
   let descriptor: Int32
   private let attachment = UnsafeMutablePointer<sluice_attachment>.allocate(capacity: 1)
@@ -23,9 +23,9 @@ final class MemoryFile {
     host.deallocate()
   }
 
-  /// For readers that open it themselves.
+  /// A path for readers that open the file themselves.
   var path: String { "/proc/self/fd/\(descriptor)" }
 
-  /// As a stage gets it. It can be read, and nothing can be said of it; valid as long as this is.
+  /// The file as a stage gets it. It can be read, but no host call can be made; valid as long as this object.
   var content: Attachment { Attachment(attachment, call: OpaquePointer(host), host: host) }
 }

@@ -1,13 +1,13 @@
 @testable import MimeStage
 
 extension FuzzTarget {
-  /// The beginning of a file; and its lines as a sender's claims.
+  /// The beginning of a file; its lines also serve as a sender's claims.
   static let mime = FuzzTarget(name: "mime", longest: 1100) { bytes in
     let file = try MemoryFile(bytes)
     let head = Head()
     for main in ["application/pdf", "application/zip", "image/gif", "text/plain", "inode/x-empty"] {
       let types = Polyglot.types(in: try head.read(file.content), besides: main)
-      // But a PDF in a PDF, which is two files in one.
+      // Except a PDF in a PDF, which is two files in one.
       try demand(
         types.allSatisfy(isMediaType) && (main == "application/pdf" || !types.contains(main)),
         "\(main) holds \(types)")

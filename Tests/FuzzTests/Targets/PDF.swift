@@ -1,7 +1,7 @@
 @testable import PDFStage
 
 extension FuzzTarget {
-  /// The names in a PDF, looked for in the simplest way besides.
+  /// The names in a PDF, compared with a simple reference search.
   static let pdf = FuzzTarget(name: "pdf") { bytes in
     let names = bytes.withUnsafeBytes { Names(in: $0) }
     for (name, flag) in [

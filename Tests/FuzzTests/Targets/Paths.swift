@@ -1,7 +1,7 @@
 import Pipeline
 
 extension FuzzTarget {
-  /// A template on the first line, values for its placeholders on the others.
+  /// A template on the first line, values of its placeholders on the others.
   static let paths = FuzzTarget(name: "paths") { bytes in
     let lines = bytes.split(separator: 10, omittingEmptySubsequences: false).map { text($0) }
     let values = lines.count > 1 ? Array(lines.dropFirst()) : [""]

@@ -23,7 +23,7 @@ extension FuzzTarget {
   /// A diagnostic names a place in the file, on one line.
   static func check(_ diagnostics: [Diagnostic], of bytes: [UInt8]) throws(Violation) {
     try demand(!diagnostics.isEmpty, "a file was refused without a word")
-    // What ends a line in YAML 1.1 (section 4.2).
+    // The line endings of YAML 1.1 (section 4.2).
     let lines =
       1 + text(bytes).unicodeScalars.count { "\n\r\u{85}\u{2028}\u{2029}".unicodeScalars.contains($0) }
     for one in diagnostics {

@@ -1,7 +1,7 @@
 import Workers
 
 extension FuzzTarget {
-  /// A plugin's file, as ELF has it.
+  /// A plugin file in ELF format.
   static let pluginFile = FuzzTarget(name: "plugin-file", longest: 2048) { bytes in
     let memory = try MemoryFile(bytes)
     guard let file = PluginFile(memory.path) else { return }

@@ -3,7 +3,7 @@ import StageKit
 @testable import ScanStage
 
 extension FuzzTarget {
-  /// What a scanner answers; and where it listens, as somebody wrote it.
+  /// A scanner's reply; and the same input as a scanner's address.
   static let scan = FuzzTarget(name: "scan", longest: 512) { bytes in
     let reply = Reply(bytes)
     switch reply {

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A folder that is gone with this.
+/// A temporary folder, deleted on deinitialization.
 final class ScratchFolder {
   let descriptor: Int32
   private let path: String
   private var names: Set<String> = []
 
   init() throws(Violation) {
-    // Memory where there is some: a million syncs of a disk are no test of a parser.
+    // In memory if possible: a million disk syncs do not test a parser.
     var template = Array(
       "\(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")/sluice-fuzz-XXXXXX".utf8CString)
     guard let made = mkdtemp(&template) else { throw Violation(description: "no folder") }

@@ -1,7 +1,7 @@
 @testable import TextStage
 
 extension FuzzTarget {
-  /// A text file in whatever encoding.
+  /// A text file in any encoding.
   static let textFile = FuzzTarget(name: "text") { bytes in
     let file = try MemoryFile(bytes)
     for limit in [16, 1024] {

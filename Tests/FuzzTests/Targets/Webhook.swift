@@ -3,8 +3,8 @@ import StageKit
 @testable import WebhookChannel
 
 extension FuzzTarget {
-  /// A URL on the first line; on the others what `allow-private` and `secrets` hold. The bytes are also an address, and
-  /// an endpoint's answer.
+  /// A URL on the first line; the values of `allow-private` and `secrets` on the others. The bytes also serve
+  /// as an address and as an endpoint's answer.
   static let webhook = FuzzTarget(name: "webhook", longest: 1024) { bytes in
     let lines = bytes.split(separator: 10, omittingEmptySubsequences: false).map { text($0) }
     try checkEndpoint(lines[0], allowing: Array(lines.dropFirst()))
@@ -32,7 +32,7 @@ extension FuzzTarget {
       let isSane =
         !host.isEmpty && isPrintable(host) && !host.contains { $0.isUppercase || " /@[]".contains($0) }
       let policy = try AddressPolicy(allowing: [], for: endpoint)
-      _ = try? AddressPolicy(allowing: entries, for: endpoint)  // refused or not: it ends
+      _ = try? AddressPolicy(allowing: entries, for: endpoint)  // accepted or refused: it must return
       if !isSane { throw .fail("violation", "\(url) has the host \(host.debugDescription)") }
       if let address = IPAddress(host), isPrivate(address) {
         throw .fail("violation", "\(url) may reach \(address)")

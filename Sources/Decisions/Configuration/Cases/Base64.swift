@@ -1,6 +1,6 @@
-/// Base64 (RFC 4648, section 4), white space aside.
+/// Base64 (RFC 4648, section 4); white space is ignored.
 enum Base64 {
-  /// The bytes a text stands for; `nil`: it is none.
+  /// The decoded bytes; `nil`: the text is not Base64.
   static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var bits: UInt32 = 0

@@ -1,8 +1,8 @@
 import Pipeline
 
-/// One case of a `cases.yaml`: what a stage, or a whole pipeline, is given, and what it is expected to say.
+/// One case of a `cases.yaml`: the input of a stage or a pipeline, and the expected result.
 public struct Case: Sendable {
-  /// What the content is.
+  /// The source of the content.
   public enum Input: Sendable, Equatable {
     /// A path, taken from the folder of the cases' file.
     case file(String)
@@ -21,14 +21,14 @@ public struct Case: Sendable {
       body = usualBody
     }
 
-    /// Beginning as the coordinator's do.
+    /// Begins like the coordinator's event bodies.
     var usualBody: String {
       "{\"id\":\"\(id)\",\"type\":\"\(type)\",\"timestamp\":\"2026-01-05T09:30:00.000Z\","
         + "\"data\":{\"recipientId\":\"\(recipient)\"}}"
     }
   }
 
-  /// A verdict that stands for a stage's work, in a case of a pipeline.
+  /// A verdict that replaces running a stage, in a case of a pipeline.
   public struct Canned: Sendable {
     public var verdict: Verdict
     public var code: String?
@@ -43,21 +43,21 @@ public struct Case: Sendable {
   public var input: Input?
   public var fileName: String?
   public var declaredType: String?
-  /// As an earlier stage found it.
+  /// The media type that an earlier stage found.
   public var mediaType: String?
-  /// What earlier stages recorded.
+  /// The metadata that earlier stages recorded.
   public var metadata: [Metadatum] = []
   /// For stages that store: a stored path with the same content.
   public var twin: String?
   public var attempt = 1
-  /// Budgets, where they are not the usual ones: milliseconds and bytes.
+  /// Limits that differ from the defaults: milliseconds and bytes.
   public var timeout: Int64?
   public var memory: Int64?
-  /// For stages at the end.
+  /// The outcome, for stages at the end.
   public var outcome: Status?
   public var reason: Reason?
   public var event: Event?
-  /// What the store, or for a channel the home, holds before: texts by path.
+  /// The initial files of the store, or for a channel of the home: texts by path.
   public var files: [String: String] = [:]
   public var canned: [String: Canned] = [:]
   public internal(set) var expectation = Expectation()
@@ -66,9 +66,9 @@ public struct Case: Sendable {
   var optionsMark = Mark.start
 }
 
-/// What a case expects. What is not named is not looked at.
+/// The expectations of a case. Keys that are not named are not compared.
 public struct Expectation: Sendable {
-  /// A value with the line it stands in.
+  /// A value with its line.
   public struct Expected<Value: Sendable>: Sendable {
     public var value: Value
     public var line: Int
@@ -95,7 +95,7 @@ public struct Expectation: Sendable {
     public var audience: String?
   }
 
-  /// What new content is, or a file of the store or the home.
+  /// Expected facts of new content, or of a file in the store or the home.
   public struct Content: Sendable, Equatable {
     public var sha256: String?
     public var size: Int64?
@@ -119,15 +119,15 @@ public struct Expectation: Sendable {
   /// These keys at least.
   public var metadataIncludes: Expected<[(key: String, value: Value)]>?
   public var events: Expected<[Event]>?
-  /// `nil` within: nothing is produced.
+  /// An inner `nil`: nothing is produced.
   public var produced: Expected<Content?>?
   public var location: Expected<Text>?
-  /// Every file there is afterwards, by path.
+  /// All files present afterwards, by path.
   public var files: Expected<[(path: String, file: Content)]>?
-  /// Wall clock, in milliseconds.
+  /// The limit on the wall clock time, in milliseconds.
   public var within: Expected<Int64>?
 
-  /// As it is written, for what stays when something else is rewritten.
+  /// The node as written, for the parts that stay when others are rewritten.
   var node = Node(mark: .start, content: .mapping([]))
   /// The case around it is written in braces.
   var isInFlow = false
@@ -140,7 +140,7 @@ public struct Expectation: Sendable {
     if case .mapping(let entries) = node.content { entries } else { [] }
   }
 
-  /// It says nothing yet: `{}`.
+  /// Nothing is expected yet: `{}`.
   public var isEmpty: Bool { entries.isEmpty }
 
   /// The keys of metadata that ``metadataIncludes`` names.

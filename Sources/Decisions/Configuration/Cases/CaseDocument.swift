@@ -1,8 +1,8 @@
 import Pipeline
 
-/// A `cases.yaml`: what a stage or a pipeline is tested with.
+/// A `cases.yaml`: the tests of a stage or a pipeline.
 public struct CaseDocument: Sendable {
-  /// What the cases are for.
+  /// The stage or pipeline under test.
   public enum Subject: Sendable, Equatable {
     /// A stage by its id, or by its plugin's path, taken from the folder of the file.
     case stage(String)
@@ -18,9 +18,9 @@ public struct CaseDocument: Sendable {
   /// Reads a file of cases.
   ///
   /// - Parameters:
-  ///   - bytes: the file's content, at most 1 MiB of UTF-8. There are no variables in it.
+  ///   - bytes: the file's content, at most 1 MiB of UTF-8. Variables are not filled in.
   ///   - file: its path; diagnostics begin with it.
-  /// - Throws: everything that is wrong with it, in its order. Options are checked later, by ``values(of:for:)``.
+  /// - Throws: all errors in the file, in its order. Options are checked later, by ``values(of:for:)``.
   public static func parse(_ bytes: [UInt8], file: String) throws(ConfigurationError) -> CaseDocument {
     var findings = Findings(file: file)
     let tree = TreeBuilder.tree(
@@ -31,9 +31,9 @@ public struct CaseDocument: Sendable {
     return try reader.read(tree)
   }
 
-  /// The options of a case as the stage gets them, defaults filled in.
+  /// The options of a case as passed to the stage, defaults filled in.
   ///
-  /// - Throws: what is wrong with them.
+  /// - Throws: the errors in them.
   public func values(
     of one: Case, for description: StageDescription
   ) throws(ConfigurationError) -> [OptionValue] {

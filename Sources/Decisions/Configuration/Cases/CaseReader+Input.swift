@@ -1,8 +1,8 @@
 import Pipeline
 
-/// What a stage is given: content, or an event.
+/// Reads the input of a case: content, or an event.
 extension CaseReader {
-  /// The most that a case may repeat a text to, in bytes.
+  /// The largest size to which a case may repeat a text, in bytes.
   private static let largestText = 64 << 20
   private static let largest = ByteSize.text(Int64(largestText))
 
@@ -17,7 +17,7 @@ extension CaseReader {
     }
   }
 
-  /// Several, one behind the other.
+  /// Reads several pieces, concatenated.
   private mutating func readPieces(_ pieces: [Node]) -> Case.Input? {
     var bytes: [UInt8] = []
     for piece in pieces {
@@ -38,7 +38,7 @@ extension CaseReader {
     guard let section = section(node, "input", CaseGrammar.input, Self.remedy) else { return nil }
     let given = CaseGrammar.contents.filter { section[$0] != nil }
     if given.count != 1 {
-      // One that is misspelt is told already.
+      // A misspelt key has been reported already.
       if given.count > 1 || section.unknown.isEmpty {
         findings.report(node.mark, "'input' is one thing, not \(given.count)", Self.remedy)
       }
@@ -99,7 +99,7 @@ extension CaseReader {
     }
   }
 
-  /// As often as `times` says.
+  /// Repeats the bytes `times` times.
   private mutating func repeated(_ bytes: [UInt8], _ section: Section) -> [UInt8]? {
     guard let times = section.readOne(CaseGrammar.times, &findings) else { return bytes }
     let (count, overflows) = bytes.count.multipliedReportingOverflow(by: Int(times.value.integer))

@@ -140,7 +140,7 @@ struct CaseReader {
     return nil
   }
 
-  /// The entries of a map whose keys are anything.
+  /// The entries of a map with arbitrary keys.
   private mutating func entries(_ node: Node, _ name: String, _ remedy: String) -> [Node.Entry] {
     switch node.content {
     case .mapping(let entries): return entries
@@ -150,7 +150,7 @@ struct CaseReader {
     return []
   }
 
-  /// A map as a section, where the node is one.
+  /// A map as a section; `nil` if the node is not a map.
   mutating func section(_ node: Node?, _ name: String, _ keys: [String], _ remedy: String) -> Section? {
     guard let node else { return nil }
     if let section = Section(node, keys: keys) {
@@ -178,7 +178,7 @@ struct CaseReader {
     }
   }
 
-  /// A scalar as metadata has it. What is in quotes is text.
+  /// A scalar as a metadata value. Quoted scalars are text.
   static func value(_ scalar: Scalar) -> MetadataValue {
     guard scalar.isPlain else { return .text(scalar.text) }
     if let integer = Int64(scalar.text) { return .integer(integer) }

@@ -1,6 +1,6 @@
 import Pipeline
 
-/// Reads what a case expects.
+/// Reads the expectations of a case.
 struct ExpectationReader {
   var findings: Findings
 

@@ -1,6 +1,6 @@
-/// Rewrites what cases expect. Every other character of the file stays, comments among them.
+/// Rewrites the expectations of cases. All other characters of the file stay, including comments.
 public struct ExpectationRewriter {
-  /// What becomes of a value that is there.
+  /// A change of an existing value.
   public indirect enum Edit: Sendable {
     case keep
     case write(YAMLValue)
@@ -10,7 +10,7 @@ public struct ExpectationRewriter {
 
   public typealias Entries = [(key: String, edit: Edit)]
 
-  /// What becomes of keys below `expect`; `nil` takes one away, and what is not named stays.
+  /// Changes of keys below `expect`. `nil` removes the key; keys that are not named stay.
   public typealias Changes = [(key: String, edit: Edit?)]
 
   private var source: SourceText
@@ -21,10 +21,10 @@ public struct ExpectationRewriter {
 
   public var bytes: [UInt8] { source.bytes }
 
-  /// Call it for the last case first: places move.
+  /// Rewrites one expectation. Start with the last case, because places move.
   ///
-  /// - Returns: the lines as they were and as they are, for showing; `nil`, and nothing has changed: it has keys behind
-  ///   a `?`, whose parts stand on lines of their own.
+  /// - Returns: the lines before and after, for display; `nil` if nothing was changed, because the map has
+  ///   keys after a `?`, whose parts   are on separate lines.
   public mutating func rewrite(
     _ expectation: Expectation, _ changes: Changes
   ) -> (line: Int, before: [String], after: [String])? {
@@ -44,7 +44,7 @@ public struct ExpectationRewriter {
     }
     let editor = NodeEditor(source: source)
     let end = source.end(of: node)
-    // With what follows on the line: a comment belongs to what stands before it.
+    // Include the rest of the line: a comment belongs to the text before it.
     let tail = source.comment(after: end)
     var range = node.mark.index..<(end + tail.unicodeScalars.count)
     let before = source.lines(around: range)

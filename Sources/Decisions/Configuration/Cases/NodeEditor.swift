@@ -1,11 +1,11 @@
-/// Writes a map of a file anew, with the characters it had wherever nothing changes.
+/// Rewrites a map of a file, and keeps all characters of the parts that do not change.
 struct NodeEditor {
   typealias Edit = ExpectationRewriter.Edit
   typealias Entries = ExpectationRewriter.Entries
 
   let source: SourceText
 
-  /// The map with these keys from now on, in the form it has.
+  /// The map with these keys, in its present form.
   ///
   /// - Parameter tail: the comment that follows on its last line.
   func text(of node: Node, _ edits: Entries, tail: String) -> String {
@@ -15,7 +15,7 @@ struct NodeEditor {
     return node.isFlow ? flow(node, entries, edits) + tail : block(node, entries, edits, tail)
   }
 
-  /// The same with a line for each key, below and further in than what it belongs to.
+  /// The same with one line for each key, indented below the map's own key.
   func lines(of node: Node, _ edits: Entries, at column: Int) -> String {
     guard case .mapping(let entries) = node.content else { return "" }
     return edits.map { key, edit in
@@ -77,7 +77,7 @@ struct NodeEditor {
       let comment = next == nil ? tail : source.comment(after: end)
       let rest = next.map { source[(end + comment.unicodeScalars.count)..<$0] } ?? ""
       if var edit = edits.first(where: { $0.key == entry.key.text })?.edit {
-        // A text of several lines that ends with the file would get the newline of what is added.
+        // A text of several lines at the end of the file would absorb the newline of what is added.
         if next == nil, !added.isEmpty, source.isEnd(end), case .keep = edit,
           case .scalar(let scalar) = entry.value.content, !scalar.isPlain
         {
@@ -85,7 +85,7 @@ struct NodeEditor {
         }
         text += line(entry, edit, comment) + rest
       } else if next != nil {
-        // Comments above the next key stay: they are about that one.
+        // Comments above the next key belong to that key.
         text += rest.drop(while: \.isWhitespace)
       } else {
         while text.last?.isWhitespace == true { text.removeLast() }
@@ -110,13 +110,13 @@ struct NodeEditor {
       if !entry.value.isFlow || text.contains("\n") || column + text.count <= YAMLValue.width { return text }
       return key + comment + lines(of: entry.value, edits, at: column + 2)
     case .write(let value):
-      // Between the two there may be a comment.
+      // There may be a comment between the two.
       if !key.hasSuffix(":") || key.contains("\n") { return head(of: entry) + value.flow + comment }
       return key + value.block(at: column, used: column + key.count) + comment
     }
   }
 
-  // MARK: What there is nothing of
+  // MARK: New keys
 
   private static func value(of edit: Edit) -> YAMLValue {
     switch edit {

@@ -2,7 +2,8 @@ import Glibc
 
 /// A POSIX extended regular expression, by the C library's regcomp(3).
 public enum RegularExpression {
-  /// Whether it matches somewhere in the text. One that does not compile matches nothing; see ``problem(in:)``.
+  /// Whether it matches somewhere in the text. A pattern that does not compile matches nothing; see
+  /// ``problem(in:)``.
   public static func matches(_ pattern: String, _ text: String) -> Bool {
     var compiled = regex_t()
     guard regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) == 0 else { return false }

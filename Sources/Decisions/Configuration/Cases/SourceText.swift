@@ -1,4 +1,4 @@
-/// The text of a file by the places the parser gives: Unicode scalars, without a byte order mark.
+/// The text of a file, addressed by the parser's places: Unicode scalars, without a byte order mark.
 struct SourceText {
   private var scalars: [Unicode.Scalar]
   private let hasByteOrderMark: Bool
@@ -11,10 +11,10 @@ struct SourceText {
 
   var bytes: [UInt8] { (hasByteOrderMark ? [0xEF, 0xBB, 0xBF] : []) + Array(Self.string(scalars[...]).utf8) }
 
-  /// The text from one place to another; what lies outside the file is left out.
+  /// The text in a range, clipped to the file.
   subscript(range: Range<Int>) -> String { Self.string(scalars[range.clamped(to: scalars.indices)]) }
 
-  /// Puts a text in the place of another, and returns where it lies.
+  /// Replaces a range by a text, and returns the new range.
   mutating func replace(_ range: Range<Int>, with text: String) -> Range<Int> {
     let range = range.clamped(to: 0..<scalars.count)
     let new = Array(text.unicodeScalars)
@@ -22,14 +22,16 @@ struct SourceText {
     return range.lowerBound..<(range.lowerBound + new.count)
   }
 
-  /// Where a node ends. To the parser a text of several lines (`|`) ends where the line after it begins.
+  /// The end of a node. The parser reports the end of a text of several lines (`|`) at the start of the
+  /// following line.
   func end(of node: Node) -> Int {
     var end = min(node.end.index, scalars.count)
     while end > node.mark.index, Self.isBlank(scalars[end - 1]) { end -= 1 }
     return max(end, node.mark.index)
   }
 
-  /// Whether a map without braces, this one or one in it, has a key behind a `?`. The others begin where their map does.
+  /// Whether a map without braces, this one or one inside, has a key after a `?`. All other keys begin where
+  /// their map does.
   func hasExplicitKeys(_ node: Node) -> Bool {
     switch node.content {
     case .scalar, .unusable: return false
@@ -46,21 +48,21 @@ struct SourceText {
 
   func isEnd(_ place: Int) -> Bool { place >= scalars.count }
 
-  /// The rest of a line where it is blank or a comment; else nothing.
+  /// The rest of a line if it is blank or a comment; else empty.
   func comment(after place: Int) -> String {
     let rest = scalars[min(place, scalars.count)...].prefix { !Self.isBreak($0) }
     let text = rest.drop { $0 == " " || $0 == "\t" }
     return text.isEmpty || (text.first == "#" && text.count < rest.count) ? Self.string(rest) : ""
   }
 
-  /// Where the `:` before a value ends: what is blank between the two is passed over.
+  /// The end of the `:` before a value, skipping blanks.
   func endOfKey(before place: Int) -> Int {
     var place = min(place, scalars.count)
     while place > 0, Self.isBlank(scalars[place - 1]) { place -= 1 }
     return place
   }
 
-  /// The column, from 0, in which the first word of a place's line begins; the dash of a list is none.
+  /// The column, from 0, of the first word of the line at `place`; the dash of a list does not count.
   func indentation(at place: Int) -> Int {
     scalars[start(ofLineAt: place)...].prefix { $0 == " " || $0 == "-" }.count
   }
@@ -69,7 +71,7 @@ struct SourceText {
     scalars[..<min(place, scalars.count)].lastIndex(where: Self.isBreak).map { $0 + 1 } ?? 0
   }
 
-  /// The whole lines a range touches.
+  /// The whole lines that a range touches.
   func lines(around range: Range<Int>) -> [String] {
     let range = range.clamped(to: 0..<scalars.count)
     let start = start(ofLineAt: range.lowerBound)

@@ -1,6 +1,6 @@
-/// Texts as a person would write them in a file.
+/// Writes texts as a person would write them in a file.
 enum YAMLText {
-  /// A text, in quotes where it would otherwise be read as something else.
+  /// A text, quoted if it would otherwise be read as something else.
   static func text(_ text: String) -> String {
     if isPlain(text) && !words.contains(text.lowercased()) && Double(text) == nil { return text }
     var quoted = "\""
@@ -22,10 +22,10 @@ enum YAMLText {
     return quoted + "\""
   }
 
-  /// What some reader of YAML takes for something else than a text.
+  /// Words that some YAML readers take for other values than text.
   private static let words: Set = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
 
-  /// Whether a person sees it as it is.
+  /// Whether the character is visible as it is.
   private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
@@ -33,7 +33,7 @@ enum YAMLText {
     }
   }
 
-  /// Letters that mean nothing to YAML wherever they stand.
+  /// Whether the text has no characters that are special in YAML.
   private static func isPlain(_ text: String) -> Bool {
     guard let first = text.utf8.first, isLetter(first) || first == UInt8(ascii: "/"), text.utf8.last != 0x20
     else {

@@ -1,8 +1,8 @@
-/// A value to be written into a file.
+/// A value to write into a file.
 public indirect enum YAMLValue: Sendable, Equatable {
-  /// In quotes where it would otherwise be read as something else.
+  /// Quoted if it would otherwise be read as something else.
   case text(String)
-  /// As it is: a number, `true`, `null`.
+  /// Written as it is: a number, `true`, `null`.
   case plain(String)
   case list([YAMLValue])
   case map([Entry])
@@ -34,9 +34,9 @@ public indirect enum YAMLValue: Sendable, Equatable {
     }
   }
 
-  /// As the value of a key that stands at this column, from 0: behind it where there is room, else on lines below.
+  /// The value of a key at this column, from 0: on the same line if it fits, else on lines below.
   ///
-  /// - Parameter used: how much of the line is taken.
+  /// - Parameter used: the columns already taken on the line.
   func block(at column: Int, used: Int) -> String {
     let line = flow
     if used + 1 + line.count <= Self.width { return " " + line }
@@ -52,6 +52,6 @@ public indirect enum YAMLValue: Sendable, Equatable {
     }
   }
 
-  /// How wide lines get before they are broken.
+  /// The width at which lines are broken.
   static let width = 110
 }

@@ -1,4 +1,4 @@
-/* Poppler's own tables, which poppler-glib gives no say over. C++, since that is what the one function wants. */
+/* Poppler's own tables, which poppler-glib does not expose. C++, because poppler's function is C++. */
 #ifndef SLUICE_POPPLER_DATA_H
 #define SLUICE_POPPLER_DATA_H
 
@@ -6,8 +6,9 @@
 extern "C" {
 #endif
 
-/* Has poppler look for the tables of poppler-data in no folder. Where they are installed it would open one whenever a font
- * names it, which the sandbox takes for an attack. Call it before any document opens; after that it does nothing. */
+/* Makes poppler look for the poppler-data tables in no folder. If they are installed, poppler would open one
+ * whenever a font names it, and the sandbox would treat that as an attack. Call it before any document opens;
+ * later calls have no effect. */
 void sluice_poppler_without_data(void);
 
 #ifdef __cplusplus

@@ -1,13 +1,14 @@
-/* What `import Glibc` does not show, or shows in a form Swift cannot use: variadic calls, macros, calls that
- * need _GNU_SOURCE. Each function is the system's own but for what its comment says; failures are -1 and errno. */
+/* Calls that `import Glibc` does not show, or shows in a form Swift cannot use: variadic calls, macros, calls
+ * that need _GNU_SOURCE. Each function behaves as the system's, except as its comment says; failures are -1
+ * and errno. */
 #ifndef SLUICE_PLATFORM_H
 #define SLUICE_PLATFORM_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Opens what is closed of the standard descriptors, so that no file this process opens becomes its standard output. Reading
- * the one and writing the others fails with EBADF as before. */
+/* Opens those standard descriptors that are closed, so that no file opened later becomes the standard output.
+ * Reading and writing them fail with EBADF as before. */
 void sluice_hold_standard_descriptors(void);
 
 /* Descriptors of a worker process; 0 and 1 are /dev/null. */
@@ -17,17 +18,18 @@ void sluice_hold_standard_descriptors(void);
 
 /* ---- Processes ---- */
 
-/* Starts a program with the descriptors above (and standard output, -1 for /dev/null, and standard error), every other
- * closed, an own process group, no signal blocked or ignored. With `standard_error` -1 it keeps this process's terminal
- * instead: its standard streams and process group. Returns 0 and the pid, or an errno. Descriptors must be 16 or more. */
+/* Starts a program with the descriptors above (and standard output, -1 for /dev/null, and standard error),
+ * all others closed, in its own process group, with no signal blocked or ignored. With `standard_error` -1 it
+ * keeps this process's terminal instead: its standard streams and process group. Returns 0 and the pid, or an
+ * errno. Descriptors must be 16 or more. */
 int sluice_spawn(pid_t *pid, const char *path, char *const argv[], char *const envp[], int control, int status,
                  int folder, int standard_output, int standard_error);
 
-/* Waits for a child without blocking: 1 when it has ended (how is stored), 0 when not yet. What is left of its process group
- * ends with it. */
+/* Waits for a child without blocking: 1 if it has ended (how is stored), 0 if not. Kills the rest of its
+ * process group. */
 int sluice_wait(pid_t pid, int *exit_code, int *signal_number);
 
-/* Asks the kernel to kill this process when its parent ends; -1 where the parent has ended already. */
+/* Asks the kernel to kill this process when its parent ends; -1 if the parent has ended already. */
 int sluice_die_with(pid_t parent);
 
 int sluice_pidfd_open(pid_t pid);
@@ -36,18 +38,19 @@ int sluice_pidfd_kill(int pidfd);
 /* ---- Memory ---- */
 
 int sluice_memfd(const char *name, int sealable);
-/* Forbids every change of a sealable memfd from now on, by whoever holds it. Fails where it is mapped writable. */
+/* Forbids every change of a sealable memfd from now on, through any descriptor. Fails if it is mapped
+ * writable. */
 int sluice_seal(int fd);
-/* Gives back the memory of a memfd that is not sealed against shrinking, for good: whoever holds another descriptor of it
- * cannot make it grow again. */
+/* Frees the memory of a memfd that is not sealed against shrinking. It cannot grow again through any
+ * descriptor. */
 void sluice_empty(int fd);
-/* Moves the content of one memfd to another and forbids every change of that but by `sluice_empty`. The first is empty of
- * memory afterwards. Returns a descriptor of the second that can only read, for processes that are not trusted; it has an
- * offset of its own. */
+/* Moves the content of one memfd to another, and forbids every change of the new one except by
+ * `sluice_empty`. The old one holds no memory afterwards. Returns a read-only descriptor of the new one, with
+ * its own offset, for untrusted processes. */
 int sluice_move_content(int from, int to);
 
-/* What a worker shows of itself, in memory shared with the coordinator. The coordinator treats it as hearsay: it names
- * things in messages and never decides more than which of a worker's own attachments is blamed. */
+/* A worker's status, in memory shared with the coordinator. The coordinator does not trust it: it uses it for
+ * messages, and to decide which of the worker's own attachments is blamed, and for nothing else. */
 typedef struct sluice_status {
   uint64_t serial;  /* of the work in hand; 0: none */
   uint64_t since;   /* CLOCK_MONOTONIC in nanoseconds when its stage began */
@@ -56,8 +59,8 @@ typedef struct sluice_status {
   uint64_t detail;  /* bytes asked for, or the number of the system call */
 } sluice_status;
 
-/* Behind the page: what the stages before the one at work have said, as a length and a frame, so that it is not lost
- * with a worker that dies. */
+/* The frame after the page holds the results of the stages before the current one, as a length and a frame,
+ * so that they are not lost if the worker dies. */
 #define SLUICE_STATUS_SIZE 102404 /* 4096, a length, a frame of 96 KiB */
 #define SLUICE_STATUS_PARTIAL 4096
 
@@ -68,22 +71,22 @@ typedef struct sluice_status {
 
 /* ---- Sockets ---- */
 
-/* How many threads a process has; -1 where that cannot be told. */
+/* The number of threads of a process; -1 if it cannot be read. */
 int sluice_thread_count(pid_t pid);
 
 /* A connected pair of sockets that keep message boundaries. */
 int sluice_socketpair(int sockets[2]);
-/* A Unix stream socket that only its owner can connect to; it does not block. */
+/* A non-blocking Unix stream socket that only its owner can connect to. */
 int sluice_listen(const char *path);
 int sluice_accept(int fd);
-/* Waits at most so many milliseconds to be let in, to send, and to receive: then EAGAIN. */
+/* Connects. Connecting, sending and receiving each wait at most so many milliseconds: then EAGAIN. */
 int sluice_connect(const char *path, int milliseconds);
-/* Waits at most so many milliseconds to receive: then EAGAIN. */
+/* Receiving waits at most so many milliseconds: then EAGAIN. */
 int sluice_limit_receiving(int fd, int milliseconds);
 /* Sends one message with up to 4 descriptors. Flags: 0 or MSG_DONTWAIT. Never raises SIGPIPE. */
 ssize_t sluice_send(int fd, const void *bytes, size_t count, const int *fds, int fd_count, int nonblocking);
-/* Receives one message. With fds NULL, descriptors that come along are dropped unseen. EMSGSIZE: it was longer than
- * `capacity`. `*fd_count` is the room on entry, the number on return. */
+/* Receives one message. With fds NULL, descriptors that come along are discarded. EMSGSIZE: the message was
+ * longer than `capacity`. `*fd_count` is the room on entry, the number on return. */
 ssize_t sluice_receive(int fd, void *bytes, size_t capacity, int *fds, int *fd_count, int nonblocking);
 
 /* ---- Events ---- */
@@ -103,7 +106,8 @@ int sluice_epoll_wait(int epoll, sluice_ready *ready, int capacity, int millisec
 int sluice_eventfd(void);
 void sluice_eventfd_raise(int fd);
 void sluice_eventfd_clear(int fd);
-/* Blocks SIGINT, SIGTERM and SIGHUP for the whole process (call before any thread starts) and makes them readable. */
+/* Blocks SIGINT, SIGTERM and SIGHUP for the whole process, and makes them readable. Call it before any thread
+ * starts. */
 int sluice_signalfd(void);
 /* The next signal, or 0. */
 int sluice_signal_take(int fd);
@@ -111,20 +115,21 @@ int sluice_signal_take(int fd);
 /* ---- Files ---- */
 
 int sluice_rename_new(int old_folder, const char *old_path, int new_folder, const char *new_path);
-/* Opens a path for reading that names no symbolic link in any part (openat2(2)); before Linux 5.6, in its last part. */
+/* Opens a path for reading; no part of it may be a symbolic link (openat2(2)). Before Linux 5.6, only the
+ * last part is checked. */
 int sluice_open_source(const char *path);
-/* Opens a path below a folder for reading, over no symbolic link and never outside (openat2(2)); before Linux 5.6 only its
- * last part is looked at. */
+/* Opens a path below a folder for reading. It follows no symbolic link and never leaves the folder
+ * (openat2(2)); before Linux 5.6 only the last part is checked. */
 int sluice_open_below(int folder, const char *path);
 /* Whether two files below a folder have the same content: 1, 0, or -1. */
 int sluice_same_content(int folder, const char *first, const char *second);
 /* Raises the soft limit on descriptors to the hard one; returns it. */
 long sluice_raise_descriptor_limit(void);
-/* The same for the size of files, the address space and the stack, in bytes; INT64_MAX: there is no limit. */
+/* The same for file size, address space and stack, in bytes; INT64_MAX: there is no limit. */
 int64_t sluice_raise_file_size_limit(void);
 int64_t sluice_raise_address_space_limit(void);
 int64_t sluice_raise_stack_limit(void);
-/* Starts writing a file's data back without waiting for it. */
+/* Starts writing a file's data to disk without waiting for it. */
 void sluice_start_sync(int fd);
 int sluice_pipe(int ends[2]);
 int sluice_fcntl_dup_above(int fd, int least);

@@ -13,43 +13,46 @@
 #define SLUICE_SANDBOX_SYSCALLS 16u
 #define SLUICE_SANDBOX_LIMITS 32u
 
-/* Forbids this process and all it loads to start another, for good: fork(2) and execve(2) end it. Called before any plugin is
- * loaded, since what a library starts in its constructor would be outside the sandbox, and would outlive the worker. A filter
- * of system calls needs no rights, where a namespace of processes needs some that a hardened system does not give, and a
- * control group a part of the tree that is this user's own. 0, or -1 and errno: the kernel has no such filter. */
+/* Forbids this process and all it loads to start another, for good: fork(2) and execve(2) end it. Call it
+ * before any plugin is loaded: a process started by a library's constructor would be outside the sandbox and
+ * would outlive the worker. A filter of system calls needs no rights; a PID namespace needs rights that a
+ * hardened system denies, and a control group needs a subtree owned by this user. 0, or -1 and errno: the
+ * kernel has no such filter. */
 int sluice_forbid_processes(void);
 
-/* Starts the process that connects to Unix sockets for stages; see door.h. Returns the socket by which doors are added, or -1
- * and errno. Once that is closed no more are added, and the process ends with the last door, or with the caller. To be called
- * before `sluice_forbid_processes`, where there is one thread. */
+/* Starts the process that connects to Unix sockets for stages; see door.h. Returns the socket by which doors
+ * are added, or -1 and errno. Once that socket is closed no more doors are added, and the process ends with
+ * the last door, or with the caller. Call it before `sluice_forbid_processes`, while there is one thread. */
 int sluice_doors_start(void);
-/* A door to a path: the stage's end, or -1 and errno. */
+/* Adds a door to a path. Returns the stage's end, or -1 and errno. */
 int sluice_doors_add(int doors, const char *path);
 
-/* Closes the sandbox for good, for a capability of the contract (0 content, 1 store, 2 network). Only `folder` and what lies
- * below it stays writable, for `store`. Returns the parts in force; a part the kernel lacks is missing from them. 0: a stage
- * has started a thread, which would stay outside. */
+/* Closes the sandbox for good, for a capability of the contract (0 content, 1 store, 2 network). Only
+ * `folder` and everything below it stays writable, for `store`. Returns the parts in force, without those the
+ * kernel lacks. 0: a stage has started a thread, which would stay outside. */
 uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_limit);
 
-/* What this kernel offers, without closing anything. */
+/* The parts of the sandbox that this kernel supports. Closes nothing. */
 uint32_t sluice_sandbox_offered(void);
 int sluice_landlock_abi(void);
 
-/* From now on a failed allocation, or a forbidden system call, is written to the status page before the process ends. */
+/* From now on, a failed allocation or a forbidden system call is recorded on the status page before the
+ * process ends. */
 void sluice_watch(sluice_status *status);
 
-/* While a plugin is loaded and opened: bounds the address space to what is in use now plus so many bytes. */
+/* Limits the address space to the current use plus so many bytes, while a plugin is loaded and opened. */
 void sluice_limit_opening(int64_t bytes);
 
-/* Bounds the address space to what is in use now plus so many bytes, never above the hard limit of the first call. */
+/* Limits the address space to the current use plus so many bytes, never above the hard limit of the first
+ * call. */
 void sluice_limit_memory(int64_t bytes, int64_t most);
 
-/* Bytes allocated and not freed, and descriptors that are open: what a stage that is closed should not leave. */
+/* Bytes allocated and not freed, and open descriptors. A closed stage should leave none. */
 int64_t sluice_heap_in_use(void);
 int sluice_descriptors_in_use(void);
 
 void sluice_status_begin(sluice_status *status, uint64_t serial, uint32_t stage);
-/* For the coordinator: a copy that is whole enough to name things by. */
+/* For the coordinator: a copy of the status, consistent enough for messages. */
 sluice_status sluice_status_read(const sluice_status *status);
 
 #endif

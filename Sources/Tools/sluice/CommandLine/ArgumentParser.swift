@@ -1,8 +1,8 @@
 import Configuration
 import Pipeline
 
-// A small stand-in for swift-argument-parser, in its shape: commands declare their options once, and parsing, help,
-// completions and suggestions come from the declaration.
+// A small stand-in for swift-argument-parser, in its shape: commands declare their options once, and parsing,
+// help, completions and suggestions come from the declaration.
 
 /// The exit codes of sysexits.h that are used, and what they mean here.
 enum ExitCode: Int32 {
@@ -16,10 +16,10 @@ enum ExitCode: Int32 {
   case configuration = 78
 }
 
-/// What ends a command early: the text for the user and the exit code.
+/// An error that ends a command: the text for the user and the exit code.
 struct CommandError: Error {
   var exitCode: ExitCode
-  /// A line each.
+  /// One line each.
   var messages: [String]
 
   init(_ exitCode: ExitCode, _ message: String) {
@@ -58,12 +58,12 @@ struct CommandOption {
   static let noColor = CommandOption(name: "no-color", help: "No colors, as with $NO_COLOR.")
 }
 
-/// A command as users meet it.
+/// A command's declaration.
 struct CommandConfiguration {
   /// The words that call it: `stages run`.
   var name: String
   var abstract: String
-  /// The words after the options: `PATH…`.
+  /// The arguments after the options: `PATH…`.
   var arguments = ""
   var discussion = ""
   var options: [CommandOption] = []
@@ -76,7 +76,7 @@ protocol ParsableCommand {
   func run() throws -> ExitCode
 }
 
-/// A command line, taken apart by a command's declaration.
+/// A command line parsed by a command's declaration.
 struct ParsedArguments {
   private(set) var words: [String] = []
   private var values: [String: [String]] = [:]
@@ -154,7 +154,7 @@ struct ParsedArguments {
 
   var isJSON: Bool { value("format") == "json" }
 
-  /// For commands that take no words.
+  /// Refuses arguments, for commands that take none.
   func expectNoWords() throws(CommandError) {
     if let word = words.first {
       throw .usage(
@@ -165,7 +165,7 @@ struct ParsedArguments {
 }
 
 extension Suggestion {
-  /// The end of a message: the word that was probably meant, or nothing.
+  /// The end of a message: a suggestion of the word that was probably meant, or nothing.
   static func remedy(for word: String, among words: [String]) -> String {
     nearest(to: word, among: words).map { "; did you mean '\($0)'?" } ?? ""
   }

@@ -41,7 +41,7 @@ enum BashCompletion {
       """
   }
 
-  /// What may follow each option with a value.
+  /// The allowed values of each option.
   private static func values(_ command: CommandConfiguration) -> String {
     command.options.filter { $0.value != nil }.map { option in
       let patterns = option.spellings.map { "'\(command.name):\($0)'" }.joined(separator: "|")
@@ -50,7 +50,7 @@ enum BashCompletion {
     }.joined()
   }
 
-  /// What may stand where no option's value does.
+  /// The words allowed as arguments.
   private static func words(_ command: CommandConfiguration) -> String {
     let options = (command.options + [.everywhere]).map { "--\($0.name)" }
     var line = "    '\(command.name)') options='\(list(options))'"

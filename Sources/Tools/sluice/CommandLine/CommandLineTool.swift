@@ -4,7 +4,7 @@ import Platform
 import Scheduler
 import Workbench
 
-/// Finds the command, runs it, and makes every error into the user's text: the one place where that happens.
+/// Finds the command, runs it, and turns every error into the user's text. This happens nowhere else.
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
@@ -57,7 +57,7 @@ enum CommandLineTool {
     }
   }
 
-  /// A line each; what stages say in them begins no line of its own.
+  /// Prints one line for each diagnostic. Text from stages cannot begin a new line.
   private static func tell(_ diagnostics: [Diagnostic]) {
     var tally = ProblemTally()
     for diagnostic in diagnostics where tally.admits(diagnostic.problem) {

@@ -1,4 +1,4 @@
-/// The commands as completion scripts need them: the first words, and for some of these the second.
+/// The commands as completion scripts need them: first words, and second words where a command has them.
 struct CommandTree {
   let commands: [CommandConfiguration]
 
@@ -32,7 +32,7 @@ struct CommandTree {
 }
 
 extension CommandConfiguration {
-  /// What may stand for its arguments, where they are words of the declaration: `bash|zsh|fish`.
+  /// The words allowed as arguments, if the declaration lists them: `bash|zsh|fish`.
   var argumentChoices: [String] {
     arguments.contains("|") ? arguments.split(separator: "|").map(String.init) : []
   }

@@ -24,11 +24,11 @@ enum Environment {
     return variables
   }()
 
-  /// Where trials keep what they write.
+  /// Where trials write their files.
   static var temporaryFolder: String { variables["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp" }
 
-  /// How workers are started that run stages alone. They end with this process, however it ends; folders have to be taken
-  /// away, so a signal is an error like others.
+  /// How workers are started that run a single stage. They end with this process, in any case. Temporary
+  /// folders must be deleted, so a signal is handled like an error.
   static func launch(_ arguments: ParsedArguments, _ search: PluginSearch) -> StageRunner.Launch {
     var launch = StageRunner.Launch(executable: search.worker)
     launch.signals = sluice_signalfd()
@@ -45,17 +45,17 @@ enum Environment {
     return Home(path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path)
   }
 
-  /// Whether somebody says where the state is.
+  /// Whether the user named a home, by option or environment.
   static func namesHome(_ arguments: ParsedArguments) -> Bool {
     arguments.value("home") != nil || namedHome != nil
   }
 
-  /// Whether there is no ledger in a home. One that cannot be looked for is not taken for none.
+  /// Whether a home has no ledger. If that cannot be determined, the ledger is assumed to exist.
   static func lacksLedger(_ home: Home) -> Bool {
     access(home.ledgerPath, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// Where the state is if nobody says otherwise.
+  /// The home if the user names none.
   static let usualHome = "./var"
 
   /// $SLUICE_HOME, unless it is empty.
@@ -72,7 +72,8 @@ enum Environment {
     ["pipeline.yaml", "/etc/sluice/pipeline.yaml"].first { access($0, F_OK) == 0 }
   }
 
-  /// Where plugins are looked for by commands that need no pipeline: the folders that one names count if there is one.
+  /// Where commands without a pipeline look for plugins. If there is a pipeline file, the folders it names
+  /// are included.
   static func search(_ arguments: ParsedArguments) throws -> PluginSearch {
     var folders: [String] = []
     if let file = arguments.value("config") {
@@ -88,7 +89,7 @@ enum Environment {
     return try PluginSearch(named: folders, environment: variables)
   }
 
-  /// The ledger of the home, for reading beside a coordinator. Nothing is made where there is none.
+  /// The home's ledger, opened for reading beside a coordinator. Creates nothing.
   static func ledger(reading home: Home) throws -> Ledger {
     if access(home.ledgerPath, F_OK) != 0 {
       try home.checkLedgerIsThere()
@@ -97,7 +98,7 @@ enum Environment {
           ? "\(home.path) has no ledger; `sluice ingest` makes one, or give another --home"
           : "\(home.ledgerPath): \(String(cString: strerror(errno))); give a home with a ledger, with --home")
     }
-    // A pipe would be waited for.
+    // Opening a FIFO would block.
     var facts = stat()
     if stat(home.ledgerPath, &facts) == 0 && facts.st_mode & S_IFMT != S_IFREG {
       throw CommandError(
@@ -106,7 +107,7 @@ enum Environment {
     return try Ledger(reading: home)
   }
 
-  /// The stage that hashes, which is part of every pipeline, from what plugins say of themselves.
+  /// The stage that hashes content, part of every pipeline, from the plugins' descriptions.
   static func digest(
     _ described: [String: Result<StageDescription, Refusal>]
   ) throws(CommandError) -> StageDescription {
@@ -124,9 +125,9 @@ enum Environment {
     try PipelineDocument.parse(try contents(of: file), file: file, environment: variables)
   }
 
-  /// Reads and checks a pipeline against the plugins there are.
+  /// Reads a pipeline and checks it against the installed plugins.
   ///
-  /// - Parameter home: whose own files no stage may be told to write; `nil`: nothing is going to be written.
+  /// - Parameter home: no stage may be told to write this home's own files; `nil`: nothing will be written.
   static func pipeline(file: String, home: Home?) throws -> LoadedPipeline {
     var document = try document(file: file)
     document.reportFolders { access($0, F_OK) != 0 }
@@ -140,7 +141,7 @@ enum Environment {
     let described = answers.mapValues { result in
       result.mapError { PluginProblem(message: $0.message, remedy: "`sluice doctor` tells more") }
     }
-    // A use without a plugin is reported by the document, with the plugins there are for a suggestion.
+    // An unknown `use` is reported by the document, with the known plugins for a suggestion.
     let known = search.all().map(\.id)
     let ownFiles = home.map { OwnFiles(of: $0) }
     let definition = try document.resolve(described, known: known) { ownFiles?.name(ofPathInHome: $0) }
@@ -172,7 +173,7 @@ enum Environment {
   }
 }
 
-/// A pipeline that has been checked, and what it needs to run.
+/// A checked pipeline with everything it needs to run.
 struct LoadedPipeline {
   var definition: PipelineDefinition
   var digest: StageDescription

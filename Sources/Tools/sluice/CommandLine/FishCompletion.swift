@@ -21,7 +21,7 @@ enum FishCompletion {
   private static func options(_ command: CommandConfiguration, _ tree: CommandTree) -> String {
     let words = command.name.split(separator: " ")
     var condition = words.map { "__fish_seen_subcommand_from \($0)" }.joined(separator: "; and ")
-    // The second word of a group may be a command of its own.
+    // The second word of a group may itself be a command.
     if words.count == 1 && !tree.groups.isEmpty {
       condition += "; and not __fish_seen_subcommand_from \(tree.groups.joined(separator: " "))"
     }

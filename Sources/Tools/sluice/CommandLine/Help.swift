@@ -5,7 +5,7 @@ enum Help {
       + list(CommandLineTool.commands.map { $0.configuration })
   }
 
-  /// Commands with what they do.
+  /// Commands with their descriptions.
   static func list(_ commands: [CommandConfiguration]) -> String {
     let width = commands.map(\.name.count).max() ?? 0
     let lines = commands.map { "  \(pad($0.name, width))  \($0.abstract)\n" }

@@ -1,7 +1,7 @@
 import Pipeline
 import SQLite
 
-/// Metadata as the ledger keeps it, a JSON object, taken apart. SQLite does that, as it does manifests.
+/// Metadata as stored in the ledger, a JSON object, parsed. SQLite parses it, as it parses manifests.
 enum MetadataText {
   /// The members with their types.
   static func data(_ json: String) throws -> [Metadatum] {

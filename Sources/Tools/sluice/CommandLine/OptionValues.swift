@@ -1,13 +1,13 @@
 import Configuration
 
-// What may stand as the value of an option.
+// Checks of option values.
 extension CommandOption {
-  /// Whether a word that follows the option is taken for another option, not for its value.
+  /// Whether a word that follows the option is another option and not its value.
   func isOption(_ word: String) -> Bool {
     word.hasPrefix("-") && word != "-" && !(value == "N" && Int64(word) != nil)
   }
 
-  /// The values in a text that was given.
+  /// The values in the given text, checked.
   ///
   /// - Parameter name: the option as it was written.
   func checked(_ text: String, as name: String) throws(CommandError) -> [String] {

@@ -1,19 +1,19 @@
 import Platform
 
-/// Of each kind of problem the first few are told, and how many more there are: one mistake on every line of a file is to
-/// fill no screen.
+/// Limits repeated problems: of each kind the first few are shown, then their number. One mistake on every
+/// line of a file must not fill the screen.
 struct ProblemTally {
   private static let told = 20
-  /// Kinds that are told apart; of further ones everything is told.
+  /// The most kinds that are distinguished; problems of further kinds are all shown.
   private static let limit = 1000
 
   private var kinds: [String: (count: Int, example: String)] = [:]
-  /// In the order in which they came.
+  /// In order of appearance.
   private var order: [String] = []
 
-  /// Counts a problem, and returns whether to tell it.
+  /// Counts a problem, and returns whether to show it.
   ///
-  /// - Parameter text: what is wrong, without where.
+  /// - Parameter text: the problem without its place.
   mutating func admits(_ text: String, kind: String? = nil) -> Bool {
     let kind = kind ?? text
     if let before = kinds[kind]?.count {
@@ -27,8 +27,8 @@ struct ProblemTally {
     return true
   }
 
-  /// Counts a problem whose text begins with its place: `list.jsonl:3: unknown key 'x'`. Names and numbers make no kind of
-  /// their own.
+  /// Counts a problem whose text begins with its place: `list.jsonl:3: unknown key 'x'`. Names and numbers do
+  /// not distinguish kinds.
   mutating func admits(line: String) -> Bool {
     var what = Substring(line)
     while let colon = what.firstRange(of: ": ") { what = what[colon.upperBound...] }
@@ -45,7 +45,7 @@ struct ProblemTally {
     return kind
   }
 
-  /// A line for each kind of which not all were told.
+  /// One line for each kind of which some problems were not shown.
   var rest: [String] {
     order.compactMap { kind in
       guard let (count, example) = kinds[kind], count > Self.told else { return nil }

@@ -1,8 +1,8 @@
 import CPlatform
 import Pipeline
 
-/// What the system lets this process have (getrlimit(2)). Soft limits are raised to the hard ones; where those are too low for
-/// any work, a command says so instead of failing in the middle.
+/// The system's limits for this process (getrlimit(2)). Soft limits are raised to the hard ones; if those are
+/// too low for any work, a command says so instead of failing later.
 enum ProcessLimits {
   private static let openFiles = 48
   private static let fileSize: Int64 = 16 << 20

@@ -48,7 +48,7 @@ struct ProgressBar {
     Terminal.write("\r\(bar)\(facts)\u{1B}[K", to: STDERR_FILENO)
   }
 
-  /// Takes it off the terminal, so that something else can be said.
+  /// Removes it from the terminal, so that other text can be printed.
   mutating func clear() {
     if !isShown { return }
     isShown = false

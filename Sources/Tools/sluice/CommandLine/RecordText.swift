@@ -13,7 +13,7 @@ enum RecordText {
     return writer.text + "\n"
   }
 
-  /// The members of that object, for records that have more.
+  /// The members of the JSON object, for records with more members.
   static func members(_ record: AttachmentRecord, _ writer: inout JSONWriter) {
     writer.member("record", "attachment")
     writer.member("id", record.origin.id)
@@ -48,7 +48,7 @@ enum RecordText {
     return parts.joined(separator: "  ") + "\n"
   }
 
-  /// A code with its sentence. Sentences about a worker's end begin with the code themselves.
+  /// A code with its sentence. Sentences about the end of a worker already begin with the code.
   static func reason(_ code: String, _ message: String?) -> String {
     guard let message, !message.isEmpty else { return code }
     return Terminal.printable(message.hasPrefix(code + ":") ? message : "\(code): \(message)")

@@ -1,6 +1,6 @@
 import Platform
 
-/// A text as a shell reads it back as one word.
+/// A text quoted so that a shell reads it as one word.
 enum ShellWord {
   static func of(_ text: String) -> String {
     if !text.isEmpty && text.utf8.allSatisfy(isPlain) { return text }
@@ -8,7 +8,7 @@ enum ShellWord {
       return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
         + "'"
     }
-    // What would act on the terminal, in the notation that bash, zsh and ksh share.
+    // Characters that would act on the terminal, in the notation that bash, zsh and ksh share.
     let bytes = text.utf8.map { byte in
       switch byte {
       case UInt8(ascii: "'"), UInt8(ascii: "\\"): "\\" + String(UnicodeScalar(byte))

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Color for the few words that carry the meaning, and only where a person looks (https://no-color.org).
+/// Color for the few words that carry the meaning, used only on a terminal (https://no-color.org).
 struct Style {
   /// For output that is not for a terminal.
   static let plain = Style(isColored: false)
@@ -25,7 +25,7 @@ struct Style {
     return "\u{1B}[\(color)m\(word)\u{1B}[0m" + padded.dropFirst(word.count)
   }
 
-  /// What matters less.
+  /// Dimmed, for less important text.
   func faint(_ text: String) -> String { isColored ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
 
   private static func color(of word: String) -> Int? {

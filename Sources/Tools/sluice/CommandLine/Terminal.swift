@@ -5,12 +5,12 @@ import Synchronization
 
 /// Standard output and standard error.
 enum Terminal {
-  /// Something of what was to be told could not be written.
+  /// Whether some output could not be written.
   static var isOutBroken: Bool { outBroke.load(ordering: .relaxed) }
   private static let outBroke = Atomic(false)
 
-  /// Writes to standard output. Once that fails, nothing more is written there: what follows a gap would be taken for the
-  /// whole.
+  /// Writes to standard output. After a failure, nothing more is written there: output with a gap could be
+  /// taken for complete.
   static func out(_ text: String) {
     if isOutBroken { return }
     guard let reason = write(text, to: STDOUT_FILENO) else { return }
@@ -20,16 +20,16 @@ enum Terminal {
     )
   }
 
-  /// A line on standard error, named after the program. Whatever the message holds, it does not act on the terminal, is one
-  /// line, and of bounded length.
+  /// Writes one line to standard error, prefixed with the program's name. The line cannot act on the
+  /// terminal, and its length is bounded.
   static func error(_ message: String, prefix: String = "sluice: ") {
     write("\(prefix)\(shortened(printable(message)))\n", to: STDERR_FILENO)
   }
 
-  /// In bytes: two paths at their longest, and what is said of them.
+  /// In bytes: room for two paths of maximum length and the text around them.
   private static let lineLimit = 10_000
 
-  /// The beginning and the end of a long line: the thing, and what to do about it.
+  /// The beginning and the end of a long line: the subject and the remedy.
   private static func shortened(_ line: String) -> String {
     if line.utf8.count <= lineLimit { return line }
     let part = lineLimit / 2
@@ -37,7 +37,7 @@ enum Terminal {
       + String(decoding: line.utf8.suffix(part), as: UTF8.self)
   }
 
-  /// Returns why not all was written; `nil` also where nobody is left to read it.
+  /// Returns why not everything was written; `nil` also if the reader has exited.
   @discardableResult
   static func write(_ text: String, to descriptor: Int32) -> String? {
     var text = text
@@ -46,7 +46,7 @@ enum Terminal {
       while !rest.isEmpty {
         let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
         if count < 0 && errno == EINTR { continue }
-        // Whoever read has gone, as `head` does: nothing more is to be said.
+        // The reader has exited, as `head` does: there is nothing to report.
         if count < 0 { return errno == EPIPE ? nil : String(cString: strerror(errno)) }
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
       }
@@ -61,6 +61,6 @@ enum Terminal {
     return width > 0 ? width : 80
   }
 
-  /// Text from outside, fit for a terminal.
+  /// Text from outside, made safe for a terminal.
   static func printable(_ text: String) -> String { PrintableText.of(text) }
 }

@@ -3,7 +3,8 @@ import Platform
 /// `sluice version`: what this is, for bug reports and scripts.
 struct Version: ParsableCommand {
   static let number = "0.1.0"
-  /// Of the contract with stages, `SLUICE_ABI_MAJOR` and `SLUICE_ABI_MINOR` in its header; a test compares them.
+  /// The version of the contract with stages: `SLUICE_ABI_MAJOR` and `SLUICE_ABI_MINOR` in its header; a test
+  /// compares them.
   static let stageABI = "1.1"
 
   static let configuration = CommandConfiguration(

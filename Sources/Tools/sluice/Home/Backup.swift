@@ -3,7 +3,7 @@ import Ledger
 import Pipeline
 import Platform
 
-/// `sluice backup`: a copy of the ledger, made beside an ingest at work.
+/// `sluice backup`: a copy of the ledger, made while a coordinator may be running.
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "backup", abstract: "Copy the ledger, also while an ingest works on it.", arguments: "FILE",

@@ -5,7 +5,7 @@ import Pipeline
 import Workbench
 import Workers
 
-/// `sluice doctor`: what this machine offers, how tightly a worker is really closed, and which plugins load.
+/// `sluice doctor`: the features of this machine, the sandbox a worker really gets, and which plugins load.
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "doctor", abstract: "Check the kernel, the sandbox and the plugins.",

@@ -12,7 +12,7 @@ struct DoctorReport {
   var kernel: String
   /// 0: none.
   var landlockABI: Int64
-  /// The parts of the sandbox the kernel has, as bits.
+  /// The parts of the sandbox that the kernel supports, as bits.
   var offered: UInt32
   var worker: Worker
   var folders: [(path: String, isThere: Bool)]
@@ -29,7 +29,7 @@ struct DoctorReport {
     return closed.count == required.count ? "complete" : closed.isEmpty ? "none" : "partial"
   }
 
-  /// Everything that is wrong, a sentence each.
+  /// All problems found, one sentence each.
   var problems: [String] {
     var problems: [String] = []
     switch worker {

@@ -1,7 +1,7 @@
 import CWorker
 import Pipeline
 
-/// A part of the sandbox: what it gives, and what to do where the kernel lacks it.
+/// A part of the sandbox: what it protects, and what to do if the kernel lacks it.
 struct SandboxPart {
   var bit: UInt32
   var name: String
@@ -39,7 +39,7 @@ struct SandboxPart {
 
   func isPart(of level: UInt32) -> Bool { level & bit != 0 }
 
-  /// A sentence about what a worker ran without; `nil`: nothing that counts.
+  /// A sentence about the required parts that a worker lacks; `nil`: none.
   static func missing(_ level: UInt32?, _ policy: SandboxPolicy) -> String? {
     guard let level, policy != .off else { return nil }
     let missing = all.filter { $0.isRequired && !$0.isPart(of: level) }.map(\.name)

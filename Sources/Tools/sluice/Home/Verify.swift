@@ -66,7 +66,7 @@ struct Verify: ParsableCommand {
 
   private func verify(_ home: Home, _ ledger: Ledger, _ report: inout VerifyReport) throws {
     let total = try ledger.status().attachments.first { $0.status == .completed }?.count ?? 0
-    // A closure may not keep hold of what is passed in and out.
+    // An escaping closure cannot capture an inout parameter.
     var inner = report
     inner.begin(total: total)
     defer { report = inner }

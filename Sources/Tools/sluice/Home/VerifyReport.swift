@@ -20,7 +20,7 @@ struct VerifyReport {
     style = Style(arguments)
   }
 
-  /// - Parameter total: the objects there are to look at.
+  /// - Parameter total: the number of objects to check.
   mutating func begin(total: Int64) {
     if !isQuiet && Terminal.isTerminal(STDERR_FILENO) { progress = ProgressBar(total: total) }
   }

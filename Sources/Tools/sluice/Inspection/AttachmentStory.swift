@@ -74,7 +74,7 @@ struct AttachmentStory {
 
   // MARK: For programs
 
-  /// The record that `sluice list` prints, with what came to pass.
+  /// The record that `sluice list` prints, with its history.
   var json: String {
     var writer = JSONWriter()
     writer.object { writer in

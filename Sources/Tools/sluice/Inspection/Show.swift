@@ -29,16 +29,16 @@ struct Show: ParsableCommand {
     return .success
   }
 
-  /// The one whose id was meant.
+  /// The only record that matches.
   ///
-  /// - Parameter id: as it was typed; ids are in small letters.
+  /// - Parameter id: as it was typed; ids are lower case.
   static func only(of records: [AttachmentRecord], _ id: String) throws(CommandError) -> AttachmentRecord {
     let printable = Terminal.printable(id)
     guard let first = records.first else {
       throw .usage("no attachment's id begins with '\(printable)'; `sluice list` prints them all")
     }
     if records.count == 1 || first.origin.id == id.lowercased() { return first }
-    // The ledger hands over a few; whether there are more shows from their number.
+    // The ledger returns at most a few; their number tells whether there are more.
     let shown = records.prefix(5).map { "  \($0.origin.id)  \($0.origin.fileName)" }
     let more = records.count > 5 ? ["  and more"] : []
     throw CommandError(.usage, ["several ids begin with '\(printable)'; write more of it:"] + shown + more)

@@ -3,7 +3,7 @@ import Ledger
 import Pipeline
 import Platform
 
-/// `sluice status`: what is queued, what is paused, what has become of everything, and what it takes on the disk.
+/// `sluice status`: the queue, paused lanes, the counts of each outcome, and the disk usage.
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "status", abstract: "Show the queue, the lanes and the sizes.",

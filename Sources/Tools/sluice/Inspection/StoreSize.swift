@@ -1,19 +1,19 @@
 import Glibc
 import Platform
 
-/// What a store takes on the disk. Equal content is stored once and linked, so that each inode counts once.
+/// The disk space that a store takes. Equal content is stored once and linked, so each inode counts once.
 struct StoreSize {
   private(set) var bytes: Int64 = 0
-  /// Names, of which several may be one object.
+  /// The number of names; several names may be one object.
   private(set) var files: Int64 = 0
-  /// False: measuring was given up, and there is more.
+  /// False: the time limit was reached, and there is more.
   private(set) var isComplete = true
   private var linked: Set<ino_t> = []
 
-  /// Walks a store for so many milliseconds at most: one of many millions of files is no reason to wait.
+  /// Walks a store for at most so many milliseconds, because a store may hold many millions of files.
   init(of path: String, atMost milliseconds: UInt64 = 25) {
     let deadline = Clock.monotonic() + milliseconds * 1_000_000
-    // Paths and not descriptors: a wide store would need more of these than a process may have.
+    // Keep paths instead of descriptors: a wide store would exceed the limit on descriptors.
     var folders = [path]
     while let folder = folders.popLast() {
       guard let listing = opendir(folder) else { continue }
@@ -31,7 +31,7 @@ struct StoreSize {
             fstatat(dirfd(listing), $0.assumingMemoryBound(to: CChar.self), &facts, AT_SYMLINK_NOFOLLOW)
           }
         }
-        // What a coordinator moved on meanwhile is counted the next time.
+        // Moved by a coordinator meanwhile; counted the next time.
         guard found == 0 else { continue }
         if facts.st_mode & S_IFMT == S_IFDIR {
           folders.append(folder + "/" + String(decoding: name.dropLast(), as: UTF8.self))

@@ -72,7 +72,7 @@ struct Enqueue: ParsableCommand {
     return problems == 0 ? .success : .incomplete
   }
 
-  /// The home to hand files to: one that is named, or one that is there. In a wrong folder nothing is left behind.
+  /// The home to use: one named by the user, or an existing one. In a wrong folder no home is created.
   private func home() throws(CommandError) -> Home {
     let home = Environment.home(arguments)
     if !Environment.namesHome(arguments) && Environment.lacksLedger(home) && !home.isInUse {

@@ -7,7 +7,7 @@ import Platform
 import Scheduler
 import Workers
 
-/// `sluice ingest`: queues files, works until the queue is empty, and says what became of them.
+/// `sluice ingest`: queues files, works until the queue is empty, and reports the results.
 struct Ingest: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "ingest", abstract: "Queue files and work until the queue is empty.", arguments: "PATH…",
@@ -43,7 +43,7 @@ struct Ingest: ParsableCommand {
     let home = Environment.home(arguments)
     let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments), home: home)
     let manifest = try input.reader()
-    // Before any thread starts, so that all threads leave the signals to the scheduler.
+    // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     try home.create()
     let lock = try home.lock()
@@ -76,7 +76,7 @@ struct Ingest: ParsableCommand {
       walking.detach()
       throw error
     }
-    // After a signal it may still wait for the next line of a manifest.
+    // After a signal the walker may still be waiting for the next line of a manifest.
     if summary.wasStopped { walking.detach() } else { walking.join() }
     let left = try ledger.status()
     let owed = OwedDeliveries(left, pipeline.definition)

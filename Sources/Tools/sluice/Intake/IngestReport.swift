@@ -4,8 +4,8 @@ import Pipeline
 import Platform
 import Scheduler
 
-/// What `sluice ingest` says while it works and when it is done. Results go to standard output, progress and problems to
-/// standard error.
+/// The output of `sluice ingest` during and after its work. Results go to standard output, progress and
+/// problems to standard error.
 final class IngestReport {
   private let isJSON: Bool
   private let isQuiet: Bool
@@ -22,7 +22,7 @@ final class IngestReport {
   private var problemCount = 0
   private var tally = ProblemTally()
   private var putOff: [String: Int] = [:]
-  /// The first few that were not completed, for the table.
+  /// The first few attachments that were not completed, for the table.
   private var rows: [(name: String, status: Status, reason: Reason?)] = []
   private static let rowLimit = 20
 
@@ -38,7 +38,7 @@ final class IngestReport {
     }
   }
 
-  /// Whether everything that was named is completed, and everybody told.
+  /// Whether everything named is completed and all deliveries are made.
   var isClean: Bool {
     problemCount == 0 && knownNotCompleted == 0 && deadLetters == 0
       && counts.allSatisfy { $0.key == .completed || $0.value == 0 }
@@ -104,7 +104,7 @@ final class IngestReport {
         + "loses nothing")
   }
 
-  /// Who waits for the end of an ingest is told the first few of a kind, whoever reads the log of a `run` everything.
+  /// An ingest shows the first few problems of each kind; a `run`, whose output is a log, shows all of them.
   private func note(_ text: String) {
     if !isResident && !tally.admits(line: text) { return }
     progress?.clear()
@@ -117,7 +117,7 @@ final class IngestReport {
     lines.removeAll(keepingCapacity: true)
   }
 
-  /// Takes everything off the terminal that is not for good, and says how much was not told.
+  /// Clears the progress display, and prints how many problems were omitted.
   func clear() {
     flush()
     progress?.clear()
@@ -250,7 +250,7 @@ final class IngestReport {
     return "\(Count.text(total, "delivery", "deliveries")): \(parts.joined(separator: ", "))\n"
   }
 
-  /// The command that lists what was not completed, as it can be pasted.
+  /// The command that lists what was not completed, ready to paste.
   private static func listing(_ home: Home) -> String {
     let isUsual = home.path == Environment.usualHome && Environment.namedHome == nil
     let option = isUsual ? "" : home.path.hasPrefix("-") ? " --home=" : " --home "

@@ -3,18 +3,18 @@ import Ledger
 import Manifest
 import Platform
 
-/// Finds the files to take in, from paths, folders or a manifest, and hands them on in batches.
+/// Finds the files to take in, from paths, folders or a manifest, and passes them on in batches.
 ///
-/// Unchecked because one thread uses it.
+/// Unchecked because only one thread uses it.
 final class InputWalker: @unchecked Sendable {
-  /// Takes a batch. False: no more is taken, and the rest need not be found.
+  /// Takes a batch. False: no more batches are accepted, and the walk can stop.
   private let send: ([IntakeItem]) -> Bool
-  /// Told of input that cannot be taken in, and why.
+  /// Called with each input that cannot be taken in, and the reason.
   private let problem: (String) -> Void
   private let defaults: IntakeDefaults
   private let home: (dev_t, ino_t)?
   private var batch: [IntakeItem] = []
-  /// The folder last asked for, with its device: a manifest names many files of one.
+  /// The last folder looked up, with its device: a manifest names many files of one folder.
   private var lastFolder: (path: [UInt8], device: Int64?)?
   private var isRefused = false
 
@@ -32,7 +32,7 @@ final class InputWalker: @unchecked Sendable {
     self.home = stat(home.path, &facts) == 0 ? (facts.st_dev, facts.st_ino) : nil
   }
 
-  /// Takes in paths, folders with all they hold.
+  /// Takes in files, and folders with everything in them.
   func walk(_ paths: [String]) {
     for path in paths where !isRefused {
       guard let resolved = Self.resolve(Array(path.utf8)) else {
@@ -83,9 +83,9 @@ final class InputWalker: @unchecked Sendable {
     }
   }
 
-  /// - Parameter above: the folders this one lies in, so that one that holds itself is seen.
+  /// - Parameter above: the folders that contain this one, to detect a folder that contains itself.
   private func walkFolder(_ path: [UInt8], _ own: stat, above: [(dev_t, ino_t)], origin: String) {
-    if let home, home == (own.st_dev, own.st_ino) { return }  // its own state is not to be taken in
+    if let home, home == (own.st_dev, own.st_ino) { return }  // Sluice's own state is not taken in
     if above.contains(where: { $0 == (own.st_dev, own.st_ino) }) {
       return report(path, "the folder lies within itself; not entered again")
     }
@@ -100,7 +100,7 @@ final class InputWalker: @unchecked Sendable {
       switch facts.st_mode & S_IFMT {
       case S_IFREG: add(inner, facts, in: Self.number(own.st_dev), origin: origin)
       case S_IFDIR: walkFolder(inner, facts, above: above + [(own.st_dev, own.st_ino)], origin: origin)
-      // Whoever may write to the folder could point it at any file there is.
+      // A user who may write to the folder could point the link at any file.
       case S_IFLNK: report(inner, "a symbolic link; not followed (name it on the command line to take it in)")
       default: report(inner, "neither a file nor a folder; passed over")
       }
@@ -156,7 +156,7 @@ final class InputWalker: @unchecked Sendable {
     (Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(facts.st_mtim.tv_nsec))
   }
 
-  /// The absolute path without links, so that a file is the same however it is named; `nil`: errno says why.
+  /// The absolute path without links, so that a file has one path however it is named; `nil`: see errno.
   private static func resolve(_ path: [UInt8]) -> [UInt8]? {
     guard !path.contains(0), !path.isEmpty else {
       errno = path.isEmpty ? ENOENT : EINVAL
@@ -171,7 +171,7 @@ final class InputWalker: @unchecked Sendable {
 
   static func withPath<Result>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
     (path + [0]).withUnsafeBufferPointer { bytes in
-      // Never empty: the 0.
+      // Never empty: it ends with NUL.
       bytes.withMemoryRebound(to: CChar.self) { body($0.baseAddress.unsafelyUnwrapped) }
     }
   }

@@ -1,7 +1,8 @@
 import Glibc
 import Manifest
 
-/// The files a command is given, and what they have in common: the same for all that take files in.
+/// The files given to a command, and the options common to all of them. Shared by all commands that take
+/// files in.
 struct IntakeArguments {
   static let options = [
     CommandOption(

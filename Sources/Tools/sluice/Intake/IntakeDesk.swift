@@ -3,7 +3,7 @@ import Glibc
 import Ledger
 import Platform
 
-/// Puts files on record: through the coordinator that has the home, or where there is none, itself.
+/// Records files in the ledger: through the coordinator that holds the home, or directly if there is none.
 final class IntakeDesk {
   private enum Way {
     case coordinator(ControlClient)
@@ -13,9 +13,10 @@ final class IntakeDesk {
   private let home: Home
   private var way: Way
 
-  /// How long to wait for a coordinator that is just beginning, or ending, in microseconds, and how often to look.
+  /// How long to wait for a coordinator that is starting or ending: number of tries, and microseconds between
+  /// them.
   private static let patience: (times: Int, each: UInt32) = (100, 20_000)
-  /// How often the same files are handed over before the coordinator is held to be gone.
+  /// How often the same files are sent before the coordinator counts as gone.
   private static let tries = 3
 
   init(_ home: Home) throws {
@@ -33,7 +34,7 @@ final class IntakeDesk {
           "the coordinator of \(home.path) lets nobody in (\(error)); it may be stopped or overloaded, so try again later"
         )
       } catch {
-        // Where none listens the lock says more; what else is wrong is told at the end.
+        // If no coordinator listens, the lock tells more; other errors are reported at the end.
       }
       do throws(LedgerError) {
         try home.create()
@@ -41,7 +42,7 @@ final class IntakeDesk {
         return .ledger(try Ledger(home), lock)
       } catch {
         guard error.code == .inUse else { throw error }
-        // An ingest takes nothing from others; `sluice run` will listen in a moment.
+        // An ingest accepts no files from other processes; `sluice run` will listen in a moment.
         usleep(patience.each)
       }
     }
@@ -60,8 +61,8 @@ final class IntakeDesk {
     if case .ledger = way { true } else { false }
   }
 
-  /// Returns once the files are on record. A coordinator that ends or lets this client go meanwhile is looked for again: what
-  /// is known is not taken in twice.
+  /// Returns once the files are on record. If the coordinator ends or disconnects meanwhile, it is looked for
+  /// again; files already on record are not taken in twice.
   func take(_ items: [IntakeItem]) throws -> IntakeReport {
     var attempt = 0
     while true {

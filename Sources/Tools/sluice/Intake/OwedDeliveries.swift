@@ -1,7 +1,7 @@
 import Ledger
 import Pipeline
 
-/// Deliveries that are on record and not made yet.
+/// Deliveries on record that have not been made yet.
 struct OwedDeliveries {
   /// On the channels of the pipeline.
   var count = 0

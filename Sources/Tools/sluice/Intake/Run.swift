@@ -31,7 +31,7 @@ struct Run: ParsableCommand {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
     let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments), home: home)
-    // Before any thread starts, so that all threads leave the signals to the scheduler.
+    // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     try home.create()
     let lock = try home.lock()

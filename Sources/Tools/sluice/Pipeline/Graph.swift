@@ -1,6 +1,6 @@
 import Pipeline
 
-/// `sluice graph`: the way of an attachment, to look at.
+/// `sluice graph`: draws the path of an attachment through the pipeline.
 struct Graph: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "graph", abstract: "Show a pipeline's stages and workers.", arguments: "[FILE]",

@@ -2,7 +2,7 @@ import Configuration
 import Pipeline
 import Platform
 
-/// `sluice lint`: checks a pipeline file against the plugins there are, without running anything of it.
+/// `sluice lint`: checks a pipeline file against the installed plugins, without running it.
 struct Lint: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "lint", abstract: "Check a pipeline file against its plugins.", arguments: "[FILE]",

@@ -72,7 +72,7 @@ struct PipelineDrawing {
 
   // MARK: Graphs
 
-  /// Each step from one stage to the next, with the condition it goes around by.
+  /// The sequence of stages, with their conditions.
   private var line: [StageDefinition] { groups.flatMap(\.stages) }
 
   var dot: String {
@@ -117,6 +117,6 @@ struct PipelineDrawing {
     return condition.isEmpty ? stage.id : "\(stage.id)\(newline)when \(condition)"
   }
 
-  /// Names hold nothing that needs more: they are checked.
+  /// Names need no escaping: they are validated.
   private static func quoted(_ text: String) -> String { "\"\(text)\"" }
 }

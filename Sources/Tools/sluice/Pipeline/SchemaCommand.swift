@@ -1,7 +1,7 @@
 import Configuration
 import Pipeline
 
-/// `sluice schema`: what an editor needs to complete and check pipeline files.
+/// `sluice schema`: prints a JSON Schema, with which an editor completes and checks pipeline files.
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "schema", abstract: "Print a JSON Schema of pipeline files.",

@@ -1,8 +1,8 @@
 import Pipeline
 import Workbench
 
-/// Opens the stages of a pipeline as an ingest does, to see what only they can say of their options. Stages that write files
-/// are left out: they would make some.
+/// Opens the stages of a pipeline as an ingest does, to find errors in options that only the stages can
+/// detect. Stages that write files are skipped, because opening them would create files.
 struct StageOpenings {
   private let pipeline: LoadedPipeline
 
@@ -10,11 +10,11 @@ struct StageOpenings {
     self.pipeline = pipeline
   }
 
-  /// What the stages refuse, a sentence each.
+  /// The refusals of the stages, one sentence each.
   func refusals() -> [String] {
     let definition = pipeline.definition
     var launch = StageRunner.Launch(executable: pipeline.search.worker)
-    // What this machine lacks is for `sluice doctor` to tell, and no fault of the file.
+    // Missing sandbox features are reported by `sluice doctor`; they are no fault of the file.
     launch.sandbox = definition.sandbox == .off ? .off : .prefer
     return (definition.stages + definition.channels.map(\.stage)).compactMap { stage in
       if stage.description.capability == .store

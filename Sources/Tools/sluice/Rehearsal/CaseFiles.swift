@@ -1,7 +1,7 @@
 import Glibc
 import Platform
 
-/// The files of cases that a command line names.
+/// The case files that a command line names.
 enum CaseFiles {
   static let name = "cases.yaml"
 
@@ -32,7 +32,7 @@ enum CaseFiles {
     return files
   }
 
-  /// Puts a new version in the place of a file: whole, or not at all.
+  /// Replaces a file atomically.
   static func replace(_ file: String, with bytes: [UInt8]) throws(CommandError) {
     let beside = "\(file).new"
     var facts = stat()

@@ -10,7 +10,7 @@ struct CaseReport {
   private let style: Style
   private var file = ""
   private var milliseconds = 0.0
-  /// Of JUnit, which tells the number of cases before the cases.
+  /// JUnit elements, collected because JUnit states the number of cases first.
   private var elements: [String] = []
   private let start = Clock.monotonic()
 
@@ -124,7 +124,7 @@ struct CaseReport {
       + "found \(Self.escaped(first.found))\">\(Self.escaped(lines.joined(separator: "\n")))</failure>\n    </testcase>\n"
   }
 
-  /// A text within XML. Characters that XML 1.0 has no place for become U+FFFD.
+  /// A text escaped for XML. Characters that XML 1.0 does not allow become U+FFFD.
   private static func escaped(_ text: String) -> String {
     var safe = ""
     for scalar in text.unicodeScalars {

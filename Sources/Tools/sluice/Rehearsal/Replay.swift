@@ -5,7 +5,7 @@ import Pipeline
 import Platform
 import Workbench
 
-/// `sluice replay`: what another configuration would have made of attachments that have ended.
+/// `sluice replay`: what another configuration would have made of ended attachments.
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "replay", abstract: "Run ended attachments again, and show what would change.", arguments: "[ID…]",
@@ -68,7 +68,7 @@ struct Replay: ParsableCommand {
     if !arguments.words.isEmpty {
       return try arguments.words.map { try Show.only(of: try ledger.records(idPrefix: $0.lowercased()), $0) }
     }
-    // Of a sample, any of n attachments is kept with the same chance (Vitter's algorithm R).
+    // A sample keeps each attachment with the same probability (Vitter's algorithm R).
     var chosen: [AttachmentRecord] = []
     var random = SplitMix(state: 1)
     var seen: Int64 = 0

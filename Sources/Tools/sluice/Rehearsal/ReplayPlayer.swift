@@ -5,11 +5,11 @@ import Pipeline
 import Platform
 import Workbench
 
-/// Takes attachments that have ended through a pipeline again.
+/// Runs ended attachments through a pipeline again.
 final class ReplayPlayer {
   enum Outcome {
     case played(Rehearsal.Result)
-    /// Its content is gone, or has changed since.
+    /// The content is gone or has changed since.
     case impossible(String)
   }
 
@@ -38,7 +38,7 @@ final class ReplayPlayer {
     measuring = Bench(runner: runner, digest: runner)
   }
 
-  /// Whether the attachment was not stopped before the first stage to run again.
+  /// Whether the attachment passed all stages before the first one to run again.
   func cameSoFar(_ record: AttachmentRecord) -> Bool {
     guard let stage = record.outcome.reason?.stage else { return true }
     if stage == "source" { return false }
@@ -57,13 +57,13 @@ final class ReplayPlayer {
     trial.work.origin.messageId = record.origin.messageId
     trial.work.origin.senderId = record.origin.senderId
     trial.work.sha256 = sha256
-    // What the first stage finds itself, it is not told.
+    // The first stage determines the media type itself, so it gets none.
     trial.work.mediaType = first == 0 ? nil : record.outcome.mediaType
     trial.work.metadata = try earlier(record)
     return .played(try rehearsal.run(trial, from: first))
   }
 
-  /// What the stages before the first to run recorded.
+  /// The metadata recorded by the stages before the first one to run.
   private func earlier(_ record: AttachmentRecord) throws -> [Metadatum] {
     let later = pipeline.stages.dropFirst(first).flatMap { $0.description.keys.map(\.name) }
     return try MetadataText.data(record.outcome.metadata).filter { datum in
@@ -72,25 +72,26 @@ final class ReplayPlayer {
     }
   }
 
-  private static let originalKey = "original.outcome.sha256"
+  private static let originalKey = "original.sha256"
 
-  /// The content as the stages got it: from the source where a stage replaced it on the way, else from the store.
+  /// The content as the stages got it: from the source if a stage replaced it on the way, else from the
+  /// store.
   private func content(of record: AttachmentRecord) -> (Content, String)? {
     var wanted = record.outcome.sha256.map { Hexadecimal.text($0) }
     var places = [
       record.outcome.url.map { "\(store)/\($0)" }, String(decoding: record.source, as: UTF8.self),
     ]
     .compactMap(\.self)
-    // What is not read is taken for not replaced: then the hash tells.
+    // If the metadata cannot be read, assume that nothing was replaced: the hash will show a difference.
     let original = (try? MetadataText.data(record.outcome.metadata))?.first { $0.key == Self.originalKey }
     if let original {
       wanted = original.value.text
       places = Array(places.suffix(1))
     }
     for place in places {
-      // What cannot be opened or measured is not the content: the next place may have it.
+      // If this place cannot be opened or measured, try the next one.
       guard let content = try? Content(place), let sha256 = try? measuring.measure(content) else { continue }
-      // What was rejected for its length has no hash.
+      // Content that was rejected for its length has no hash.
       let isSame =
         wanted.map { $0 == sha256 } ?? (record.outcome.sizeBytes.map { $0 == content.size } ?? true)
       if isSame { return (content, sha256) }

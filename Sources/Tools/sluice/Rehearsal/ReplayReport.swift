@@ -5,7 +5,7 @@ import Workbench
 
 /// What `sluice replay` prints.
 struct ReplayReport {
-  /// What would be otherwise: a key, and what it was and would be.
+  /// A difference: the key, the old and the new value.
   struct Change {
     var key: String
     var before: String?
@@ -60,7 +60,7 @@ struct ReplayReport {
     compare("url", record.outcome.url, result.outcome == .completed ? result.location : nil)
     let before = (try? MetadataText.members(record.outcome.metadata)) ?? []  // what the ledger wrote is JSON
     let after = (try? MetadataText.members(JSONWriter.object(of: result.metadata))) ?? []
-    for (key, value) in before where key != "original.outcome.sha256" {
+    for (key, value) in before where key != "original.sha256" {
       compare(key, value, after.first { $0.key == key }?.value)
     }
     for (key, value) in after where !before.contains(where: { $0.key == key }) { compare(key, nil, value) }
@@ -70,7 +70,7 @@ struct ReplayReport {
   private func text(_ record: AttachmentRecord, _ result: Rehearsal.Result, _ changes: [Change]) -> String {
     let outcome = style.word(result.outcome?.rawValue ?? "tried again", width: 11)
     var text = "\(outcome)  \(record.origin.id)  \(Terminal.printable(record.origin.fileName))\n"
-    // Where it ends otherwise, stages that do not run any more record nothing: one line says so.
+    // If the outcome differs, later stages record nothing; one line says so.
     let endsOtherwise = changes.contains { $0.key == "status" || $0.key == "reason" }
     let gone = endsOtherwise ? changes.filter { $0.key.contains(".") && $0.after == nil } : []
     let shown = changes.filter { change in !gone.contains { $0.key == change.key } }

@@ -53,7 +53,7 @@ struct Test: ParsableCommand {
     return report.failures == 0 ? .success : .incomplete
   }
 
-  /// All files are read before a case of any is run, so that what is wrong with them is said at once.
+  /// Reads all files before any case runs, so that errors in them are reported at once.
   private func documents() throws -> [CaseDocument] {
     var documents: [CaseDocument] = []
     var diagnostics: [Diagnostic] = []
@@ -147,7 +147,7 @@ struct Test: ParsableCommand {
       temporaryFolder: Environment.temporaryFolder)
   }
 
-  /// The plugin's file where it is given, or named by path in the cases; else the stage's id.
+  /// The plugin's file if it is given or named by path in the cases; else the stage's id.
   private func plugin(_ name: String, _ document: CaseDocument) throws(CommandError) -> String {
     if let file = arguments.value("plugin") {
       return file.contains("/") ? file : "./\(file)"

@@ -3,7 +3,7 @@ import Platform
 import Wire
 import Workbench
 
-/// What one stage alone said of one file, as it is printed.
+/// The printed result of one stage for one file.
 struct TrialReport {
   var stage: String
   var file: String

@@ -5,7 +5,7 @@ import Wire
 import Workers
 import Workbench
 
-/// A stage that a command was given by its id or its plugin's file, with what is needed to run it alone.
+/// A stage named by its id or its plugin's file, with everything needed to run it alone.
 struct ChosenStage {
   var description: StageDescription
   var digest: StageDefinition

@@ -7,7 +7,7 @@ struct FolderListing: Sequence {
   private var bytes: [UInt8] = []
   private var ranges: [(start: UInt32, count: UInt8)] = []
 
-  /// `nil`: errno says why it cannot be listed.
+  /// `nil`: the folder cannot be listed; see errno.
   init?(_ path: [UInt8]) {
     guard let folder = InputWalker.withPath(path, { opendir($0) }) else { return nil }
     defer { closedir(folder) }

@@ -3,7 +3,7 @@ import Platform
 import Wire
 import Workers
 
-/// A plugin's file, and what a worker found in it.
+/// A plugin's file, and its description as read by a worker.
 struct FoundPlugin {
   var id: String
   var file: String
@@ -14,7 +14,7 @@ struct FoundPlugin {
     if case .failure(let refusal) = result { refusal.message } else { nil }
   }
 
-  /// Has these files described, by id.
+  /// Describes these files, by id.
   static func found(_ files: [(id: String, file: String)], _ search: PluginSearch) -> [FoundPlugin] {
     let described = search.describe(files)
     return files.compactMap { file in
@@ -24,7 +24,7 @@ struct FoundPlugin {
 
   // MARK: For people
 
-  /// Two lines each: what it is, and where.
+  /// Two lines for each plugin: the description, and the path.
   static func table(_ plugins: [FoundPlugin], _ style: Style) -> String {
     let width = plugins.map(\.id.count).max() ?? 0
     let indent = String(repeating: " ", count: width)
@@ -51,7 +51,7 @@ struct FoundPlugin {
   }
 
   func write(to writer: inout JSONWriter) {
-    let stage = try? result.get()  // the problem is a member of its own
+    let stage = try? result.get()  // the JSON has a separate member for the problem
     writer.object { writer in
       writer.member("record", "plugin")
       writer.member("id", id)

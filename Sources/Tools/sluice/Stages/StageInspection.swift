@@ -107,7 +107,7 @@ struct StageInspection {
 }
 
 extension StageDescription.Capability {
-  /// What a stage may touch with it.
+  /// What a stage of this capability may access.
   var meaning: String {
     switch self {
     case .content: "nothing but the content it is handed"
@@ -118,7 +118,7 @@ extension StageDescription.Capability {
 }
 
 extension OptionDescription.Kind {
-  /// What a value is called.
+  /// The name of a value of this kind.
   var noun: String {
     switch self {
     case .text: "text"

@@ -28,11 +28,11 @@ struct StageName {
   private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
 }
 
-/// The files a new stage is made from: a stage called `greeting` that works, with names and places filled in.
+/// The template files of a new stage: a working stage called `greeting`, with names and paths filled in.
 struct StageTemplate {
   private let name: StageName
   private let share: String
-  /// Where the plugin will be, from the stage's folder.
+  /// The path of the plugin to be built, relative to the stage's folder.
   var plugin = ""
   var plugins = ""
   var reference = ""

@@ -47,14 +47,14 @@ struct StagesDoctor: ParsableCommand {
   }
 }
 
-/// One plugin's file, and what became of loading it.
+/// One plugin's file, and the result of loading it.
 struct PluginDiagnosis {
   let file: String
   let id: String
   let stage: StageDescription?
   let problem: String?
   let remedy: String?
-  /// Another file of the same id is found before it.
+  /// Another file of the same id that is found first.
   let shadow: String?
   private let facts: PluginFile?
 
@@ -67,7 +67,7 @@ struct PluginDiagnosis {
       search.folders.contains(Self.folder(of: file))
         && FileIdentity.text(of: $0) != FileIdentity.text(of: file) ? $0 : nil
     }
-    // A name without a folder would be looked for among the system's libraries.
+    // dlopen(3) would look up a name without a folder among the system's libraries.
     switch search.describe([(id, file.contains("/") ? file : "./\(file)")])[id] {
     case .success(let found)?: (stage, problem, remedy) = (found, nil, nil)
     case .failure(let refusal)?:

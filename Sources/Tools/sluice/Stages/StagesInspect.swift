@@ -2,7 +2,7 @@ import Pipeline
 import Workbench
 import Workers
 
-/// `sluice stages inspect`: everything a stage says of itself.
+/// `sluice stages inspect`: everything a stage declares.
 struct StagesInspect: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "stages inspect", abstract: "Show what a stage says of itself.", arguments: "STAGE",

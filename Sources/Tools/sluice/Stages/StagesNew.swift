@@ -3,7 +3,7 @@ import Pipeline
 import Platform
 import Workers
 
-/// `sluice stages new`: a folder with a stage to begin with, that builds, checks and tests as it stands.
+/// `sluice stages new`: creates a folder with a working example stage that builds, checks and tests.
 struct StagesNew: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "stages new", abstract: "Write a folder with a new stage in it.", arguments: "NAME",
@@ -35,7 +35,7 @@ struct StagesNew: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    // One beside the program is found first: the new one would never run.
+    // A plugin of this name beside the program would be found first, and the new one would never run.
     if let file = try PluginSearch(named: [], environment: [:]).file(of: name.id) {
       throw CommandError.usage("'\(name.id)' is a stage that there is already, \(file); give another NAME")
     }

@@ -130,14 +130,14 @@ struct StagesRun: ParsableCommand {
       }
       launch.tool = words
       launch.sandbox = .off
-      launch.signals = -1  // Ctrl-C is for the tool
+      launch.signals = -1  // Ctrl-C goes to the tool
       stage.memory = 64 << 40
       if tool == .gdb { Terminal.error("type `run` to start the worker") }
     }
     return launch
   }
 
-  /// Content is measured by a worker as every pipeline has it.
+  /// The launch for the worker that measures content, as in every pipeline.
   private static func digestLaunch(_ launch: StageRunner.Launch) -> StageRunner.Launch {
     var digest = StageRunner.Launch(executable: launch.executable)
     digest.sandbox = launch.sandbox
@@ -145,7 +145,7 @@ struct StagesRun: ParsableCommand {
     return digest
   }
 
-  /// Each file is a message of its own, as in an ingest.
+  /// Each file is its own message, as in an ingest.
   private func run(_ file: String, _ bench: Bench) throws -> TrialReport {
     var ids = UUIDv7Generator()
     var profile = Profile()
