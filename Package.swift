@@ -46,9 +46,9 @@ for (folder, modules) in house {
   }
 }
 
-// What a worker loads is neither asynchronous nor does it match regular expressions. What is imported is linked, and each
-// worker would load five libraries more.
-let loaded = ["sluice-worker", "Wire", "Pipeline", "StageKit", "PDFDocument"] + stages.map(\.module)
+// A worker is neither asynchronous nor does it match regular expressions. What is imported is linked, and each would load five
+// libraries more. For its plugins the linker is told, in `Stage`: the kit is in them, and has no unsafe flags.
+let loaded = ["sluice-worker", "Wire", "Pipeline"]
 for target in package.targets where loaded.contains(target.name) {
   target.swiftSettings = [
     .unsafeFlags([
@@ -164,14 +164,21 @@ struct Stage {
   /// Beside its source there is a folder `fixtures`, for its cases.
   var hasFixtures = false
 
-  /// The version script keeps a plugin's one symbol and hides those of the kit inside it.
+  /// The version script keeps a plugin's one symbol and hides those of the kit inside it. The configuration of clang drops the
+  /// libraries that are linked because they are imported everywhere, unless the plugin uses them.
   var target: Target {
-    .target(
+    let folder = "\(Context.packageDirectory)/Plugins"
+    return .target(
       name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)",
       exclude: ["cases.yaml"] + (hasFixtures ? ["fixtures"] : []),
       linkerSettings: isInstrumented
         ? []
-        : [.unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/exports.map"])])
+        : [
+          .unsafeFlags([
+            "-Xlinker", "--version-script=\(folder)/exports.map",
+            "-Xclang-linker", "--config=\(folder)/as-needed.cfg",
+          ])
+        ])
   }
 }
 

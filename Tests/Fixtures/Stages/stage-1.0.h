@@ -1,0 +1,291 @@
+/* The contract of 1.0 as it was, kept for a test (OldContractTests): not to be edited. */
+/* The contract between Sluice and a stage.
+ *
+ * This header is all that a plugin and its host share. A plugin is a shared library that exports one
+ * function, `<id>_stage` (a `-` in the id becomes `_`), which returns a description of the stage; looking
+ * at a plugin starts nothing. The host then calls `open` once, `process` for each attachment, `flush` at
+ * each durability barrier, and `close` at the end, in a worker process that is closed for the stage's capability.
+ *
+ * The file is called `libsluice-<id>.so` (or `<id>.so`, in a folder of plugins only) and lies in a folder that the
+ * pipeline names under `plugins:`. To build one:  cc -std=c11 -shared -fPIC -I PREFIX/include x.c -o libsluice-x.so
+ *
+ * Who may call, written before each function pointer:
+ *   [serial]      the host calls it, on one thread, never two at a time for the same instance
+ *   [in-call]     the stage calls it, on the thread it was called on, before that call returns
+ *
+ * How long pointers live: what the host passes lives until the call returns, unless the comment says
+ * otherwise. What the plugin's description points to lives as long as the process.
+ *
+ * Text is UTF-8 and ends with NUL. What a sender chose is hostile: ids, names, types. Structs open with their size;
+ * they grow at the end only, and a reader ignores what lies past the size it knows. Those that stand in arrays
+ * (`sluice_option`, `sluice_value`, `sluice_term`) never grow within a major. `layout.c` locks the offsets.
+ *
+ * A worker has one thread; instances in it take turns. In the sandbox a stage computes, allocates, and uses the
+ * descriptors it holds (read, write, seek, truncate, sync, map); any other system call ends the worker, and the attachment
+ * gets `forbidden-call`. So do memory (`out-of-memory`), time (`timed-out`), output (`output-limit`), a crash (`crashed`),
+ * and more than 1 MB on standard error for one attachment (`flooded`). Standard output leads nowhere.
+ */
+#ifndef SLUICE_STAGE_H
+#define SLUICE_STAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A host refuses a plugin of another major. A minor only adds to the end of structs. */
+#define SLUICE_ABI_MAJOR ((uint32_t)1)
+#define SLUICE_ABI_MINOR ((uint32_t)0)
+
+/* What a stage says about an attachment. */
+typedef int32_t sluice_verdict;
+#define SLUICE_PASS ((sluice_verdict)0)   /* go on */
+#define SLUICE_REJECT ((sluice_verdict)1) /* policy says no; final */
+#define SLUICE_RETRY ((sluice_verdict)2)  /* a passing fault; try again later */
+#define SLUICE_FAIL ((sluice_verdict)3)   /* broken for this input; trying again is of no use */
+
+/* What a stage may touch once it is open. The sandbox grants no more. */
+typedef uint32_t sluice_capability;
+#define SLUICE_CONTENT ((sluice_capability)0) /* nothing but the descriptors it is handed */
+#define SLUICE_STORE ((sluice_capability)1)   /* may also write below the folder it is handed */
+#define SLUICE_NETWORK ((sluice_capability)2) /* may also connect */
+
+/* Flags of a stage. */
+#define SLUICE_AT_END ((uint32_t)1)  /* runs once the outcome is known, whatever it is; gets no content */
+#define SLUICE_CHANNEL ((uint32_t)2) /* delivers events; stands under `channels:`; not with SLUICE_STORE */
+#define SLUICE_PRODUCES ((uint32_t)4) /* may replace the content, see `produce` */
+
+/* ---- Options: declared once; checked, completed and documented by the host. ---- */
+
+typedef uint32_t sluice_option_type;
+#define SLUICE_TEXT ((sluice_option_type)1)
+#define SLUICE_INTEGER ((sluice_option_type)2)
+#define SLUICE_NUMBER ((sluice_option_type)3)
+#define SLUICE_BOOLEAN ((sluice_option_type)4)
+#define SLUICE_BYTES ((sluice_option_type)5)      /* `10MB`; the stage gets bytes */
+#define SLUICE_DURATION ((sluice_option_type)6)   /* `30s`; the stage gets milliseconds */
+#define SLUICE_MEDIA_TYPE ((sluice_option_type)7) /* a pattern: a type, or one with `*` for its last part or for both */
+#define SLUICE_TEMPLATE ((sluice_option_type)8)   /* a path template, see `expand` */
+#define SLUICE_CHANNEL_NAME ((sluice_option_type)9) /* a name under `channels:` */
+
+/* In which shapes an option may be written; several may be allowed. */
+#define SLUICE_ONE ((uint32_t)1)
+#define SLUICE_LIST ((uint32_t)2)
+#define SLUICE_MAP ((uint32_t)4) /* from media type patterns to values */
+
+typedef struct sluice_option {
+  uint32_t size;
+  sluice_option_type type;
+  uint32_t shapes;
+  uint32_t required;          /* 1: a pipeline without it is refused */
+  const char *name;           /* lower case, words joined by `-` */
+  const char *fallback;       /* the default, written as in YAML; NULL: none */
+  const char *help;           /* one sentence */
+  const char *const *choices; /* the values allowed, ended by NULL; NULL: any */
+  int64_t minimum, maximum;   /* for integers, bytes and durations; both 0: no bounds */
+} sluice_option;
+
+/* One value of one option, as given or by default. A list comes as several values in order. */
+typedef struct sluice_value {
+  uint32_t size;
+  uint32_t reserved;
+  const char *name;
+  const char *key;  /* of a map's entry: the media type pattern; else NULL */
+  const char *text; /* as written, or the canonical form */
+  int64_t integer;  /* of an integer, boolean (0, 1), bytes, duration (milliseconds) */
+  double number;    /* of a number */
+} sluice_value;
+
+/* ---- Documentation of what a stage says. A key that is not listed is dropped, a code becomes `undeclared`. ---- */
+
+typedef struct sluice_term {
+  const char *name;
+  const char *help;
+} sluice_term;
+
+/* ---- What the host hands to a stage. ---- */
+
+/* One call from the host; what the stage says through `sluice_host` belongs to it. */
+typedef struct sluice_call sluice_call;
+
+/* The outcome of an attachment, for stages that run at the end. */
+#define SLUICE_UNDECIDED ((uint32_t)0)
+#define SLUICE_COMPLETED ((uint32_t)1)
+#define SLUICE_REJECTED ((uint32_t)2)
+#define SLUICE_FAILED ((uint32_t)3)
+#define SLUICE_QUARANTINED ((uint32_t)4)
+
+/* An event for one recipient, for channels. */
+typedef struct sluice_event {
+  uint32_t size;
+  uint32_t reserved;
+  const char *id; /* never changes, however often delivery is tried */
+  const char *type;
+  const char *recipient;
+  const char *body; /* the whole event as one line of JSON, without a newline, its id first: the same bytes each time */
+  uint64_t body_length;
+} sluice_event;
+
+/* For a stage with `flush`, it and its call live until that flush returns. */
+typedef struct sluice_attachment {
+  uint32_t size;
+  uint32_t attempt; /* 1 for the first; more: an earlier one may have taken effect */
+  const char *id;
+  const char *conversation_id;
+  const char *message_id;
+  const char *sender_id;
+  const char *file_name;     /* as the sender gave it: hostile */
+  const char *declared_type; /* as the sender gave it; NULL: not given */
+  const char *media_type;    /* as found by an earlier stage; NULL: not yet known */
+  const char *sha256;        /* of the content, 64 hexadecimal digits; NULL: not yet known */
+  const char *twin;          /* for `store` stages: a stored path with the same content, or NULL */
+  int32_t content;           /* a seekable descriptor, read only, at offset 0; -1: none */
+  uint32_t outcome;
+  uint64_t content_size;
+  const char *reason_stage; /* of a rejection or failure, else NULL */
+  const char *reason_code;
+  const char *reason_message;
+  const sluice_event *event; /* for channels, else NULL */
+  int64_t modified;          /* of the content's file when it was opened, nanoseconds since 1970: its data */
+  int64_t changed;           /* and its status; a stage that copies compares both when it is done */
+} sluice_attachment;
+
+#define SLUICE_LOG_DEBUG ((uint32_t)0)
+#define SLUICE_LOG_INFO ((uint32_t)1)
+#define SLUICE_LOG_WARNING ((uint32_t)2)
+#define SLUICE_LOG_ERROR ((uint32_t)3)
+
+/* To whom an emitted event goes. */
+#define SLUICE_TO_PARTICIPANTS ((uint32_t)1) /* every participant but the sender */
+#define SLUICE_TO_SENDER ((uint32_t)2)
+#define SLUICE_TO_EVERYONE ((uint32_t)3)
+
+typedef struct sluice_host {
+  uint32_t size;
+  uint32_t reserved;
+
+  /* [in-call] Says why: a code the stage lists, and a sentence for the user (up to 1,000 bytes). Applies
+   * to the verdict the call returns. */
+  void (*explain)(sluice_call *call, const char *code, const char *sentence);
+
+  /* [in-call] Records metadata under a key the stage lists. Text is cut at 4,000 bytes; what goes beyond 24 KiB in all is
+   * dropped, with a line in the log, and so is a number that is not finite. */
+  void (*annotate_text)(sluice_call *call, const char *key, const char *value);
+  void (*annotate_integer)(sluice_call *call, const char *key, int64_t value);
+  void (*annotate_number)(sluice_call *call, const char *key, double value);
+  void (*annotate_boolean)(sluice_call *call, const char *key, int32_t value);
+
+  /* [in-call] Metadata of earlier stages as text; NULL: none under this key. */
+  const char *(*metadata)(sluice_call *call, const char *key);
+
+  /* [in-call] Sets the media type that `when`, `allow` and `rules` of later stages match. */
+  void (*set_media_type)(sluice_call *call, const char *media_type);
+
+  /* [in-call] For `store` stages: where the object is to lie below the folder, the attachment's `url`. The stage leaves it,
+   * synced, in the folder as `.incoming/` (which it makes) and the attachment's id; the host renames it to the path once the ledger
+   * has the attachment, and takes away what it has not. Where nothing is left there, the path must hold it already. */
+  void (*set_location)(sluice_call *call, const char *path);
+
+  /* [in-call] 1 where the media type matches the pattern; patterns mean the same everywhere. NULL, unknown, matches
+   * only what matches all. Case and parameters do not count. */
+  int32_t (*matches)(const char *pattern, const char *media_type);
+
+  /* [in-call] Fills in a path template for this attachment. Nothing in the result can leave the folder it is
+   * used in: no empty, `.` or `..` parts, no bytes of a sender's name unescaped. NULL: it would be too long. */
+  const char *(*expand)(sluice_call *call, const char *path_template);
+
+  /* [in-call] A descriptor to write new content to, which replaces the content for later stages if the
+   * verdict is pass. -1: the stage does not declare SLUICE_PRODUCES. */
+  int32_t (*produce)(sluice_call *call);
+
+  /* [in-call] Emits an event of this type on a channel, which is the value of an option of type SLUICE_CHANNEL_NAME. The
+   * host writes its body and records it in the ledger with the outcome, once for each recipient. */
+  void (*emit)(sluice_call *call, const char *type, const char *channel, uint32_t audience);
+
+  /* [in-call] With a verdict of retry: not before so many milliseconds from now. */
+  void (*retry_after)(sluice_call *call, int64_t milliseconds);
+
+  /* [in-call] With a verdict of retry: the fault is the place's, not the attachment's (a full disk, an endpoint
+   * that is gone). The lane pauses with this reason; the attempt is not counted. */
+  void (*pause)(sluice_call *call);
+
+  /* [in-call] During `flush` only: the verdict of one attachment processed since the last flush. Call
+   * `explain` on it first. */
+  void (*settle)(sluice_call *call, sluice_verdict verdict);
+
+  /* [in-call] How far the work on this attachment is, from 0 to 1. */
+  void (*progress)(sluice_call *call, double fraction);
+
+  /* [in-call] 1 when nobody waits for the result any more. A worker whose work is cancelled is ended today, so that no
+   * stage is ever told so; one that asks will be. */
+  int32_t (*cancelled)(sluice_call *call);
+
+  /* [in-call] A line on the worker's standard error: `stages run` shows it, and an ingest where the worker ends badly. */
+  void (*log)(sluice_call *call, uint32_t level, const char *line);
+
+  /* During `open` only: a promise that what the stage says and records follows from nothing but the content, the options,
+   * the media type so far, and what the sender declared: the type, and the extension of the file name. Then the host may
+   * hand on what it said of equal content. `basis` names what else it rests on, such as the versions of libraries and of
+   * data: what was said on another basis does not count. */
+  void (*repeatable)(sluice_call *call, const char *basis);
+} sluice_host;
+
+/* What `open` gets. */
+typedef struct sluice_opening {
+  uint32_t size;
+  uint32_t value_count;
+  const char *id;             /* the stage's id in this pipeline */
+  const sluice_value *values; /* every option given or with a default */
+  const sluice_host *host;    /* lives as long as the instance */
+  sluice_call *call;          /* for `explain` and `log` */
+  int32_t folder;             /* store: the store's folder, to keep; channels: the home, to open files in until open
+                                 returns (those stay usable); or -1 */
+  uint32_t reserved;
+} sluice_opening;
+
+typedef struct sluice_stage {
+  /* These three stay where they are in every major. */
+  uint32_t size;
+  uint32_t abi_major;
+  uint32_t abi_minor;
+
+  sluice_capability capability;
+  uint32_t flags;
+  uint32_t option_count;
+  uint32_t key_count;
+  uint32_t code_count;
+  const char *id; /* lower case, words joined by `-` */
+  const char *version;
+  const char *summary; /* one sentence */
+  const sluice_option *options;
+  const sluice_term *keys;  /* the metadata it may record; a name ending in `*` stands for all it begins */
+  const sluice_term *codes; /* the codes it may give */
+  const void *context;      /* the plugin's own */
+
+  /* `open`, `process` and `close` are required, as are `id`, `version` and `summary`.
+   *
+   * [serial] Makes an instance. It may read files and load libraries, and starts no thread: the sandbox, which closes
+   * when all stages of the worker are open, would not hold it. Anything but SLUICE_PASS refuses the pipeline; explain why. */
+  sluice_verdict (*open)(const struct sluice_stage *stage, const sluice_opening *opening, void **instance);
+
+  /* [serial] One attachment. A verdict other than pass counts at once; one without `explain` gets `unexplained`. */
+  sluice_verdict (*process)(void *instance, const sluice_attachment *attachment, sluice_call *call);
+
+  /* [serial] The durability barrier, or NULL. Until it returns, a pass from `process` does not count. The host calls
+   * it when nothing more waits, and after at most 64 attachments. Anything but SLUICE_PASS is the verdict of
+   * every attachment since the last flush that was not settled. `call` is for explaining that. */
+  sluice_verdict (*flush)(void *instance, sluice_call *call);
+
+  /* [serial] The end of the instance. Not called when the worker is killed. */
+  void (*close)(void *instance);
+} sluice_stage;
+
+/* The exported function. It is told the host's major and returns the description; the host does the refusing. */
+typedef const sluice_stage *(*sluice_stage_function)(uint32_t host_abi_major);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
