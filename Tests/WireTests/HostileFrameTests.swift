@@ -19,6 +19,7 @@ struct HostileFrameTests {
     result.report.mediaType = "application/pdf"
     result.report.location = "documents/c/m/document.pdf"
     result.report.emissions = [.init(type: "attachment.completed", channel: "events", audience: .everyone)]
+    result.report.remarks = [.init(index: 2, level: .warning, text: "the content is odd: ü")]
     result.report.produced = true
     return result
   }()

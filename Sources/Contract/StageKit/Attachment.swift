@@ -122,8 +122,9 @@ public struct Attachment {
   /// Whether nobody waits for the result any more.
   public var isCancelled: Bool { host.pointee.cancelled(call) != 0 }
 
-  /// A line on the worker's standard error: `sluice stages run` shows it, and an ingest where the worker ends badly.
-  public func log(_ line: String) { host.pointee.log(call, SLUICE_LOG_INFO, line) }
+  /// A line in the log. Warnings and errors reach the operator, with the attachment's id. The rest goes to the worker's standard
+  /// error: `sluice stages run` shows it, and an ingest if the worker ends badly.
+  public func log(_ level: LogLevel = .info, _ line: String) { host.pointee.log(call, level.rawValue, line) }
 
   /// A descriptor for new content, which replaces the content for later stages if the stage passes.
   public func produce() throws(Outcome) -> Int32 {

@@ -65,9 +65,9 @@ public struct Opening {
     return Int(host.pointee.size) >= offset + MemoryLayout<UnsafeRawPointer>.size
   }
 
-  /// A line on the worker's standard error: `sluice stages run` shows it, and an ingest where the worker ends badly.
-  public func log(_ line: String) {
-    raw.pointee.host.pointee.log(raw.pointee.call, SLUICE_LOG_INFO, line)
+  /// A line on the worker's standard error: `sluice stages run` shows it, and an ingest if the worker ends badly.
+  public func log(_ level: LogLevel = .info, _ line: String) {
+    raw.pointee.host.pointee.log(raw.pointee.call, level.rawValue, line)
   }
 
   func explain(_ outcome: Outcome) {

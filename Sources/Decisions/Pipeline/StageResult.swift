@@ -52,6 +52,8 @@ public struct StageReport: Sendable, Equatable {
   public var location: String?
   public var emissions: [Emission] = []
   /// The last stage that ran has made new content.
+  /// Their warnings and errors for the operator.
+  public var remarks: [Remark] = []
   public var produced = false
 
   public init() {}
@@ -72,5 +74,38 @@ public struct Step: Sendable, Equatable {
     self.code = code
     self.message = message
     self.microseconds = microseconds
+  }
+}
+
+/// How much a line in the log matters. The numbers are those of the contract (`SLUICE_LOG_…`).
+public enum LogLevel: UInt32, Sendable, Comparable {
+  case debug = 0, info, warning, error
+
+  public var name: String {
+    switch self {
+    case .debug: "debug"
+    case .info: "info"
+    case .warning: "warning"
+    case .error: "error"
+    }
+  }
+
+  public static func < (first: LogLevel, second: LogLevel) -> Bool { first.rawValue < second.rawValue }
+}
+
+/// A warning or an error that a stage logs for the operator. It decides nothing.
+public struct Remark: Sendable, Equatable {
+  /// The stage's place among the stages of its group.
+  public var index: Int
+  public var level: LogLevel
+  public var text: String
+
+  /// The most that one piece of work may cause, and the most bytes in each.
+  public static let limits = (count: 16, length: 1000)
+
+  public init(index: Int, level: LogLevel, text: String) {
+    self.index = index
+    self.level = level
+    self.text = text
   }
 }

@@ -95,6 +95,7 @@ extension Scheduler {
       switch outcome {
       case .opened: measureWaiting()
       case .answered(let flight, let result, let group):
+        for remark in result.report.remarks { tell(remark, of: flight, group) }
         apply(result, to: flight, from: group)
         pool.endOutput(flight)
       case .died(let flight, let death, let group, let stage, let microseconds, let report):
@@ -103,6 +104,11 @@ extension Scheduler {
       case .untouched(let flight): settle(flight, .released)
       }
     }
+  }
+
+  private func tell(_ remark: Remark, of flight: Flight, _ group: WorkerGroup) {
+    let id = flight.attachment?.origin.id ?? flight.delivery?.id ?? ""
+    observe(.remark(remark.level, stage: group.stages[remark.index].id, id: id, text: remark.text))
   }
 
   /// More is known of it than fits into a frame.
@@ -245,12 +251,12 @@ extension Scheduler {
   }
 
   private func outcome(of flight: Flight) -> AttachmentOutcome {
-    let run = flight.run
-    return AttachmentOutcome(
-      run.outcome, reason: run.reason, mediaType: run.mediaType,
+    AttachmentOutcome(
+      flight.run.outcome, reason: flight.run.reason, mediaType: flight.run.mediaType,
       sizeBytes: flight.content >= 0 ? flight.size : nil,
-      sha256: run.sha256.flatMap { Hexadecimal.bytes($0) }, metadata: JSONWriter.object(of: run.metadata),
-      url: run.outcome == .completed ? run.location : nil)
+      sha256: flight.run.sha256.flatMap { Hexadecimal.bytes($0) },
+      metadata: JSONWriter.object(of: flight.run.metadata),
+      url: flight.run.outcome == .completed ? flight.run.location : nil)
   }
 
   private func events(

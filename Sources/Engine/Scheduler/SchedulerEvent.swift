@@ -22,6 +22,8 @@ public enum SchedulerEvent: Sendable {
   case stopping(inHand: Int, with: [String])
   /// Something the user is to know, that stops nothing.
   case problem(String)
+  /// A stage, or a channel, logged a warning or an error.
+  case remark(LogLevel, stage: String, id: String, text: String)
   /// A result came for a lease that was lost; it was not counted.
   case staleResult
   /// About ten times a second, and whenever nothing happens.

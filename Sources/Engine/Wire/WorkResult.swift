@@ -46,6 +46,11 @@ public struct WorkResult: Sendable {
       writer.write(emission.channel)
       writer.write(emission.audience.rawValue)
     }
+    writer.write(report.remarks) { writer, remark in
+      writer.write(UInt8(remark.index))
+      writer.write(remark.level.rawValue)
+      writer.write(remark.text)
+    }
     writer.write(report.produced)
     return writer.bytes
   }
@@ -100,6 +105,16 @@ public struct WorkResult: Sendable {
         throw FrameError("unknown audience")
       }
       return Emission(type: type, channel: channel, audience: audience)
+    }
+    report.remarks = try reader.elements(atMost: Remark.limits.count) {
+      (reader) throws(FrameError) -> Remark in
+      let index = Int(try reader.integer(UInt8.self))
+      guard index < stageCount, let level = LogLevel(rawValue: try reader.integer(UInt32.self)) else {
+        throw FrameError("a remark of no stage, or of no level")
+      }
+      // Bytes that are not UTF-8 take three each once they are.
+      return Remark(
+        index: index, level: level, text: try reader.requiredText(atMost: Remark.limits.length * 3))
     }
     report.produced = try reader.boolean()
     try reader.end()

@@ -2,27 +2,36 @@
 public enum Hexadecimal {
   /// Two lower-case digits for each byte.
   public static func text(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
+    String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
       for (index, byte) in bytes.enumerated() {
-        buffer[index * 2] = digits[Int(byte >> 4)]
-        buffer[index * 2 + 1] = digits[Int(byte & 15)]
+        buffer[index * 2] = digit(byte >> 4)
+        buffer[index * 2 + 1] = digit(byte & 15)
       }
       return bytes.count * 2
     }
   }
 
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+  }
+
   /// The bytes; `nil` if the text is anything but pairs of digits.
   public static func bytes(_ text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
-    guard digits.count % 2 == 0 else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(digits.count / 2)
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-      bytes.append(high << 4 | low)
+    var text = text
+    return text.withUTF8 { digits in
+      guard digits.count % 2 == 0 else { return nil }
+      var isValid = true
+      let bytes = [UInt8](unsafeUninitializedCapacity: digits.count / 2) { buffer, count in
+        for index in 0..<digits.count / 2 {
+          guard let high = value(digits[index * 2]), let low = value(digits[index * 2 + 1]) else {
+            return isValid = false
+          }
+          buffer[index] = high << 4 | low
+          count = index + 1
+        }
+      }
+      return isValid ? bytes : nil
     }
-    return bytes
   }
 
   private static func value(_ digit: UInt8) -> UInt8? {

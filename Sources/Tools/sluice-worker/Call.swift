@@ -24,6 +24,8 @@ final class Call {
 
   /// The stage that is speaking.
   var stage: OpenStage
+  /// Its place among the worker's stages.
+  var stageIndex = 0
   var explanation = Explanation()
   /// What the stage's words rest on, where it promises to repeat them.
   var basis: String?
@@ -146,9 +148,13 @@ final class Call {
     write(what)
   }
 
-  func log(_ line: String) {
-    trace("log", line)
-    write(line)
+  /// A line that the stage logs: on standard error, and for the operator where it is a warning or an error.
+  func log(_ level: LogLevel, _ line: String) {
+    trace("log", "\(level.name): \(line)")
+    write(level > .info ? "\(level.name): \(line)" : line)
+    if level < .warning || result.report.remarks.count >= Remark.limits.count { return }
+    let text = Self.cut(line, to: Remark.limits.length)
+    result.report.remarks.append(Remark(index: stageIndex, level: level, text: text))
   }
 
   private func write(_ line: String) {

@@ -132,7 +132,7 @@ private func cancelled(_ call: OpaquePointer?) -> Int32 { 0 }
 
 private func log(_ call: OpaquePointer?, _ level: UInt32, _ line: UnsafePointer<CChar>?) {
   guard let line else { return }
-  Call.from(call)?.log(String(cString: line))
+  Call.from(call)?.log(LogLevel(rawValue: level) ?? .error, String(cString: line))
 }
 
 /// Patterns already taken apart: options repeat for every attachment.

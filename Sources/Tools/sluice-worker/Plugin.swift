@@ -30,10 +30,9 @@ enum Plugin {
         "is built for stage ABI \(stage.pointee.abi_major).\(stage.pointee.abi_minor), and this sluice speaks "
           + "\(SLUICE_ABI_MAJOR).\(SLUICE_ABI_MINOR); rebuild it against this version's header")
     }
-    guard Int(stage.pointee.size) >= MemoryLayout<sluice_stage>.size else {
+    guard Int(stage.pointee.size) >= sizeOfFirst else {
       throw refuse(
-        "its description has \(stage.pointee.size) bytes, and ABI \(SLUICE_ABI_MAJOR).0 has \(MemoryLayout<sluice_stage>.size)"
-      )
+        "its description has \(stage.pointee.size) bytes, and ABI \(SLUICE_ABI_MAJOR).0 has \(sizeOfFirst)")
     }
     guard let named = stage.pointee.id, String(cString: named) == id else {
       throw refuse("calls itself '\(stage.pointee.id.map { String(cString: $0) } ?? "")', not '\(id)'")
@@ -55,6 +54,10 @@ enum Plugin {
     }
     return stage
   }
+
+  /// The size of `sluice_stage` in minor 0, up to its last field `close`. A later field is read only where the description's
+  /// size says that it is there.
+  private static let sizeOfFirst = (MemoryLayout<sluice_stage>.offset(of: \.close) ?? 0) + 8
 
   /// Bytes of address space that a plugin may take while it is only looked at.
   private static let loading: Int64 = 1 << 30

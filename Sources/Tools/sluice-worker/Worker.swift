@@ -110,7 +110,7 @@ struct Worker {
         memory = stage.definition.memory
         sluice_limit_memory(memory, mostMemory)
       }
-      call.stage = stage
+      (call.stage, call.stageIndex) = (stage, index)
       call.explanation = Call.Explanation()
       if !call.result.report.results.isEmpty { publish(call.result) }
       if attachment.pointee.content >= 0 { lseek(attachment.pointee.content, 0, SEEK_SET) }
@@ -150,7 +150,7 @@ struct Worker {
       let waiting = unflushed.filter { $0.marks.contains { $0.stage == index } }
       if waiting.isEmpty { continue }
       for call in waiting {
-        call.stage = stage
+        (call.stage, call.stageIndex) = (stage, index)
         call.explanation = Call.Explanation()
         call.settled = nil
       }

@@ -66,6 +66,8 @@ final class IngestReport {
     case .lanePaused(let lane, let reason): note("paused: \(lane): \(reason)")
     case .laneResumed(let lane): note("trying again: \(lane)")
     case .problem(let text): tell(text)
+    case .remark(let level, let stage, let id, let text):
+      tell(level, stage, id, text)
     case .delivered: delivered += 1
     case .stopping(let count, let stages): tellStopping(count, stages)
     case .staleResult: break
@@ -95,6 +97,14 @@ final class IngestReport {
   private func tell(_ problem: String) {
     problemCount += 1
     note(problem)
+  }
+
+  /// A content may make a stage log as much as it likes: of each stage and level, an ingest shows the first few.
+  private func tell(_ level: LogLevel, _ stage: String, _ id: String, _ text: String) {
+    let line = "\(id): \(stage): \(level.name): \(Terminal.printable(text))"
+    if !isResident && !tally.admits(line, kind: "\(stage) \(level.name)") { return }
+    progress?.clear()
+    Terminal.error(line)
   }
 
   private func tellStopping(_ count: Int, _ stages: [String]) {

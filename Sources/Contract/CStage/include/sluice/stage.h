@@ -223,7 +223,9 @@ typedef struct sluice_host {
    * stage is ever told so; one that asks will be. */
   int32_t (*cancelled)(sluice_call *call);
 
-  /* [in-call] A line on the worker's standard error: `stages run` shows it, and an ingest where the worker ends badly. */
+  /* [in-call] A line in the log. In `process` and for `settle`, the operator is shown a warning or an error with the
+   * attachment's id: up to 16 for an attachment, 1,000 bytes each. All lines go to the worker's standard error: `stages run`
+   * shows them, and an ingest if the worker ends badly. */
   void (*log)(sluice_call *call, uint32_t level, const char *line);
 
   /* During `open` only: a promise that what the stage says and records follows from nothing but the content, the options,
