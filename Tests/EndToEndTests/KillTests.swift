@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized)
 struct KillTests {
   @Test func nothingIsLostOrDoneTwiceWhenProcessesAreKilled() throws {
-    try Killing(kills: 200, seed: 1).run()
+    try Killing(kills: 80, seed: 1).run()
   }
 }
 

@@ -11,9 +11,9 @@ final class Rules {
   private unowned let world: World
   private let oracle: Oracle
 
-  /// How many files somebody was told are on record.
+  /// How many files were reported as taken in.
   private var answered = 0
-  /// Attachments that somebody was told have ended, with how.
+  /// Attachments that were reported as ended, with their status.
   private var told: [String: Status] = [:]
   /// Attachments whose end is on record, and deliveries that are.
   private var ended: Set<String> = []
@@ -196,7 +196,7 @@ final class Rules {
       for id in ended where statuses[id] == "queued" || statuses[id] == nil {
         world.fail("the end of \(id) was durable, and is gone")
       }
-      // Some have ended in a transaction that nobody has heard of any more.
+      // Some have ended in a transaction whose reply was never heard.
       for id in attempts.keys.sorted() where statuses[id] == "queued" {
         let number = try statement(
           "SELECT attempts FROM jobs JOIN attachments a ON a.key = attachment_key WHERE a.id = ?1"

@@ -11,7 +11,7 @@ final class World {
   private(set) var time: UInt64 = 0
   /// Of these, the machine was suspended so many.
   private(set) var suspended: UInt64 = 0
-  /// Milliseconds by which somebody has set the wall clock forward.
+  /// Milliseconds by which the wall clock was set forward.
   private(set) var wallOffset: Int64 = 0
   /// The wall clock when the coordinator began, and when that was.
   private var origin: (wall: Int64, time: UInt64) = (0, 0)
@@ -79,7 +79,7 @@ final class World {
     if case .signal(let after) = life.end {
       arrange(after) { [.signal(15)] }
     } else if life.isResident {
-      // Whoever started it ends it when it has long had nothing to do.
+      // It is ended when it has long had nothing to do.
       arrange(120_000) { [.signal(15)] }
     }
   }

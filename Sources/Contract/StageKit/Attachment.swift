@@ -119,7 +119,7 @@ public struct Attachment {
   /// How far the work is, from 0 to 1.
   public func progress(_ fraction: Double) { host.pointee.progress(call, fraction) }
 
-  /// Whether nobody waits for the result any more.
+  /// Whether the result is not wanted any more.
   public var isCancelled: Bool { host.pointee.cancelled(call) != 0 }
 
   /// A line in the log. Warnings and errors reach the operator, with the attachment's id. The rest goes to the worker's standard

@@ -44,7 +44,7 @@ public struct Declaration: Sendable {
   public let shapes: UInt32
   /// The default, as written in YAML; `nil`: none.
   public let fallback: String?
-  /// One sentence for whoever writes a pipeline.
+  /// One sentence for the author of a pipeline.
   public let help: String
   /// The texts allowed; empty: any.
   public var choices: [String] = []

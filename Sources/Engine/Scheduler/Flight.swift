@@ -131,7 +131,7 @@ final class Flight {
     if output < 0 { throw SystemError("making room for new content") }
   }
 
-  /// Lets go of the memory that a stage has written, whoever else holds a descriptor of it.
+  /// Frees the memory that a stage has written, also if a worker still holds a descriptor of it.
   func discardOutput() {
     if output < 0 { return }
     sluice_empty(output)
@@ -139,7 +139,7 @@ final class Flight {
     output = -1
   }
 
-  /// Puts what a stage wrote in the place of the content, as a copy that nobody but this process can change or keep.
+  /// Replaces the content by what a stage wrote: a copy that only this process can change or keep.
   func replaceContent() -> SystemError? {
     let copy = sluice_memfd("sluice-content", 1)
     if copy < 0 { return SystemError("making room for new content") }

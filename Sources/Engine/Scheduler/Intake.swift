@@ -3,7 +3,7 @@ import Glibc
 import Ledger
 import Platform
 
-/// The way for new files into a running scheduler: whoever finds them sends batches, from a thread of its own, and waits
+/// The way for new files into a running scheduler: the thread that finds them sends batches, and waits
 /// while the scheduler has two that are not yet recorded.
 public final class Intake: Sendable {
   /// Files to be recorded in one transaction; none: the end.

@@ -8,7 +8,7 @@ final class Lane {
   let name: String
   /// Leases in hand.
   var inHand = 0
-  /// Whether jobs may be due that nobody has a lease of.
+  /// Whether jobs may be due that are not leased.
   private(set) var mayHaveMore = true
   /// When the next scheduled job is due, in milliseconds of the steady clock; `nil`: none is scheduled.
   private(set) var nextDue: Int64?

@@ -48,7 +48,7 @@ private struct Handover: @unchecked Sendable {
   let outbox: Mailbox<Result<ExchangeReply, LedgerError>>
   let readable: Int32
 
-  /// Milliseconds without a request after which nobody wants anything just now.
+  /// Milliseconds without a request after which the ledger is idle.
   private static let pause = 10
 
   func run() {

@@ -24,7 +24,7 @@ extension Scheduler {
     route(flight)
   }
 
-  /// Puts an attachment off without counting the attempt. The waits begin afresh with each run, so that whoever has put the
+  /// Puts an attachment off without counting the attempt. The waits begin afresh with each run, so that a user who has put the
   /// source right and runs the command again is not kept waiting.
   func waitForSource(_ flight: Flight, _ reason: Reason, _ place: String, _ giveUp: String) {
     guard let attachment = flight.attachment else { return }

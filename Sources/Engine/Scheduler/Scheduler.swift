@@ -121,7 +121,7 @@ public final class Scheduler {
 
   private func work() throws(SchedulerError) {
     while true {
-      // A batch at a time: whoever finds files waits while the ledger is behind.
+      // A batch at a time: the thread that finds files waits while the ledger is behind.
       if !exchange.hasBatch && pool.isOpen { takeIntake() }
       publishAgain()
       exchangeWithLedger()
@@ -255,7 +255,7 @@ public final class Scheduler {
     releaseWaiting()
   }
 
-  /// What no stage has begun with is due again at once, for whoever comes next; the rest goes on to its end.
+  /// Gives back what no stage has begun with: it is due again at once, for the next coordinator. The rest goes on to its end.
   private func releaseWaiting() {
     for flight in pool.takeQueued(where: { $0.run.isUntouched }) { settle(flight, .released) }
     for flight in unmeasured { settle(flight, .released) }

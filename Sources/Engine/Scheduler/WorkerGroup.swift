@@ -95,7 +95,7 @@ extension WorkerGroup {
       writer.member("stage", stage.id)
       writer.member("plugin", stage.description.id)
       writer.member("version", stage.description.version)
-      // Whoever builds a stage anew need not remember to give it another version.
+      // A stage that is built anew counts as another, also if its version stays the same.
       writer.member("file", FileIdentity.text(of: stage.description.file))
       writer.member("basis", basis)
       writer.key("options")

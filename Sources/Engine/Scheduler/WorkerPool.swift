@@ -58,7 +58,7 @@ final class WorkerPool {
   private static let longestTurn: UInt64 = 1_000_000_000
   /// Nanoseconds between two counts of threads.
   private static let threadCheckInterval: UInt64 = 20_000_000
-  /// Bytes that take so long to hash that they go to workers of their own, and hold nobody up.
+  /// Bytes that take so long to hash that they go to workers of their own, and do not hold up others.
   private static let longContent: Int64 = 16 << 20
 
   /// - Parameters:
@@ -179,13 +179,13 @@ final class WorkerPool {
     let now = environment.clock.monotonic()
     let isQueueReady = hasRoomForFirst(\.queue, of: group, held)
     let isAloneReady = hasRoomForFirst(\.alone, of: group, held)
-    // One that is reserved for nobody, or for somebody who cannot begin, serves the others.
+    // A worker that is reserved for an attachment that is gone or cannot begin serves the others.
     if !isAloneReady {
       for worker in group.workers where worker.isExclusive && worker.inFlight.isEmpty {
         worker.isExclusive = false
       }
     }
-    // Whoever took workers down waits until nobody else does: each of them costs the start of another worker or two. Those
+    // An attachment that took a worker down waits until no other waits: each costs the start of another worker or two. Those
     // that wait fill the window, so that they get their turn also where there is always more to do.
     let hasExclusive = group.workers.contains { $0.isExclusive && $0.state != .ending }
     if isAloneReady && (!isQueueReady || hasExclusive) { try dispatchAlone(group, &outcomes) }
@@ -221,7 +221,7 @@ final class WorkerPool {
     return min(count, Self.stuckLimit)
   }
 
-  /// An attachment that took a worker down gets a new one to itself, and takes nobody with it this time.
+  /// An attachment that took a worker down gets a new one to itself, so that it takes no other with it this time.
   private func dispatchAlone(
     _ group: WorkerGroup, _ outcomes: inout [Outcome]
   ) throws(SchedulerError) {
@@ -302,7 +302,7 @@ final class WorkerPool {
     return memory.hasRoom(for: group.output, held: held(), own: flight.memoryInUse)
   }
 
-  /// A worker has answered, or ended: what it wrote is taken over by now, or is nobody's.
+  /// A worker has answered, or ended: what it wrote has been taken over, or is discarded.
   func endOutput(_ flight: Flight) {
     flight.discardOutput()
     memory.end(flight.serial)
@@ -365,7 +365,7 @@ extension WorkerPool {
       }
       last = stage.index
     }
-    // Whoever replaced the content must have had its turn, or the same stage would get the new content for ever.
+    // The stage that replaced the content must be the last with a result, or it would get the new content for ever.
     let producer = result.report.results.last.map { worker.group.stages[$0.index].description }
     return result.report.produced && producer?.produces != true
       ? "new content from no stage that makes any" : nil
@@ -444,7 +444,7 @@ extension WorkerPool {
     return milliseconds(max(status.since, worker.headSince), now) > limit ? limit : nil
   }
 
-  /// Without the time in which this process was stopped: whoever stops it may have stopped the workers with it.
+  /// Leaves out the time in which this process was stopped: the workers may have been stopped with it.
   private func milliseconds(_ since: UInt64, _ now: UInt64) -> Int64 {
     if now <= since { return 0 }
     let excused = pause.clamped(to: since..<now)
@@ -484,7 +484,7 @@ extension WorkerPool {
     let culprit = culprit(of: worker, status)
     for flight in worker.inFlight.reversed() where flight !== culprit {
       flight.redispatches += 1
-      // Nobody can be named: each is tried by itself, so that the next time somebody can.
+      // None can be named: each is tried by itself, so that the next time one can.
       if culprit == nil { flight.isAlone = true }
       if flight.isAlone { group.alone.prepend(flight) } else { group.queue.prepend(flight) }
     }

@@ -71,7 +71,7 @@ public struct PluginSearch: Sendable {
     }
   }
 
-  /// Asks workers what these files are. A plugin that crashes or hangs while it loads harms nobody.
+  /// Asks workers what these files are. A plugin that crashes or hangs while it loads harms no other.
   ///
   /// - Parameter major: the ABI to ask for; what a plugin does with a foreign one can so be tried.
   public func describe(

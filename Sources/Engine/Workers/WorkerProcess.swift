@@ -101,7 +101,7 @@ public final class WorkerProcess: Worker {
       munmap(mapped, Int(SLUICE_STATUS_SIZE))
       throw SystemError("starting \(tool.first ?? executable)", code: error)
     }
-    // Nobody else waits for this child, so that its pid cannot have been given to another process yet.
+    // Only this process waits for the child, so its pid cannot have been given to another process yet.
     handle = sluice_pidfd_open(pid)
     self.pid = pid
     page = mapped.assumingMemoryBound(to: sluice_status.self)
@@ -236,7 +236,7 @@ public final class WorkerProcess: Worker {
   /// What the worker shows of itself: hearsay.
   public var status: sluice_status { sluice_status_read(page) }
 
-  // The worker has ended, so that nobody changes it while it is read.
+  // The worker has ended, so it cannot change the page while it is read.
   public var partialResult: WorkResult? {
     let place = UnsafeRawPointer(page) + Int(SLUICE_STATUS_PARTIAL)
     let count = Int(place.load(as: UInt32.self))

@@ -54,7 +54,7 @@ final class Call {
     handle.map { Unmanaged<Call>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
   }
 
-  /// Tells what happens, where somebody wants to know.
+  /// Tells what happens, if the worker is traced.
   func trace(_ call: String, _ text: @autoclosure () -> String) {
     tracer?.tell(stage.definition.id, call, text())
   }
@@ -142,7 +142,7 @@ final class Call {
     return path.flatMap { arena.keep($0) }
   }
 
-  /// The stage breaks the contract in a way that harms nobody.
+  /// The stage breaks the contract in a way that does no harm.
   func complain(_ what: String) {
     trace(TraceLine.complaint, what)
     write(what)

@@ -142,7 +142,7 @@ static int disk_size(sqlite3_file *base, sqlite3_int64 *size) {
   return SQLITE_OK;
 }
 
-/* There is one thread, and nobody waits within a transaction: only whether others have the file open matters, since the last
+/* There is one thread, and none waits within a transaction. Only whether others have the file open matters, since the last
  * one to close it takes its log away. */
 static int disk_lock(sqlite3_file *base, int level) {
   handle *open = (handle *)base;

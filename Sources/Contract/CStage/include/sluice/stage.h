@@ -219,7 +219,7 @@ typedef struct sluice_host {
   /* [in-call] How far the work on this attachment is, from 0 to 1. */
   void (*progress)(sluice_call *call, double fraction);
 
-  /* [in-call] 1 when nobody waits for the result any more. A worker whose work is cancelled is ended today, so that no
+  /* [in-call] 1 when the result is not wanted any more. A worker whose work is cancelled is ended today, so that no
    * stage is ever told so; one that asks will be. */
   int32_t (*cancelled)(sluice_call *call);
 
