@@ -1,22 +1,31 @@
 import Ledger
 
-/// A lease that has ended, until that is on record.
-struct PendingSettlement {
-  var flight: Flight
-  var ending: Settlement.Ending
+/// A lease that has ended, until that is on record. A class, since a copy of all it holds would cost more than the rest of an
+/// exchange.
+final class PendingSettlement {
+  let flight: Flight
+  let ending: Settlement.Ending
   /// What to tell once it counts.
-  var event: SchedulerEvent?
+  let event: SchedulerEvent?
   /// When the lease ended, in nanoseconds of the monotonic clock.
-  var since: UInt64
-
+  let since: UInt64
+  /// An attachment has ended.
+  let isEnd: Bool
   /// It records events, so that deliveries are due.
-  var emits: Bool { if case .attachment(let ended) = ending { !ended.events.isEmpty } else { false } }
-  var isEnd: Bool { if case .attachment = ending { true } else { false } }
-  /// When the job is due again, where it was put off.
-  var dueAt: Int64? {
+  let emits: Bool
+  /// When the job is due again, if it was put off.
+  let dueAt: Int64?
+
+  init(flight: Flight, ending: Settlement.Ending, event: SchedulerEvent? = nil, since: UInt64) {
+    self.flight = flight
+    self.ending = ending
+    self.event = event
+    self.since = since
     switch ending {
-    case .again(_, let at, _, _, _), .putOff(_, let at, _, _), .deliveryAgain(_, let at, _): at
-    default: nil
+    case .attachment(let ended): (isEnd, emits, dueAt) = (true, !ended.events.isEmpty, nil)
+    case .again(_, let at, _, _, _), .putOff(_, let at, _, _), .deliveryAgain(_, let at, _):
+      (isEnd, emits, dueAt) = (false, false, at)
+    case .released, .delivered, .deadLetter: (isEnd, emits, dueAt) = (false, false, nil)
     }
   }
 }

@@ -74,26 +74,12 @@ public struct JSONWriter: Sendable {
     var value = value
     bytes.append(UInt8(ascii: "\""))
     value.withUTF8 { value in
-      if Self.isPlain(UnsafeRawBufferPointer(value)) {
-        bytes.append(contentsOf: value)
-      } else {
-        value.forEach { quote($0) }
+      let isPlain = value.allSatisfy {
+        $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7F
       }
+      if isPlain { bytes.append(contentsOf: value) } else { value.forEach { quote($0) } }
     }
     bytes.append(UInt8(ascii: "\""))
-  }
-
-  /// Whether no byte needs to be escaped. It looks at sixteen bytes at a time: one by one would cost more than all the rest.
-  private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    typealias Block = SIMD16<UInt8>
-    var offset = 0
-    while offset + Block.scalarCount <= bytes.count {
-      let block = bytes.loadUnaligned(fromByteOffset: offset, as: Block.self)
-      let isSpecial = (block .< 0x20) .| (block .== 0x22) .| (block .== 0x5C) .| (block .== 0x7F)
-      if any(isSpecial) { return false }
-      offset += Block.scalarCount
-    }
-    return bytes[offset...].allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C && $0 != 0x7F }
   }
 
   private mutating func quote(_ byte: UInt8) {
