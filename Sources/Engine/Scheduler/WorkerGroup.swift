@@ -126,7 +126,7 @@ final class GroupWorker {
 
   let process: any Worker
   let slot: UInt32
-  unowned let group: WorkerGroup
+  let group: WorkerGroup
   var state = State.starting
   /// Given and not answered, in order.
   var inFlight: [Flight] = []

@@ -92,6 +92,11 @@ final class WorkerPool {
     groups = [longDigest, digest] + line + channels
   }
 
+  deinit {
+    // A group and its workers hold each other.
+    for group in groups { group.workers.removeAll() }
+  }
+
   /// Groups, each of which may have a worker at once.
   var groupCount: Int { groups.count }
 
@@ -366,9 +371,9 @@ extension WorkerPool {
       last = stage.index
     }
     // The stage that replaced the content must be the last with a result, or it would get the new content for ever.
+    guard result.report.produced else { return nil }
     let producer = result.report.results.last.map { worker.group.stages[$0.index].description }
-    return result.report.produced && producer?.produces != true
-      ? "new content from no stage that makes any" : nil
+    return producer?.produces == true ? nil : "new content from no stage that makes any"
   }
 
   private func take(
@@ -384,7 +389,8 @@ extension WorkerPool {
       retire(worker)
     }
     if worker.group.line != nil && flight.dispatched?.first == 0 { flight.line = worker.line }
-    return [.answered(flight, result, worker.group)] + (isStopping ? letGo(worker) : [])
+    let answered = Outcome.answered(flight, result, worker.group)
+    return isStopping ? [answered] + letGo(worker) : [answered]
   }
 
   /// Lets a worker go whose next pieces of work need not be done.
