@@ -53,23 +53,21 @@ struct LaneTests {
   private struct World {
     var time: Int64 = 1_000_000
     let ledger: Ledger
-    var lanes: [Lane]
+    let lanes: Lanes
     var leases: [Int64: Lease] = [:]
     var number = 0
     static let window = 4
 
     init() throws {
       ledger = try Ledger(path: ":memory:")
-      lanes = [
-        Lane(Ledger.attachmentLane), Lane(Ledger.lane(ofChannel: "x")), Lane(Ledger.lane(ofChannel: "y")),
-      ]
+      lanes = Lanes(channels: ["x", "y"], window: Self.window)
     }
 
     func lane(_ lease: Lease) -> Lane {
       if case .delivery(let delivery) = lease.work {
-        lanes.first { $0.name == Ledger.lane(ofChannel: delivery.channel) } ?? lanes[0]
+        lanes[Ledger.lane(ofChannel: delivery.channel)] ?? lanes.attachments
       } else {
-        lanes[0]
+        lanes.attachments
       }
     }
 
@@ -87,28 +85,25 @@ struct LaneTests {
             conversationId: "c", messageId: nil, senderId: "ann", participants: ["ann", "ben"], fileName: "a",
             source: Array("/in/\(number)".utf8), sourceSize: 1, sourceModified: 1, origin: "test"))
       }
-      if count > 0 { lanes[0].addDue() }
+      if count > 0 { lanes.attachments.addDue() }
       request.settlements = settlements.map { Settlement($0.0, $0.1) }
-      for lane in lanes.dropFirst() where !settlements.isEmpty { lane.addDue() }
-      for lane in lanes {
-        let wish = lane.wish(at: time, window: Self.window)
-        if wish > 0 {
-          lane.ask(at: time)
-          request.wanted.append((lane.name, wish))
+      for lane in lanes.channels where !settlements.isEmpty { lane.addDue() }
+      var putOff: Set<String> = []
+      for (lease, ending) in settlements {
+        switch ending {
+        case .again, .deliveryAgain: putOff.insert(lane(lease).name)
+        default: break
         }
       }
+      request.wanted = lanes.wanted(at: time, isBlocked: false, putOff: putOff)
       if request.isEmpty { return }
       let reply = try ledger.exchange(request)
       for (lease, ending) in settlements {
         leases[lease.job] = nil
         lane(lease).inHand -= 1
-        switch ending {
-        case .again(_, let at, _, _, _), .deliveryAgain(_, let at, _): lane(lease).addScheduled(at: at)
-        case .released: lane(lease).addDue()
-        default: break
-        }
+        if case .released = ending { lane(lease).addDue() }
       }
-      for standing in reply.lanes { lanes.first { $0.name == standing.name }?.learn(standing) }
+      for standing in reply.lanes { lanes[standing.name]?.learn(standing) }
       for standing in reply.lanes where standing.granted > 0 { servedAt[standing.name] = time }
       for lease in reply.leases {
         leases[lease.job] = lease
@@ -120,7 +115,7 @@ struct LaneTests {
     mutating func longestNeglect() throws -> Int64 {
       let query = "SELECT count(*) FROM jobs WHERE lane = ?1 AND state <> 'leased' AND due_at <= ?2"
       var longest: Int64 = 0
-      for lane in lanes {
+      for lane in lanes.all {
         let due =
           try ledger.connection.prepare(query).first(.text(lane.name), .integer(time)) { $0.integer(0) } ?? 0
         if lane.inHand >= Self.window || due == 0 { servedAt[lane.name] = time }

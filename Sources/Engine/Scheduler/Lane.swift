@@ -58,9 +58,6 @@ final class Lane {
   /// Something was added that is due at once.
   func addDue() { mayHaveMore = true }
 
-  /// A job of this lane was put off. The ledger's next word counts more.
-  func addScheduled(at time: Int64) { nextDue = min(nextDue ?? .max, time) }
-
   func stop(_ pause: Pause) { self.pause = pause }
 
   func resume() {

@@ -13,8 +13,8 @@ final class PendingSettlement {
   let isEnd: Bool
   /// It records events, so that deliveries are due.
   let emits: Bool
-  /// When the job is due again, if it was put off.
-  let dueAt: Int64?
+  /// The job was put off.
+  let isPutOff: Bool
 
   init(flight: Flight, ending: Settlement.Ending, event: SchedulerEvent? = nil, since: UInt64) {
     self.flight = flight
@@ -22,10 +22,9 @@ final class PendingSettlement {
     self.event = event
     self.since = since
     switch ending {
-    case .attachment(let ended): (isEnd, emits, dueAt) = (true, !ended.events.isEmpty, nil)
-    case .again(_, let at, _, _, _), .putOff(_, let at, _, _), .deliveryAgain(_, let at, _):
-      (isEnd, emits, dueAt) = (false, false, at)
-    case .released, .delivered, .deadLetter: (isEnd, emits, dueAt) = (false, false, nil)
+    case .attachment(let ended): (isEnd, emits, isPutOff) = (true, !ended.events.isEmpty, false)
+    case .again, .putOff, .deliveryAgain: (isEnd, emits, isPutOff) = (false, false, true)
+    case .released, .delivered, .deadLetter: (isEnd, emits, isPutOff) = (false, false, false)
     }
   }
 }

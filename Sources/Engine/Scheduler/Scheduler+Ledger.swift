@@ -25,7 +25,7 @@ extension Scheduler {
       for lane in lanes.channels { lane.addDue() }
     }
     if isStopping { return [] }
-    let putOff = Set(settlements.lazy.filter { $0.dueAt != nil }.map(\.flight.lane.name))
+    let putOff = Set(settlements.lazy.filter { $0.isPutOff }.map(\.flight.lane.name))
     return lanes.wanted(at: time, isBlocked: suspect != nil, putOff: putOff)
   }
 
@@ -76,7 +76,6 @@ extension Scheduler {
       return observe(.staleResult)
     }
     publish(settlement)
-    if let at = settlement.dueAt { lane.addScheduled(at: at) }
     if case .released = settlement.ending { lane.addDue() }
     if let event = settlement.event { observe(event) }
   }
