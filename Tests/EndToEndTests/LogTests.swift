@@ -21,6 +21,13 @@ struct LogTests {
     #expect(lines.last?.contains(": talk: error: line 1 of level 3 on file-0.txt") == true)
   }
 
+  /// All that it writes arrives, so that equal contents end in the same way.
+  @Test func aFloodIsNoticedAlsoWhereTheStagePasses() throws {
+    let outcome = try Self.ingest(lines: 8000, files: 8)
+    #expect(
+      outcome.status == 1 && outcome.out.components(separatedBy: "flooded: ").count == 9, "\(outcome.out)")
+  }
+
   @Test func anAttachmentCausesSixteenLinesAtMostAndAnIngestShowsTwentyOfAKind() throws {
     let one = try Self.ingest(lines: 40, files: 1)
     #expect(one.status == 0 && one.err.split(separator: "\n").count == 16, "\(one.err)")

@@ -33,6 +33,8 @@ struct WorkerPoolTests {
   private final class Bench {
     var started: [(slot: UInt32, worker: FakeWorker)] = []
     var pool: WorkerPool!
+    /// Milliseconds.
+    var time: UInt64 = 1000
 
     init(produces: Bool, memory: Int64? = nil) {
       var description = StageDescription(id: "convert", version: "1", summary: "", file: "")
@@ -40,8 +42,9 @@ struct WorkerPoolTests {
       var stage = StageDefinition(id: "convert", description: description, values: [])
       stage.output = 1000
       let pipeline = PipelineDefinition(stages: [stage], channels: [], workers: 1, memoryTotal: memory)
+      nonisolated(unsafe) weak let bench = self
       let environment = SchedulerEnvironment(
-        clock: Clock(now: { 0 }, steady: { 0 }, monotonic: { 1_000_000_000 }), jitter: { 0 },
+        clock: Clock(now: { 0 }, steady: { 0 }, monotonic: { (bench?.time ?? 0) * 1_000_000 }), jitter: { 0 },
         store: NoStore(), descriptorLimit: 100,
         startWorker: { [unowned self] slot, setup, _ in
           let worker = FakeWorker()
@@ -142,6 +145,26 @@ struct WorkerPoolTests {
     try bench.open()
     try bench.dispatch()
     #expect(bench.started.last?.worker.given == [2, 3], "the others go to another worker, in their order")
+  }
+
+  /// As when it is stopped with SIGSTOP.
+  @Test func aWorkerThatStaysBetweenTwoPiecesOfWorkIsKilled() throws {
+    let bench = Bench(produces: false)
+    for serial in 1...3 {
+      bench.pool.enqueue(Flight.attachment(serial: UInt64(serial)), bench.pool.line[0], 0..<1)
+    }
+    try bench.dispatch()
+    try bench.open()
+    try bench.dispatch()
+    let worker = try #require(bench.started.first?.worker)
+    bench.time += 59_000
+    bench.pool.checkLimits()
+    bench.time += 900
+    bench.pool.checkLimits()
+    #expect(!worker.isKilled)
+    bench.time += 200
+    bench.pool.checkLimits()
+    #expect(worker.isKilled, "a minute is what the stage may take")
   }
 
   @Test func aWorkerThatOnlyPretendsToEndIsKilled() throws {

@@ -219,6 +219,7 @@ final class ScriptedWorker: Worker {
     guard let piece = current else { return [] }
     current = nil
     status.serial = 0
+    status.since = world.clock.monotonic()
     if flushes {
       unflushed.append(piece)
       return proceed()

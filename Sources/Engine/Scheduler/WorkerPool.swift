@@ -445,7 +445,8 @@ extension WorkerPool {
     } else if status.serial != 0, Int(status.stage) < stages.count {
       limit = stages[Int(status.stage)].timeout + allowance
     } else {
-      return nil
+      // It is between two stages, or two pieces of work: a process that stays there is stopped.
+      limit = (stages[dispatch.first..<dispatch.end].map(\.timeout).max() ?? limit) + allowance
     }
     return milliseconds(max(status.since, worker.headSince), now) > limit ? limit : nil
   }

@@ -359,13 +359,16 @@ int sluice_same_content(int folder, const char *first, const char *second) {
 
 void sluice_start_sync(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
-int sluice_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK); }
-int sluice_fcntl_dup_above(int fd, int least) { return fcntl(fd, F_DUPFD_CLOEXEC, least); }
-
 int sluice_set_nonblocking(int fd) {
   int flags = fcntl(fd, F_GETFL);
   return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
+
+int sluice_pipe(int ends[2]) {
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  return sluice_set_nonblocking(ends[0]);
+}
+int sluice_fcntl_dup_above(int fd, int least) { return fcntl(fd, F_DUPFD_CLOEXEC, least); }
 
 int sluice_terminal_width(int fd) {
   struct winsize size;

@@ -76,6 +76,7 @@ static void put_end(struct frame *frame, uint8_t produced) {
   put32(frame, UINT32_MAX); /* no media type */
   put32(frame, UINT32_MAX); /* no location */
   put32(frame, 0);          /* no emissions */
+  put32(frame, 0);          /* no remarks */
   put8(frame, produced);
 }
 

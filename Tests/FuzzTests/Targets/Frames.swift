@@ -66,7 +66,8 @@ extension FuzzTarget {
         stage.message?.utf8.count ?? 0 <= 4096, "a message of \(stage.message?.utf8.count ?? 0) bytes")
     }
     try demand(
-      result.report.metadata.count <= 512 && result.report.emissions.count <= 64, "too many of something")
+      result.report.metadata.count <= 512 && result.report.emissions.count <= 64
+        && result.report.remarks.count <= 16, "too many of something")
     for datum in result.report.metadata {
       try demand(PlainName.isOne(datum.key), "the key \(datum.key)")
       if case .number(let number) = datum.value { try demand(number.isFinite, "the number \(number)") }

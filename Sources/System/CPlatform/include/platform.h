@@ -131,6 +131,7 @@ int64_t sluice_raise_address_space_limit(void);
 int64_t sluice_raise_stack_limit(void);
 /* Starts writing a file's data to disk without waiting for it. */
 void sluice_start_sync(int fd);
+/* A pipe whose end for reading does not block. That for writing does: what is written must arrive to be counted. */
 int sluice_pipe(int ends[2]);
 int sluice_fcntl_dup_above(int fd, int least);
 int sluice_set_nonblocking(int fd);
