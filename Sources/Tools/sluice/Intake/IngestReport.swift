@@ -52,9 +52,9 @@ final class IngestReport {
       progress?.total &+= Int64(report.added)
       report.problems.forEach(tell)
     case .ended(let record): take(record)
-    case .triedAgain(_, let reason, let at):
+    case .triedAgain(let id, let reason, let at):
       if progress == nil && !isQuiet && !isJSON {
-        note("trying again in \(max(at - Clock.steady(), 0)) ms: \(reason.stage): \(reason.message)")
+        note("\(id): trying again in \(max(at - Clock.steady(), 0)) ms: \(reason.stage): \(reason.message)")
       }
     case .sourceAway(let reason): note(reason.message)
     case .deliveryPutOff(let channel, let reason, let at):
