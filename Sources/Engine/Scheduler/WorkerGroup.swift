@@ -77,6 +77,25 @@ final class WorkerGroup {
 }
 
 extension WorkerGroup {
+  /// Starts in a row that may fail before the pipeline is held to be broken.
+  private static let startLimit = 3
+
+  /// A worker ended before it was of use.
+  ///
+  /// - Throws: where that has happened so often that the pipeline is held to be broken.
+  func countFailedStart(_ death: WorkerDeath, wasReady: Bool) throws(SchedulerError) {
+    // To wait for the same again would take as long again.
+    let isLate = if case .timedOut = death.cause { !wasReady } else { false }
+    failedStarts += isLate ? Self.startLimit : 1
+    if failedStarts < Self.startLimit { return }
+    let names = stages.map(\.id).joined(separator: ", ")
+    let files = stages.map(\.description.file).joined(separator: " ")
+    throw SchedulerError(
+      .configuration,
+      "the worker for \(names) does not start: \(death.message(in: stages[0])); `sluice stages doctor \(files)` "
+        + "may tell why")
+  }
+
   /// What the stages of a group rest on, as text, where what they say may stand in for running them again.
   func line(_ pipeline: PipelineDefinition, _ bases: [String?]) -> String? {
     guard pipeline.reuse == .verdicts, case .line(let range) = purpose, range.lowerBound == 0,
@@ -111,63 +130,6 @@ extension WorkerGroup {
         for condition in stage.conditions { writer.value("\(condition)") }
       }
     }
-  }
-}
-
-/// One worker of a group, and what it has been given.
-final class GroupWorker {
-  enum State {
-    /// Opening its stages.
-    case starting
-    case ready
-    /// Killed, or about to end: what it still has is given to others once it has ended.
-    case ending
-  }
-
-  let process: any Worker
-  let slot: UInt32
-  let group: WorkerGroup
-  var state = State.starting
-  /// Given and not answered, in order.
-  var inFlight: [Flight] = []
-  /// When the first of these began to be the first, in nanoseconds; or when the worker was started.
-  var headSince: UInt64
-  /// Pieces of work answered.
-  var done = 0
-  /// As its group's, of this worker.
-  var line: String?
-  /// Reserved for one flight.
-  var isExclusive = false
-  /// The socket is full.
-  var isFull = false
-  /// Why it was killed, if it was.
-  var verdict: WorkerDeath.Cause?
-  /// It was killed because there is nothing more for it to do.
-  var isRetired = false
-  private(set) var wasReady = false
-  /// When its socket was closed, in nanoseconds.
-  private(set) var closedAt: UInt64?
-
-  /// - Parameter now: in nanoseconds.
-  init(_ process: any Worker, slot: UInt32, group: WorkerGroup, at now: UInt64) {
-    self.process = process
-    self.slot = slot
-    self.group = group
-    headSince = now
-  }
-
-  /// Its stages are open.
-  func open(_ ready: Ready, _ pipeline: PipelineDefinition) {
-    (state, wasReady) = (.ready, true)
-    line = group.line(pipeline, ready.bases)
-    (group.line, group.lengthLimits) = (line, ready.lengthLimits)
-    (group.wasReady, group.failedStarts) = (true, 0)
-  }
-
-  /// It takes no more work, and has ended or is about to.
-  func close(at now: UInt64) {
-    if state == .ending { return }
-    (state, closedAt) = (.ending, now)
   }
 }
 

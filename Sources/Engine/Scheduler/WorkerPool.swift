@@ -49,11 +49,6 @@ final class WorkerPool {
   static let descriptorsOfWorker = 5
   /// Nanoseconds that a piece of work may take before nothing more is put behind it: what hangs is to hold up few.
   private static let patience: UInt64 = 50_000_000
-  private static let startTimeout: Int64 = 30_000
-  /// Starts in a row that may fail before the pipeline is held to be broken.
-  private static let startLimit = 3
-  /// Bytes in a millisecond that hashing must get through: its time limit grows with the content.
-  private static let slowestHashing: Int64 = 8_000
   /// Nanoseconds between two looks at the clock, after which this process was stopped in between.
   private static let longestTurn: UInt64 = 1_000_000_000
   /// Nanoseconds between two counts of threads.
@@ -348,7 +343,7 @@ extension WorkerPool {
       let stage = refusal.stage.map { "stage '\($0)': " } ?? ""
       throw SchedulerError(.configuration, stage + refusal.message)
     case .result(let result):
-      if let flaw = flaw(in: result, of: worker) {
+      if let flaw = worker.flaw(in: result) {
         condemn(worker, .invalidReply(flaw))
         return []
       }
@@ -357,23 +352,6 @@ extension WorkerPool {
     case .description, .trace: condemn(worker, .invalidReply("an answer to no question"))
     }
     return []
-  }
-
-  /// Why a result cannot be one of the work that the worker was given; `nil`: it can.
-  private func flaw(in result: WorkResult, of worker: GroupWorker) -> String? {
-    guard let flight = worker.inFlight.first, flight.serial == result.serial, let dispatch = flight.dispatched
-    else { return "a result for work it was not given, or not in order" }
-    var last = dispatch.first - 1
-    for stage in result.report.results {
-      guard stage.index > last, stage.index < dispatch.end else {
-        return "a result of a stage it was not given"
-      }
-      last = stage.index
-    }
-    // The stage that replaced the content must be the last with a result, or it would get the new content for ever.
-    guard result.report.produced else { return nil }
-    let producer = result.report.results.last.map { worker.group.stages[$0.index].description }
-    return producer?.produces == true ? nil : "new content from no stage that makes any"
   }
 
   private func take(
@@ -421,34 +399,10 @@ extension WorkerPool {
         if milliseconds(since, now) > WorkerProcess.closingTimeout {
           condemn(worker, .invalidReply(WorkerProcess.pretence))
         }
-      } else if let limit = overrun(worker, now) {
+      } else if let limit = worker.overrun(elapsed: { milliseconds($0, now) }) {
         condemn(worker, .timedOut(afterMilliseconds: limit))
       }
     }
-  }
-
-  /// The limit that a worker has passed, in milliseconds.
-  private func overrun(_ worker: GroupWorker, _ now: UInt64) -> Int64? {
-    if worker.state == .ending { return nil }
-    guard let head = worker.inFlight.first, let dispatch = head.dispatched else {
-      let isLate = worker.state == .starting && milliseconds(worker.headSince, now) > Self.startTimeout
-      return isLate ? Self.startTimeout : nil
-    }
-    let stages = worker.group.stages
-    let status = worker.process.status
-    let allowance = worker.group.purpose == .digest ? head.size / Self.slowestHashing : 0
-    var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout } + allowance
-    if worker.group.flushes { limit *= Int64(worker.inFlight.count) }
-    if milliseconds(worker.headSince, now) > limit { return limit }
-    if status.stage == SLUICE_FLUSHING {
-      limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
-    } else if status.serial != 0, Int(status.stage) < stages.count {
-      limit = stages[Int(status.stage)].timeout + allowance
-    } else {
-      // It is between two stages, or two pieces of work: a process that stays there is stopped.
-      limit = (stages[dispatch.first..<dispatch.end].map(\.timeout).max() ?? limit) + allowance
-    }
-    return milliseconds(max(status.since, worker.headSince), now) > limit ? limit : nil
   }
 
   /// Leaves out the time in which this process was stopped: the workers may have been stopped with it.
@@ -484,11 +438,11 @@ extension WorkerPool {
     if worker.isRetired { return [] }
     let death = WorkerDeath(worker.verdict ?? cause, lastWords: worker.process.lastWords)
     if !worker.wasReady || (worker.inFlight.isEmpty && worker.done == 0) {
-      try countFailedStart(worker, death)
+      try group.countFailedStart(death, wasReady: worker.wasReady)
     }
     for flight in worker.inFlight { endOutput(flight) }
     let status = worker.process.status
-    let culprit = culprit(of: worker, status)
+    let culprit = worker.culprit(status)
     for flight in worker.inFlight.reversed() where flight !== culprit {
       flight.redispatches += 1
       // None can be named: each is tried by itself, so that the next time one can.
@@ -501,42 +455,9 @@ extension WorkerPool {
       (status.serial == culprit.serial || status.serial == 0)
       && (dispatch.first..<dispatch.end).contains(Int(status.stage))
     let index = isShown ? Int(status.stage) : dispatch.first
-    let report = isShown && index > dispatch.first ? salvage(worker, culprit, before: index) : nil
+    let report = isShown && index > dispatch.first ? worker.salvage(culprit, before: index) : nil
     let since = isShown ? max(status.since, worker.headSince) : worker.headSince
     let elapsed = Int64(clamping: now > since ? (now - since) / 1000 : 0)
     return [.died(culprit, death, group, stage: index, microseconds: elapsed, after: report)]
-  }
-
-  private func countFailedStart(_ worker: GroupWorker, _ death: WorkerDeath) throws(SchedulerError) {
-    let group = worker.group
-    // To wait for the same again would take as long again.
-    let isLate = if case .timedOut = death.cause { !worker.wasReady } else { false }
-    group.failedStarts += isLate ? Self.startLimit : 1
-    if group.failedStarts < Self.startLimit { return }
-    let stages = group.stages.map(\.id).joined(separator: ", ")
-    let files = group.stages.map(\.description.file).joined(separator: " ")
-    throw SchedulerError(
-      .configuration,
-      "the worker for \(stages) does not start: \(death.message(in: group.stages[0])); `sluice stages doctor \(files)` "
-        + "may tell why")
-  }
-
-  /// What earlier stages said of the attachment that a later one died on.
-  private func salvage(_ worker: GroupWorker, _ flight: Flight, before index: Int) -> StageReport? {
-    guard let said = worker.process.partialResult, said.serial == flight.serial, !said.report.produced,
-      said.report.results.allSatisfy({ $0.verdict == .pass && $0.index < index })
-    else { return nil }
-    return said.report
-  }
-
-  /// Who was being worked on. Without a barrier, answers come one by one and it is the first that has none, if the worker
-  /// shows that it had begun: memory that an earlier one damaged may end the worker after that one's answer. With a
-  /// barrier, the worker shows who; while it is in the barrier it is all of them. One that had the worker to itself it is
-  /// in any case.
-  private func culprit(of worker: GroupWorker, _ status: sluice_status) -> Flight? {
-    let flights = worker.inFlight
-    if flights.count == 1 && (worker.done == 0 || worker.group.flushes) { return flights.first }
-    if !worker.group.flushes { return flights.first.flatMap { $0.serial == status.serial ? $0 : nil } }
-    return status.stage == SLUICE_FLUSHING ? nil : flights.first { $0.serial == status.serial }
   }
 }

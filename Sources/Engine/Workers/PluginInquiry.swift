@@ -42,6 +42,7 @@ struct PluginInquiry {
       for one in asked {
         guard let isAlive = hear(one) else { continue }
         asked.removeAll { $0.process === one.process }
+        // A question that this worker cannot be asked waits for a new one, whose start tells why.
         if isAlive, let next = waiting.last, (try? one.process.ask(next)) != nil {
           waiting.removeLast()
           asked.append(Asked(process: one.process, question: next, isFirst: false))

@@ -1,0 +1,136 @@
+import CPlatform
+import CWorker
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+/// One worker of a group, and what it has been given.
+final class GroupWorker {
+  enum State {
+    /// Opening its stages.
+    case starting
+    case ready
+    /// Killed, or about to end: what it still has is given to others once it has ended.
+    case ending
+  }
+
+  let process: any Worker
+  let slot: UInt32
+  let group: WorkerGroup
+  var state = State.starting
+  /// Given and not answered, in order.
+  var inFlight: [Flight] = []
+  /// When the first of these began to be the first, in nanoseconds; or when the worker was started.
+  var headSince: UInt64
+  /// Pieces of work answered.
+  var done = 0
+  /// As its group's, of this worker.
+  var line: String?
+  /// Reserved for one flight.
+  var isExclusive = false
+  /// The socket is full.
+  var isFull = false
+  /// Why it was killed, if it was.
+  var verdict: WorkerDeath.Cause?
+  /// It was killed because there is nothing more for it to do.
+  var isRetired = false
+  private(set) var wasReady = false
+  /// When its socket was closed, in nanoseconds.
+  private(set) var closedAt: UInt64?
+
+  /// - Parameter now: in nanoseconds.
+  init(_ process: any Worker, slot: UInt32, group: WorkerGroup, at now: UInt64) {
+    self.process = process
+    self.slot = slot
+    self.group = group
+    headSince = now
+  }
+
+  /// Its stages are open.
+  func open(_ ready: Ready, _ pipeline: PipelineDefinition) {
+    (state, wasReady) = (.ready, true)
+    line = group.line(pipeline, ready.bases)
+    (group.line, group.lengthLimits) = (line, ready.lengthLimits)
+    (group.wasReady, group.failedStarts) = (true, 0)
+  }
+
+  /// It takes no more work, and has ended or is about to.
+  func close(at now: UInt64) {
+    if state == .ending { return }
+    (state, closedAt) = (.ending, now)
+  }
+}
+
+// MARK: - Judging it
+
+extension GroupWorker {
+  /// Milliseconds.
+  private static let startTimeout: Int64 = 30_000
+  /// Bytes in a millisecond that hashing must get through: its time limit grows with the content.
+  private static let slowestHashing: Int64 = 8_000
+
+  /// Why a result cannot be one of the work that the worker was given; `nil`: it can.
+  func flaw(in result: WorkResult) -> String? {
+    guard let flight = inFlight.first, flight.serial == result.serial, let dispatch = flight.dispatched
+    else { return "a result for work it was not given, or not in order" }
+    var last = dispatch.first - 1
+    for stage in result.report.results {
+      guard stage.index > last, stage.index < dispatch.end else {
+        return "a result of a stage it was not given"
+      }
+      last = stage.index
+    }
+    // The stage that replaced the content must be the last with a result, or it would get the new content for ever.
+    guard result.report.produced else { return nil }
+    let producer = result.report.results.last.map { group.stages[$0.index].description }
+    return producer?.produces == true ? nil : "new content from no stage that makes any"
+  }
+
+  /// The limit that it has passed, in milliseconds; `nil`: none.
+  ///
+  /// - Parameter elapsed: the milliseconds since a time of the monotonic clock, in nanoseconds.
+  func overrun(elapsed: (UInt64) -> Int64) -> Int64? {
+    if state == .ending { return nil }
+    guard let head = inFlight.first, let dispatch = head.dispatched else {
+      let isLate = state == .starting && elapsed(headSince) > Self.startTimeout
+      return isLate ? Self.startTimeout : nil
+    }
+    let stages = group.stages
+    let status = process.status
+    let allowance = group.purpose == .digest ? head.size / Self.slowestHashing : 0
+    var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout } + allowance
+    if group.flushes { limit *= Int64(inFlight.count) }
+    if elapsed(headSince) > limit { return limit }
+    if status.stage == SLUICE_FLUSHING {
+      limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
+    } else if status.serial != 0, Int(status.stage) < stages.count {
+      limit = stages[Int(status.stage)].timeout + allowance
+    } else {
+      // It is between two stages, or two pieces of work: a process that stays there is stopped.
+      limit = (stages[dispatch.first..<dispatch.end].map(\.timeout).max() ?? limit) + allowance
+    }
+    return elapsed(max(status.since, headSince)) > limit ? limit : nil
+  }
+
+  /// What earlier stages said of the attachment that a later one died on.
+  func salvage(_ flight: Flight, before index: Int) -> StageReport? {
+    guard let said = process.partialResult, said.serial == flight.serial, !said.report.produced,
+      said.report.results.allSatisfy({ $0.verdict == .pass && $0.index < index })
+    else { return nil }
+    return said.report
+  }
+
+  /// The flight that the worker died on; `nil`: none can be named.
+  ///
+  /// Without a barrier, answers come one by one. It is the first flight without an answer, if the worker shows that it had
+  /// begun with it: memory that an earlier one damaged may end the worker after that one's answer. With a barrier, it is the
+  /// one that the worker shows, and none while the worker is in the barrier. A flight that had the worker to itself is it in
+  /// any case.
+  func culprit(_ status: sluice_status) -> Flight? {
+    let flights = inFlight
+    if flights.count == 1 && (done == 0 || group.flushes) { return flights.first }
+    if !group.flushes { return flights.first.flatMap { $0.serial == status.serial ? $0 : nil } }
+    return status.stage == SLUICE_FLUSHING ? nil : flights.first { $0.serial == status.serial }
+  }
+}
