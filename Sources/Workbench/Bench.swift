@@ -24,9 +24,7 @@ public final class Bench {
   public func run(_ trial: Trial, instance: Int = 0) throws -> TrialResult {
     var trial = trial
     if let content = trial.content {
-      (trial.work.size, trial.work.modified, trial.work.changed) = (
-        content.size, content.modified, content.changed
-      )
+      trial.work.file = content.file
       if trial.work.sha256 == nil && runner.stage.description.id != digest.stage.description.id {
         do throws(Content.Problem) {
           trial.work.sha256 = try measure(content)
@@ -90,9 +88,7 @@ public final class Bench {
   /// The SHA-256 of content, measured as the pipeline does.
   public func measure(_ content: Content) throws(Content.Problem) -> String {
     var trial = Trial(fileName: "content", content: content)
-    (trial.work.size, trial.work.modified, trial.work.changed) = (
-      content.size, content.modified, content.changed
-    )
+    trial.work.file = content.file
     do {
       switch try digest.run(trial.work, descriptors: [content.descriptor.number]) {
       case .answered(let answer):

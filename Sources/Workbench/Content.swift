@@ -1,5 +1,6 @@
 import CPlatform
 import Glibc
+import Pipeline
 import Platform
 
 /// Content for a stage, open for reading.
@@ -11,9 +12,9 @@ public final class Content {
   }
 
   let descriptor: Descriptor
-  public let size: Int64
-  let modified: Int64
-  let changed: Int64
+  let file: FileState
+  /// In bytes.
+  public var size: Int64 { file.size }
 
   /// - Parameter path: a file, or `-` for all of standard input.
   public convenience init(_ path: String) throws(Problem) {
@@ -41,11 +42,7 @@ public final class Content {
       throw Problem(code: "not-a-file", message: "it is a folder, a device, a socket or a pipe")
     }
     self.descriptor = descriptor
-    size = Int64(facts.st_size)
-    // Only compared: dates past 2262 may wrap.
-    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
-    modified = nanoseconds(facts.st_mtim)
-    changed = nanoseconds(facts.st_ctim)
+    file = FileState(facts)
   }
 
   /// Its beginning; bytes that are not UTF-8 become U+FFFD.

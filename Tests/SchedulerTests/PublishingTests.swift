@@ -1,5 +1,6 @@
 import Foundation
 import Objects
+import Platform
 import Testing
 
 @testable import Scheduler
@@ -10,13 +11,15 @@ struct PublishingTests {
   private final class Store {
     let path = NSTemporaryDirectory() + "sluice-publishing-\(UUID().uuidString)"
     let root: Int32
-    let publishing: Publishing
+    let files: FileStore
+    var publishing: Publishing
 
     init() throws {
       try FileManager.default.createDirectory(
         atPath: path + "/.incoming", withIntermediateDirectories: true)
       root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      publishing = Publishing(FileStore(root: root, path))
+      files = FileStore(root: root, path)
+      publishing = Publishing(files)
       for id in ["one", "two"] {
         try Data(id.utf8).write(to: URL(fileURLWithPath: "\(path)/.incoming/\(id)"))
       }
@@ -28,21 +31,45 @@ struct PublishingTests {
     }
 
     func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }
+
+    func publish(_ id: String, to path: String) {
+      publishing.publish(StagedObject(id: id, path: path), ending: nil)
+    }
+
+    /// Renames what is due, as the thread does. Returns the first error.
+    func work(at time: Int64) -> SystemError? {
+      guard let batch = publishing.takeBatch(at: time) else { return nil }
+      let results = batch.map { object in
+        do throws(SystemError) {
+          try files.publish(object.id, to: object.path)
+          return SystemError?.none
+        } catch {
+          return error
+        }
+      }
+      return publishing.take(results, at: time).failure
+    }
+
+    func claim(_ path: String, for id: String, _ sha256: String) -> Publishing.Claim {
+      publishing.claim(path, for: id, sha256)
+    }
   }
 
   @Test func anObjectWhoseRenameFailsWaitsAndGetsItsPathLater() throws {
     let store = try Store()
     // A file in the place of a folder.
     try Data().write(to: URL(fileURLWithPath: store.path + "/documents"))
-    #expect(store.publishing.claim("documents/a", for: "one", "hash") == .refused, "a stage is told before")
-    let error = store.publishing.publish("one", to: "documents/a", at: 1000)
-    #expect(error?.code == ENOTDIR && store.publishing.isBehind)
+    #expect(store.claim("documents/a", for: "one", "hash") == .refused, "a stage is told before")
+    store.publish("one", to: "documents/a")
+    #expect(store.work(at: 1000)?.code == ENOTDIR && store.publishing.isBehind)
     #expect(store.publishing.nextTry == 2000)
-    #expect(store.publishing.publish("two", to: "others/b", at: 1500) == nil, "others are not held up")
-    #expect(store.publishing.tryAgain(at: 2000)?.code == ENOTDIR)
+    store.publish("two", to: "others/b")
+    #expect(store.work(at: 1500) == nil, "others are not held up")
+    #expect(store.publishing.nextTry == 2000, "and do not put off the next try")
+    #expect(store.work(at: 2000)?.code == ENOTDIR)
     #expect(store.publishing.nextTry == 4000, "each wait is twice as long")
     try FileManager.default.removeItem(atPath: store.path + "/documents")
-    #expect(store.publishing.tryAgain(at: 4000) == nil && !store.publishing.isBehind)
+    #expect(store.work(at: 4000) == nil && !store.publishing.isBehind)
     #expect(store.publishing.nextTry == nil)
     #expect(store.has("documents/a") && store.has("others/b") && !store.has(".incoming/one"))
   }
@@ -50,14 +77,14 @@ struct PublishingTests {
   @Test func theLongestWaitIsHalfAMinute() throws {
     let store = try Store()
     try Data().write(to: URL(fileURLWithPath: store.path + "/documents"))
-    _ = store.publishing.publish("one", to: "documents/a", at: 0)
+    store.publish("one", to: "documents/a")
     var now: Int64 = 0
     var waits: [Int64] = []
     for _ in 0..<12 {
+      _ = store.work(at: now)
       let next = try #require(store.publishing.nextTry)
       waits.append(next - now)
       now = next
-      _ = store.publishing.tryAgain(at: now)
     }
     #expect(Array(waits.prefix(6)) == [1000, 2000, 4000, 8000, 16_000, 30_000])
     #expect(waits.suffix(6).allSatisfy { $0 == 30_000 })
@@ -66,15 +93,30 @@ struct PublishingTests {
   /// The path stays reserved as long as the object waits for it.
   @Test func nobodyElseGetsThePathMeanwhile() throws {
     let store = try Store()
-    #expect(store.publishing.claim("documents/a", for: "one", "hash") == .granted)
+    #expect(store.claim("documents/a", for: "one", "hash") == .granted)
     try Data().write(to: URL(fileURLWithPath: store.path + "/documents"))
-    _ = store.publishing.publish("one", to: "documents/a", at: 0)
+    store.publish("one", to: "documents/a")
+    _ = store.work(at: 0)
     try FileManager.default.removeItem(atPath: store.path + "/documents")
-    #expect(store.publishing.claim("documents/a", for: "two", "other") == .refused)
-    #expect(store.publishing.claim("documents/a", for: "two", "hash") == .granted, "equal content shares it")
+    #expect(store.claim("documents/a", for: "two", "other") == .refused)
+    #expect(store.claim("documents/a", for: "two", "hash") == .granted, "equal content shares it")
     store.publishing.release("documents/a")
-    #expect(store.publishing.tryAgain(at: 1000) == nil)
-    #expect(store.publishing.claim("documents/a", for: "two", "other") == .lookAgain, "it is taken now")
+    #expect(store.work(at: 1000) == nil)
+    #expect(store.claim("documents/a", for: "two", "other") == .lookAgain, "it is taken now")
     #expect(!store.has(".incoming/two"), "what was stored for it is discarded")
+  }
+
+  @Test func oneBatchIsUnderWayAtATime() throws {
+    let store = try Store()
+    store.publish("one", to: "documents/a")
+    let first = store.publishing.takeBatch(at: 0)
+    store.publish("two", to: "documents/b")
+    let meanwhile = store.publishing.takeBatch(at: 0)
+    #expect(first == [StagedObject(id: "one", path: "documents/a")] && meanwhile == nil)
+    _ = store.publishing.take([nil], at: 0)
+    let second = store.publishing.takeBatch(at: 0)
+    #expect(second == [StagedObject(id: "two", path: "documents/b")] && !store.publishing.isSettled)
+    let failed = store.publishing.take([SystemError("naming it", code: EIO)], at: 0).failure
+    #expect(failed?.code == EIO && store.publishing.isSettled && store.publishing.isBehind)
   }
 }

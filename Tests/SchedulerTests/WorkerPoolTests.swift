@@ -51,8 +51,9 @@ struct WorkerPoolTests {
           if setup.stages[0].id == "convert" { started.append((slot, worker)) }
           return worker
         },
-        awaitWritable: { _, _ in }, exchange: { _ in }, nextBatch: { nil }, isHomeInPlace: { true },
-        wait: { _ throws(SystemError) in [] }, close: {})
+        awaitWritable: { _, _ in }, exchange: { _ in }, open: { _ in }, publish: { _ in }, nextBatch: { nil },
+        isHomeInPlace: { true },
+        wait: { _ throws(SystemError) in [] }, close: { _ in })
       pool = WorkerPool(
         pipeline, RunPlan(pipeline),
         digest: StageDescription(id: "digest", version: "1", summary: "", file: ""),

@@ -86,6 +86,10 @@ final class Rules {
         ended.contains(record.origin.id), "\(record.origin.id) is said to have ended before that is on record"
       )
       told[record.origin.id] = record.outcome.status
+      if let path = record.outcome.url, !world.wasUnder(.storeAway, since: lifeBegan) {
+        expect(
+          world.store.objects[path] != nil, "\(record.origin.id) is said to be stored before it has its path")
+      }
     case .tick: break
     case .lanePaused(let lane, let reason): world.trace.note("paused \(lane): \(reason)")
     case .laneResumed(let lane): world.trace.note("resumed \(lane)")
@@ -159,11 +163,11 @@ final class Rules {
           AND (SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = open.lane) < ?2
           AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = open.lane AND suspicions >= ?3)
           -- After that many, one attachment at a time is worked on.
-          AND (lane <> 'attachments' OR (SELECT stalls FROM ledger) < 3)
+          AND (lane <> 'attachments' OR (SELECT stalls FROM ledger) < 3 AND NOT ?4)
         """
       ).rows(
         .integer(world.steady), .integer(Int64(scenario.tuning.window)),
-        .integer(Int64(Ledger.suspicionsBeforeSolitude))
+        .integer(Int64(Ledger.suspicionsBeforeSolitude)), .integer(world.isUnder(.filesHang) ? 1 : 0)
       ) { waiting.append(DueJob(lane: $0.text(0), key: $0.integer(1), dueAt: $0.integer(2))) }
       dueSince = dueSince.filter { job, _ in waiting.contains(job) }
       for job in waiting {

@@ -34,7 +34,11 @@ struct Scenario {
 
   /// Something that is wrong with the place for a while, in milliseconds since the beginning.
   struct Spell {
-    enum Kind: CaseIterable { case folderAway, storeAway, diskFull, endpointDead, clockSet, suspended }
+    enum Kind: CaseIterable {
+      case folderAway, storeAway, diskFull, endpointDead, clockSet, suspended
+      /// Neither sources nor the store answer.
+      case filesHang
+    }
     var number: Int
     var kind: Kind
     var begin: Int

@@ -19,7 +19,10 @@ final class Simulation {
   let rules: Rules
   private let folder: String
   private var ledger: Ledger?
+  // How often each was asked for.
   private var exchanges = 0
+  private var opened = 0
+  private var batches = 0
   /// Coordinators that were killed, or lost their power.
   private(set) var crashes = 0
   private var scheduler: Scheduler?
@@ -147,6 +150,7 @@ final class Simulation {
         return ScriptedWorker(self, slot: slot, setup)
       },
       awaitWritable: { _, _ in }, exchange: { [unowned self] in exchange($0) },
+      open: { [unowned self] in open($0) }, publish: { [unowned self] in publish($0) },
       nextBatch: { [unowned self] in
         if isFinished { return nil }
         if batches.isEmpty { isFinished = true }
@@ -163,9 +167,37 @@ final class Simulation {
         if happenings.contains(where: { if case .signal = $0 { true } else { false } }) { isStopping = true }
         return happenings
       },
-      close: {})
+      close: { _ in })
     environment.tuning = scenario.tuning
     return environment
+  }
+
+  private func open(_ sources: [Source]) {
+    let hangs = world.rest(of: .filesHang)
+    for source in sources {
+      opened += 1
+      world.arrange(microseconds: hangs + scenario.chance.integer(10...900, "open", "\(opened)")) { [self] in
+        placeFolder()
+        return [.opened(serial: source.serial, source.open())]
+      }
+    }
+  }
+
+  private func publish(_ batch: [StagedObject]) {
+    batches += 1
+    world.arrange(
+      microseconds: world.rest(of: .filesHang) + scenario.chance.integer(10...9000, "publish", "\(batches)")
+    ) { [self] in
+      let results = batch.map { object in
+        do throws(SystemError) {
+          try world.store.publish(object.id, to: object.path)
+          return SystemError?.none
+        } catch {
+          return error
+        }
+      }
+      return world.isDead ? [] : [.published(results)]
+    }
   }
 
   private func item(_ item: Scenario.Item) -> IntakeItem {

@@ -164,6 +164,12 @@ final class World {
     scenario.weather.contains { $0.kind == kind && $0.begin <= milliseconds && begin < $0.end }
   }
 
+  /// Microseconds until this is over; 0: it is not so.
+  func rest(of kind: Scenario.Spell.Kind) -> Int {
+    let ends = scenario.weather.lazy.filter { $0.kind == kind && $0.begin <= self.milliseconds }.map(\.end)
+    return isClear ? 0 : max((ends.max() ?? 0) - milliseconds, 0) * 1000
+  }
+
   /// Whether something is wrong with the place now.
   func isUnder(_ kind: Scenario.Spell.Kind) -> Bool {
     !isClear

@@ -1,12 +1,14 @@
 import CPlatform
 import Glibc
 import Platform
+import Synchronization
 
-/// A store in a folder. Staged objects lie in a subfolder, and are renamed to their paths.
-public final class FileStore: ObjectStore {
+/// A store in a folder. Staged objects lie in a subfolder, and are renamed to their paths. Any thread may use it.
+public final class FileStore: ObjectStore, Sendable {
   private let root: Int32
   public let name: String
-  private var folders: Set<String> = []
+  /// Folders that are known to be there, so that they need not be made for each object.
+  private let folders = Mutex<Set<String>>([])
   static let incoming = ".incoming"
 
   /// - Parameters:
@@ -24,7 +26,7 @@ public final class FileStore: ObjectStore {
     var error = SystemError("naming the object \(path)")
     if error.code == ENOENT && exists(incoming) {
       // A folder created before is gone.
-      folders.removeAll(keepingCapacity: true)
+      folders.withLock { $0.removeAll(keepingCapacity: true) }
       try makeFolder(Self.parent(of: path))
       if sluice_rename_new(root, incoming, root, path) == 0 { return }
       error = SystemError("naming the object \(path)")
@@ -83,14 +85,16 @@ public final class FileStore: ObjectStore {
   }
 
   private func makeFolder(_ path: String) throws(SystemError) {
-    if path.isEmpty || folders.contains(path) { return }
+    if path.isEmpty || folders.withLock({ $0.contains(path) }) { return }
     if mkdirat(root, path, 0o700) != 0 && errno != EEXIST {
       guard errno == ENOENT else { throw SystemError("making the folder \(path)") }
       try makeFolder(Self.parent(of: path))
       if mkdirat(root, path, 0o700) != 0 && errno != EEXIST { throw SystemError("making the folder \(path)") }
     }
-    if folders.count >= 1024 { folders.removeAll(keepingCapacity: true) }
-    folders.insert(path)
+    folders.withLock {
+      if $0.count >= 1024 { $0.removeAll(keepingCapacity: true) }
+      $0.insert(path)
+    }
   }
 
   private static func parent(of path: String) -> String {

@@ -27,13 +27,13 @@ struct LostAndFound {
   private func move(_ path: [UInt8], to folder: Int32, _ top: String) throws(SystemError) -> String? {
     let target = Array("\(top)/".utf8) + path
     for (index, byte) in target.enumerated() where byte == 0x2F {
-      let made = StoreWalk.withPath(Array(target[..<index])) { mkdirat(folder, $0, 0o700) }
+      let made = Array(target[..<index]).withPath { mkdirat(folder, $0, 0o700) }
       if made != 0 && errno != EEXIST { throw SystemError("making \(top)") }
     }
     for number in 1...1000 {
       let suffix = number == 1 ? "" : ".\(number)"
-      let result = StoreWalk.withPath(path) { old in
-        StoreWalk.withPath(target + Array(suffix.utf8)) { sluice_rename_new(store, old, folder, $0) }
+      let result = path.withPath { old in
+        (target + Array(suffix.utf8)).withPath { sluice_rename_new(store, old, folder, $0) }
       }
       if result == 0 { return suffix }
       if errno == EXDEV { return nil }

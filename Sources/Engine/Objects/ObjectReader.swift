@@ -41,9 +41,7 @@ final class ObjectReader {
 
   /// The digest of a file outside the store; `nil`: it cannot be read, or is not a regular file.
   func digest(ofSource path: [UInt8]) -> [UInt8]? {
-    let number = (path + [0]).withUnsafeBufferPointer { bytes in
-      bytes.withMemoryRebound(to: CChar.self) { $0.baseAddress.map { sluice_open_source($0) } ?? -1 }
-    }
+    let number = path.withPath { sluice_open_source($0) }
     if number < 0 { return nil }
     let file = Descriptor(owning: number)
     if case .file(_, let sha256) = look(file.number, nil, true) { return sha256 }

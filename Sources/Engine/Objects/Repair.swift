@@ -74,7 +74,7 @@ final class Repair {
     for end in bytes.indices.filter({ bytes[$0] == 0x2F }) + [bytes.count] {
       let part = Array(bytes[..<end])
       var facts = stat()
-      guard StoreWalk.withPath(part, { fstatat(store, $0, &facts, AT_SYMLINK_NOFOLLOW) }) == 0 else {
+      guard part.withPath({ fstatat(store, $0, &facts, AT_SYMLINK_NOFOLLOW) }) == 0 else {
         return true
       }
       if end < bytes.count && sluice_file_type(facts.st_mode) == S_IFDIR { continue }

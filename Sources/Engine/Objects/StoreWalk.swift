@@ -24,7 +24,7 @@ struct StoreWalk {
         }
         let path = folder.isEmpty ? name : folder + [0x2F] + name
         var facts = stat()
-        let found = Self.withPath(path) { fstatat(root, $0, &facts, AT_SYMLINK_NOFOLLOW) }
+        let found = path.withPath { fstatat(root, $0, &facts, AT_SYMLINK_NOFOLLOW) }
         if found != 0 { continue }  // moved meanwhile
         switch sluice_file_type(facts.st_mode) {
         case S_IFDIR: folders.append(path)
@@ -36,19 +36,12 @@ struct StoreWalk {
   }
 
   private func open(_ folder: [UInt8]) -> OpaquePointer? {
-    let number = Self.withPath(folder.isEmpty ? [0x2E] : folder) {
+    let number = (folder.isEmpty ? [0x2E] : folder).withPath {
       openat(root, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     }
     if number < 0 { return nil }
     if let listing = fdopendir(number) { return listing }
     close(number)
     return nil
-  }
-
-  static func withPath<Result>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    (path + [0]).withUnsafeBufferPointer { bytes in
-      // Never empty: it ends with NUL.
-      bytes.withMemoryRebound(to: CChar.self) { body($0.baseAddress.unsafelyUnwrapped) }
-    }
   }
 }

@@ -66,7 +66,7 @@ final class ContentGate {
       return nil
     }
     let line = flight.run.isAtStart ? pool.line.first?.line : nil
-    return ContentQuestion(sha256: sha256, size: flight.size, line: line, claims: claims)
+    return ContentQuestion(sha256: sha256, size: flight.file.size, line: line, claims: claims)
   }
 
   /// Takes what the ledger knows of a flight's content. It may go on.

@@ -22,9 +22,8 @@ final class Flight {
 
   // The content.
   var content: Int32 = -1
-  var size: Int64 = 0
-  var modified: Int64 = 0
-  var changed: Int64 = 0
+  /// Its file when it was opened.
+  var file = FileState()
   var isSealed = false
   /// New content, where a stage has made some: the memory that `content` reads.
   private var memory: Int32 = -1
@@ -81,8 +80,7 @@ final class Flight {
       return Work(
         attachment.origin, serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
         mediaType: run.mediaType,
-        sha256: run.sha256, twin: twin, size: size, modified: modified,
-        changed: changed, outcome: run.outcome, reason: run.reason,
+        sha256: run.sha256, twin: twin, file: file, outcome: run.outcome, reason: run.reason,
         metadata: run.metadata)
     case .delivery(let delivery):
       return Work(
@@ -98,28 +96,16 @@ final class Flight {
 
   // MARK: The content's file
 
-  /// Opens the source, which by now may be anything: a path that names no regular file, or leads over a symbolic link that
-  /// was put there since, is a reason to fail.
-  func open(_ attachment: LeasedAttachment) -> SourceFault? {
-    content = (attachment.source + [0]).withUnsafeBufferPointer { bytes in
-      bytes.withMemoryRebound(to: CChar.self) { $0.baseAddress.map { sluice_open_source($0) } ?? -1 }
-    }
-    var facts = stat()
-    if content < 0 || fstat(content, &facts) != 0 { return SourceFault(errno, attachment) }
-    if facts.st_mode & S_IFMT != S_IFREG {
-      close(content)
-      content = -1
-      return SourceFault("not-a-file", "it is a folder, a device, a socket or a pipe", .fail)
-    }
-    (size, modified, changed) = Self.times(facts)
-    return nil
+  /// Takes over the descriptor of its source.
+  func take(_ descriptor: Int32, _ state: FileState) {
+    (content, file) = (descriptor, state)
   }
 
   /// Whether the source was changed since it was opened.
   var isSourceChanged: Bool {
     if content < 0 || isSealed { return false }
     var facts = stat()
-    return fstat(content, &facts) != 0 || Self.times(facts) != (size, modified, changed)
+    return fstat(content, &facts) != 0 || FileState(facts) != file
   }
 
   // MARK: New content
@@ -155,7 +141,7 @@ final class Flight {
     }
     dropContent()
     (content, memory, isSealed) = (reader, copy, true)
-    (size, modified, changed) = Self.times(facts)
+    file = FileState(facts)
     isTwinKnown = false
     twin = nil
     line = nil  // it was of the old content
@@ -173,11 +159,5 @@ final class Flight {
   }
 
   /// Bytes of memory that its content takes, where that is no file.
-  var memoryInUse: Int64 { memory >= 0 ? size : 0 }
-
-  static func times(_ facts: stat) -> (Int64, Int64, Int64) {
-    // Only compared: dates past 2262 may wrap.
-    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
-    return (Int64(facts.st_size), nanoseconds(facts.st_mtim), nanoseconds(facts.st_ctim))
-  }
+  var memoryInUse: Int64 { memory >= 0 ? file.size : 0 }
 }

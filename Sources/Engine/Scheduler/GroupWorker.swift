@@ -98,7 +98,7 @@ extension GroupWorker {
     }
     let stages = group.stages
     let status = process.status
-    let allowance = group.purpose == .digest ? head.size / Self.slowestHashing : 0
+    let allowance = group.purpose == .digest ? head.file.size / Self.slowestHashing : 0
     var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout } + allowance
     if group.flushes { limit *= Int64(inFlight.count) }
     if elapsed(headSince) > limit { return limit }

@@ -7,7 +7,8 @@ import Platform
 import Wire
 import Workers
 
-/// A scheduler's environment on this machine: processes, an epoll, the ledger's thread, a store in a folder.
+/// A scheduler's environment on this machine: processes, an epoll, a store in a folder, and threads for what may block: the ledger,
+/// sources, renames.
 final class Machine {
   private let home: Home
   private let executable: String
@@ -16,7 +17,10 @@ final class Machine {
   private let epoll: Int32
   private let storeFolder: Int32
   private let homeFolder: Int32
-  private let ledgerThread: LedgerThread
+  private let ledgerThread: RequestThread<ExchangeRequest, Result<ExchangeReply, LedgerError>>
+  private let sourceThread: RequestThread<[Source], (serial: UInt64, opening: Source.Opening)>
+  private let storeThread: RequestThread<[StagedObject], [SystemError?]>
+  private let store: FileStore
   private var workers: [UInt32: WorkerProcess] = [:]
   /// Workers whose end is not told, but has to be asked for.
   private var unwatched: Set<UInt32> = []
@@ -24,7 +28,7 @@ final class Machine {
   /// What an event of the epoll is about: the upper half of its tag. The lower half is a worker's slot.
   private enum Subject: UInt64 {
     case ledger = 1
-    case intake, signal, socket, standardError, process
+    case sources, store, intake, signal, socket, standardError, process
 
     func tag(_ slot: UInt32 = 0) -> UInt64 { rawValue << 32 | UInt64(slot) }
   }
@@ -44,9 +48,34 @@ final class Machine {
     let number = sluice_epoll()
     if number < 0 { throw SystemError("making an epoll") }
     let waiting = Descriptor(owning: number)
-    ledgerThread = try LedgerThread(ledger)
+    let objects = FileStore(root: store.number, home.storePath)
+    let ledger = Handover(ledger: ledger)
+    ledgerThread = try RequestThread(rest: { ledger.ledger.checkpoint(isIdle: $0) }) { request, reply in
+      do throws(LedgerError) {
+        reply(.success(try ledger.ledger.exchange(request)))
+      } catch {
+        reply(.failure(error))
+      }
+    }
+    sourceThread = try RequestThread { sources, reply in
+      for source in sources { reply((source.serial, source.open())) }
+    }
+    storeThread = try RequestThread { batch, reply in
+      reply(
+        batch.map { object in
+          do throws(SystemError) {
+            try objects.publish(object.id, to: object.path)
+            return nil
+          } catch {
+            return error
+          }
+        })
+    }
+    self.store = objects
     (storeFolder, homeFolder, epoll) = (store.release(), folder.release(), waiting.release())
     watch(ledgerThread.readable, .ledger)
+    watch(sourceThread.readable, .sources)
+    watch(storeThread.readable, .store)
     if let intake { watch(intake.readable, .intake) }
     if let signals { watch(signals, .signal) }
   }
@@ -56,10 +85,11 @@ final class Machine {
   /// - Parameter lock: the right to work on the home.
   func environment(_ lock: HomeLock) -> SchedulerEnvironment {
     SchedulerEnvironment(
-      clock: .machine, jitter: { .random(in: 0...1) }, store: FileStore(root: storeFolder, home.storePath),
+      clock: .machine, jitter: { .random(in: 0...1) }, store: store,
       descriptorLimit: Int(sluice_raise_descriptor_limit()), startWorker: start,
-      awaitWritable: awaitWritable, exchange: ledgerThread.send, nextBatch: { self.intake?.take() },
-      isHomeInPlace: { lock.isInPlace }, wait: wait, close: close)
+      awaitWritable: awaitWritable, exchange: ledgerThread.send, open: sourceThread.send,
+      publish: storeThread.send,
+      nextBatch: { self.intake?.take() }, isHomeInPlace: { lock.isInPlace }, wait: wait, close: close)
   }
 
   var processors: Int { max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1) }
@@ -94,12 +124,16 @@ final class Machine {
     sluice_epoll_change(epoll, worker.socket, Subject.socket.tag(slot), 1, isAwaited ? 1 : 0)
   }
 
-  private func close() {
+  private func close(_ isAtOnce: Bool) {
     intake?.close()
     for worker in workers.values { worker.kill() }
+    if isAtOnce { return }
     for worker in workers.values { worker.reap() }
     workers.removeAll()
     ledgerThread.stop()
+    storeThread.stop()
+    // It may be in a call that does not return, on a file system that hangs; and it changes nothing.
+    sourceThread.abandon()
     for descriptor in [epoll, storeFolder, homeFolder] { Glibc.close(descriptor) }
   }
 
@@ -121,7 +155,11 @@ final class Machine {
     let slot = UInt32(truncatingIfNeeded: event.tag)
     switch Subject(rawValue: event.tag >> 32) {
     case .ledger:
-      if let reply = ledgerThread.reply() { happenings.append(.replied(reply)) }
+      for reply in ledgerThread.replies() { happenings.append(.replied(reply)) }
+    case .sources:
+      for (serial, opening) in sourceThread.replies() { happenings.append(.opened(serial: serial, opening)) }
+    case .store:
+      for results in storeThread.replies() { happenings.append(.published(results)) }
     case .intake: intake?.clear()
     case .signal:
       while let signals, case let number = sluice_signal_take(signals), number != 0 {
@@ -170,4 +208,9 @@ final class Machine {
     unwatched.remove(slot)
     happenings.append(.worker(slot: slot, .ended(cause)))
   }
+}
+
+/// The ledger for its thread. Unchecked because that thread alone uses it between its start and its end.
+private struct Handover: @unchecked Sendable {
+  let ledger: Ledger
 }

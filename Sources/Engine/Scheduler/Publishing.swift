@@ -2,20 +2,33 @@ import Ledger
 import Objects
 import Platform
 
-/// Renames objects to their paths once their attachments are on record.
+/// An object that is to get its path.
+package struct StagedObject: Sendable, Equatable {
+  /// Its attachment's id.
+  package var id: String
+  package var path: String
+}
+
+/// Objects on their way to their paths, once their attachments are on record.
 ///
-/// The rename fails if the store's disk fails. Then the object waits in the store's incoming folder, and the rename is tried
-/// again. If the process ends before that, the next coordinator finds the object there.
-final class Publishing {
-  private struct Waiting {
-    var id: String
-    var path: String
+/// They are renamed by a thread of their own, a batch at a time. A rename fails if the store's disk fails. Then the object waits in
+/// the store's incoming folder, and the rename is tried again. If the process ends before that, the next coordinator finds the
+/// object there.
+struct Publishing {
+  private struct Publication {
+    var object: StagedObject
+    /// What ends once the object has its path, or waits for it.
+    var settlement: PendingSettlement?
+    /// It was tried before.
+    var isRetry = false
   }
 
   private let store: any ObjectStore
-  private var waiting: [Waiting] = []
+  private var next: [Publication] = []
+  private var underway: [Publication] = []
+  private var waiting: [StagedObject] = []
   private var tries = 0
-  /// When to try again, in milliseconds of the steady clock.
+  /// When to try those that wait again, in milliseconds of the steady clock.
   private var dueAt: Int64 = .max
   /// Paths of objects that are stored and have not got them yet.
   private var reserved = PathReservations()
@@ -27,10 +40,14 @@ final class Publishing {
     self.store = store
   }
 
-  /// Whether objects wait for their paths.
-  var isBehind: Bool { !waiting.isEmpty }
-  /// When to call ``tryAgain(at:)``, in milliseconds of the steady clock; `nil`: nothing waits.
-  var nextTry: Int64? { isBehind ? dueAt : nil }
+  /// Whether a rename has failed and is to be tried again.
+  var isBehind: Bool { dueAt != .max }
+  /// Whether nothing is on its way but what waits for another try.
+  var isSettled: Bool { next.isEmpty && underway.isEmpty }
+  /// Settlements that end with a rename.
+  var settlements: Int { (next + underway).count { $0.settlement != nil } }
+  /// When objects are due to be tried again, in milliseconds of the steady clock; `nil`: none waits, or they are under way.
+  var nextTry: Int64? { waiting.isEmpty || !underway.isEmpty ? nil : dueAt }
 
   // MARK: Paths
 
@@ -46,7 +63,7 @@ final class Publishing {
 
   /// Claims a path for an attempt. Two in hand may be on their way to the same path, or one to a path below the other's; with the
   /// same content they share it.
-  func claim(_ path: String, for id: String, _ sha256: String?) -> Claim {
+  mutating func claim(_ path: String, for id: String, _ sha256: String?) -> Claim {
     let standing = store.standing(of: path)
     if standing == .taken && store.isStaged(id) {
       store.discard(id)
@@ -56,7 +73,7 @@ final class Publishing {
   }
 
   /// The attempt has ended without an object at the path.
-  func release(_ path: String) {
+  mutating func release(_ path: String) {
     reserved.remove(path)
   }
 
@@ -67,35 +84,41 @@ final class Publishing {
     store.discard(id)
   }
 
-  /// Renames an object to its path. If that fails, the object waits for ``tryAgain(at:)``, and the error is returned.
-  func publish(_ id: String, to path: String, at time: Int64) -> SystemError? {
-    do throws(SystemError) {
-      try store.publish(id, to: path)
-      release(path)
-      return nil
-    } catch {
-      waiting.append(Waiting(id: id, path: path))
-      if dueAt == .max { dueAt = time + Self.waits.first }
-      return error
-    }
+  /// Has an object renamed to its path.
+  mutating func publish(_ object: StagedObject, ending settlement: PendingSettlement?) {
+    next.append(Publication(object: object, settlement: settlement))
   }
 
-  /// Renames the objects that wait. Returns the first error; `nil`: every object has its path.
-  func tryAgain(at time: Int64) -> SystemError? {
-    var left: [Waiting] = []
-    var failure: SystemError?
-    for one in waiting {
-      do throws(SystemError) {
-        try store.publish(one.id, to: one.path)
-        release(one.path)
-      } catch {
-        failure = failure ?? error
-        left.append(one)
-      }
+  /// The next batch to be renamed, unless one is under way, or there is none.
+  mutating func takeBatch(at time: Int64) -> [StagedObject]? {
+    guard underway.isEmpty else { return nil }
+    if dueAt <= time {
+      next += waiting.map { Publication(object: $0, isRetry: true) }
+      waiting.removeAll()
     }
-    waiting = left
-    tries = failure == nil ? 0 : tries + 1
-    dueAt = failure == nil ? .max : time + min(Self.waits.first << Int64(min(tries, 10)), Self.waits.longest)
-    return failure
+    if next.isEmpty { return nil }
+    (underway, next) = (next, [])
+    return underway.map(\.object)
+  }
+
+  /// Takes what became of the batch: for each object, why it has not got its path.
+  ///
+  /// - Returns: the settlements that end now; and the first error.
+  mutating func take(
+    _ results: [SystemError?], at time: Int64
+  ) -> (ended: [PendingSettlement], failure: SystemError?) {
+    let wasRetry = underway.contains(where: \.isRetry)
+    let batch = underway
+    underway = []
+    for (publication, error) in zip(batch, results) {
+      if error == nil { release(publication.object.path) } else { waiting.append(publication.object) }
+    }
+    if waiting.isEmpty {
+      (tries, dueAt) = (0, .max)
+    } else if wasRetry || !isBehind {
+      if wasRetry { tries += 1 }
+      dueAt = time + min(Self.waits.first << Int64(min(tries, 10)), Self.waits.longest)
+    }
+    return (batch.compactMap(\.settlement), results.lazy.compactMap(\.self).first)
   }
 }

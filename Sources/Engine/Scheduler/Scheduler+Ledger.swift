@@ -13,7 +13,8 @@ extension Scheduler {
     // Noted, too, where there is no room to ask for it yet.
     if exchange.hasBatch { lanes.attachments.addDue() }
     let request = exchange.next(
-      at: time, now: environment.clock.monotonic(), inHand: flights.count, isStopping: isStopping,
+      at: time, now: environment.clock.monotonic(), inHand: flights.count - publishing.settlements,
+      isStopping: isStopping,
       questions: { gate.takeQuestions(flights) }, wanted: { wanted($0, at: time) })
     if let request { environment.exchange(request) }
   }
@@ -48,7 +49,9 @@ extension Scheduler {
   func take(_ reply: ExchangeReply) {
     guard let sent = exchange.answered() else { return }
     if let ticket = sent.ticket { observe(.takenIn(reply.intake, ticket: ticket)) }
-    for (settlement, counted) in zip(sent.settlements, reply.accepted) { close(settlement, counted) }
+    for (settlement, isCounted) in zip(sent.settlements, reply.accepted) {
+      take(settlement, isCounted: isCounted)
+    }
     for standing in reply.lanes { lanes[standing.name]?.learn(standing) }
     if sent.settlements.contains(where: \.isEnd) { lanes.openWindow() }
     for ((serial, question), known) in zip(sent.questions, reply.contents) {
@@ -60,45 +63,55 @@ extension Scheduler {
   }
 
   /// A settlement is on record, or was refused because the lease was lost.
-  private func close(_ settlement: PendingSettlement, _ counted: Bool) {
+  private func take(_ settlement: PendingSettlement, isCounted: Bool) {
     let flight = settlement.flight
+    guard isCounted else {
+      if let path = flight.run.location { publishing.release(path) }
+      return close(flight, .staleResult)
+    }
+    if flight.isStoreTouched, let id = flight.attachment?.origin.id {
+      if case .attachment(let ended) = settlement.ending, let path = ended.outcome.url {
+        return publishing.publish(StagedObject(id: id, path: path), ending: settlement)
+      }
+      if let path = flight.run.location { publishing.release(path) }
+      publishing.discard(id)
+    }
+    close(settlement)
+  }
+
+  private func close(_ settlement: PendingSettlement) {
+    if case .released = settlement.ending { settlement.flight.lane.addDue() }
+    close(settlement.flight, settlement.event)
+  }
+
+  private func close(_ flight: Flight, _ event: SchedulerEvent?) {
     flights[flight.serial] = nil
     if flight === suspect {
       suspect = nil
       isSuspectUnderway = false
       lanes.attachments.addDue()
     }
-    let lane = flight.lane
-    lane.inHand -= 1
-    defer { leaveGate(flight) }
-    guard counted else {
-      if let path = flight.run.location { publishing.release(path) }
-      return observe(.staleResult)
-    }
-    publish(settlement)
-    if case .released = settlement.ending { lane.addDue() }
-    if let event = settlement.event { observe(event) }
+    flight.lane.inHand -= 1
+    if let event { observe(event) }
+    leaveGate(flight)
   }
 
-  /// Gives an object its path, now that its attachment is on record; takes away what is not to be kept.
-  private func publish(_ settlement: PendingSettlement) {
-    let flight = settlement.flight
-    guard let attachment = flight.attachment, flight.isStoreTouched else { return }
-    guard case .attachment(let ended) = settlement.ending, let path = ended.outcome.url else {
-      if let path = flight.run.location { publishing.release(path) }
-      return publishing.discard(attachment.origin.id)
-    }
-    if let error = publishing.publish(attachment.origin.id, to: path, at: environment.clock.steady()) {
-      pauseForStore(error)
-    }
+  /// Has sources opened, and objects of attachments that are on record renamed to their paths.
+  func askForFiles() {
+    let next = sources.takeNext()
+    if !next.isEmpty { environment.open(next) }
+    if let batch = publishing.takeBatch(at: environment.clock.steady()) { environment.publish(batch) }
   }
 
-  /// Objects that wait for their paths are tried again; once they have them, the lane goes on.
-  func publishAgain() {
-    let now = environment.clock.steady()
-    if now < publishing.nextTry ?? .max { return }
-    if let error = publishing.tryAgain(at: now) { return pauseForStore(error) }
-    if lanes.attachments.pause != nil { resume(lanes.attachments) }
+  func takePublished(_ results: [SystemError?]) {
+    let wasBehind = publishing.isBehind
+    let (ended, failure) = publishing.take(results, at: environment.clock.steady())
+    for settlement in ended { close(settlement) }
+    if let failure {
+      pauseForStore(failure)
+    } else if wasBehind && !publishing.isBehind && lanes.attachments.pause != nil {
+      resume(lanes.attachments)
+    }
   }
 
   /// The store fails where nothing can be taken back: what is on record stays, and nothing more is begun until the objects that

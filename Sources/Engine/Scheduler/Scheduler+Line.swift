@@ -20,10 +20,9 @@ extension Scheduler {
           message:
             "time and again the machine or the coordinator ended while this was worked on, and others got on")
       )
-    } else if let fault = flight.open(attachment) {
-      return take(fault, flight)
+      return route(flight)
     }
-    route(flight)
+    sources.add(Source(attachment, serial: flight.serial))
   }
 
   /// Sends a flight to where it goes next.
@@ -40,7 +39,7 @@ extension Scheduler {
   private func measure(_ flight: Flight) {
     if !flight.isSealed {
       guard pool.areLengthLimitsKnown else { return unmeasured.append(flight) }
-      if let reason = LengthLimit.rejection(of: flight.size, by: pipeline.stages, limit: lengthLimit) {
+      if let reason = LengthLimit.rejection(of: flight.file.size, by: pipeline.stages, limit: lengthLimit) {
         flight.run.rejectForLength(reason)
         return route(flight)
       }
@@ -253,7 +252,7 @@ extension Scheduler {
   private func outcome(of flight: Flight) -> AttachmentOutcome {
     AttachmentOutcome(
       flight.run.outcome, reason: flight.run.reason, mediaType: flight.run.mediaType,
-      sizeBytes: flight.content >= 0 ? flight.size : nil,
+      sizeBytes: flight.content >= 0 ? flight.file.size : nil,
       sha256: flight.run.sha256.flatMap { Hexadecimal.bytes($0) },
       metadata: JSONWriter.object(of: flight.run.metadata),
       url: flight.run.outcome == .completed ? flight.run.location : nil)

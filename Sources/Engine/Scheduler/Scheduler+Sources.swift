@@ -1,3 +1,4 @@
+import Glibc
 import Ledger
 import Pipeline
 import Platform
@@ -13,8 +14,50 @@ struct AwaitedSource {
   var tries = 0
 }
 
-// Sources that are out of reach, through the host's fault and not their own.
+/// Sources that are being opened.
+struct SourceOpenings {
+  private var next: [Source] = []
+  private var unanswered: Set<UInt64> = []
+
+  mutating func add(_ source: Source) {
+    next.append(source)
+    unanswered.insert(source.serial)
+  }
+
+  /// Those that are to be opened now.
+  mutating func takeNext() -> [Source] {
+    defer { next.removeAll(keepingCapacity: true) }
+    return next
+  }
+
+  /// Whether the answer is still wanted. It comes once.
+  mutating func answered(_ serial: UInt64) -> Bool { unanswered.remove(serial) != nil }
+
+  /// No answer is wanted any more. Returns whose they would have been.
+  mutating func dropAll() -> [UInt64] {
+    defer { unanswered.removeAll() }
+    next.removeAll()
+    return unanswered.sorted()
+  }
+}
+
+// Sources: opened elsewhere, since a file system may hang; and waited for, where they are out of reach through the host's fault.
 extension Scheduler {
+  func take(_ opening: Source.Opening, of serial: UInt64) {
+    let flight = sources.answered(serial) ? flights[serial] : nil
+    switch opening {
+    case .opened(let descriptor, let file):
+      guard let flight else {
+        close(descriptor)
+        return
+      }
+      flight.take(descriptor, file)
+      route(flight)
+    case .failed(let fault):
+      if let flight { take(fault, flight) }
+    }
+  }
+
   func take(_ fault: SourceFault, _ flight: Flight) {
     switch fault.remedy {
     case .fail: flight.run.takeSourceFault(fault.reason, mayPass: false)

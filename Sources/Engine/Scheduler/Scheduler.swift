@@ -17,7 +17,7 @@ public final class Scheduler {
   let environment: SchedulerEnvironment
   let pool: WorkerPool
   let gate: ContentGate
-  let publishing: Publishing
+  var publishing: Publishing
   var exchange: LedgerExchange
   private let ledger: Ledger
   private let home: String
@@ -29,6 +29,7 @@ public final class Scheduler {
   var suspect: Flight?
   var isSuspectUnderway = false
   var lanes: Lanes
+  var sources = SourceOpenings()
   /// Opened, and not yet hashed: until it is known what the stages reject for its length alone.
   var unmeasured: [Flight] = []
   /// By job.
@@ -105,7 +106,7 @@ public final class Scheduler {
     self.observe = observe
     self.isResident = isResident
     self.deliveryPatience = deliveryPatience
-    defer { environment.close() }
+    defer { environment.close(false) }
     do throws(SchedulerError) {
       try begin()
       try work()
@@ -123,8 +124,8 @@ public final class Scheduler {
     while true {
       // A batch at a time: the thread that finds files waits while the ledger is behind.
       if !exchange.hasBatch && pool.isOpen { takeIntake() }
-      publishAgain()
       exchangeWithLedger()
+      askForFiles()
       if isDone { return }
       beginSuspect()
       take(try pool.dispatch(held: { self.flights.values.reduce(0) { $0 + $1.memoryInUse } }))
@@ -141,12 +142,14 @@ public final class Scheduler {
     case .replied(.success(let reply)): take(reply)
     case .replied(.failure(let error)): throw SchedulerError(.ledger(error.code), error.description)
     case .worker(let slot, let news): take(try pool.take(news, of: slot, isStopping: isStopping))
+    case .opened(let serial, let opening): take(opening, of: serial)
+    case .published(let results): takePublished(results)
     case .signal(let number): takeSignal(number)
     }
   }
 
   private var isDone: Bool {
-    guard flights.isEmpty, exchange.isSettled else { return false }
+    guard flights.isEmpty, exchange.isSettled, publishing.isSettled else { return false }
     if isStopping { return true }
     if isResident { return false }
     guard isIntakeOver, !exchange.hasBatch else { return false }
@@ -228,7 +231,7 @@ public final class Scheduler {
 
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
   private var patience: Int32 {
-    if !flights.isEmpty || exchange.isUnderway || pool.isChanging { return 20 }
+    if !flights.isEmpty || exchange.isUnderway || !publishing.isSettled || pool.isChanging { return 20 }
     let now = environment.clock.steady()
     let dueTimes =
       lanes.all.filter { $0.pause == nil }.compactMap(\.nextDue)
@@ -245,7 +248,7 @@ public final class Scheduler {
   /// The first signal lets what is in hand end; the second ends the process, which loses nothing.
   private func takeSignal(_ number: Int32) {
     if isStopping {
-      environment.close()
+      environment.close(true)
       _exit(128 + number)
     }
     isStopping = true
@@ -258,6 +261,9 @@ public final class Scheduler {
   /// Gives back what no stage has begun with: it is due again at once, for the next coordinator. The rest goes on to its end.
   private func releaseWaiting() {
     for flight in pool.takeQueued(where: { $0.run.isUntouched }) { settle(flight, .released) }
+    for serial in sources.dropAll() {
+      if let flight = flights[serial] { settle(flight, .released) }
+    }
     for flight in unmeasured { settle(flight, .released) }
     unmeasured.removeAll()
     if let suspect, !isSuspectUnderway { settle(suspect, .released) }

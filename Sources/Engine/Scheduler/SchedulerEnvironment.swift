@@ -5,8 +5,8 @@ import Platform
 import Wire
 import Workers
 
-/// What a scheduler uses of the world outside: clocks, chance, workers, the ledger's thread, a store, and a way to wait for any
-/// of them. ``Machine`` gives it those of this machine, the simulator its own, in virtual time.
+/// What a scheduler uses of the world outside: clocks, chance, workers, the ledger, sources, a store, and a way to wait for any of
+/// them. ``Machine`` gives it those of this machine, the simulator its own, in virtual time.
 ///
 /// What must answer at once is a closure here. All else arrives as a ``Happening``.
 package struct SchedulerEnvironment {
@@ -23,22 +23,27 @@ package struct SchedulerEnvironment {
   package var awaitWritable: (_ slot: UInt32, Bool) -> Void
   /// Sends a request to the ledger. One at a time: the next only after ``Happening/replied(_:)``.
   package var exchange: (ExchangeRequest) -> Void
+  /// Opens sources. Each is answered with ``Happening/opened(serial:_:)``.
+  package var open: ([Source]) -> Void
+  /// Renames objects to their paths. One batch at a time: the next only after ``Happening/published(_:)``.
+  package var publish: ([StagedObject]) -> Void
   /// The next batch of new files, if one waits; an empty one is the end.
   package var nextBatch: () -> Intake.Batch?
   /// Whether the home is still where it was.
   package var isHomeInPlace: () -> Bool
   /// Waits up to so many milliseconds, and returns as soon as something has happened.
   package var wait: (_ milliseconds: Int32) throws(SystemError) -> [Happening]
-  /// Ends all that was begun.
-  package var close: () -> Void
+  /// Ends all that was begun. At once: without waiting for what is under way.
+  package var close: (_ isAtOnce: Bool) -> Void
 
   package init(
     clock: Clock, jitter: @escaping () -> Double, store: any ObjectStore, descriptorLimit: Int,
     startWorker: @escaping (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker,
     awaitWritable: @escaping (_ slot: UInt32, Bool) -> Void, exchange: @escaping (ExchangeRequest) -> Void,
+    open: @escaping ([Source]) -> Void, publish: @escaping ([StagedObject]) -> Void,
     nextBatch: @escaping () -> Intake.Batch?, isHomeInPlace: @escaping () -> Bool,
     wait: @escaping (_ milliseconds: Int32) throws(SystemError) -> [Happening],
-    close: @escaping () -> Void
+    close: @escaping (_ isAtOnce: Bool) -> Void
   ) {
     self.clock = clock
     self.jitter = jitter
@@ -47,6 +52,8 @@ package struct SchedulerEnvironment {
     self.startWorker = startWorker
     self.awaitWritable = awaitWritable
     self.exchange = exchange
+    self.open = open
+    self.publish = publish
     self.nextBatch = nextBatch
     self.isHomeInPlace = isHomeInPlace
     self.wait = wait
@@ -77,6 +84,10 @@ package enum WorkerFolder: Sendable {
 package enum Happening {
   case worker(slot: UInt32, WorkerNews)
   case replied(Result<ExchangeReply, LedgerError>)
+  /// A source is open, or why not.
+  case opened(serial: UInt64, Source.Opening)
+  /// For each object of the batch, why it has not got its path.
+  case published([SystemError?])
   /// A signal asks for the end.
   case signal(Int32)
 }

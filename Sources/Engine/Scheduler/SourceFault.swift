@@ -1,13 +1,13 @@
 import Glibc
-import Ledger
 import Pipeline
+import Platform
 
 /// Why a source does not open, and whose fault that is.
 ///
 /// A file that is gone while its folder is there is the attachment's own fault, and fails. A folder that is away, a full table
 /// of files or a broken disk is the host's: the attachment waits until that is put right, however long it takes.
-struct SourceFault {
-  enum Remedy: Equatable {
+package struct SourceFault: Sendable {
+  package enum Remedy: Equatable, Sendable {
     /// It is the file's own, and stays.
     case fail
     /// It is the file's own, and may pass: tried again, as often as `retry` says.
@@ -20,19 +20,19 @@ struct SourceFault {
   var reason: Reason
   var remedy: Remedy
 
-  /// The source of an attachment, whose opening failed with this errno.
-  init(_ number: Int32, _ attachment: LeasedAttachment) {
-    let folder = SourceFolder(of: attachment.source)
+  /// A source whose opening failed with this errno.
+  init(_ number: Int32, _ source: Source) {
+    let folder = SourceFolder(of: source.path)
     let text = "opening the file: \(String(cString: strerror(number)))"
     switch number {
     case ENOENT, ENOTDIR:
-      if let away = folder.absence(takenInOn: attachment.folderDevice) {
+      if let away = folder.absence(takenInOn: source.folderDevice) {
         self.init(
           "source-away", "\(away.message); \(Self.toWait)", .wait(place: away.place, giveUp: away.giveUp))
       } else {
         self.init("missing", text, .retry)
       }
-    case ELOOP where !folder.isLink(attachment.source):
+    case ELOOP where !folder.isLink(source.path):
       self.init(
         "source-away", "\(folder.firstLink ?? folder.path) is a symbolic link now; \(Self.toWait)",
         .wait(
@@ -41,7 +41,7 @@ struct SourceFault {
     case ELOOP, ENXIO:
       self.init("not-a-file", "\(text); it was a file when it was taken in", .fail)
     case EACCES, EPERM:
-      if folder.isOpen(attachment.source) {
+      if folder.isOpen(source.path) {
         self.init("unreadable", text, .retry)
       } else {
         self.init(
@@ -135,9 +135,7 @@ private struct SourceFolder {
 
   private func facts(of source: [UInt8]) -> stat? {
     var facts = stat()
-    let result = (source + [0]).withUnsafeBufferPointer { bytes in
-      bytes.withMemoryRebound(to: CChar.self) { $0.baseAddress.map { lstat($0, &facts) } ?? -1 }
-    }
+    let result = source.withPath { lstat($0, &facts) }
     return result == 0 ? facts : nil
   }
 }

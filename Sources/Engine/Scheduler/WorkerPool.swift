@@ -127,7 +127,7 @@ final class WorkerPool {
 
   /// Queues a flight to have its content hashed.
   func measure(_ flight: Flight) {
-    enqueue(flight, flight.size > Self.longContent ? longDigest : digest, 0..<1)
+    enqueue(flight, flight.file.size > Self.longContent ? longDigest : digest, 0..<1)
   }
 
   /// Takes out of the queues what answers to a description.

@@ -12,10 +12,8 @@ public struct Work: Sendable {
   public var mediaType: String?
   public var sha256: String?
   public var twin: String?
-  public var size: Int64
-  /// The modification time of the content's file when it was opened, in nanoseconds since 1970.
-  public var modified: Int64
-  public var changed: Int64
+  /// The content's file when it was opened.
+  public var file: FileState
   /// `queued` while the outcome is open.
   public var outcome: Status
   public var reason: Reason?
@@ -38,10 +36,8 @@ public struct Work: Sendable {
 
   public init(
     _ origin: AttachmentOrigin, serial: UInt64, first: Int, end: Int, attempt: Int, mediaType: String? = nil,
-    sha256: String? = nil, twin: String? = nil, size: Int64 = 0, modified: Int64 = 0, changed: Int64 = 0,
-    outcome: Status = .queued,
-    reason: Reason? = nil, metadata: [Metadatum] = [],
-    event: Event? = nil
+    sha256: String? = nil, twin: String? = nil, file: FileState = FileState(),
+    outcome: Status = .queued, reason: Reason? = nil, metadata: [Metadatum] = [], event: Event? = nil
   ) {
     self.serial = serial
     self.first = first
@@ -51,9 +47,7 @@ public struct Work: Sendable {
     self.mediaType = mediaType
     self.sha256 = sha256
     self.twin = twin
-    self.size = size
-    self.modified = modified
-    self.changed = changed
+    self.file = file
     self.outcome = outcome
     self.reason = reason
     self.metadata = metadata
@@ -68,9 +62,9 @@ public struct Work: Sendable {
     writer.write(UInt8(end))
     writer.write(UInt32(clamping: attempt))
     writer.write(Self.number(of: outcome))
-    writer.write(size)
-    writer.write(modified)
-    writer.write(changed)
+    writer.write(file.size)
+    writer.write(file.modified)
+    writer.write(file.changed)
     writer.write(origin.id)
     writer.write(origin.conversationId)
     writer.write(origin.messageId)

@@ -1,6 +1,7 @@
 import Glibc
 import Ledger
 import Manifest
+import Pipeline
 import Platform
 
 /// Finds the files to take in, from paths, folders or a manifest, and passes them on in batches.
@@ -55,14 +56,15 @@ final class InputWalker: @unchecked Sendable {
           return !self.isRefused
         }
         var facts = stat()
-        if Self.withPath(resolved, { stat($0, &facts) }) != 0 || facts.st_mode & S_IFMT != S_IFREG {
+        if resolved.withPath({ stat($0, &facts) }) != 0 || facts.st_mode & S_IFMT != S_IFREG {
           self.problem(
             "\(item.origin): \(Self.named(resolved)): not a file; a manifest lists files, one a line")
           return !self.isRefused
         }
         item.source = resolved
         item.folderDevice = self.folderDevice(of: resolved)
-        (item.sourceSize, item.sourceModified) = Self.identity(facts)
+        let file = FileState(facts)
+        (item.sourceSize, item.sourceModified) = (file.size, file.modified)
         self.add(item)
       case .failure(let problem): self.problem(problem.text)
       }
@@ -75,7 +77,7 @@ final class InputWalker: @unchecked Sendable {
 
   private func walk(_ path: [UInt8], origin: String) {
     var facts = stat()
-    guard Self.withPath(path, { lstat($0, &facts) }) == 0 else { return report(path) }
+    guard path.withPath({ lstat($0, &facts) }) == 0 else { return report(path) }
     switch facts.st_mode & S_IFMT {
     case S_IFREG: add(path, facts, in: folderDevice(of: path), origin: origin)
     case S_IFDIR: walkFolder(path, facts, above: [], origin: origin)
@@ -93,7 +95,7 @@ final class InputWalker: @unchecked Sendable {
     for name in names where !isRefused {
       let inner = path + [UInt8(ascii: "/")] + name
       var facts = stat()
-      guard Self.withPath(inner, { lstat($0, &facts) }) == 0 else {
+      guard inner.withPath({ lstat($0, &facts) }) == 0 else {
         report(inner)
         continue
       }
@@ -119,11 +121,11 @@ final class InputWalker: @unchecked Sendable {
 
   private func add(_ path: [UInt8], _ facts: stat, in device: Int64?, origin: String) {
     let name = path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]
-    let (size, modified) = Self.identity(facts)
+    let file = FileState(facts)
     var item = IntakeItem(
       conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
       participants: defaults.participants, fileName: String(decoding: name, as: UTF8.self), source: path,
-      sourceSize: size, sourceModified: modified, priority: defaults.priority, origin: origin)
+      sourceSize: file.size, sourceModified: file.modified, priority: defaults.priority, origin: origin)
     item.folderDevice = device
     add(item)
   }
@@ -132,7 +134,7 @@ final class InputWalker: @unchecked Sendable {
     let folder = Array(path[..<max(path.lastIndex(of: UInt8(ascii: "/")) ?? 0, 1)])
     if let lastFolder, lastFolder.path == folder { return lastFolder.device }
     var facts = stat()
-    let device = Self.withPath(folder, { stat($0, &facts) }) == 0 ? Self.number(facts.st_dev) : nil
+    let device = folder.withPath({ stat($0, &facts) }) == 0 ? Self.number(facts.st_dev) : nil
     lastFolder = (folder, device)
     return device
   }
@@ -152,27 +154,16 @@ final class InputWalker: @unchecked Sendable {
 
   // MARK: Paths
 
-  private static func identity(_ facts: stat) -> (size: Int64, modified: Int64) {
-    (Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(facts.st_mtim.tv_nsec))
-  }
-
   /// The absolute path without links, so that a file has one path however it is named; `nil`: see errno.
   private static func resolve(_ path: [UInt8]) -> [UInt8]? {
     guard !path.contains(0), !path.isEmpty else {
       errno = path.isEmpty ? ENOENT : EINVAL
       return nil
     }
-    return withPath(path) { path in
+    return path.withPath { path in
       guard let resolved = realpath(path, nil) else { return nil }
       defer { free(resolved) }
       return Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
-    }
-  }
-
-  static func withPath<Result>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    (path + [0]).withUnsafeBufferPointer { bytes in
-      // Never empty: it ends with NUL.
-      bytes.withMemoryRebound(to: CChar.self) { body($0.baseAddress.unsafelyUnwrapped) }
     }
   }
 }

@@ -9,7 +9,7 @@ struct FolderListing: Sequence {
 
   /// `nil`: the folder cannot be listed; see errno.
   init?(_ path: [UInt8]) {
-    guard let folder = InputWalker.withPath(path, { opendir($0) }) else { return nil }
+    guard let folder = path.withPath({ opendir($0) }) else { return nil }
     defer { closedir(folder) }
     while let entry = readdir(folder) {
       withUnsafeBytes(of: &entry.pointee.d_name) { name in
