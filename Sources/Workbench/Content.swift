@@ -1,7 +1,7 @@
 import CPlatform
 import Glibc
-import Pipeline
 import Platform
+import Wire
 
 /// Content for a stage, open for reading.
 public final class Content {

@@ -101,9 +101,9 @@ struct IntakeTests {
     ({ $0.senderId = "a\0b" }, "'senderId' holds a NUL character"),
     ({ $0.participants = ["ann", ""] }, "'participants' has 0 bytes"),
     ({ $0.fileName = String(repeating: "n", count: 1025) }, "'fileName' has 1025 bytes"),
-    ({ $0.text = "a\0b" }, "a text holds a NUL character"), ({ $0.source = [] }, "is not an absolute path"),
+    ({ $0.text = "a\0b" }, "'text' holds a NUL character"), ({ $0.source = [] }, "is not an absolute path"),
     ({ $0.source = Array("in/a".utf8) }, "is not an absolute path"),
-    ({ $0.source = [0x2F, 0, 0x61] }, "is not an absolute path"),
+    ({ $0.source = [0x2F, 0, 0x61] }, "'path' holds a NUL character"),
     ({ $0.source = [0x2F] + Array(repeating: 0x61, count: 4095) }, "has 4096 bytes"),
     ({ $0.sourceSize = -1 }, "its size is -1"),
   ]

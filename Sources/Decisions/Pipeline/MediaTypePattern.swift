@@ -30,20 +30,36 @@ public struct MediaTypePattern: Sendable, Hashable, CustomStringConvertible {
   /// Whether a text is one media type, `type/subtype` with optional parameters, in characters that are safe
   /// to show.
   public static func isMediaType(_ text: String) -> Bool {
-    guard text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return false }
-    let essence = text.prefix { $0 != ";" && $0 != " " }.lowercased()
-    let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
-    return parts.count == 2 && parts.allSatisfy(isToken)
+    var slashes = 0
+    var length = 0  // of the part that is read
+    var isInParameters = false
+    for byte in text.utf8 {
+      if !(0x20..<0x7F).contains(byte) { return false }
+      if isInParameters { continue }
+      switch byte {
+      case UInt8(ascii: ";"), UInt8(ascii: " "): isInParameters = true
+      case UInt8(ascii: "/"):
+        if length == 0 { return false }
+        (slashes, length) = (slashes + 1, 0)
+      default:
+        if !isTokenByte(byte) { return false }
+        length += 1
+      }
+    }
+    return slashes == 1 && length > 0
+  }
+
+  private static func isToken(_ text: Substring) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
   }
 
   /// RFC 9110, section 5.6.2, without `*`.
-  private static func isToken(_ text: Substring) -> Bool {
-    !text.isEmpty
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "!#$%&'+-.^_`|~".utf8.contains(byte)
-        }
-      }
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "!#$%&'+-.^_`|~".utf8.contains(byte)
+    }
   }
 }

@@ -36,27 +36,13 @@ public final class ControlClient {
       var end = start
       var bytes = 0
       while end < items.count, end - start < ControlMessage.itemLimit, bytes < ControlMessage.limit / 4 {
-        bytes += Self.size(of: items[end])
+        bytes += ControlMessage.size(of: items[end])
         end += 1
       }
-      let part = try exchange(Array(items[start..<end]))
-      report.added += part.added
-      report.known += part.known
-      report.problems += part.problems
+      report.add(try exchange(Array(items[start..<end])))
       start = end
     }
     return report
-  }
-
-  private static func size(_ text: String?) -> Int { (text?.utf8.count ?? 0) + 5 }
-
-  private static func size(of item: IntakeItem) -> Int {
-    let texts = [
-      item.conversationId, item.messageId, item.senderId, item.text, item.fileName, item.declaredType,
-      item.origin,
-    ]
-    return texts.reduce(item.source.count + 64) { $0 + size($1) }
-      + item.participants.reduce(0) { $0 + size($1) }
   }
 
   /// Sends one message and waits for its answer. If it throws, the files may or may not be on record.

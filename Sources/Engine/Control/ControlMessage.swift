@@ -16,52 +16,30 @@ enum ControlMessage {
   static func enqueue(_ items: [IntakeItem]) -> [UInt8] {
     var writer = FrameWriter(.enqueue)
     writer.write(items) { writer, item in
-      writer.write(item.conversationId)
-      writer.write(item.messageId)
-      writer.write(item.senderId)
-      writer.write(item.participants) { $0.write($1) }
-      writer.write(item.text)
-      writer.write(item.fileName)
-      writer.write(item.declaredType)
-      item.source.withUnsafeBytes { writer.write($0) }
-      writer.write(item.sourceSize)
-      writer.write(item.sourceModified)
-      writer.write(item.folderDevice != nil)
-      writer.write(item.folderDevice ?? 0)
-      writer.write(item.priority)
-      writer.write(item.origin)
+      var item = item
+      item.visit(&writer)
     }
     return writer.bytes
+  }
+
+  /// Bytes that a file takes in a message, at most.
+  static func size(of item: IntakeItem) -> Int {
+    var size = FieldSizes()
+    var item = item
+    item.visit(&size)
+    return size.bytes
   }
 
   static func items(_ message: UnsafeRawBufferPointer) throws(FrameError) -> [IntakeItem] {
     var reader = FrameReader(message)
     guard try reader.kind() == .enqueue else { throw FrameError("a message that has no place here") }
     let items = try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) -> IntakeItem in
-      var item = IntakeItem(
-        conversationId: try reader.requiredText(atMost: limit), messageId: try reader.text(atMost: limit),
-        senderId: try reader.requiredText(atMost: limit),
-        participants: try reader.elements(atMost: limit) { (reader) throws(FrameError) in
-          try reader.requiredText(atMost: limit)
-        },
-        text: try reader.text(atMost: limit), fileName: try reader.requiredText(atMost: limit),
-        declaredType: try reader.text(atMost: limit), source: try bytes(&reader),
-        sourceSize: try reader.integer(Int64.self), sourceModified: try reader.integer(Int64.self),
-        origin: "")
-      let hasDevice = try reader.boolean()
-      let device = try reader.integer(Int64.self)
-      item.folderDevice = hasDevice ? device : nil
-      item.priority = try reader.integer(Int64.self)
-      item.origin = try reader.requiredText(atMost: limit)
+      var item = IntakeItem()
+      try item.visit(&reader)
       return item
     }
     try reader.end()
     return items
-  }
-
-  private static func bytes(_ reader: inout FrameReader) throws(FrameError) -> [UInt8] {
-    guard let bytes = try reader.textBytes() else { throw FrameError("a path is missing") }
-    return [UInt8](bytes)
   }
 
   static func enqueued(_ report: IntakeReport) -> [UInt8] {
@@ -120,6 +98,64 @@ enum ControlMessage {
   static func framed(_ message: [UInt8]) -> [UInt8] {
     withUnsafeBytes(of: UInt32(message.count).littleEndian) { Array($0) } + message
   }
+}
+
+// MARK: - The fields of a file
+
+extension FrameWriter: IntakeVisitor {
+  package mutating func visit(_ field: IntakeField, _ value: inout String) { write(value) }
+  package mutating func visit(_ field: IntakeField, _ value: inout String?) { write(value) }
+  package mutating func visit(_ field: IntakeField, _ value: inout [String]) { write(value) { $0.write($1) } }
+  package mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) {
+    value.withUnsafeBytes { write($0) }
+  }
+  package mutating func visit(_ field: IntakeField, _ value: inout Int64) { write(value) }
+  package mutating func visit(_ field: IntakeField, _ value: inout Int64?) {
+    write(value != nil)
+    write(value ?? 0)
+  }
+}
+
+extension FrameReader: IntakeVisitor {
+  package mutating func visit(_ field: IntakeField, _ value: inout String) throws(FrameError) {
+    value = try requiredText(atMost: ControlMessage.limit)
+  }
+  package mutating func visit(_ field: IntakeField, _ value: inout String?) throws(FrameError) {
+    value = try text(atMost: ControlMessage.limit)
+  }
+  package mutating func visit(_ field: IntakeField, _ value: inout [String]) throws(FrameError) {
+    value = try elements(atMost: ControlMessage.limit) { (reader) throws(FrameError) in
+      try reader.requiredText(atMost: ControlMessage.limit)
+    }
+  }
+  package mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) throws(FrameError) {
+    guard let bytes = try textBytes() else { throw FrameError("'\(field.name)' is missing") }
+    value = [UInt8](bytes)
+  }
+  package mutating func visit(_ field: IntakeField, _ value: inout Int64) throws(FrameError) {
+    value = try integer(Int64.self)
+  }
+  package mutating func visit(_ field: IntakeField, _ value: inout Int64?) throws(FrameError) {
+    let isThere = try boolean()
+    let number = try integer(Int64.self)
+    value = isThere ? number : nil
+  }
+}
+
+/// Adds up what fields take in a message.
+private struct FieldSizes: IntakeVisitor {
+  var bytes = 0
+
+  private mutating func add(_ count: Int) { bytes += count + FrameWriter.textOverhead }
+  mutating func visit(_ field: IntakeField, _ value: inout String) { add(value.utf8.count) }
+  mutating func visit(_ field: IntakeField, _ value: inout String?) { add(value?.utf8.count ?? 0) }
+  mutating func visit(_ field: IntakeField, _ value: inout [String]) {
+    add(0)
+    for text in value { add(text.utf8.count) }
+  }
+  mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) { add(value.count) }
+  mutating func visit(_ field: IntakeField, _ value: inout Int64) { bytes += 8 }
+  mutating func visit(_ field: IntakeField, _ value: inout Int64?) { bytes += 9 }
 }
 
 /// Why a coordinator does not serve a client.

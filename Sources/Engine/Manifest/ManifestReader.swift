@@ -12,11 +12,6 @@ public struct ManifestReader: Sendable {
     public var text: String
   }
 
-  /// The keys of a line, for messages.
-  private static let keys = [
-    "path", "fileName", "conversationId", "messageId", "senderId", "participants", "text", "priority",
-    "declaredType",
-  ]
   /// The longest line, in bytes.
   private static let lineLimit = 1 << 20
 
@@ -144,56 +139,91 @@ public struct ManifestReader: Sendable {
       conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
       participants: defaults.participants, fileName: "", source: [], sourceSize: 0, sourceModified: 0,
       priority: defaults.priority, origin: origin)
-    var seen: Set<String> = []
-    var fileName: String?
+    var members = Members(connection: connection)
     try connection.prepare("SELECT key, type, value FROM json_each(?1)").rows(.text(json)) { row in
       let key = row.text(0)
-      let type = row.text(1)
-      guard Self.keys.contains(key) else {
+      guard IntakeItem.keys.contains(key) else {
         throw problem(
           "unknown key '\(PrintableText.of(key))'"
-            + (Suggestion.nearest(to: key, among: Self.keys).map { "; did you mean '\($0)'?" }
-              ?? "; the keys are \(Self.keys.joined(separator: ", "))"))
+            + (Suggestion.nearest(to: key, among: IntakeItem.keys).map { "; did you mean '\($0)'?" }
+              ?? "; the keys are \(IntakeItem.keys.joined(separator: ", "))"))
       }
-      guard seen.insert(key).inserted else { throw problem("the key '\(key)' stands there twice") }
-      let wanted = key == "priority" ? "integer" : key == "participants" ? "array" : "text"
-      guard type == wanted else { throw problem("'\(key)' is \(type) where \(wanted) is wanted") }
-      let text = row.text(2)
-      if text.utf8.contains(0) { throw problem("'\(key)' holds a NUL character") }
-      switch key {
-      case "path": item.source = Array(text.utf8)
-      case "fileName": fileName = text
-      case "conversationId": item.conversationId = try id(text, key, origin)
-      case "messageId": item.messageId = try id(text, key, origin)
-      case "senderId": item.senderId = try id(text, key, origin)
-      case "participants": item.participants = try participants(text, origin)
-      case "text": item.text = text
-      case "declaredType": item.declaredType = try id(text, key, origin)
-      default: item.priority = row.integer(2)
+      let member = Members.Member(type: row.text(1), text: row.text(2), number: row.integer(2))
+      if members.found.updateValue(member, forKey: key) != nil {
+        throw problem("the key '\(key)' stands there twice")
       }
+    }
+    do {
+      try item.visit(&members)
+    } catch {
+      throw problem("\(error)")
     }
     if item.source.isEmpty { throw problem("the key 'path' is missing or empty") }
-    let slash = item.source.lastIndex(of: UInt8(ascii: "/")) ?? -1
-    item.fileName = fileName ?? String(decoding: item.source[(slash + 1)...], as: UTF8.self)
-    if item.fileName.utf8.count > 1024 { throw problem("'fileName' is longer than 1,024 bytes") }
+    if members.found["fileName"] == nil {
+      let slash = item.source.lastIndex(of: UInt8(ascii: "/")) ?? -1
+      item.fileName = String(decoding: item.source[(slash + 1)...], as: UTF8.self)
+    }
     return item
   }
+}
 
-  private func id(_ text: String, _ key: String, _ origin: String) throws(Problem) -> String {
-    if text.isEmpty || text.utf8.count > 256 {
-      throw Problem(text: "\(origin): '\(key)' has \(text.utf8.count) bytes where 1 to 256 are allowed")
-    }
+/// Fills in what a line says.
+private struct Members: IntakeVisitor {
+  struct Member {
+    /// As SQLite names the type of JSON.
+    var type: String
+    var text: String
+    var number: Int64
+  }
+
+  /// What is wrong with a member.
+  struct Misfit: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  let connection: Connection
+  /// By key.
+  var found: [String: Member] = [:]
+
+  private func member(_ field: IntakeField, _ type: String) throws -> Member? {
+    guard field.isKey, let member = found[field.name] else { return nil }
+    if member.type == type { return member }
+    throw Misfit(description: "'\(field.name)' is \(member.type) where \(type) is wanted")
+  }
+
+  private func checked(_ field: IntakeField, _ text: String) throws -> String {
+    if let fault = field.fault(text.utf8) { throw Misfit(description: fault) }
     return text
   }
 
-  private func participants(_ json: String, _ origin: String) throws -> [String] {
-    var participants: [String] = []
-    try connection.prepare("SELECT type, value FROM json_each(?1)").rows(.text(json)) { row in
+  mutating func visit(_ field: IntakeField, _ value: inout String) throws {
+    if let member = try member(field, "text") { value = try checked(field, member.text) }
+  }
+
+  mutating func visit(_ field: IntakeField, _ value: inout String?) throws {
+    if let member = try member(field, "text") { value = try checked(field, member.text) }
+  }
+
+  mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) throws {
+    if let member = try member(field, "text") { value = Array(try checked(field, member.text).utf8) }
+  }
+
+  mutating func visit(_ field: IntakeField, _ value: inout [String]) throws {
+    guard let member = try member(field, "array") else { return }
+    value.removeAll()
+    try connection.prepare("SELECT type, value FROM json_each(?1)").rows(.text(member.text)) { row in
       if row.text(0) != "text" {
-        throw Problem(text: "\(origin): 'participants' holds something else than texts")
+        throw Misfit(description: "'\(field.name)' holds something else than texts")
       }
-      participants.append(try id(row.text(1), "participants", origin))
+      value.append(try checked(field, row.text(1)))
     }
-    return participants
+  }
+
+  mutating func visit(_ field: IntakeField, _ value: inout Int64) throws {
+    if let member = try member(field, "integer") { value = member.number }
+  }
+
+  mutating func visit(_ field: IntakeField, _ value: inout Int64?) throws {
+    if let member = try member(field, "integer") { value = member.number }
   }
 }

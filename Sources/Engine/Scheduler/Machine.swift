@@ -18,12 +18,15 @@ final class Machine {
   private let storeFolder: Int32
   private let homeFolder: Int32
   private let ledgerThread: RequestThread<ExchangeRequest, Result<ExchangeReply, LedgerError>>
-  private let sourceThread: RequestThread<[Source], (serial: UInt64, opening: Source.Opening)>
+  private let sourceThread: RequestThread<[Source], [(serial: UInt64, opening: Source.Opening)]>
   private let storeThread: RequestThread<[StagedObject], [SystemError?]>
   private let store: FileStore
   private var workers: [UInt32: WorkerProcess] = [:]
   /// Workers whose end is not told, but has to be asked for.
   private var unwatched: Set<UInt32> = []
+
+  /// Nanoseconds after which those that are open are handed on.
+  private static let slowOpening: UInt64 = 1_000_000
 
   /// What an event of the epoll is about: the upper half of its tag. The lower half is a worker's slot.
   private enum Subject: UInt64 {
@@ -58,7 +61,17 @@ final class Machine {
       }
     }
     sourceThread = try RequestThread { sources, reply in
-      for source in sources { reply((source.serial, source.open())) }
+      // A batch is answered at once, unless its files are slow to open: workers need not wait for the last.
+      var opened: [(serial: UInt64, opening: Source.Opening)] = []
+      var since = Clock.monotonic()
+      for source in sources {
+        opened.append((source.serial, source.open()))
+        guard Clock.monotonic() - since >= Self.slowOpening else { continue }
+        reply(opened)
+        opened.removeAll()
+        since = Clock.monotonic()
+      }
+      reply(opened)
     }
     storeThread = try RequestThread { batch, reply in
       reply(
@@ -157,7 +170,9 @@ final class Machine {
     case .ledger:
       for reply in ledgerThread.replies() { happenings.append(.replied(reply)) }
     case .sources:
-      for (serial, opening) in sourceThread.replies() { happenings.append(.opened(serial: serial, opening)) }
+      for (serial, opening) in sourceThread.replies().joined() {
+        happenings.append(.opened(serial: serial, opening))
+      }
     case .store:
       for results in storeThread.replies() { happenings.append(.published(results)) }
     case .intake: intake?.clear()

@@ -9,52 +9,71 @@ struct PathReservations {
     init(_ text: String) { bytes = ArraySlice(text.utf8) }
     init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
+    /// The end is enough: that is where paths differ, and no more of them are reserved at a time than attachments are in hand.
     func hash(into hasher: inout Hasher) {
-      bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+      bytes.suffix(24).withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    /// `a` and `a/b` of `a/b/c`.
-    var folders: some Sequence<Path> {
-      bytes.indices.lazy.filter { bytes[$0] == UInt8(ascii: "/") }.map { Path(bytes[..<$0]) }
+    /// `a/b` of `a/b/c`; `nil`: it lies in none.
+    var folder: Path? {
+      bytes.lastIndex(of: UInt8(ascii: "/")).map { Path(bytes[..<$0]) }
     }
   }
 
-  private struct Holders {
-    /// Of the content; those that share a path have the same.
-    var sha256: String?
-    var count: Int
+  private enum Place {
+    /// Those that share a path have the same content.
+    case object(sha256: String?, count: Int)
+    /// With so many places in it.
+    case folder(count: Int)
   }
 
-  private var holders: [Path: Holders] = [:]
-  /// How many reserved paths lie below a folder.
-  private var below: [Path: Int] = [:]
+  private var places: [Path: Place] = [:]
 
   /// Reserves a path for one more object. False: the path, or one above or below it, is another content's.
   mutating func insert(_ path: String, _ sha256: String?) -> Bool {
     let path = Path(path)
-    if let others = holders[path] {
-      if others.sha256 != sha256 { return false }
-      holders[path]?.count += 1
+    if let index = places.index(forKey: path) {
+      guard case .object(sha256, let count) = places.values[index] else { return false }
+      places.values[index] = .object(sha256: sha256, count: count + 1)
       return true
     }
-    if below[path] != nil || path.folders.contains(where: { holders[$0] != nil }) { return false }
-    holders[path] = Holders(sha256: sha256, count: 1)
-    for folder in path.folders { below[folder, default: 0] += 1 }
+    // Its folders, up to the first that is there: those above that are there, too.
+    var missing: [Path] = []
+    var next = path.folder
+    while let folder = next {
+      if let index = places.index(forKey: folder) {
+        guard case .folder(let count) = places.values[index] else { return false }
+        places.values[index] = .folder(count: count + 1)
+        break
+      }
+      missing.append(folder)
+      next = folder.folder
+    }
+    for folder in missing { places[folder] = .folder(count: 1) }
+    places[path] = .object(sha256: sha256, count: 1)
     return true
   }
 
   /// Takes back one reservation that was made.
   mutating func remove(_ path: String) {
     let path = Path(path)
-    guard let count = holders[path]?.count else { return }
+    guard let index = places.index(forKey: path), case .object(let sha256, let count) = places.values[index]
+    else { return }
     if count > 1 {
-      holders[path]?.count = count - 1
+      places.values[index] = .object(sha256: sha256, count: count - 1)
       return
     }
-    holders[path] = nil
-    for folder in path.folders {
-      let count = below[folder, default: 1] - 1
-      below[folder] = count > 0 ? count : nil
+    places.remove(at: index)
+    var next = path.folder
+    while let folder = next, let index = places.index(forKey: folder),
+      case .folder(let count) = places.values[index]
+    {
+      if count > 1 {
+        places.values[index] = .folder(count: count - 1)
+        return
+      }
+      places.remove(at: index)
+      next = folder.folder
     }
   }
 }

@@ -1,8 +1,8 @@
 import CPlatform
 import Glibc
 import Ledger
-import Pipeline
 import Platform
+import Wire
 
 /// The file that an attachment is read from.
 package struct Source: Sendable {

@@ -46,6 +46,9 @@ public struct FrameWriter: Sendable {
   public mutating func write(_ value: Double) { write(value.bitPattern) }
   public mutating func write(_ value: Bool) { write(UInt8(value ? 1 : 0)) }
 
+  /// Bytes that a text takes besides its own: its length, and a NUL.
+  public static let textOverhead = 5
+
   public mutating func write(_ text: String?) {
     guard var text else { return write(UInt32.max) }
     text.withUTF8 { write(UnsafeRawBufferPointer($0)) }

@@ -28,25 +28,35 @@ public struct AttachmentRecord: Sendable {
   }
 }
 
-// MARK: - In the ledger: the columns of `attachments a` and its message `m`, and the values that are read from them
+// MARK: - In the ledger: the columns of `attachments a` and of its message `m`; the values that are written to them, and read
 
-extension AttachmentRecord {
-  static let columns =
-    "\(AttachmentOrigin.columns), a.key, a.source, a.created_at, a.finished_at, \(AttachmentOutcome.columns)"
+extension IntakeItem {
+  /// The columns of `attachments` that are written when it is taken in.
+  static let columns = [
+    "id", "conversation_id", "message_id", "own_message", "file_name", "declared_type", "source",
+    "source_size",
+    "source_modified", "source_folder_device", "status", "created_at",
+  ]
 
-  init(_ row: borrowing Row) {
-    let first = AttachmentOrigin.width
-    self.init(
-      key: row.integer(first), AttachmentOrigin(row), source: row.blob(first + 1),
-      AttachmentOutcome(row, first + 4), createdAt: row.integer(first + 2),
-      finishedAt: row.optionalInteger(first + 3), steps: [])
+  /// The values for the columns, in their order.
+  ///
+  /// - Parameter messageId: of its message, which was made for it where it names none.
+  func values(id: String, messageId: String, at now: Int64) -> [Statement.Value] {
+    [
+      .text(id), .text(conversationId), .text(messageId), .integer(self.messageId == nil ? 1 : 0),
+      .text(fileName), .optional(declaredType), .blob(source), .integer(sourceSize), .integer(sourceModified),
+      .optional(folderDevice), .text(Status.queued.rawValue), .integer(now),
+    ]
   }
 }
 
 extension AttachmentOrigin {
-  static let columns = "a.id, a.conversation_id, a.message_id, m.sender_id, a.file_name, a.declared_type"
+  private static let columns = [
+    "a.id", "a.conversation_id", "a.message_id", "m.sender_id", "a.file_name", "a.declared_type",
+  ]
+  static let columnList = columns.joined(separator: ", ")
   /// How many they are.
-  static let width: Int32 = 6
+  static let width = Int32(columns.count)
 
   /// Reads the first columns of a row.
   init(_ row: borrowing Row) {
@@ -57,10 +67,21 @@ extension AttachmentOrigin {
 }
 
 extension AttachmentOutcome {
-  fileprivate static let columns =
-    "a.status, a.media_type, a.size_bytes, a.sha256, a.metadata, a.url, a.reason_stage, a.reason_code, a.reason_message"
+  /// The columns of `attachments` that are written when it ends.
+  static let columns = [
+    "status", "media_type", "size_bytes", "sha256", "metadata", "url", "reason_stage", "reason_code",
+    "reason_message",
+  ]
 
-  /// Reads columns from the one with this number on.
+  /// The values for the columns, in their order.
+  var values: [Statement.Value] {
+    [
+      .text(status.rawValue), .optional(mediaType), .optional(sizeBytes), .optional(sha256), .text(metadata),
+      .optional(url), .optional(reason?.stage), .optional(reason?.code), .optional(reason?.message),
+    ]
+  }
+
+  /// Reads the columns from the one with this number on.
   fileprivate init(_ row: borrowing Row, _ first: Int32) {
     let sha256 = row.blob(first + 3)
     let reason =
@@ -71,13 +92,19 @@ extension AttachmentOutcome {
       sizeBytes: row.optionalInteger(first + 2), sha256: sha256.isEmpty ? nil : sha256,
       metadata: row.text(first + 4), url: row.optionalText(first + 5))
   }
+}
 
-  /// The values of `SQL.endAttachment`, in its order after the key.
-  var values: [Statement.Value] {
-    [
-      .text(status.rawValue), .optional(mediaType), .optional(sizeBytes), .optional(sha256), .text(metadata),
-      .optional(url), .optional(reason?.stage), .optional(reason?.code), .optional(reason?.message),
-    ]
+extension AttachmentRecord {
+  static let columnList =
+    "\(AttachmentOrigin.columnList), a.key, a.source, a.created_at, a.finished_at, "
+    + AttachmentOutcome.columns.map { "a.\($0)" }.joined(separator: ", ")
+
+  init(_ row: borrowing Row) {
+    let first = AttachmentOrigin.width
+    self.init(
+      key: row.integer(first), AttachmentOrigin(row), source: row.blob(first + 1),
+      AttachmentOutcome(row, first + 4), createdAt: row.integer(first + 2),
+      finishedAt: row.optionalInteger(first + 3), steps: [])
   }
 }
 

@@ -74,7 +74,12 @@ extension Ledger {
 
   /// - Parameter isNew: whether to add a fingerprint that is not on record.
   func lineKey(_ fingerprint: String, isNew: Bool) throws -> Int64? {
-    if let key = lineKeys[fingerprint] { return key }
+    // Mostly the one before: the same text, which is compared without being read.
+    if let lastLine, lastLine.fingerprint == fingerprint { return lastLine.key }
+    if let key = lineKeys[fingerprint] {
+      lastLine = (fingerprint, key)
+      return key
+    }
     let key = try statement(SQL.line).first(.text(fingerprint)) { $0.integer(0) }
     if key == nil && isNew {
       try statement(SQL.addLine).run(.text(fingerprint))

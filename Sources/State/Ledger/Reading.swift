@@ -162,7 +162,7 @@ extension Ledger {
   /// The statements that read.
   private enum Query {
     static let columns = """
-      SELECT \(AttachmentRecord.columns) FROM attachments a JOIN messages m USING (conversation_id, message_id)
+      SELECT \(AttachmentRecord.columnList) FROM attachments a JOIN messages m USING (conversation_id, message_id)
       """
     static let page = columns + " WHERE a.key > ?1 AND ?2 = '' ORDER BY a.key LIMIT 500"
     static let pageOfStatuses =

@@ -45,11 +45,7 @@ enum SQL {
       AND CASE own_message WHEN 1 THEN '' ELSE message_id END = ?5
     """
 
-  static let addAttachment: StaticString = """
-    INSERT INTO attachments (id, conversation_id, message_id, own_message, file_name, declared_type, source, source_size,
-      source_modified, source_folder_device, status, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'queued', ?11)
-    """
+  static let addAttachment = SQLText(insertInto: "attachments", IntakeItem.columns)
 
   static let addMessage: StaticString = """
     INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at)
@@ -110,7 +106,7 @@ enum SQL {
 
   static let attachmentOfJob = SQLText(
     """
-    SELECT \(AttachmentOrigin.columns), m.participants, a.source, a.source_size, a.source_modified, a.source_folder_device
+    SELECT \(AttachmentOrigin.columnList), m.participants, a.source, a.source_size, a.source_modified, a.source_folder_device
     FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
     """)
 
@@ -148,12 +144,8 @@ enum SQL {
     WHERE key = ?1 AND state = 'leased' AND token = ?2
     """
 
-  /// The outcome's values come after the key, in the order of `AttachmentOutcome.values`.
-  static let endAttachment: StaticString = """
-    UPDATE attachments SET status = ?2, media_type = ?3, size_bytes = ?4, sha256 = ?5, metadata = ?6, url = ?7,
-      reason_stage = ?8, reason_code = ?9, reason_message = ?10, finished_at = ?11, line_key = ?12
-    WHERE key = ?1
-    """
+  static let endAttachment = SQLText(
+    update: "attachments", AttachmentOutcome.columns + ["finished_at", "line_key"], where: "key")
 
   /// Several steps of one attempt at once; each has five values from `?5` on, and `?4` is the number of the
   /// first.
@@ -267,5 +259,18 @@ final class SQLText: Sendable {
 
   init(_ text: String) {
     self.text = text
+  }
+
+  /// Adds a row. Its values are bound in the order of the columns.
+  convenience init(insertInto table: String, _ columns: [String]) {
+    let places = columns.indices.map { "?\($0 + 1)" }
+    self.init(
+      "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(places.joined(separator: ", ")))")
+  }
+
+  /// Changes a row. The value of its key is bound first, then those of the columns.
+  convenience init(update table: String, _ columns: [String], where key: String) {
+    let changes = columns.enumerated().map { "\($0.element) = ?\($0.offset + 2)" }
+    self.init("UPDATE \(table) SET \(changes.joined(separator: ", ")) WHERE \(key) = ?1")
   }
 }

@@ -6,6 +6,8 @@ public final class Statement {
   /// Keeps the connection open as long as the statement lives.
   private let connection: Connection
   private let sql: String
+  /// The texts and blobs that are bound: SQLite reads them there until others are. Copies of its own would cost an allocation each.
+  private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
   init(_ sql: String, on connection: Connection) throws(SQLiteError) {
     var prepared: OpaquePointer?
@@ -19,6 +21,7 @@ public final class Statement {
 
   deinit {
     sqlite3_finalize(handle)
+    room.deallocate()
   }
 
   /// Binds these values and runs the statement to its end.
@@ -64,6 +67,16 @@ public final class Statement {
   }
 
   private func bind(_ values: [Value]) throws(SQLiteError) {
+    makeRoom(for: values)
+    let room = room.baseAddress.unsafelyUnwrapped
+    var used = 0
+    func place(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer {
+      // An empty value needs an address, too: SQLite takes a null pointer for NULL.
+      let start = room + used
+      if let source = bytes.baseAddress { start.copyMemory(from: source, byteCount: bytes.count) }
+      used += bytes.count
+      return start
+    }
     for (offset, value) in values.enumerated() {
       let index = Int32(offset + 1)
       let code: Int32
@@ -72,20 +85,31 @@ public final class Statement {
       case .integer(let integer): code = sqlite3_bind_int64(handle, index, integer)
       case .number(let number): code = sqlite3_bind_double(handle, index, number)
       case .text(var text):
-        code = text.withUTF8 { bytes in
-          bytes.withMemoryRebound(to: CChar.self) {
-            // An empty text has no address, and SQLite takes a null pointer for NULL.
-            sluice_sqlite_bind_text(handle, index, $0.baseAddress ?? emptyText, Int32(clamping: $0.count))
-          }
-        }
+        let (start, count) = text.withUTF8 { (place(UnsafeRawBufferPointer($0)), $0.count) }
+        code = sqlite3_bind_text(
+          handle, index, start.assumingMemoryBound(to: CChar.self), Int32(clamping: count), nil)
       case .blob(let bytes):
-        code = bytes.withUnsafeBytes {
-          sluice_sqlite_bind_blob(
-            handle, index, $0.baseAddress ?? UnsafeRawPointer(emptyText), Int32(clamping: $0.count))
-        }
+        let start = bytes.withUnsafeBytes(place)
+        code = sqlite3_bind_blob(handle, index, start, Int32(clamping: bytes.count), nil)
       }
       if code != SQLITE_OK { throw connection.error(sql) }
     }
+  }
+
+  /// Makes the room large enough for these values. What was bound before is no longer in it then.
+  private func makeRoom(for values: [Value]) {
+    var needed = 1
+    for value in values {
+      switch value {
+      case .text(let text): needed += text.utf8.count
+      case .blob(let bytes): needed += bytes.count
+      case .null, .integer, .number: break
+      }
+    }
+    if needed <= room.count { return }
+    sqlite3_clear_bindings(handle)
+    room.deallocate()
+    room = .allocate(byteCount: max(needed, 256), alignment: 1)
   }
 
   private func step() throws(SQLiteError) -> Bool {
@@ -100,13 +124,6 @@ public final class Statement {
     sqlite3_reset(handle)
   }
 }
-
-/// Allocated once and never freed.
-private nonisolated(unsafe) let emptyText: UnsafePointer<CChar> = {
-  let text = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
-  text.pointee = 0
-  return UnsafePointer(text)
-}()
 
 /// The current row of a statement, columns counted from 0. Valid until the next step.
 public struct Row: ~Copyable {

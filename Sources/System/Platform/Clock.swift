@@ -59,11 +59,21 @@ public struct Clock: Sendable {
     let day = ofYear - (153 * monthFromMarch + 2) / 5 + 1
     let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
     let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    func pad(_ number: Int, _ width: Int) -> String {
-      let digits = String(number)
-      return String(repeating: "0", count: max(width - digits.count, 0)) + digits
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    func add(_ number: Int, _ width: Int, _ after: Unicode.Scalar) {
+      let digits = String(number).utf8
+      text += repeatElement(UInt8(ascii: "0"), count: max(width - digits.count, 0))
+      text += digits
+      text.append(UInt8(ascii: after))
     }
-    return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))T"
-      + "\(pad(inDay / 3600, 2)):\(pad(inDay / 60 % 60, 2)):\(pad(inDay % 60, 2)).\(pad(Int(rest), 3))Z"
+    add(year, 4, "-")
+    add(month, 2, "-")
+    add(day, 2, "T")
+    add(inDay / 3600, 2, ":")
+    add(inDay / 60 % 60, 2, ":")
+    add(inDay % 60, 2, ".")
+    add(Int(rest), 3, "Z")
+    return String(decoding: text, as: UTF8.self)
   }
 }

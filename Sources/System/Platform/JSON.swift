@@ -71,15 +71,19 @@ public struct JSONWriter: Sendable {
   }
 
   private mutating func quote(_ value: String) {
-    var value = value
     bytes.append(UInt8(ascii: "\""))
-    value.withUTF8 { value in
-      let isPlain = value.allSatisfy {
-        $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7F
-      }
-      if isPlain { bytes.append(contentsOf: value) } else { value.forEach { quote($0) } }
+    if value.utf8.withContiguousStorageIfAvailable({ append($0) }) == nil {
+      for byte in value.utf8 { quote(byte) }
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func append(_ value: UnsafeBufferPointer<UInt8>) {
+    for byte in value where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F {
+      for byte in value { quote(byte) }
+      return
+    }
+    bytes.append(contentsOf: value)
   }
 
   private mutating func quote(_ byte: UInt8) {

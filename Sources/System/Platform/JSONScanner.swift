@@ -1,60 +1,68 @@
 /// Parses the output of ``JSONWriter``.
 struct JSONScanner {
-  private var rest: Substring.UnicodeScalarView
+  private var rest: Substring.UTF8View
 
   init(_ json: String) {
-    rest = Substring(json).unicodeScalars
+    rest = Substring(json).utf8
   }
 
   /// Whether only space follows.
   var isAtEnd: Bool { rest.allSatisfy(Self.isSpace) }
 
-  private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
-    scalar == " " || scalar == "\n" || scalar == "\t" || scalar == "\r"
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\t")
+      || byte == UInt8(ascii: "\r")
+  }
+
+  private mutating func skipSpace() {
+    while let first = rest.first, Self.isSpace(first) { rest.removeFirst() }
   }
 
   mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
-    while let first = rest.first, Self.isSpace(first) { rest.removeFirst() }
-    guard rest.first == scalar else { return false }
+    skipSpace()
+    guard rest.first == UInt8(ascii: scalar) else { return false }
     rest.removeFirst()
     return true
   }
 
   /// The text up to the next comma, bracket, brace or space: a number, `true`, `false` or `null`.
   mutating func word() -> String {
-    while let first = rest.first, Self.isSpace(first) { rest.removeFirst() }
-    let word = rest.prefix { !Self.isSpace($0) && $0 != "," && $0 != "]" && $0 != "}" }
-    rest.removeFirst(word.count)
-    return String(String.UnicodeScalarView(word))
+    skipSpace()
+    let word = rest.prefix {
+      !Self.isSpace($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "]") && $0 != UInt8(ascii: "}")
+    }
+    rest = rest[word.endIndex...]
+    return String(Substring(word))
   }
 
   /// The rest of a string whose opening quote has been read (RFC 8259, section 7).
   mutating func string() -> String? {
-    var text = String.UnicodeScalarView()
-    while let scalar = rest.popFirst() {
-      switch scalar {
-      case "\"": return String(text)
-      case "\\":
-        guard let escaped = rest.popFirst() else { return nil }
-        switch escaped {
-        case "n": text.append("\n")
-        case "r": text.append("\r")
-        case "t": text.append("\t")
-        case "b": text.append("\u{8}")
-        case "f": text.append("\u{C}")
-        case "u":
-          let digits = String(String.UnicodeScalarView(rest.prefix(4)))
-          guard digits.count == 4, let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value)
-          else {
-            return nil
-          }
-          rest.removeFirst(4)
-          text.append(scalar)
-        default: text.append(escaped)
-        }
-      default: text.append(scalar)
-      }
+    var text = ""
+    while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) {
+      text += Substring(rest[..<end])
+      let isEnd = rest[end] == UInt8(ascii: "\"")
+      rest = rest[rest.index(after: end)...]
+      if isEnd { return text }
+      guard let scalar = escaped() else { return nil }
+      text.unicodeScalars.append(scalar)
     }
     return nil
+  }
+
+  /// What follows a backslash.
+  private mutating func escaped() -> Unicode.Scalar? {
+    switch rest.popFirst() {
+    case UInt8(ascii: "n"): return "\n"
+    case UInt8(ascii: "r"): return "\r"
+    case UInt8(ascii: "t"): return "\t"
+    case UInt8(ascii: "b"): return "\u{8}"
+    case UInt8(ascii: "f"): return "\u{C}"
+    case UInt8(ascii: "u"):
+      let digits = rest.prefix(4)
+      rest = rest[digits.endIndex...]
+      return digits.count == 4 ? UInt32(Substring(digits), radix: 16).flatMap(Unicode.Scalar.init) : nil
+    case let other?: return other < 0x80 ? Unicode.Scalar(other) : nil
+    case nil: return nil
+    }
   }
 }

@@ -13,8 +13,9 @@ struct Ingest: ParsableCommand {
     name: "ingest", abstract: "Queue files and work until the queue is empty.", arguments: "PATH…",
     discussion: """
       Folders are walked. What an interrupted run left is finished too; a file that is known under the same message
-      is not taken in again. A manifest has a JSON object a line: path, and optionally fileName conversationId
-      messageId senderId participants text priority declaredType; paths are relative to the current folder.
+      is not taken in again. A manifest has a JSON object a line: path, and optionally
+      \(IntakeItem.keys.dropFirst().joined(separator: " ")); paths
+      are relative to the current folder.
       """,
     options: [
       .config, .home,

@@ -1,8 +1,8 @@
 import Glibc
 import Ledger
 import Manifest
-import Pipeline
 import Platform
+import Wire
 
 /// Finds the files to take in, from paths, folders or a manifest, and passes them on in batches.
 ///
