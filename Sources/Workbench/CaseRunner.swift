@@ -109,8 +109,7 @@ public final class CaseRunner {
       trial.work.outcome = one.outcome ?? .completed
       trial.work.reason = one.reason
     case .channel:
-      let event = one.event ?? .init()
-      trial.work.event = .init(id: event.id, type: event.type, recipient: event.recipient, body: event.body)
+      trial.work.event = Work.Event(one.event ?? .init())
     }
     let size = trial.work.frame.count
     if size > Frame.limit {
@@ -190,5 +189,19 @@ public final class CaseRunner {
 
   private func facts(of content: Content, _ sha256: String) -> Found.FileFacts {
     Found.FileFacts(sha256: sha256, size: content.size, text: content.text(atMost: Found.textLimit))
+  }
+}
+
+extension Work.Event {
+  /// When events of cases were created, in milliseconds since 1970: always the same, so that a case can say what is written.
+  private static var createdAt: Int64 { 1_767_605_400_000 }
+
+  /// The event of a case.
+  init(_ event: Case.Event) {
+    let body =
+      event.body
+      ?? EventBody.text(
+        id: event.id, type: event.type, createdAt: Self.createdAt, recipient: event.recipient)
+    self.init(id: event.id, type: event.type, recipient: event.recipient, body: body)
   }
 }

@@ -127,11 +127,10 @@ struct CaseDocumentTests {
       - name: none
         expect: {}
       """)
-    let body = try #require(document.cases[0].event?.body)
-    #expect(body.hasPrefix("{\"id\":\"e1\",\"type\":\"t\",") && body.hasSuffix("\"recipientId\":\"ben\"}}"))
+    let event = try #require(document.cases[0].event)
+    #expect(event.id == "e1" && event.type == "t" && event.recipient == "ben" && event.body == nil)
     #expect(document.cases[1...2].map { $0.event?.body } == ["abab", ""])
     #expect(document.cases[3].event == nil)
-    #expect(Case.Event().body.hasPrefix("{\"id\":\"00000000-0000-7000-8000-0000000000e1\""))
   }
 
   @Test func aDollarIsALetterLikeAnyOther() throws {

@@ -10,7 +10,7 @@ struct EventBodyTests {
   private static let hostile = "a\"b\\c\n\u{0}\u{1F}{}\u{301}🎈"
 
   private static func data(metadata: String = "{}", reason: Reason? = nil) -> String {
-    EventBody.data(
+    EventData.text(
       AttachmentOrigin(
         id: "id-1", conversationId: hostile, messageId: "m", senderId: "ann", fileName: hostile),
       AttachmentOutcome(
@@ -31,7 +31,7 @@ struct EventBodyTests {
 
   @Test func anEventTellsItsRecipientWhoItIs() throws {
     for recipient in ["ben", "", Self.hostile] {
-      let body = EventBody.body(Self.delivery(data: Self.data(), recipient: recipient))
+      let body = Self.delivery(data: Self.data(), recipient: recipient).body
       let data = try #require(try Self.object(body)["data"] as? [String: Any])
       #expect(data["recipientId"] as? String == recipient)
       #expect(data["attachmentId"] as? String == "id-1" && data["sizeBytes"] as? Int == 12)
@@ -39,14 +39,14 @@ struct EventBodyTests {
   }
 
   @Test func anEventHasItsIdItsTypeAndItsTime() throws {
-    let event = try Self.object(EventBody.body(Self.delivery(data: Self.data())))
+    let event = try Self.object(Self.delivery(data: Self.data()).body)
     #expect(Set(event.keys) == ["id", "type", "timestamp", "data"])
     #expect(event["id"] as? String == "event-1" && event["type"] as? String == "attachment.completed")
     #expect(event["timestamp"] as? String == "2000-02-29T00:00:00.000Z")
   }
 
   @Test func anEventWithoutDataStillTellsItsRecipient() {
-    let body = EventBody.body(Self.delivery(data: "{}"))
+    let body = Self.delivery(data: "{}").body
     #expect(body.hasSuffix(#""data":{"recipientId":"ben"}}"#))
   }
 

@@ -50,7 +50,7 @@ struct Combinations {
   }
 
   private func checkIsolation(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
-    guard stage.isolation == .fresh, let mark = entry.settings["isolation"]?.mark else { return }
+    guard stage.isolation == .fresh, let mark = entry.settings[Grammar.isolation.name]?.mark else { return }
     let reason: String
     if stage.description.role == .end {
       reason = "runs at the end, without content"

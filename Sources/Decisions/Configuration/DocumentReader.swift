@@ -19,14 +19,7 @@ struct DocumentReader {
     readChannels(section)
     checkNames()
     readRetry(section)
-    if let given = section.readOne(Grammar.sandbox, &document.findings) {
-      document.sandbox = SandboxPolicy(rawValue: given.value.text) ?? .require
-    }
-    if let given = section.readOne(Grammar.reuse, &document.findings) {
-      document.reuse = ReusePolicy(rawValue: given.value.text) ?? .verdicts
-    }
-    document.memoryTotal = section.readOne(Grammar.memoryTotal, &document.findings)
-    document.workers = section.readOne(Grammar.workers, &document.findings).map { Int($0.value.integer) }
+    document.settings = section.read(Grammar.settings, &document.findings)
     return foldersAreKnown && !document.stages.isEmpty
   }
 

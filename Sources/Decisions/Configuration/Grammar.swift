@@ -2,11 +2,9 @@ import Pipeline
 
 /// The keys of a pipeline file, each declared like a stage's option: one reader checks both.
 enum Grammar {
-  static let top = [
-    "version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "memory-total", "reuse",
-  ]
-  static let stage = ["use", "id", "when", "options"] + stageSettings.map(\.name)
-  static let channel = ["use", "options", "retry"] + channelSettings.map(\.name)
+  static let top = [version.name, plugins.name, "stages", "channels", "retry"] + settings.map(\.name)
+  static let stage = [use, id, when].map(\.name) + ["options"] + stageSettings.map(\.name)
+  static let channel = [use.name, "options", "retry"] + channelSettings.map(\.name)
   static let retry = [attempts, backoff, max].map(\.name)
 
   static let version = key(
@@ -14,22 +12,27 @@ enum Grammar {
   static let plugins = key(
     "plugins", .text, .list, example: "./plugins",
     "More folders to search for plugins; relative ones are taken from the folder of this file.")
-  static let sandbox = choice(
-    "sandbox", SandboxPolicy.allCases.map(\.rawValue),
-    "What to do where the kernel lacks a part of the sandbox.")
-  static let workers = key(
-    "workers", .integer, range: 1...256, example: "2",
-    "Worker processes of each kind that parse content; else as many as there are processors.")
+  static let memoryTotal = Setting<PipelineDefinition>(
+    key(
+      "memory-total", .bytes, range: (1 << 20)...(64 << 40), example: "1GB",
+      "Memory for new content over all attachments; else a quarter of what this machine, or its control group, has."
+    )
+  ) { $0.memoryTotal = $1.integer }
 
-  static let memoryTotal = key(
-    "memory-total", .bytes, range: (1 << 20)...(64 << 40), example: "1GB",
-    "Memory for new content over all attachments; else a quarter of what this machine, or its control group, has."
-  )
-
-  static let reuse = choice(
-    "reuse", ReusePolicy.allCases.map(\.rawValue),
-    "Whether what stages said of equal content stands in for running them again, where they promise to repeat it."
-  )
+  /// The settings at the top of the file.
+  static let settings: [Setting<PipelineDefinition>] = [
+    Setting("sandbox", "What to do where the kernel lacks a part of the sandbox.") { $0.sandbox = $1 },
+    Setting(
+      key(
+        "workers", .integer, range: 1...256, example: "2",
+        "Worker processes of each kind that parse content; else as many as there are processors.")
+    ) { $0.workers = Int($1.integer) },
+    memoryTotal,
+    Setting(
+      "reuse",
+      "Whether what stages said of equal content stands in for running them again, where they promise to repeat it."
+    ) { $0.reuse = $1 },
+  ]
 
   static let attempts = key(
     "attempts", .integer, range: 1...100, example: "3", "Tries in all, the first included.")
@@ -45,24 +48,50 @@ enum Grammar {
     "when", .mediaType, [.one, .list], example: "application/pdf",
     "Media types, with `*`, that the stage runs for; else it always runs.")
 
-  static let timeout = key(
-    "timeout", .duration, range: 1...day, example: "30s", "Wall clock for one attachment; else 60s.")
-  static let memory = key(
-    "memory", .bytes, range: (16 << 20)...(64 << 30), example: "256MB", "What it may allocate; else 256MB.")
-  static let output = key(
-    "output", .bytes, range: 0...(1 << 40), example: "64MB", "New content it may write; else 64MB.")
-  static let isolation = choice(
-    "isolation", Isolation.allCases.map(\.rawValue),
-    "`worker`: a process takes one attachment after the other; `fresh`: each gets its own.")
-  static let remedies = [
-    ("on-timeout", "it takes longer than `timeout`; else retry"),
-    ("on-limit", "it overruns `memory` or `output`; else reject"),
-    ("on-crash", "it crashes; else retry"),
-  ].map { choice($0.0, Remedy.allCases.map(\.rawValue), "What becomes of an attachment when \($0.1).") }
+  /// What holds where the file does not say.
+  private static let standard = StageDefinition(
+    id: "", description: StageDescription(id: "", version: "", summary: "", file: ""), values: [])
 
-  /// The settings of every stage and channel, beside the options of its plugin.
-  static let stageSettings = [timeout, memory, output, isolation] + remedies
+  static let timeout = Setting<StageDefinition>(
+    key(
+      "timeout", .duration, range: 1...day, example: "30s",
+      "Wall clock for one attachment; else \(Interval.text(standard.timeout)).")
+  ) { $0.timeout = $1.integer }
+  static let memory = Setting<StageDefinition>(
+    key(
+      "memory", .bytes, range: (16 << 20)...(64 << 30), example: "256MB",
+      "What it may allocate; else \(ByteSize.text(standard.memory)).")
+  ) { $0.memory = $1.integer }
+
+  static let isolation = Setting<StageDefinition>(
+    "isolation", "`worker`: a process takes one attachment after the other; `fresh`: each gets its own."
+  ) { $0.isolation = $1 }
+
+  static let remedies: [Setting<StageDefinition>] = [
+    remedy("on-timeout", "it takes longer than `timeout`; else \(standard.onTimeout)") { $0.onTimeout = $1 },
+    remedy("on-limit", "it overruns `memory` or `output`; else \(standard.onLimit)") { $0.onLimit = $1 },
+    remedy("on-crash", "it crashes; else \(standard.onCrash)") { $0.onCrash = $1 },
+  ]
+
+  /// The settings of every stage, beside the options of its plugin.
+  static let stageSettings: [Setting<StageDefinition>] =
+    [
+      timeout, memory,
+      Setting(
+        key(
+          "output", .bytes, range: 0...(1 << 40), example: "64MB",
+          "New content it may write; else \(ByteSize.text(standard.output)).")
+      ) { $0.output = $1.integer },
+      isolation,
+    ] + remedies
+  /// Those of every channel.
   static let channelSettings = [timeout, memory]
+
+  private static func remedy(
+    _ name: String, _ when: String, _ apply: @escaping @Sendable (inout StageDefinition, Remedy) -> Void
+  ) -> Setting<StageDefinition> {
+    Setting(name, "What becomes of an attachment when \(when).", apply)
+  }
 
   /// Whether a text is a valid name of a stage or a channel.
   static func isName(_ text: String) -> Bool {
@@ -87,12 +116,6 @@ enum Grammar {
     key.range = range
     key.required = required
     key.fallback = example
-    return key
-  }
-
-  private static func choice(_ name: String, _ choices: [String], _ help: String) -> OptionDescription {
-    var key = OptionDescription(name: name, kind: .text, shapes: .one, help: help)
-    key.choices = choices
     return key
   }
 }

@@ -3,7 +3,7 @@ import Pipeline
 /// A pipeline file as read, before its stages are looked up.
 ///
 /// ``parse(_:file:environment:)`` reads it, ``pluginFolders`` and ``uses`` say what to look up and where, and
-/// ``resolve(_:known:)`` checks the rest against the descriptions of the plugins.
+/// ``resolve(_:known:ownFile:)`` checks the rest against the descriptions of the plugins.
 public struct PipelineDocument: Sendable {
   /// The folders under `plugins`, in order. Relative ones are taken from the pipeline file's folder.
   public internal(set) var pluginFolders: [String] = []
@@ -24,15 +24,13 @@ public struct PipelineDocument: Sendable {
   var retry = RetryPolicy()
   /// The schedule for channels without one of their own.
   var deliveries = DeliverySchedule()
-  var memoryTotal: Given?
-  var sandbox = SandboxPolicy.require
-  var workers: Int?
-  var reuse = ReusePolicy.verdicts
+  /// The settings at the top that are given, by name.
+  var settings: [String: Given] = [:]
   var findings: Findings
 
   /// Reads a pipeline file.
   ///
-  /// Errors in single keys are kept, so that ``resolve(_:known:)`` can report them together with errors in
+  /// Errors in single keys are kept, so that ``resolve(_:known:ownFile:)`` can report them together with errors in
   /// options. An error is thrown here if looking plugins up is useless: the file is not YAML, not a pipeline
   /// of version 1, has no stages, or its `plugins` cannot be read.
   ///

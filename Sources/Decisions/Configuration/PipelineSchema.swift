@@ -44,7 +44,8 @@ public struct PipelineSchema {
           writer.member("minItems", 1)
           writer.key("items")
           Self.entry(
-            [Grammar.id, Grammar.when] + Grammar.stageSettings, stages.filter { $0.role != .channel },
+            [Grammar.id, Grammar.when] + Grammar.stageSettings.map(\.key),
+            stages.filter { $0.role != .channel },
             "stage", &writer)
         }
         writer.key("channels")
@@ -55,14 +56,13 @@ public struct PipelineSchema {
           writer.object { $0.member("pattern", "^[a-z0-9-]+$") }
           writer.key("additionalProperties")
           Self.entry(
-            Grammar.channelSettings, stages.filter { $0.role == .channel }, "channel", hasRetry: true, &writer
+            Grammar.channelSettings.map(\.key), stages.filter { $0.role == .channel }, "channel",
+            hasRetry: true, &writer
           )
         }
         Self.retry(
           "How often and when a passing fault is tried again, of attachments and of deliveries.", &writer)
-        for key in [Grammar.sandbox, Grammar.workers, Grammar.memoryTotal, Grammar.reuse] {
-          Self.option(key, &writer)
-        }
+        for setting in Grammar.settings { Self.option(setting.key, &writer) }
       }
     }
   }

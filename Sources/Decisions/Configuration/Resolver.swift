@@ -35,11 +35,12 @@ struct Resolver {
         ChannelDefinition(
           name: stage.id, stage: stage, schedule: entry.retry?.schedule ?? document.deliveries))
     }
-    combinations.checkMemory(document.memoryTotal, stages, &findings)
+    combinations.checkMemory(document.settings[Grammar.memoryTotal.name], stages, &findings)
     guard findings.isEmpty else { throw findings.error }
-    return PipelineDefinition(
-      stages: Self.ordered(stages), channels: channels, retry: document.retry, sandbox: document.sandbox,
-      workers: document.workers, reuse: document.reuse, memoryTotal: document.memoryTotal?.value.integer)
+    var definition = PipelineDefinition(
+      stages: Self.ordered(stages), channels: channels, retry: document.retry)
+    document.settings.apply(Grammar.settings, to: &definition)
+    return definition
   }
 
   /// Stages at the end that emit events run last, so that their events report the outcome after all other
@@ -95,19 +96,7 @@ struct Resolver {
   ) -> StageDefinition {
     var stage = StageDefinition(id: id, description: description, values: values)
     stage.conditions = entry.conditions
-    if let timeout = entry.settings["timeout"] { stage.timeout = timeout.value.integer }
-    if let memory = entry.settings["memory"] { stage.memory = memory.value.integer }
-    if let output = entry.settings["output"] { stage.output = output.value.integer }
-    if let isolation = choice(entry, "isolation", Isolation.self) { stage.isolation = isolation }
-    if let remedy = choice(entry, "on-timeout", Remedy.self) { stage.onTimeout = remedy }
-    if let remedy = choice(entry, "on-limit", Remedy.self) { stage.onLimit = remedy }
-    if let remedy = choice(entry, "on-crash", Remedy.self) { stage.onCrash = remedy }
+    entry.settings.apply(Grammar.stageSettings, to: &stage)
     return stage
-  }
-
-  private func choice<Choice: RawRepresentable<String>>(
-    _ entry: StageEntry, _ key: String, _: Choice.Type
-  ) -> Choice? {
-    entry.settings[key].flatMap { Choice(rawValue: $0.value.text) }
   }
 }

@@ -49,6 +49,13 @@ struct Section {
     values[key.name].flatMap { ValueReader(key, subject: "'\(key.name)'").read($0, &findings) }
   }
 
+  /// What is given of settings, by name.
+  func read<Target>(_ settings: [Setting<Target>], _ findings: inout Findings) -> [String: Given] {
+    var given: [String: Given] = [:]
+    for setting in settings { given[setting.name] = readOne(setting.key, &findings) }
+    return given
+  }
+
   /// The single value of a key.
   func readOne(_ key: OptionDescription, _ findings: inout Findings) -> Given? {
     read(key, &findings)?.first

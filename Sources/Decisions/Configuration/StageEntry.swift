@@ -48,12 +48,12 @@ struct StageEntry: Sendable {
   }
 
   private init(
-    _ section: Section, _ place: Place, settings: [OptionDescription], _ findings: inout Findings
+    _ section: Section, _ place: Place, settings: [Setting<StageDefinition>], _ findings: inout Findings
   ) {
     self.place = place
     mark = section.mark
     unknown = section.unknown
-    for key in settings { self.settings[key.name] = section.readOne(key, &findings) }
+    self.settings = section.read(settings, &findings)
     if let node = section["options"] { options = Self.options(node, &findings) }
     if let given = section.readOne(Grammar.use, &findings) {
       if Grammar.isName(given.value.text) {

@@ -89,7 +89,7 @@ final class Flight {
           senderId: "", fileName: ""),
         serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
         event: .init(
-          id: delivery.id, type: delivery.type, recipient: delivery.recipient, body: EventBody.body(delivery))
+          id: delivery.id, type: delivery.type, recipient: delivery.recipient, body: delivery.body)
       )
     }
   }

@@ -283,7 +283,7 @@ extension Scheduler {
       } else {
         events.append(
           OutgoingEvent(
-            type: emission.type, data: EventBody.data(attachment.origin, outcome),
+            type: emission.type, data: EventData.text(attachment.origin, outcome),
             channels: [emission.channel],
             recipients: recipients))
       }

@@ -102,15 +102,9 @@ public final class Conformance {
     case .line: trial.content = try content()
     case .end: trial.work.outcome = .completed
     case .channel:
-      trial.work.event = .init(
-        id: "00000000-0000-7000-8000-0000000000e1", type: "attachment.completed", recipient: "recipient",
-        body: Self.body(id: "00000000-0000-7000-8000-0000000000e1"))
+      trial.work.event = Work.Event(Case.Event())
     }
     return trial
-  }
-
-  static func body(id: String) -> String {
-    "{\"id\":\"\(id)\",\"type\":\"attachment.completed\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"data\":{}}"
   }
 
   var takesContent: Bool { stage.description.role == .line }

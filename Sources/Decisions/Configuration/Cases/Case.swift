@@ -15,17 +15,10 @@ public struct Case: Sendable {
     public var id = "00000000-0000-7000-8000-0000000000e1"
     public var type = "attachment.completed"
     public var recipient = "recipient"
-    public var body = ""
+    /// `nil`: one like those of the coordinator.
+    public var body: String?
 
-    public init() {
-      body = usualBody
-    }
-
-    /// Begins like the coordinator's event bodies.
-    var usualBody: String {
-      "{\"id\":\"\(id)\",\"type\":\"\(type)\",\"timestamp\":\"2026-01-05T09:30:00.000Z\","
-        + "\"data\":{\"recipientId\":\"\(recipient)\"}}"
-    }
+    public init() {}
   }
 
   /// A verdict that replaces running a stage, in a case of a pipeline.

@@ -70,7 +70,7 @@ extension CaseReader {
     if let id = text(section, "id", event.id) { event.id = id }
     if let type = text(section, "type", event.type) { event.type = type }
     if let recipient = text(section, "recipient", event.recipient) { event.recipient = recipient }
-    event.body = section["body"].flatMap { readBody($0) } ?? event.usualBody
+    event.body = section["body"].flatMap { readBody($0) }
     return event
   }
 
