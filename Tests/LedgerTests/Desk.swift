@@ -170,7 +170,7 @@ final class Desk {
     _ byte: UInt8?, _ size: Int64, _ line: String? = nil, _ name: String = "a", _ declaredType: String? = nil
   ) -> ContentQuestion {
     ContentQuestion(
-      sha256: byte.map { [UInt8](repeating: $0, count: 32) } ?? [], size: size, line: line,
+      sha256: byte.map { [UInt8](repeating: $0, count: 32) } ?? [], size: size, fingerprint: line,
       claims: .init(declaredType: declaredType, fileName: name))
   }
 }

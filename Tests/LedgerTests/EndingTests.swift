@@ -193,7 +193,7 @@ struct EndingTests {
     try desk.settle(
       leases[0],
       Desk.completed(leases[0]) {
-        $0.line = "first"
+        $0.fingerprint = "first"
         $0.outcome.mediaType = "text/plain"
         $0.outcome.metadata = metadata
       })
@@ -201,7 +201,7 @@ struct EndingTests {
     try desk.settle(
       leases[1],
       Desk.completed(leases[1]) {
-        $0.line = "second"
+        $0.fingerprint = "second"
         $0.outcome.url = nil
       })
     var request = ExchangeRequest()

@@ -38,7 +38,7 @@ struct PublishingTests {
 
     /// Renames what is due, as the thread does. Returns the first error.
     func work(at time: Int64) -> SystemError? {
-      guard let batch = publishing.takeBatch(at: time) else { return nil }
+      guard let batch = publishing.nextBatch(at: time) else { return nil }
       let results = batch.map { object in
         do throws(SystemError) {
           try files.publish(object.id, to: object.path)
@@ -109,12 +109,12 @@ struct PublishingTests {
   @Test func oneBatchIsUnderWayAtATime() throws {
     let store = try Store()
     store.publish("one", to: "documents/a")
-    let first = store.publishing.takeBatch(at: 0)
+    let first = store.publishing.nextBatch(at: 0)
     store.publish("two", to: "documents/b")
-    let meanwhile = store.publishing.takeBatch(at: 0)
+    let meanwhile = store.publishing.nextBatch(at: 0)
     #expect(first == [StagedObject(id: "one", path: "documents/a")] && meanwhile == nil)
     _ = store.publishing.take([nil], at: 0)
-    let second = store.publishing.takeBatch(at: 0)
+    let second = store.publishing.nextBatch(at: 0)
     #expect(second == [StagedObject(id: "two", path: "documents/b")] && !store.publishing.isSettled)
     let failed = store.publishing.take([SystemError("naming it", code: EIO)], at: 0).failure
     #expect(failed?.code == EIO && store.publishing.isSettled && store.publishing.isBehind)

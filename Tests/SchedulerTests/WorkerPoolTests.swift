@@ -91,7 +91,7 @@ struct WorkerPoolTests {
     try bench.dispatch()
     try bench.dispatch()
     // It is given back before its worker is ready.
-    #expect(bench.pool.takeQueued { $0 === alone }.count == 1)
+    #expect(bench.pool.removeQueued { $0 === alone }.count == 1)
     try bench.open()
     bench.pool.enqueue(Flight.attachment(serial: 2), bench.pool.line[0], 0..<1)
     try bench.dispatch()

@@ -31,9 +31,10 @@ public struct ManifestReader: Sendable {
   /// Passes each line's attachment, or the problem with the line, to the body until the body returns false.
   /// Call it once.
   ///
-  /// - Parameter pause: called before it waits for more input.
+  /// - Parameter beforeWaiting: called before it waits for more input.
   public func read(
-    _ defaults: IntakeDefaults, pause: () -> Void = {}, each body: (Result<IntakeItem, Problem>) -> Bool
+    _ defaults: IntakeDefaults, beforeWaiting: () -> Void = {},
+    each body: (Result<IntakeItem, Problem>) -> Bool
   ) {
     defer { close(descriptor) }
     var buffer: [UInt8] = []
@@ -59,7 +60,7 @@ public struct ManifestReader: Sendable {
     }
     while true {
       var readable = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      if poll(&readable, 1, 0) == 0 { pause() }
+      if poll(&readable, 1, 0) == 0 { beforeWaiting() }
       let count = Glibc.read(descriptor, &piece, piece.count)
       if count < 0 && errno == EINTR { continue }
       if count < 0 {

@@ -31,7 +31,7 @@ final class ContentGate {
   }
 
   /// Whether it matters to anyone that a content has been here before.
-  private var mindsContent: Bool { pool.line.contains { $0.capability == .store || $0.line != nil } }
+  private var mindsContent: Bool { pool.line.contains { $0.capability == .store || $0.fingerprint != nil } }
 
   /// The flight has ended, or its content is another one now. Returns those that go on: all but the first of them link to its
   /// object, if it has one.
@@ -42,8 +42,9 @@ final class ContentGate {
     guard flight.run.outcome == .completed, let path = flight.run.location else { return next }
     for one in next {
       (one.twin, one.isTwinKnown) = (path, true)
-      if let line = flight.line, flight.claims == one.claims {
-        repeatWords(.init(mediaType: flight.run.mediaType, metadata: flight.run.metadata), of: line, for: one)
+      if let fingerprint = flight.fingerprint, flight.claims == one.claims {
+        repeatWords(
+          .init(mediaType: flight.run.mediaType, metadata: flight.run.metadata), of: fingerprint, for: one)
       }
     }
     return next
@@ -52,7 +53,7 @@ final class ContentGate {
   // MARK: Asking the ledger
 
   /// What to ask about contents now. It waits until it is known what the first stages rest on.
-  func takeQuestions(_ flights: [UInt64: Flight]) -> [(serial: UInt64, question: ContentQuestion)] {
+  func nextQuestions(_ flights: [UInt64: Flight]) -> [(serial: UInt64, question: ContentQuestion)] {
     if lookups.isEmpty { return [] }
     if let first = pool.line.first, !first.wasReady, reuse == .verdicts { return [] }
     defer { lookups.removeAll(keepingCapacity: true) }
@@ -65,23 +66,26 @@ final class ContentGate {
     guard let sha256 = flight.run.sha256.flatMap({ Hexadecimal.bytes($0) }), let claims = flight.claims else {
       return nil
     }
-    let line = flight.run.isAtStart ? pool.line.first?.line : nil
-    return ContentQuestion(sha256: sha256, size: flight.file.size, line: line, claims: claims)
+    let fingerprint = flight.run.isAtStart ? pool.line.first?.fingerprint : nil
+    return ContentQuestion(sha256: sha256, size: flight.file.size, fingerprint: fingerprint, claims: claims)
   }
 
   /// Takes what the ledger knows of a flight's content. It may go on.
   func learn(_ flight: Flight, _ question: ContentQuestion, _ known: KnownContent) {
     (flight.twin, flight.isTwinKnown) = (known.url, true)
-    if let said = known.said, let line = question.line { repeatWords(said, of: line, for: flight) }
+    if let said = known.said, let fingerprint = question.fingerprint {
+      repeatWords(said, of: fingerprint, for: flight)
+    }
   }
 
   /// Lets what the first stages said of equal content stand in for running them. Only what they declare is theirs: later ones
   /// run, and speak for themselves.
-  private func repeatWords(_ said: KnownContent.Said, of line: String, for flight: Flight) {
-    guard let group = pool.line.first, group.line == line, case .line(let range) = group.purpose,
+  private func repeatWords(_ said: KnownContent.Said, of fingerprint: String, for flight: Flight) {
+    guard let group = pool.line.first, group.fingerprint == fingerprint,
+      case .line(let range) = group.purpose,
       flight.run.repeatReport(mediaType: said.mediaType, metadata: said.metadata, of: range)
     else { return }
-    flight.line = line
+    flight.fingerprint = fingerprint
   }
 }
 

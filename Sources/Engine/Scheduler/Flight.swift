@@ -31,7 +31,7 @@ final class Flight {
   private(set) var output: Int32 = -1
 
   /// The stages that its content passed first, on their basis, where they promise to say the same of equal content.
-  var line: String?
+  var fingerprint: String?
 
   /// A stored object with the same content, once that has been asked.
   var twin: String?
@@ -144,7 +144,7 @@ final class Flight {
     file = FileState(facts)
     isTwinKnown = false
     twin = nil
-    line = nil  // it was of the old content
+    fingerprint = nil  // it was of the old content
     return nil
   }
 

@@ -26,7 +26,7 @@ final class GroupWorker {
   /// Pieces of work answered.
   var done = 0
   /// As its group's, of this worker.
-  var line: String?
+  var fingerprint: String?
   /// Reserved for one flight.
   var isExclusive = false
   /// The socket is full.
@@ -50,8 +50,8 @@ final class GroupWorker {
   /// Its stages are open.
   func open(_ ready: Ready, _ pipeline: PipelineDefinition) {
     (state, wasReady) = (.ready, true)
-    line = group.line(pipeline, ready.bases)
-    (group.line, group.lengthLimits) = (line, ready.lengthLimits)
+    fingerprint = group.fingerprint(pipeline, ready.bases)
+    (group.fingerprint, group.lengthLimits) = (fingerprint, ready.lengthLimits)
     (group.wasReady, group.failedStarts) = (true, 0)
   }
 

@@ -27,7 +27,7 @@ final class Lane {
 
   /// How long a due job waits while there is room for less than a quarter of the window, in milliseconds. To ask for a few
   /// leases at a time costs a transaction each.
-  private static let patience: Int64 = 500
+  private static let longestDelay: Int64 = 500
 
   init(_ name: String) {
     self.name = name
@@ -41,7 +41,7 @@ final class Lane {
   func wish(at time: Int64, window: Int) -> Int {
     guard pause == nil, mayHaveMore || nextDue.map({ $0 <= time }) ?? false else { return 0 }
     let free = window - inHand
-    let isWorthwhile = free >= max(window / 4, 1) || inHand == 0 || time - Self.patience >= askedAt
+    let isWorthwhile = free >= max(window / 4, 1) || inHand == 0 || time - Self.longestDelay >= askedAt
     return isWorthwhile ? max(free, 0) : 0
   }
 

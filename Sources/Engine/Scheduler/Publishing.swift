@@ -90,7 +90,7 @@ struct Publishing {
   }
 
   /// The next batch to be renamed, unless one is under way, or there is none.
-  mutating func takeBatch(at time: Int64) -> [StagedObject]? {
+  mutating func nextBatch(at time: Int64) -> [StagedObject]? {
     guard underway.isEmpty else { return nil }
     if dueAt <= time {
       next += waiting.map { Publication(object: $0, isRetry: true) }

@@ -15,7 +15,7 @@ extension Scheduler {
     let request = exchange.next(
       at: time, now: environment.clock.monotonic(), inHand: flights.count - publishing.settlements,
       isStopping: isStopping,
-      questions: { gate.takeQuestions(flights) }, wanted: { wanted($0, at: time) })
+      questions: { gate.nextQuestions(flights) }, wanted: { wanted($0, at: time) })
     if let request { environment.exchange(request) }
   }
 
@@ -31,11 +31,11 @@ extension Scheduler {
   }
 
   /// Milliseconds after which a resident scheduler tries a paused lane again.
-  private static let pause: Int64 = 30_000
+  private static let pauseLength: Int64 = 30_000
 
   private func resumeLanes(at time: Int64) {
     for lane in lanes.all {
-      guard let pause = lane.pause, time - pause.since >= Self.pause else { continue }
+      guard let pause = lane.pause, time - pause.since >= Self.pauseLength else { continue }
       if lane !== lanes.attachments || !publishing.isBehind { resume(lane) }
     }
   }
@@ -98,9 +98,9 @@ extension Scheduler {
 
   /// Has sources opened, and objects of attachments that are on record renamed to their paths.
   func askForFiles() {
-    let next = sources.takeNext()
+    let next = sources.nextBatch()
     if !next.isEmpty { environment.open(next) }
-    if let batch = publishing.takeBatch(at: environment.clock.steady()) { environment.publish(batch) }
+    if let batch = publishing.nextBatch(at: environment.clock.steady()) { environment.publish(batch) }
   }
 
   func takePublished(_ results: [SystemError?]) {
@@ -126,7 +126,7 @@ extension Scheduler {
 
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
   private func releaseQueued(of lane: Lane) {
-    for flight in pool.takeQueued(where: { $0.lane === lane && $0.run.isInLine }) {
+    for flight in pool.removeQueued(where: { $0.lane === lane && $0.run.isInLine }) {
       settle(flight, .released)
     }
   }

@@ -241,7 +241,7 @@ extension Scheduler {
       let ended = EndedAttachment(
         attachment, outcome, attempt: flight.lease.attempt, steps: steps,
         events: events(flight, attachment, outcome), priority: flight.lease.priority,
-        line: outcome.status == .completed ? flight.line : nil)
+        fingerprint: outcome.status == .completed ? flight.fingerprint : nil)
       let record = AttachmentRecord(
         key: attachment.key, attachment.origin, source: attachment.source, outcome, createdAt: 0,
         finishedAt: environment.clock.now(), steps: steps)

@@ -25,7 +25,7 @@ struct SourceOpenings {
   }
 
   /// Those that are to be opened now.
-  mutating func takeNext() -> [Source] {
+  mutating func nextBatch() -> [Source] {
     defer { next.removeAll(keepingCapacity: true) }
     return next
   }

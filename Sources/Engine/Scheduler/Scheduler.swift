@@ -123,7 +123,7 @@ public final class Scheduler {
   private func work() throws(SchedulerError) {
     while true {
       // A batch at a time: the thread that finds files waits while the ledger is behind.
-      if !exchange.hasBatch && pool.isOpen { takeIntake() }
+      if !exchange.hasBatch && pool.isOpen { readIntake() }
       exchangeWithLedger()
       askForFiles()
       if isDone { return }
@@ -209,7 +209,7 @@ public final class Scheduler {
 
   private func wait() throws(SchedulerError) -> [Happening] {
     do throws(SystemError) {
-      return try environment.wait(patience)
+      return try environment.wait(longestWait)
     } catch {
       throw SchedulerError(error)
     }
@@ -230,7 +230,7 @@ public final class Scheduler {
   }
 
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
-  private var patience: Int32 {
+  private var longestWait: Int32 {
     if !flights.isEmpty || exchange.isUnderway || !publishing.isSettled || pool.isChanging { return 20 }
     let now = environment.clock.steady()
     let dueTimes =
@@ -240,7 +240,7 @@ public final class Scheduler {
     return Int32(clamping: min(max(next, 1), 1000))
   }
 
-  private func takeIntake() {
+  private func readIntake() {
     guard !isIntakeOver, let batch = environment.nextBatch() else { return }
     if batch.items.isEmpty { isIntakeOver = true } else { exchange.takeIn(batch) }
   }
@@ -260,7 +260,7 @@ public final class Scheduler {
 
   /// Gives back what no stage has begun with: it is due again at once, for the next coordinator. The rest goes on to its end.
   private func releaseWaiting() {
-    for flight in pool.takeQueued(where: { $0.run.isUntouched }) { settle(flight, .released) }
+    for flight in pool.removeQueued(where: { $0.run.isUntouched }) { settle(flight, .released) }
     for serial in sources.dropAll() {
       if let flight = flights[serial] { settle(flight, .released) }
     }

@@ -32,10 +32,10 @@ final class WorkerGroup {
   var alone = Deque()
   /// What its stages rest on as the last worker to get ready has it, where all promise to say the same of equal content and
   /// they are the first that content meets.
-  var line: String?
+  var fingerprint: String?
   /// What its stages reject for its length alone, by their place in the group.
   var lengthLimits: [LengthLimit?] = []
-  /// A worker has been ready, so that ``line`` and ``lengthLimits`` are known.
+  /// A worker has been ready, so that ``fingerprint`` and ``lengthLimits`` are known.
   var wasReady = false
   /// Workers in a row that ended before they were ready.
   var failedStarts = 0
@@ -61,7 +61,7 @@ final class WorkerGroup {
   }
 
   /// Takes out of the queues what answers to a description.
-  func takeQueued(where condition: (Flight) -> Bool) -> [Flight] {
+  func removeQueued(where condition: (Flight) -> Bool) -> [Flight] {
     var taken: [Flight] = []
     for queue in [\WorkerGroup.queue, \.alone] {
       var kept = Deque()
@@ -97,7 +97,7 @@ extension WorkerGroup {
   }
 
   /// What the stages of a group rest on, as text, where what they say may stand in for running them again.
-  func line(_ pipeline: PipelineDefinition, _ bases: [String?]) -> String? {
+  func fingerprint(_ pipeline: PipelineDefinition, _ bases: [String?]) -> String? {
     guard pipeline.reuse == .verdicts, case .line(let range) = purpose, range.lowerBound == 0,
       capability == .content, !isFresh, !produces, !bases.contains(nil),
       bases.count == stages.count, stages.allSatisfy({ $0.description.role == .line })

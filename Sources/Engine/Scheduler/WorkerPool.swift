@@ -40,7 +40,7 @@ final class WorkerPool {
   /// When the limits were last looked at, and the last time that this process was stopped; in nanoseconds.
   private var lastCheck: UInt64 = 0
   private var lastThreadCheck: UInt64 = 0
-  private var pause: Range<UInt64> = 0..<0
+  private var standstill: Range<UInt64> = 0..<0
   /// The parts of the sandbox that every worker had.
   private(set) var sandbox: UInt32?
 
@@ -48,7 +48,7 @@ final class WorkerPool {
   /// other ends.
   static let descriptorsOfWorker = 5
   /// Nanoseconds that a piece of work may take before nothing more is put behind it: what hangs is to hold up few.
-  private static let patience: UInt64 = 50_000_000
+  private static let shortWork: UInt64 = 50_000_000
   /// Nanoseconds between two looks at the clock, after which this process was stopped in between.
   private static let longestTurn: UInt64 = 1_000_000_000
   /// Nanoseconds between two counts of threads.
@@ -131,8 +131,8 @@ final class WorkerPool {
   }
 
   /// Takes out of the queues what answers to a description.
-  func takeQueued(where condition: (Flight) -> Bool) -> [Flight] {
-    groups.flatMap { $0.takeQueued(where: condition) }
+  func removeQueued(where condition: (Flight) -> Bool) -> [Flight] {
+    groups.flatMap { $0.removeQueued(where: condition) }
   }
 
   // MARK: Starting
@@ -194,7 +194,7 @@ final class WorkerPool {
       let free = group.workers.filter {
         $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
           && $0.done + $0.inFlight.count < environment.tuning.recycleAfter
-          && ($0.inFlight.isEmpty || group.flushes || $0.headSince + Self.patience > now)
+          && ($0.inFlight.isEmpty || group.flushes || $0.headSince + Self.shortWork > now)
       }
       guard let worker = free.min(by: { $0.inFlight.count < $1.inFlight.count }) else { break }
       guard let flight = group.queue.popFirst() else { break }
@@ -366,7 +366,9 @@ extension WorkerPool {
     {
       retire(worker)
     }
-    if worker.group.line != nil && flight.dispatched?.first == 0 { flight.line = worker.line }
+    if worker.group.fingerprint != nil && flight.dispatched?.first == 0 {
+      flight.fingerprint = worker.fingerprint
+    }
     let answered = Outcome.answered(flight, result, worker.group)
     return isStopping ? [answered] + letGo(worker) : [answered]
   }
@@ -388,7 +390,7 @@ extension WorkerPool {
   /// it cannot gain time by showing something else is what the bound on the whole is for.
   func checkLimits() {
     let now = environment.clock.monotonic()
-    if lastCheck > 0 && now - lastCheck > Self.longestTurn { pause = lastCheck..<now }
+    if lastCheck > 0 && now - lastCheck > Self.longestTurn { standstill = lastCheck..<now }
     lastCheck = now
     let countsThreads = now - lastThreadCheck > Self.threadCheckInterval
     if countsThreads { lastThreadCheck = now }
@@ -408,7 +410,7 @@ extension WorkerPool {
   /// Leaves out the time in which this process was stopped: the workers may have been stopped with it.
   private func milliseconds(_ since: UInt64, _ now: UInt64) -> Int64 {
     if now <= since { return 0 }
-    let excused = pause.clamped(to: since..<now)
+    let excused = standstill.clamped(to: since..<now)
     return Int64(clamping: (now - since - UInt64(excused.count)) / 1_000_000)
   }
 

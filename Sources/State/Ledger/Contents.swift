@@ -8,7 +8,7 @@ public struct ContentQuestion: Sendable {
   public var size: Int64
   /// The fingerprint of the stages whose results could be reused, with their bases; `nil`: only the object is
   /// asked for.
-  public var line: String?
+  public var fingerprint: String?
   /// What the sender declared, which those stages may have used.
   public var claims: Claims
 
@@ -24,10 +24,10 @@ public struct ContentQuestion: Sendable {
     }
   }
 
-  public init(sha256: [UInt8], size: Int64, line: String?, claims: Claims) {
+  public init(sha256: [UInt8], size: Int64, fingerprint: String?, claims: Claims) {
     self.sha256 = sha256
     self.size = size
-    self.line = line
+    self.fingerprint = fingerprint
     self.claims = claims
   }
 }
@@ -59,7 +59,9 @@ extension Ledger {
       try statement(SQL.objectWithContent).first(.blob(question.sha256), .integer(question.size)) {
         $0.optionalText(0)
       } ?? nil
-    guard known.url != nil, let line = question.line, let key = try lineKey(line, isNew: false) else {
+    guard known.url != nil, let fingerprint = question.fingerprint,
+      let key = try fingerprintKey(fingerprint, isNew: false)
+    else {
       return known
     }
     try statement(SQL.saidOfContent).rows(.blob(question.sha256), .integer(question.size), .integer(key)) {
@@ -73,20 +75,20 @@ extension Ledger {
   }
 
   /// - Parameter isNew: whether to add a fingerprint that is not on record.
-  func lineKey(_ fingerprint: String, isNew: Bool) throws -> Int64? {
+  func fingerprintKey(_ fingerprint: String, isNew: Bool) throws -> Int64? {
     // Mostly the one before: the same text, which is compared without being read.
-    if let lastLine, lastLine.fingerprint == fingerprint { return lastLine.key }
-    if let key = lineKeys[fingerprint] {
-      lastLine = (fingerprint, key)
+    if let lastFingerprint, lastFingerprint.text == fingerprint { return lastFingerprint.key }
+    if let key = fingerprintKeys[fingerprint] {
+      lastFingerprint = (fingerprint, key)
       return key
     }
-    let key = try statement(SQL.line).first(.text(fingerprint)) { $0.integer(0) }
+    let key = try statement(SQL.fingerprintKey).first(.text(fingerprint)) { $0.integer(0) }
     if key == nil && isNew {
-      try statement(SQL.addLine).run(.text(fingerprint))
+      try statement(SQL.addFingerprint).run(.text(fingerprint))
       // Cached only once it is on record: the transaction may still fail.
       return connection.lastInsertedRow
     }
-    if let key { lineKeys[fingerprint] = key }
+    if let key { fingerprintKeys[fingerprint] = key }
     return key
   }
 }

@@ -165,9 +165,9 @@ extension Ledger {
   }
 
   private func end(_ attachment: EndedAttachment, _ now: Int64, _ newborn: inout Newborn) throws {
-    let line = try attachment.line.flatMap { try lineKey($0, isNew: true) }
+    let fingerprint = try attachment.fingerprint.flatMap { try fingerprintKey($0, isNew: true) }
     try statement(SQL.endAttachment).run(
-      [.integer(attachment.key)] + attachment.outcome.values + [.integer(now), .optional(line)])
+      [.integer(attachment.key)] + attachment.outcome.values + [.integer(now), .optional(fingerprint)])
     try record(attachment.steps, of: attachment.key, attachment.attempt, now)
     if attachment.events.isEmpty { return }
     var told: Set<String> = []

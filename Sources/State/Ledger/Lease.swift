@@ -92,11 +92,11 @@ public struct EndedAttachment: Sendable {
   public var priority: Int64
   /// The fingerprint of the stages, with their bases, that the content passed first, if they promise equal
   /// results for equal content.
-  public var line: String?
+  public var fingerprint: String?
 
   public init(
     _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome, attempt: Int, steps: [Step],
-    events: [OutgoingEvent], priority: Int64 = 0, line: String? = nil
+    events: [OutgoingEvent], priority: Int64 = 0, fingerprint: String? = nil
   ) {
     (key, origin) = (attachment.key, attachment.origin)
     self.outcome = outcome
@@ -104,7 +104,7 @@ public struct EndedAttachment: Sendable {
     self.steps = steps
     self.events = events
     self.priority = priority
-    self.line = line
+    self.fingerprint = fingerprint
   }
 }
 

@@ -18,9 +18,9 @@ public final class Ledger {
   let clock: Clock
   private var prepared: [UnsafePointer<UInt8>: Statement] = [:]
   /// The keys of the stage sequences on record, by fingerprint.
-  var lineKeys: [String: Int64] = [:]
+  var fingerprintKeys: [String: Int64] = [:]
   /// The fingerprint that was last asked for.
-  var lastLine: (fingerprint: String, key: Int64)?
+  var lastFingerprint: (text: String, key: Int64)?
   private var composed: [ObjectIdentifier: Statement] = [:]
   private var attemptStatements: [Int: Statement] = [:]
   private let home: Home?

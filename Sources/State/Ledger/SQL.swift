@@ -125,9 +125,9 @@ enum SQL {
     WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 AND line_key = ?3 LIMIT 32
     """
 
-  static let line: StaticString = "SELECT key FROM lines WHERE fingerprint = ?1"
+  static let fingerprintKey: StaticString = "SELECT key FROM lines WHERE fingerprint = ?1"
 
-  static let addLine: StaticString = "INSERT INTO lines (fingerprint) VALUES (?1)"
+  static let addFingerprint: StaticString = "INSERT INTO lines (fingerprint) VALUES (?1)"
 
   // MARK: Results. Each is fenced: it counts only if the job is leased under the same token.
 

@@ -47,7 +47,7 @@ final class InputWalker: @unchecked Sendable {
 
   /// Takes in what a manifest lists.
   func read(_ manifest: ManifestReader) {
-    manifest.read(defaults, pause: flush) { result in
+    manifest.read(defaults, beforeWaiting: flush) { result in
       switch result {
       case .success(var item):
         guard let resolved = Self.resolve(item.source) else {

@@ -15,7 +15,7 @@ final class IntakeDesk {
 
   /// How long to wait for a coordinator that is starting or ending: number of tries, and microseconds between
   /// them.
-  private static let patience: (times: Int, each: UInt32) = (100, 20_000)
+  private static let connecting: (times: Int, each: UInt32) = (100, 20_000)
   /// How often the same files are sent before the coordinator counts as gone.
   private static let tries = 3
 
@@ -25,7 +25,7 @@ final class IntakeDesk {
   }
 
   private static func way(_ home: Home) throws -> Way {
-    for _ in 0..<patience.times {
+    for _ in 0..<connecting.times {
       do {
         return .coordinator(try ControlClient(home))
       } catch let error as SystemError where error.code == ETIMEDOUT {
@@ -43,7 +43,7 @@ final class IntakeDesk {
       } catch {
         guard error.code == .inUse else { throw error }
         // An ingest accepts no files from other processes; `sluice run` will listen in a moment.
-        usleep(patience.each)
+        usleep(connecting.each)
       }
     }
     do {
@@ -89,7 +89,7 @@ final class IntakeDesk {
               "the coordinator of \(home.path) did not put the last files on record (\(error)); run the same command again, "
                 + "what is known is not taken in twice")
           }
-          usleep(Self.patience.each)
+          usleep(Self.connecting.each)
           way = try Self.way(home)
         }
       }
