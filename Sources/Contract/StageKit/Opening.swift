@@ -48,15 +48,22 @@ public struct Opening {
     host.pointee.reject_above(raw.pointee.call, UInt64(max(bytes, 0)), code)
   }
 
-  /// A way to one Unix socket for a stage with capability network, as `door` of the contract says; `nil`: errno says why there
-  /// is none. The stage closes it.
+  /// A way to one Unix socket for a stage with capability network, as `sluice_door` of the contract says; `nil`: errno says why
+  /// there is none. The stage closes it.
   public func door(to path: String) -> Int32? {
-    guard has(\.door) else {
+    guard let table = extensionTable(SLUICE_EXTENSION_DOOR, of: sluice_door.self) else {
       errno = ENOSYS
       return nil
     }
-    let door = host.pointee.door(raw.pointee.call, path)
+    let door = table.pointee.open(raw.pointee.call, path)
     return door >= 0 ? door : nil
+  }
+
+  /// A table of functions that not every host has; `nil`: this one has none of that name, or a shorter one.
+  private func extensionTable<Table>(_ name: String, of type: Table.Type) -> UnsafePointer<Table>? {
+    guard has(\.extension), let table = host.pointee.extension(raw.pointee.call, name) else { return nil }
+    let size = table.load(as: UInt32.self)
+    return size >= UInt32(MemoryLayout<Table>.size) ? table.assumingMemoryBound(to: type) : nil
   }
 
   /// Whether the host is of a minor that has a function.

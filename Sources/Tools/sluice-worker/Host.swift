@@ -17,7 +17,7 @@ enum Host {
         metadata: metadata, set_media_type: setMediaType, set_location: setLocation, matches: matches,
         expand: expand, produce: produce, emit: emit, retry_after: retryAfter, pause: pause, settle: settle,
         progress: progress, cancelled: cancelled, log: log, repeatable: repeatable,
-        reject_above: rejectAbove, door: door))
+        reject_above: rejectAbove, extension: `extension`))
     return UnsafePointer(table)
   }
 }
@@ -167,7 +167,26 @@ private func rejectAbove(_ call: OpaquePointer?, _ bytes: UInt64, _ code: Unsafe
   call.lengthLimit = limit
 }
 
-private func door(_ call: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> Int32 {
+// MARK: Extensions
+
+private func `extension`(
+  _ call: OpaquePointer?, _ name: UnsafePointer<CChar>?
+) -> UnsafeRawPointer? {
+  guard let name, let call = Call.from(call) else { return nil }
+  let text = String(cString: name)
+  call.trace("extension", text)
+  return text == SLUICE_EXTENSION_DOOR ? UnsafeRawPointer(doorTable) : nil
+}
+
+/// Made once and never changed.
+private nonisolated(unsafe) let doorTable: UnsafePointer<sluice_door> = {
+  let table = UnsafeMutablePointer<sluice_door>.allocate(capacity: 1)
+  table.initialize(
+    to: sluice_door(size: UInt32(MemoryLayout<sluice_door>.size), reserved: 0, open: openDoor))
+  return UnsafePointer(table)
+}()
+
+private func openDoor(_ call: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> Int32 {
   guard let path, let call = Call.from(call), call.stage.raw.pointee.capability == SLUICE_NETWORK else {
     errno = EPERM
     return -1

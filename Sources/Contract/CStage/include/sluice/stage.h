@@ -240,12 +240,23 @@ typedef struct sluice_host {
    * Then the host may reject it by its length, before it reads a byte. A stage with `when` is not held to it. */
   void (*reject_above)(sluice_call *call, uint64_t bytes, const char *code);
 
-  /* During `open` only, for stages with SLUICE_NETWORK: a way to one Unix socket, since the sandbox lets a stage make none. It
-   * returns a socket that keeps message boundaries. For each byte written there the host connects to `path`, and answers with
-   * the descriptor (SCM_RIGHTS, not blocking) and eight bytes: an int32_t of 0, or an errno and no descriptor, then the byte
-   * itself. The stage closes it in `close`. -1: there is none. */
-  int32_t (*door)(sluice_call *call, const char *path);
+  /* [in-call] Functions that not every host has, by name: a table that opens with its size and lives as long as the process.
+   * NULL: this host has none of that name. The names are those of the SLUICE_EXTENSION_… below. So the contract gains what
+   * few stages use without growing for all; what many use becomes a function of a later minor. */
+  const void *(*extension)(sluice_call *call, const char *name);
 } sluice_host;
+
+/* A way to one Unix socket, since the sandbox lets a stage make none. */
+#define SLUICE_EXTENSION_DOOR "door"
+typedef struct sluice_door {
+  uint32_t size;
+  uint32_t reserved;
+
+  /* [in-call] During `open` only, for stages with SLUICE_NETWORK. Returns a socket that keeps message boundaries. For each byte
+   * written there the host connects to `path`, and answers with the descriptor (SCM_RIGHTS, not blocking) and eight bytes: an
+   * int32_t of 0, or an errno and no descriptor, then the byte itself. The stage closes it in `close`. -1: see errno. */
+  int32_t (*open)(sluice_call *call, const char *path);
+} sluice_door;
 
 /* What `open` gets. */
 typedef struct sluice_opening {
