@@ -42,6 +42,10 @@ struct BadPipelineTests {
       "PLUGINS/libsluice-foreign-abi.so: is built for stage ABI 99.7, and this sluice speaks 1.1; rebuild it against "
         + "this version's header; `sluice doctor` tells more"),
     .use(
+      "strange-option",
+      "PLUGINS/libsluice-strange-option.so: its option 'colour' has type 99, which this version does not know; a newer "
+        + "sluice may; `sluice doctor` tells more"),
+    .use(
       "not-a-library",
       "PLUGINS/libsluice-not-a-library.so: does not load: PLUGINS/libsluice-not-a-library.so: file too short; "
         + "`sluice doctor` tells more"),

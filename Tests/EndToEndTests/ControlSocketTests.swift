@@ -136,7 +136,7 @@ struct ControlSocketTests {
       outcome.out.contains(
         "whether a coordinator is at work is not known: opening home/sluice.lock: Permission denied"),
       "\(outcome.out) \(outcome.err)")
-    #expect(!outcome.out.contains("nobody is at work"))
+    #expect(!outcome.out.contains("no coordinator is running"))
   }
 
   // MARK: Errors in options that only stages detect

@@ -91,7 +91,8 @@ public final class Ledger {
         try checkVersion()
         throw version == 0
           ? LedgerError(
-            .inUse, "\(path) is just being made; try again, or run `sluice ingest` if nobody is at work")
+            .inUse,
+            "\(path) is just being made; try again, or run `sluice ingest` if no other command is making it")
           : LedgerError(
             .inUse,
             "\(path) has schema version \(version), and this sluice reads \(Schema.version); `sluice ingest` or "

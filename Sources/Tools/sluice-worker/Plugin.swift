@@ -48,6 +48,12 @@ enum Plugin {
     guard StageDescription.Capability(rawValue: stage.pointee.capability) != nil else {
       throw refuse("asks for capability \(stage.pointee.capability), which this version does not know")
     }
+    let options = UnsafeBufferPointer(start: stage.pointee.options, count: Int(stage.pointee.option_count))
+    if let strange = options.first(where: { OptionDescription.Kind(rawValue: $0.type) == nil }) {
+      throw refuse(
+        "its option '\(text(strange.name))' has type \(strange.type), which this version does not know; a newer sluice may"
+      )
+    }
     // The folder a channel is shown is the home, with the ledger in it.
     if stage.pointee.flags & SLUICE_CHANNEL != 0 && stage.pointee.capability == SLUICE_STORE {
       throw refuse("is a channel that asks for capability store, which is for stages of the line")

@@ -30,7 +30,7 @@ struct StatusReport {
   func text(_ style: Style) -> String {
     let worker =
       switch use {
-      case .free: "nobody is at work"
+      case .free: "no coordinator is running"
       case .inUse: "a coordinator is at work"
       case .unknown(let reason):
         "whether a coordinator is at work is not known: \(Terminal.printable(reason)); ask as the user who owns it"
