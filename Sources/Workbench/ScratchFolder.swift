@@ -26,7 +26,7 @@ public final class ScratchFolder {
     do throws(SystemError) {
       return try Descriptor.open(path, O_RDONLY | O_DIRECTORY)
     } catch {
-      throw WorkbenchError(.system, "\(error)")
+      throw WorkbenchError(.system, "\(error)", cause: error)
     }
   }
 

@@ -103,7 +103,7 @@ public final class StageRunner {
     } catch {
       process.kill()
       process.reap()
-      throw error as? WorkbenchError ?? WorkbenchError(.system, "\(error)")
+      throw error as? WorkbenchError ?? WorkbenchError(.system, "\(error)", cause: error)
     }
     return process
   }
@@ -123,7 +123,7 @@ public final class StageRunner {
         executable: launch.executable, words: ["run", launch.tool.isEmpty ? String(getpid()) : "0"],
         folder: launch.folder, standardOutput: launch.standardOutput, tool: launch.tool)
     } catch {
-      throw WorkbenchError(.system, "\(error)")
+      throw WorkbenchError(.system, "\(error)", cause: error)
     }
   }
 

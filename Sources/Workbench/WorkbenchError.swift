@@ -13,9 +13,12 @@ public struct WorkbenchError: Error, Sendable, CustomStringConvertible {
 
   public var code: Code
   public var description: String
+  /// What failed below the workbench, where that is an error of its own.
+  public var cause: (any Error)?
 
-  public init(_ code: Code, _ description: String) {
+  public init(_ code: Code, _ description: String, cause: (any Error)? = nil) {
     self.code = code
     self.description = description
+    self.cause = cause
   }
 }

@@ -33,6 +33,16 @@ struct ArgumentTests {
       try SluiceCommand.run(["ingest", "--manifest", "-"], in: folder).err.contains("no pipeline.yaml"))
   }
 
+  /// One of the two would be dropped without a word.
+  @Test(arguments: [
+    ["ingest", "--manifest", "a", "--manifest", "b"], ["status", "--home", "a", "--home=b"],
+    ["ingest", "-c", "a", "--config", "b", "in"],
+  ])
+  func anOptionThatTakesOneValueIsGivenOnce(words: [String]) throws {
+    let outcome = try SluiceCommand.run(words, in: try TemporaryFolder())
+    #expect(outcome.status == 2 && outcome.err.hasSuffix("is given twice; give it once\n"), "\(outcome.err)")
+  }
+
   static let emptyPaths: [([String], String)] = [
     (["status", "--home", ""], "--home is empty; name a folder, or leave the option out"),
     (["status", "--home="], "--home is empty; name a folder, or leave the option out"),

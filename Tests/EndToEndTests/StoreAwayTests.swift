@@ -86,12 +86,49 @@ struct StoreAwayTests {
     #expect(try sluice("verify").status == 0)
   }
 
-  @Test(arguments: ["removed", "emptied"]) func aLedgerThatIsGoneIsNotMadeAnew(how: String) throws {
+  /// The coordinator has the store's folder open: what it renames goes on going there, wherever that is.
+  @Test(arguments: ["moved", "replaced", "begun anew", "a file"])
+  func aStoreThatIsTakenAwayDuringARunEndsTheCoordinatorBeforeAnythingIsTold(how: String) throws {
+    let resident = try Resident(folder)
+    try FileManager.default.moveItem(atPath: store, toPath: store + "-away")
+    switch how {
+    case "replaced":
+      try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: false)
+    case "begun anew":
+      try FileManager.default.createDirectory(
+        atPath: store + "/.incoming", withIntermediateDirectories: true)
+    case "a file": try folder.write("home/store", "stray\n")
+    default: break
+    }
+    try folder.write("more/x.txt", "another\n")
+    _ = try sluice("enqueue", "more")
+    try Resident.wait("it ends") { !resident.process.isRunning }
+    #expect(resident.stop() == 75 && resident.ended.isEmpty, "\(resident.errors)")
+    #expect(
+      resident.errors.contains("home/store was deleted, moved or replaced while it was worked on"),
+      "\(resident.errors)")
+    try? FileManager.default.removeItem(atPath: store)
+    try FileManager.default.moveItem(atPath: store + "-away", toPath: store)
+    #expect(try sluice("ingest", "more").status == 0)
+    #expect(try sluice("verify").status == 0)
+    #expect(folder.files(below: "home/store").count == 4)
+  }
+
+  /// The reserve is given away when the disk is full; the mark of a used home is its store.
+  @Test(arguments: ["removed", "emptied", "with its reserve", "elsewhere"])
+  func aLedgerThatIsGoneIsNotMadeAnew(how: String) throws {
     let before = try events()
     for name in ["sluice.db-wal", "sluice.db-shm", "sluice.db"] {
       try? FileManager.default.removeItem(atPath: folder.path + "/home/" + name)
     }
-    if how == "emptied" { try folder.write("home/sluice.db", "") }
+    switch how {
+    case "emptied": try folder.write("home/sluice.db", "")
+    case "with its reserve": try FileManager.default.removeItem(atPath: folder.path + "/home/reserve")
+    case "elsewhere":
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.path + "/home/sluice.db", withDestinationPath: folder.path + "/not-mounted/sluice.db")
+    default: break
+    }
     for words in [
       ["ingest", "in"], ["enqueue", "in"], ["run"], ["status"], ["list"], ["verify"], ["verify", "--repair"],
       ["backup", "copy.db"],
@@ -107,6 +144,7 @@ struct StoreAwayTests {
     }
     #expect(try events() == before)
     try FileManager.default.moveItem(atPath: store, toPath: store + "-old")
-    #expect(try sluice("ingest", "in").status == 0, "whoever moves the store away begins anew")
+    if how == "elsewhere" { try FileManager.default.removeItem(atPath: folder.path + "/home/sluice.db") }
+    #expect(try sluice("ingest", "in").status == 0, "to move the store away is to begin anew")
   }
 }

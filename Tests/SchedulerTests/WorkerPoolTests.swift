@@ -52,7 +52,7 @@ struct WorkerPoolTests {
           return worker
         },
         awaitWritable: { _, _ in }, exchange: { _ in }, open: { _ in }, publish: { _ in }, nextBatch: { nil },
-        isHomeInPlace: { true },
+        lostPlace: { nil },
         wait: { _ throws(SystemError) in [] }, close: { _ in })
       pool = WorkerPool(
         pipeline, RunPlan(pipeline),

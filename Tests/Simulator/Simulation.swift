@@ -159,7 +159,7 @@ final class Simulation {
         if !items.isEmpty { rules.sent(items.count, of: scenario.items.count - batches.count) }
         return Intake.Batch(items: items, ticket: UInt64(scenario.items.count - batches.count))
       },
-      isHomeInPlace: { true },
+      lostPlace: { nil },
       wait: { [unowned self] milliseconds throws(SystemError) in
         placeFolder()
         rules.watch(isStopping: isStopping)

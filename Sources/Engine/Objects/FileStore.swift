@@ -38,6 +38,14 @@ public final class FileStore: ObjectStore, Sendable {
     }
   }
 
+  /// Whether the store is still at its path. If not, it was deleted, moved or replaced, or a mount came over it.
+  public var isInPlace: Bool {
+    var own = stat()
+    var there = stat()
+    return fstat(root, &own) == 0 && stat(name, &there) == 0 && own.st_dev == there.st_dev
+      && own.st_ino == there.st_ino
+  }
+
   public var isEmpty: Bool {
     let descriptor = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0, let folder = fdopendir(descriptor) else { return false }

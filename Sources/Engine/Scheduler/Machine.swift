@@ -74,6 +74,10 @@ final class Machine {
       reply(opened)
     }
     storeThread = try RequestThread { batch, reply in
+      // The descriptor would go on leading to a store that was moved away.
+      guard objects.isInPlace else {
+        return reply(batch.map { SystemError("naming the object \($0.path)", code: ESTALE) })
+      }
       reply(
         batch.map { object in
           do throws(SystemError) {
@@ -102,7 +106,11 @@ final class Machine {
       descriptorLimit: Int(sluice_raise_descriptor_limit()), startWorker: start,
       awaitWritable: awaitWritable, exchange: ledgerThread.send, open: sourceThread.send,
       publish: storeThread.send,
-      nextBatch: { self.intake?.take() }, isHomeInPlace: { lock.isInPlace }, wait: wait, close: close)
+      nextBatch: { self.intake?.take() }, lostPlace: lostPlace(lock), wait: wait, close: close)
+  }
+
+  private func lostPlace(_ lock: HomeLock) -> () -> Place? {
+    { [store] in !lock.isInPlace ? .home : !store.isInPlace ? .store : nil }
   }
 
   var processors: Int { max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1) }

@@ -98,12 +98,14 @@ extension Scheduler {
 
   /// Has sources opened, and objects of attachments that are on record renamed to their paths.
   func askForFiles() {
-    let next = sources.nextBatch()
+    let next = sources.nextBatch(at: environment.clock.monotonic())
     if !next.isEmpty { environment.open(next) }
     if let batch = publishing.nextBatch(at: environment.clock.steady()) { environment.publish(batch) }
   }
 
-  func takePublished(_ results: [SystemError?]) {
+  func takePublished(_ results: [SystemError?]) throws(SchedulerError) {
+    // Nothing is told of an object that may lie elsewhere.
+    if results.contains(where: { $0 != nil }) { try checkPlaces() }
     let wasBehind = publishing.isBehind
     let (ended, failure) = publishing.take(results, at: environment.clock.steady())
     for settlement in ended { close(settlement) }

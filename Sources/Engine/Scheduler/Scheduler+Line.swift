@@ -22,7 +22,8 @@ extension Scheduler {
       )
       return route(flight)
     }
-    sources.add(Source(attachment, serial: flight.serial))
+    sources.add(
+      Source(serial: flight.serial, path: attachment.source, folderDevice: attachment.folderDevice))
   }
 
   /// Sends a flight to where it goes next.

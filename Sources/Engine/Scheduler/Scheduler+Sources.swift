@@ -14,37 +14,59 @@ struct AwaitedSource {
   var tries = 0
 }
 
-/// Sources that are being opened.
+/// Sources that are being opened, one after the other.
 struct SourceOpenings {
   private var next: [Source] = []
-  private var unanswered: Set<UInt64> = []
+  /// Those that were asked for, in their order. The first is being opened.
+  private var underway: [Source] = []
+  /// Whose answer is still wanted.
+  private var wanted: Set<UInt64> = []
+  /// When the opening of the first began, in nanoseconds of the monotonic clock; `nil`: it was told as slow.
+  private var since: UInt64? = 0
+
+  /// Nanoseconds after which a user is to know what is waited for.
+  private static let slowAfter: UInt64 = 10_000_000_000
 
   mutating func add(_ source: Source) {
     next.append(source)
-    unanswered.insert(source.serial)
+    wanted.insert(source.serial)
   }
 
   /// Those that are to be opened now.
-  mutating func nextBatch() -> [Source] {
+  mutating func nextBatch(at now: UInt64) -> [Source] {
     defer { next.removeAll(keepingCapacity: true) }
+    if underway.isEmpty { since = now }
+    underway += next
     return next
   }
 
-  /// Whether the answer is still wanted. It comes once.
-  mutating func answered(_ serial: UInt64) -> Bool { unanswered.remove(serial) != nil }
+  /// Takes note of an answer. Returns whether it is still wanted.
+  mutating func answered(_ serial: UInt64, at now: UInt64) -> Bool {
+    if let index = underway.firstIndex(where: { $0.serial == serial }) { underway.remove(at: index) }
+    since = now
+    return wanted.remove(serial) != nil
+  }
+
+  /// The source whose opening has taken long; once for each.
+  mutating func slow(at now: UInt64) -> Source? {
+    guard let first = underway.first, let since, now >= since + Self.slowAfter else { return nil }
+    self.since = nil
+    return first
+  }
 
   /// No answer is wanted any more. Returns whose they would have been.
   mutating func dropAll() -> [UInt64] {
-    defer { unanswered.removeAll() }
+    defer { wanted.removeAll() }
     next.removeAll()
-    return unanswered.sorted()
+    return wanted.sorted()
   }
 }
 
 // Sources: opened elsewhere, since a file system may hang; and waited for, where they are out of reach through the host's fault.
 extension Scheduler {
   func take(_ opening: Source.Opening, of serial: UInt64) {
-    let flight = sources.answered(serial) ? flights[serial] : nil
+    let isWanted = sources.answered(serial, at: environment.clock.monotonic())
+    let flight = isWanted ? flights[serial] : nil
     switch opening {
     case .opened(let descriptor, let file):
       guard let flight else {

@@ -47,7 +47,7 @@ public final class Scheduler {
   private var deliveryDeadline: Int64?
   var isStopping = false
   private var stopNoteAt: UInt64 = 0
-  private var homeCheckAt: UInt64 = 0
+  private var placesCheckedAt: UInt64 = 0
   var observe: (SchedulerEvent) -> Void = { _ in }
 
   private static let stallLimit = 3
@@ -112,7 +112,7 @@ public final class Scheduler {
       try work()
     } catch {
       // Whatever went wrong may follow from that.
-      try checkHome()
+      try checkPlaces()
       throw error
     }
     return SchedulerSummary(
@@ -126,12 +126,13 @@ public final class Scheduler {
       if !exchange.hasBatch && pool.isOpen { readIntake() }
       exchangeWithLedger()
       askForFiles()
-      if isDone { return }
+      if isDone { return try checkPlaces() }
       beginSuspect()
       take(try pool.dispatch(held: { self.flights.values.reduce(0) { $0 + $1.memoryInUse } }))
       for happening in try wait() { try take(happening) }
       pool.checkLimits()
-      try checkHome(every: Self.homeCheckInterval)
+      try checkPlaces(every: Self.placeCheckInterval)
+      tellSlowSource()
       tellStopping()
       observe(.tick)
     }
@@ -140,10 +141,10 @@ public final class Scheduler {
   private func take(_ happening: Happening) throws(SchedulerError) {
     switch happening {
     case .replied(.success(let reply)): take(reply)
-    case .replied(.failure(let error)): throw SchedulerError(.ledger(error.code), error.description)
+    case .replied(.failure(let error)): throw SchedulerError(error)
     case .worker(let slot, let news): take(try pool.take(news, of: slot, isStopping: isStopping))
     case .opened(let serial, let opening): take(opening, of: serial)
-    case .published(let results): takePublished(results)
+    case .published(let results): try takePublished(results)
     case .signal(let number): takeSignal(number)
     }
   }
@@ -182,7 +183,7 @@ public final class Scheduler {
       }
       for problem in try environment.store.recover(ledger) { observe(.problem(problem)) }
     } catch let error as LedgerError {
-      throw SchedulerError(.ledger(error.code), error.description)
+      throw SchedulerError(error)
     } catch let error as SystemError {
       throw SchedulerError(error)
     } catch {
@@ -215,18 +216,34 @@ public final class Scheduler {
     }
   }
 
-  /// Nanoseconds between two looks at whether the home is still there.
-  private static let homeCheckInterval: UInt64 = 1_000_000_000
+  /// Nanoseconds between two looks at whether home and store are still there.
+  private static let placeCheckInterval: UInt64 = 1_000_000_000
 
-  private func checkHome(every interval: UInt64 = 0) throws(SchedulerError) {
+  func checkPlaces(every interval: UInt64 = 0) throws(SchedulerError) {
     let now = environment.clock.monotonic()
-    if now - homeCheckAt < interval { return }
-    homeCheckAt = now
-    if environment.isHomeInPlace() { return }
-    throw SchedulerError(
-      .home,
-      "\(home) was deleted, moved or replaced while it was worked on, so that what is recorded from now on would be "
-        + "lost; put it back, or run the same command again to begin a new one")
+    if now - placesCheckedAt < interval { return }
+    placesCheckedAt = now
+    switch environment.lostPlace() {
+    case .home:
+      throw SchedulerError(
+        .home,
+        "\(home) was deleted, moved or replaced while it was worked on, so that what is recorded from now on would be "
+          + "lost; put it back, or run the same command again to begin a new one")
+    case .store:
+      throw SchedulerError(
+        .store,
+        "\(environment.store.name) was deleted, moved or replaced while it was worked on; the objects of what is on "
+          + "record are in the one that was there: put it back, then run the same command again")
+    case nil: return
+    }
+  }
+
+  private func tellSlowSource() {
+    guard let source = sources.slow(at: environment.clock.monotonic()) else { return }
+    observe(
+      .problem(
+        "opening \(String(decoding: source.path, as: UTF8.self)) takes long: its file system may hang; what is to be opened "
+          + "after it waits, and goes on once it answers"))
   }
 
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.

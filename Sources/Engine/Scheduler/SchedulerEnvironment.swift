@@ -29,8 +29,8 @@ package struct SchedulerEnvironment {
   package var publish: ([StagedObject]) -> Void
   /// The next batch of new files, if one waits; an empty one is the end.
   package var nextBatch: () -> Intake.Batch?
-  /// Whether the home is still where it was.
-  package var isHomeInPlace: () -> Bool
+  /// What is no longer where it was; `nil`: home and store are in place.
+  package var lostPlace: () -> Place?
   /// Waits up to so many milliseconds, and returns as soon as something has happened.
   package var wait: (_ milliseconds: Int32) throws(SystemError) -> [Happening]
   /// Ends all that was begun. At once: without waiting for what is under way.
@@ -41,7 +41,7 @@ package struct SchedulerEnvironment {
     startWorker: @escaping (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker,
     awaitWritable: @escaping (_ slot: UInt32, Bool) -> Void, exchange: @escaping (ExchangeRequest) -> Void,
     open: @escaping ([Source]) -> Void, publish: @escaping ([StagedObject]) -> Void,
-    nextBatch: @escaping () -> Intake.Batch?, isHomeInPlace: @escaping () -> Bool,
+    nextBatch: @escaping () -> Intake.Batch?, lostPlace: @escaping () -> Place?,
     wait: @escaping (_ milliseconds: Int32) throws(SystemError) -> [Happening],
     close: @escaping (_ isAtOnce: Bool) -> Void
   ) {
@@ -55,7 +55,7 @@ package struct SchedulerEnvironment {
     self.open = open
     self.publish = publish
     self.nextBatch = nextBatch
-    self.isHomeInPlace = isHomeInPlace
+    self.lostPlace = lostPlace
     self.wait = wait
     self.close = close
   }
@@ -73,6 +73,11 @@ package struct Tuning: Sendable {
   package var recycleAfter = 10_000
 
   package init() {}
+}
+
+/// A place that is to stay where it is while a coordinator works.
+package enum Place: Sendable {
+  case home, store
 }
 
 /// The folder that a worker may use.

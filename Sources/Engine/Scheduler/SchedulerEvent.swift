@@ -59,12 +59,13 @@ public struct SchedulerError: Error, Sendable, CustomStringConvertible {
     /// A stage does not open, or the sandbox is not to be had.
     case configuration
     /// The ledger cannot be written.
-    case ledger(LedgerError.Code)
+    case ledger(LedgerError)
     /// An object cannot be given its path.
     case store
     /// The home is no longer where it was.
     case home
-    case system
+    /// The system refuses the coordinator itself something.
+    case system(SystemError)
   }
 
   public let code: Code
@@ -75,8 +76,11 @@ public struct SchedulerError: Error, Sendable, CustomStringConvertible {
     self.description = description
   }
 
-  /// What the system refuses the coordinator itself.
   init(_ error: SystemError) {
-    self.init(error.isLasting ? .configuration : .system, error.advice)
+    self.init(.system(error), error.advice)
+  }
+
+  init(_ error: LedgerError) {
+    self.init(.ledger(error), error.description)
   }
 }

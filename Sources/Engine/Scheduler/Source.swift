@@ -1,6 +1,5 @@
 import CPlatform
 import Glibc
-import Ledger
 import Platform
 import Wire
 
@@ -12,10 +11,10 @@ package struct Source: Sendable {
   /// The device of its folder when it was taken in, where that is known.
   package var folderDevice: Int64?
 
-  init(_ attachment: LeasedAttachment, serial: UInt64) {
+  init(serial: UInt64, path: [UInt8], folderDevice: Int64?) {
     self.serial = serial
-    path = attachment.source
-    folderDevice = attachment.folderDevice
+    self.path = path
+    self.folderDevice = folderDevice
   }
 
   /// Opens it. It may be anything by now: a path that names no regular file, or leads over a symbolic link that was put there

@@ -35,17 +35,14 @@ public struct LedgerBackup {
       try name(replacing: replacing)
       var facts = stat()
       return fstat(descriptor.number, &facts) == 0 ? Int64(facts.st_size) : 0
-    } catch let error as LedgerError {
-      throw error
     } catch let error as SystemError {
       throw LedgerError(
-        error.code == EEXIST ? .other : .unwritable, "\(error); give another FILE, or make room for this one")
+        error.code == EEXIST ? .other : .unwritable, "\(error); give another FILE, or make room for this one",
+        cause: error)
     } catch let error as SQLiteError where error.code.primary == .full {
-      throw LedgerError(.full, "\(partial): no room on the disk; make room, then run again")
-    } catch let error as SQLiteError {
-      throw LedgerError(error, path: home.ledgerPath)
+      throw LedgerError(.full, "\(partial): no room on the disk; make room, then run again", cause: error)
     } catch {
-      throw LedgerError(.other, "\(file): \(error)")
+      throw LedgerError(error, path: home.ledgerPath)
     }
   }
 

@@ -116,19 +116,21 @@ public struct Home: Sendable {
   /// Whether a coordinator has the home now, or may have it.
   public var isInUse: Bool { use != .free }
 
-  /// Refuses a home whose ledger is gone although other files show that there was one. A new ledger would
-  /// know none of the objects, and all work and all deliveries would be repeated.
+  /// Refuses a home whose ledger is gone although its store has objects. A new ledger would know none of them, and all work and
+  /// all deliveries would be repeated.
   public func checkLedgerIsThere() throws(LedgerError) {
     var facts = stat()
-    if lstat(ledgerPath, &facts) == 0 && facts.st_size > 0 { return }
-    guard access(reservePath, F_OK) == 0, let folder = opendir(storePath) else { return }
+    if stat(ledgerPath, &facts) == 0 && facts.st_size > 0 { return }
+    // A store that was never used may be a disk with files of others.
+    let isUsed = access(reservePath, F_OK) == 0 || access("\(storePath)/.incoming", F_OK) == 0
+    guard isUsed, let folder = opendir(storePath) else { return }
     defer { closedir(folder) }
     while let entry = readdir(folder) {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) {
         String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
       // Work in progress has no value without a ledger.
-      if [".", "..", ".incoming"].contains(name) { continue }
+      if [".", "..", ".incoming", "lost+found"].contains(name) { continue }
       throw LedgerError(
         .damaged,
         "\(ledgerPath) is gone or empty, and \(storePath) has objects; restore it from a backup, or to begin anew move "

@@ -24,11 +24,10 @@ extension Ledger {
       }
       let (made, expected) = (try schema(of: connection), try Self.newSchema())
       if isWhole && made != expected { damaged("its tables are not those this sluice makes") }
-    } catch let error as SQLiteError {
-      guard error.isDamage else { throw LedgerError(error, path: path) }
+    } catch let error as SQLiteError where error.isDamage {
       damaged(error.message)
     } catch {
-      throw LedgerError(.other, "\(path): \(error)")
+      throw LedgerError(error, path: path)
     }
   }
 

@@ -63,12 +63,8 @@ public final class Ledger {
       connection.checkpointByHand()
       try migrate()
       try recover()
-    } catch let error as SQLiteError {
-      throw LedgerError(error, path: path)
-    } catch let error as LedgerError {
-      throw error
     } catch {
-      throw LedgerError(.other, "\(path): \(error)")
+      throw LedgerError(error, path: path)
     }
   }
 
@@ -99,15 +95,11 @@ public final class Ledger {
               + "`sluice run` brings it up to date")
       }
       try connection.execute("COMMIT")
-    } catch let error as SQLiteError {
-      throw error.code.primary == .cantOpen
-        ? LedgerError(
-          .other, "\(path) cannot be opened; `sluice ingest` makes one, or give another --home")
-        : LedgerError(error, path: home.ledgerPath)
-    } catch let error as LedgerError {
-      throw error
+    } catch let error as SQLiteError where error.code.primary == .cantOpen {
+      throw LedgerError(
+        .other, "\(path) cannot be opened; `sluice ingest` makes one, or give another --home", cause: error)
     } catch {
-      throw LedgerError(.other, "\(path): \(error)")
+      throw LedgerError(error, path: home.ledgerPath)
     }
   }
 
@@ -222,13 +214,9 @@ public final class Ledger {
   func transaction<Result>(_ body: () throws -> Result) throws(LedgerError) -> Result {
     do {
       return try connection.transaction(body)
-    } catch let error as SQLiteError {
-      if error.code.primary == .full { home?.releaseReserve() }
-      throw LedgerError(error, path: path)
-    } catch let error as LedgerError {
-      throw error
     } catch {
-      throw LedgerError(.other, "\(path): \(error)")
+      if let error = error as? SQLiteError, error.code.primary == .full { home?.releaseReserve() }
+      throw LedgerError(error, path: path)
     }
   }
 
@@ -236,10 +224,8 @@ public final class Ledger {
   func reading<Result>(_ body: () throws -> Result) throws(LedgerError) -> Result {
     do {
       return try body()
-    } catch let error as SQLiteError {
-      throw LedgerError(error, path: path)
     } catch {
-      throw LedgerError(.other, "\(path): \(error)")
+      throw LedgerError(error, path: path)
     }
   }
 }

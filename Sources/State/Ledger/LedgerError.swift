@@ -20,32 +20,43 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
 
   public let code: Code
   public let description: String
+  /// What failed below the ledger: an error of SQLite's, or of the system's.
+  public let cause: (any Error)?
 
   /// The remedy for a damaged ledger.
   static let restore =
     "`sluice verify` tells more; restore it from a backup, or begin with another --home"
 
-  public init(_ code: Code, _ description: String) {
+  public init(_ code: Code, _ description: String, cause: (any Error)? = nil) {
     self.code = code
     self.description = description
+    self.cause = cause
   }
 
-  init(_ error: SQLiteError, path: String) {
+  /// What an error below the ledger means for the one at a path. An error of the ledger's own stays as it is.
+  init(_ error: any Error, path: String) {
+    switch error {
+    case let error as LedgerError: self = error
+    case let error as SQLiteError:
+      let (code, sentence) = Self.meaning(of: error)
+      self.init(code, "\(path): \(sentence)", cause: error)
+    default: self.init(.other, "\(path): \(error)", cause: error)
+    }
+  }
+
+  private static func meaning(of error: SQLiteError) -> (Code, String) {
     switch error.code {
-    case .full: self.init(.full, "\(path): no room on the disk; make room, then run again")
-    case .readOnly, .cantOpen:
-      self.init(.unwritable, "\(path): \(error.message); give a home that can be written, with --home")
-    case .corrupt, .notADatabase:
-      self.init(.damaged, "\(path): \(error.message); \(Self.restore)")
+    case .full: (.full, "no room on the disk; make room, then run again")
+    case .readOnly, .cantOpen: (.unwritable, "\(error.message); give a home that can be written, with --home")
+    case .corrupt, .notADatabase: (.damaged, "\(error.message); \(restore)")
     case .constraint:
-      self.init(
-        .damaged, "\(path): \(error.message), for a row is not what it should be; `sluice verify` tells more")
+      (.damaged, "\(error.message), for a row is not what it should be; `sluice verify` tells more")
     case .ioError:
-      self.init(
+      (
         .indeterminate,
-        "\(path): \(error.message); whether the last write took effect is not known, and the next run finds out"
+        "\(error.message); whether the last write took effect is not known, and the next run finds out"
       )
-    default: self.init(.other, "\(path): \(error)")
+    default: (.other, "\(error)")
     }
   }
 }

@@ -128,10 +128,11 @@ struct Inbox {
     let out = folder.path + "/.out-\(name)"
     let err = folder.path + "/.err-\(name)"
     let recording = try witness.record(to: out)
+    let standard = [("--home", "home"), ("--sender", "ann"), ("--participants", "ann,ben")]
+      .filter { !options.contains($0.0) }
     let process = try SluiceCommand.start(
-      ["ingest", "--format", "json", "--home", "home", "--sender", "ann", "--participants", "ann,ben"]
-        + options
-        + paths, in: folder, out: out, err: err, input: input,
+      ["ingest", "--format", "json"] + standard.flatMap { [$0.0, $0.1] } + options + paths, in: folder,
+      out: out, err: err, input: input,
       environment: environment.merging(["SLUICE_PLUGIN_PATH": try FixtureStages.folder()]) { given, _ in given
       },
       recording: recording)

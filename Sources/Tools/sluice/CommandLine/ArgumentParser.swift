@@ -43,7 +43,7 @@ struct CommandOption {
   var help: String
   /// The values it takes, for completion and checking.
   var choices: [String] = []
-  /// Several of the choices may be given: with commas, or by writing the option more than once.
+  /// It may be given more than once; where it has choices, also several with commas.
   var takesSeveral = false
 
   static let config = CommandOption(
@@ -104,6 +104,9 @@ struct ParsedArguments {
         throw .usage(
           "unknown option '\(name)' for `sluice \(command)`"
             + Suggestion.remedy(for: name, among: configuration.options.map { "--\($0.name)" }))
+      }
+      if !option.takesSeveral && values[option.name] != nil && option.value != nil {
+        throw .usage("option '\(name)' is given twice; give it once")
       }
       guard let placeholder = option.value else {
         if parts.count > 1 { throw .usage("option '\(name)' takes no value") }

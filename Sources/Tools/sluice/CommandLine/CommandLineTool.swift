@@ -44,9 +44,9 @@ enum CommandLineTool {
       Terminal.error(error.description)
       switch error.code {
       case .configuration: return .configuration
-      case .ledger(let code): return exitCode(for: code)
+      case .ledger(let error): return exitCode(for: error.code)
       case .store, .home: return .temporary
-      case .system: return .internalError
+      case .system(let error): return error.isLasting ? .configuration : .internalError
       }
     } catch let error as SystemError {
       Terminal.error(error.advice)

@@ -15,7 +15,8 @@ struct StagesCheck: ParsableCommand {
     options: [
       CommandOption(
         name: "set", value: "NAME=VALUE",
-        help: "An option of the stage; lists with commas, maps as PATTERN:VALUE; repeatable."),
+        help: "An option of the stage; lists with commas, maps as PATTERN:VALUE; repeatable.",
+        takesSeveral: true),
       CommandOption(
         name: "timeout", value: "DURATION", help: "For one content, such as 500ms or 30s; else 20s."),
       CommandOption(

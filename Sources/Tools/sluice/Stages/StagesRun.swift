@@ -18,7 +18,8 @@ struct StagesRun: ParsableCommand {
     options: [
       CommandOption(
         name: "set", value: "NAME=VALUE",
-        help: "An option of the stage; lists with commas, maps as PATTERN:VALUE; repeatable."),
+        help: "An option of the stage; lists with commas, maps as PATTERN:VALUE; repeatable.",
+        takesSeveral: true),
       CommandOption(
         name: "media-type", value: "TYPE", help: "The type an earlier stage would have found; else unknown."),
       CommandOption(name: "declared-type", value: "TYPE", help: "The type the sender would have declared."),
