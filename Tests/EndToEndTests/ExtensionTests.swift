@@ -13,7 +13,7 @@ struct ExtensionTests {
     let outcome = try SluiceCommand.run(
       ["ingest", "--home", "home", "--quiet", "--format", "json", "in"], in: folder)
     #expect(outcome.status == 0, "\(outcome.err)")
-    let metadata = outcome.json.first?["metadata"] as? [String: Int]
-    #expect(metadata == ["known": 1, "unknown": 0, "refused": 1], "\(outcome.out)")
+    #expect(
+      outcome.attachments.first?.metadata == ["known": 1, "unknown": 0, "refused": 1], "\(outcome.out)")
   }
 }

@@ -14,8 +14,8 @@ struct FullDiskTests {
     try inbox.checkStore()
     let completed = run.outcome.attachments.count
     #expect(completed > 0 && completed < 60, "\(completed) of 60 fit into 1 MiB")
-    #expect(run.outcome.attachments.allSatisfy { $0["status"] as? String == "completed" })
-    #expect(run.outcome.summary["failed"] as? Int == 0)
+    #expect(run.outcome.attachments.allSatisfy { $0.isCompleted })
+    #expect(try run.outcome.summary.failed == 0)
     let left = 60 - completed
     #expect(try inbox.ledger("SELECT count(*) FROM jobs WHERE state = 'due'") == "\(left)")
     let blamed = try inbox.ledger("SELECT count(*) FROM jobs WHERE attempts > uncounted")

@@ -87,7 +87,7 @@ struct HostileTextTests {
     try run(["list"], 0)
     try run(["status"], 0)
     let list = try run(["list", "--format", "json"], 0)
-    try run(["show", list.attachments.first?["id"] as? String ?? ""], 0)
+    try run(["show", try #require(list.attachments.first).id], 0)
     try run(["replay", "-c", "pass.yaml"], 0)
     try run(["replay", "-c", "refuse.yaml"], 78)
   }

@@ -147,7 +147,7 @@ struct Mutating {
     let ended = try hostile.run(
       within: 600, name: { mutations[$0]?.description ?? $0 }, keep: { keep($0, mutations[$0]) })
     var ends: [String: Int] = [:]
-    for record in ended.run.outcome.attachments.map({ Inbox.Record(json: $0) }) {
+    for record in ended.run.outcome.attachments {
       ends[record.code ?? "completed", default: 0] += 1
       // No known content crashes a worker. If one does, it is worth looking at, although it harms no other
       // attachment.

@@ -91,10 +91,8 @@ private struct Neighbourhood {
     }
     let run = try inbox.start().end(within: 120)
     #expect(run.outcome.status == (isHostile ? 1 : 0), "\(run.outcome.err)")
-    let good = run.outcome.attachments.map { Inbox.Record(json: $0) }.filter {
-      $0.fileName.hasSuffix("-good")
-    }
-    #expect(good.count == Self.count && good.allSatisfy { $0.status == "completed" }, "\(run.outcome.err)")
+    let good = run.outcome.attachments.filter { $0.fileName.hasSuffix("-good") }
+    #expect(good.count == Self.count && good.allSatisfy { $0.isCompleted }, "\(run.outcome.err)")
     try inbox.checkWhole(run)
     return try times(inbox)
   }
