@@ -98,14 +98,7 @@ struct BadInputTests {
     let inbox = try open()
     try inbox.folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
-        - use: store
-          options: { path: "{conversationId}/{messageId}/{fileName}-{attachmentId}" }
-      """)
+      Pipelines.storing(path: "{conversationId}/{messageId}/{fileName}-{attachmentId}"))
     let names: [[UInt8]] = [
       Array("two\nlines".utf8), [0xFF, 0xFE, 0x2E], Array(repeating: UInt8(ascii: "n"), count: 255),
       Array(repeating: 0xFF, count: 255), Array("\u{1B}[2J\u{202E}txt".utf8), Array("-rf".utf8),

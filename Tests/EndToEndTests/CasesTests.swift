@@ -189,7 +189,7 @@ import Testing
 
   @Test func aStageThatThePipelineHasNotCannotBeCanned() throws {
     let folder = try TemporaryFolder()
-    try folder.write("pipeline.yaml", "version: 1\nstages: [{ use: size }]\n")
+    try folder.write("pipeline.yaml", Pipelines.only("size"))
     try folder.write(
       "cases.yaml",
       "pipeline: pipeline.yaml\ncases:\n- name: x\n  stages: { siz: { verdict: fail } }\n  expect: { outcome: failed }\n"

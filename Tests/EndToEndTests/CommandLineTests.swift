@@ -173,8 +173,7 @@ import Testing
   @Test func readersWorkBesideAnIngest() throws {
     let folder = try TemporaryFolder()
     try Trouble.build("trouble", in: folder)
-    try folder.write(
-      "pipeline.yaml", "version: 1\nplugins: [plugins]\nstages: [{ use: trouble, timeout: 60s }]\n")
+    try folder.write("pipeline.yaml", Pipelines.only("trouble, timeout: 60s", plugins: "plugins"))
     try folder.write("in/hang", "x")
     let ingest = try SluiceCommand.start(
       ["ingest", "in"], in: folder, out: folder.path + "/out", err: folder.path + "/err")

@@ -7,8 +7,7 @@ struct ExtensionTests {
     let folder = try TemporaryFolder()
     try folder.write("plugins/.keep", "")
     try FixtureStages.compile("extensions", into: folder.path + "/plugins")
-    try folder.write(
-      "pipeline.yaml", "version: 1\nplugins: [plugins]\nstages:\n  - { use: extensions }\nchannels: {}\n")
+    try folder.write("pipeline.yaml", Pipelines.only("extensions", plugins: "plugins"))
     try folder.write("in/file.txt", "content")
     let outcome = try SluiceCommand.run(
       ["ingest", "--home", "home", "--quiet", "--format", "json", "in"], in: folder)

@@ -94,7 +94,7 @@ struct FullDiskTests {
   /// Files that all differ, so that none is stored as a link to another.
   static func inbox(files: Int, bytes: Int) throws -> Inbox {
     let inbox = try Inbox()
-    try inbox.folder.write("pipeline.yaml", Inbox.plainPipeline)
+    try inbox.folder.write("pipeline.yaml", Pipelines.telling())
     for number in 0..<files {
       let line = "line of file \(number)\n"
       try inbox.add("file-\(number)", String(repeating: line, count: max(bytes / line.utf8.count, 1)))

@@ -109,17 +109,13 @@ struct ImageTests {
     let inbox = try Inbox()
     try inbox.folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
+      Pipelines.storing(
+        """
         - use: image
           when: image/*
           memory: \(memory)
           options: \(options)
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-      """)
+        """))
     for (name, data) in files { try inbox.folder.write("in/" + name, data) }
     let run = try inbox.run()
     return (inbox, run)

@@ -119,7 +119,7 @@ struct MemoryTests {
     try folder.write("in/many", "300\n")
     try folder.write(
       "pipeline.yaml",
-      "version: 1\nstages: [{ use: threads, timeout: 20s }]\nretry: { attempts: 1 }\n")
+      Pipelines.only("threads, timeout: 20s", more: "retry: { attempts: 1 }"))
     let outcome = try SluiceCommand.run(
       ["ingest", "--home", "home", "--format", "json", "in"], in: folder,
       environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])

@@ -14,21 +14,11 @@ import Testing
   private func pipeline(word: String = "good", max: String = #"{ "text/*": 100B, "*/*": 1MB }"#) throws {
     try inbox.folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
+      Pipelines.telling(
+        """
         - use: built-for-1-0
           options: { word: \(word), max: \(max), loud: true, ratio: 0.25, slow: 3s, names: [a, b] }
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [events] }
-      channels:
-        events: { use: jsonl, options: { path: events.jsonl } }
-      retry: { attempts: 3, backoff: 10ms, max: 50ms }
-      """)
+        """, more: "retry: { attempts: 3, backoff: 10ms, max: 50ms }"))
   }
 
   // MARK: It runs

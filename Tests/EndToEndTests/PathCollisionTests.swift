@@ -7,15 +7,7 @@ import Testing
 struct PathCollisionTests {
   private func folder(template: String) throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
-    try folder.write(
-      "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-        - use: store
-          options: { path: "\(template)" }
-      """)
+    try folder.write("pipeline.yaml", Pipelines.storing(path: template))
     return folder
   }
 

@@ -250,21 +250,11 @@ struct ScanTests {
       .filter { option in !more.contains { $0.prefix { $0 != ":" } == option.prefix { $0 != ":" } } }
     try inbox.folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
+      Pipelines.telling(
+        """
         - use: scan
           options: { \((options + more).joined(separator: ", ")) }
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [events] }
-      channels:
-        events: { use: jsonl, options: { path: events.jsonl } }
-      retry: { attempts: \(attempts), backoff: 50ms, max: 200ms }
-      """)
+        """, more: "retry: { attempts: \(attempts), backoff: 50ms, max: 200ms }"))
     return inbox
   }
 

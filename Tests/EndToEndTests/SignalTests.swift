@@ -112,7 +112,7 @@ struct SignalTests {
 
   private func inbox(files: Int) throws -> Inbox {
     let inbox = try Inbox()
-    try inbox.folder.write("pipeline.yaml", Inbox.plainPipeline)
+    try inbox.folder.write("pipeline.yaml", Pipelines.telling())
     for number in 0..<files { try inbox.add("file-\(number)", "the content of file \(number)\n") }
     return inbox
   }

@@ -237,24 +237,11 @@ struct WebhookTests {
   ) throws -> Inbox {
     let inbox = try Inbox()
     let list = secrets.map { "\"\($0)\"" }.joined(separator: ", ")
-    let entries = channels.sorted { $0.key < $1.key }.map { name, url in
-      "  \(name): { use: webhook, options: { url: \"\(url)\", secrets: [\(list)], "
+    let hooks = channels.mapValues { url in
+      "{ use: webhook, options: { url: \"\(url)\", secrets: [\(list)], "
         + (allowed.isEmpty ? "" : "allow-private: [\(allowed.joined(separator: ", "))], ") + "timeout: 5s } }"
     }
-    try inbox.folder.write(
-      "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [\(channels.keys.sorted().joined(separator: ", "))] }
-      channels:
-      \(entries.joined(separator: "\n"))
-      """)
+    try inbox.folder.write("pipeline.yaml", Pipelines.telling(channels: hooks))
     for number in 0..<files { try inbox.add("file-\(number)", "the content of file \(number)\n") }
     return inbox
   }

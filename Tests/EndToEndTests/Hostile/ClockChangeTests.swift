@@ -37,19 +37,10 @@ struct ClockChangeTests {
     let receiver = try WebhookReceiver([.status(500), .status(204)])
     let inbox = try Inbox()
     let clock = try WallClock(inbox.folder)
+    let options =
+      "{ url: \"\(receiver.url)\", secrets: [\(WebhookTests.secret)], allow-private: [127.0.0.1] }"
     try inbox.folder.write(
-      "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-        - use: store
-          options: { path: "{attachmentId}" }
-        - use: notify
-          options: { to: participants, channels: [hook] }
-      channels:
-        hook: { use: webhook, options: { url: "\(receiver.url)", secrets: [\(WebhookTests.secret)], allow-private: [127.0.0.1] } }
-      """)
+      "pipeline.yaml", Pipelines.telling(channels: ["hook": "{ use: webhook, options: \(options) }"]))
     try inbox.add("a", "a text\n")
     clock.set(hours: 5)
     let first = try inbox.run(environment: clock.environment())

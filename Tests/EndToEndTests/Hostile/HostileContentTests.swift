@@ -29,7 +29,7 @@ struct HostileContentTests {
       // A machine that is busy otherwise takes longer than the limit for any of them.
       #expect(
         bomb.codes.contains(record.code) || record.code == "timed-out",
-        "\(bomb.name): \(record.status) \(record)")
+        "\(bomb.name): \(record)")
     }
     Soak.row("a bomb", tries: bombs.count, failures: ended.wrong)
   }

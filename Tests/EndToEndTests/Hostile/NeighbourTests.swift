@@ -161,35 +161,25 @@ private struct Neighbourhood {
     return sorted.isEmpty ? 0 : (sorted[sorted.count / 2] + sorted[(sorted.count - 1) / 2]) / 2
   }
 
-  private static let pipeline = """
-    version: 1
-    stages:
-      - use: mime
-        options: { allow: ["*/*"] }
-      - use: size
-        options: { max: 10MB }
-      - use: pdf
-        when: application/pdf
-        timeout: 1s
-        memory: 256MB
-      - use: text
-        when: application/pdf
-        timeout: 1s
-        memory: 256MB
-      - use: image
-        when: image/*
-        timeout: 1s
-      - use: misbehave
-        when: text/*
-        timeout: 1s
-        memory: 64MB
-        output: 16MB
-      - use: store
-        options: { path: "{attachmentId}.{extension}" }
-      - use: notify
-        options: { to: participants, channels: [events] }
-    channels:
-      events: { use: jsonl, options: { path: events.jsonl } }
-    retry: { attempts: 2, backoff: 500ms, max: 1s }
+  private static let pipeline = Pipelines.telling(
     """
+    - use: size
+      options: { max: 10MB }
+    - use: pdf
+      when: application/pdf
+      timeout: 1s
+      memory: 256MB
+    - use: text
+      when: application/pdf
+      timeout: 1s
+      memory: 256MB
+    - use: image
+      when: image/*
+      timeout: 1s
+    - use: misbehave
+      when: text/*
+      timeout: 1s
+      memory: 64MB
+      output: 16MB
+    """, more: "retry: { attempts: 2, backoff: 500ms, max: 1s }")
 }

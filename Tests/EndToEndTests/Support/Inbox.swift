@@ -14,20 +14,6 @@ struct Inbox {
     try FileManager.default.createDirectory(atPath: folder.path + "/in", withIntermediateDirectories: true)
   }
 
-  /// Admits everything, stores it and emits events.
-  static let plainPipeline = """
-    version: 1
-    stages:
-      - use: mime
-        options: { allow: ["*/*"] }
-      - use: store
-        options: { path: "{attachmentId}.{extension}" }
-      - use: notify
-        options: { to: participants, channels: [events] }
-    channels:
-      events: { use: jsonl, options: { path: events.jsonl } }
-    """
-
   /// A pipeline with the misbehaving stage and these further settings.
   func pipeline(
     _ settings: String..., retry: String = "{ attempts: 2, backoff: 10ms, max: 50ms }", more: String = ""
@@ -36,24 +22,13 @@ struct Inbox {
   {
     try folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
+      Pipelines.telling(
+        """
         - use: misbehave
           memory: 64MB
           output: 16MB
-      \(settings.map { "    \($0)" }.joined(separator: "\n"))
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [events] }
-      channels:
-        events: { use: jsonl, options: { path: events.jsonl } }
-      retry: \(retry)
-      \(more)
-      """)
+        \(settings.map { "  \($0)" }.joined(separator: "\n"))
+        """, more: "retry: \(retry)\n\(more)"))
   }
 
   @discardableResult
