@@ -65,7 +65,7 @@ struct BackupTests {
       try SluiceCommand.run(words + ["--home", home], in: folder)
     }
     let found = try sluice("verify", "--format", "json")
-    let codes = Set(found.json.compactMap { $0["code"] as? String })
+    let codes = Set(found.records(Printed.Finding.self).map(\.code))
     #expect(
       codes.isSubset(of: ["orphan", "leftover", "object-unnamed"]), "only what is newer is told: \(codes)")
     let repaired = try sluice("verify", "--repair")
@@ -146,7 +146,7 @@ struct BackupTests {
     let made = try backup("copy.db", folder, "--force", "--format", "json")
     #expect(made.status == 0, "\(made.err)")
     let size = try FileManager.default.attributesOfItem(atPath: folder.path + "/copy.db")[.size] as? Int
-    #expect(made.json.first?["sizeBytes"] as? Int == size)
+    #expect(try made.only(Printed.Backup.self).sizeBytes == size)
     let away = try backup("nowhere/copy.db", folder)
     #expect(away.status == 78 && away.err.contains("nowhere/copy.db.partial: No such file or directory"))
     #expect(try backup("file:odd?mode=memory", folder).status == 0)

@@ -64,10 +64,10 @@ struct BadManifestTests {
     #expect(said.sorted() == wanted.sorted())
     #expect(run.outcome.status == 1)
     #expect(
-      run.outcome.attachments.map { Inbox.Record(json: $0).fileName }.sorted() == [
+      run.outcome.attachments.map(\.fileName).sorted() == [
         #"\u0000"#, "good", "good",
       ])
-    #expect(run.outcome.attachments.allSatisfy { Inbox.Record(json: $0).status == "completed" })
+    #expect(run.outcome.attachments.allSatisfy { $0.isCompleted })
     try inbox.checkWhole(run)
   }
 

@@ -77,7 +77,7 @@ struct BadPipelineTests {
 
   @Test func aPluginThatHangsDiesWithWhoeverAsked() throws {
     let inbox = try open()
-    try inbox.folder.write("pipeline.yaml", "version: 1\nstages: [{ use: hang-on-load }]\n")
+    try inbox.folder.write("pipeline.yaml", Pipelines.only("hang-on-load"))
     let underway = try inbox.start()
     let pid = underway.process.processIdentifier
     for _ in 0..<500 where Inbox.workers(of: pid).count != 1 { usleep(10_000) }

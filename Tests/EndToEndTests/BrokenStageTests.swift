@@ -67,10 +67,8 @@ import Testing
     let outcome = try SluiceCommand.run(["test", ".", "--plugin", plugin, "--format", "json"], in: folder)
     #expect(outcome.status == (breakage == .nothing ? 0 : 1), "\(outcome.err)")
     var shown: Set<String> = []
-    for (index, one) in outcome.json.filter({ $0["record"] as? String == "case" }).enumerated() {
-      for mismatch in one["mismatches"] as? [[String: Any]] ?? [] {
-        shown.insert("\(index) \(mismatch["key"] as? String ?? "")")
-      }
+    for (index, one) in outcome.records(Printed.Case.self).enumerated() {
+      for mismatch in one.mismatches { shown.insert("\(index) \(mismatch.key)") }
     }
     // The first mistake may cause other failures.
     #expect(shown.isSuperset(of: breakage.shown))

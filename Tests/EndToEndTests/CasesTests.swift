@@ -54,8 +54,8 @@ import Testing
     let outcome = try SluiceCommand.run(
       ["test", "\(SluiceCommand.projectFolder)/Plugins/\(plugin)", "--format", "json"], in: folder)
     #expect(outcome.status == 0, "\(outcome.err)")
-    let cases = outcome.json.filter { $0["record"] as? String == "case" }
-    for one in cases where one["ok"] as? Bool != true { Issue.record("\(one)") }
+    let cases = outcome.records(Printed.Case.self)
+    for one in cases where !one.ok { Issue.record("\(one)") }
     #expect(cases.count >= 3)
   }
 
@@ -106,13 +106,14 @@ import Testing
   @Test func forProgramsThereIsAnObjectALine() throws {
     let (_, outcome) = try Self.test(Self.size, "--format", "json")
     #expect(outcome.status == 1)
-    let records = outcome.json
-    #expect(records.map { $0["record"] as? String } == ["case", "case", "case", "summary"])
-    #expect(records.map { $0["ok"] as? Bool } == [true, false, false, nil])
-    let mismatch = (records[1]["mismatches"] as? [[String: Any]])?.first
-    #expect(mismatch?["key"] as? String == "verdict" && mismatch?["line"] as? Int == 12)
-    #expect(mismatch?["expected"] as? String == "pass")
-    #expect(records[3]["cases"] as? Int == 3 && records[3]["failures"] as? Int == 2)
+    #expect(outcome.out.split(separator: "\n").count == 4)
+    let cases = outcome.records(Printed.Case.self)
+    try #require(cases.map(\.ok) == [true, false, false])
+    let mismatch = try #require(cases[1].mismatches.first)
+    #expect(mismatch.key == "verdict" && mismatch.line == 12)
+    #expect(mismatch.expected == "pass")
+    let summary = try outcome.last(Printed.CaseSummary.self)
+    #expect(summary.cases == 3 && summary.failures == 2)
   }
 
   @Test func jUnitsXMLIsWellFormedWhateverACaseIsCalled() throws {
@@ -188,7 +189,7 @@ import Testing
 
   @Test func aStageThatThePipelineHasNotCannotBeCanned() throws {
     let folder = try TemporaryFolder()
-    try folder.write("pipeline.yaml", "version: 1\nstages: [{ use: size }]\n")
+    try folder.write("pipeline.yaml", Pipelines.only("size"))
     try folder.write(
       "cases.yaml",
       "pipeline: pipeline.yaml\ncases:\n- name: x\n  stages: { siz: { verdict: fail } }\n  expect: { outcome: failed }\n"

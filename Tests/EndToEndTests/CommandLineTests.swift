@@ -61,8 +61,8 @@ import Testing
       contentsOfFile: SluiceCommand.projectFolder + "/Sources/Contract/CStage/include/sluice/stage.h",
       encoding: .utf8)
     let numbers = header.matches(of: /SLUICE_ABI_(?:MAJOR|MINOR) \(\(uint32_t\)([0-9]+)\)/).map(\.output.1)
-    let record = try SluiceCommand.run(["version", "--format", "json"], in: folder).json.first
-    #expect(record?["stageABI"] as? String == numbers.joined(separator: "."))
+    let version = try SluiceCommand.run(["version", "--format", "json"], in: folder)
+    #expect(try version.only(Printed.Version.self).stageABI == numbers.joined(separator: "."))
   }
 
   // MARK: Lint
@@ -88,9 +88,9 @@ import Testing
     #expect(outcome.status == 78)
     #expect(outcome.out.isEmpty)
     try Golden.expect(outcome.err, "lint-errors")
-    let records = try SluiceCommand.run(["lint", "pipeline.yaml", "--format", "json"], in: folder).json
-    #expect(records.count == outcome.err.split(separator: "\n").count)
-    #expect(records.allSatisfy { $0["record"] as? String == "diagnostic" && $0["line"] is Int })
+    let mistakes = try SluiceCommand.run(["lint", "pipeline.yaml", "--format", "json"], in: folder)
+      .every(Printed.Diagnostic.self)
+    #expect(mistakes.count == outcome.err.split(separator: "\n").count)
   }
 
   @Test func lintSaysWhatAGoodPipelineHas() throws {
@@ -127,20 +127,18 @@ import Testing
     try Golden.expect(try SluiceCommand.run(["status"], in: folder).out, "status", in: folder)
     try Golden.expect(
       try SluiceCommand.run(["status", "--format", "json"], in: folder).out, "status-json", in: folder)
-    let id = try #require(rejected.attachments.first?["id"] as? String)
+    let id = try #require(rejected.attachments.first).id
     try Golden.expect(try SluiceCommand.run(["show", id], in: folder).out, "show", in: folder)
-    let shown = try SluiceCommand.run(["show", id, "--format", "json"], in: folder).json.first
-    #expect((shown?["attempts"] as? [Any])?.isEmpty == false)
-    #expect((shown?["deliveries"] as? [[String: Any]])?.first?["recipient"] as? String == "ben")
+    let story = try SluiceCommand.run(["show", id, "--format", "json"], in: folder).only(Printed.Story.self)
+    #expect(!story.attempts.isEmpty)
+    #expect(story.deliveries.first?.recipient == "ben")
     // No text from outside reaches a terminal unescaped.
     #expect(!(list.out.contains("\u{1B}")))
   }
 
   @Test func anIdMayBeShortenedAsLongAsItIsToldApart() throws {
     let folder = try ingested()
-    let ids = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments.compactMap {
-      $0["id"] as? String
-    }
+    let ids = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments.map(\.id)
     let first = try #require(ids.first)
     let ambiguous = try SluiceCommand.run(["show", String(first.prefix(4))], in: folder)
     #expect(ambiguous.status == 2)
@@ -175,25 +173,25 @@ import Testing
   @Test func readersWorkBesideAnIngest() throws {
     let folder = try TemporaryFolder()
     try Trouble.build("trouble", in: folder)
-    try folder.write(
-      "pipeline.yaml", "version: 1\nplugins: [plugins]\nstages: [{ use: trouble, timeout: 60s }]\n")
+    try folder.write("pipeline.yaml", Pipelines.only("trouble, timeout: 60s", plugins: "plugins"))
     try folder.write("in/hang", "x")
     let ingest = try SluiceCommand.start(
       ["ingest", "in"], in: folder, out: folder.path + "/out", err: folder.path + "/err")
     defer { ingest.terminate() }
-    var record: [String: Any] = [:]
+    var seen: Printed.Status?
     for _ in 0..<100 {
       Thread.sleep(forTimeInterval: 0.05)
-      record = try SluiceCommand.run(["status", "--format", "json"], in: folder).json.first ?? [:]
-      if (record["queue"] as? [String: Int])?["leased"] == 1 { break }
+      seen = try SluiceCommand.run(["status", "--format", "json"], in: folder)
+        .records(Printed.Status.self).first
+      if seen?.queue.leased == 1 { break }
     }
-    #expect((record["queue"] as? [String: Int])?["leased"] == 1)
-    #expect(record["inUse"] as? Bool == true)
-    #expect(record["oldestQueuedAt"] is String)
+    let status = try #require(seen)
+    #expect(status.queue.leased == 1)
+    #expect(status.inUse == true)
+    #expect(status.oldestQueuedAt != nil)
     let listed = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments
-    #expect(listed.map { $0["status"] as? String } == ["queued"])
-    let id = try #require(listed.first?["id"] as? String)
-    #expect(try SluiceCommand.run(["show", id], in: folder).out.contains("queued"))
+    try #require(listed.map(\.status) == ["queued"])
+    #expect(try SluiceCommand.run(["show", listed[0].id], in: folder).out.contains("queued"))
     #expect(ingest.isRunning)
   }
 
@@ -209,18 +207,20 @@ import Testing
     let outcome = try SluiceCommand.run(
       ["stages", "list", "--format", "json"], in: folder, environment: environment)
     #expect(outcome.status == 0)
-    let plugins = Dictionary(uniqueKeysWithValues: outcome.json.map { ($0["id"] as? String ?? "", $0) })
+    let listed = try outcome.every(Printed.Plugin.self)
+    let plugins = Dictionary(uniqueKeysWithValues: listed.map { ($0.id, $0) })
     for id in ["mime", "size", "pdf", "store", "notify", "jsonl", "webhook", "trouble"] {
-      #expect(plugins[id]?["problem"] is NSNull, "\(id)")
-      #expect((plugins[id]?["version"] as? String)?.isEmpty == false, "\(id)")
+      let plugin = try #require(plugins[id], "\(id)")
+      #expect(plugin.problem == nil, "\(id)")
+      #expect(plugin.version?.isEmpty == false, "\(id)")
     }
-    #expect(plugins["notify"]?["role"] as? String == "end")
-    #expect(plugins["store"]?["capability"] as? String == "store")
+    #expect(plugins["notify"]?.role == "end")
+    #expect(plugins["store"]?.capability == "store")
     for (id, reason) in [
       ("foreign", "is built for stage ABI 9.0, and this sluice speaks 1.1"),
       ("renamed", "exports no function 'renamed_stage'"), ("words", "does not load: "),
     ] {
-      #expect((plugins[id]?["problem"] as? String)?.contains(reason) == true, "\(id)")
+      #expect(plugins[id]?.problem?.contains(reason) == true, "\(id)")
     }
     let named = ["stages", "list", "foreign", "renamed", "trouble", "words"]
     let wrong = try SluiceCommand.run(named, in: folder, environment: environment)
@@ -246,10 +246,9 @@ import Testing
     let text = try SluiceCommand.run(mime, in: folder)
     #expect(text.status == 0)
     try Golden.expect(text.out, "stages-run-metadata", in: folder)
-    let record = try SluiceCommand.run(mime + ["--format", "json"], in: folder).json.first
-    #expect(record?["record"] as? String == "stage")
-    #expect(record?["mediaType"] as? String == "text/html")
-    #expect((record?["metadata"] as? [String: Any])?["mime.mismatch"] as? Bool == true)
+    let run = try SluiceCommand.run(mime + ["--format", "json"], in: folder).only(Printed.StageRun.self)
+    #expect(run.mediaType == "text/html")
+    #expect(run.metadata["mime.mismatch"] == true)
     let input = try SluiceCommand.run(["stages", "run", "digest", "-"], in: folder, input: "abc")
     #expect(input.out.contains("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
   }
@@ -265,7 +264,7 @@ import Testing
       ], in: folder, environment: ["TMPDIR": folder.path])
     #expect(outcome.status == 0, "\(outcome.err)")
     #expect(
-      outcome.json.first?["location"] as? String
+      try outcome.only(Printed.StageRun.self).location
         == "objects/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad.txt")
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a"])
   }
@@ -280,11 +279,10 @@ import Testing
         + files,
       in: folder)
     #expect(outcome.status == 1)
-    #expect(
-      outcome.json.map { $0["verdict"] as? String } == [
-        "pass", "crashed", "timed-out", "over-limit", "crashed", "pass",
-      ])
-    let messages = outcome.json.map { $0["message"] as? String ?? "" }
+    let runs = try outcome.every(Printed.StageRun.self)
+    try #require(
+      runs.map(\.verdict) == ["pass", "crashed", "timed-out", "over-limit", "crashed", "pass"])
+    let messages = runs.map { $0.message ?? "" }
     #expect(messages[1].contains("SIGSEGV"))
     #expect(messages[2].contains("took more than 300ms"))
     #expect(messages[3].contains("`memory` allows 64MB"))
@@ -319,16 +317,15 @@ import Testing
 
   @Test func theDoctorTellsHowTightlyAWorkerIsClosed() throws {
     let outcome = try SluiceCommand.run(["doctor", "--format", "json"], in: TemporaryFolder())
-    let record = try #require(outcome.json.first)
-    let parts = try #require(record["parts"] as? [[String: Any]])
-    #expect(parts.count == 6)
+    let doctor = try outcome.only(Printed.Doctor.self)
+    #expect(doctor.parts.count == 6)
     #expect(
-      parts.first { $0["name"] as? String == "Landlock TCP" }?["gives"] as? String
+      doctor.parts.first { $0.name == "Landlock TCP" }?.gives
         == "only stages with the capability `network` connect, and nothing listens")
     // If the kernel lacks a required part, the doctor reports it and exits with 1.
-    let missing = parts.filter { $0["required"] as? Bool == true && $0["inForce"] as? Bool == false }
+    let missing = doctor.parts.filter { $0.required && !$0.inForce }
     #expect(missing.isEmpty == (outcome.status == 0))
-    #expect(missing.isEmpty == (record["sandbox"] as? String == "complete"))
+    #expect(missing.isEmpty == (doctor.sandbox == "complete"))
   }
 
   // MARK: Completions and color

@@ -105,9 +105,8 @@ struct ConformanceTests {
     let outcome = try SluiceCommand.run(
       ["stages", "check", "./libsluice-greeting.so", "--format", "json"], in: folder)
     #expect(outcome.status == 1, "\(outcome.err)")
-    let failed = outcome.json.filter { $0["result"] as? String == "failed" }
-    let check = failed.first { $0["name"] as? String == change.check }
-    #expect(check != nil, "failed: \(failed.map { $0["name"] as? String ?? "" })")
-    #expect(check?["remedy"] as? String != nil)
+    let failed = try outcome.every(Printed.Check.self).filter { $0.result == "failed" }
+    let check = try #require(failed.first { $0.name == change.check }, "failed: \(failed.map(\.name))")
+    #expect(check.remedy != nil)
   }
 }

@@ -32,16 +32,16 @@ struct CorpusContentTests {
     #expect(outcome.err == "")
 
     var actions: [String: Int] = [:]
-    for record in outcome.attachments.map({ Inbox.Record(json: $0) }) {
-      if record.status != "completed" {
+    for record in outcome.attachments {
+      if !record.isCompleted {
         let isSlow = record.fileName.hasPrefix("made-slow-trailers") && record.code == "timed-out"
         #expect(
           record.status == "rejected" && (isSlow || record.code == "image-damaged"),
-          "\(record.fileName): \(record.reason)")
+          "\(record)")
       }
-      let action = record.metadata["image.action"] as? String ?? record.metadata["text.none"] as? String
+      let action = (record.metadata["image.action"] ?? record.metadata["text.none"])?.asText
       actions[action ?? (record.metadata["text.characters"] == nil ? "other" : "text"), default: 0] += 1
-      if record.metadata["image.action"] as? String == "rewritten" {
+      if record.metadata["image.action"] == "rewritten" {
         #expect(["image/jpeg", "image/png"].contains(record.mediaType), "\(record.fileName)")
       }
     }

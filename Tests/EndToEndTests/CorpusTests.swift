@@ -26,12 +26,10 @@ struct CorpusTests {
     #expect(outcome.err == "")
 
     let root = try #require(URL(fileURLWithPath: Corpus.folder).resolvingSymlinksInPath().path as String?)
-    var records: [String: [String: Any]] = [:]
+    var records: [String: Printed.Attachment] = [:]
     for record in outcome.attachments {
-      let source = record["source"] as? String ?? ""
-      #expect(
-        records.updateValue(record, forKey: String(source.dropFirst(root.count + 1))) == nil,
-        "\(source) twice")
+      let path = String(record.source.dropFirst(root.count + 1))
+      #expect(records.updateValue(record, forKey: path) == nil, "\(path) twice")
     }
     let entries = try Corpus.entries()
     #expect(entries.count > 900)
@@ -39,36 +37,33 @@ struct CorpusTests {
       let record = try #require(records[entry.path], "\(entry.path) is accounted for")
       check(record, entry)
     }
-    let failed = records.values.filter {
-      $0["status"] as? String == "failed" || $0["status"] as? String == "quarantined"
-    }
+    let failed = records.values.filter { ["failed", "quarantined"].contains($0.status) }
     #expect(failed.isEmpty)
     // The manifest and the README of the corpus are files too.
-    #expect(outcome.summary["total"] as? Int == entries.count + 2)
+    #expect(try outcome.summary.total == entries.count + 2)
   }
 
-  private func check(_ record: [String: Any], _ entry: Corpus.Entry) {
-    let metadata = record["metadata"] as? [String: Any] ?? [:]
-    let status = record["status"] as? String
-    let code = (record["reason"] as? [String: Any])?["code"] as? String
-    #expect(record["sha256"] as? String == entry["sha256"], "\(entry.path)")
-    #expect(record["sizeBytes"] as? Int == Int(entry["bytes"]), "\(entry.path)")
-    #expect(record["mediaType"] as? String == entry["mime"], "\(entry.path)")
+  private func check(_ record: Printed.Attachment, _ entry: Corpus.Entry) {
+    #expect(record.sha256 == entry["sha256"], "\(entry.path)")
+    #expect(record.sizeBytes == Int(entry["bytes"]), "\(entry.path)")
+    #expect(record.mediaType == entry["mime"], "\(entry.path)")
     guard entry["mime"] == "application/pdf" else {
-      #expect(status == "completed", "\(entry.path)")
+      #expect(record.isCompleted, "\(entry.path)")
       return
     }
-    if Self.exceptions[entry.path] != nil && code == "timed-out" { return }
+    if Self.exceptions[entry.path] != nil && record.code == "timed-out" { return }
     let said = entry["poppler_glib"]
     let opens = said.hasPrefix("opens") && !said.contains("pages=0") && !said.contains("unloadable")
-    #expect((status == "completed") == opens, "\(entry.path): \(said), and \(code ?? "completed")")
+    #expect(record.isCompleted == opens, "\(entry.path): \(said), and \(record)")
     if opens {
-      #expect((metadata["pdf.pages"] as? Int).map(String.init) == entry["pages"], "\(entry.path)")
-      #expect(metadata["pdf.version"] as? String == entry["pdf_version"], "\(entry.path)")
-      #expect(metadata["pdf.encrypted"] as? Bool == (entry["encrypted"] != "no"), "\(entry.path)")
-      #expect(metadata["pdf.linearized"] as? Bool == (entry["linearized"] == "yes"), "\(entry.path)")
+      let metadata = record.metadata
+      #expect(metadata["pdf.pages"]?.asInteger.map(String.init) == entry["pages"], "\(entry.path)")
+      #expect(metadata["pdf.version"] == .text(entry["pdf_version"]), "\(entry.path)")
+      #expect(metadata["pdf.encrypted"] == .boolean(entry["encrypted"] != "no"), "\(entry.path)")
+      #expect(metadata["pdf.linearized"] == .boolean(entry["linearized"] == "yes"), "\(entry.path)")
     } else {
-      #expect(code == (entry["encrypted"] == "password" ? "pdf-encrypted" : "pdf-damaged"), "\(entry.path)")
+      let code = entry["encrypted"] == "password" ? "pdf-encrypted" : "pdf-damaged"
+      #expect(record.code == code, "\(entry.path)")
     }
   }
 }

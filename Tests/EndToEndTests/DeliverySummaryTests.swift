@@ -35,10 +35,6 @@ struct DeliverySummaryTests {
       ["ingest", "--home", "home", "--sender", "ann", "--participants", "ann", "in"] + options, in: folder)
   }
 
-  private func deliveries(_ outcome: SluiceCommand.Outcome) -> [String: Any] {
-    outcome.summary["deliveries"] as? [String: Any] ?? [:]
-  }
-
   @Test func deliveriesThatWereMadeAreCounted() throws {
     let receiver = try WebhookReceiver()
     try pipeline(receiver.url)
@@ -52,11 +48,12 @@ struct DeliverySummaryTests {
     try pipeline(receiver.url)
     let outcome = try ingest("--format", "json")
     #expect(outcome.status == 75, "\(outcome.err)")
-    #expect(outcome.summary["completed"] as? Int == 3)
-    #expect(deliveries(outcome)["delivered"] as? Int == 0)
-    #expect(deliveries(outcome)["scheduled"] as? Int == 3)
-    #expect(deliveries(outcome)["dead"] as? Int == 0)
-    let next = try #require(deliveries(outcome)["nextAt"] as? String)
+    let summary = try outcome.summary
+    #expect(summary.completed == 3)
+    #expect(summary.deliveries.delivered == 0)
+    #expect(summary.deliveries.scheduled == 3)
+    #expect(summary.deliveries.dead == 0)
+    let next = try #require(summary.deliveries.nextAt)
     #expect(next.hasSuffix("Z") && next.hasPrefix("20"))
     #expect(
       outcome.err.contains("3 deliveries owed, the next at \(next); run the same command again"),
@@ -71,8 +68,9 @@ struct DeliverySummaryTests {
     try pipeline(receiver.url, retry: "retry: { attempts: 5, backoff: 300ms, max: 1s }")
     let outcome = try ingest("--wait-deliveries", "30s", "--format", "json")
     #expect(outcome.status == 0, "\(outcome.err)")
-    #expect(deliveries(outcome)["delivered"] as? Int == 3)
-    #expect(deliveries(outcome)["scheduled"] as? Int == 0)
+    let deliveries = try outcome.summary.deliveries
+    #expect(deliveries.delivered == 3)
+    #expect(deliveries.scheduled == 0)
     #expect(receiver.requests.count == 6)
   }
 
@@ -94,7 +92,7 @@ struct DeliverySummaryTests {
     try pipeline(receiver.url, retry: inChannel ? "" : retry, channelRetry: inChannel ? "    \(retry)" : "")
     let outcome = try ingest("--wait-deliveries", "20s", "--format", "json")
     #expect(outcome.status == 1, "what cannot be told is told by the exit code: \(outcome.err)")
-    #expect(deliveries(outcome)["dead"] as? Int == 3)
+    #expect(try outcome.summary.deliveries.dead == 3)
     #expect(receiver.requests.count == 6)
     let again = try ingest()
     #expect(again.status == 0, "it is given up for good: \(again.err)")

@@ -131,27 +131,23 @@ import Testing
     let page = try Page("docs/pipeline.md")
     let folder = try TemporaryFolder()
     let schema = try SluiceCommand.run(["schema"], in: folder).out
-    let keys = Self.propertyNames(try JSONSerialization.jsonObject(with: Data(schema.utf8)))
+    let keys = Self.propertyNames(try JSON(schema))
     #expect(keys.count > 30)
     let rows = Self.rows(page.prose.map(\.line))
     for key in keys.subtracting(rows) { Issue.record("docs/pipeline.md has no row for '\(key)'") }
-    let plugins = try SluiceCommand.run(["stages", "list", "--format", "json"], in: folder).json.compactMap {
-      $0["id"] as? String
-    }
+    let plugins = try SluiceCommand.run(["stages", "list", "--format", "json"], in: folder)
+      .every(Printed.Plugin.self).map(\.id)
     #expect(plugins.count > 10)
     for id in plugins {
-      let record = try SluiceCommand.run(["stages", "inspect", id, "--format", "json"], in: folder).json.first
+      let plugin = try SluiceCommand.run(["stages", "inspect", id, "--format", "json"], in: folder)
+        .only(Printed.Inspection.self)
       let section = page.section(id)
-      let options = Self.names(record?["options"]).subtracting(Self.rows(section))
+      let options = Set(plugin.options.map(\.name)).subtracting(Self.rows(section))
       #expect(options.isEmpty, "docs/pipeline.md: '\(id)' has no row for \(options.sorted())")
       let explained = Page.words(in: section.joined(separator: "\n")).union(["unreadable", "source-changed"])
-      let codes = Self.names(record?["codes"]).subtracting(explained)
+      let codes = Set(plugin.codes.map(\.name)).subtracting(explained)
       #expect(codes.isEmpty, "docs/pipeline.md: '\(id)' does not explain \(codes.sorted())")
     }
-  }
-
-  private static func names(_ records: Any?) -> Set<String> {
-    Set((records as? [[String: Any]] ?? []).compactMap { $0["name"] as? String })
   }
 
   /// The first cells of table rows.
@@ -160,15 +156,10 @@ import Testing
   }
 
   /// The names below every `properties`, at any depth.
-  private static func propertyNames(_ value: Any) -> Set<String> {
-    if let list = value as? [Any] { return list.reduce(into: []) { $0.formUnion(propertyNames($1)) } }
-    guard let object = value as? [String: Any] else { return [] }
-    var names: Set<String> = []
-    for (key, inner) in object {
-      if key == "properties", let properties = inner as? [String: Any] { names.formUnion(properties.keys) }
-      names.formUnion(propertyNames(inner))
+  private static func propertyNames(_ value: JSON) -> Set<String> {
+    (value.elements + value.members.values).reduce(into: Set(value["properties"].members.keys)) {
+      $0.formUnion(propertyNames($1))
     }
-    return names
   }
 
   // MARK: Commands

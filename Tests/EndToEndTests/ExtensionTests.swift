@@ -7,13 +7,12 @@ struct ExtensionTests {
     let folder = try TemporaryFolder()
     try folder.write("plugins/.keep", "")
     try FixtureStages.compile("extensions", into: folder.path + "/plugins")
-    try folder.write(
-      "pipeline.yaml", "version: 1\nplugins: [plugins]\nstages:\n  - { use: extensions }\nchannels: {}\n")
+    try folder.write("pipeline.yaml", Pipelines.only("extensions", plugins: "plugins"))
     try folder.write("in/file.txt", "content")
     let outcome = try SluiceCommand.run(
       ["ingest", "--home", "home", "--quiet", "--format", "json", "in"], in: folder)
     #expect(outcome.status == 0, "\(outcome.err)")
-    let metadata = outcome.json.first?["metadata"] as? [String: Int]
-    #expect(metadata == ["known": 1, "unknown": 0, "refused": 1], "\(outcome.out)")
+    #expect(
+      outcome.attachments.first?.metadata == ["known": 1, "unknown": 0, "refused": 1], "\(outcome.out)")
   }
 }

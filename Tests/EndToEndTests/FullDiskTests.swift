@@ -14,8 +14,8 @@ struct FullDiskTests {
     try inbox.checkStore()
     let completed = run.outcome.attachments.count
     #expect(completed > 0 && completed < 60, "\(completed) of 60 fit into 1 MiB")
-    #expect(run.outcome.attachments.allSatisfy { $0["status"] as? String == "completed" })
-    #expect(run.outcome.summary["failed"] as? Int == 0)
+    #expect(run.outcome.attachments.allSatisfy { $0.isCompleted })
+    #expect(try run.outcome.summary.failed == 0)
     let left = 60 - completed
     #expect(try inbox.ledger("SELECT count(*) FROM jobs WHERE state = 'due'") == "\(left)")
     let blamed = try inbox.ledger("SELECT count(*) FROM jobs WHERE attempts > uncounted")
@@ -94,7 +94,7 @@ struct FullDiskTests {
   /// Files that all differ, so that none is stored as a link to another.
   static func inbox(files: Int, bytes: Int) throws -> Inbox {
     let inbox = try Inbox()
-    try inbox.folder.write("pipeline.yaml", Inbox.plainPipeline)
+    try inbox.folder.write("pipeline.yaml", Pipelines.telling())
     for number in 0..<files {
       let line = "line of file \(number)\n"
       try inbox.add("file-\(number)", String(repeating: line, count: max(bytes / line.utf8.count, 1)))

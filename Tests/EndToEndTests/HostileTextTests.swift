@@ -21,16 +21,14 @@ struct HostileTextTests {
     try folder.write("unknown.yaml", pipeline("{ mod: pass, colour: 1 }"))
     try folder.write("choice.yaml", pipeline("{ mood: blue }"))
     try folder.write("unset.yaml", pipeline("{ mood: '${GARISH_MOOD}' }"))
-    try folder.write("words.yaml", "version: 1\nstages: [{ use: words }]\n")
+    try folder.write("words.yaml", Pipelines.only("words"))
     try folder.write(
       "cases.yaml",
       "stage: garish\ncases:\n  - { name: one, input: { text: a }, options: { mood: pass }, expect: { verdict: pass } }\n"
         + "  - { name: two, options: { mood: refuse }, input: { text: a }, expect: { verdict: pass } }\n")
   }
 
-  private func pipeline(_ options: String) -> String {
-    "version: 1\nstages: [{ use: garish, options: \(options) }]\n"
-  }
+  private func pipeline(_ options: String) -> String { Pipelines.only("garish, options: \(options)") }
 
   @discardableResult
   private func run(_ words: [String], _ status: Int32) throws -> SluiceCommand.Outcome {
@@ -87,7 +85,7 @@ struct HostileTextTests {
     try run(["list"], 0)
     try run(["status"], 0)
     let list = try run(["list", "--format", "json"], 0)
-    try run(["show", list.attachments.first?["id"] as? String ?? ""], 0)
+    try run(["show", try #require(list.attachments.first).id], 0)
     try run(["replay", "-c", "pass.yaml"], 0)
     try run(["replay", "-c", "refuse.yaml"], 78)
   }

@@ -51,18 +51,18 @@ struct KitTests {
 
   /// SwiftPM has refused a dependency by version on a target with unsafe flags, and does so still for manifests of before 6.2.
   @Test func nothingOfTheKitHasUnsafeFlags() throws {
-    let package = try Manifest(dump(SluiceCommand.projectFolder))
+    let package = try manifest(of: SluiceCommand.projectFolder)
     let kit = try package.closure(of: "StageKit")
     #expect(kit.map(\.name) == ["CStage", "StageKit"])
-    for target in kit { #expect(!target.settings.contains("unsafeFlags"), "\(target)") }
+    for target in kit { #expect(!target.hasUnsafeFlags, "\(target)") }
     let plugin = try package.closure(of: "sluice-size")
-    #expect(plugin.contains { $0.settings.contains("unsafeFlags") }, "the flags of others are found")
+    #expect(plugin.contains { $0.hasUnsafeFlags }, "the flags of others are found")
   }
 
   /// `make install` puts the kit in place with a manifest of its own, beside which there is no more than its sources.
   @Test func theKitThatIsInstalledIsTheSame() throws {
-    let installed = try Manifest(dump(SluiceCommand.projectFolder + "/Templates/kit"))
-    let package = try Manifest(dump(SluiceCommand.projectFolder))
+    let installed = try manifest(of: SluiceCommand.projectFolder + "/Templates/kit")
+    let package = try manifest(of: SluiceCommand.projectFolder)
     #expect(try installed.closure(of: "StageKit") == package.closure(of: "StageKit"))
   }
 
@@ -94,50 +94,52 @@ struct KitTests {
       program: "/usr/bin/env", below: below)
   }
 
-  private func dump(_ package: String) throws -> String {
+  private func manifest(of package: String) throws -> Manifest {
     let dumped = try run(
       "swift",
       ["package", "--package-path", package, "--scratch-path", folder.path + "/scratch", "dump-package"])
     #expect(dumped.status == 0, "\(dumped.err)")
-    return dumped.out
+    return try JSONDecoder().decode(Manifest.self, from: Data(dumped.out.utf8))
   }
 
   /// A package as `swift package dump-package` shows it.
-  private struct Manifest {
-    struct Target: Equatable {
+  private struct Manifest: Decodable {
+    struct Product: Decodable {
       var name: String
-      var dependencies: [String]
-      /// As JSON, keys in order.
-      var settings: String
+      var targets: [String]
     }
-    private var targets: [String: Target] = [:]
-    private var products: [String: [String]] = [:]
 
-    init(_ json: String) throws {
-      let package = try #require(JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
-      for product in try #require(package["products"] as? [[String: Any]]) {
-        products[try #require(product["name"] as? String)] = try #require(product["targets"] as? [String])
-      }
-      for target in try #require(package["targets"] as? [[String: Any]]) {
-        let name = try #require(target["name"] as? String)
-        let dependencies = try #require(target["dependencies"] as? [[String: Any]])
-        let settings = try JSONSerialization.data(
-          withJSONObject: try #require(target["settings"]), options: .sortedKeys)
-        targets[name] = Target(
-          name: name,
-          dependencies: try dependencies.map {
-            try #require(($0.values.first as? [Any])?.first as? String)
-          }, settings: String(decoding: settings, as: UTF8.self))
+    struct Target: Decodable, Equatable {
+      var name: String
+      var dependencies: [Dependency]
+      var settings: JSON
+
+      var hasUnsafeFlags: Bool {
+        settings.elements.contains { $0["kind"].members.keys.contains("unsafeFlags") }
       }
     }
+
+    /// On a target or a product: an object with one member, a list that begins with its name.
+    struct Dependency: Decodable, Equatable {
+      var name: String
+
+      init(from decoder: any Decoder) throws {
+        name = try #require(try JSON(from: decoder).members.values.first?.elements.first?.text)
+      }
+    }
+
+    var targets: [Target]
+    var products: [Product]
 
     /// The targets of a product and all that they depend on, by name.
     func closure(of product: String) throws -> [Target] {
-      var names = Set(try #require(products[product]))
+      let targets = Dictionary(uniqueKeysWithValues: targets.map { ($0.name, $0) })
+      var names = Set(try #require(products.first { $0.name == product }).targets)
       var rest = Array(names)
       while let name = rest.popLast() {
-        for dependency in try #require(targets[name]).dependencies where names.insert(dependency).inserted {
-          rest.append(dependency)
+        for dependency in try #require(targets[name]).dependencies
+        where names.insert(dependency.name).inserted {
+          rest.append(dependency.name)
         }
       }
       return try names.sorted().map { try #require(targets[$0]) }

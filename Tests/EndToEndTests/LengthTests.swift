@@ -31,9 +31,9 @@ struct LengthTests {
     let before = Date()
     let outcome = try ingest(folder)
     #expect(Date().timeIntervalSince(before) < 5)
-    let record = Inbox.Record(json: outcome.attachments.first ?? [:])
+    let record = try #require(outcome.attachments.first)
     #expect(record.status == "rejected" && record.code == "too-large", "\(outcome.out)")
-    #expect(record.reason["stage"] == "size")
+    #expect(record.reason?.stage == "size")
     #expect(record.message == "1099511627776 bytes, and 10485760 are allowed")
     #expect(record.sha256 == nil, "nothing of it was read")
   }

@@ -21,8 +21,7 @@ struct ListTests {
   private func statuses(_ words: [String], in folder: TemporaryFolder) throws -> [String: Int] {
     let outcome = try SluiceCommand.run(["list", "--format", "json"] + words, in: folder)
     #expect(outcome.status == 0, "\(outcome.err)")
-    return Dictionary(grouping: outcome.attachments.compactMap { $0["status"] as? String }) { $0 }
-      .mapValues(\.count)
+    return Dictionary(grouping: outcome.attachments, by: \.status).mapValues(\.count)
   }
 
   // MARK: Several statuses
@@ -93,7 +92,7 @@ struct ListTests {
     let replayed = try SluiceCommand.run(["replay", "FFfF"], in: folder)
     #expect(replayed.err.contains("no attachment's id begins with 'FFfF'"), "\(replayed.err)")
     let listed = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments
-    let id = try #require(listed.first?["id"] as? String)
+    let id = try #require(listed.first).id
     #expect(try SluiceCommand.run(["show", id.uppercased()], in: folder).out.contains(id))
   }
 }

@@ -7,8 +7,7 @@ struct LogTests {
     let folder = try TemporaryFolder()
     try folder.write("plugins/.keep", "")
     try FixtureStages.compile("talk", into: folder.path + "/plugins", ["-DLINES=\(lines)"])
-    try folder.write(
-      "pipeline.yaml", "version: 1\nplugins: [plugins]\nstages:\n  - { use: talk }\nchannels: {}\n")
+    try folder.write("pipeline.yaml", Pipelines.only("talk", plugins: "plugins"))
     for number in 0..<files { try folder.write("in/file-\(number).txt", "content \(number)") }
     return try SluiceCommand.run(["ingest", "--home", "home", "--quiet"] + words + ["in"], in: folder)
   }

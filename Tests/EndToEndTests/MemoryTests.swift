@@ -37,7 +37,7 @@ struct MemoryTests {
       Array(words.dropFirst()), in: folder, environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()],
       program: words[0])
     #expect(outcome.status == 0, "\(outcome.err.suffix(2000))")
-    #expect(outcome.summary["completed"] as? Int == 30)
+    #expect(try outcome.summary.completed == 30)
     #expect(group.kills == 0, "nobody was ended for want of memory")
     AttackTable.add(
       "hoard-outputs", .content, isHeld: group.kills == 0 && outcome.status == 0,
@@ -95,7 +95,7 @@ struct MemoryTests {
       ["ingest", "--home", "home", "--format", "json", "in"], in: folder,
       environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
     #expect(outcome.status == 0, "\(outcome.err)")
-    #expect(outcome.summary["completed"] as? Int == 6)
+    #expect(try outcome.summary.completed == 6)
   }
 
   @Test func whatAPluginTakesWhileItOpensIsBounded() throws {
@@ -119,11 +119,11 @@ struct MemoryTests {
     try folder.write("in/many", "300\n")
     try folder.write(
       "pipeline.yaml",
-      "version: 1\nstages: [{ use: threads, timeout: 20s }]\nretry: { attempts: 1 }\n")
+      Pipelines.only("threads, timeout: 20s", more: "retry: { attempts: 1 }"))
     let outcome = try SluiceCommand.run(
       ["ingest", "--home", "home", "--format", "json", "in"], in: folder,
       environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
-    let records = outcome.attachments.map { Inbox.Record(json: $0) }
+    let records = outcome.attachments
     #expect(records.first { $0.fileName == "few" }?.status == "completed", "\(outcome.out)")
     let many = records.first { $0.fileName == "many" }
     #expect(many?.status == "rejected" && many?.code == "too-many-threads", "\(outcome.out)")

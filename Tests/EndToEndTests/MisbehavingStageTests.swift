@@ -77,13 +77,13 @@ struct MisbehavingStageTests {
     try inbox.add("a", "misbehave \(act.name)\n")
     try inbox.addNeighbours(6)
     let run = try inbox.run()
-    let record = run.record("a")
-    #expect(record.status == act.status, "\(record.reason)")
+    let record = try run.record("a")
+    #expect(record.status == act.status, "\(record)")
     #expect(record.code == act.code, "\(record.message)")
-    #expect(record.code == nil || record.reason["stage"] == "misbehave")
+    #expect(record.code == nil || record.reason?.stage == "misbehave")
     #expect(act.saying.isEmpty || record.message.contains(act.saying), "\(record.message)")
     #expect(run.neighbours.count == 6)
-    #expect(run.neighbours.allSatisfy { $0.status == "completed" }, "\(run.outcome.out)")
+    #expect(run.neighbours.allSatisfy { $0.isCompleted }, "\(run.outcome.out)")
     #expect(run.outcome.status == (act.status == "completed" ? 0 : 1))
     try inbox.checkWhole(run)
   }
@@ -99,17 +99,17 @@ struct MisbehavingStageTests {
     try inbox.addNeighbours(100)
     let run = try inbox.run()
     #expect(run.neighbours.count == 100)
-    #expect(run.neighbours.allSatisfy { $0.status == "completed" })
+    #expect(run.neighbours.allSatisfy { $0.isCompleted })
     for act in acts {
-      let record = run.record("act-\(act.name)")
-      #expect(record.code == act.code, "\(act.name): \(record.reason)")
+      let record = try run.record("act-\(act.name)")
+      #expect(record.code == act.code, "\(record)")
       let wanted =
         switch act.code {
         case "out-of-memory", "output-limit", "flooded": "rejected"
         case "misbehaved": "failed"
         default: "quarantined"
         }
-      #expect(record.status == wanted, "\(act.name): \(record.reason)")
+      #expect(record.status == wanted, "\(record)")
     }
     try inbox.checkWhole(run)
   }
@@ -122,7 +122,7 @@ struct MisbehavingStageTests {
     try inbox.addNeighbours(20)
     let run = try inbox.run()
     #expect(run.neighbours.count == 20)
-    #expect(run.neighbours.allSatisfy { $0.status == "completed" }, "\(run.outcome.out)")
+    #expect(run.neighbours.allSatisfy { $0.isCompleted }, "\(run.outcome.out)")
     try inbox.checkWhole(run)
   }
 
@@ -139,8 +139,8 @@ struct MisbehavingStageTests {
     try inbox.addNeighbours(6)
     let run = try inbox.run()
     #expect(run.outcome.attachments.count == 256)
-    #expect(run.neighbours.allSatisfy { $0.status == "completed" }, "\(run.neighbours.map(\.reason))")
-    let codes = Set(run.outcome.attachments.compactMap { Inbox.Record(json: $0).code })
+    #expect(run.neighbours.allSatisfy { $0.isCompleted }, "\(run.neighbours)")
+    let codes = Set(run.outcome.attachments.compactMap(\.code))
     #expect(codes.contains("invalid-reply"))
     try inbox.checkWhole(run)
   }
@@ -170,7 +170,7 @@ struct MisbehavingStageTests {
     try inbox.add("a", "misbehave \(example.act)\n")
     try inbox.addNeighbours(3)
     let run = try inbox.run()
-    let record = run.record("a")
+    let record = try run.record("a")
     let attempts = try inbox.ledger(
       "SELECT count(DISTINCT number) FROM attempts JOIN attachments ON key = attachment_key WHERE file_name = 'a'"
     )
@@ -194,7 +194,7 @@ struct MisbehavingStageTests {
     }
     #expect(record.code == (example.remedy == "pass" ? nil : example.code))
     #expect(run.outcome.status == (example.remedy == "pass" ? 0 : 1))
-    #expect(run.neighbours.allSatisfy { $0.status == "completed" })
+    #expect(run.neighbours.allSatisfy { $0.isCompleted })
     try inbox.checkWhole(run)
   }
 
@@ -216,7 +216,7 @@ struct MisbehavingStageTests {
     try inbox.addNeighbours(5)
     let run = try inbox.run()
     try inbox.checkWhole(run)
-    return run.neighbours.compactMap { $0.metadata["misbehave.calls"] as? Int }.sorted()
+    return run.neighbours.compactMap { $0.metadata["misbehave.calls"]?.asInteger }.sorted()
   }
 
   // MARK: What it says
@@ -226,13 +226,13 @@ struct MisbehavingStageTests {
     try inbox.pipeline()
     try inbox.add("a", "misbehave produce\n")
     let run = try inbox.run()
-    let record = run.record("a")
+    let record = try run.record("a")
     let content = Data("well-behaved new content\n".utf8)
     #expect(record.status == "completed")
-    #expect(record.size == content.count)
+    #expect(record.sizeBytes == content.count)
     #expect(record.sha256 == (try Inbox.sha256(content)))
     #expect(
-      record.metadata["original.sha256"] as? String == (try Inbox.sha256(Data("misbehave produce\n".utf8))))
+      try record.metadata["original.sha256"] == .text(Inbox.sha256(Data("misbehave produce\n".utf8))))
     let stored = try inbox.folder.read("home/store/" + (record.url ?? ""))
     #expect(stored == "well-behaved new content\n")
     try inbox.checkWhole(run)
@@ -243,8 +243,8 @@ struct MisbehavingStageTests {
     try inbox.pipeline()
     try inbox.add("a", "misbehave huge-metadata\n")
     let run = try inbox.run()
-    let own = run.record("a").metadata.filter { $0.key.hasPrefix("misbehave.") }
-    let bytes = own.reduce(0) { $0 + $1.key.utf8.count + (($1.value as? String)?.utf8.count ?? 1) }
+    let own = try run.record("a").metadata.filter { $0.key.hasPrefix("misbehave.") }
+    let bytes = own.reduce(0) { $0 + $1.key.utf8.count + ($1.value.asText?.utf8.count ?? 1) }
     #expect(own.count > 100)
     #expect(bytes < 40 << 10)
     #expect(own.keys.allSatisfy { $0.utf8.count <= 128 })

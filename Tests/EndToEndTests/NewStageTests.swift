@@ -50,7 +50,7 @@ struct NewStageTests {
     let plugin = ".build/release/libsluice-my-content.so"
     let inspected = try installed.run(
       ["stages", "inspect", plugin, "--format", "json"], in: folder, below: "my-content")
-    let libraries = try #require(inspected.json.first?["libraries"] as? [String])
+    let libraries = try inspected.only(Printed.Inspection.self).libraries
     #expect(!libraries.contains { $0.hasPrefix("libswift") }, "\(libraries)")
     let tested = try installed.run(["test", "."], in: folder, below: "my-content")
     #expect(tested.status == 0, "\(tested.out)\(tested.err)")
@@ -134,13 +134,13 @@ struct NewStageTests {
       let ran = try installed.run(
         ["stages", "run", "./\(plugin(folder, below))", "hello.txt", "--format", "json"], in: folder,
         below: below)
-      #expect(ran.json.first?["code"] as? String == "unavailable")
+      #expect(try ran.only(Printed.StageRun.self).code == "unavailable")
       return
     }
     let ran = try installed.run(
       ["ingest", "--config", "pipeline.yaml", "--format", "json", "hello.txt", "other.txt"], in: folder,
       below: below)
-    let statuses = ran.attachments.compactMap { $0["status"] as? String }.sorted()
+    let statuses = ran.attachments.map(\.status).sorted()
     #expect(
       statuses == ["completed", capability == "content" ? "rejected" : "completed"], "\(ran.out)\(ran.err)")
     #expect(folder.files(below: "\(below)/var/store").count == (capability == "content" ? 1 : 2))

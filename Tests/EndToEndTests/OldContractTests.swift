@@ -14,21 +14,11 @@ import Testing
   private func pipeline(word: String = "good", max: String = #"{ "text/*": 100B, "*/*": 1MB }"#) throws {
     try inbox.folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
+      Pipelines.telling(
+        """
         - use: built-for-1-0
           options: { word: \(word), max: \(max), loud: true, ratio: 0.25, slow: 3s, names: [a, b] }
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [events] }
-      channels:
-        events: { use: jsonl, options: { path: events.jsonl } }
-      retry: { attempts: 3, backoff: 10ms, max: 50ms }
-      """)
+        """, more: "retry: { attempts: 3, backoff: 10ms, max: 50ms }"))
   }
 
   // MARK: It runs
@@ -38,8 +28,7 @@ import Testing
     let inspected = try SluiceCommand.run(
       ["stages", "inspect", plugin, "--format", "json"], in: inbox.folder)
     #expect(inspected.status == 0, "\(inspected.err)")
-    let record = try #require(inspected.json.first)
-    #expect(record["stageABI"] as? String == "1.0")
+    #expect(try inspected.only(Printed.Inspection.self).stageABI == "1.0")
     let said = try SluiceCommand.run(["stages", "inspect", plugin], in: inbox.folder).out
     #expect(said.contains("stage ABI     1.0\n"), "\(said)")
     #expect(said.contains("may replace the content; a pass counts once it has flushed"), "\(said)")
@@ -60,19 +49,18 @@ import Testing
     #expect(run.outcome.status == 1, "\(run.outcome.err)")
     try inbox.checkWhole(run)
 
-    let good = run.record("good.txt")
-    #expect(good.status == "completed", "\(good.json)")
+    let good = try run.record("good.txt")
+    #expect(good.status == "completed", "\(good)")
     #expect(good.mediaType == "text/x-old")
     let content = Data("good: good words\n".utf8)
-    #expect(good.size == content.count)
+    #expect(good.sizeBytes == content.count)
     #expect(try good.sha256 == Inbox.sha256(content))
     let metadata = good.metadata.filter { ["old", "not-listed"].contains($0.key.prefix { $0 != "." }) }
-    let expected: [String: NSObject] = [
-      "old.word": "good" as NSString, "old.found": "text/plain" as NSString,
-      "old.place": "ann/old" as NSString, "old.names": "a+b" as NSString, "old.attempt": 1 as NSNumber,
-      "old.slow": 3000 as NSNumber, "old.ratio": 0.25 as NSNumber, "old.loud": true as NSNumber,
-    ]
-    #expect(metadata as NSDictionary == expected as NSDictionary, "\(metadata)")
+    #expect(
+      metadata == [
+        "old.word": "good", "old.found": "text/plain", "old.place": "ann/old", "old.names": "a+b",
+        "old.attempt": 1, "old.slow": 3000, "old.ratio": 0.25, "old.loud": true,
+      ])
     let emitted = try inbox.ledger(
       """
       SELECT group_concat(row, ', ') FROM (
@@ -82,9 +70,9 @@ import Testing
       """)
     #expect(emitted == "again.txt ann delivered, good.txt ann delivered")
 
-    let again = run.record("again.txt")
-    #expect(again.status == "completed", "\(again.json)")
-    #expect(again.metadata["old.attempt"] as? Int == 2)
+    let again = try run.record("again.txt")
+    #expect(again.status == "completed", "\(again)")
+    #expect(again.metadata["old.attempt"] == 2)
 
     let others: [(String, status: String, code: String, message: String)] = [
       ("bad.txt", "rejected", "wrong-word", "bad.txt begins with bad"),
@@ -93,8 +81,8 @@ import Testing
       ("broken.txt", "failed", "broken", "it says so itself"),
     ]
     for (name, status, code, message) in others {
-      let record = run.record(name)
-      #expect(record.status == status && record.code == code && record.message == message, "\(record.json)")
+      let record = try run.record(name)
+      #expect(record.status == status && record.code == code && record.message == message, "\(record)")
     }
   }
 

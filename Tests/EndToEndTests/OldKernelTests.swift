@@ -25,16 +25,15 @@ struct OldKernelTests {
   @Test(arguments: kernels)
   func theDoctorNamesWhatIsMissing(kernel: Kernel) throws {
     let outcome = try run(["doctor", "--format", "json"], on: kernel, in: TemporaryFolder())
-    let record = try #require(outcome.json.first)
-    let parts = try #require(record["parts"] as? [[String: Any]])
-    let missing = parts.filter { $0["inForce"] as? Bool == false }.compactMap { $0["name"] as? String }
+    let doctor = try outcome.only(Printed.Doctor.self)
+    let missing = doctor.parts.filter { !$0.inForce }.map(\.name)
     #expect(Set(missing).isSuperset(of: kernel.missing), "\(missing)")
-    let offered = parts.filter { $0["offered"] as? Bool == true }.compactMap { $0["name"] as? String }
+    let offered = doctor.parts.filter(\.offered).map(\.name)
     #expect(Set(offered).isDisjoint(with: kernel.missing))
-    let problems = record["problems"] as? [String] ?? []
     if kernel.isRefused {
       #expect(outcome.status == 1)
-      #expect(problems.contains { $0.hasPrefix("the sandbox lacks \(kernel.missing[0]): needs ") })
+      let lack = "the sandbox lacks \(kernel.missing[0]): needs "
+      #expect(doctor.problems.contains { $0.hasPrefix(lack) }, "\(doctor.problems)")
     }
   }
 
@@ -76,7 +75,7 @@ struct OldKernelTests {
     for stage in ["escape-store", "escape-network"] {
       let outcome = try run(
         ["stages", "run", stage, "--format", "json", scene], on: kernel, in: folder, environment: plugins)
-      #expect(outcome.json.first?["code"] as? String == "refused", "\(outcome.out) \(outcome.err)")
+      #expect(try outcome.only(Printed.StageRun.self).code == "refused", "\(outcome.out) \(outcome.err)")
     }
     #expect(FileManager.default.fileExists(atPath: secret))
   }

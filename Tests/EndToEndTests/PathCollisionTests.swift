@@ -7,24 +7,16 @@ import Testing
 struct PathCollisionTests {
   private func folder(template: String) throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
-    try folder.write(
-      "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-        - use: store
-          options: { path: "\(template)" }
-      """)
+    try folder.write("pipeline.yaml", Pipelines.storing(path: template))
     return folder
   }
 
-  private func ingest(_ manifest: [String], in folder: TemporaryFolder) throws -> [[String: Any]] {
+  private func ingest(_ manifest: [String], in folder: TemporaryFolder) throws -> [Printed.Attachment] {
     try folder.write("list.jsonl", manifest.joined(separator: "\n"))
     let run = try SluiceCommand.run(
       ["ingest", "--home", "var", "--format", "json", "--manifest", "list.jsonl"], in: folder)
     #expect(run.status == 0 || run.status == 1, "\(run.err)")
-    #expect(run.attachments.count == manifest.count, "\(run.err)")
+    try #require(run.attachments.count == manifest.count, "\(run.err)")
     let again = try SluiceCommand.run(["ingest", "--home", "var", "--manifest", "list.jsonl"], in: folder)
     #expect(again.status == run.status, "the home goes on working: \(again.err)")
     return run.attachments
@@ -38,7 +30,7 @@ struct PathCollisionTests {
         #"{"path":"a","messageId":"m1"}"#, #"{"path":"b","messageId":"m2"}"#,
         #"{"path":"c","messageId":"m2"}"#,
       ], in: folder)
-    #expect(records.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(records.allSatisfy { $0.isCompleted })
     #expect(folder.files(below: "var/store") == ["m1/document.txt", "m2/document.txt"])
   }
 
@@ -50,22 +42,20 @@ struct PathCollisionTests {
       lines.append(#"{"path":"in/\#(index)","messageId":"m\#(index / 2)"}"#)
     }
     let records = try ingest(lines, in: folder)
-    #expect(records.count { $0["status"] as? String == "completed" } == 200)
-    #expect(records.count { ($0["reason"] as? [String: Any])?["code"] as? String == "path-taken" } == 200)
+    #expect(records.count { $0.isCompleted } == 200)
+    #expect(records.count { $0.code == "path-taken" } == 200)
     #expect(folder.files(below: "var/store").count == 200)
   }
 
   @Test func aPathBelowAnothersObjectIsRefused() throws {
     let folder = try folder(template: "{fileName}")
     try folder.write("a", "first\n")
-    #expect(
-      try ingest([#"{"path":"a","fileName":"boss"}"#], in: folder).first?["status"] as? String == "completed")
+    #expect(try ingest([#"{"path":"a","fileName":"boss"}"#], in: folder)[0].isCompleted)
     try folder.write(
       "pipeline.yaml",
       folder.read("pipeline.yaml").replacingOccurrences(of: "{fileName}", with: "boss/{fileName}"))
     try folder.write("b", "second\n")
-    let record = try ingest([#"{"path":"b","fileName":"z"}"#], in: folder).first
-    #expect((record?["reason"] as? [String: Any])?["code"] as? String == "path-taken")
+    #expect(try ingest([#"{"path":"b","fileName":"z"}"#], in: folder)[0].code == "path-taken")
   }
 
   @Test func aDateFarAwayIsADateLikeAnyOther() throws {
@@ -73,7 +63,7 @@ struct PathCollisionTests {
     let file = try folder.write("a", "from the future\n")
     var times = [timespec(tv_sec: 10_413_792_000, tv_nsec: 0), timespec(tv_sec: 10_413_792_000, tv_nsec: 0)]
     try #require(utimensat(AT_FDCWD, file, &times, 0) == 0)
-    #expect(try ingest([#"{"path":"a"}"#], in: folder).first?["status"] as? String == "completed")
+    #expect(try ingest([#"{"path":"a"}"#], in: folder)[0].isCompleted)
   }
 
   @Test func whatIsTooLongForAWorkerIsRefusedAtTheDoor() throws {
@@ -93,6 +83,6 @@ struct PathCollisionTests {
       try folder.write("in/\(index)", "number \(index)\n")
       lines.append(#"{"path":"in/\#(index)"}"#)
     }
-    #expect(try ingest(lines, in: folder).count { $0["status"] as? String == "completed" } == 510)
+    #expect(try ingest(lines, in: folder).count { $0.isCompleted } == 510)
   }
 }

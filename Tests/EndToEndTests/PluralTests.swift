@@ -20,9 +20,8 @@ struct PluralTests {
     #expect(try out("status").contains(" in 1 file\n"))
     #expect(try out("verify").hasPrefix("1 object, 1 of them read"))
     #expect(try out("replay").hasSuffix("1 attachment from 'mime' on: 0 would change, 1 would not\n"))
-    let id = try #require(
-      try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments.first?["id"])
-    #expect(try out("show", "\(id)").contains("1 B (1 byte)"))
+    let listed = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments
+    #expect(try out("show", try #require(listed.first).id).contains("1 B (1 byte)"))
     try FileManager.default.removeItem(atPath: folder.path + "/var/store/documents")
     #expect(try out("verify").contains("; 1 finding\n"))
     let mended = try out("verify", "--repair")

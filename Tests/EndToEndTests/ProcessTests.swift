@@ -25,7 +25,7 @@ struct ProcessTests {
     let folder = try TemporaryFolder()
     try folder.write("in/a", "a text\n")
     try folder.write(
-      "pipeline.yaml", "version: 1\nplugins: [.]\nstages: [{ use: start }]\nretry: { attempts: 1 }\n")
+      "pipeline.yaml", Pipelines.only("start", plugins: ".", more: "retry: { attempts: 1 }"))
     try FixtureStages.compile(
       "start", into: folder.path, ["-DWAY=\(way)", "-D\(place)", "-DWITNESS=\"\(folder.path)/witness\""])
     return folder
@@ -87,7 +87,7 @@ struct ProcessTests {
     let folder = try folder("FORK", "IN_CONSTRUCTOR")
     try folder.write(
       "pipeline.yaml",
-      "version: 1\nplugins: [.]\nstages: [{ use: start }]\nsandbox: off\nretry: { attempts: 1 }\n")
+      Pipelines.only("start", plugins: ".", more: "sandbox: off\nretry: { attempts: 1 }"))
     let outcome = try SluiceCommand.run(["ingest", "--home", "home", "in"], in: folder)
     // It is first described in a worker of the usual kind.
     #expect(outcome.status == 78, "\(outcome.err)")

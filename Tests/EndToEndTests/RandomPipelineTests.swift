@@ -113,18 +113,16 @@ struct RandomPipeline {
     let told = try told(folder)
     var cases = "pipeline: pipeline.yaml\ncases:\n"
     for record in ingest.attachments {
-      let id = record["id"] as? String ?? ""
-      let show = try sluice("show", "--home", "home", "--format", "json", id)
-      cases += Self.expectation(
-        record, attempts: show.json.first?["attempts"] as? [[String: Any]] ?? [], told[id] ?? [])
+      let story = try sluice("show", "--home", "home", "--format", "json", record.id).only(Printed.Story.self)
+      cases += Self.expectation(record, path: story.attempts.map(\.stage), told[record.id] ?? [])
     }
     try folder.write("cases.yaml", cases)
     var differences: [String] = []
     let test = try sluice("test", "cases.yaml")
     if test.status != 0 { differences.append("test: \(test.out) \(test.err)") }
     let replay = try sluice("replay", "--home", "home", "--format", "json")
-    let played = replay.json.filter { $0["record"] as? String == "replay" }
-    for one in played where (one["changes"] as? [Any])?.isEmpty != true {
+    let played = replay.records(Printed.Replay.self)
+    for one in played where !one.changes.isEmpty {
       differences.append("replay: \(one)")
     }
     if played.count != Self.files.count { differences.append("replay: \(replay.status) \(replay.err)") }
@@ -138,22 +136,18 @@ struct RandomPipeline {
   private func told(_ folder: TemporaryFolder) throws -> [String: [String]] {
     var told: [String: [String]] = [:]
     for channel in Self.channels {
-      for line in ((try? folder.read("home/\(channel).jsonl")) ?? "").split(separator: "\n") {
-        let event = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-        let data = event?["data"] as? [String: Any]
-        told[data?["attachmentId"] as? String ?? "", default: []].append("\(event?["type"] ?? "") \(channel)")
+      for event in try Event.read((try? folder.read("home/\(channel).jsonl")) ?? "") {
+        told[event.data.attachmentId, default: []].append("\(event.type) \(channel)")
       }
     }
     return told
   }
 
   /// An ingest's record as a case that must have the same result.
-  private static func expectation(_ record: [String: Any], attempts: [[String: Any]], _ told: [String])
-    -> String
-  {
-    let file = record["fileName"] as? String ?? ""
-    let reason = record["reason"] as? [String: Any]
-    let path = attempts.compactMap { $0["stage"] as? String }
+  ///
+  /// - Parameter path: the stages of its attempts.
+  private static func expectation(_ record: Printed.Attachment, path: [String], _ told: [String]) -> String {
+    let file = record.fileName
     // In the order in which the stages ran; a stage's events bear its name.
     let events = path.flatMap { stage in
       Set(told.filter { $0.hasPrefix("act.\(stage) ") }).map { event -> String in
@@ -162,12 +156,12 @@ struct RandomPipeline {
       }
     }
     var text = "  - name: \(file)\n    input: in/\(file)\n    expect:\n"
-    text += "      outcome: \(record["status"] as? String ?? "")\n"
-    if let code = reason?["code"] as? String {
-      text += "      code: \(code)\n      stage: \(reason?["stage"] ?? "")\n"
+    text += "      outcome: \(record.status)\n"
+    if let reason = record.reason {
+      text += "      code: \(reason.code)\n      stage: \(reason.stage)\n"
     }
     if !path.isEmpty { text += "      path: [\(path.joined(separator: ", "))]\n" }
-    let metadata = (record["metadata"] as? [String: Any] ?? [:]).sorted { $0.key < $1.key }
+    let metadata = record.metadata.sorted { $0.key < $1.key }
     text += "      metadata: { \(metadata.map { "\($0.key): \($0.value)" }.joined(separator: ", ")) }\n"
     return text + "      events: [\(events.joined(separator: ", "))]\n"
   }

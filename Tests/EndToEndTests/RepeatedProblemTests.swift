@@ -24,8 +24,9 @@ struct RepeatedProblemTests {
     #expect(
       lines.last
         == "and 1,980 more like it: unknown stage 'nosuch'; 'sluice stages list' shows the stages there are")
-    let records = try SluiceCommand.run(["lint", "--format", "json"], in: folder).json
-    #expect(records.count == 2001, "programs get all of it")
+    let mistakes = try SluiceCommand.run(["lint", "--format", "json"], in: folder)
+      .every(Printed.Diagnostic.self)
+    #expect(mistakes.count == 2001, "programs get all of it")
   }
 
   @Test(arguments: [["ingest", "-c", "good.yaml"], ["enqueue", "--quiet"]])
@@ -52,8 +53,9 @@ struct RepeatedProblemTests {
     let outcome = try SluiceCommand.run(
       ["enqueue", "--home", "home", "--format", "json"] + paths, in: folder)
     #expect(outcome.status == 1)
-    #expect(outcome.json.first?["problems"] as? Int == 30)
-    #expect(outcome.json.first?["added"] as? Int == 1)
+    let enqueued = try outcome.only(Printed.Enqueued.self)
+    #expect(enqueued.problems == 30)
+    #expect(enqueued.added == 1)
     let said = outcome.err.split(separator: "\n").filter { !$0.contains("made a new home") }
     #expect(said.count == 21)
     #expect(said.last == "sluice: and 10 more like it: No such file or directory; check the path")

@@ -51,9 +51,9 @@ struct ReplayTests {
     let loose = try SluiceCommand.run(
       ["replay", "--from", "size", "-c", "loose.yaml", "--diff", "--format", "json"], in: folder)
     #expect(loose.status == 1)
-    #expect(loose.json.count == 1)
-    #expect(loose.json.first?["fileName"] as? String == "large.txt")
-    #expect(loose.json.first?["status"] as? String == "completed")
+    let changed = try loose.only(Printed.Replay.self)
+    #expect(changed.fileName == "large.txt")
+    #expect(changed.status == "completed")
     let strict = try SluiceCommand.run(
       ["replay", "--from", "size", "-c", "strict.yaml", "--diff"], in: folder)
     #expect(strict.out.contains("middle.txt"))
@@ -72,13 +72,14 @@ struct ReplayTests {
 
   @Test func aSampleAndSingleOnesCanBeChosen() throws {
     let folder = try ingested()
-    let sample = try SluiceCommand.run(["replay", "--sample", "2", "--format", "json"], in: folder).json
+    func replayed(_ words: String...) throws -> [String] {
+      try SluiceCommand.run(["replay", "--format", "json"] + words, in: folder).every(Printed.Replay.self)
+        .map(\.id)
+    }
+    let sample = try replayed("--sample", "2")
     #expect(sample.count == 2)
-    let again = try SluiceCommand.run(["replay", "--sample", "2", "--format", "json"], in: folder).json
-    #expect(again.map { $0["id"] as? String } == sample.map { $0["id"] as? String })
-    let id = try #require(sample[0]["id"] as? String)
-    let one = try SluiceCommand.run(["replay", id, "--format", "json"], in: folder).json
-    #expect(one.map { $0["id"] as? String } == [id])
+    #expect(try replayed("--sample", "2") == sample)
+    #expect(try replayed(sample[0]) == [sample[0]])
   }
 
   @Test func contentThatIsGoneIsSaid() throws {

@@ -48,7 +48,7 @@ struct ReuseTests {
     try inbox.add(name, Self.words)
     let run = try inbox.run(environment: plugins.map { ["SLUICE_PLUGIN_PATH": $0] } ?? [:])
     #expect(run.outcome.status == 0, "\(run.outcome.err)")
-    let record = run.record(name)
+    let record = try run.record(name)
     #expect(record.status == "completed")
     #expect(record.mediaType == "text/plain")
     try inbox.checkWhole(run)

@@ -29,8 +29,7 @@ struct RunTests {
 
   private func queued(_ home: String = "home") throws -> Int {
     let status = try SluiceCommand.run(["status", "--home", home, "--format", "json"], in: folder)
-    let attachments = status.json.first?["attachments"] as? [String: [String: Any]]
-    return try #require(attachments?["queued"]?["count"] as? Int)
+    return try #require(try status.only(Printed.Status.self).attachments["queued"]?.count)
   }
 
   @Test func filesOfAnotherProcessAreWorkedOnAtOnce() throws {
@@ -40,11 +39,11 @@ struct RunTests {
     #expect(outcome.status == 0, "\(outcome.err)")
     #expect(outcome.out == "20 queued\n")
     try resident.wait(for: 20)
-    let again = try enqueue(["inbox", "--format", "json"])
-    #expect(again.json.first?["known"] as? Int == 20)
-    #expect(again.json.first?["added"] as? Int == 0)
+    let again = try enqueue(["inbox", "--format", "json"]).only(Printed.Enqueued.self)
+    #expect(again.known == 20)
+    #expect(again.added == 0)
     #expect(resident.stop() == 0)
-    #expect(resident.ended.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(resident.ended.allSatisfy { $0.isCompleted })
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/home/sluice.sock"))
     let verified = try SluiceCommand.run(["verify", "--home", "home"], in: folder)
     #expect(verified.status == 0, "\(verified.out)\(verified.err)")
@@ -120,7 +119,7 @@ struct RunTests {
     #expect(last.stop() == 0)
     let listed = try SluiceCommand.run(["list", "--home", "home", "--format", "json"], in: folder)
     #expect(listed.attachments.count == 240, "\(acknowledged) were acknowledged at once")
-    #expect(listed.attachments.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(listed.attachments.allSatisfy { $0.isCompleted })
     #expect(try SluiceCommand.run(["verify", "--home", "home"], in: folder).status == 0)
   }
 
@@ -196,7 +195,7 @@ struct RunTests {
     try disk.grow(to: "16m")
     try resident.wait(for: 40, seconds: 60)
     #expect(resident.errors.contains("trying again: attachments"))
-    #expect(resident.ended.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(resident.ended.allSatisfy { $0.isCompleted })
     #expect(resident.stop() == 0, "\(resident.errors)")
   }
 }

@@ -18,17 +18,17 @@ struct ScanTests {
     let run = try inbox.run()
     #expect(run.outcome.status == 1, "\(run.outcome.err)")
     for name in ["clean", "empty", "large"] {
-      let record = run.record(name)
-      #expect(record.status == "completed", "\(name): \(record.reason)")
-      #expect(record.metadata["scan.result"] as? String == "clean")
-      #expect((record.metadata["scan.engine"] as? String)?.hasPrefix("ClamAV ") == true)
+      let record = try run.record(name)
+      #expect(record.status == "completed", "\(record)")
+      #expect(record.metadata["scan.result"] == "clean")
+      #expect(record.metadata["scan.engine"]?.asText?.hasPrefix("ClamAV ") == true)
     }
     for name in ["virus", "deep"] {
-      let record = run.record(name)
-      #expect(record.status == "rejected" && record.code == "virus-found", "\(name): \(record.reason)")
+      let record = try run.record(name)
+      #expect(record.status == "rejected" && record.code == "virus-found", "\(record)")
       #expect(record.message == "the scanner found \(Clamd.signature)")
-      #expect(record.metadata["scan.result"] as? String == "infected")
-      #expect(record.metadata["scan.signature"] as? String == Clamd.signature)
+      #expect(record.metadata["scan.result"] == "infected")
+      #expect(record.metadata["scan.signature"] == .text(Clamd.signature))
     }
     try checkWhole(inbox, run)
   }
@@ -44,8 +44,8 @@ struct ScanTests {
     try waitForRetries(4, in: inbox, saying: "Connection refused")
     try clamd.start()
     let run = try underway.end()
-    #expect(run.record("clean").status == "completed", "\(run.outcome.err)")
-    #expect(run.record("virus").code == "virus-found", "\(run.outcome.err)")
+    #expect(try run.record("clean").status == "completed", "\(run.outcome.err)")
+    #expect(try run.record("virus").code == "virus-found", "\(run.outcome.err)")
     try checkWhole(inbox, run)
   }
 
@@ -59,7 +59,7 @@ struct ScanTests {
     try waitForRetries(2, in: inbox, saying: "the scanner did not answer in time")
     clamd.resume()
     let run = try underway.end()
-    #expect(run.record("clean").status == "completed", "\(run.outcome.err)")
+    #expect(try run.record("clean").status == "completed", "\(run.outcome.err)")
     try checkWhole(inbox, run)
   }
 
@@ -77,13 +77,13 @@ struct ScanTests {
       try inbox.folder.write("in/over-file", Self.noise(200 << 10))
       try inbox.add("within", "Dear Ben, …\n")
       let run = try inbox.run()
-      #expect(run.record("within").metadata["scan.result"] as? String == "clean")
+      #expect(try run.record("within").metadata["scan.result"] == "clean")
       for (name, limit) in [("over-stream", "StreamMaxLength"), ("over-file", "MaxFileSize")] {
-        let record = run.record(name)
-        #expect(record.status == status, "\(name): \(record.reason) \(run.outcome.err)")
-        #expect(record.metadata["scan.result"] as? String == "not-scanned")
-        #expect(record.metadata["scan.reason"] as? String == "too-large-to-scan")
-        #expect((record.metadata["scan.limit"] as? String)?.hasSuffix(limit) == true)
+        let record = try run.record(name)
+        #expect(record.status == status, "\(record) \(run.outcome.err)")
+        #expect(record.metadata["scan.result"] == "not-scanned")
+        #expect(record.metadata["scan.reason"] == "too-large-to-scan")
+        #expect(record.metadata["scan.limit"]?.asText?.hasSuffix(limit) == true)
         if remedy == "pass" { continue }
         #expect(record.code == "too-large-to-scan")
         #expect(record.message.contains(limit), "\(record.message)")
@@ -155,8 +155,8 @@ struct ScanTests {
     let began = Date()
     let run = try inbox.run()
     #expect(Date().timeIntervalSince(began) < 10)
-    let record = run.record("a")
-    #expect(record.status == "failed" && record.code == trick.code, "\(record.reason)")
+    let record = try run.record("a")
+    #expect(record.status == "failed" && record.code == trick.code, "\(record)")
     #expect(trick.saying.isEmpty || record.message.contains(trick.saying), "\(record.message)")
     #expect(record.message.hasSuffix("(attempt 2, the last)"), "\(record.message)")
     #expect(record.metadata["scan.result"] == nil)
@@ -173,7 +173,7 @@ struct ScanTests {
     #expect(record.message.hasPrefix("the scanner found ?[31mRed?????\"xyyy"), "\(record.message)")
     #expect(record.message.utf8.count < 250)
     #expect(record.message.utf8.allSatisfy { 0x20...0x7E ~= $0 })
-    #expect(record.metadata["scan.signature"] as? String == String(record.message.dropFirst(18)))
+    #expect(record.metadata["scan.signature"] == .text(String(record.message.dropFirst(18))))
   }
 
   /// Each attachment names the reply it gets. A reply that differs from "stream: OK" in any way is no pass.
@@ -191,17 +191,17 @@ struct ScanTests {
     let inbox = try inbox(asking: fake.address)
     for number in answers.indices { try inbox.add("answer-\(number)", "\(number)") }
     let run = try inbox.run()
-    let records = run.outcome.attachments.map { Inbox.Record(json: $0) }
+    let records = run.outcome.attachments
     #expect(Set(records.map(\.fileName)).count == answers.count)
     var statuses: [String: Int] = [:]
     for record in records {
       let number = try #require(Int(record.fileName.dropFirst("answer-".count)))
       let answer = answers[number]
-      statuses[record.status ?? "", default: 0] += 1
+      statuses[record.status, default: 0] += 1
       let text = String(decoding: answer, as: UTF8.self)
       let wanted =
         answer == Self.clean ? "completed" : Self.namesAVirus(answer) ? "rejected" : "failed"
-      #expect(record.status == wanted, "\(text.debugDescription): \(record.reason)")
+      #expect(record.status == wanted, "\(text.debugDescription): \(record)")
       #expect(record.message.utf8.count < 400)
       #expect(record.message.utf8.allSatisfy { 0x20...0x7E ~= $0 }, "\(record.message.debugDescription)")
     }
@@ -250,21 +250,11 @@ struct ScanTests {
       .filter { option in !more.contains { $0.prefix { $0 != ":" } == option.prefix { $0 != ":" } } }
     try inbox.folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
+      Pipelines.telling(
+        """
         - use: scan
           options: { \((options + more).joined(separator: ", ")) }
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [events] }
-      channels:
-        events: { use: jsonl, options: { path: events.jsonl } }
-      retry: { attempts: \(attempts), backoff: 50ms, max: 200ms }
-      """)
+        """, more: "retry: { attempts: \(attempts), backoff: 50ms, max: 200ms }"))
     return inbox
   }
 

@@ -18,7 +18,7 @@ struct SignalTests {
 
     let ended = run.outcome.attachments.count
     #expect(ended > 0 && ended < 1500, "\(ended) of 1500 have ended")
-    #expect(run.outcome.summary["total"] as? Int == ended, "it ends with its summary")
+    #expect(try run.outcome.summary.total == ended, "it ends with its summary")
     let queued = try #require(try inbox.ledger("SELECT count(*) FROM attachments WHERE status = 'queued'"))
     #expect(
       run.outcome.err.contains(
@@ -60,7 +60,7 @@ struct SignalTests {
     kill(underway.process.processIdentifier, SIGINT)
     let run = try underway.end(within: 10)
     #expect(run.outcome.status == 75)
-    #expect(run.record("slow").status == "completed", "\(run.outcome.err)")
+    #expect(try run.record("slow").status == "completed", "\(run.outcome.err)")
     #expect(run.outcome.err.contains("stopped; 0 attachments are left in the queue"), "\(run.outcome.err)")
     #expect(try inbox.ledger("SELECT max(number) FROM attempts") == "1")
     #expect(Inbox.workers(of: run.pid) == [])
@@ -112,7 +112,7 @@ struct SignalTests {
 
   private func inbox(files: Int) throws -> Inbox {
     let inbox = try Inbox()
-    try inbox.folder.write("pipeline.yaml", Inbox.plainPipeline)
+    try inbox.folder.write("pipeline.yaml", Pipelines.telling())
     for number in 0..<files { try inbox.add("file-\(number)", "the content of file \(number)\n") }
     return inbox
   }

@@ -30,8 +30,7 @@ struct SourceAwayTests {
   /// The number of attachments by status.
   private func counts() throws -> [String: Int] {
     let listed = try SluiceCommand.run(["list", "--home", "home", "--format", "json"], in: folder)
-    return Dictionary(grouping: listed.attachments.compactMap { $0["status"] as? String }) { $0 }.mapValues(
-      \.count)
+    return Dictionary(grouping: listed.attachments, by: \.status).mapValues(\.count)
   }
 
   @Test(arguments: ["nas", "nas/inbox"]) func filesOfAFolderThatIsAwayWaitAndAreWorkedOnOnceItIsBack(
@@ -41,9 +40,9 @@ struct SourceAwayTests {
     try move(away, "moved")
     let first = try ingest("here")
     #expect(first.status == 75, "\(first.err)")
-    #expect(first.summary["completed"] as? Int == 5)
-    #expect(first.summary["failed"] as? Int == 0)
-    #expect(first.summary["waitingForSource"] as? Int == 40)
+    #expect(try first.summary.completed == 5)
+    #expect(try first.summary.failed == 0)
+    #expect(try first.summary.waitingForSource == 40)
     #expect(
       first.err.contains("40 attachments not worked on: the folder \(folder.path)/\(away) is away"),
       "\(first.err)")
@@ -87,8 +86,8 @@ struct SourceAwayTests {
     #expect(outcome.status == 75, "\(outcome.err)")
     #expect(Date().timeIntervalSince(before) < 20, "it does not wait for ever")
     #expect(outcome.err.contains("Input/output error"), "\(outcome.err)")
-    #expect(outcome.summary["completed"] as? Int == 5)
-    #expect(outcome.summary["failed"] as? Int == 0)
+    #expect(try outcome.summary.completed == 5)
+    #expect(try outcome.summary.failed == 0)
   }
 
   @Test func aFileThatIsGoneWhileItsFolderIsThereFailsAfterRetries() throws {
@@ -96,11 +95,10 @@ struct SourceAwayTests {
     try FileManager.default.removeItem(atPath: folder.path + "/nas/inbox/7.txt")
     let outcome = try ingest("here")
     #expect(outcome.status == 1, "\(outcome.err)")
-    let gone = try #require(outcome.attachments.first { $0["status"] as? String == "failed" })
-    let reason = gone["reason"] as? [String: String]
-    #expect(reason?["code"] == "missing")
-    #expect(reason?["message"]?.hasSuffix("(attempt 3, the last)") == true)
-    #expect(outcome.summary["completed"] as? Int == 44)
+    let gone = try #require(outcome.attachments.first { $0.status == "failed" })
+    #expect(gone.code == "missing")
+    #expect(gone.message.hasSuffix("(attempt 3, the last)"))
+    #expect(try outcome.summary.completed == 44)
   }
 
   /// The remedy that the message names.
@@ -126,7 +124,7 @@ struct SourceAwayTests {
     usleep(500_000)
     try move("moved", "nas")
     try resident.wait(for: 45)
-    #expect(resident.ended.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(resident.ended.allSatisfy { $0.isCompleted })
     #expect(resident.stop() == 0, "\(resident.errors)")
   }
 
@@ -138,9 +136,9 @@ struct SourceAwayTests {
     #expect(try ingest("here").status == 1)
     let again = try ingest("here")
     #expect(again.status == 1, "\(again.err)")
-    #expect(again.summary["known"] as? Int == 6)
-    #expect(again.summary["knownNotCompleted"] as? Int == 1)
-    #expect(again.summary["notTakenIn"] as? Int == 0)
+    #expect(try again.summary.known == 6)
+    #expect(try again.summary.knownNotCompleted == 1)
+    #expect(try again.summary.notTakenIn == 0)
     let text = try SluiceCommand.run(["ingest", "--home", "home", "here", "nowhere"], in: folder)
     #expect(text.status == 1)
     #expect(

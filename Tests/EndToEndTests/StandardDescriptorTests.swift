@@ -19,6 +19,11 @@ struct StandardDescriptorTests {
       program: "/bin/sh")
   }
 
+  private func completed() throws -> Int? {
+    try SluiceCommand.run(["status", "--home", "home", "--format", "json"], in: folder)
+      .only(Printed.Status.self).attachments["completed"]?.count
+  }
+
   @Test(arguments: ["<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
   func noFileOfTheHomeBecomesStandardOutput(closed: String) throws {
     let outcome = try shell("sluice ingest --home home --participants ann in \(closed)")
@@ -28,18 +33,14 @@ struct StandardDescriptorTests {
     let lock = try folder.read("home/sluice.lock")
     #expect(lock.allSatisfy { $0.isNumber || $0 == "\n" }, "only the process is named there: \(lock)")
     #expect(try SluiceCommand.run(["verify", "--home", "home"], in: folder).status == 0)
-    let status = try SluiceCommand.run(["status", "--home", "home", "--format", "json"], in: folder)
-    let counts = status.json.first?["attachments"] as? [String: [String: Any]]
-    #expect(counts?["completed"]?["count"] as? Int == 30)
+    #expect(try completed() == 30)
   }
 
   @Test func aReaderThatGoesEndsNothing() throws {
     let outcome = try shell(
       "sluice ingest --home home --format json in | head -n 1; sluice list --home home | head -n 1")
     #expect(outcome.status == 0, "\(outcome.err)")
-    let status = try SluiceCommand.run(["status", "--home", "home", "--format", "json"], in: folder)
-    let counts = status.json.first?["attachments"] as? [String: [String: Any]]
-    #expect(counts?["completed"]?["count"] as? Int == 30, "the work was done to its end")
+    #expect(try completed() == 30, "the work was done to its end")
   }
 
   @Test(arguments: [0, 1, 100]) func aLimitOnTheSizeOfFilesIsNamed(blocks: Int) throws {

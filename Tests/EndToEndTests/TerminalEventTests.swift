@@ -25,13 +25,8 @@ struct TerminalEventTests {
 
   /// The events of a file: type, recipient and status, in order.
   private func told(_ folder: TemporaryFolder, _ file: String) throws -> [String] {
-    let text = (try? folder.read("home/\(file)")) ?? ""
-    return try text.split(separator: "\n").map { line in
-      let event = try #require(
-        try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-      let data = event["data"] as? [String: Any] ?? [:]
-      return "\(event["type"] ?? "") \(data["recipientId"] ?? "") \(data["status"] ?? "")"
-    }.sorted()
+    try Event.read((try? folder.read("home/\(file)")) ?? "")
+      .map { "\($0.type) \($0.data.recipientId) \($0.data.status)" }.sorted()
   }
 
   private func ingest(_ stages: String) throws -> (TemporaryFolder, SluiceCommand.Outcome) {
@@ -54,16 +49,15 @@ struct TerminalEventTests {
   @Test(arguments: orders) func aStageAtTheEndThatRejectsIsToldOfOnce(stages: String) throws {
     let (folder, outcome) = try ingest(stages)
     #expect(outcome.status == 1, "\(outcome.err)")
-    #expect(outcome.attachments.first?["status"] as? String == "rejected")
+    let record = try #require(outcome.attachments.first)
+    #expect(record.status == "rejected")
     let wanted = ["attachment.rejected ann rejected", "attachment.rejected ben rejected"]
     #expect(try told(folder, "events.jsonl") == wanted)
     #expect(try told(folder, "others.jsonl") == wanted)
     #expect(folder.files(below: "home/store").isEmpty, "what is rejected is not kept")
     // Each stage ran once.
-    let show = try SluiceCommand.run(
-      ["show", "--home", "home", "--format", "json", outcome.attachments.first?["id"] as? String ?? ""],
-      in: folder)
-    let ran = (show.json.first?["attempts"] as? [[String: Any]])?.compactMap { $0["stage"] as? String } ?? []
+    let show = try SluiceCommand.run(["show", "--home", "home", "--format", "json", record.id], in: folder)
+    let ran = try show.only(Printed.Story.self).attempts.map(\.stage)
     #expect(Set(ran).count == ran.count && ran.contains("notify") && ran.contains("audit"), "\(show.out)")
   }
 
@@ -78,7 +72,7 @@ struct TerminalEventTests {
       [
         "ingest", "--home", "home", "--format", "json", "--sender", "ann", "--participants", "ann,ben", "in",
       ], in: folder, environment: ["SLUICE_PLUGIN_PATH": folder.path])
-    #expect(outcome.attachments.first?["status"] as? String == "completed", "\(outcome.out) \(outcome.err)")
+    #expect(outcome.attachments.first?.isCompleted == true, "\(outcome.out) \(outcome.err)")
     #expect(
       try told(folder, "events.jsonl") == [
         "attachment.completed ann completed", "attachment.completed ben completed",

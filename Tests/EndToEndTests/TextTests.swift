@@ -11,13 +11,13 @@ struct TextTests {
   @Test func thePagesOfAPDFAreStoredAsText() throws {
     let pdf = try Samples.data("report.pdf")
     let (inbox, run) = try ingest(["report.pdf": pdf])
-    let record = run.record("report.pdf")
+    let record = try run.record("report.pdf")
     #expect(try stored(record, inbox) == Self.report.joined(separator: "\n"))
     #expect(record.mediaType == "text/plain")
     #expect(record.url?.hasSuffix(".txt") == true)
-    #expect(record.metadata["text.pages"] as? Int == 3)
-    #expect(record.metadata["text.truncated"] as? Bool == false)
-    #expect(record.metadata["original.sha256"] as? String == (try Inbox.sha256(pdf)))
+    #expect(record.metadata["text.pages"] == 3)
+    #expect(record.metadata["text.truncated"] == false)
+    #expect(try record.metadata["original.sha256"] == .text(Inbox.sha256(pdf)))
     try inbox.checkWhole(run)
   }
 
@@ -25,7 +25,7 @@ struct TextTests {
     let pdf = try Samples.data("report.pdf")
     let (inbox, run) = try ingest(["report.pdf": pdf], "{ max-pages: 1 }")
     #expect(try stored(run.record("report.pdf"), inbox) == Self.report[0])
-    #expect(run.record("report.pdf").metadata["text.truncated"] as? Bool == true)
+    #expect(try run.record("report.pdf").metadata["text.truncated"] == true)
     let (other, short) = try ingest(["report.pdf": pdf], "{ max-bytes: 20B }")
     #expect(try stored(short.record("report.pdf"), other) == "Quarterly report\nAtt")
   }
@@ -37,11 +37,11 @@ struct TextTests {
     #expect(text.count > 90_000_000)
     let start = Date()
     let (inbox, run) = try ingest(["long.txt": text], memory: "16MB")
-    let record = run.record("long.txt")
+    let record = try run.record("long.txt")
     let stored = try Data(stored(record, inbox).utf8)
     #expect(stored.count <= 256 << 10 && stored.count > (256 << 10) - 4)
     #expect(text.starts(with: stored))
-    #expect(record.metadata["text.truncated"] as? Bool == true)
+    #expect(record.metadata["text.truncated"] == true)
     #expect(Date().timeIntervalSince(start) < 10)
     try inbox.checkWhole(run)
   }
@@ -60,9 +60,9 @@ struct TextTests {
       "damaged.txt": ("Grüße aus Köln: \u{FFFD} und Ende", "utf-8"),
     ]
     for (name, (text, encoding)) in expected {
-      let record = run.record(name)
+      let record = try run.record(name)
       #expect(try stored(record, inbox) == text, "\(name)")
-      #expect(record.metadata["text.encoding"] as? String == encoding, "\(name)")
+      #expect(record.metadata["text.encoding"] == .text(encoding), "\(name)")
     }
   }
 
@@ -77,15 +77,15 @@ struct TextTests {
     let (_, run) = try ingest(files)
     let (_, refusing) = try ingest(files, "{ without-text: reject }")
     for (name, data) in files {
-      let record = run.record(name)
+      let record = try run.record(name)
       #expect(record.status == "completed", "\(name)")
       #expect(record.sha256 == (try Inbox.sha256(data)), "\(name)")
-      #expect(record.metadata["text.none"] as? String == reasons[name], "\(name)")
-      #expect(record.metadata["text.characters"] as? Int == 0, "\(name)")
+      #expect(record.metadata["text.none"]?.asText == reasons[name], "\(name)")
+      #expect(record.metadata["text.characters"] == 0, "\(name)")
       #expect(record.metadata["original.sha256"] == nil, "\(name)")
-      #expect(refusing.record(name).code == "no-text", "\(name)")
+      #expect(try refusing.record(name).code == "no-text", "\(name)")
     }
-    #expect(run.record("scan.pdf").mediaType == "application/pdf")
+    #expect(try run.record("scan.pdf").mediaType == "application/pdf")
   }
 
   // MARK: Setting up
@@ -96,23 +96,19 @@ struct TextTests {
     let inbox = try Inbox()
     try inbox.folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
+      Pipelines.storing(
+        """
         - use: text
           memory: \(memory)
           options: \(options)
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-      """)
+        """))
     for (name, data) in files { try inbox.folder.write("in/" + name, data) }
     let run = try inbox.run()
     return (inbox, run)
   }
 
-  private func stored(_ record: Inbox.Record, _ inbox: Inbox) throws -> String {
-    let url = try #require(record.url, "\(record.fileName) is stored; \(record.reason)")
+  private func stored(_ record: Printed.Attachment, _ inbox: Inbox) throws -> String {
+    let url = try #require(record.url, "\(record)")
     return try inbox.folder.read("home/store/" + url)
   }
 }

@@ -35,18 +35,18 @@ import Testing
 
   private struct Verified {
     var outcome: SluiceCommand.Outcome
-    var findings: [[String: Any]] { outcome.json.filter { $0["record"] as? String == "finding" } }
-    var codes: [String] { findings.compactMap { $0["code"] as? String } }
-    var places: [String] { findings.compactMap { $0["place"] as? String } }
-    var repaired: Int { findings.count { $0["repair"] is String } }
+    var findings: [Printed.Finding] { outcome.records(Printed.Finding.self) }
+    var codes: [String] { findings.map(\.code) }
+    var places: [String] { findings.map(\.place) }
+    var repaired: Int { findings.count { $0.repair != nil } }
   }
 
   @Test func aSoundHomeIsCalledSound() throws {
     let sample = try Sample()
     let verified = try sample.verify()
     #expect(verified.outcome.status == 0 && verified.findings.isEmpty)
-    let summary = try #require(verified.outcome.json.last)
-    #expect(summary["objects"] as? Int == 6 && summary["read"] as? Int == 6 && summary["ok"] as? Bool == true)
+    let summary = try verified.outcome.last(Printed.Verification.self)
+    #expect(summary.objects == 6 && summary.read == 6 && summary.ok)
     let text = try SluiceCommand.run(["verify", "--sample", "2"], in: sample.folder)
     #expect(
       text.status == 0 && text.out.hasPrefix("6 objects, 2 of them read: ")
@@ -129,7 +129,7 @@ import Testing
     for _ in 0..<2 {
       let verified = try sample.verify("--repair")
       #expect(verified.outcome.status == 1 && verified.codes == ["object-damaged"] && verified.repaired == 0)
-      let remedy = verified.findings.first?["remedy"] as? String ?? ""
+      let remedy = verified.findings.first?.remedy ?? ""
       #expect(remedy.contains(source == nil ? "in/2.txt cannot be read" : "in/2.txt has changed since"))
     }
     #expect(FileManager.default.contents(atPath: sample.path(object)) == Data("TEXT 2\n".utf8))
@@ -183,7 +183,7 @@ import Testing
         && found.codes.contains("object-damaged"))
     let repaired = try sample.verify("--repair")
     #expect(repaired.outcome.status == 0, "\(repaired.outcome.out)")
-    #expect(repaired.outcome.json.last?["queued"] as? Int == 0)
+    #expect(try repaired.outcome.last(Printed.Verification.self).queued == 0)
     #expect(try sample.verify().outcome.status == 0)
     try whole(sample)
   }

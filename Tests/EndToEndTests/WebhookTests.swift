@@ -26,15 +26,17 @@ struct WebhookTests {
         request.headers["webhook-signature"]?.contains(" ") == false, "one signature for the one secret")
       #expect(try signatures(of: request) == [try signature(of: request, with: Self.secret)])
 
-      #expect(Set(request.json.keys) == ["id", "type", "timestamp", "data"])
-      #expect(request.json["id"] as? String == request.id)
-      #expect(request.json["type"] as? String == "attachment.completed")
-      #expect((request.json["timestamp"] as? String)?.hasSuffix("Z") == true)
-      #expect(request.data["recipientId"] as? String == "ben")
-      #expect(request.data["status"] as? String == "completed")
+      let members = try JSON(String(decoding: request.body, as: UTF8.self)).members
+      #expect(Set(members.keys) == ["id", "type", "timestamp", "data"])
+      let event = try request.event
+      #expect(event.id == request.id)
+      #expect(event.type == "attachment.completed")
+      #expect(event.timestamp.hasSuffix("Z"))
+      #expect(event.data.recipientId == "ben")
+      #expect(event.data.status == "completed")
     }
-    let told = receiver.requests.compactMap { $0.data["attachmentId"] as? String }.sorted()
-    #expect(told == run.outcome.attachments.compactMap { $0["id"] as? String }.sorted())
+    let told = try receiver.requests.map { try $0.event.data.attachmentId }.sorted()
+    #expect(told == run.outcome.attachments.map(\.id).sorted())
     try inbox.checkWhole(run)
   }
 
@@ -57,7 +59,7 @@ struct WebhookTests {
     let before = Date()
     let run = try inbox.run()
     #expect(run.outcome.status == 75, "it is owed: \(run.outcome.err)")
-    #expect(run.record("file-0").status == "completed")
+    #expect(try run.record("file-0").status == "completed")
     #expect(
       run.outcome.err.contains("channel 'hook': the endpoint answered 500; scheduled again"),
       "\(run.outcome.err)")
@@ -68,7 +70,7 @@ struct WebhookTests {
     let status = try look(inbox, "status")
     #expect(status.contains("0 due, 1 scheduled, 0 leased"), "\(status)")
     #expect(status.contains("channel:hook"), "\(status)")
-    let id = try #require(run.record("file-0").json["id"] as? String)
+    let id = try run.record("file-0").id
     let story = try look(inbox, "show", id)
     #expect(story.contains("to ben  pending: the endpoint answered 500"), "\(story)")
 
@@ -96,7 +98,7 @@ struct WebhookTests {
     let run = try inbox.run()
     #expect(run.outcome.status == 75)
     #expect(run.outcome.attachments.count == 100)
-    #expect(run.outcome.attachments.allSatisfy { $0["status"] as? String == "completed" })
+    #expect(run.outcome.attachments.allSatisfy { $0.isCompleted })
     #expect(
       run.outcome.err.contains("channel:hook paused (endpoint-gone: the endpoint answered 410"),
       "\(run.outcome.err)")
@@ -218,7 +220,7 @@ struct WebhookTests {
     #expect(Set(requests.map(\.id)) == Set(try deliveries(inbox, "status = 'delivered'")))
     var ids: [String: Set<String>] = [:]
     for request in requests {
-      ids["\(request.data["attachmentId"] ?? "")", default: []].insert(request.id)
+      ids[try request.event.data.attachmentId, default: []].insert(request.id)
     }
     let forged = try requests.filter { try signatures(of: $0) != [try signature(of: $0, with: Self.secret)] }
     #expect(forged.isEmpty, "each is signed anew")
@@ -235,24 +237,11 @@ struct WebhookTests {
   ) throws -> Inbox {
     let inbox = try Inbox()
     let list = secrets.map { "\"\($0)\"" }.joined(separator: ", ")
-    let entries = channels.sorted { $0.key < $1.key }.map { name, url in
-      "  \(name): { use: webhook, options: { url: \"\(url)\", secrets: [\(list)], "
+    let hooks = channels.mapValues { url in
+      "{ use: webhook, options: { url: \"\(url)\", secrets: [\(list)], "
         + (allowed.isEmpty ? "" : "allow-private: [\(allowed.joined(separator: ", "))], ") + "timeout: 5s } }"
     }
-    try inbox.folder.write(
-      "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [\(channels.keys.sorted().joined(separator: ", "))] }
-      channels:
-      \(entries.joined(separator: "\n"))
-      """)
+    try inbox.folder.write("pipeline.yaml", Pipelines.telling(channels: hooks))
     for number in 0..<files { try inbox.add("file-\(number)", "the content of file \(number)\n") }
     return inbox
   }
@@ -268,7 +257,7 @@ struct WebhookTests {
   /// The ids of deliveries in the ledger.
   private func deliveries(_ inbox: Inbox, _ condition: String) throws -> [String] {
     let ids = try inbox.ledger("SELECT json_group_array(id) FROM deliveries WHERE \(condition)") ?? "[]"
-    return try #require(try JSONSerialization.jsonObject(with: Data(ids.utf8)) as? [String])
+    return try JSON(ids).elements.compactMap(\.text)
   }
 
   /// Seconds until the one scheduled delivery is due.

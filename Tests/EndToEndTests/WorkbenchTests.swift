@@ -10,14 +10,12 @@ struct WorkbenchTests {
     try folder.write("a.txt", "hello")
     let outcome = try SluiceCommand.run(
       ["stages", "run", "size", "a.txt", "--repeat", "50", "--format", "json"], in: folder)
-    let profile = try #require(outcome.json.first?["profile"] as? [String: Any])
-    #expect(profile["count"] as? Int == 50)
-    let times = ["medianMilliseconds", "p99Milliseconds", "longestMilliseconds"].compactMap {
-      profile[$0] as? Double
-    }
-    #expect(times.count == 3 && times == times.sorted() && times[0] >= 0)
+    let profile = try #require(try outcome.only(Printed.StageRun.self).profile)
+    #expect(profile.count == 50)
+    let times = [profile.medianMilliseconds, profile.p99Milliseconds, profile.longestMilliseconds]
+    #expect(times == times.sorted() && times[0] >= 0)
     // A process with the Swift runtime holds some megabytes.
-    #expect((profile["peakBytes"] as? Int ?? 0) > 1 << 20)
+    #expect(profile.peakBytes > 1 << 20)
     let text = try SluiceCommand.run(["stages", "run", "size", "a.txt", "--repeat", "3"], in: folder).out
     #expect(text.contains("3 times: median "))
   }
@@ -30,10 +28,10 @@ struct WorkbenchTests {
         "stages", "run", "store", "--set", "path={messageId}/{fileName}", "a.txt", "--trace", "--format",
         "json",
       ], in: folder)
-    let trace = try #require(outcome.json.first?["trace"] as? [[String: String]])
-    #expect(trace.map { $0["call"] } == ["open", "expand", "set_location", "process", "flush"])
-    #expect(trace[1]["text"]?.hasPrefix("{messageId}/{fileName} -> ") == true)
-    #expect(trace[1]["text"]?.hasSuffix("/a.txt") == true)
+    let trace = try #require(try outcome.only(Printed.StageRun.self).trace)
+    try #require(trace.map(\.call) == ["open", "expand", "set_location", "process", "flush"])
+    #expect(trace[1].text.hasPrefix("{messageId}/{fileName} -> "))
+    #expect(trace[1].text.hasSuffix("/a.txt"))
     let mime = try SluiceCommand.run(["stages", "run", "mime", "a.txt", "--trace"], in: folder).out
     #expect(mime.contains("set_media_type  text/plain"))
     #expect(mime.contains("annotate        mime.magic = text/plain"))
@@ -44,7 +42,7 @@ struct WorkbenchTests {
       ["stages", "run", "size", "--set", "max=4B", "-", "--format", "json"], in: TemporaryFolder(),
       input: "hello")
     #expect(outcome.status == 1)
-    #expect(outcome.json.first?["code"] as? String == "too-large")
+    #expect(try outcome.only(Printed.StageRun.self).code == "too-large")
   }
 
   @Test func standardInputThatDoesNotEndIsNotReadForEver() throws {
@@ -115,13 +113,12 @@ struct WorkbenchTests {
     let text = outcome.out.split(separator: "\n", omittingEmptySubsequences: false)
       .filter { !["  file", "  sha256", "  made with"].contains(where: $0.hasPrefix) }.joined(separator: "\n")
     try Golden.expect(text, "stages-inspect")
-    let json = try #require(
-      try SluiceCommand.run(["stages", "inspect", "size", "--format", "json"], in: folder).json.first)
-    let file = try #require(json["file"] as? String)
-    let sum = try SluiceCommand.run([file], in: folder, program: "/usr/bin/sha256sum").out
-    #expect(sum.hasPrefix(json["sha256"] as? String ?? "none"))
-    #expect((json["compilers"] as? [String])?.contains { $0.contains("clang") } == true)
-    #expect((json["libraries"] as? [String])?.contains("libswiftCore.so") == true)
+    let inspection = try SluiceCommand.run(["stages", "inspect", "size", "--format", "json"], in: folder)
+      .only(Printed.Inspection.self)
+    let sum = try SluiceCommand.run([inspection.file], in: folder, program: "/usr/bin/sha256sum").out
+    #expect(sum.hasPrefix(inspection.sha256))
+    #expect(inspection.compilers.contains { $0.contains("clang") })
+    #expect(inspection.libraries.contains("libswiftCore.so"))
   }
 
   // MARK: stages doctor
@@ -140,9 +137,9 @@ struct WorkbenchTests {
     let outcome = try SluiceCommand.run(
       ["stages", "doctor", file, "--format", "json"], in: TemporaryFolder())
     #expect(outcome.status == 1)
-    let found = try #require(outcome.json.first?["problem"] as? String)
-    #expect(found.contains(problem), "\(found)")
-    if let remedy { #expect(outcome.json.first?["remedy"] as? String == remedy) }
+    let diagnosis = try outcome.only(Printed.Diagnosis.self)
+    #expect(diagnosis.problem?.contains(problem) == true, "\(outcome.out)")
+    if let remedy { #expect(diagnosis.remedy == remedy) }
   }
 
   @Test func doctorLooksAtEachFileInTheSearchPath() throws {
@@ -173,26 +170,25 @@ struct WorkbenchTests {
   @Test func theSchemaHasEveryOptionOfEveryPlugin() throws {
     let folder = try TemporaryFolder()
     let outcome = try SluiceCommand.run(["schema"], in: folder)
-    let schema = try #require(
-      try JSONSerialization.jsonObject(with: Data(outcome.out.utf8)) as? [String: Any])
-    #expect(schema["$schema"] as? String == "https://json-schema.org/draft/2020-12/schema")
-    let properties = try #require(schema["properties"] as? [String: Any])
+    let schema = try JSON(outcome.out)
+    #expect(schema["$schema"].text == "https://json-schema.org/draft/2020-12/schema")
+    let properties = schema["properties"]
     #expect(
-      Set(properties.keys) == [
+      Set(properties.members.keys) == [
         "version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "memory-total", "reuse",
       ])
     var options: [String: Set<String>] = [:]
-    for (key, inner) in [("stages", "items"), ("channels", "additionalProperties")] {
-      let entry = try #require((properties[key] as? [String: Any])?[inner] as? [String: Any])
-      for choice in try #require(entry["allOf"] as? [[String: Any]]) {
-        let use = (choice["if"] as? [String: Any])?["properties"] as? [String: [String: String]]
-        let then = (choice["then"] as? [String: Any])?["properties"] as? [String: [String: Any]]
-        let id = try #require(use?["use"]?["const"])
-        options[id] = Set((then?["options"]?["properties"] as? [String: Any] ?? [:]).keys)
+    for entry in [properties["stages"]["items"], properties["channels"]["additionalProperties"]] {
+      let choices = entry["allOf"].elements
+      #expect(!choices.isEmpty)
+      for choice in choices {
+        let id = try #require(choice["if"]["properties"]["use"]["const"].text)
+        options[id] = Set(choice["then"]["properties"]["options"]["properties"].members.keys)
       }
     }
-    let listed = try SluiceCommand.run(["stages", "list", "--format", "json"], in: folder).json
-    #expect(Set(options.keys) == Set(listed.compactMap { $0["id"] as? String }))
+    let listed = try SluiceCommand.run(["stages", "list", "--format", "json"], in: folder)
+      .every(Printed.Plugin.self)
+    #expect(Set(options.keys) == Set(listed.map(\.id)))
     #expect(options["size"] == ["max", "min", "rules"])
     #expect(options["pdf"] == ["max-pages", "encrypted"])
   }

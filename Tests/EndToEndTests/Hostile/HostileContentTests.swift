@@ -25,11 +25,11 @@ struct HostileContentTests {
     let most = Double(bombs.count) * (Double(limit) / 1000 + HostileRun.grace)
     #expect(Date().timeIntervalSince(start) < most)
     for (number, bomb) in bombs.enumerated() {
-      let record = ended.run.record("\(number)-\(bomb.file)")
+      let record = try ended.run.record("\(number)-\(bomb.file)")
       // A machine that is busy otherwise takes longer than the limit for any of them.
       #expect(
         bomb.codes.contains(record.code) || record.code == "timed-out",
-        "\(bomb.name): \(record.status ?? "none") \(record.reason)")
+        "\(bomb.name): \(record)")
     }
     Soak.row("a bomb", tries: bombs.count, failures: ended.wrong)
   }
@@ -106,7 +106,7 @@ private struct BrokenPDFs {
       within: Double(timeout * 5 + 60))
     #expect(ended.run.outcome.status == 1)
     for entry in entries {
-      let record = ended.run.record(entry.name)
+      let record = try ended.run.record(entry.name)
       let wanted = Self.wanted(entry)
       // A file that takes poppler seconds may or may not finish in time.
       let isSlow = entry.name.hasPrefix("made-slow-trailers")
@@ -115,7 +115,7 @@ private struct BrokenPDFs {
       #expect(
         record.code == wanted || (isLarge && record.code == "out-of-memory")
           || (isSlow && record.code == "timed-out" && record.status == "quarantined"),
-        "\(entry.name): \(record.status ?? "") \(record.reason), not \(wanted ?? "completed")")
+        "\(entry.name): \(record), not \(wanted ?? "completed")")
     }
     Soak.row("a file of pdf-broken", tries: entries.count, failures: ended.wrong)
   }

@@ -56,25 +56,25 @@ struct HostileRun {
     #expect(run.outcome.status == 0 || run.outcome.status == 1, "\(run.outcome.status): \(run.outcome.err)")
     #expect(run.outcome.err == "", "\(run.outcome.err.prefix(500))")
     #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
-    let records = run.outcome.attachments.map { Inbox.Record(json: $0) }
+    let records = run.outcome.attachments
     let ends = Dictionary(grouping: records, by: \.fileName)
     for file in inbox.folder.files(below: "in") {
       let isDocumented = ends[file]?.count == 1 && ends[file].map { Self.isDocumented($0[0]) } == true
-      #expect(isDocumented, "\(name(file)): \(ends[file]?.map(\.json) ?? [])")
+      #expect(isDocumented, "\(name(file)): \(ends[file] ?? [])")
       if isDocumented { continue }
       wrong += 1
       keep(file)
     }
-    let statuses = records.map { ("\(inbox.folder.path)/in/\($0.fileName)", Set([$0.status ?? ""])) }
+    let statuses = records.map { ("\(inbox.folder.path)/in/\($0.fileName)", Set([$0.status])) }
     wrong += try inbox.witness.check(Dictionary(statuses) { first, _ in first }, recipients: ["ben"])
     return wrong + (try checkTimes(name, keep))
   }
 
   /// Completed, or ended for a reason that the README lists.
-  private static func isDocumented(_ record: Inbox.Record) -> Bool {
-    guard let code = record.code else { return record.status == "completed" }
-    if deaths.contains(code) { return record.status == "rejected" || record.status == "quarantined" }
-    return record.status == "rejected" && codes[record.reason["stage"] ?? ""]?.contains(code) == true
+  private static func isDocumented(_ record: Printed.Attachment) -> Bool {
+    guard let reason = record.reason else { return record.isCompleted }
+    if deaths.contains(reason.code) { return record.status == "rejected" || record.status == "quarantined" }
+    return record.status == "rejected" && codes[reason.stage]?.contains(reason.code) == true
   }
 
   /// Every attempt of every stage ended within its time limit and a second.

@@ -98,11 +98,11 @@ struct Mutating {
 
     /// The time limit is a few seconds, so that a mutation that hangs costs little.
     var stages: String {
-      let settings = "\n    timeout: 2s\n    memory: 256MB\n    on-timeout: reject"
+      let settings = "\n  timeout: 2s\n  memory: 256MB\n  on-timeout: reject"
       switch self {
-      case .pdf: return "  - use: pdf\(settings)\n  - use: text\(settings)"
-      case .image: return "  - use: image\(settings)"
-      case .text: return "  - use: text\(settings)"
+      case .pdf: return "- use: pdf\(settings)\n- use: text\(settings)"
+      case .image: return "- use: image\(settings)"
+      case .text: return "- use: text\(settings)"
       }
     }
   }
@@ -119,22 +119,12 @@ struct Mutating {
     let inbox = try Inbox()
     try inbox.folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
+      Pipelines.telling(
+        """
         - use: size
           options: { max: 10MB, min: 0B }
-      \(format.stages)
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [events] }
-      channels:
-        events: { use: jsonl, options: { path: events.jsonl } }
-      retry: { attempts: 2, backoff: 10ms, max: 50ms }
-      """)
+        \(format.stages)
+        """, more: "retry: { attempts: 2, backoff: 10ms, max: 50ms }"))
     let bases = try format.bases()
     var mutations: [String: Mutation] = [:]
     for number in 0..<count {
@@ -147,7 +137,7 @@ struct Mutating {
     let ended = try hostile.run(
       within: 600, name: { mutations[$0]?.description ?? $0 }, keep: { keep($0, mutations[$0]) })
     var ends: [String: Int] = [:]
-    for record in ended.run.outcome.attachments.map({ Inbox.Record(json: $0) }) {
+    for record in ended.run.outcome.attachments {
       ends[record.code ?? "completed", default: 0] += 1
       // No known content crashes a worker. If one does, it is worth looking at, although it harms no other
       // attachment.

@@ -91,10 +91,8 @@ private struct Neighbourhood {
     }
     let run = try inbox.start().end(within: 120)
     #expect(run.outcome.status == (isHostile ? 1 : 0), "\(run.outcome.err)")
-    let good = run.outcome.attachments.map { Inbox.Record(json: $0) }.filter {
-      $0.fileName.hasSuffix("-good")
-    }
-    #expect(good.count == Self.count && good.allSatisfy { $0.status == "completed" }, "\(run.outcome.err)")
+    let good = run.outcome.attachments.filter { $0.fileName.hasSuffix("-good") }
+    #expect(good.count == Self.count && good.allSatisfy { $0.isCompleted }, "\(run.outcome.err)")
     try inbox.checkWhole(run)
     return try times(inbox)
   }
@@ -163,35 +161,25 @@ private struct Neighbourhood {
     return sorted.isEmpty ? 0 : (sorted[sorted.count / 2] + sorted[(sorted.count - 1) / 2]) / 2
   }
 
-  private static let pipeline = """
-    version: 1
-    stages:
-      - use: mime
-        options: { allow: ["*/*"] }
-      - use: size
-        options: { max: 10MB }
-      - use: pdf
-        when: application/pdf
-        timeout: 1s
-        memory: 256MB
-      - use: text
-        when: application/pdf
-        timeout: 1s
-        memory: 256MB
-      - use: image
-        when: image/*
-        timeout: 1s
-      - use: misbehave
-        when: text/*
-        timeout: 1s
-        memory: 64MB
-        output: 16MB
-      - use: store
-        options: { path: "{attachmentId}.{extension}" }
-      - use: notify
-        options: { to: participants, channels: [events] }
-    channels:
-      events: { use: jsonl, options: { path: events.jsonl } }
-    retry: { attempts: 2, backoff: 500ms, max: 1s }
+  private static let pipeline = Pipelines.telling(
     """
+    - use: size
+      options: { max: 10MB }
+    - use: pdf
+      when: application/pdf
+      timeout: 1s
+      memory: 256MB
+    - use: text
+      when: application/pdf
+      timeout: 1s
+      memory: 256MB
+    - use: image
+      when: image/*
+      timeout: 1s
+    - use: misbehave
+      when: text/*
+      timeout: 1s
+      memory: 64MB
+      output: 16MB
+    """, more: "retry: { attempts: 2, backoff: 500ms, max: 1s }")
 }

@@ -23,7 +23,7 @@ struct StoppedProcessTests {
     usleep(UInt32(600 + milliseconds) * 1000)
     kill(worker, SIGCONT)
     let run = try underway.end(within: 10)
-    #expect(run.record("a").status == "completed", "\(run.outcome.out) \(run.outcome.err)")
+    #expect(try run.record("a").status == "completed", "\(run.outcome.out) \(run.outcome.err)")
     let attempts = try inbox.ledger("SELECT max(number) FROM attempts")
     #expect(attempts == "1" || (attempts == "2" && milliseconds > -300))
     try inbox.checkWhole(run)
@@ -195,7 +195,7 @@ private struct StoppedCoordinator {
     #expect(run.outcome.attachments.count == 208)
     #expect(try inbox.ledger("SELECT max(number) FROM attempts") == "1", "nobody lost an attempt for it")
     try inbox.checkWhole(run)
-    let sources = run.outcome.attachments.map { $0["source"] as? String ?? "" }
+    let sources = run.outcome.attachments.map(\.source)
     let wrong = try inbox.witness.checkCompleted(sources, recipients: ["ben"])
     Soak.row("a coordinator is stopped and continued", tries: 1, failures: wrong)
   }

@@ -14,20 +14,6 @@ struct Inbox {
     try FileManager.default.createDirectory(atPath: folder.path + "/in", withIntermediateDirectories: true)
   }
 
-  /// Admits everything, stores it and emits events.
-  static let plainPipeline = """
-    version: 1
-    stages:
-      - use: mime
-        options: { allow: ["*/*"] }
-      - use: store
-        options: { path: "{attachmentId}.{extension}" }
-      - use: notify
-        options: { to: participants, channels: [events] }
-    channels:
-      events: { use: jsonl, options: { path: events.jsonl } }
-    """
-
   /// A pipeline with the misbehaving stage and these further settings.
   func pipeline(
     _ settings: String..., retry: String = "{ attempts: 2, backoff: 10ms, max: 50ms }", more: String = ""
@@ -36,24 +22,13 @@ struct Inbox {
   {
     try folder.write(
       "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: mime
-          options: { allow: ["*/*"] }
+      Pipelines.telling(
+        """
         - use: misbehave
           memory: 64MB
           output: 16MB
-      \(settings.map { "    \($0)" }.joined(separator: "\n"))
-        - use: store
-          options: { path: "{attachmentId}.{extension}" }
-        - use: notify
-          options: { to: participants, channels: [events] }
-      channels:
-        events: { use: jsonl, options: { path: events.jsonl } }
-      retry: \(retry)
-      \(more)
-      """)
+        \(settings.map { "  \($0)" }.joined(separator: "\n"))
+        """, more: "retry: \(retry)\n\(more)"))
   }
 
   @discardableResult
@@ -72,26 +47,12 @@ struct Inbox {
     var pid: Int32
 
     /// The record of an attachment, by file name.
-    func record(_ name: String) -> Record {
-      Record(json: outcome.attachments.first { $0["fileName"] as? String == name } ?? [:])
+    func record(_ name: String) throws -> Printed.Attachment {
+      try #require(outcome.attachments.first { $0.fileName == name }, "\(name): \(outcome.err)")
     }
-    var neighbours: [Record] {
-      outcome.attachments.map { Record(json: $0) }.filter { $0.fileName.hasPrefix("neighbour") }
+    var neighbours: [Printed.Attachment] {
+      outcome.attachments.filter { $0.fileName.hasPrefix("neighbour") }
     }
-  }
-
-  struct Record {
-    var json: [String: Any]
-    var fileName: String { json["fileName"] as? String ?? "" }
-    var status: String? { json["status"] as? String }
-    var mediaType: String? { json["mediaType"] as? String }
-    var url: String? { json["url"] as? String }
-    var sha256: String? { json["sha256"] as? String }
-    var size: Int? { json["sizeBytes"] as? Int }
-    var reason: [String: String] { json["reason"] as? [String: String] ?? [:] }
-    var code: String? { reason["code"] }
-    var message: String { reason["message"] ?? "" }
-    var metadata: [String: Any] { json["metadata"] as? [String: Any] ?? [:] }
   }
 
   /// A started ingest.
@@ -184,13 +145,12 @@ struct Inbox {
     #expect(try ledger("SELECT count(*) FROM jobs") == "0")
     #expect(try ledger("PRAGMA integrity_check") == "ok")
     #expect(try ledger("SELECT count(*) FROM attachments WHERE status = 'queued'") == "0")
-    for record in run.outcome.attachments.map({ Record(json: $0) }) {
-      let id = record.json["id"] as? String ?? ""
-      let row = "FROM attachments WHERE id = '\(id)'"
+    for record in run.outcome.attachments {
+      let row = "FROM attachments WHERE id = '\(record.id)'"
       #expect(try ledger("SELECT status \(row)") == record.status)
       #expect(try ledger("SELECT coalesce(url, '-') \(row)") == record.url ?? "-")
       #expect(try ledger("SELECT lower(hex(sha256)) \(row)") == record.sha256 ?? "")
-      #expect((record.url != nil) == (record.status == "completed"))
+      #expect((record.url != nil) == record.isCompleted)
     }
     try checkStore()
   }

@@ -29,10 +29,8 @@ final class Resident {
   var errors: String { (try? folder.read("\(name).err")) ?? "" }
 
   /// The attachments it has reported.
-  var ended: [[String: Any]] {
-    ((try? folder.read("\(name).out")) ?? "").split(separator: "\n").compactMap {
-      try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
-    }.filter { $0["record"] as? String == "attachment" }
+  var ended: [Printed.Attachment] {
+    Printed.records(Printed.Attachment.self, in: (try? folder.read("\(name).out")) ?? "")
   }
 
   /// Waits until this number has ended.

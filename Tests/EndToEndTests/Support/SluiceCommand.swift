@@ -18,17 +18,6 @@ struct SluiceCommand {
     var wasKilled: Bool
     var out: String
     var err: String
-
-    /// Each line of standard output as JSON.
-    var json: [[String: Any]] {
-      out.split(separator: "\n").compactMap {
-        try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
-      }
-    }
-
-    /// The records of attachments among them.
-    var attachments: [[String: Any]] { json.filter { $0["record"] as? String == "attachment" } }
-    var summary: [String: Any] { json.last { $0["record"] as? String == "summary" } ?? [:] }
   }
 
   /// Runs a command to its end.

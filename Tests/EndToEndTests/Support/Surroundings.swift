@@ -124,7 +124,7 @@ final class Surroundings {
       err: err)
     #expect(!outcome.wasKilled && outcome.status == 1, "the coordinator lives: \(outcome.status) \(err)")
     var effects = try effects()
-    let records = outcome.attachments.map { Inbox.Record(json: $0) }
+    let records = outcome.attachments
     #expect(records.count == attacks.count, "\(err)")
     var findings: [Finding] = []
     for attack in attacks {

@@ -26,8 +26,7 @@ final class WebhookReceiver: Sendable {
     var status: Int
 
     var id: String { headers["webhook-id"] ?? "" }
-    var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body) as? [String: Any]) ?? [:] }
-    var data: [String: Any] { json["data"] as? [String: Any] ?? [:] }
+    var event: Event { get throws { try JSONDecoder().decode(Event.self, from: body) } }
   }
 
   struct Failure: Error {

@@ -59,14 +59,16 @@ struct Witness {
     let recording = try start(["--listen", channel], out)
     for _ in 0..<2000 {
       let line = FileManager.default.contents(atPath: out) ?? Data()
-      if line.last == UInt8(ascii: "\n"),
-        let record = try JSONSerialization.jsonObject(with: line) as? [String: Any]
-      {
-        return (recording, try #require(record["port"] as? Int))
+      if line.last == UInt8(ascii: "\n") {
+        return (recording, try JSONDecoder().decode(Listening.self, from: line).port)
       }
       usleep(1000)
     }
     throw POSIXError(.ETIMEDOUT)
+  }
+
+  private struct Listening: Decodable {
+    var port: Int
   }
 
   private func start(_ options: [String], _ out: String) throws -> Recording {
@@ -95,18 +97,30 @@ struct Witness {
   /// Records the offered sources, and their allowed final states.
   func offer(_ statuses: [String: Set<String>]) throws {
     let lines = try statuses.sorted { $0.key < $1.key }.map { source, statuses in
-      try JSONSerialization.data(
-        withJSONObject: ["record": "offer", "source": source, "statuses": statuses.sorted()])
+      try JSONEncoder().encode(Offer(source: source, statuses: statuses.sorted()))
     }
     try record(lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined())
   }
 
+  private struct Offer: Encodable {
+    var record = "offer"
+    var source: String
+    var statuses: [String]
+  }
+
   // MARK: Checking
 
-  struct Fault {
+  struct Fault: Decodable {
     var rule: String
     var place: String
     var reason: String
+
+    private enum CodingKeys: String, CodingKey { case rule = "fault", place, reason }
+  }
+
+  /// The end of what it prints.
+  private struct Total: Decodable {
+    var faults: Int
   }
 
   /// The broken rules.
@@ -114,13 +128,10 @@ struct Witness {
     let journal = FileManager.default.fileExists(atPath: journal) ? ["--journal", journal] : []
     let outcome = try SluiceCommand.run(
       ["check", "--home", home, "--format", "json"] + journal + options, in: folder, program: Self.program)
-    let lines = outcome.json
-    let faults = lines.compactMap { line in
-      (line["fault"] as? String).map {
-        Fault(rule: $0, place: line["place"] as? String ?? "", reason: line["reason"] as? String ?? "")
-      }
-    }
-    let isWhole = lines.last?["faults"] as? Int == faults.count && outcome.status == (faults.isEmpty ? 0 : 1)
+    let lines = outcome.out.split(separator: "\n").map { Data($0.utf8) }
+    let faults = try lines.dropLast().map { try JSONDecoder().decode(Fault.self, from: $0) }
+    let total = try JSONDecoder().decode(Total.self, from: #require(lines.last, "\(outcome.err)")).faults
+    let isWhole = total == faults.count && outcome.status == (faults.isEmpty ? 0 : 1)
     #expect(isWhole, "the witness is well: \(outcome.status) \(outcome.err)")
     return faults
   }
