@@ -86,6 +86,28 @@ struct StoreAwayTests {
     #expect(try sluice("verify").status == 0)
   }
 
+  /// Another attachment could take its path.
+  @Test func nothingIsBegunBeforeTheObjectsOfEarlierRunsHaveTheirPaths() throws {
+    let record = try #require(try sluice("list", "--format", "json").attachments.first)
+    let url = try #require(record.url)
+    try FileManager.default.moveItem(atPath: "\(store)/\(url)", toPath: "\(store)/.incoming/\(record.id)")
+    let faults = try FaultLibrary(folder, home: folder.path + "/home")
+    faults.set(.init(match: "coordinator rename", nth: 1, action: .fail, error: EIO, isForever: true))
+    let resident = try Resident(folder, environment: try faults.environment())
+    try Resident.wait("it says so") {
+      resident.errors.contains("paused: attachments: store-failed: ") || !resident.process.isRunning
+    }
+    try folder.write("more/x.txt", "another\n")
+    #expect(try sluice("enqueue", "more").status == 0)
+    usleep(1_200_000)
+    #expect(resident.process.isRunning && resident.ended.isEmpty, "\(resident.errors)")
+    faults.set(nil)
+    try resident.wait(for: 1)
+    #expect(resident.stop() == 0, "\(resident.errors)")
+    #expect(FileManager.default.fileExists(atPath: "\(store)/\(url)"))
+    #expect(try sluice("verify").status == 0)
+  }
+
   /// The coordinator has the store's folder open: what it renames goes on going there, wherever that is.
   @Test(arguments: ["moved", "replaced", "begun anew", "a file"])
   func aStoreThatIsTakenAwayDuringARunEndsTheCoordinatorBeforeAnythingIsTold(how: String) throws {

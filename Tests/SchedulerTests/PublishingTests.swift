@@ -106,6 +106,14 @@ struct PublishingTests {
     #expect(!store.has(".incoming/two"), "what was stored for it is discarded")
   }
 
+  @Test func anObjectOfAnEarlierRunIsTriedAfterASecond() throws {
+    let store = try Store()
+    store.publishing.wait(for: StagedObject(id: "one", path: "documents/a"), at: 500)
+    #expect(store.publishing.isBehind && store.publishing.isSettled && store.publishing.nextTry == 1500)
+    #expect(store.work(at: 1499) == nil && !store.has("documents/a"))
+    #expect(store.work(at: 1500) == nil && store.has("documents/a") && !store.publishing.isBehind)
+  }
+
   @Test func oneBatchIsUnderWayAtATime() throws {
     let store = try Store()
     store.publish("one", to: "documents/a")

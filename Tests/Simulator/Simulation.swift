@@ -3,6 +3,7 @@ import CSQLite
 import Foundation
 import Ledger
 import MemoryDisk
+import Objects
 import Pipeline
 import Platform
 import SQLite

@@ -24,6 +24,18 @@ public protocol ObjectStore: AnyObject {
   var isEmpty: Bool { get }
 }
 
+/// An object that is to get its path.
+public struct StagedObject: Sendable, Equatable {
+  /// Its attachment's id.
+  public var id: String
+  public var path: String
+
+  public init(id: String, path: String) {
+    self.id = id
+    self.path = path
+  }
+}
+
 /// What lies at a path of a store.
 public enum ObjectStanding: Sendable {
   case free, taken
@@ -43,9 +55,9 @@ extension ObjectStore {
   }
 
   /// Finishes what an earlier coordinator began: publishes the objects on record, and discards the others.
-  /// Returns what failed; such an object stays staged.
-  public func recover(_ ledger: Ledger) throws -> [String] {
-    var problems: [String] = []
+  /// Returns those that have not got their paths, and why; they stay staged.
+  public func recover(_ ledger: Ledger) throws -> [(object: StagedObject, error: SystemError)] {
+    var waiting: [(StagedObject, SystemError)] = []
     for name in try staged() {
       guard let path = try ledger.location(ofAttachment: name) else {
         discard(name)
@@ -54,10 +66,9 @@ extension ObjectStore {
       do throws(SystemError) {
         try publish(name, to: path)
       } catch {
-        problems.append(
-          "\(error); the object of attachment \(name) waits in the store's \(FileStore.incoming)")
+        waiting.append((StagedObject(id: name, path: path), error))
       }
     }
-    return problems
+    return waiting
   }
 }

@@ -2,13 +2,6 @@ import Ledger
 import Objects
 import Platform
 
-/// An object that is to get its path.
-package struct StagedObject: Sendable, Equatable {
-  /// Its attachment's id.
-  package var id: String
-  package var path: String
-}
-
 /// Objects on their way to their paths, once their attachments are on record.
 ///
 /// They are renamed by a thread of their own, a batch at a time. A rename fails if the store's disk fails. Then the object waits in
@@ -87,6 +80,12 @@ struct Publishing {
   /// Has an object renamed to its path.
   mutating func publish(_ object: StagedObject, ending settlement: PendingSettlement?) {
     next.append(Publication(object: object, settlement: settlement))
+  }
+
+  /// Takes over an object whose rename failed before this run.
+  mutating func wait(for object: StagedObject, at time: Int64) {
+    waiting.append(object)
+    if !isBehind { dueAt = time + Self.waits.first }
   }
 
   /// The next batch to be renamed, unless one is under way, or there is none.

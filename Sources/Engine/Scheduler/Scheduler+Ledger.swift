@@ -1,5 +1,6 @@
 import Glibc
 import Ledger
+import Objects
 import Pipeline
 import Platform
 
@@ -114,6 +115,18 @@ extension Scheduler {
     } else if wasBehind && !publishing.isBehind && lanes.attachments.pause != nil {
       resume(lanes.attachments)
     }
+  }
+
+  /// An object of an earlier run has not got its path. Nothing is begun before it has: another attachment could take it.
+  func waitForPath(_ object: StagedObject, _ error: SystemError) {
+    if error.code == EEXIST {
+      // Somebody else's file. To wait is of no use.
+      let text =
+        "\(error); the object of attachment \(object.id) waits in the store's .incoming; take that file away"
+      return observe(.problem(text))
+    }
+    publishing.wait(for: object, at: environment.clock.steady())
+    pauseForStore(error)
   }
 
   /// The store fails where nothing can be taken back: what is on record stays, and nothing more is begun until the objects that

@@ -177,11 +177,12 @@ public final class Scheduler {
   // MARK: Beginning
 
   private func begin() throws(SchedulerError) {
+    var unpublished: [(object: StagedObject, error: SystemError)] = []
     do {
       if plan.stages.contains(where: { $0.description.capability == .store }) {
         try environment.store.check(ledger)
       }
-      for problem in try environment.store.recover(ledger) { observe(.problem(problem)) }
+      unpublished = try environment.store.recover(ledger)
     } catch let error as LedgerError {
       throw SchedulerError(error)
     } catch let error as SystemError {
@@ -200,6 +201,7 @@ public final class Scheduler {
     }
     lanes.bound((descriptors - needed) / 3, isCareful: ledger.stalls >= Self.stallLimit)
     try pool.open()
+    for (object, error) in unpublished { waitForPath(object, error) }
   }
 
   /// Descriptors that the coordinator has open besides: the ledger with its log and a journal, the home, the socket with its
