@@ -39,7 +39,7 @@ final class RequestThread<Request: Sendable, Reply: Sendable>: Sendable {
     thread.join()
   }
 
-  /// Lets the thread end by itself, when it has answered all requests. Nobody takes the answers.
+  /// Lets the thread end by itself, when it has answered all requests. The answers are dropped.
   func abandon() {
     exchange.inbox.close()
     thread.detach()

@@ -31,7 +31,7 @@ package struct Source: Sendable {
   }
 
   package enum Opening: Sendable {
-    /// The descriptor belongs to whoever takes this.
+    /// The descriptor belongs to the caller.
     case opened(Int32, FileState)
     case failed(SourceFault)
   }
