@@ -24,7 +24,7 @@ let house: KeyValuePairs = [
     "Control", "Manifest", "Objects", "Scheduler", "Wire", "Workers",
   ],
   "State": [
-    "Ledger", "SQLite",
+    "JSONText", "Ledger", "SQLite",
   ],
   "Decisions": [
     "Configuration", "Pipeline",
@@ -98,11 +98,12 @@ var core: [Target] {
     .target(name: "CWorker", dependencies: ["CPlatform", "CSeccomp"]),
     .target(name: "Pipeline"),
     .target(name: "Wire", dependencies: ["CStage", "Pipeline"]),
-    .target(name: "Platform", dependencies: ["CPlatform"]),
+    .target(name: "Platform", dependencies: ["CCrypto", "CPlatform"]),
     .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["CPlatform", "Pipeline", "Platform", "SQLite"]),
-    .target(name: "Manifest", dependencies: ["Configuration", "Ledger", "Platform", "SQLite"]),
+    .target(name: "JSONText", dependencies: ["SQLite"]),
+    .target(name: "Manifest", dependencies: ["Configuration", "JSONText", "Ledger", "Platform"]),
     .target(
       name: "Workers",
       dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
@@ -110,7 +111,7 @@ var core: [Target] {
       name: "Workbench",
       dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
     .target(
-      name: "Objects", dependencies: ["CCrypto", "CPlatform", "Ledger", "Pipeline", "Platform", "SQLite"]),
+      name: "Objects", dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform"]),
     .target(
       name: "Scheduler",
       dependencies: ["CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Wire", "Workers"]),
@@ -125,10 +126,11 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "Control", "CPlatform", "CWorker", "Ledger", "Manifest", "Objects", "Pipeline",
+        "Configuration", "Control", "CPlatform", "CWorker", "JSONText", "Ledger", "Manifest", "Objects",
+        "Pipeline",
         "Platform",
         "Scheduler",
-        "SQLite", "Wire", "Workbench", "Workers",
+        "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
       name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
@@ -211,6 +213,10 @@ var tests: [Target] {
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Platform"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
     .testTarget(name: "LedgerTests", dependencies: ["Ledger", "Pipeline", "Platform", "SQLite"]),
+    // The meaning of the ledger's port, for tests of whatever uses it.
+    .target(
+      name: "ModelLedger", dependencies: ["Ledger", "Pipeline", "Platform"], path: "Tests/ModelLedger"),
+    .testTarget(name: "PortTests", dependencies: ["Ledger", "ModelLedger", "Pipeline", "Platform"]),
     .testTarget(name: "ManifestTests", dependencies: ["Manifest", "Platform"]),
     .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
     .testTarget(

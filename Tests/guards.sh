@@ -7,9 +7,9 @@
 #     # What it is there for.
 #     tests LedgerTests.FencingTests            the narrowest tests that must fail without it, for `swift test --filter`
 #     root                                      only where the user is root: others have nothing there to lose
-#     in Sources/State/Ledger/SQL.swift         then what is taken out, which must be there exactly once, …
-#     - state = 'leased' AND token = ?2"
-#     + state = 'leased' AND ?2 = ?2"           … and what comes in its place; nothing, where there is no such line
+#     in Sources/State/Ledger/Engine/SQL.swift  then what is taken out, which must be there exactly once, …
+#     - AND holder = ?2 AND token = ?3"
+#     + AND ?2 = ?2 AND ?3 = ?3"                … and what comes in its place; nothing, where there is no such line
 #
 # If a second guard backs up the first, several sections of the last kind remove both.
 #

@@ -2,7 +2,7 @@ import CPlatform
 import Glibc
 import StageKit
 
-/// The store's folder: objects by path, and a folder of incoming objects by attachment id.
+/// The store's folder: objects by path, and a folder of incoming objects.
 final class ObjectFolder {
   private let root: Int32
   private let incoming: Int32
@@ -65,8 +65,8 @@ final class ObjectFolder {
   func copy(_ attachment: Attachment) throws(Outcome) -> Int32 {
     // The file of an earlier attempt may be a link to another attachment's object: remove it, and never write
     // to it.
-    unlinkat(incoming, attachment.id, 0)
-    let target = openat(incoming, attachment.id, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    unlinkat(incoming, attachment.stagedName, 0)
+    let target = openat(incoming, attachment.stagedName, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     if target < 0 { throw Self.fault("making an object") }
     do throws(Outcome) {
       var offset: Int64 = 0
@@ -83,7 +83,7 @@ final class ObjectFolder {
       return target
     } catch {
       close(target)
-      unlinkat(incoming, attachment.id, 0)
+      unlinkat(incoming, attachment.stagedName, 0)
       throw error
     }
   }
@@ -109,8 +109,8 @@ final class ObjectFolder {
     guard fstat(other, &facts) == 0, facts.st_size == attachment.size,
       sluice_file_type(facts.st_mode) == S_IFREG, try isSame(attachment, other)
     else { return false }
-    unlinkat(incoming, attachment.id, 0)
-    if linkat(root, object, incoming, attachment.id, 0) == 0 { return true }
+    unlinkat(incoming, attachment.stagedName, 0)
+    if linkat(root, object, incoming, attachment.stagedName, 0) == 0 { return true }
     switch errno {
     case EMLINK, ENOENT, EPERM, EXDEV, EOPNOTSUPP: return false
     default: throw Self.fault("linking an object")
@@ -130,7 +130,7 @@ final class ObjectFolder {
     let failure = fdatasync(copy.descriptor) == 0 ? 0 : errno
     close(copy.descriptor)
     if failure == 0 { return }
-    unlinkat(incoming, copy.attachment.id, 0)
+    unlinkat(incoming, copy.attachment.stagedName, 0)
     throw Self.fault("syncing an object", failure)
   }
 

@@ -1,7 +1,7 @@
 import Glibc
 import StageKit
 
-/// Writes objects. `process` copies the content to the store's incoming folder under the attachment's id;
+/// Writes objects. `process` copies the content to the store's incoming folder;
 /// `flush` syncs up to sixty-four copies together. The host moves an object to its path once the ledger has
 /// recorded the attachment, so that no object is at a path without a row that owns it.
 ///

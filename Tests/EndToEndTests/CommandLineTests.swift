@@ -5,7 +5,8 @@ import Testing
 /// `UPDATE_GOLDEN=1` rewrites these.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "run", "enqueue", "status", "list", "show", "replay", "verify", "backup", "lint", "graph",
+    "ingest", "run", "enqueue", "pause", "resume", "retry", "status", "list", "show", "replay", "verify",
+    "backup", "lint", "graph",
     "schema", "test",
     "stages list",
     "stages new",

@@ -114,7 +114,7 @@ struct FullDiskTests {
     #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
     let status = try SluiceCommand.run(["status", "--home", "home"], in: inbox.folder)
     #expect(status.out.contains("paused: disk-full"), "\(status.out)")
-    #expect(try inbox.ledger("SELECT paused_code FROM lanes") == "disk-full")
+    #expect(try inbox.ledger("SELECT code FROM pauses") == "disk-full")
   }
 
   private func expectWhole(_ run: Inbox.Run, _ inbox: Inbox, files: Int) throws {

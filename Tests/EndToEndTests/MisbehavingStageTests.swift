@@ -189,7 +189,7 @@ struct MisbehavingStageTests {
       #expect(record.status == "completed")
       #expect(record.mediaType == "text/plain", "what an earlier stage found is not lost")
       let died = try inbox.ledger(
-        "SELECT count(*) FROM attempts WHERE stage = 'misbehave' AND code = '\(example.code)'")
+        "SELECT count(*) FROM steps WHERE stage = 'misbehave' AND code = '\(example.code)'")
       #expect(died == "1", "what happened is on record")
     }
     #expect(record.code == (example.remedy == "pass" ? nil : example.code))

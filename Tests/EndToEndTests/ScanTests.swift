@@ -261,7 +261,7 @@ struct ScanTests {
   /// Waits for attempts that failed for this reason.
   private func waitForRetries(_ count: Int, in inbox: Inbox, saying reason: String) throws {
     let query = """
-      SELECT count(*) FROM attempts
+      SELECT count(*) FROM steps
       WHERE verdict = 'retry' AND code = 'scanner-unavailable' AND message LIKE '%\(reason)%'
       """
     for _ in 0..<2000 {

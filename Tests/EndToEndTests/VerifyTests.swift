@@ -214,17 +214,24 @@ import Testing
     ("DELETE FROM ledger", "row-missing", false),
     ("UPDATE deliveries SET status = 'pending', finished_at = NULL WHERE key = 1", "job-missing", true),
     (
-      "INSERT INTO jobs (lane, priority, attachment_key, state, due_at) VALUES ('attachments', 0, 1, 'due', 0)",
+      "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('attachment', 1, 1, 0, 'due', 0)",
       "job-of-ended", false
     ),
     (
-      "INSERT INTO jobs (lane, priority, delivery_key, state, due_at) VALUES ('channel:other', 0, 1, 'due', 0)",
+      "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('delivery', 1, 1, 0, 'due', 0)",
       "job-malformed", false
     ),
     (
-      "INSERT INTO jobs (lane, priority, attachment_key, state, due_at, token, boot) VALUES ('attachments', 0, 1, 'leased', 0, 9999999, 1)",
+      "INSERT INTO jobs (kind, subject, lane, priority, state, due_at, holder, token) VALUES ('attachment', 1, 1, 0, 'leased', 0, 9999999, 1)",
       "job-malformed", false
     ),
+    (
+      "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('attachment', 9999999, 1, 0, 'due', 0)",
+      "job-malformed", false
+    ),
+    ("UPDATE names SET uses = uses + 1", "names-differ", true),
+    ("DELETE FROM names", "names-differ", true),
+    ("INSERT INTO names VALUES ('documents/nobody', zeroblob(32), 1)", "names-differ", true),
     ("UPDATE attachments SET id = '../../x' WHERE key = 1", "row-malformed", false),
     ("UPDATE attachments SET metadata = '{' WHERE key = 1", "row-malformed", false),
     ("UPDATE attachments SET size_bytes = NULL WHERE key = 1", "row-malformed", false),

@@ -25,70 +25,76 @@ struct ClaimTests {
     #expect(try desk.claim(2).map(Desk.name) == ["c"])
   }
 
-  @Test func theTokenOnlyGrows() throws {
+  @Test func noTokenIsGivenTwice() throws {
     try desk.takeIn(Desk.item("a"))
-    var last: Int64 = 0
+    var tokens: Set<Token> = []
     for attempt in 1...5 {
       let lease = try desk.claimOne()
-      #expect(lease.token > last && lease.attempt == attempt)
-      #expect(try desk.number("SELECT token FROM ledger") == lease.token)
-      last = lease.token
+      #expect(lease.attempt == attempt)
+      #expect(lease.token == Token(holder: desk.ledger.holder, number: desk.number))
+      tokens.insert(lease.token)
       try desk.settle(lease, .released)
     }
+    #expect(tokens.count == 5)
   }
 
   @Test func eachLaneIsClaimedByItself() throws {
     try desk.takeIn(Desk.item("a"), Desk.item("b"))
     let lease = try desk.claimOne()
     try desk.settle(lease, Desk.completed(lease) { $0.events = [Desk.event(["ben"], channels: ["x", "y"])] })
-    #expect(try desk.claim(9, lane: Ledger.lane(ofChannel: "x")).count == 1)
-    #expect(try desk.claim(9, lane: Ledger.lane(ofChannel: "z")).isEmpty)
+    #expect(try desk.claim(9, lane: .channel("x")).count == 1)
+    #expect(try desk.claim(9, lane: .channel("z")).isEmpty)
     #expect(try desk.claim(9).map(Desk.name) == ["b"])
-    #expect(try desk.claim(9, lane: Ledger.lane(ofChannel: "y")).count == 1)
+    #expect(try desk.claim(9, lane: .channel("y")).count == 1)
   }
 
   @Test func aPausedLaneGivesNothingUntilItIsResumed() throws {
     try desk.takeIn(Desk.item("a"))
-    try desk.pause(Ledger.attachmentLane)
+    try desk.pause()
     #expect(try desk.claim(1).isEmpty)
-    try desk.pause("channel:x")
-    try desk.ledger.resumeLanes()
+    try desk.use("x")
+    try desk.pause(.channel("x"))
+    try desk.resume()
     #expect(try desk.claim(1).count == 1)
+    #expect(try desk.state(of: .channel("x")).pause?.code == "disk-full")
   }
 
   @Test func aPausedLaneStopsNoOther() throws {
     try desk.takeIn(Desk.item("a"))
-    try desk.pause(Ledger.lane(ofChannel: "x"))
+    try desk.use("x")
+    try desk.pause(.channel("x"))
     #expect(try desk.claim(1).count == 1)
   }
 
   @Test func theFirstReasonOfAPauseStays() throws {
-    try desk.pause("attachments", "disk-full", "first")
-    try desk.pause("attachments", "other", "second")
-    #expect(try desk.ledger.status().lanes.map(\.pausedReason) == ["first"])
-    try desk.ledger.resumeLanes()
-    try desk.pause("attachments", "other", "third")
-    #expect(try desk.ledger.status().lanes.map(\.pausedReason) == ["third"])
+    try desk.pause(.attachments, .fault, "disk-full", "first")
+    try desk.pause(.attachments, .fault, "other", "second")
+    #expect(try desk.ledger.status().lanes.map(\.pause?.reason) == ["first"])
+    try desk.resume()
+    try desk.pause(.attachments, .fault, "other", "third")
+    #expect(try desk.ledger.status().lanes.map(\.pause?.reason) == ["third"])
   }
 
   @Test func aLeaseOfAPausedLaneStillCounts() throws {
     try desk.takeIn(Desk.item("a"))
     let lease = try desk.claimOne()
-    try desk.pause(Ledger.attachmentLane)
-    #expect(try desk.settle(lease, Desk.completed(lease)))
+    try desk.pause()
+    #expect(try desk.settle(lease, Desk.completed(lease)) == .counted)
   }
 
   @Test func aScheduledJobWaitsForItsTime() throws {
     try desk.takeIn(Desk.item("a"))
     let lease = try desk.claimOne()
-    let due = Clock.now() + 3_600_000
-    try desk.settle(lease, Desk.again(lease, dueAt: due))
-    var request = ExchangeRequest()
-    request.wanted = [(Ledger.attachmentLane, 1)]
-    let reply = try desk.ledger.exchange(request)
+    try desk.settle(lease, Desk.again(lease, after: 3_600_000))
+    desk.clock.pass(1)
+    var request = Exchange()
+    request.wanted = [Want(.attachments, 1)]
+    let reply = try desk.send(request)
     #expect(reply.leases.isEmpty)
-    #expect(reply.lanes.map(\.nextDue) == [due])
-    try desk.execute("UPDATE jobs SET due_at = due_at - 3600001")
+    #expect(reply.lanes.map(\.nextDue) == [3_599_999] && reply.lanes.map(\.hasDue) == [false])
+    desk.clock.pass(3_599_998)
+    #expect(try desk.claim(1).isEmpty)
+    desk.clock.pass(1)
     #expect(try desk.claimOne().attempt == 2)
   }
 
@@ -115,29 +121,33 @@ struct ClaimTests {
 
   @Test func aRequestForNothingWritesNothing() throws {
     try desk.takeIn(Desk.item("a"))
-    let before = try desk.everything()
-    var request = ExchangeRequest()
-    #expect(request.isEmpty)
-    _ = try desk.ledger.exchange(request)
+    let before = try Desk.rows(of: desk.ledger.connection)
+    desk.clock.pass(5)
+    var request = Exchange()
+    #expect(request.isEmpty && !request.takesNumber)
+    _ = try desk.send(request)
     request.contents = [Desk.question(9, 5)]
-    _ = try desk.ledger.exchange(request)
-    #expect(try desk.everything() == before)
+    #expect(!request.isEmpty && !request.takesNumber)
+    _ = try desk.send(request)
+    #expect(try Desk.rows(of: desk.ledger.connection) == before)
   }
 
   @Test func resultsFreeALaneBeforeItIsClaimedInTheSameTransaction() throws {
     try desk.takeIn(Desk.item("a"), Desk.item("b"))
     let lease = try desk.claimOne()
-    var request = ExchangeRequest()
+    var request = Exchange()
     request.settlements = [Settlement(lease, .released)]
-    request.wanted = [(Ledger.attachmentLane, 2)]
-    #expect(try desk.ledger.exchange(request).leases.map(Desk.name) == ["a", "b"])
+    request.wanted = [Want(.attachments, 2)]
+    #expect(try desk.send(request).leases.map(Desk.name) == ["a", "b"])
   }
 
   @Test func aPauseHoldsForTheClaimInTheSameTransaction() throws {
     try desk.takeIn(Desk.item("a"))
-    var request = ExchangeRequest()
-    request.pauses = [(Ledger.attachmentLane, "disk-full", "no room")]
-    request.wanted = [(Ledger.attachmentLane, 1)]
-    #expect(try desk.ledger.exchange(request).leases.isEmpty)
+    var request = Exchange()
+    request.commands = [
+      .lane(LaneCommand(.attachments, .pause(Pause(.fault, code: "disk-full", reason: "no room"))))
+    ]
+    request.wanted = [Want(.attachments, 1)]
+    #expect(try desk.send(request).leases.isEmpty)
   }
 }

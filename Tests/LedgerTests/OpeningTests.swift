@@ -16,43 +16,23 @@ struct OpeningTests {
 
   private func remove(_ home: Home) { try? FileManager.default.removeItem(atPath: home.path) }
 
-  private func refusal(_ open: () throws -> Ledger) throws -> LedgerError {
+  private func refusal(_ open: () throws -> SQLiteLedger) throws -> LedgerError {
     try #require(throws: LedgerError.self) { _ = try open() }
   }
 
-  @Test(arguments: ["PRAGMA user_version = 5", "PRAGMA user_version = 2147483647"])
+  @Test(arguments: ["PRAGMA user_version = 6", "PRAGMA user_version = 2147483647"])
   func aLedgerOfANewerVersionIsRefusedAndStaysAsItIs(change: String) throws {
     let home = try home()
     defer { remove(home) }
+    _ = try SQLiteLedger(home)
     do {
       let connection = try Connection(home.ledgerPath)
-      try connection.execute("\(Schema.migrations[0]); PRAGMA user_version = 1")
+      try connection.execute("\(change); PRAGMA wal_checkpoint(TRUNCATE)")
     }
-    let ledger = try Ledger(home)
-    #expect(ledger.boot == 1)
-    let version = try Connection(home.ledgerPath).prepare("PRAGMA user_version").first { $0.integer(0) }
-    #expect(version == 4)
-  }
-
-  /// The clock is set back by five hours while no coordinator is running: the last coordinator's times lie in
-  /// the future.
-  @Test func whatWaitsWaitsAsLongAsItWasToThoughTheClockIsSetBack() throws {
-    let desk = try Desk(inFolder: ())
-    try desk.takeIn(Desk.item("a"))
-    let lease = try desk.claimOne()
-    let now = Clock.steady()
-    try desk.settle(
-      lease, .again(key: Desk.key(lease), dueAt: now + 60_000, crashed: false, attempt: 1, steps: []))
-    try desk.execute(
-      "UPDATE ledger SET seen_at = seen_at + 18000000; UPDATE jobs SET due_at = due_at + 18000000")
-    for _ in 0..<2 {
-      try desk.reopen()
-      let due = try Connection(desk.folder.ledgerPath).prepare("SELECT due_at FROM jobs").first {
-        $0.integer(0)
-      }
-      #expect((now + 50_000...now + 70_000).contains(try #require(due)))
-    }
-    #expect(try desk.claim(1).isEmpty)
+    let before = try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath))
+    #expect(try refusal { try SQLiteLedger(home) }.code == .newer)
+    #expect(try refusal { try SQLiteLedger(reading: home) }.code == .newer)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath)) == before)
   }
 
   @Test func aDatabaseOfSomethingElseIsRefusedAndStaysAsItIs() throws {
@@ -63,7 +43,7 @@ struct OpeningTests {
       try connection.execute("CREATE TABLE songs (name TEXT); INSERT INTO songs VALUES ('x')")
     }
     let before = try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath))
-    #expect(try refusal { try Ledger(home) }.code == .damaged)
+    #expect(try refusal { try SQLiteLedger(home) }.code == .damaged)
     #expect(try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath)) == before)
   }
 
@@ -74,8 +54,8 @@ struct OpeningTests {
     let home = try home()
     defer { remove(home) }
     try Data(text.utf8).write(to: URL(fileURLWithPath: home.ledgerPath))
-    #expect(try refusal { try Ledger(home) }.code == .damaged)
-    #expect(try refusal { try Ledger(reading: home) }.code == .damaged)
+    #expect(try refusal { try SQLiteLedger(home) }.code == .damaged)
+    #expect(try refusal { try SQLiteLedger(reading: home) }.code == .damaged)
     #expect(try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath)) == Data(text.utf8))
   }
 
@@ -83,9 +63,10 @@ struct OpeningTests {
     let home = try home()
     defer { remove(home) }
     do {
-      let ledger = try Ledger(home)
-      var request = ExchangeRequest()
-      request.intake = (0..<200).map { Desk.item("\($0)") }
+      let ledger = try SQLiteLedger(home)
+      var request = Exchange()
+      request.number = 1
+      request.commands = [.takeIn((0..<200).map { Desk.item("\($0)") })]
       _ = try ledger.exchange(request)
       try ledger.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
@@ -93,23 +74,51 @@ struct OpeningTests {
     for index in 8192..<bytes.count where index % 4096 < 64 { bytes[index] = 0xA5 }
     try bytes.write(to: URL(fileURLWithPath: home.ledgerPath))
     #expect(throws: LedgerError.self) {
-      let ledger = try Ledger(home)
-      try ledger.records { _ in true }
+      let ledger = try SQLiteLedger(home)
+      try ledger.attachments { _ in true }
     }
+  }
+
+  /// Another program may have written them.
+  @Test(arguments: [
+    "UPDATE ledger SET position = 9223372036854775807", "UPDATE ledger SET holder = 9223372036854775807",
+  ])
+  func aLedgerWhoseNumbersAreUsedUpIsRefused(change: String) throws {
+    let desk = try Desk(inFolder: ())
+    try desk.execute(change)
+    #expect(throws: LedgerError.self) {
+      try desk.reopen()
+      try desk.takeIn(Desk.item("a"))
+    }
+  }
+
+  @Test(arguments: [Int64.min, 0, Int64.max]) func aTimeBeyondAllOthersHarmsNothing(time: Int64) throws {
+    let desk = try Desk(inFolder: ())
+    try desk.takeIn(Desk.item("a"))
+    let lease = try desk.claimOne()
+    try desk.settle(lease, Desk.again(lease, after: 60_000))
+    try desk.execute("UPDATE jobs SET due_at = \(time)")
+    try desk.pause()
+    let next = try #require(try desk.ledger.status().lanes.first?.nextDue)
+    #expect(next == max(time, desk.clock.now) - desk.clock.now)
+    #expect(try desk.state().nextDue == (time < desk.clock.now ? nil : next))
+    try desk.execute("UPDATE ledger SET seen_at = \(time)")
+    // Times beyond what the table holds are refused.
+    do { try desk.reopen() } catch let error as LedgerError { #expect(error.code == .damaged) }
   }
 
   @Test func anEmptyFileBecomesALedger() throws {
     let home = try home()
     defer { remove(home) }
     try Data().write(to: URL(fileURLWithPath: home.ledgerPath))
-    #expect(try Ledger(home).boot == 1)
-    #expect(try Ledger(home).boot == 2)
+    #expect(try SQLiteLedger(home).holder == 1)
+    #expect(try SQLiteLedger(home).holder == 2)
   }
 
   @Test func readingAHomeWithoutALedgerSaysWhatToDo() throws {
     let home = try home()
     defer { remove(home) }
-    let error = try refusal { try Ledger(reading: home) }
+    let error = try refusal { try SQLiteLedger(reading: home) }
     #expect(error.description.contains("`sluice ingest` makes one"))
     #expect(!FileManager.default.fileExists(atPath: home.ledgerPath), "a reader makes no file")
   }
@@ -117,9 +126,9 @@ struct OpeningTests {
   @Test func aReaderCannotWrite() throws {
     let home = try home()
     defer { remove(home) }
-    _ = try Ledger(home)
-    let reader = try Ledger(reading: home)
-    let error = try #require(throws: LedgerError.self) { try reader.resumeLanes() }
+    _ = try SQLiteLedger(home)
+    let reader = try SQLiteLedger(reading: home)
+    let error = try #require(throws: LedgerError.self) { _ = try reader.takeBackLost() }
     #expect(error.code == .unwritable)
   }
 
@@ -151,9 +160,9 @@ struct OpeningTests {
   @Test func aReaderSeesWholeTransactionsWhileAnotherWrites() throws {
     let home = try home()
     defer { remove(home) }
-    let writer = try Ledger(home)
+    let writer = try SQLiteLedger(home)
     try writer.connection.execute("PRAGMA synchronous = OFF")
-    let reader = try Ledger(reading: home)
+    let reader = try SQLiteLedger(reading: home)
     // One statement sees one snapshot, whatever is committed meanwhile.
     let check = try reader.connection.prepare(
       """
@@ -177,21 +186,21 @@ struct OpeningTests {
 
   /// Unchecked because the test's own thread does not use the ledger until this is done.
   private final class Writing: @unchecked Sendable {
-    let ledger: Ledger
+    let ledger: SQLiteLedger
     let readings = Atomic(0)
     let isDone = Atomic(false)
 
-    init(ledger: Ledger) { self.ledger = ledger }
+    init(ledger: SQLiteLedger) { self.ledger = ledger }
 
     @Sendable func run() {
       defer { isDone.store(true, ordering: .sequentiallyConsistent) }
       do {
         for round in 0..<100 {
-          var request = ExchangeRequest()
-          request.intake = (0..<4).map { Desk.item("\(round)-\($0)") }
-          request.wanted = [(Ledger.attachmentLane, 2)]
+          var request = Exchange(number: Int64(round) * 2 + 1)
+          request.commands = [.takeIn((0..<4).map { Desk.item("\(round)-\($0)") })]
+          request.wanted = [Want(.attachments, 2)]
           let leases = try ledger.exchange(request).leases
-          request = ExchangeRequest()
+          request = Exchange(number: Int64(round) * 2 + 2)
           request.settlements = leases.map { Settlement($0, Desk.completed($0)) }
           _ = try ledger.exchange(request)
           if round % 10 == 0 { waitForAReading() }

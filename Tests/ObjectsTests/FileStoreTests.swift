@@ -44,45 +44,48 @@ struct FileStoreTests {
   @Test func anObjectGetsItsPathAndTheFoldersAreMade() throws {
     let store = try Store()
     try store.arrive("id-1")
-    try store.objects.publish("id-1", to: "documents/c/m/a.pdf")
+    try store.objects.publish(StagedObject(StagedName("id-1"), path: "documents/c/m/a.pdf"))
     #expect(store.read("documents/c/m/a.pdf") == "content")
     #expect(try store.incoming.isEmpty)
     try store.arrive("id-2")
-    try store.objects.publish("id-2", to: "b")
+    try store.objects.publish(StagedObject(StagedName("id-2"), path: "b"))
     #expect(store.read("b") == "content")
   }
 
   @Test func aFolderThatIsDeletedMeanwhileIsMadeAgain() throws {
     let store = try Store()
     for id in ["id-1", "id-2"] { try store.arrive(id) }
-    try store.objects.publish("id-1", to: "documents/c/a")
+    try store.objects.publish(StagedObject(StagedName("id-1"), path: "documents/c/a"))
     try FileManager.default.removeItem(atPath: store.home.storePath + "/documents")
-    try store.objects.publish("id-2", to: "documents/c/b")
+    try store.objects.publish(StagedObject(StagedName("id-2"), path: "documents/c/b"))
     #expect(store.read("documents/c/b") == "content")
   }
 
   @Test func publishingAgainChangesNothing() throws {
     let store = try Store()
     try store.arrive("id-1")
-    try store.objects.publish("id-1", to: "documents/a")
-    try store.objects.publish("id-1", to: "documents/a")
-    try FileStore(root: store.root, store.home.storePath).publish("id-1", to: "documents/a")
+    try store.objects.publish(StagedObject(StagedName("id-1"), path: "documents/a"))
+    try store.objects.publish(StagedObject(StagedName("id-1"), path: "documents/a"))
+    try FileStore(root: store.root, store.home.storePath).publish(
+      StagedObject(StagedName("id-1"), path: "documents/a"))
     #expect(store.read("documents/a") == "content")
   }
 
   @Test func nothingThatLiesAtAPathIsReplaced() throws {
     let store = try Store()
     try store.arrive("id-1", "first")
-    try store.objects.publish("id-1", to: "documents/a")
+    try store.objects.publish(StagedObject(StagedName("id-1"), path: "documents/a"))
     try store.arrive("id-2", "second")
-    #expect(throws: SystemError.self) { try store.objects.publish("id-2", to: "documents/a") }
+    #expect(throws: SystemError.self) {
+      try store.objects.publish(StagedObject(StagedName("id-2"), path: "documents/a"))
+    }
     #expect(store.read("documents/a") == "first" && store.read(".incoming/id-2") == "second")
   }
 
   @Test func anObjectThatIsNowhereIsAnError() throws {
     let store = try Store()
     let error = try #require(throws: SystemError.self) {
-      try store.objects.publish("id-1", to: "documents/a")
+      try store.objects.publish(StagedObject(StagedName("id-1"), path: "documents/a"))
     }
     #expect(error.code == ENOENT && error.action == "naming the object documents/a")
   }
@@ -90,37 +93,42 @@ struct FileStoreTests {
   @Test func aFileInTheWayOfAFolderIsAnError() throws {
     let store = try Store()
     try store.arrive("id-1")
-    try store.objects.publish("id-1", to: "documents")
+    try store.objects.publish(StagedObject(StagedName("id-1"), path: "documents"))
     try store.arrive("id-2")
-    #expect(throws: SystemError.self) { try store.objects.publish("id-2", to: "documents/b") }
-    #expect(throws: SystemError.self) { try store.objects.publish("id-2", to: "documents/b/c") }
+    #expect(throws: SystemError.self) {
+      try store.objects.publish(StagedObject(StagedName("id-2"), path: "documents/b"))
+    }
+    #expect(throws: SystemError.self) {
+      try store.objects.publish(StagedObject(StagedName("id-2"), path: "documents/b/c"))
+    }
     #expect(try store.incoming == ["id-2"])
   }
 
   @Test func whatIsDiscardedIsGone() throws {
     let store = try Store()
     try store.arrive("id-1")
-    store.objects.discard("id-1")
-    store.objects.discard("id-1")
+    store.objects.discard(StagedName("id-1"))
+    store.objects.discard(StagedName("id-1"))
     #expect(try store.incoming.isEmpty)
   }
 
   @Test func recoveryFinishesWhatIsOnRecordAndTakesTheRestAway() throws {
     let store = try Store()
-    let ledger = try Ledger(store.home)
-    var request = ExchangeRequest()
-    request.intake = ["a", "b", "c", "d"].map { name in
+    let ledger = try SQLiteLedger(store.home)
+    var request = Exchange(number: 1)
+    let items = ["a", "b", "c", "d"].map { name in
       IntakeItem(
         conversationId: "c", messageId: nil, senderId: "ann", participants: [], fileName: name,
         source: Array("/in/\(name)".utf8), sourceSize: 1, sourceModified: 1, origin: "")
     }
-    request.wanted = [(Ledger.attachmentLane, 3)]
+    request.commands = [.takeIn(items)]
+    request.wanted = [Want(.attachments, 3)]
     let leases = try ledger.exchange(request).leases
     let ids = leases.compactMap {
       if case .attachment(let attachment) = $0.work { attachment.origin.id } else { nil }
     }
     try #require(ids.count == 3)
-    request = ExchangeRequest()
+    request = Exchange(number: 2)
     // The first two are completed, the third is rejected, the fourth is still queued.
     for (index, lease) in leases.enumerated() {
       guard case .attachment(let attachment) = lease.work else { continue }
@@ -136,9 +144,9 @@ struct FileStoreTests {
                 sha256: [UInt8](repeating: 0, count: 32), url: index < 2 ? "documents/\(index)" : nil),
               attempt: 1, steps: [], events: []))))
     }
-    #expect(try ledger.exchange(request).accepted == [true, true, true])
+    #expect(try ledger.exchange(request).settled == [.counted, .counted, .counted])
     try store.arrive(ids[0], "first")
-    try store.objects.publish(ids[0], to: "documents/0")
+    try store.objects.publish(StagedObject(StagedName(ids[0]), path: "documents/0"))
     try store.arrive(ids[1], "second")
     try store.arrive(ids[2], "third")
     try store.arrive("unknown", "fourth")
@@ -155,6 +163,6 @@ struct FileStoreTests {
   @Test func aStoreWithoutIncomingNeedsNoRecovery() throws {
     let store = try Store()
     try FileManager.default.removeItem(atPath: store.home.storePath + "/.incoming")
-    #expect(try store.objects.recover(try Ledger(path: ":memory:")).isEmpty)
+    #expect(try store.objects.recover(try SQLiteLedger(path: ":memory:")).isEmpty)
   }
 }

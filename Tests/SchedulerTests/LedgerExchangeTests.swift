@@ -16,13 +16,24 @@ struct LedgerExchangeTests {
     exchange.settle(PendingSettlement(flight: flight, ending: ending, since: milliseconds * 1_000_000))
   }
 
-  private mutating func next(
-    at milliseconds: UInt64, inHand: Int = 1000, isStopping: Bool = false,
-    wanted: [(lane: String, count: Int)] = []
-  ) -> ExchangeRequest? {
+  /// What is asked of the ledger.
+  private mutating func request(
+    at milliseconds: UInt64, inHand: Int = 1000, isStopping: Bool = false, wanted: [Want] = [],
+    questions: [ContentQuestion] = []
+  ) -> LedgerRequest? {
     exchange.next(
-      at: Int64(milliseconds), now: milliseconds * 1_000_000, inHand: inHand, isStopping: isStopping,
-      questions: { [] }, wanted: { _ in wanted })
+      now: milliseconds * 1_000_000, inHand: inHand, isStopping: isStopping,
+      questions: { questions.map { (1, $0) } }, wanted: { _ in wanted })
+  }
+
+  /// The exchange that is sent.
+  private mutating func next(
+    at milliseconds: UInt64, inHand: Int = 1000, isStopping: Bool = false, wanted: [Want] = [],
+    questions: [ContentQuestion] = []
+  ) -> Exchange? {
+    let request = request(
+      at: milliseconds, inHand: inHand, isStopping: isStopping, wanted: wanted, questions: questions)
+    return if case .exchange(let exchange) = request { exchange } else { nil }
   }
 
   @Test mutating func nothingIsSentForNothing() {
@@ -65,26 +76,189 @@ struct LedgerExchangeTests {
     settle(at: 1)
     _ = next(at: 1, inHand: 1)
     settle(at: 2)
-    exchange.pause("attachments", code: "disk-full", reason: "no room")
+    exchange.add(.lane(LaneCommand(.attachments, .hasten)))
     let second = next(at: 500, inHand: 1)
     #expect(second == nil && exchange.isUnderway && !exchange.isSettled)
     let sent = exchange.answered()
     #expect(sent?.settlements.map(\.flight.lease.job) == [1])
     let third = next(at: 500, inHand: 1)
-    #expect(third?.settlements.map(\.job) == [2] && third?.pauses.map(\.lane) == ["attachments"])
+    #expect(third?.settlements.map(\.job) == [2] && third?.commands.map(Self.lane) == [.attachments])
   }
 
   @Test mutating func aBatchIsSentOnceWithItsTicket() {
-    exchange.takeIn(Intake.Batch(items: [], ticket: 7))
+    exchange.add(.lane(LaneCommand(.attachments, .hasten)))
+    exchange.takeIn(Intake.Batch([.takeIn([]), .lane(LaneCommand(.channel("a"), .hasten))], ticket: 7))
     let isKept = exchange.hasBatch
-    _ = next(at: 1, wanted: [("attachments", 3)])
+    let request = next(at: 1)
     let sent = exchange.answered()
-    #expect(isKept && !exchange.hasBatch && sent?.ticket == 7)
+    #expect(isKept && !exchange.hasBatch && sent?.batch?.ticket == 7 && sent?.batch?.count == 2)
+    #expect(
+      request?.commands.map(Self.lane) == [nil, .channel("a"), .attachments], "a client's commands come first"
+    )
+    let again = next(at: 2, wanted: [Want(.attachments, 3)])
+    #expect(again?.commands.isEmpty == true)
+  }
+
+  private static func lane(_ command: Command) -> LaneName? {
+    if case .lane(let command) = command { command.lane } else { nil }
   }
 
   @Test mutating func aWishAloneIsWorthARequest() {
-    let request = next(at: 1, wanted: [("attachments", 3)])
-    #expect(request?.wanted.map(\.count) == [3] && request?.time == 1)
+    let request = next(at: 1, wanted: [Want(.attachments, 3)])
+    #expect(request?.wanted == [Want(.attachments, 3)])
+  }
+
+  // MARK: Numbers
+
+  @Test mutating func eachAnsweredExchangeHasTheNextNumber() {
+    var numbers: [Int64?] = []
+    for time in 1...3 {
+      settle(at: UInt64(time))
+      let request = next(at: UInt64(time), inHand: 1)
+      numbers.append(request?.number)
+      _ = exchange.answered()
+    }
+    #expect(numbers == [1, 2, 3])
+  }
+
+  @Test mutating func aQuestionTakesNoNumber() {
+    let question = ContentQuestion(
+      sha256: [], size: 1, fingerprint: nil, claims: .init(declaredType: nil, fileName: "a"))
+    for time in 1...3 {
+      let request = next(at: UInt64(time), questions: [question])
+      #expect(request?.contents.count == 1 && request?.number == 1)
+      _ = exchange.answered()
+    }
+    let request = next(at: 4, wanted: [Want(.attachments, 1)], questions: [question])
+    #expect(request?.number == 1)
+    _ = exchange.answered()
+    let next = next(at: 5, questions: [question])
+    #expect(next?.number == 2)
+  }
+
+  // MARK: Trouble
+
+  private static let unavailable = LedgerError(.unavailable, "another program has it")
+  private static let indeterminate = LedgerError(.indeterminate, "the disk failed")
+
+  private mutating func fail(
+    _ error: LedgerError, at milliseconds: UInt64, patience: UInt64 = .max
+  ) -> (again: Bool, isNew: Bool) {
+    exchange.failed(error, now: milliseconds * 1_000_000, patience: patience)
+  }
+
+  /// The first exchange, with one settlement, is under way.
+  private mutating func send() {
+    settle(at: 1)
+    let first = next(at: 1, inHand: 1)
+    #expect(first?.number == 1)
+  }
+
+  @Test mutating func whatWasNotDoneIsSentAgainWhenItsTimeHasCome() {
+    send()
+    let failed = fail(Self.unavailable, at: 100)
+    #expect(failed == (true, true) && exchange.nextTry == 150_000_000)
+    settle(at: 101)
+    let early = request(at: 149, inHand: 1)
+    #expect(early == nil && exchange.isUnderway)
+    let again = next(at: 150, inHand: 1)
+    #expect(again?.number == 1 && again?.settlements.map(\.job) == [1], "what was sent, and nothing more")
+    let twice = request(at: 10_000, inHand: 1)
+    #expect(twice == nil, "it is under way")
+    let sent = exchange.answered()
+    #expect(sent?.settlements.map(\.flight.lease.job) == [1] && exchange.nextTry == nil)
+    let second = next(at: 10_001, inHand: 1)
+    #expect(second?.number == 2 && second?.settlements.map(\.job) == [2])
+  }
+
+  @Test mutating func theWaitsGrowAndHaveABound() {
+    send()
+    var now: UInt64 = 0
+    var waits: [UInt64] = []
+    for time in 0..<12 {
+      let failed = fail(Self.unavailable, at: now)
+      #expect(failed == (true, time == 0), "only the first is news")
+      let next = (exchange.nextTry ?? 0) / 1_000_000
+      waits.append(next - now)
+      now = next
+      let again = request(at: now)
+      #expect(again != nil)
+    }
+    #expect(waits == [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000, 5000])
+  }
+
+  @Test mutating func anAnswerEndsTheTrouble() {
+    send()
+    for time in [0, 1000, 2000] as [UInt64] {
+      _ = fail(Self.unavailable, at: time)
+      _ = request(at: time + 999)
+    }
+    _ = exchange.answered()
+    settle(at: 3000)
+    _ = request(at: 3000, inHand: 1)
+    let failed = fail(Self.unavailable, at: 3000)
+    #expect(failed == (true, true) && exchange.nextTry == 3_050_000_000)
+  }
+
+  @Test mutating func whereItsFateIsUnknownThatIsAskedFirst() {
+    send()
+    _ = fail(Self.indeterminate, at: 100)
+    let early = request(at: 149)
+    #expect(early == nil)
+    guard case .fate(let asked) = request(at: 150) else {
+      Issue.record("its fate is not asked")
+      return
+    }
+    #expect(asked.number == 1 && asked.settlements.map(\.job) == [1])
+    exchange.notDone()
+    let again = next(at: 150)
+    #expect(again?.number == 1 && again?.settlements.map(\.job) == [1])
+    let twice = request(at: 10_000)
+    #expect(twice == nil)
+  }
+
+  @Test mutating func aFateThatIsTheAnswerEndsTheExchange() {
+    send()
+    _ = fail(Self.indeterminate, at: 100)
+    _ = request(at: 150)
+    let sent = exchange.answered()
+    #expect(sent?.settlements.count == 1)
+    settle(at: 200)
+    let second = next(at: 200, inHand: 1)
+    #expect(second?.number == 2, "it is sent, and no fate is asked")
+  }
+
+  @Test mutating func aFateThatCannotBeAskedIsAskedAgain() {
+    send()
+    _ = fail(Self.indeterminate, at: 0)
+    _ = request(at: 50)
+    // The ledger is away altogether. What is not known stays so.
+    _ = fail(Self.unavailable, at: 50)
+    let again = request(at: 150)
+    guard case .fate = again else {
+      Issue.record("\(String(describing: again))")
+      return
+    }
+  }
+
+  @Test(arguments: [.inUse, .newer, .unwritable, .full, .damaged, .fenced, .other] as [LedgerError.Code])
+  mutating func afterAnyOtherErrorNothingIsTriedAgain(code: LedgerError.Code) {
+    send()
+    let failed = fail(LedgerError(code, "it is over"), at: 100)
+    #expect(failed == (false, false) && exchange.nextTry == nil)
+    let again = request(at: 1_000_000)
+    #expect(again == nil)
+  }
+
+  @Test(arguments: [unavailable, indeterminate]) mutating func patienceEnds(error: LedgerError) {
+    send()
+    let patience = 5_000_000_000 as UInt64
+    let first = fail(error, at: 1000, patience: patience)
+    _ = request(at: 1050)
+    let late = fail(error, at: 5999, patience: patience)
+    _ = request(at: 20_000)
+    let tooLate = fail(error, at: 6000, patience: patience)
+    #expect(first == (true, true) && late == (true, false) && tooLate == (false, false))
   }
 }
 
@@ -92,22 +266,27 @@ struct LedgerExchangeTests {
 struct LanesTests {
   @Test func aBlockedLaneOfAttachmentsHoldsNoChannelUp() {
     let lanes = Lanes(channels: ["a", "b"], window: 8)
-    let wanted = lanes.wanted(at: 1, isBlocked: true, putOff: [])
-    #expect(wanted.map(\.lane) == ["channel:a", "channel:b"] && wanted.map(\.count) == [8, 8])
+    let wanted = lanes.wanted(at: 1, isBlocked: true, putOff: [], awaited: 0)
+    #expect(wanted.map(\.lane) == [.channel("a"), .channel("b")] && wanted.map(\.count) == [8, 8])
   }
 
   @Test func aLaneInWhichSomethingWasPutOffIsAskedHowItStands() {
     let lanes = Lanes(channels: ["a"], window: 8)
-    for lane in lanes.all { lane.learn(LaneStanding(name: lane.name)) }
-    let wanted = lanes.wanted(at: 1, isBlocked: false, putOff: ["channel:a"])
-    #expect(wanted.map(\.lane) == ["channel:a"] && wanted.map(\.count) == [0])
+    for lane in lanes.all { lane.learn(LaneState(lane.name), at: 1) }
+    let wanted = lanes.wanted(at: 1, isBlocked: false, putOff: [.channel("a")], awaited: 0)
+    #expect(wanted == [Want(.channel("a"), 0)])
   }
 
-  @Test func afterCoordinatorsThatGotNothingDoneOneAttachmentIsInHandUntilOneHasEnded() {
+  @Test func aLaneWithAwaitedSourcesCountsWhatElseWaits() {
+    let lanes = Lanes(channels: ["a"], window: 8)
+    let wanted = lanes.wanted(at: 1, isBlocked: false, putOff: [], awaited: 3)
+    #expect(wanted == [Want(.attachments, 8, countsWaiting: 4), Want(.channel("a"), 8)])
+  }
+
+  @Test(arguments: [(100, 100), (1000, 256), (1, 1), (0, 1), (-5, 1)])
+  func theWindowIsAsWideAsItMayBe(bound: Int, window: Int) {
     var lanes = Lanes(channels: [], window: 256)
-    lanes.bound(100, isCareful: true)
-    #expect(lanes.wanted(at: 1, isBlocked: false, putOff: []).map(\.count) == [1])
-    lanes.openWindow()
-    #expect(lanes.wanted(at: 1, isBlocked: false, putOff: []).map(\.count) == [100])
+    lanes.bound(bound)
+    #expect(lanes.wanted(at: 1, isBlocked: false, putOff: [], awaited: 0).map(\.count) == [window])
   }
 }

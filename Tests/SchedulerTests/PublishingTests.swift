@@ -33,7 +33,7 @@ struct PublishingTests {
     func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }
 
     func publish(_ id: String, to path: String) {
-      publishing.publish(StagedObject(id: id, path: path), ending: nil)
+      publishing.publish(StagedObject(StagedName(id), path: path), ending: nil)
     }
 
     /// Renames what is due, as the thread does. Returns the first error.
@@ -41,7 +41,7 @@ struct PublishingTests {
       guard let batch = publishing.nextBatch(at: time) else { return nil }
       let results = batch.map { object in
         do throws(SystemError) {
-          try files.publish(object.id, to: object.path)
+          try files.publish(object)
           return SystemError?.none
         } catch {
           return error
@@ -51,7 +51,7 @@ struct PublishingTests {
     }
 
     func claim(_ path: String, for id: String, _ sha256: String) -> Publishing.Claim {
-      publishing.claim(path, for: id, sha256)
+      publishing.claim(path, for: StagedName(id), sha256)
     }
   }
 
@@ -108,7 +108,7 @@ struct PublishingTests {
 
   @Test func anObjectOfAnEarlierRunIsTriedAfterASecond() throws {
     let store = try Store()
-    store.publishing.wait(for: StagedObject(id: "one", path: "documents/a"), at: 500)
+    store.publishing.wait(for: StagedObject(StagedName("one"), path: "documents/a"), at: 500)
     #expect(store.publishing.isBehind && store.publishing.isSettled && store.publishing.nextTry == 1500)
     #expect(store.work(at: 1499) == nil && !store.has("documents/a"))
     #expect(store.work(at: 1500) == nil && store.has("documents/a") && !store.publishing.isBehind)
@@ -120,10 +120,10 @@ struct PublishingTests {
     let first = store.publishing.nextBatch(at: 0)
     store.publish("two", to: "documents/b")
     let meanwhile = store.publishing.nextBatch(at: 0)
-    #expect(first == [StagedObject(id: "one", path: "documents/a")] && meanwhile == nil)
+    #expect(first == [StagedObject(StagedName("one"), path: "documents/a")] && meanwhile == nil)
     _ = store.publishing.take([nil], at: 0)
     let second = store.publishing.nextBatch(at: 0)
-    #expect(second == [StagedObject(id: "two", path: "documents/b")] && !store.publishing.isSettled)
+    #expect(second == [StagedObject(StagedName("two"), path: "documents/b")] && !store.publishing.isSettled)
     let failed = store.publishing.take([SystemError("naming it", code: EIO)], at: 0).failure
     #expect(failed?.code == EIO && store.publishing.isSettled && store.publishing.isBehind)
   }

@@ -44,7 +44,9 @@ struct WorkerPoolTests {
       let pipeline = PipelineDefinition(stages: [stage], channels: [], workers: 1, memoryTotal: memory)
       nonisolated(unsafe) weak let bench = self
       let environment = SchedulerEnvironment(
-        clock: Clock(now: { 0 }, steady: { 0 }, monotonic: { (bench?.time ?? 0) * 1_000_000 }), jitter: { 0 },
+        clock: Clock(
+          now: { 0 }, steady: { 0 }, monotonic: { (bench?.time ?? 0) * 1_000_000 }, sinceBoot: { 0 }),
+        jitter: { 0 },
         store: NoStore(), descriptorLimit: 100,
         startWorker: { [unowned self] slot, setup, _ in
           let worker = FakeWorker()
@@ -77,11 +79,18 @@ struct WorkerPoolTests {
   private final class NoStore: ObjectStore {
     let name = "none"
     var isEmpty: Bool { true }
-    func publish(_ id: String, to path: String) {}
-    func discard(_ id: String) {}
-    func isStaged(_ id: String) -> Bool { false }
-    func staged() -> [String] { [] }
+    func publish(_ object: StagedObject) {}
+    func discard(_ staged: StagedName) {}
+    func isStaged(_ staged: StagedName) -> Bool { false }
+    func staged() -> [StagedName] { [] }
     func standing(of path: String) -> ObjectStanding { .free }
+    func open(_ path: String) -> Descriptor? { nil }
+    func list(after path: String?) -> any ObjectListing { Nothing() }
+    func delete(_ path: String) {}
+
+    private final class Nothing: ObjectListing {
+      func next(_ limit: Int) -> [ListedObject] { [] }
+    }
   }
 
   @Test func aWorkerThatIsReservedForNobodyAnyMoreServesTheOthers() throws {
@@ -187,9 +196,9 @@ extension Flight {
       key: Int64(serial),
       origin: AttachmentOrigin(
         id: "id-\(serial)", conversationId: "c", messageId: "m", senderId: "s", fileName: "f"),
-      participants: "[]", source: Array("/f".utf8), sourceSize: 0, sourceModified: 0,
-      folderDevice: nil)
-    return Flight(serial, .attachment(attachment), "attachments", isAlone: isAlone)
+      participants: "[]",
+      source: .file(host: nil, path: Array("/f".utf8), size: 0, modified: 0, folderDevice: nil))
+    return Flight(serial, .attachment(attachment), .attachments, isAlone: isAlone)
   }
 
   static func delivery(job: Int64) -> Flight {
@@ -197,12 +206,13 @@ extension Flight {
       key: job, id: "e-\(job)", channel: "a", recipient: "r", type: "t", data: "{}", createdAt: 0,
       attachmentId: "i",
       conversationId: "c", messageId: "m")
-    return Flight(UInt64(job), .delivery(delivery), "channel:a", isAlone: false)
+    return Flight(UInt64(job), .delivery(delivery), .channel("a"), isAlone: false)
   }
 
-  private convenience init(_ serial: UInt64, _ work: LeasedWork, _ lane: String, isAlone: Bool) {
+  private convenience init(_ serial: UInt64, _ work: LeasedWork, _ lane: LaneName, isAlone: Bool) {
     let lease = Lease(
-      job: Int64(serial), token: 1, attempt: 1, counted: 1, crashes: isAlone ? 1 : 0, suspicions: 0,
+      job: Int64(serial), token: Token(holder: 1, number: 1), attempt: 1, counted: 1,
+      crashes: isAlone ? 1 : 0,
       priority: 0,
       work: work)
     let plan = RunPlan(PipelineDefinition(stages: [], channels: []))

@@ -35,6 +35,8 @@ final class Rules {
 
   /// The first due job of each lane that is free, and since when it is.
   private var dueSince: [DueJob: Int] = [:]
+  /// When each job may be claimed again, in milliseconds of the world, whatever its clocks say.
+  private var notBefore: [Int64: Int] = [:]
   private var watchedAt = 0
   private var lifeBegan = 0
 
@@ -69,12 +71,10 @@ final class Rules {
     lifeBegan = world.milliseconds
   }
 
-  func sent(_ count: Int, of total: Int) {}
-
   func take(_ event: SchedulerEvent) {
     if world.isDead { return }
     switch event {
-    case .takenIn(_, let ticket):
+    case .answered(_, let ticket):
       answered = max(answered, Int(ticket))
       world.trace.note("taken in up to \(ticket)")
     case .ended(let record):
@@ -113,8 +113,8 @@ final class Rules {
   func delivered(_ id: String) { deliveries[id, default: 0] += 1 }
 
   /// An exchange is durable.
-  func exchanged(_ request: ExchangeRequest, _ reply: ExchangeReply) {
-    for (settlement, isAccepted) in zip(request.settlements, reply.accepted) where isAccepted {
+  func exchanged(_ request: Exchange, _ reply: ExchangeReply) {
+    for (settlement, outcome) in zip(request.settlements, reply.settled) where outcome == .counted {
       switch settlement.ending {
       case .attachment(let attachment):
         expect(ended.insert(attachment.origin.id).inserted, "\(attachment.origin.id) ends twice")
@@ -123,10 +123,14 @@ final class Rules {
           expect(settledDeliveries.insert(id).inserted, "delivery \(key) ends twice")
         }
       case .released: released(settlement.job)
-      default: break
+      case .again(_, let after, _, _, _), .putOff(_, let after, _, _), .deliveryAgain(_, let after, _):
+        notBefore[settlement.job] = world.milliseconds + Int(after)
       }
     }
     for lease in reply.leases {
+      if let time = notBefore.removeValue(forKey: lease.job), world.milliseconds < time - Self.hasteLimit {
+        world.fail("job \(lease.job) is claimed \(time - world.milliseconds) ms before it is due")
+      }
       switch lease.work {
       case .delivery(let delivery): deliveryIds[delivery.key] = "\(delivery.channel) \(delivery.id)"
       case .attachment(let attachment):
@@ -143,6 +147,9 @@ final class Rules {
     attempts[id] = min(attempts[id] ?? 0, (leased[id] ?? 1) - 1)
   }
 
+  /// Milliseconds by which work may be done early because of a clock: less counts as the clock's own correction.
+  private static let hasteLimit = 1100
+
   /// Milliseconds that a due job may wait for its claim.
   private static let claimLimit = 1200
 
@@ -158,16 +165,16 @@ final class Rules {
         WITH open AS (
           SELECT lane, key, due_at, row_number() OVER (PARTITION BY lane ORDER BY priority DESC, key) AS place FROM jobs
           WHERE state = 'due' OR state = 'scheduled' AND due_at <= ?1)
-        SELECT lane, key, due_at FROM open WHERE place = 1
-          AND lane NOT IN (SELECT name FROM lanes WHERE paused_at IS NOT NULL)
+        SELECT l.kind || l.name, open.key, due_at FROM open JOIN lanes l ON l.key = open.lane WHERE place = 1
+          AND lane NOT IN (SELECT lane FROM pauses)
           AND (SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = open.lane) < ?2
-          AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = open.lane AND suspicions >= ?3)
-          -- After that many, one attachment at a time is worked on.
-          AND (lane <> 'attachments' OR (SELECT stalls FROM ledger) < 3 AND NOT ?4)
+          -- One that is to be alone waits for all others, and all others for it.
+          AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = open.lane AND losses >= ?3)
+          AND (l.kind <> 'attachments' OR NOT ?4)
         """
       ).rows(
         .integer(world.steady), .integer(Int64(scenario.tuning.window)),
-        .integer(Int64(Ledger.suspicionsBeforeSolitude)), .integer(world.isUnder(.filesHang) ? 1 : 0)
+        .integer(Int64(Lease.lossesBeforeSolitude)), .integer(world.isUnder(.filesHang) ? 1 : 0)
       ) { waiting.append(DueJob(lane: $0.text(0), key: $0.integer(1), dueAt: $0.integer(2))) }
       dueSince = dueSince.filter { job, _ in waiting.contains(job) }
       for job in waiting {
@@ -203,7 +210,7 @@ final class Rules {
       // Some have ended in a transaction whose reply was never heard.
       for id in attempts.keys.sorted() where statuses[id] == "queued" {
         let number = try statement(
-          "SELECT attempts FROM jobs JOIN attachments a ON a.key = attachment_key WHERE a.id = ?1"
+          "SELECT attempts FROM jobs j JOIN attachments a ON j.kind = 'attachment' AND a.key = subject WHERE a.id = ?1"
         ).first(.text(id)) { Int($0.integer(0)) }
         expect(
           number ?? 0 >= attempts[id] ?? 0,
@@ -229,7 +236,7 @@ final class Rules {
       if !summary.wasStopped && summary.pausedLanes.isEmpty && summary.awaitedPlaces.isEmpty {
         let owed =
           try statement(
-            "SELECT count(*) FROM jobs WHERE lane = 'attachments' OR state <> 'scheduled'"
+            "SELECT count(*) FROM jobs WHERE kind = 'attachment' OR state <> 'scheduled'"
           ).first { Int($0.integer(0)) } ?? 0
         expect(owed == 0, "a coordinator says that all is done, and \(owed) jobs are left")
       }

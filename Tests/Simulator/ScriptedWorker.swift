@@ -208,7 +208,7 @@ final class ScriptedWorker: Worker {
     if let other = world.store.objects[path] {
       if other != piece.content { return say(.reject, "path-taken") }
     } else {
-      world.store.stage(piece.work.origin.id, piece.content)
+      world.store.stage(piece.work.stagedName ?? piece.work.origin.id, piece.content)
     }
     piece.result.report.location = path
     piece.result.report.results.append(StageResult(index: index, verdict: .pass))

@@ -5,7 +5,7 @@ import Platform
 final class SimulatedStore: ObjectStore {
   unowned var world: World!
   let name = "the store"
-  /// Contents, by attachment and by path.
+  /// Contents, by staged name and by path.
   private(set) var stagedContents: [String: String] = [:]
   private(set) var objects: [String: String] = [:]
   /// Staged and not yet synced.
@@ -14,11 +14,21 @@ final class SimulatedStore: ObjectStore {
   private var undo: [() -> Void] = []
 
   var isEmpty: Bool { stagedContents.isEmpty && objects.isEmpty }
-  func isStaged(_ id: String) -> Bool { stagedContents[id] != nil }
-  func staged() -> [String] { stagedContents.keys.sorted() }
+  func isStaged(_ name: StagedName) -> Bool { stagedContents[name.text] != nil }
+  func staged() -> [StagedName] { stagedContents.keys.sorted().map { StagedName($0) } }
   func standing(of path: String) -> ObjectStanding { objects[path] == nil ? .free : .taken }
 
-  func publish(_ id: String, to path: String) throws(SystemError) {
+  func open(_ path: String) -> Descriptor? { nil }
+  func list(after path: String?) -> any ObjectListing { Nothing() }
+  func delete(_ path: String) { objects[path] = nil }
+
+  /// A coordinator does not ask which objects there are.
+  private final class Nothing: ObjectListing {
+    func next(_ limit: Int) -> [ListedObject] { [] }
+  }
+
+  func publish(_ object: StagedObject) throws(SystemError) {
+    let (id, path) = (object.name.text, object.path)
     if world.isUnder(.storeAway) { throw SystemError("naming the object \(path)", code: 5) }
     guard world.takesEffect("publish") else { return }
     guard let content = stagedContents[id] else {
@@ -33,7 +43,8 @@ final class SimulatedStore: ObjectStore {
     world.trace.note("publish \(path)")
   }
 
-  func discard(_ id: String) {
+  func discard(_ name: StagedName) {
+    let id = name.text
     guard let content = stagedContents[id], world.takesEffect("discard") else { return }
     stagedContents[id] = nil
     undo.append { [unowned self] in stagedContents[id] = content }

@@ -19,7 +19,7 @@ final class Simulation {
   let trace: Trace
   let rules: Rules
   private let folder: String
-  private var ledger: Ledger?
+  private var ledger: (any LedgerWriter)?
   // How often each was asked for.
   private var exchanges = 0
   private var opened = 0
@@ -99,11 +99,10 @@ final class Simulation {
       for index in room.indices { room[index] = UInt8(truncatingIfNeeded: random.next()) }
     }
     do {
-      let ledger = try Ledger(
+      let ledger = try SQLiteLedger(
         path: Self.ledgerPath, clock: world.clock,
         ids: UUIDv7Generator(clock: world.clock, fill: { fill($0) }))
       self.ledger = ledger
-      try ledger.resumeLanes()
       rules.checkImage()
       let scheduler = Scheduler(
         scenario.pipeline, digest: Self.digest, ledger: ledger, home: "the home", processors: 2,
@@ -136,7 +135,7 @@ final class Simulation {
   private func environment() -> SchedulerEnvironment {
     var draws = 0
     let life = world.life?.number ?? 0
-    var batches = scenario.items.map(item)
+    var items = scenario.items.map(item)
     let size = scenario.chance.integer(1...20, "batch")
     var isFinished = false
     var environment = SchedulerEnvironment(
@@ -154,11 +153,11 @@ final class Simulation {
       open: { [unowned self] in open($0) }, publish: { [unowned self] in publish($0) },
       nextBatch: { [unowned self] in
         if isFinished { return nil }
-        if batches.isEmpty { isFinished = true }
-        let items = Array(batches.prefix(size))
-        batches.removeFirst(items.count)
-        if !items.isEmpty { rules.sent(items.count, of: scenario.items.count - batches.count) }
-        return Intake.Batch(items: items, ticket: UInt64(scenario.items.count - batches.count))
+        if items.isEmpty { isFinished = true }
+        let batch = Array(items.prefix(size))
+        items.removeFirst(batch.count)
+        return Intake.Batch(
+          batch.isEmpty ? [] : [.takeIn(batch)], ticket: UInt64(scenario.items.count - items.count))
       },
       lostPlace: { nil },
       wait: { [unowned self] milliseconds throws(SystemError) in
@@ -191,7 +190,7 @@ final class Simulation {
     ) { [self] in
       let results = batch.map { object in
         do throws(SystemError) {
-          try world.store.publish(object.id, to: object.path)
+          try world.store.publish(object)
           return SystemError?.none
         } catch {
           return error
@@ -209,25 +208,18 @@ final class Simulation {
       sourceModified: 0, priority: item.priority, origin: "item \(item.number)")
   }
 
-  private func exchange(_ request: ExchangeRequest) {
+  private func exchange(_ request: LedgerRequest) {
     exchanges += 1
-    trace.note(
-      "exchange \(exchanges): \(request.intake.count) new, \(request.settlements.count) settled, wants "
-        + "\(request.wanted.map { "\($0.lane) \($0.count)" }), asks \(request.contents.count)")
+    trace.note("exchange \(exchanges): \(request.words)")
     let number = exchanges
     let latency = scenario.chance.integer(300...9000, "exchange", "\(number)")
     world.arrange(microseconds: latency / 2) { [self] in
       guard let ledger, !world.isDead else { return [] }
-      do throws(LedgerError) {
-        let reply = try ledger.exchange(request)
-        if world.isDead { return [] }
-        rules.exchanged(request, reply)
-        world.arrange(microseconds: latency / 2) { [.replied(.success(reply))] }
-      } catch {
-        if world.isDead { return [] }
-        world.arrange(microseconds: latency / 2) { [.replied(.failure(error))] }
-      }
-      ledger.checkpoint(isIdle: number % 7 == 0)
+      let answer = request.ask(ledger)
+      if world.isDead { return [] }
+      if case .success(let reply?) = answer { rules.exchanged(request.exchange, reply) }
+      world.arrange(microseconds: latency / 2) { [.replied(answer)] }
+      ledger.rest(isIdle: number % 7 == 0)
       return []
     }
   }
@@ -293,5 +285,23 @@ final class Simulation {
     guard world.takesEffect("deliver") else { return result(.pass) }
     rules.delivered(event.id)
     return result(.pass)
+  }
+}
+
+extension LedgerRequest {
+  /// What is asked, or asked about.
+  var exchange: Exchange {
+    switch self {
+    case .exchange(let exchange), .fate(let exchange): exchange
+    }
+  }
+
+  fileprivate var words: String {
+    let new = exchange.commands.reduce(0) { count, command in
+      if case .takeIn(let items) = command { count + items.count } else { count }
+    }
+    let isFate = if case .fate = self { "the fate of " } else { "" }
+    return "\(isFate)\(new) new, \(exchange.settlements.count) settled, wants "
+      + "\(exchange.wanted.map { "\($0.lane) \($0.count)" }), asks \(exchange.contents.count)"
   }
 }

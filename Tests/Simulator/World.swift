@@ -63,7 +63,7 @@ final class World {
     nonisolated(unsafe) let world = self
     return Clock(
       now: { world.wall }, steady: { world.steady },
-      monotonic: { 1_000_000_000 + world.time - world.suspended })
+      monotonic: { 1_000_000_000 + world.time - world.suspended }, sinceBoot: { Int64(world.milliseconds) })
   }
 
   // MARK: Lives

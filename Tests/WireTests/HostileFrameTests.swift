@@ -48,7 +48,7 @@ struct HostileFrameTests {
         case .description: _ = try StageDescription(&reader, file: "x.so")
         case .trace: _ = try TraceLine(&reader)
         case .question: _ = try PluginQuestion(&reader)
-        case .setup, .work, .enqueue, .enqueued, .declined, .welcome: break
+        case .setup, .work, .commands, .results, .declined, .welcome: break
         }
       } catch {
         #expect(!"\(error)".isEmpty)

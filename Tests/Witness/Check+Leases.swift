@@ -40,15 +40,7 @@ extension Check {
       let place = "\(attachment.name), attempt "
       var earlier: Ledger.Step?
       for step in steps {
-        if let earlier, earlier.number == step.number {
-          if earlier.recorded != step.recorded {
-            found(.resultStale, place + "\(step.number)", "two results are on record under this number")
-          }
-          if earlier.step + 1 != step.step {
-            found(
-              .resultStale, place + "\(step.number)", "between step \(earlier.step) and \(step.step) is none")
-          }
-        } else if let earlier, earlier.recorded > step.recorded {
+        if let earlier, earlier.recorded > step.recorded {
           found(.resultStale, place + "\(earlier.number)", "it came after that of attempt \(step.number)")
         }
         earlier = step
@@ -81,12 +73,9 @@ extension Check {
     _ ledger: Ledger, _ rows: [Int64: Ledger.Attachment], _ jobs: [Int64: Ledger.Job]
   ) {
     for entry in seen["leases"] ?? [] {
-      let boot = Int64(entry["boot"] as? Int ?? 0)
-      let token = Int64(entry["token"] as? Int ?? 0)
-      if ledger.boot < boot || ledger.token < token {
-        found(
-          .leaseWrong, "ledger",
-          "it was at token \(token) of boot \(boot), and is at \(ledger.token) of boot \(ledger.boot)")
+      let holder = Int64(entry["holder"] as? Int ?? 0)
+      if ledger.holder < holder {
+        found(.leaseWrong, "ledger", "coordinator \(holder) had it, and now \(ledger.holder) is its last")
       }
       for lease in entry["jobs"] as? [[String: Any]] ?? [] {
         guard let key = (lease["attachment"] as? Int).map(Int64.init), let attachment = rows[key] else {
@@ -94,6 +83,7 @@ extension Check {
         }
         let attempts = Int64(lease["attempts"] as? Int ?? 0)
         let token = Int64(lease["token"] as? Int ?? 0)
+        let holder = Int64(lease["holder"] as? Int ?? 0)
         if ledger.attempts[key]?.contains(where: { $0.number == attempts }) == true {
           found(
             .resultStale, "\(attachment.name), attempt \(attempts)",
@@ -104,10 +94,10 @@ extension Check {
             .resultStale, "\(attachment.name), attempt \(last.number)",
             "it gave the state, and attempt \(attempts) had been begun")
         }
-        if let job = jobs[key], job.attempts < attempts || job.token.map({ $0 < token }) == true {
+        if let job = jobs[key], job.attempts < attempts || job.holder.map({ $0 < holder }) == true {
           found(
             .leaseWrong, "job \(job.key)",
-            "it was at attempt \(attempts) under token \(token), and is at \(job.attempts) under \(job.token ?? 0)"
+            "it was at attempt \(attempts) of coordinator \(holder), and is at \(job.attempts) of \(job.holder ?? 0)"
           )
         }
       }

@@ -40,12 +40,13 @@ extension Check {
         FROM deliveries WHERE (status = 'pending') <> (finished_at IS NULL)
           OR status NOT IN ('pending', 'delivered', 'dead')
       UNION ALL
-      SELECT 'job ' || key, 'it is ' || state || ' with token ' || quote(token) || ' and boot ' || quote(boot) FROM jobs
-        WHERE (state = 'leased') <> (token IS NOT NULL) OR (token IS NULL) <> (boot IS NULL)
+      SELECT 'job ' || key, 'it is ' || state || ' with token ' || quote(token) || ' and holder ' || quote(holder) FROM jobs
+        WHERE (state = 'leased') <> (token IS NOT NULL) OR (token IS NULL) <> (holder IS NULL)
           OR state NOT IN ('due', 'scheduled', 'leased')
       UNION ALL
-      SELECT 'job ' || key, 'it is for an attachment and a delivery, or for none' FROM jobs
-        WHERE (attachment_key IS NULL) = (delivery_key IS NULL)
+      SELECT 'job ' || key, 'it is for a ' || kind || ' that is not there' FROM jobs
+        WHERE CASE kind WHEN 'attachment' THEN NOT EXISTS (SELECT 1 FROM attachments a WHERE a.key = subject)
+          ELSE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.key = subject) END
       """
     ),
     (
@@ -58,7 +59,8 @@ extension Check {
         FROM states s LEFT JOIN attachments a ON a.status = s.status GROUP BY s.status)
       SELECT 'count of ' || r.status, 'it is ' || coalesce(c.attachments, 'missing') || ' with '
         || coalesce(c.bytes, 'no') || ' bytes, and there are ' || r.attachments || ' with ' || CAST(r.bytes AS INTEGER)
-      FROM real r LEFT JOIN counts c ON c.status = r.status
+      FROM real r LEFT JOIN (
+        SELECT status, sum(attachments) AS attachments, sum(bytes) AS bytes FROM counts GROUP BY status) c ON c.status = r.status
       WHERE c.status IS NULL OR c.attachments <> r.attachments OR c.bytes <> CAST(r.bytes AS INTEGER)
       """
     ),
@@ -86,14 +88,14 @@ extension Check {
       .stateSecond,
       """
       SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and job ' || j.key || ' would bring it to another'
-      FROM jobs j JOIN attachments a ON a.key = j.attachment_key WHERE a.status <> 'queued'
+      FROM jobs j JOIN attachments a ON j.kind = 'attachment' AND a.key = j.subject WHERE a.status <> 'queued'
       """
     ),
     (
       .deliveryDoubled,
       """
       SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and job ' || j.key || ' would deliver it again'
-      FROM jobs j JOIN deliveries d ON d.key = j.delivery_key WHERE d.status <> 'pending'
+      FROM jobs j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
       UNION ALL
       SELECT 'attachment ' || a.id, d.recipient || ' has ' || count(*) || ' deliveries of ' || e.type || ' on ' || d.channel
       FROM deliveries d JOIN events e ON e.key = d.event_key JOIN attachments a ON a.key = e.attachment_key
@@ -114,27 +116,23 @@ extension Check {
       .jobMissing,
       """
       SELECT 'attachment ' || id, 'it is queued, and has no job' FROM attachments a
-      WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE attachment_key = a.key)
+      WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key)
       UNION ALL
       SELECT 'delivery ' || id, 'it is pending, and has no job' FROM deliveries d
-      WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE delivery_key = d.key)
+      WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'delivery' AND subject = d.key)
       """
     ),
     (
       .leaseWrong,
       """
-      SELECT 'job ' || j.key, 'its token is ' || j.token || ' of boot ' || j.boot || ', and the ledger is at '
-        || l.token || ' of boot ' || l.boot
-      FROM jobs j, ledger l WHERE j.token > l.token OR j.boot > l.boot
+      SELECT 'job ' || j.key, 'coordinator ' || j.holder || ' has it, and ' || l.holder || ' was the last'
+      FROM jobs j, ledger l WHERE j.holder > l.holder
       UNION ALL
       SELECT 'job ' || key, 'of ' || attempts || ' attempts ' || uncounted || ' do not count' FROM jobs
       WHERE attempts < 0 OR uncounted NOT BETWEEN 0 AND attempts OR crashes < 0
       UNION ALL
-      SELECT 'job ' || min(key), count(*) || ' jobs are for attachment ' || attachment_key FROM jobs
-      WHERE attachment_key IS NOT NULL GROUP BY attachment_key HAVING count(*) > 1
-      UNION ALL
-      SELECT 'job ' || min(key), count(*) || ' jobs are for delivery ' || delivery_key FROM jobs
-      WHERE delivery_key IS NOT NULL GROUP BY delivery_key HAVING count(*) > 1
+      SELECT 'job ' || min(key), count(*) || ' jobs are for ' || kind || ' ' || subject FROM jobs
+      GROUP BY kind, subject HAVING count(*) > 1
       """
     ),
   ]
@@ -143,11 +141,15 @@ extension Check {
     (
       .jobLeft,
       """
-      SELECT 'job ' || key, 'it is ' || state || ' in the lane ' || lane || ', after ' || attempts || ' attempts'
-      FROM jobs
+      SELECT 'job ' || j.key, 'it is ' || state || ' in the lane ' || l.kind || ' ' || l.name || ', after ' || attempts
+        || ' attempts'
+      FROM jobs j JOIN lanes l ON l.key = j.lane
       """
     ),
-    (.lanePaused, "SELECT 'lane ' || name, paused_reason FROM lanes WHERE paused_at IS NOT NULL"),
+    (
+      .lanePaused,
+      "SELECT 'lane ' || l.kind || ' ' || l.name, reason FROM pauses JOIN lanes l ON l.key = lane"
+    ),
     (
       .deliveryDead,
       "SELECT 'delivery ' || id, coalesce(reason_message, 'no reason') FROM deliveries WHERE status = 'dead'"

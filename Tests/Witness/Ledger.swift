@@ -24,7 +24,7 @@ struct Ledger {
     var key: Int64
     var attachment, delivery: Int64?
     var state: String
-    var token, boot: Int64?
+    var token, holder: Int64?
     var attempts: Int64
   }
 
@@ -42,8 +42,8 @@ struct Ledger {
   private(set) var jobs: [Job] = []
   /// By attachment, in order.
   private(set) var attempts: [Int64: [Step]] = [:]
-  private(set) var boot: Int64 = 0
-  private(set) var token: Int64 = 0
+  /// The last coordinator.
+  private(set) var holder: Int64 = 0
 
   /// Opens a ledger without changing it: its log stays as the coordinator left it.
   init(_ path: String) throws {
@@ -55,19 +55,20 @@ struct Ledger {
 
   private mutating func readJobs() throws {
     var jobs: [Job] = []
-    try connection.prepare("SELECT key, attachment_key, delivery_key, state, token, boot, attempts FROM jobs")
-      .rows {
-        jobs.append(
-          Job(
-            key: $0.integer(0), attachment: $0.optionalInteger(1), delivery: $0.optionalInteger(2),
-            state: $0.text(3),
-            token: $0.optionalInteger(4), boot: $0.optionalInteger(5), attempts: $0.integer(6)))
-      }
+    try connection.prepare(
+      """
+      SELECT key, CASE kind WHEN 'attachment' THEN subject END, CASE kind WHEN 'delivery' THEN subject END, state, token, holder,
+        attempts FROM jobs
+      """
+    ).rows {
+      jobs.append(
+        Job(
+          key: $0.integer(0), attachment: $0.optionalInteger(1), delivery: $0.optionalInteger(2),
+          state: $0.text(3),
+          token: $0.optionalInteger(4), holder: $0.optionalInteger(5), attempts: $0.integer(6)))
+    }
     self.jobs = jobs
-    (boot, token) =
-      try connection.prepare("SELECT boot, token FROM ledger").first { ($0.integer(0), $0.integer(1)) } ?? (
-        0, 0
-      )
+    holder = try connection.prepare("SELECT holder FROM ledger").first { $0.integer(0) } ?? 0
   }
 
   /// Reads the other tables.
@@ -105,7 +106,7 @@ struct Ledger {
     var attempts: [Int64: [Step]] = [:]
     try connection.prepare(
       """
-      SELECT attachment_key, number, step, stage, verdict, code, recorded_at FROM attempts
+      SELECT attachment_key, number, step, stage, verdict, code, recorded_at FROM steps
       ORDER BY attachment_key, number, step
       """
     ).rows {

@@ -90,11 +90,13 @@ final class Recorder {
   private func lostLeases() -> [String: Any]? {
     guard let home, let ledger = try? Ledger(home + "/sluice.db") else { return nil }
     let jobs: [[String: Any]] = ledger.jobs.filter { $0.state == "leased" }.map { job in
-      var entry: [String: Any] = ["job": job.key, "token": job.token ?? 0, "attempts": job.attempts]
+      var entry: [String: Any] = [
+        "job": job.key, "token": job.token ?? 0, "holder": job.holder ?? 0, "attempts": job.attempts,
+      ]
       entry["attachment"] = job.attachment
       return entry
     }
-    return ["saw": "leases", "boot": ledger.boot, "token": ledger.token, "jobs": jobs]
+    return ["saw": "leases", "holder": ledger.holder, "jobs": jobs]
   }
 }
 

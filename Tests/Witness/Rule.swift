@@ -88,7 +88,7 @@ enum Rule: String, CaseIterable {
     case .callUnknown: "nothing else was received"
     case .callWrong: "it says what the ledger says, each time"
     case .resultStale: "no result is of a lease that was lost"
-    case .leaseWrong: "tokens, boots and attempts only grow"
+    case .leaseWrong: "coordinators and attempts only grow"
     case .jobMissing: "whatever is not ended has a job"
     case .jobLeft: "the queue is empty in the end"
     case .lanePaused: "no lane is left paused"

@@ -11,7 +11,7 @@ struct Store {
   /// Regular files by path below the store, and everything that is neither file nor folder.
   private(set) var objects: [String: Object] = [:]
   private(set) var strange: [String] = []
-  /// Staged objects that wait for their path, by name.
+  /// Staged objects that wait for their path, by attachment: their names begin with the lease's token.
   private(set) var incoming: [String: Object] = [:]
 
   static let incomingFolder = ".incoming"
@@ -39,7 +39,11 @@ struct Store {
         case S_IFREG:
           let object = try read[facts.st_ino] ?? Self.look(folder + "/" + path)
           read[facts.st_ino] = object
-          if below == Self.incomingFolder { incoming[name] = object } else { objects[path] = object }
+          if below == Self.incomingFolder {
+            incoming[String(name.split(separator: ".").last ?? "")] = object
+          } else {
+            objects[path] = object
+          }
         default: strange.append(path)
         }
       }

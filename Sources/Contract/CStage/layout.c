@@ -43,6 +43,7 @@ AT(sluice_attachment, reason_message, 112);
 AT(sluice_attachment, event, 120);
 AT(sluice_attachment, modified, 128);
 AT(sluice_attachment, changed, 136);
+AT(sluice_attachment, staged_name, 144);
 AT(sluice_host, explain, 8);
 AT(sluice_host, annotate_text, 16);
 AT(sluice_host, annotate_integer, 24);

@@ -32,6 +32,13 @@ public struct Attachment {
   public var sha256: String? { raw.pointee.sha256.map { String(cString: $0) } }
   /// For `store` stages: a path below the store that holds the same content already.
   public var twin: String? { raw.pointee.twin.map { String(cString: $0) } }
+  /// For `store` stages: the name under which the object is left in `.incoming/`. It is of this attempt alone.
+  public var stagedName: String {
+    // A host of 1.0 gives none, and its structure ends before it.
+    let end = MemoryLayout<sluice_attachment>.offset(of: \.staged_name) ?? .max
+    guard Int(raw.pointee.size) > end, let name = raw.pointee.staged_name else { return id }
+    return String(cString: name)
+  }
   /// 1 for the first attempt; more: an earlier attempt may have taken effect.
   public var attempt: Int { Int(raw.pointee.attempt) }
   /// Bytes of content.
@@ -107,7 +114,8 @@ public struct Attachment {
   /// Sets the media type that later stages and conditions see.
   public func setMediaType(_ mediaType: String) { host.pointee.set_media_type(call, mediaType) }
 
-  /// For `store` stages: where the object is to lie below the folder. It is left, synced, as `.incoming/` and ``id``; the
+  /// For `store` stages: where the object is to lie below the folder. It is left, synced, as `.incoming/` and
+  /// ``stagedName``; the
   /// host gives it this path once the ledger has the attachment.
   public func setLocation(_ path: String) { host.pointee.set_location(call, path) }
 

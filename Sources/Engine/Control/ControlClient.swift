@@ -4,7 +4,7 @@ import Ledger
 import Platform
 import Wire
 
-/// A client that passes files to the coordinator of a home. Used by one thread.
+/// A client that passes commands to the coordinator of a home. Used by one thread.
 public final class ControlClient {
   private let descriptor: Int32
   private var inbox = ControlInbox()
@@ -39,16 +39,18 @@ public final class ControlClient {
         bytes += ControlMessage.size(of: items[end])
         end += 1
       }
-      report.add(try exchange(Array(items[start..<end])))
+      for case .takenIn(let part) in try apply([.takeIn(Array(items[start..<end]))]) { report.add(part) }
       start = end
     }
     return report
   }
 
-  /// Sends one message and waits for its answer. If it throws, the files may or may not be on record.
-  private func exchange(_ items: [IntakeItem]) throws -> IntakeReport {
-    try write(ControlMessage.framed(ControlMessage.enqueue(items)))
-    return try receive { message throws(FrameError) in try ControlMessage.answer(message) }.get()
+  /// Sends commands in one message, and returns their results once they are on record. If it throws, they may be on record or not.
+  public func apply(_ commands: [Command]) throws -> [CommandResult] {
+    try write(ControlMessage.framed(ControlMessage.commands(commands)))
+    let results = try receive { message throws(FrameError) in try ControlMessage.answer(message) }.get()
+    if results.count == commands.count { return results }
+    throw FrameError("\(results.count) results for \(commands.count) commands")
   }
 
   /// Waits for the next message.

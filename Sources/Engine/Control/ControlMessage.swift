@@ -4,20 +4,57 @@ import Wire
 /// The messages between client and coordinator: four bytes of length, then the message, encoded like the
 /// frames of workers.
 ///
-/// The coordinator welcomes a client when it accepts it. Then the client sends files, and gets one answer for
-/// each message, once the files are on record. Before it disconnects a client, the coordinator sends the
+/// The coordinator welcomes a client when it accepts it. Then the client sends commands, and gets one answer for
+/// each message, once they are on record. Before it disconnects a client, the coordinator sends the
 /// reason.
 enum ControlMessage {
   /// The longest message, in bytes. A line of a manifest has at most a megabyte.
   static let limit = 4 << 20
-  /// Files in one message, which is one transaction of the ledger.
+  /// Commands in one message, which is one transaction of the ledger; and files in one command.
+  static let commandLimit = 500
   static let itemLimit = 500
+  /// The longest text of an answer, or of a command that is not about files, in bytes.
+  private static let textLimit = 4096
 
-  static func enqueue(_ items: [IntakeItem]) -> [UInt8] {
-    var writer = FrameWriter(.enqueue)
-    writer.write(items) { writer, item in
-      var item = item
-      item.visit(&writer)
+  /// What a command is, before what it says.
+  private enum Kind: UInt8 {
+    case takeIn = 1, pause, resume, hasten, retry
+  }
+
+  /// What a result is, before what it says.
+  private enum Result: UInt8 {
+    case takenIn = 1, done, refused
+  }
+
+  // MARK: Commands
+
+  static func commands(_ commands: [Command]) -> [UInt8] {
+    var writer = FrameWriter(.commands)
+    writer.write(commands) { writer, command in
+      switch command {
+      case .takeIn(let items):
+        writer.write(Kind.takeIn.rawValue)
+        writer.write(items) { writer, item in
+          var item = item
+          item.visit(&writer)
+        }
+      case .lane(let command):
+        let lane = command.lane.description
+        switch command.action {
+        case .pause(let pause):
+          writer.write(Kind.pause.rawValue)
+          for text in [lane, pause.code, pause.reason, pause.by] { writer.write(text) }
+        case .resume:
+          writer.write(Kind.resume.rawValue)
+          writer.write(lane)
+        case .hasten:
+          writer.write(Kind.hasten.rawValue)
+          writer.write(lane)
+        }
+      case .retry(let command):
+        writer.write(Kind.retry.rawValue)
+        writer.write(command.attachmentId)
+      }
     }
     return writer.bytes
   }
@@ -30,35 +67,78 @@ enum ControlMessage {
     return size.bytes
   }
 
-  static func items(_ message: UnsafeRawBufferPointer) throws(FrameError) -> [IntakeItem] {
+  /// What a client sends. A pause is a person's.
+  static func readCommands(_ message: UnsafeRawBufferPointer) throws(FrameError) -> [Command] {
     var reader = FrameReader(message)
-    guard try reader.kind() == .enqueue else { throw FrameError("a message that has no place here") }
-    let items = try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) -> IntakeItem in
-      var item = IntakeItem()
-      try item.visit(&reader)
-      return item
+    guard try reader.kind() == .commands else { throw FrameError("a message that has no place here") }
+    let commands = try reader.elements(atMost: commandLimit) { (reader) throws(FrameError) -> Command in
+      switch Kind(rawValue: try reader.integer(UInt8.self)) {
+      case .takeIn:
+        return .takeIn(
+          try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) -> IntakeItem in
+            var item = IntakeItem()
+            try item.visit(&reader)
+            return item
+          })
+      case .pause:
+        let lane = try lane(&reader)
+        let (code, reason, by) = (try text(&reader), try text(&reader), try text(&reader))
+        return .lane(LaneCommand(lane, .pause(Pause(.person, code: code, reason: reason, by: by))))
+      case .resume: return .lane(LaneCommand(try lane(&reader), .resume(nil)))
+      case .hasten: return .lane(LaneCommand(try lane(&reader), .hasten))
+      case .retry: return .retry(RetryCommand(try text(&reader)))
+      case nil: throw FrameError("an unknown command")
+      }
     }
     try reader.end()
-    return items
+    return commands
   }
 
-  static func enqueued(_ report: IntakeReport) -> [UInt8] {
-    var writer = FrameWriter(.enqueued)
-    writer.write(UInt32(clamping: report.added))
-    writer.write(UInt32(clamping: report.known))
-    writer.write(UInt32(clamping: report.knownNotCompleted))
-    writer.write(report.problems) { $0.write($1) }
+  private static func text(_ reader: inout FrameReader) throws(FrameError) -> String {
+    let text = try reader.requiredText(atMost: textLimit)
+    if text.utf8.contains(0) { throw FrameError("a text with a NUL character") }
+    return text
+  }
+
+  private static func lane(_ reader: inout FrameReader) throws(FrameError) -> LaneName {
+    let text = try text(&reader)
+    guard let lane = LaneName(text) else { throw FrameError("'\(text)' is no lane") }
+    return lane
+  }
+
+  // MARK: Answers
+
+  static func results(_ results: [CommandResult]) -> [UInt8] {
+    var writer = FrameWriter(.results)
+    writer.write(results) { writer, result in
+      switch result {
+      case .takenIn(let report):
+        writer.write(Result.takenIn.rawValue)
+        writer.write(UInt32(clamping: report.added))
+        writer.write(UInt32(clamping: report.known))
+        writer.write(UInt32(clamping: report.knownNotCompleted))
+        writer.write(report.problems) { $0.write($1) }
+      case .done(let hasChanged):
+        writer.write(Result.done.rawValue)
+        writer.write(hasChanged)
+      case .refused(let reason):
+        writer.write(Result.refused.rawValue)
+        writer.write(reason)
+      }
+    }
     return writer.bytes
   }
 
   static func welcome() -> [UInt8] { FrameWriter(.welcome).bytes }
 
   /// Reads the coordinator's first message: whether the client is accepted.
-  static func letsIn(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Result<Void, ControlRefusal> {
+  static func letsIn(_ message: UnsafeRawBufferPointer) throws(FrameError)
+    -> Swift.Result<Void, ControlRefusal>
+  {
     var reader = FrameReader(message)
     switch try reader.kind() {
     case .welcome: return .success(())
-    case .declined: return .failure(ControlRefusal(reason: try reader.requiredText(atMost: 4096)))
+    case .declined: return .failure(ControlRefusal(reason: try reader.requiredText(atMost: textLimit)))
     default: throw FrameError("a message that has no place here")
     }
   }
@@ -69,20 +149,29 @@ enum ControlMessage {
     return writer.bytes
   }
 
-  /// Reads the coordinator's answer: the result for the files, or why it disconnects the client.
-  static func answer(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Result<
-    IntakeReport, ControlRefusal
-  > {
+  /// Reads the coordinator's answer: the results, or why it disconnects the client.
+  static func answer(
+    _ message: UnsafeRawBufferPointer
+  ) throws(FrameError) -> Swift.Result<[CommandResult], ControlRefusal> {
     var reader = FrameReader(message)
-    if try reader.kind() == .declined {
-      return .failure(ControlRefusal(reason: try reader.requiredText(atMost: 4096)))
+    switch try reader.kind() {
+    case .declined: return .failure(ControlRefusal(reason: try reader.requiredText(atMost: textLimit)))
+    case .results: break
+    default: throw FrameError("a message that has no place here")
     }
-    return .success(try report(message))
+    let results = try reader.elements(atMost: commandLimit) { (reader) throws(FrameError) -> CommandResult in
+      switch Result(rawValue: try reader.integer(UInt8.self)) {
+      case .takenIn: return .takenIn(try report(&reader))
+      case .done: return .done(hasChanged: try reader.boolean())
+      case .refused: return .refused(try reader.requiredText(atMost: limit))
+      case nil: throw FrameError("an unknown result")
+      }
+    }
+    try reader.end()
+    return .success(results)
   }
 
-  private static func report(_ message: UnsafeRawBufferPointer) throws(FrameError) -> IntakeReport {
-    var reader = FrameReader(message)
-    guard try reader.kind() == .enqueued else { throw FrameError("a message that has no place here") }
+  private static func report(_ reader: inout FrameReader) throws(FrameError) -> IntakeReport {
     var report = IntakeReport()
     report.added = Int(try reader.integer(UInt32.self))
     report.known = Int(try reader.integer(UInt32.self))
@@ -90,7 +179,6 @@ enum ControlMessage {
     report.problems = try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) in
       try reader.requiredText(atMost: limit)
     }
-    try reader.end()
     return report
   }
 

@@ -6,7 +6,7 @@ import Scheduler
 import Synchronization
 import Wire
 
-/// Lets other processes pass files to a running scheduler. It runs on its own thread, which waits while the
+/// Lets other processes pass commands to a running scheduler. It runs on its own thread, which waits while the
 /// scheduler has enough files that are not yet recorded.
 ///
 /// Only the home's owner and root can reach the socket. A client that sends invalid messages, or nothing for
@@ -47,14 +47,14 @@ public final class ControlServer: Sendable {
     self.thread.withLock { $0 = thread }
   }
 
-  /// Tells the client that its files are on record.
-  public func answer(_ ticket: UInt64, _ report: IntakeReport) {
+  /// Tells the client that its commands are on record.
+  public func answer(_ ticket: UInt64, _ results: [CommandResult]) {
     clients.withLock { clients in
       guard let client = clients[ticket] else { return }
       clients[ticket]?.unanswered -= 1
       clients[ticket]?.since = Clock.monotonic()
       // A client that does not read its answers is disconnected, and must hand its files over again.
-      if !Self.send(ControlMessage.enqueued(report), to: client.descriptor) {
+      if !Self.send(ControlMessage.results(results), to: client.descriptor) {
         shutdown(client.descriptor, Int32(SHUT_RDWR))
       }
     }
@@ -157,15 +157,19 @@ public final class ControlServer: Sendable {
     inbox.append(UnsafeRawBufferPointer(rebasing: room[..<count]))
     do {
       while let message = try inbox.next() {
-        let items = try message.withUnsafeBytes { bytes throws(FrameError) in try ControlMessage.items(bytes)
+        let commands = try message.withUnsafeBytes { bytes throws(FrameError) in
+          try ControlMessage.readCommands(bytes)
         }
-        // An empty batch would signal the end of all intake.
-        if items.isEmpty { throw FrameError("a message with no files") }
+        // An empty batch would say that no more files are found.
+        if commands.isEmpty { throw FrameError("a message with no command") }
+        for case .takeIn(let items) in commands where items.isEmpty {
+          throw FrameError("a command with no files")
+        }
         clients.withLock { clients in
           clients[ticket]?.unanswered += 1
           clients[ticket]?.since = Clock.monotonic()
         }
-        if !intake.send(items, ticket: ticket) { return decline(ticket, "it is about to end") }
+        if !intake.send(commands, ticket: ticket) { return decline(ticket, "it is about to end") }
       }
     } catch {
       decline(ticket, "what it was sent is no message: \(error)")

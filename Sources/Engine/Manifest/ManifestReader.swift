@@ -1,11 +1,10 @@
 import Configuration
 import Glibc
+import JSONText
 import Ledger
 import Platform
-import SQLite
 
-/// Reads a manifest: JSON lines, one attachment each. SQLite parses the JSON: it is linked anyway, and its
-/// parser is well tested.
+/// Reads a manifest: JSON lines, one attachment each.
 public struct ManifestReader: Sendable {
   /// A problem with a line, in a sentence that begins with its place.
   public struct Problem: Error {
@@ -17,7 +16,7 @@ public struct ManifestReader: Sendable {
 
   private let descriptor: Int32
   private let name: String
-  private let connection: Connection
+  private let parser: JSONParser
 
   /// - Parameters:
   ///   - descriptor: open for reading; ``read(_:each:)`` closes it.
@@ -25,7 +24,7 @@ public struct ManifestReader: Sendable {
   public init(_ descriptor: Int32, name: String) throws {
     self.descriptor = descriptor
     self.name = name
-    connection = try Connection(":memory:")
+    parser = try JSONParser()
   }
 
   /// Passes each line's attachment, or the problem with the line, to the body until the body returns false.
@@ -129,27 +128,22 @@ public struct ManifestReader: Sendable {
 
   private func item(_ json: String, _ origin: String, _ defaults: IntakeDefaults) throws -> IntakeItem {
     func problem(_ text: String) -> Problem { Problem(text: "\(origin): \(text)") }
-    let isObject = "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' END"
-    let valid = try connection.prepare(isObject).first(
-      .text(json)
-    ) { $0.integer(0) }
-    if valid != 1 {
+    if try !parser.isObject(json) {
       throw problem("not a JSON object; write one a line, such as {\"path\": \"inbox/a.pdf\"}")
     }
     var item = IntakeItem(
       conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
       participants: defaults.participants, fileName: "", source: [], sourceSize: 0, sourceModified: 0,
       priority: defaults.priority, origin: origin)
-    var members = Members(connection: connection)
-    try connection.prepare("SELECT key, type, value FROM json_each(?1)").rows(.text(json)) { row in
-      let key = row.text(0)
+    var members = Members(parser: parser)
+    for member in try parser.members(json) {
+      let key = member.key
       guard IntakeItem.keys.contains(key) else {
         throw problem(
           "unknown key '\(PrintableText.of(key))'"
             + (Suggestion.nearest(to: key, among: IntakeItem.keys).map { "; did you mean '\($0)'?" }
               ?? "; the keys are \(IntakeItem.keys.joined(separator: ", "))"))
       }
-      let member = Members.Member(type: row.text(1), text: row.text(2), number: row.integer(2))
       if members.found.updateValue(member, forKey: key) != nil {
         throw problem("the key '\(key)' stands there twice")
       }
@@ -170,26 +164,21 @@ public struct ManifestReader: Sendable {
 
 /// Fills in what a line says.
 private struct Members: IntakeVisitor {
-  struct Member {
-    /// As SQLite names the type of JSON.
-    var type: String
-    var text: String
-    var number: Int64
-  }
-
   /// What is wrong with a member.
   struct Misfit: Error, CustomStringConvertible {
     var description: String
   }
 
-  let connection: Connection
+  let parser: JSONParser
   /// By key.
-  var found: [String: Member] = [:]
+  var found: [String: JSONParser.Member] = [:]
 
-  private func member(_ field: IntakeField, _ type: String) throws -> Member? {
+  private func member(
+    _ field: IntakeField, _ kind: JSONParser.Member.Kind
+  ) throws -> JSONParser.Member? {
     guard field.isKey, let member = found[field.name] else { return nil }
-    if member.type == type { return member }
-    throw Misfit(description: "'\(field.name)' is \(member.type) where \(type) is wanted")
+    if member.kind == kind { return member }
+    throw Misfit(description: "'\(field.name)' is \(member.kind) where \(kind) is wanted")
   }
 
   private func checked(_ field: IntakeField, _ text: String) throws -> String {
@@ -198,33 +187,33 @@ private struct Members: IntakeVisitor {
   }
 
   mutating func visit(_ field: IntakeField, _ value: inout String) throws {
-    if let member = try member(field, "text") { value = try checked(field, member.text) }
+    if let member = try member(field, .text) { value = try checked(field, member.text) }
   }
 
   mutating func visit(_ field: IntakeField, _ value: inout String?) throws {
-    if let member = try member(field, "text") { value = try checked(field, member.text) }
+    if let member = try member(field, .text) { value = try checked(field, member.text) }
   }
 
   mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) throws {
-    if let member = try member(field, "text") { value = Array(try checked(field, member.text).utf8) }
+    if let member = try member(field, .text) { value = Array(try checked(field, member.text).utf8) }
   }
 
   mutating func visit(_ field: IntakeField, _ value: inout [String]) throws {
-    guard let member = try member(field, "array") else { return }
+    guard let member = try member(field, .array) else { return }
     value.removeAll()
-    try connection.prepare("SELECT type, value FROM json_each(?1)").rows(.text(member.text)) { row in
-      if row.text(0) != "text" {
+    for element in try parser.members(member.text) {
+      if element.kind != .text {
         throw Misfit(description: "'\(field.name)' holds something else than texts")
       }
-      value.append(try checked(field, row.text(1)))
+      value.append(try checked(field, element.text))
     }
   }
 
   mutating func visit(_ field: IntakeField, _ value: inout Int64) throws {
-    if let member = try member(field, "integer") { value = member.number }
+    if let member = try member(field, .integer) { value = member.integer }
   }
 
   mutating func visit(_ field: IntakeField, _ value: inout Int64?) throws {
-    if let member = try member(field, "integer") { value = member.number }
+    if let member = try member(field, .integer) { value = member.integer }
   }
 }

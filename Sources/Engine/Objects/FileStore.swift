@@ -19,9 +19,12 @@ public final class FileStore: ObjectStore, Sendable {
     self.name = store
   }
 
-  public func publish(_ id: String, to path: String) throws(SystemError) {
+  public func publish(_ object: StagedObject) throws(SystemError) {
+    let path = object.path
     try makeFolder(Self.parent(of: path))
-    let incoming = "\(Self.incoming)/\(id)"
+    var incoming = "\(Self.incoming)/\(object.name.text)"
+    if sluice_rename_new(root, incoming, root, path) == 0 { return }
+    incoming = "\(Self.incoming)/\(place(of: object.name).text)"
     if sluice_rename_new(root, incoming, root, path) == 0 { return }
     var error = SystemError("naming the object \(path)")
     if error.code == ENOENT && exists(incoming) {
@@ -33,7 +36,7 @@ public final class FileStore: ObjectStore, Sendable {
     }
     switch error.code {
     case ENOENT where exists(path): return
-    case EEXIST where sluice_same_content(root, incoming, path) == 1: discard(id)
+    case EEXIST where sluice_same_content(root, incoming, path) == 1: discard(object.name)
     default: throw error
     }
   }
@@ -55,7 +58,19 @@ public final class FileStore: ObjectStore, Sendable {
     return count <= 2  // `.` and `..`
   }
 
-  public func isStaged(_ id: String) -> Bool { exists("\(Self.incoming)/\(id)") }
+  public func isStaged(_ staged: StagedName) -> Bool { exists("\(Self.incoming)/\(place(of: staged).text)") }
+
+  /// Where an object is: a stage that was built for contract 1.0 names it by its attachment alone.
+  private func place(of name: StagedName) -> StagedName {
+    if name.token == nil || exists("\(Self.incoming)/\(name.text)") { return name }
+    let plain = StagedName(attachmentId: name.attachmentId, nil)
+    return exists("\(Self.incoming)/\(plain.text)") ? plain : name
+  }
+
+  /// What is staged for an attachment, under any lease.
+  func staged(for id: String) -> [StagedName] {
+    ((try? staged()) ?? []).filter { $0.attachmentId == id }  // where there is no such folder, nothing is
+  }
 
   public func exists(_ path: String) -> Bool { faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
@@ -67,11 +82,35 @@ public final class FileStore: ObjectStore, Sendable {
     return errno == ENOTDIR ? .blocked : .free
   }
 
-  public func discard(_ id: String) {
-    unlinkat(root, "\(Self.incoming)/\(id)", 0)
+  /// Never leaves the store, and follows no symbolic link.
+  public func open(_ path: String) throws(SystemError) -> Descriptor? {
+    let number = sluice_open_below(root, path)
+    if number >= 0 { return Descriptor(owning: number) }
+    if errno == ENOENT || errno == ENOTDIR { return nil }
+    throw SystemError("opening the object \(path)")
   }
 
-  public func staged() throws(SystemError) -> [String] {
+  public func list(after path: String?) -> any ObjectListing {
+    FileListing(root: root, after: Array((path ?? "").utf8))
+  }
+
+  public func delete(_ path: String) throws(SystemError) {
+    if unlinkat(root, path, 0) != 0 {
+      if errno == ENOENT || errno == ENOTDIR { return }
+      throw SystemError("deleting the object \(path)")
+    }
+    let parent = Self.parent(of: path)
+    let folder = openat(root, parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if folder < 0 && errno == ENOENT { return }
+    defer { close(folder) }
+    if folder < 0 || fsync(folder) != 0 { throw SystemError("syncing the folder \(parent)") }
+  }
+
+  public func discard(_ staged: StagedName) {
+    unlinkat(root, "\(Self.incoming)/\(place(of: staged).text)", 0)
+  }
+
+  public func staged() throws(SystemError) -> [StagedName] {
     let descriptor = openat(root, Self.incoming, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     if descriptor < 0 {
       if errno == ENOENT { return [] }
@@ -82,12 +121,12 @@ public final class FileStore: ObjectStore, Sendable {
       throw SystemError("listing \(name)/\(Self.incoming)")
     }
     defer { closedir(folder) }
-    var names: [String] = []
+    var names: [StagedName] = []
     while let entry = readdir(folder) {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) {
         String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
-      if !name.hasPrefix(".") { names.append(name) }
+      if !name.hasPrefix(".") { names.append(StagedName(name)) }
     }
     return names
   }

@@ -1,36 +1,27 @@
-import CCrypto
 import Glibc
 import Platform
 
-/// SHA-256 by OpenSSL. Hashing does not parse the content, so it needs no separate process.
+/// Hashes objects. That does not parse the content, so it needs no separate process.
 final class ObjectHash {
-  private let algorithm: OpaquePointer
-  private let context: OpaquePointer
+  private let hash: SHA256
   private let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
 
   init() throws(SystemError) {
-    guard let algorithm = EVP_MD_fetch(nil, "SHA256", nil) else {
+    do throws(SystemError) {
+      hash = try SHA256()
+    } catch {
       piece.deallocate()
-      throw SystemError("asking OpenSSL for SHA-256", code: ENOSYS)
+      throw error
     }
-    guard let context = EVP_MD_CTX_new() else {
-      EVP_MD_free(algorithm)
-      piece.deallocate()
-      throw SystemError("asking OpenSSL for SHA-256", code: ENOMEM)
-    }
-    self.algorithm = algorithm
-    self.context = context
   }
 
   deinit {
-    EVP_MD_CTX_free(context)
-    EVP_MD_free(algorithm)
     piece.deallocate()
   }
 
   /// The digest of a file's first `size` bytes; bytes appended meanwhile are ignored.
   func digest(of file: Int32, size: Int64) throws(SystemError) -> [UInt8] {
-    guard EVP_DigestInit_ex2(context, algorithm, nil) == 1 else { throw Self.failure }
+    hash.begin()
     posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL)
     var offset: Int64 = 0
     while offset < size {
@@ -38,13 +29,9 @@ final class ObjectHash {
       if count < 0 && errno == EINTR { continue }
       if count < 0 { throw SystemError("reading") }
       if count == 0 { break }
-      guard EVP_DigestUpdate(context, piece.baseAddress, count) == 1 else { throw Self.failure }
+      hash.add(UnsafeRawBufferPointer(rebasing: piece[..<count]))
       offset += Int64(count)
     }
-    var digest = [UInt8](repeating: 0, count: 32)
-    guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else { throw Self.failure }
-    return digest
+    return hash.finish()
   }
-
-  private static var failure: SystemError { SystemError("computing SHA-256", code: EIO) }
 }

@@ -13,30 +13,28 @@ final class ObjectReader {
     case file(size: Int64, sha256: [UInt8])
   }
 
-  private let root: Int32
+  private let store: FileStore
   private let hash: ObjectHash
   /// Objects with several names, by inode: equal content is stored once, and is read once.
   private var linked: [ino_t: (changed: Int64, size: Int64, sha256: [UInt8])] = [:]
 
-  /// - Parameter root: the store's folder; must stay open while this object is in use.
-  init(root: Int32) throws(SystemError) {
-    self.root = root
+  init(_ store: FileStore) throws(SystemError) {
+    self.store = store
     hash = try ObjectHash()
   }
 
   /// - Parameter expected: the content is read only if it has this size; `nil`: whatever its size.
   /// - Parameter reads: false leaves the content unread, and the digest empty.
   func look(_ path: String, expected: Int64? = nil, reads: Bool = true) -> Found {
-    let number = sluice_open_below(root, path)
-    if number < 0 {
-      switch errno {
-      case ENOENT, ENOTDIR: return .nothing
+    do throws(SystemError) {
+      guard let file = try store.open(path) else { return .nothing }
+      return look(file.number, expected, reads)
+    } catch {
+      switch error.code {
       case ELOOP, EXDEV, ENXIO: return .strange("it is a symbolic link or a socket, or lies behind a link")
-      default: return .unreadable(String(cString: strerror(errno)))
+      default: return .unreadable(error.reason)
       }
     }
-    let file = Descriptor(owning: number)
-    return look(file.number, expected, reads)
   }
 
   /// The digest of a file outside the store; `nil`: it cannot be read, or is not a regular file.

@@ -1,7 +1,7 @@
 import Ledger
 import Platform
 
-/// Where objects are kept. A stage stages an object under its attachment's id. The object gets its path once
+/// Where objects are kept. A stage leaves an object under a name that no reader knows. The object gets its path once
 /// the ledger has recorded the attachment, and is discarded otherwise.
 ///
 /// An object is staged and synced before its attachment's transaction, and published after. If the process or
@@ -12,26 +12,57 @@ public protocol ObjectStore: AnyObject {
   var name: String { get }
   /// Moves a staged object to its path. If nothing is staged, or the path holds the same content, the object
   /// is in place already.
-  func publish(_ id: String, to path: String) throws(SystemError)
+  func publish(_ object: StagedObject) throws(SystemError)
   /// Deletes a staged object, if there is one.
-  func discard(_ id: String)
-  /// Whether a stage has staged an object for this attachment.
-  func isStaged(_ id: String) -> Bool
-  /// The names of the staged objects: attachment ids, or other names found there.
-  func staged() throws(SystemError) -> [String]
+  func discard(_ staged: StagedName)
+  /// Whether a stage has left an object under this name.
+  func isStaged(_ staged: StagedName) -> Bool
+  /// All staged objects, in any order.
+  func staged() throws(SystemError) -> [StagedName]
   func standing(of path: String) -> ObjectStanding
+  /// The content of an object, to be read from its beginning; `nil`: there is none at this path.
+  func open(_ path: String) throws(SystemError) -> Descriptor?
+  /// The objects after a path, in order; `nil`: from the first.
+  func list(after path: String?) -> any ObjectListing
+  /// Deletes an object, if there is one. It is gone once this returns, also if the power fails.
+  func delete(_ path: String) throws(SystemError)
   /// Whether nothing has ever been stored here.
   var isEmpty: Bool { get }
 }
 
+/// The name under which a stage has left an object: that of its attachment, and of the lease. So whatever a coordinator that was
+/// taken for lost still leaves there is in nobody's place.
+public struct StagedName: Sendable, Hashable, CustomStringConvertible {
+  public var attachmentId: String
+  /// `nil`: it was left by a stage that was built for contract 1.0, or by an earlier version of this program.
+  public var token: Token?
+
+  public init(attachmentId: String, _ token: Token?) {
+    self.attachmentId = attachmentId
+    self.token = token
+  }
+
+  /// Reads what ``text`` gives. Any other text is the id of an attachment.
+  public init(_ text: String) {
+    let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+    if parts.count == 3, let holder = Int64(parts[0]), let number = Int64(parts[1]) {
+      self.init(attachmentId: String(parts[2]), Token(holder: holder, number: number))
+    } else {
+      self.init(attachmentId: text, nil)
+    }
+  }
+
+  public var text: String { token.map { "\($0.holder).\($0.number).\(attachmentId)" } ?? attachmentId }
+  public var description: String { text }
+}
+
 /// An object that is to get its path.
 public struct StagedObject: Sendable, Equatable {
-  /// Its attachment's id.
-  public var id: String
+  public var name: StagedName
   public var path: String
 
-  public init(id: String, path: String) {
-    self.id = id
+  public init(_ name: StagedName, path: String) {
+    self.name = name
     self.path = path
   }
 }
@@ -46,7 +77,7 @@ public enum ObjectStanding: Sendable {
 extension ObjectStore {
   /// Refuses an empty store if the ledger has objects: the real store is probably not mounted, and objects
   /// stored in its place would be hidden by it, or lost.
-  public func check(_ ledger: Ledger) throws(LedgerError) {
+  public func check(_ ledger: any LedgerQueries) throws(LedgerError) {
     guard isEmpty, try ledger.hasObjects() else { return }
     throw LedgerError(
       .unwritable,
@@ -54,19 +85,21 @@ extension ObjectStore {
         + "\(name)/\(FileStore.incoming): then `sluice verify --repair` queues what can be stored again")
   }
 
-  /// Finishes what an earlier coordinator began: publishes the objects on record, and discards the others.
-  /// Returns those that have not got their paths, and why; they stay staged.
-  public func recover(_ ledger: Ledger) throws -> [(object: StagedObject, error: SystemError)] {
+  /// Finishes what lost coordinators began: publishes the objects on record, and discards the others. What belongs to one that
+  /// is at work stays. Returns those that have not got their paths, and why; they stay staged.
+  public func recover(_ ledger: any LedgerQueries) throws -> [(object: StagedObject, error: SystemError)] {
     var waiting: [(StagedObject, SystemError)] = []
+    let others = try ledger.otherHolders()
     for name in try staged() {
-      guard let path = try ledger.location(ofAttachment: name) else {
+      if let token = name.token, others.contains(token.holder) { continue }
+      guard let path = try ledger.path(ofCompleted: name.attachmentId) else {
         discard(name)
         continue
       }
       do throws(SystemError) {
-        try publish(name, to: path)
+        try publish(StagedObject(name, path: path))
       } catch {
-        waiting.append((StagedObject(id: name, path: path), error))
+        waiting.append((StagedObject(name, path: path), error))
       }
     }
     return waiting

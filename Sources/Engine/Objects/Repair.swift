@@ -7,16 +7,17 @@ import Platform
 /// Repairs what a verification finds, without deleting anything. The caller holds the home's lock. It may be
 /// interrupted after any step; the next verification continues from there.
 final class Repair {
-  private let ledger: Ledger
+  private let ledger: any LedgerMaintenance
   private let reader: ObjectReader
   private let objectStore: FileStore
   private let home: Int32
   private let store: Int32
   private let lost: LostAndFound
 
-  init(_ home: Home, _ ledger: Ledger, store: Int32, _ reader: ObjectReader, _ objectStore: FileStore)
-    throws(SystemError)
-  {
+  init(
+    _ home: Home, _ ledger: any LedgerMaintenance, store: Int32, _ reader: ObjectReader,
+    _ objectStore: FileStore
+  ) throws(SystemError) {
     self.ledger = ledger
     self.reader = reader
     self.objectStore = objectStore
@@ -34,10 +35,13 @@ final class Repair {
   func object(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
     if finding.code == "object-unreadable" { return false }
     let isLocation = PathTemplate.isPath(object.url)
-    if isLocation, holds("\(FileStore.incoming)/\(object.id)", object) {
+    let staged = objectStore.staged(for: object.id).first {
+      holds("\(FileStore.incoming)/\($0.text)", object)
+    }
+    if isLocation, let staged {
       guard clear(object.url, &finding) else { return false }
       do throws(SystemError) {
-        try objectStore.publish(object.id, to: object.url)
+        try objectStore.publish(StagedObject(staged, path: object.url))
         finding.repair = "the object in .incoming is the right one, and has its path now"
       } catch {
         finding.remedy = "\(error); make that possible, then repair again"

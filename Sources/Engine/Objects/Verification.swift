@@ -32,7 +32,7 @@ public final class Verification {
 
   public private(set) var totals = Totals()
   let home: Home
-  let ledger: Ledger
+  let ledger: any LedgerMaintenance
   let root: Int32
   let reader: ObjectReader
   let objectStore: FileStore
@@ -40,24 +40,23 @@ public final class Verification {
   let repair: Repair?
   private let sample: Int64?
   private let observe: (Event) -> Void
-  private let paths: PathSet
 
   /// - Parameters:
   ///   - ledger: opened for reading, or for writing if `repairs`; then the caller holds the home's lock.
   ///   - sample: read the content of this many objects, chosen at random; `nil`: of all.
   public init(
-    _ home: Home, _ ledger: Ledger, repairs: Bool, sample: Int64?, observe: @escaping (Event) -> Void
+    _ home: Home, _ ledger: any LedgerMaintenance, repairs: Bool, sample: Int64?,
+    observe: @escaping (Event) -> Void
   ) throws {
     self.home = home
     self.ledger = ledger
     self.sample = sample
     self.observe = observe
     root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY).release()
-    reader = try ObjectReader(root: root)
     objectStore = FileStore(root: root, home.storePath)
+    reader = try ObjectReader(objectStore)
     if repairs { try objectStore.check(ledger) }
     repair = repairs ? try Repair(home, ledger, store: root, reader, objectStore) : nil
-    paths = try PathSet()
   }
 
   deinit {
@@ -84,7 +83,7 @@ public final class Verification {
     var jobs: [Finding] = []
     try ledger.inspectRows { finding in
       switch finding.code {
-      case "counts-differ" where repair != nil: counts.append(finding)
+      case "counts-differ" where repair != nil, "names-differ" where repair != nil: counts.append(finding)
       case "job-missing" where repair != nil: jobs.append(finding)
       default: tell(finding)
       }
@@ -106,20 +105,18 @@ public final class Verification {
   private func checkObjects() throws {
     var left = Double(try ledger.status().attachments.first { $0.status == .completed }?.count ?? 0)
     var wanted = Double(sample ?? .max)
-    var key: Int64 = 0
-    while true {
-      let page = try ledger.storedObjects(after: key)
-      guard let last = page.last else { return }
-      for object in page {
+    var mark: PageMark?
+    repeat {
+      let page = try ledger.objects(after: mark, limit: 500)
+      for object in page.rows {
         // Each of the remaining objects is equally likely (Knuth, volume 2, 3.4.2, algorithm S).
         let reads = sample == nil || Double.random(in: 0..<1) * max(left, 1) < wanted
         if reads { wanted -= 1 }
         left -= 1
         try check(object, reads: reads)
-        try paths.insert(object.url)
       }
-      key = last.key
-    }
+      mark = page.next
+    } while mark != nil
   }
 
   private func check(_ object: StoredObject, reads: Bool) throws {
@@ -133,7 +130,7 @@ public final class Verification {
       return
     }
     // Check again with the current row: the object may have been on its way.
-    guard let again = try ledger.storedObject(ofAttachment: object.id) else { return }
+    guard let again = try ledger.object(ofAttachment: object.id) else { return }
     let isAbsent = fault.code == "object-missing" || fault.code == "object-unnamed"
     if isAbsent && isOnItsWay(again) { return }
     guard var finding = self.fault(of: again, reads: reads) else { return }
@@ -147,7 +144,7 @@ public final class Verification {
   /// Whether a coordinator is about to publish it.
   private func isOnItsWay(_ object: StoredObject) -> Bool {
     for _ in 0..<40 {
-      if !objectStore.isStaged(object.id) { return objectStore.exists(object.url) }
+      if objectStore.staged(for: object.id).isEmpty { return objectStore.exists(object.url) }
       guard repair == nil, home.isInUse else { return false }
       usleep(50_000)
     }
@@ -166,7 +163,7 @@ public final class Verification {
         remedy: Remedy.object)
     }
     switch reader.look(object.url, expected: object.sizeBytes, reads: reads) {
-    case .nothing where objectStore.isStaged(object.id):
+    case .nothing where !objectStore.staged(for: object.id).isEmpty:
       return fault("object-unnamed", "its object waits in the store's .incoming", Remedy.next)
     case .nothing: return fault("object-missing", "there is no object")
     case .strange(let what): return fault("object-strange", what)
@@ -187,36 +184,41 @@ public final class Verification {
   private func checkIncoming() throws {
     // While a coordinator is running, staged objects belong to it.
     if repair == nil && home.isInUse { return }
-    for id in try objectStore.staged() {
-      let owner = try ledger.storedObject(ofAttachment: id)
+    for name in try objectStore.staged() {
+      let owner = try ledger.object(ofAttachment: name.attachmentId)
       // Already reported with its row.
       if let owner, !objectStore.exists(owner.url) { continue }
-      if repair == nil && (home.isInUse || !objectStore.isStaged(id)) { continue }
-      let place = "store/\(FileStore.incoming)/\(id)"
+      if repair == nil && (home.isInUse || !objectStore.isStaged(name)) { continue }
+      let place = "store/\(FileStore.incoming)/\(name)"
       let what =
         owner == nil ? "no attachment that is completed has this object" : "its object has its path already"
       var finding = Finding("leftover", place, what, remedy: Remedy.leftover)
-      try repair?.moveAside(Array("\(FileStore.incoming)/\(id)".utf8), &finding)
+      try repair?.moveAside(Array("\(FileStore.incoming)/\(name)".utf8), &finding)
       tell(finding)
     }
   }
 
   private func checkStore() throws {
-    try StoreWalk(root: root).files { bytes, isFile in
-      let path = String(decoding: bytes, as: UTF8.self)
-      if try paths.contains(path) && path.utf8.elementsEqual(bytes) { return }
-      if isFile {
-        guard case .file(_, let sha256) = reader.look(path) else { return }
-        // Published since the rows were read.
-        if try ledger.hasObject(at: path, sha256: sha256) { return }
-      }
-      var finding = Finding(
-        isFile ? "orphan" : "strange-file", "store/\(path)",
-        isFile ? "no attachment has this object" : "it is a symbolic link, a device, a socket or a pipe",
-        remedy: Remedy.orphan)
-      try repair?.moveAside(bytes, &finding)
-      tell(finding)
+    let listing = objectStore.list(after: nil)
+    while case let page = try listing.next(1000), !page.isEmpty {
+      for object in page { try checkOwner(of: object.path, isFile: object.isFile) }
     }
+  }
+
+  private func checkOwner(of bytes: [UInt8], isFile: Bool) throws {
+    let path = String(decoding: bytes, as: UTF8.self)
+    if path.utf8.elementsEqual(bytes), try ledger.hasName(path) { return }
+    if isFile {
+      guard case .file(_, let sha256) = reader.look(path) else { return }
+      // Published since the rows were read.
+      if try ledger.hasObject(at: path, sha256: sha256) { return }
+    }
+    var finding = Finding(
+      isFile ? "orphan" : "strange-file", "store/\(path)",
+      isFile ? "no attachment has this object" : "it is a symbolic link, a device, a socket or a pipe",
+      remedy: Remedy.orphan)
+    try repair?.moveAside(bytes, &finding)
+    tell(finding)
   }
 
   enum Remedy {

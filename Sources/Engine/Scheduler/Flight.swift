@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
 import Ledger
+import Objects
 import Pipeline
 import Platform
 import Wire
@@ -71,6 +72,11 @@ final class Flight {
     if case .delivery(let delivery) = lease.work { delivery } else { nil }
   }
 
+  /// The name under which a stage leaves its object in the store.
+  var stagedName: StagedName? {
+    attachment.map { StagedName(attachmentId: $0.origin.id, lease.token) }
+  }
+
   /// What a worker is given of it.
   func work(_ dispatch: Dispatch) -> Work {
     // What an interrupted attempt did, or a worker that ended, may have taken effect: the stage is to know.
@@ -80,7 +86,8 @@ final class Flight {
       return Work(
         attachment.origin, serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
         mediaType: run.mediaType,
-        sha256: run.sha256, twin: twin, file: file, outcome: run.outcome, reason: run.reason,
+        sha256: run.sha256, twin: twin, stagedName: isStoreTouched ? stagedName?.text : nil, file: file,
+        outcome: run.outcome, reason: run.reason,
         metadata: run.metadata)
     case .delivery(let delivery):
       return Work(

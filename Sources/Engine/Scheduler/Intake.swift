@@ -6,14 +6,14 @@ import Platform
 /// The way for new files into a running scheduler: the thread that finds them sends batches, and waits
 /// while the scheduler has two that are not yet recorded.
 public final class Intake: Sendable {
-  /// Files to be recorded in one transaction; none: the end.
+  /// Commands to be applied in one transaction; none: no more files are found.
   package struct Batch: Sendable {
-    package var items: [IntakeItem]
-    /// Comes back when they are on record.
+    package var commands: [Command]
+    /// Comes back with the results.
     package var ticket: UInt64
 
-    package init(items: [IntakeItem], ticket: UInt64) {
-      (self.items, self.ticket) = (items, ticket)
+    package init(_ commands: [Command], ticket: UInt64) {
+      (self.commands, self.ticket) = (commands, ticket)
     }
   }
 
@@ -31,17 +31,20 @@ public final class Intake: Sendable {
   }
 
   /// Queues files, at least one. False: the scheduler takes no more, and the rest need not be found.
+  public func send(_ items: [IntakeItem]) -> Bool { send([.takeIn(items)], ticket: 0) }
+
+  /// Hands over a client's commands, at least one. False: the scheduler takes no more.
   ///
-  /// - Parameter ticket: given back with ``SchedulerEvent/takenIn(_:ticket:)`` once the files are on record.
-  public func send(_ items: [IntakeItem], ticket: UInt64 = 0) -> Bool {
-    let taken = batches.send(Batch(items: items, ticket: ticket))
+  /// - Parameter ticket: given back with ``SchedulerEvent/answered(_:ticket:)`` once they are on record.
+  public func send(_ commands: [Command], ticket: UInt64) -> Bool {
+    let taken = batches.send(Batch(commands, ticket: ticket))
     sluice_eventfd_raise(readable)
     return taken
   }
 
-  /// Says that nothing more comes.
+  /// Says that no more files are found. Clients may still send commands.
   public func finish() {
-    batches.send(Batch(items: [], ticket: 0))
+    batches.send(Batch([], ticket: 0))
     sluice_eventfd_raise(readable)
   }
 

@@ -4,8 +4,7 @@ import Ledger
 ///
 /// The ledger tells all that can change by itself, with each exchange; what the scheduler adds in between it notes here.
 final class Lane {
-  /// As the ledger has it.
-  let name: String
+  let name: LaneName
   /// Leases in hand.
   var inHand = 0
   /// Whether jobs may be due that are not leased.
@@ -14,22 +13,17 @@ final class Lane {
   private(set) var nextDue: Int64?
   /// When leases were last asked for, in milliseconds of the steady clock.
   private var askedAt: Int64 = .min
-  /// How many jobs are scheduled, as of when the ledger last had nothing due.
-  private(set) var scheduled = 0
+  /// How many jobs wait for later, as far as was asked, as of when the ledger last had nothing due.
+  private(set) var waiting = 0
   private(set) var pause: Pause?
-
-  struct Pause {
-    /// The code and the sentence.
-    var reason: String
-    /// In milliseconds of the steady clock.
-    var since: Int64
-  }
+  /// When it was paused, in milliseconds of the steady clock.
+  private(set) var pausedAt: Int64 = 0
 
   /// How long a due job waits while there is room for less than a quarter of the window, in milliseconds. To ask for a few
   /// leases at a time costs a transaction each.
   private static let longestDelay: Int64 = 500
 
-  init(_ name: String) {
+  init(_ name: LaneName) {
     self.name = name
   }
 
@@ -48,17 +42,20 @@ final class Lane {
   /// Leases have been asked for.
   func ask(at time: Int64) { askedAt = time }
 
-  /// Notes what the ledger said.
-  func learn(_ standing: LaneStanding) {
-    mayHaveMore = standing.hasDue
-    nextDue = standing.nextDue
-    scheduled = standing.scheduled
+  /// Notes what the ledger said at a time of the steady clock. Its own pause may be newer than what the ledger knew.
+  func learn(_ state: LaneState, at time: Int64) {
+    mayHaveMore = state.hasDue
+    nextDue = state.nextDue.map { time + $0 }
+    waiting = state.waiting
   }
+
+  /// Whether a person has stopped it.
+  var isStoppedByPerson: Bool { pause?.cause == .person }
 
   /// Something was added that is due at once.
   func addDue() { mayHaveMore = true }
 
-  func stop(_ pause: Pause) { self.pause = pause }
+  func stop(_ pause: Pause, at time: Int64) { (self.pause, pausedAt) = (pause, time) }
 
   func resume() {
     pause = nil
@@ -70,32 +67,22 @@ final class Lane {
 struct Lanes {
   let attachments: Lane
   let channels: [Lane]
-  /// Leases in hand of one lane, at most. After coordinators that got nothing done, one at a time, until it is known which
-  /// attachment ends them.
+  /// Leases in hand of one lane, at most.
   private(set) var window: Int
-  private var fullWindow: Int
 
   init(channels names: [String], window: Int) {
-    attachments = Lane(Ledger.attachmentLane)
-    channels = names.map { Lane(Ledger.lane(ofChannel: $0)) }
+    attachments = Lane(.attachments)
+    channels = names.map { Lane(.channel($0)) }
     all = [attachments] + channels
-    (self.window, fullWindow) = (window, window)
+    self.window = window
   }
 
   let all: [Lane]
 
-  subscript(name: String) -> Lane? { all.first { $0.name == name } }
+  subscript(name: LaneName) -> Lane? { all.first { $0.name == name } }
 
   /// Bounds the window.
-  ///
-  /// - Parameter isCareful: one attachment at a time, until one has ended.
-  mutating func bound(_ most: Int, isCareful: Bool) {
-    fullWindow = max(min(fullWindow, most), 1)
-    window = isCareful ? 1 : fullWindow
-  }
-
-  /// An attachment has ended, so that it is not what ends coordinators.
-  mutating func openWindow() { window = fullWindow }
+  mutating func bound(_ most: Int) { window = max(min(window, most), 1) }
 
   /// How many leases to ask for of each lane, at a time of the steady clock. A lane that something was put off in is asked how
   /// it stands, with a count of 0.
@@ -103,12 +90,16 @@ struct Lanes {
   /// - Parameters:
   ///   - isBlocked: no attachment is to be claimed now.
   ///   - putOff: the lanes that something is put off in.
-  func wanted(at time: Int64, isBlocked: Bool, putOff: Set<String>) -> [(lane: String, count: Int)] {
-    var wanted: [(lane: String, count: Int)] = []
+  ///   - awaited: attachments that wait for their sources, as far as is known: whether others wait is asked too.
+  func wanted(at time: Int64, isBlocked: Bool, putOff: Set<LaneName>, awaited: Int) -> [Want] {
+    var wanted: [Want] = []
     for lane in all {
       let count = isBlocked && lane === attachments ? 0 : lane.wish(at: time, window: window)
       if count > 0 { lane.ask(at: time) }
-      if count > 0 || putOff.contains(lane.name) { wanted.append((lane.name, count)) }
+      if count > 0 || putOff.contains(lane.name) {
+        wanted.append(
+          Want(lane.name, count, countsWaiting: lane === attachments && awaited > 0 ? awaited + 1 : 0))
+      }
     }
     return wanted
   }

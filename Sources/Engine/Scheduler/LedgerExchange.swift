@@ -37,16 +37,24 @@ struct LedgerExchange {
   struct Sent {
     var settlements: [PendingSettlement]
     var questions: [(serial: UInt64, question: ContentQuestion)]
-    /// Of the files taken in, if there are any.
-    var ticket: UInt64?
+    /// How many of the commands are a client's, which come first; and whose.
+    var batch: (count: Int, ticket: UInt64)?
   }
 
   private let tuning: Tuning
   private var settlements: [PendingSettlement] = []
-  private var pauses: [(lane: String, code: String, reason: String)] = []
-  private var resumed: [String] = []
+  private var commands: [Command] = []
   private var batch: Intake.Batch?
   private var underway: Sent?
+  /// What is under way. It is kept until it is answered, since it may have to be sent again.
+  private var request = Exchange()
+  /// The last that was answered.
+  private var lastNumber: Int64 = 0
+  /// Where the ledger did not say what became of the exchange: since when, how often in a row, and when to try again, in
+  /// nanoseconds of the monotonic clock.
+  private var trouble: (since: UInt64, times: Int, next: UInt64)?
+  /// Whether its fate is not known.
+  private var isIndeterminate = false
 
   init(_ tuning: Tuning) {
     self.tuning = tuning
@@ -60,11 +68,10 @@ struct LedgerExchange {
   /// Ends a lease, once the ledger has it.
   mutating func settle(_ settlement: PendingSettlement) { settlements.append(settlement) }
 
-  mutating func pause(_ lane: String, code: String, reason: String) { pauses.append((lane, code, reason)) }
+  /// A command of the scheduler's own.
+  mutating func add(_ command: Command) { commands.append(command) }
 
-  mutating func resume(_ lane: String) { resumed.append(lane) }
-
-  /// Files to be taken in: one batch at a time.
+  /// Commands of a client: one batch at a time.
   mutating func takeIn(_ batch: Intake.Batch) { self.batch = batch }
 
   mutating func dropBatch() { batch = nil }
@@ -72,32 +79,37 @@ struct LedgerExchange {
   /// The next request, unless one is under way, or there is nothing to ask for.
   ///
   /// - Parameters:
-  ///   - time: of the steady clock, in milliseconds.
   ///   - now: of the monotonic clock, in nanoseconds.
   ///   - inHand: leases that are not settled on record.
   ///   - isStopping: nothing is to wait for more.
   ///   - questions: what is asked about contents.
   ///   - wanted: which leases are wanted of each lane, with the settlements that go along.
   mutating func next(
-    at time: Int64, now: UInt64, inHand: Int, isStopping: Bool,
+    now: UInt64, inHand: Int, isStopping: Bool,
     questions: () -> [(serial: UInt64, question: ContentQuestion)],
-    wanted: ([PendingSettlement]) -> [(lane: String, count: Int)]
-  ) -> ExchangeRequest? {
-    if underway != nil { return nil }
-    var request = ExchangeRequest(time: time)
+    wanted: ([PendingSettlement]) -> [Want]
+  ) -> LedgerRequest? {
+    if underway != nil { return again(now) }
+    request = Exchange(number: lastNumber + 1)
     let gathered = gather(now, inHand: inHand, isStopping: isStopping)
     request.settlements = gathered.map { Settlement($0.flight.lease, $0.ending) }
     request.wanted = wanted(gathered)
-    (request.pauses, request.resumed) = (pauses, resumed)
-    request.intake = batch?.items ?? []
+    request.commands = (batch?.commands ?? []) + commands
     let questions = questions()
     request.contents = questions.map(\.question)
     if request.isEmpty { return nil }
-    underway = Sent(settlements: gathered, questions: questions, ticket: batch?.ticket)
+    underway = Sent(
+      settlements: gathered, questions: questions, batch: batch.map { ($0.commands.count, $0.ticket) })
     batch = nil
-    pauses.removeAll()
-    resumed.removeAll()
-    return request
+    commands.removeAll()
+    return .exchange(request)
+  }
+
+  /// What was sent, or the question what became of it, once it is time to try again.
+  private mutating func again(_ now: UInt64) -> LedgerRequest? {
+    guard let next = trouble?.next, next <= now else { return nil }
+    trouble?.next = .max
+    return isIndeterminate ? .fate(request) : .exchange(request)
   }
 
   /// Takes the settlements that are to go now. A transaction costs much the same for one as for many, so that they gather as
@@ -113,7 +125,58 @@ struct LedgerExchange {
 
   /// The reply is here: what it answers. The next request may go.
   mutating func answered() -> Sent? {
+    if request.takesNumber { lastNumber = request.number }
+    (trouble, isIndeterminate) = (nil, false)
     defer { underway = nil }
     return underway
+  }
+
+  // MARK: Trouble
+
+  /// The first and the longest wait before another try, in nanoseconds.
+  private static let waits: (first: UInt64, longest: UInt64) = (50_000_000, 5_000_000_000)
+
+  /// The exchange was not done: it is to be sent again at once.
+  mutating func notDone() {
+    isIndeterminate = false
+    trouble?.next = 0
+  }
+
+  /// The ledger failed. What is under way is kept.
+  ///
+  /// - Parameter patience: how long to go on trying, in nanoseconds.
+  /// - Returns: whether it is tried again; and whether that is news.
+  mutating func failed(_ error: LedgerError, now: UInt64, patience: UInt64) -> (again: Bool, isNew: Bool) {
+    switch error.code {
+    case .unavailable: break
+    case .indeterminate: isIndeterminate = true
+    default: return (false, false)
+    }
+    let (since, times) = trouble.map { ($0.since, $0.times + 1) } ?? (now, 0)
+    if now - since >= patience { return (false, false) }
+    trouble = (since, times, now + min(Self.waits.first << UInt64(min(times, 10)), Self.waits.longest))
+    return (true, times == 0)
+  }
+
+  /// When to try again, in nanoseconds of the monotonic clock; `nil`: there is no trouble.
+  var nextTry: UInt64? { trouble?.next }
+}
+
+/// What is asked of the ledger's thread.
+package enum LedgerRequest: Sendable {
+  case exchange(Exchange)
+  /// What became of an exchange whose answer was lost.
+  case fate(Exchange)
+
+  /// Asks a ledger. `nil`: the exchange was not done.
+  package func ask(_ ledger: any LedgerWriter) -> Result<ExchangeReply?, LedgerError> {
+    do throws(LedgerError) {
+      switch self {
+      case .exchange(let exchange): return .success(try ledger.exchange(exchange))
+      case .fate(let exchange): return .success(try ledger.fate(of: exchange))
+      }
+    } catch {
+      return .failure(error)
+    }
   }
 }

@@ -17,7 +17,7 @@ final class Machine {
   private let epoll: Int32
   private let storeFolder: Int32
   private let homeFolder: Int32
-  private let ledgerThread: RequestThread<ExchangeRequest, Result<ExchangeReply, LedgerError>>
+  private let ledgerThread: RequestThread<LedgerRequest, Result<ExchangeReply?, LedgerError>>
   private let sourceThread: RequestThread<[Source], [(serial: UInt64, opening: Source.Opening)]>
   private let storeThread: RequestThread<[StagedObject], [SystemError?]>
   private let store: FileStore
@@ -40,7 +40,7 @@ final class Machine {
   ///   - executable: the worker's.
   ///   - signals: a descriptor from `sluice_signalfd`, or `nil`.
   init(
-    _ home: Home, _ ledger: Ledger, executable: String, signals: Int32?, _ intake: Intake?
+    _ home: Home, _ ledger: any LedgerWriter, executable: String, signals: Int32?, _ intake: Intake?
   ) throws(SystemError) {
     self.home = home
     self.executable = executable
@@ -53,12 +53,8 @@ final class Machine {
     let waiting = Descriptor(owning: number)
     let objects = FileStore(root: store.number, home.storePath)
     let ledger = Handover(ledger: ledger)
-    ledgerThread = try RequestThread(rest: { ledger.ledger.checkpoint(isIdle: $0) }) { request, reply in
-      do throws(LedgerError) {
-        reply(.success(try ledger.ledger.exchange(request)))
-      } catch {
-        reply(.failure(error))
-      }
+    ledgerThread = try RequestThread(rest: { ledger.ledger.rest(isIdle: $0) }) { request, reply in
+      reply(request.ask(ledger.ledger))
     }
     sourceThread = try RequestThread { sources, reply in
       // A batch is answered at once, unless its files are slow to open: workers need not wait for the last.
@@ -81,7 +77,7 @@ final class Machine {
       reply(
         batch.map { object in
           do throws(SystemError) {
-            try objects.publish(object.id, to: object.path)
+            try objects.publish(object)
             return nil
           } catch {
             return error
@@ -235,5 +231,5 @@ final class Machine {
 
 /// The ledger for its thread. Unchecked because that thread alone uses it between its start and its end.
 private struct Handover: @unchecked Sendable {
-  let ledger: Ledger
+  let ledger: any LedgerWriter
 }

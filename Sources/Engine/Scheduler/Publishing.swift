@@ -56,10 +56,10 @@ struct Publishing {
 
   /// Claims a path for an attempt. Two in hand may be on their way to the same path, or one to a path below the other's; with the
   /// same content they share it.
-  mutating func claim(_ path: String, for id: String, _ sha256: String?) -> Claim {
+  mutating func claim(_ path: String, for name: StagedName, _ sha256: String?) -> Claim {
     let standing = store.standing(of: path)
-    if standing == .taken && store.isStaged(id) {
-      store.discard(id)
+    if standing == .taken && store.isStaged(name) {
+      store.discard(name)
       return .lookAgain
     }
     return standing != .blocked && reserved.insert(path, sha256) ? .granted : .refused
@@ -73,8 +73,8 @@ struct Publishing {
   // MARK: Objects
 
   /// Takes an object away that is not to be kept.
-  func discard(_ id: String) {
-    store.discard(id)
+  func discard(_ name: StagedName) {
+    store.discard(name)
   }
 
   /// Has an object renamed to its path.

@@ -55,9 +55,9 @@ extension Scheduler {
         flight, .deadLetter(key: delivery.key, reason: reason),
         .deliveryPutOff(channel: delivery.channel, reason: reason, at: nil))
     }
-    let at = environment.clock.steady() + max(delay, notBefore ?? 0)
+    let after = max(delay, notBefore ?? 0)
     settle(
-      flight, .deliveryAgain(key: delivery.key, dueAt: at, reason: reason),
-      .deliveryPutOff(channel: delivery.channel, reason: reason, at: at))
+      flight, .deliveryAgain(key: delivery.key, after: after, reason: reason),
+      .deliveryPutOff(channel: delivery.channel, reason: reason, at: environment.clock.now() + after))
   }
 }

@@ -8,13 +8,13 @@ import Platform
 extension Scheduler {
   /// Sends the ledger what has gathered, unless it is still at work on the last.
   func exchangeWithLedger() {
-    if exchange.isUnderway { return }
+    if exchange.isUnderway && exchange.nextTry == nil { return }
     let time = environment.clock.steady()
     if isResident && !isStopping { resumeLanes(at: time) }
     // Noted, too, where there is no room to ask for it yet.
     if exchange.hasBatch { lanes.attachments.addDue() }
     let request = exchange.next(
-      at: time, now: environment.clock.monotonic(), inHand: flights.count - publishing.settlements,
+      now: environment.clock.monotonic(), inHand: flights.count - publishing.settlements,
       isStopping: isStopping,
       questions: { gate.nextQuestions(flights) }, wanted: { wanted($0, at: time) })
     if let request { environment.exchange(request) }
@@ -22,13 +22,14 @@ extension Scheduler {
 
   private func wanted(
     _ settlements: [PendingSettlement], at time: Int64
-  ) -> [(lane: String, count: Int)] {
+  ) -> [Want] {
     if settlements.contains(where: \.emits) {
       for lane in lanes.channels { lane.addDue() }
     }
     if isStopping { return [] }
     let putOff = Set(settlements.lazy.filter { $0.isPutOff }.map(\.flight.lane.name))
-    return lanes.wanted(at: time, isBlocked: suspect != nil, putOff: putOff)
+    return lanes.wanted(
+      at: time, isBlocked: suspect != nil, putOff: putOff, awaited: awaitedSources.count)
   }
 
   /// Milliseconds after which a resident scheduler tries a paused lane again.
@@ -36,25 +37,29 @@ extension Scheduler {
 
   private func resumeLanes(at time: Int64) {
     for lane in lanes.all {
-      guard let pause = lane.pause, time - pause.since >= Self.pauseLength else { continue }
+      guard lane.pause?.cause == .fault, time - lane.pausedAt >= Self.pauseLength else { continue }
       if lane !== lanes.attachments || !publishing.isBehind { resume(lane) }
     }
   }
 
   private func resume(_ lane: Lane) {
     lane.resume()
-    exchange.resume(lane.name)
-    observe(.laneResumed(lane: lane.name))
+    exchange.add(.lane(LaneCommand(lane.name, .resume(.fault))))
+    observe(.laneResumed(lane: lane.name.description))
   }
 
   func take(_ reply: ExchangeReply) {
     guard let sent = exchange.answered() else { return }
-    if let ticket = sent.ticket { observe(.takenIn(reply.intake, ticket: ticket)) }
-    for (settlement, isCounted) in zip(sent.settlements, reply.accepted) {
-      take(settlement, isCounted: isCounted)
+    if let (count, ticket) = sent.batch {
+      observe(.answered(Array(reply.results.prefix(count)), ticket: ticket))
     }
-    for standing in reply.lanes { lanes[standing.name]?.learn(standing) }
-    if sent.settlements.contains(where: \.isEnd) { lanes.openWindow() }
+    for (settlement, outcome) in zip(sent.settlements, reply.settled) { take(settlement, outcome) }
+    let time = environment.clock.steady()
+    for state in reply.lanes {
+      guard let lane = lanes[state.name] else { continue }
+      lane.learn(state, at: time)
+      followPerson(lane, state.pause, at: time)
+    }
     for ((serial, question), known) in zip(sent.questions, reply.contents) {
       guard let flight = flights[serial] else { continue }
       gate.learn(flight, question, known)
@@ -63,19 +68,49 @@ extension Scheduler {
     for lease in reply.leases { accept(lease) }
   }
 
-  /// A settlement is on record, or was refused because the lease was lost.
-  private func take(_ settlement: PendingSettlement, isCounted: Bool) {
-    let flight = settlement.flight
-    guard isCounted else {
-      if let path = flight.run.location { publishing.release(path) }
-      return close(flight, .staleResult)
+  /// The ledger failed. What was sent is kept, and sent again; unless that is of no use.
+  func take(_ error: LedgerError) throws(SchedulerError) {
+    let patience = isResident && !isStopping ? UInt64.max : Self.ledgerPatience
+    let (again, isNew) = exchange.failed(error, now: environment.clock.monotonic(), patience: patience)
+    guard again else { throw SchedulerError(error) }
+    if isNew { observe(.ledgerAway("\(error); nothing is lost, and it is tried again")) }
+  }
+
+  /// Nanoseconds for which a run that is to end goes on trying to reach the ledger.
+  private static let ledgerPatience: UInt64 = 5_000_000_000
+
+  /// A lane stands still for as long as a person wants it to.
+  private func followPerson(_ lane: Lane, _ pause: Pause?, at time: Int64) {
+    if let pause, pause.cause == .person {
+      if lane.isStoppedByPerson { return }
+      lane.stop(pause, at: time)
+      observe(.lanePaused(lane: lane.name.description, reason: pause.reason))
+      releaseQueued(of: lane)
+    } else if lane.isStoppedByPerson {
+      lane.resume()
+      observe(.laneResumed(lane: lane.name.description))
+      // A fault that came before may still be there.
+      if lane === lanes.attachments && publishing.isBehind { pauseForStore() }
     }
-    if flight.isStoreTouched, let id = flight.attachment?.origin.id {
+  }
+
+  /// What the ledger made of a settlement.
+  private func take(_ settlement: PendingSettlement, _ outcome: SettlementOutcome) {
+    let flight = settlement.flight
+    if outcome != .counted {
+      if let path = flight.run.location { publishing.release(path) }
+      guard outcome == .conflict else { return close(flight, .staleResult) }
+      // It is due again, and will find the path taken.
+      if let name = flight.stagedName { publishing.discard(name) }
+      flight.lane.addDue()
+      return close(flight, nil)
+    }
+    if flight.isStoreTouched, let name = flight.stagedName {
       if case .attachment(let ended) = settlement.ending, let path = ended.outcome.url {
-        return publishing.publish(StagedObject(id: id, path: path), ending: settlement)
+        return publishing.publish(StagedObject(name, path: path), ending: settlement)
       }
       if let path = flight.run.location { publishing.release(path) }
-      publishing.discard(id)
+      publishing.discard(name)
     }
     close(settlement)
   }
@@ -122,11 +157,18 @@ extension Scheduler {
     if error.code == EEXIST {
       // Somebody else's file. To wait is of no use.
       let text =
-        "\(error); the object of attachment \(object.id) waits in the store's .incoming; take that file away"
+        "\(error); the object of attachment \(object.name.attachmentId) waits in the store's .incoming; take that file away"
       return observe(.problem(text))
     }
     publishing.wait(for: object, at: environment.clock.steady())
     pauseForStore(error)
+  }
+
+  private func pauseForStore() {
+    let reason = Reason(
+      stage: "store", code: "store-failed",
+      message: "what is on record waits in the store's .incoming for its path, and the store failed")
+    pause(lanes.attachments, reason)
   }
 
   /// The store fails where nothing can be taken back: what is on record stays, and nothing more is begun until the objects that
@@ -153,7 +195,7 @@ extension Scheduler {
     flights[flight.serial] = flight
     lane.inHand += 1
     switch lease.work {
-    case .attachment where lease.suspicions >= Ledger.suspicionsBeforeSolitude: suspect(flight)
+    case .attachment where lease.isSolitary: suspect(flight)
     case .attachment(let attachment): beginLine(flight, attachment)
     case .delivery(let delivery): beginDelivery(flight, delivery)
     }
@@ -176,7 +218,7 @@ extension Scheduler {
   private func lane(of lease: Lease) -> Lane? {
     switch lease.work {
     case .attachment: lanes.attachments
-    case .delivery(let delivery): lanes[Ledger.lane(ofChannel: delivery.channel)]
+    case .delivery(let delivery): lanes[.channel(delivery.channel)]
     }
   }
 
@@ -196,9 +238,10 @@ extension Scheduler {
   private func pause(_ lane: Lane, _ reason: Reason) {
     if lane.pause != nil { return }
     let text = "\(reason.code): \(reason.message)"
-    lane.stop(.init(reason: text, since: environment.clock.steady()))
-    exchange.pause(lane.name, code: reason.code, reason: text)
-    observe(.lanePaused(lane: lane.name, reason: text))
+    let pause = Pause(.fault, code: reason.code, reason: text, by: "sluice")
+    lane.stop(pause, at: environment.clock.steady())
+    exchange.add(.lane(LaneCommand(lane.name, .pause(pause))))
+    observe(.lanePaused(lane: lane.name.description, reason: text))
     releaseQueued(of: lane)
   }
 }

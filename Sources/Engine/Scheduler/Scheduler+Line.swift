@@ -9,11 +9,11 @@ import Workers
 // The way of an attachment: opened, measured, taken through its stages group by group, ended. What comes next and what
 // becomes of it is its run's to say.
 extension Scheduler {
-  /// What weighs against an attachment before it goes to quarantine: five ends of the kernel, or twenty of a coordinator.
-  private static let suspicionLimit = 20
+  /// After so many lost coordinators, the last of them with nothing else in hand, an attachment goes to quarantine.
+  private static let lossLimit = 8
 
   func beginLine(_ flight: Flight, _ attachment: LeasedAttachment) {
-    if flight.lease.suspicions >= Self.suspicionLimit {
+    if flight.lease.losses >= Self.lossLimit {
       flight.run.hold(
         Reason(
           stage: "source", code: "interrupted",
@@ -22,8 +22,7 @@ extension Scheduler {
       )
       return route(flight)
     }
-    sources.add(
-      Source(serial: flight.serial, path: attachment.source, folderDevice: attachment.folderDevice))
+    sources.add(Source(serial: flight.serial, attachment.source))
   }
 
   /// Sends a flight to where it goes next.
@@ -133,7 +132,7 @@ extension Scheduler {
     guard let said = report.results.first else { return invalid(flight, group, 0, "it measured nothing") }
     if said.verdict == .retry, said.code == "unreadable" {
       // The process that measures content parses none of it: what it cannot read is the disk's fault, or the network's.
-      let place = flight.attachment.map { String(decoding: $0.source, as: UTF8.self) } ?? ""
+      let place = flight.attachment?.source.name ?? ""
       let message = "\(place): \(said.message ?? "the content cannot be read"); \(SourceFault.toWait)"
       return waitForSource(
         flight, Reason(stage: "source", code: "source-away", message: message), place, SourceFault.takeAway)
@@ -161,9 +160,9 @@ extension Scheduler {
       return invalid(flight, group, index, problem, after: report)
     }
     if group.capability == .store, report.results.last?.verdict == .pass, let path = report.location,
-      let id = flight.attachment?.origin.id
+      let name = flight.stagedName
     {
-      switch publishing.claim(path, for: id, flight.run.sha256) {
+      switch publishing.claim(path, for: name, flight.run.sha256) {
       case .lookAgain:
         return enqueue(flight, group, (flight.dispatched?.first ?? 0)..<(flight.dispatched?.end ?? 0))
       case .refused: refuse(path, &report)
@@ -229,13 +228,13 @@ extension Scheduler {
     case .lanePaused(let reason): pauseLane(of: flight, reason)
     case .again(let reason, let notBefore, let crashed):
       let delay = pipeline.retry.wait(before: flight.lease.counted + 1, jitter: environment.jitter())
-      let dueAt = environment.clock.steady() + max(delay, min(notBefore ?? 0, pipeline.retry.max))
+      let after = max(delay, min(notBefore ?? 0, pipeline.retry.max))
       settle(
         flight,
         .again(
-          key: attachment.key, dueAt: dueAt, crashed: crashed, attempt: flight.lease.attempt,
+          key: attachment.key, after: after, crashed: crashed, attempt: flight.lease.attempt,
           steps: flight.run.steps),
-        .triedAgain(id: attachment.origin.id, reason: reason, at: dueAt))
+        .triedAgain(id: attachment.origin.id, reason: reason, at: environment.clock.now() + after))
     case .ended:
       let outcome = outcome(of: flight)
       let steps = flight.run.steps
@@ -244,7 +243,7 @@ extension Scheduler {
         events: events(flight, attachment, outcome), priority: flight.lease.priority,
         fingerprint: outcome.status == .completed ? flight.fingerprint : nil)
       let record = AttachmentRecord(
-        key: attachment.key, attachment.origin, source: attachment.source, outcome, createdAt: 0,
+        key: attachment.key, attachment.origin, source: attachment.source.path, outcome, createdAt: 0,
         finishedAt: environment.clock.now(), steps: steps)
       settle(flight, .attachment(ended), .ended(record))
     }

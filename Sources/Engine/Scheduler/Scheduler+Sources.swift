@@ -108,13 +108,13 @@ extension Scheduler {
     settle(
       flight,
       .putOff(
-        key: attachment.key, dueAt: environment.clock.steady() + wait, attempt: flight.lease.attempt,
+        key: attachment.key, after: wait, attempt: flight.lease.attempt,
         steps: isNew ? flight.run.steps + [step] : []))
   }
 
   /// Whether all that is scheduled in the lane of attachments waits for sources that were tried often enough.
   func isOnlyAwaitingSources(_ lane: Lane) -> Bool {
-    guard lane.scheduled > 0, lane.scheduled == awaitedSources.count else { return false }
+    guard lane.waiting > 0, lane.waiting == awaitedSources.count else { return false }
     return awaitedSources.values.allSatisfy { $0.tries >= pipeline.retry.attempts }
   }
 

@@ -19,7 +19,7 @@ public final class Scheduler {
   let gate: ContentGate
   var publishing: Publishing
   var exchange: LedgerExchange
-  private let ledger: Ledger
+  private let ledger: any LedgerQueries
   private let home: String
 
   // Work.
@@ -50,8 +50,6 @@ public final class Scheduler {
   private var placesCheckedAt: UInt64 = 0
   var observe: (SchedulerEvent) -> Void = { _ in }
 
-  private static let stallLimit = 3
-
   /// - Parameters:
   ///   - digest: the stage that measures content, run before the first of the pipeline's.
   ///   - lock: the right to work on the home.
@@ -59,7 +57,8 @@ public final class Scheduler {
   ///   - signals: a descriptor from `sluice_signalfd`, or `nil`.
   ///   - intake: where new files come from; `nil`: only what is queued is worked on.
   public convenience init(
-    _ pipeline: PipelineDefinition, digest: StageDescription, home: Home, lock: HomeLock, ledger: Ledger,
+    _ pipeline: PipelineDefinition, digest: StageDescription, home: Home, lock: HomeLock,
+    ledger: any LedgerWriter & LedgerQueries,
     executable: String, signals: Int32?, intake: Intake?
   ) throws(SchedulerError) {
     do throws(SystemError) {
@@ -77,7 +76,8 @@ public final class Scheduler {
   ///   - processors: how many workers of a kind may be at work, unless the pipeline says.
   ///   - isIntakeOver: nothing new is to be taken in.
   package init(
-    _ pipeline: PipelineDefinition, digest: StageDescription, ledger: Ledger, home: String, processors: Int,
+    _ pipeline: PipelineDefinition, digest: StageDescription, ledger: any LedgerQueries, home: String,
+    processors: Int,
     isIntakeOver: Bool, _ environment: SchedulerEnvironment
   ) {
     self.pipeline = pipeline
@@ -116,7 +116,7 @@ public final class Scheduler {
       throw error
     }
     return SchedulerSummary(
-      pausedLanes: lanes.all.compactMap { lane in lane.pause.map { (lane.name, $0.reason) } },
+      pausedLanes: lanes.all.compactMap { lane in lane.pause.map { (lane.name.description, $0.reason) } },
       awaitedPlaces: awaitedPlaces, wasStopped: isStopping, isIntakeCut: isIntakeCut, sandbox: pool.sandbox)
   }
 
@@ -140,8 +140,9 @@ public final class Scheduler {
 
   private func take(_ happening: Happening) throws(SchedulerError) {
     switch happening {
-    case .replied(.success(let reply)): take(reply)
-    case .replied(.failure(let error)): throw SchedulerError(error)
+    case .replied(.success(let reply?)): take(reply)
+    case .replied(.success(nil)): exchange.notDone()
+    case .replied(.failure(let error)): try take(error)
     case .worker(let slot, let news): take(try pool.take(news, of: slot, isStopping: isStopping))
     case .opened(let serial, let opening): take(opening, of: serial)
     case .published(let results): try takePublished(results)
@@ -199,7 +200,7 @@ public final class Scheduler {
         "this process may have \(descriptors) files open, and needs \(needed) for this pipeline; raise the limit, with "
           + "`ulimit -n 1024` or LimitNOFILE= in systemd")
     }
-    lanes.bound((descriptors - needed) / 3, isCareful: ledger.stalls >= Self.stallLimit)
+    lanes.bound((descriptors - needed) / 3)
     try pool.open()
     for (object, error) in unpublished { waitForPath(object, error) }
   }
@@ -260,8 +261,9 @@ public final class Scheduler {
   }
 
   private func readIntake() {
-    guard !isIntakeOver, let batch = environment.nextBatch() else { return }
-    if batch.items.isEmpty { isIntakeOver = true } else { exchange.takeIn(batch) }
+    if isStopping { return }
+    guard let batch = environment.nextBatch() else { return }
+    if batch.commands.isEmpty { isIntakeOver = true } else { exchange.takeIn(batch) }
   }
 
   /// The first signal lets what is in hand end; the second ends the process, which loses nothing.

@@ -21,13 +21,13 @@ package struct SchedulerEnvironment {
   package var startWorker: (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker
   /// Whether ``WorkerNews/writable`` is told of a worker.
   package var awaitWritable: (_ slot: UInt32, Bool) -> Void
-  /// Sends a request to the ledger. One at a time: the next only after ``Happening/replied(_:)``.
-  package var exchange: (ExchangeRequest) -> Void
+  /// Asks the ledger. One at a time: the next only after ``Happening/replied(_:)``.
+  package var exchange: (LedgerRequest) -> Void
   /// Opens sources. Each is answered with ``Happening/opened(serial:_:)``.
   package var open: ([Source]) -> Void
   /// Renames objects to their paths. One batch at a time: the next only after ``Happening/published(_:)``.
   package var publish: ([StagedObject]) -> Void
-  /// The next batch of new files, if one waits; an empty one is the end.
+  /// The next batch of commands, if one waits; an empty one says that no more files are found.
   package var nextBatch: () -> Intake.Batch?
   /// What is no longer where it was; `nil`: home and store are in place.
   package var lostPlace: () -> Place?
@@ -39,7 +39,7 @@ package struct SchedulerEnvironment {
   package init(
     clock: Clock, jitter: @escaping () -> Double, store: any ObjectStore, descriptorLimit: Int,
     startWorker: @escaping (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker,
-    awaitWritable: @escaping (_ slot: UInt32, Bool) -> Void, exchange: @escaping (ExchangeRequest) -> Void,
+    awaitWritable: @escaping (_ slot: UInt32, Bool) -> Void, exchange: @escaping (LedgerRequest) -> Void,
     open: @escaping ([Source]) -> Void, publish: @escaping ([StagedObject]) -> Void,
     nextBatch: @escaping () -> Intake.Batch?, lostPlace: @escaping () -> Place?,
     wait: @escaping (_ milliseconds: Int32) throws(SystemError) -> [Happening],
@@ -88,7 +88,8 @@ package enum WorkerFolder: Sendable {
 /// What a scheduler waits for.
 package enum Happening {
   case worker(slot: UInt32, WorkerNews)
-  case replied(Result<ExchangeReply, LedgerError>)
+  /// `nil`: the exchange that was asked about was not done.
+  case replied(Result<ExchangeReply?, LedgerError>)
   /// A source is open, or why not.
   case opened(serial: UInt64, Source.Opening)
   /// For each object of the batch, why it has not got its path.

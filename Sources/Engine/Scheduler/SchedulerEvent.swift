@@ -4,8 +4,8 @@ import Platform
 
 /// What a scheduler tells while it works, on the thread that runs it.
 public enum SchedulerEvent: Sendable {
-  /// A batch of files is on record; the ticket is the one it was sent with.
-  case takenIn(IntakeReport, ticket: UInt64)
+  /// Commands are on record; the ticket is the one they were sent with.
+  case answered([CommandResult], ticket: UInt64)
   /// An attachment has ended, and that is durable.
   case ended(AttachmentRecord)
   /// An attempt did not end the attachment: it is tried again at a time (milliseconds since 1970).
@@ -20,6 +20,8 @@ public enum SchedulerEvent: Sendable {
   /// A signal asked for the end, and this much is still in hand, with these stages and channels; told at once, and every five
   /// seconds.
   case stopping(inHand: Int, with: [String])
+  /// The ledger does not answer, and is tried again; told once.
+  case ledgerAway(String)
   /// Something the user is to know, that stops nothing.
   case problem(String)
   /// A stage, or a channel, logged a warning or an error.

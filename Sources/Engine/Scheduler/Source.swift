@@ -1,5 +1,6 @@
 import CPlatform
 import Glibc
+import Ledger
 import Platform
 import Wire
 
@@ -11,10 +12,11 @@ package struct Source: Sendable {
   /// The device of its folder when it was taken in, where that is known.
   package var folderDevice: Int64?
 
-  init(serial: UInt64, path: [UInt8], folderDevice: Int64?) {
+  init(serial: UInt64, _ source: AttachmentSource) {
     self.serial = serial
-    self.path = path
-    self.folderDevice = folderDevice
+    switch source {
+    case .file(_, let path, _, _, let device): (self.path, folderDevice) = (path, device)
+    }
   }
 
   /// Opens it. It may be anything by now: a path that names no regular file, or leads over a symbolic link that was put there

@@ -114,8 +114,8 @@ extension WorkerGroup {
       writer.member("stage", stage.id)
       writer.member("plugin", stage.description.id)
       writer.member("version", stage.description.version)
-      // A stage that is built anew counts as another, also if its version stays the same.
-      writer.member("file", FileIdentity.text(of: stage.description.file))
+      // A stage that is built anew counts as another, also if its version stays the same; and on another host it is the same.
+      writer.member("file", FileIdentity.hash(of: stage.description.file))
       writer.member("basis", basis)
       writer.key("options")
       writer.array { writer in

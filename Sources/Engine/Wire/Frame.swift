@@ -13,7 +13,7 @@ public enum Frame {
     // From the worker.
     case ready = 16, refusal, result, description, trace
     // From a client to a coordinator, and back.
-    case enqueue = 32, enqueued, declined, welcome
+    case commands = 32, results, declined, welcome
   }
 }
 

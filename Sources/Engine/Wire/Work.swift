@@ -14,6 +14,8 @@ public struct Work: Sendable {
   public var mediaType: String?
   public var sha256: String?
   public var twin: String?
+  /// For `store` stages: the name under which the object is left.
+  public var stagedName: String?
   /// The content's file when it was opened.
   public var file: FileState
   /// `queued` while the outcome is open.
@@ -38,7 +40,7 @@ public struct Work: Sendable {
 
   public init(
     _ origin: AttachmentOrigin, serial: UInt64, first: Int, end: Int, attempt: Int, mediaType: String? = nil,
-    sha256: String? = nil, twin: String? = nil, file: FileState = FileState(),
+    sha256: String? = nil, twin: String? = nil, stagedName: String? = nil, file: FileState = FileState(),
     outcome: Status = .queued, reason: Reason? = nil, metadata: [Metadatum] = [], event: Event? = nil
   ) {
     self.serial = serial
@@ -49,6 +51,7 @@ public struct Work: Sendable {
     self.mediaType = mediaType
     self.sha256 = sha256
     self.twin = twin
+    self.stagedName = stagedName
     self.file = file
     self.outcome = outcome
     self.reason = reason
@@ -76,6 +79,7 @@ public struct Work: Sendable {
     writer.write(mediaType)
     writer.write(sha256)
     writer.write(twin)
+    writer.write(stagedName)
     writer.write(reason?.stage)
     writer.write(reason?.code)
     writer.write(reason?.message)
@@ -143,14 +147,23 @@ public final class WorkInput {
     let changed = try reader.integer(Int64.self)
     let content = descriptors.first ?? -1
     output = descriptors.count > 1 ? descriptors[1] : -1
-    var raw = sluice_attachment(
-      size: UInt32(MemoryLayout<sluice_attachment>.size), attempt: attempt, id: try text(&reader),
-      conversation_id: try text(&reader), message_id: try text(&reader), sender_id: try text(&reader),
-      file_name: try text(&reader), declared_type: try reader.pointer(), media_type: try reader.pointer(),
-      sha256: try reader.pointer(), twin: try reader.pointer(), content: content, outcome: outcome,
-      content_size: UInt64(max(size, 0)), reason_stage: try reader.pointer(),
-      reason_code: try reader.pointer(),
-      reason_message: try reader.pointer(), event: nil, modified: modified, changed: changed)
+    var raw = sluice_attachment()
+    raw.size = UInt32(MemoryLayout<sluice_attachment>.size)
+    (raw.attempt, raw.outcome, raw.content) = (attempt, outcome, content)
+    (raw.content_size, raw.modified, raw.changed) = (UInt64(max(size, 0)), modified, changed)
+    raw.id = try text(&reader)
+    raw.conversation_id = try text(&reader)
+    raw.message_id = try text(&reader)
+    raw.sender_id = try text(&reader)
+    raw.file_name = try text(&reader)
+    raw.declared_type = try reader.pointer()
+    raw.media_type = try reader.pointer()
+    raw.sha256 = try reader.pointer()
+    raw.twin = try reader.pointer()
+    raw.staged_name = try reader.pointer()
+    raw.reason_stage = try reader.pointer()
+    raw.reason_code = try reader.pointer()
+    raw.reason_message = try reader.pointer()
     metadata = try reader.elements(atMost: 4096) {
       (reader) throws(FrameError) -> (key: UnsafePointer<CChar>, value: UnsafePointer<CChar>) in
       (try text(&reader), try text(&reader))

@@ -39,6 +39,12 @@ public final class Statement {
   public func rows<Failure: Error>(
     _ values: Value..., each body: (borrowing Row) throws(Failure) -> Void
   ) throws {
+    try rows(values, each: body)
+  }
+
+  public func rows<Failure: Error>(
+    _ values: [Value], each body: (borrowing Row) throws(Failure) -> Void
+  ) throws {
     try bind(values)
     defer { reset() }
     while try step() { try body(Row(handle)) }

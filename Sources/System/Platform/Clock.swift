@@ -5,17 +5,18 @@ public struct Clock: Sendable {
   public var now: @Sendable () -> Int64
   public var steady: @Sendable () -> Int64
   public var monotonic: @Sendable () -> UInt64
+  public var sinceBoot: @Sendable () -> Int64
 
   public init(
     now: @escaping @Sendable () -> Int64, steady: @escaping @Sendable () -> Int64,
-    monotonic: @escaping @Sendable () -> UInt64
+    monotonic: @escaping @Sendable () -> UInt64, sinceBoot: @escaping @Sendable () -> Int64
   ) {
-    (self.now, self.steady, self.monotonic) = (now, steady, monotonic)
+    (self.now, self.steady, self.monotonic, self.sinceBoot) = (now, steady, monotonic, sinceBoot)
   }
 
   /// This machine's clocks.
   public static let machine = Clock(
-    now: { now() }, steady: { steady() }, monotonic: { monotonic() })
+    now: { now() }, steady: { steady() }, monotonic: { monotonic() }, sinceBoot: { sinceBoot() })
 
   /// Milliseconds since 1970, by the wall clock.
   public static func now() -> Int64 {
@@ -32,7 +33,8 @@ public struct Clock: Sendable {
 
   private static let origin = (wall: now(), sinceBoot: sinceBoot())
 
-  private static func sinceBoot() -> Int64 {
+  /// Milliseconds since the kernel started, including the machine's sleep. Changes of the wall clock do not affect it.
+  public static func sinceBoot() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_BOOTTIME, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000

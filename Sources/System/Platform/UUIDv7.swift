@@ -37,7 +37,7 @@ public struct UUIDv7Generator: Sendable {
     }
     let high = last << 16 | 0x7000 | UInt64(counter)
     let low = random(8) & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-    return Self.text(high, low)
+    return UUIDText.text(high, low)
   }
 
   private mutating func random(_ count: Int) -> UInt64 {
@@ -49,8 +49,25 @@ public struct UUIDv7Generator: Sendable {
     for _ in 0..<count { value = value << 8 | UInt64(pool.removeLast()) }
     return value
   }
+}
 
-  private static func text(_ high: UInt64, _ low: UInt64) -> String {
+/// UUIDs as text, in lower case.
+public enum UUIDText {
+  /// A UUID of version 8 (RFC 9562, section 5.8) from the first bytes of a hash.
+  ///
+  /// - Parameter hash: at least 16 bytes.
+  public static func version8(_ hash: [UInt8]) -> String {
+    let (high, low) = hash.withUnsafeBytes {
+      (
+        UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
+        UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+      )
+    }
+    return text(
+      high & 0xFFFF_FFFF_FFFF_0FFF | 0x8000, low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
+  }
+
+  static func text(_ high: UInt64, _ low: UInt64) -> String {
     String(unsafeUninitializedCapacity: 36) { buffer in
       var at = 0
       for index in 0..<32 {
@@ -59,8 +76,8 @@ public struct UUIDv7Generator: Sendable {
           at += 1
         }
         let word = index < 16 ? high : low
-        let nibble = UInt8(truncatingIfNeeded: word >> UInt64((15 - index % 16) * 4)) & 15
-        buffer[at] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+        let nibble = UInt8(truncatingIfNeeded: word >> UInt64((15 - index & 15) * 4)) & 15
+        buffer[at] = nibble + (nibble < 10 ? 48 : 87)
         at += 1
       }
       return 36

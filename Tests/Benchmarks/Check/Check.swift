@@ -105,24 +105,26 @@ enum Check {
 
   /// `--probe`: the part of the ledger that is counted, in memory and without other processes.
   static func probe(_ count: Int) throws {
-    let ledger = try Ledger(path: ":memory:")
-    var request = ExchangeRequest()
-    request.intake = (0..<count).map { index in
+    let ledger = try SQLiteLedger(path: ":memory:")
+    var request = Exchange(number: 1)
+    let items = (0..<count).map { index in
       IntakeItem(
         conversationId: "c", messageId: nil, senderId: "a", participants: ["a", "b"],
         fileName: "\(index).txt",
         source: Array("/inbox/\(index).txt".utf8), sourceSize: 100, sourceModified: 1, origin: "bench")
     }
-    var done = try ledger.exchange(request).intake.added
-    ledger.checkpoint()
+    request.commands = [.takeIn(items)]
+    guard case .takenIn(let report) = try ledger.exchange(request).results.first else { return }
+    var done = report.added
+    ledger.rest(isIdle: false)
     var held: [Lease] = []
     repeat {
-      var request = ExchangeRequest()
+      request = Exchange(number: request.number + 1)
       request.settlements = held.map { BenchLedger.completed($0) }
-      request.wanted = [(Ledger.attachmentLane, 64)]
+      request.wanted = [Want(.attachments, 64)]
       done -= held.count
       held = try ledger.exchange(request).leases
-      ledger.checkpoint()
+      ledger.rest(isIdle: false)
     } while !held.isEmpty
     if done != 0 { throw BenchError("\(done) attachments did not end") }
   }

@@ -6,13 +6,14 @@ import Platform
 /// A home whose ledger is filled and used in this process, with the same calls as the scheduler's.
 final class BenchLedger {
   private let lock: HomeLock
-  private let ledger: Ledger
+  private let ledger: any LedgerWriter
+  private var number: Int64 = 0
 
   private init(_ path: String) throws {
     let home = Home(path)
     try home.create()
     lock = try home.lock()
-    ledger = try Ledger(home)
+    ledger = try home.join()
   }
 
   /// Uses a home, and releases it for another process afterwards.
@@ -29,26 +30,34 @@ final class BenchLedger {
   func takeIn(_ count: Int, sources: Sources) throws {
     var done = 0
     while done < count {
-      var request = ExchangeRequest()
-      request.intake = (done..<min(done + 500, count)).map(sources.item)
-      let added = try ledger.exchange(request).intake.added
-      ledger.checkpoint()
-      if added != request.intake.count {
-        throw BenchError("the ledger took in \(added) of \(request.intake.count)")
+      let items = (done..<min(done + 500, count)).map(sources.item)
+      let reply = try exchange { $0.commands = [.takeIn(items)] }
+      guard case .takenIn(let report) = reply.results.first, report.added == items.count else {
+        throw BenchError("the ledger did not take in \(items.count) files")
       }
-      done += added
+      done += items.count
     }
   }
 
   /// Settles some leases and claims others in one transaction.
   func exchange(_ settlements: [Settlement], claiming count: Int) throws -> [Lease] {
-    var request = ExchangeRequest()
-    request.settlements = settlements
-    if count > 0 { request.wanted = [(Ledger.attachmentLane, count)] }
-    let reply = try ledger.exchange(request)
-    ledger.checkpoint()
-    guard reply.accepted.allSatisfy({ $0 }) else { throw BenchError("the ledger refused a settlement") }
+    let reply = try exchange {
+      $0.settlements = settlements
+      if count > 0 { $0.wanted = [Want(.attachments, count)] }
+    }
+    guard reply.settled.allSatisfy({ $0 == .counted }) else {
+      throw BenchError("the ledger refused a settlement")
+    }
     return reply.leases
+  }
+
+  private func exchange(_ fill: (inout Exchange) -> Void) throws -> ExchangeReply {
+    var exchange = Exchange(number: number + 1)
+    fill(&exchange)
+    let reply = try ledger.exchange(exchange)
+    if exchange.takesNumber { number += 1 }
+    ledger.rest(isIdle: false)
+    return reply
   }
 
   /// The ending of an attachment whose stages do nothing.
@@ -60,7 +69,7 @@ final class BenchLedger {
         EndedAttachment(
           attachment,
           AttachmentOutcome(
-            .completed, mediaType: "text/plain", sizeBytes: attachment.sourceSize,
+            .completed, mediaType: "text/plain", sizeBytes: attachment.source.size,
             sha256: [UInt8](repeating: 7, count: 32)),
           attempt: lease.attempt,
           steps: [.init(stage: "size", verdict: "pass", code: nil, message: nil, microseconds: 10)],

@@ -83,7 +83,7 @@ struct HostileRun {
     let connection = try Connection(inbox.folder.path + "/home/sluice.db", .readOnly)
     for (stage, limit) in timeouts {
       let sql = """
-        SELECT file_name, microseconds, coalesce(code, '') FROM attempts JOIN attachments ON key = attachment_key
+        SELECT file_name, microseconds, coalesce(code, '') FROM steps JOIN attachments ON key = attachment_key
         WHERE stage = ?1 ORDER BY microseconds DESC LIMIT 1
         """
       try connection.prepare(sql).rows(.text(stage)) { row in

@@ -146,7 +146,7 @@ private struct Neighbourhood {
     return Times(
       stages: try median(
         """
-        SELECT sum(microseconds) FROM attempts JOIN attachments ON key = attachment_key
+        SELECT sum(microseconds) FROM steps JOIN attachments ON key = attachment_key
         WHERE file_name LIKE '%-good' GROUP BY key
         """),
       whole: try median(

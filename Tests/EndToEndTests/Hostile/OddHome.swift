@@ -33,8 +33,8 @@ enum OddHome: String, CaseIterable, Sendable {
   case socketFolder = "its socket is a folder"
   case lostFile = "its lost+found is a file"
 
-  case lastToken = "its token is the last there is"
-  case lastBoot = "its boot is the last there is"
+  case lastChange = "its last change is the last there is"
+  case lastHolder = "its coordinator is the last there is"
   case lastAttempt = "its jobs have had every attempt there is"
   case lastKey = "its keys are used up"
 
@@ -78,7 +78,7 @@ enum OddHome: String, CaseIterable, Sendable {
     switch self {
     case .missing, .empty, .file, .loop, .dangling, .nameless, .endless, .belowFile, .ledgerFolder,
       .ledgerEmpty,
-      .ledgerGarbage, .ledgerPipe, .ledgerOther, .ledgerNewer, .logFolder, .lastToken, .lastBoot,
+      .ledgerGarbage, .ledgerPipe, .ledgerOther, .ledgerNewer, .logFolder, .lastChange, .lastHolder,
       .lastAttempt,
       .lastKey, .removed, .replacedByFile, .replacedByFolder:
       false
@@ -148,8 +148,8 @@ enum OddHome: String, CaseIterable, Sendable {
     case .reserveFolder: try replaceByFolder("home/reserve")
     case .socketFolder: try replaceByFolder("home/sluice.sock")
     case .lostFile: try replace("home/lost+found", "not a folder\n")
-    case .lastToken: try change("UPDATE ledger SET token = 9223372036854775807")
-    case .lastBoot: try change("UPDATE ledger SET boot = 9223372036854775807")
+    case .lastChange: try change("UPDATE ledger SET position = 9223372036854775807")
+    case .lastHolder: try change("UPDATE ledger SET holder = 9223372036854775807")
     case .lastAttempt: try change("UPDATE jobs SET attempts = 9223372036854775807")
     case .lastKey: try change("UPDATE attachments SET key = 9223372036854775807 WHERE key = 1")
     default: break

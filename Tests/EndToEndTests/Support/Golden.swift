@@ -23,7 +23,7 @@ enum Golden {
       let resolved = URL(fileURLWithPath: folder.path).resolvingSymlinksInPath().path
       for path in [folder.path, resolved] { text = text.replacingOccurrences(of: path, with: "FOLDER") }
     }
-    let id = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/
+    let id = /[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/
     text = text.replacing(id, with: "ID")
     text = text.replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/, with: "TIME")
     text = text.replacing(/[0-9]+\.[0-9]{3} ms/, with: "N ms")

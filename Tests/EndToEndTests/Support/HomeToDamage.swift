@@ -74,6 +74,8 @@ struct HomeToDamage {
   /// A copy of everything. Programs are linked, until one of them is written to.
   func copy() throws -> TemporaryFolder {
     let copy = try TemporaryFolder()
+    // A killed coordinator leaves its socket, which cannot be copied.
+    unlink(folder.path + "/var/sluice.sock")
     for name in ["in", "more", "var", "pipeline.yaml", "manifest.jsonl"] {
       try FileManager.default.copyItem(atPath: "\(folder.path)/\(name)", toPath: "\(copy.path)/\(name)")
     }

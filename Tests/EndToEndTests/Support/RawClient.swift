@@ -46,6 +46,8 @@ final class RawClient {
       message += Array(value.utf8) + [0]
     }
     number(UInt32(1))
+    message.append(1)
+    number(UInt32(1))
     text(conversation)
     text(nil)
     text("ann")

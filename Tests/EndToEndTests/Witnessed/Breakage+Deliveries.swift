@@ -38,8 +38,10 @@ extension Breakage {
       },
       Breakage("delivered, and still in the queue", ["delivery-doubled", "job-left"]) { home in
         try home.sql(
-          "INSERT INTO jobs (lane, priority, delivery_key, state, due_at) VALUES ('channel:hook', 0, \(call), 'due', 1)"
-        )
+          """
+          INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+            SELECT 'delivery', \(call), key, 0, 'due', 1 FROM lanes WHERE name = 'hook'
+          """)
       },
       Breakage("a delivery is given up", ["delivery-dead"]) { home in
         try home.sql("UPDATE deliveries SET status = 'dead', reason_code = 'unreachable' WHERE key = \(call)")

@@ -41,8 +41,7 @@ struct Breakage {
       Breakage("a row belongs to nothing", ["integrity"]) { home in
         try home.sql(
           """
-          INSERT INTO attempts (attachment_key, number, step, stage, verdict, microseconds, recorded_at)
-            VALUES (99999, 1, 0, 'mime', 'pass', 1, 1)
+          INSERT INTO attempts (attachment_key, number, said, recorded_at) VALUES (99999, 1, '[["mime","pass",null,null,1]]', 1)
           """)
       },
       Breakage(
@@ -145,7 +144,7 @@ struct Breakage {
     [
       Breakage("ended, and still in the queue", ["state-second", "job-left"]) { home in
         try home.sql(
-          "INSERT INTO jobs (lane, priority, attachment_key, state, due_at, attempts) VALUES ('attachments', 0, \(a), 'due', 1, 1)"
+          "INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts) VALUES ('attachment', \(a), 1, 0, 'due', 1, 1)"
         )
       },
       Breakage("an event of another state", ["state-second", "event-wrong", "call-wrong"]) { home in
@@ -153,14 +152,16 @@ struct Breakage {
           "UPDATE events SET data = json_set(data, '$.status', 'failed') WHERE attachment_key = \(a)")
       },
       Breakage("completed by a stage that said no", ["state-unexplained"]) { home in
-        try home.sql("UPDATE attempts SET verdict = 'reject' WHERE attachment_key = \(a) AND step = 1")
+        try home.sql(
+          "UPDATE attempts SET said = json_replace(said, '$[1][1]', 'reject') WHERE attachment_key = \(a)")
       },
       Breakage("completed by nobody", ["state-unexplained"]) { home in
         try home.sql("DELETE FROM attempts WHERE attachment_key = \(a)")
       },
       Breakage("rejected by nobody", ["state-unexplained"]) { home in
         try home.sql(
-          "UPDATE attempts SET code = 'another' WHERE attachment_key = \(rejected) AND verdict = 'reject'")
+          "UPDATE attempts SET said = replace(said, '\"reject\",\"', '\"reject\",\"another-') WHERE attachment_key = \(rejected)"
+        )
       },
       Breakage(
         "completed, and nowhere", ["place-none", "place-other", "orphan", "event-wrong", "call-wrong"]
@@ -214,31 +215,19 @@ struct Breakage {
 
   // MARK: Leases
 
-  private static let attemptColumns =
-    "attachment_key, number, step, stage, verdict, code, message, microseconds, recorded_at"
-
   private static var leases: [Breakage] {
     [
       Breakage("a result that came after the end", ["result-stale"]) { home in
         try home.sql(
           """
-          INSERT INTO attempts (\(attemptColumns)) SELECT attachment_key, number + 1, step, stage, verdict, code, message, microseconds,
-            recorded_at + 1 FROM attempts WHERE attachment_key = \(a)
+          INSERT INTO attempts SELECT attachment_key, number + 1, said, recorded_at + 1 FROM attempts WHERE attachment_key = \(a)
           """)
       },
       Breakage("a result that came after a later one", ["result-stale"]) { home in
         try home.sql(
           """
-          INSERT INTO attempts (\(attemptColumns)) SELECT attachment_key, number - 1, step, stage, verdict, code, message, microseconds,
-            recorded_at + 1 FROM attempts WHERE attachment_key = \(held)
+          INSERT INTO attempts SELECT attachment_key, number - 1, said, recorded_at + 1 FROM attempts WHERE attachment_key = \(held)
           """)
-      },
-      Breakage("two results of one attempt", ["result-stale"]) { home in
-        try home.sql(
-          "UPDATE attempts SET recorded_at = recorded_at - 1 WHERE attachment_key = \(a) AND step = 0")
-      },
-      Breakage("a result with a step left out", ["result-stale"]) { home in
-        try home.sql("DELETE FROM attempts WHERE attachment_key = \(a) AND step = 1")
       },
       Breakage("an end that is of no result", ["result-stale"]) { home in
         try home.sql("UPDATE attachments SET finished_at = finished_at + 1 WHERE key = \(a)")
@@ -247,8 +236,7 @@ struct Breakage {
       Breakage("a result of a lease that was lost", ["result-stale"]) { home in
         try home.sql(
           """
-          INSERT INTO attempts (\(attemptColumns)) SELECT attachment_key, 1, step, stage, verdict, code, message, microseconds, recorded_at - 1
-            FROM attempts WHERE attachment_key = \(held)
+          INSERT INTO attempts SELECT attachment_key, 1, said, recorded_at - 1 FROM attempts WHERE attachment_key = \(held)
           """)
       },
       Breakage("an end by a lease that was lost", ["result-stale"]) { home in
@@ -257,19 +245,20 @@ struct Breakage {
       Breakage("an end by a lease before the one that was lost", ["result-stale"]) { home in
         try home.sql("UPDATE attempts SET number = 0 WHERE attachment_key = \(held)")
       },
-      Breakage("a token that went back", ["lease-wrong"]) { try $0.sql("UPDATE ledger SET token = 0") },
-      Breakage("a boot that went back", ["lease-wrong"]) { try $0.sql("UPDATE ledger SET boot = 0") },
+      Breakage("a coordinator that went back", ["lease-wrong"]) {
+        try $0.sql("UPDATE ledger SET holder = 0")
+      },
       Breakage("more attempts on record than were begun", ["lease-wrong", "state-second", "job-left"]) {
         home in
         try home.sql(
-          "INSERT INTO jobs (lane, priority, attachment_key, state, due_at) VALUES ('attachments', 0, \(a), 'due', 1)"
+          "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('attachment', \(a), 1, 0, 'due', 1)"
         )
       },
-      Breakage("a lease ahead of all tokens", ["lease-wrong", "delivery-doubled", "job-left"]) { home in
+      Breakage("a lease ahead of all coordinators", ["lease-wrong", "delivery-doubled", "job-left"]) { home in
         try home.sql(
           """
-          INSERT INTO jobs (lane, priority, delivery_key, state, due_at, token, boot)
-            VALUES ('channel:hook', 0, \(call), 'leased', 1, 1000000, 1)
+          INSERT INTO jobs (kind, subject, lane, priority, state, due_at, holder, token)
+            SELECT 'delivery', \(call), key, 0, 'leased', 1, 1000000, 1 FROM lanes WHERE name = 'hook'
           """)
       },
     ]
@@ -286,14 +275,15 @@ struct Breakage {
         try home.sql(
           """
           UPDATE deliveries SET status = 'pending', finished_at = NULL WHERE key = \(call);
-          INSERT INTO jobs (lane, priority, delivery_key, state, due_at) VALUES ('channel:hook', 0, \(call), 'due', 1)
+          INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+            SELECT 'delivery', \(call), key, 0, 'due', 1 FROM lanes WHERE name = 'hook'
           """)
       },
       Breakage("a lane that is paused", ["lane-paused"]) { home in
         try home.sql(
           """
-          INSERT INTO lanes (name, paused_code, paused_reason, paused_at)
-            VALUES ('attachments', 'disk-full', 'no room', 1)
+          INSERT INTO pauses (lane, cause, code, reason, paused_by, paused_at)
+            VALUES (1, 'person', 'disk-full', 'no room', 'ann', 1)
           """)
       },
     ]

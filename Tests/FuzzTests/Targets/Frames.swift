@@ -50,7 +50,7 @@ extension FuzzTarget {
       try demand(refusal.message.utf8.count <= 8192, "a message of \(refusal.message.utf8.count) bytes")
       return refusal.frame
     case .trace: return try TraceLine(&reader).frame
-    case .setup, .work, .question, .enqueue, .enqueued, .declined, .welcome:
+    case .setup, .work, .question, .commands, .results, .declined, .welcome:
       throw FrameError("not from a worker")
     }
   }

@@ -8,7 +8,8 @@ import Workbench
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self, Run.self, Enqueue.self, StatusCommand.self, List.self, Show.self, Replay.self, Verify.self,
+      Ingest.self, Run.self, Enqueue.self, PauseVerb.self, ResumeVerb.self, RetryVerb.self,
+      StatusCommand.self, List.self, Show.self, Replay.self, Verify.self,
       Backup.self, Lint.self,
       Graph.self,
       SchemaCommand.self,
@@ -68,7 +69,7 @@ enum CommandLineTool {
 
   private static func exitCode(for code: LedgerError.Code) -> ExitCode {
     switch code {
-    case .inUse, .full, .indeterminate: .temporary
+    case .inUse, .full, .unavailable, .indeterminate, .fenced: .temporary
     case .newer, .unwritable: .configuration
     case .damaged, .other: .internalError
     }

@@ -90,7 +90,7 @@ enum Environment {
   }
 
   /// The home's ledger, opened for reading beside a coordinator. Creates nothing.
-  static func ledger(reading home: Home) throws -> Ledger {
+  static func ledger(reading home: Home) throws -> any LedgerMaintenance {
     if access(home.ledgerPath, F_OK) != 0 {
       try home.checkLedgerIsThere()
       throw CommandError.usage(
@@ -104,7 +104,7 @@ enum Environment {
       throw CommandError(
         .configuration, "\(home.ledgerPath) is no regular file; give a home with a ledger, with --home")
     }
-    return try Ledger(reading: home)
+    return try home.reader()
   }
 
   /// The stage that hashes content, part of every pipeline, from the plugins' descriptions.

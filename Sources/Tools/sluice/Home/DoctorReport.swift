@@ -1,6 +1,6 @@
 import Pipeline
 import Platform
-import SQLite
+import Ledger
 
 /// What `sluice doctor` prints.
 struct DoctorReport {
@@ -56,7 +56,7 @@ struct DoctorReport {
 
   func text(_ style: Style) -> String {
     var text = "sluice \(Version.number), stage ABI \(Version.stageABI), "
-    text += "SQLite \(Connection.libraryVersion), Linux \(kernel)\n\n"
+    text += "SQLite \(LedgerEngine.sqliteVersion), Linux \(kernel)\n\n"
     switch worker {
     case .started(let stage, _): text += "Sandbox of a worker with '\(stage)': \(level)\n"
     case .failed: text += "Sandbox: not known, for no worker starts\n"
@@ -97,7 +97,7 @@ struct DoctorReport {
       writer.value(problems.isEmpty)
       writer.member("version", Version.number)
       writer.member("stageABI", Version.stageABI)
-      writer.member("sqlite", Connection.libraryVersion)
+      writer.member("sqlite", LedgerEngine.sqliteVersion)
       writer.member("kernel", kernel)
       writer.member("landlockABI", landlockABI)
       writer.member("sandbox", level)

@@ -50,7 +50,7 @@ struct Verify: ParsableCommand {
         report.take(finding)
       }
       if isWhole {
-        try verify(home, repairs ? try Ledger(home) : ledger, &report)
+        try verify(home, repairs ? try home.join() : ledger, &report)
       } else {
         report.note(
           "the store is not compared with a ledger that is damaged"
@@ -64,7 +64,7 @@ struct Verify: ParsableCommand {
     return report.finish(seconds: Double(Clock.monotonic() - started) / 1e9, isRepair: repairs)
   }
 
-  private func verify(_ home: Home, _ ledger: Ledger, _ report: inout VerifyReport) throws {
+  private func verify(_ home: Home, _ ledger: any LedgerMaintenance, _ report: inout VerifyReport) throws {
     let total = try ledger.status().attachments.first { $0.status == .completed }?.count ?? 0
     // An escaping closure cannot capture an inout parameter.
     var inner = report

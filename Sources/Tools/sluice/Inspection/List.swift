@@ -31,7 +31,7 @@ struct List: ParsableCommand {
     let style = Style(arguments)
     let isJSON = arguments.isJSON
     var lines = ""
-    try Environment.ledger(reading: Environment.home(arguments)).records(statuses: statuses) { record in
+    try Environment.ledger(reading: Environment.home(arguments)).attachments(statuses) { record in
       lines += isJSON ? RecordText.json(record) : "\(record.origin.id)  \(RecordText.line(record, style))"
       if lines.utf8.count > 32 << 10 {
         Terminal.out(lines)

@@ -21,7 +21,7 @@ struct Show: ParsableCommand {
 
   func run() throws -> ExitCode {
     let ledger = try Environment.ledger(reading: Environment.home(arguments))
-    let record = try Self.only(of: try ledger.records(idPrefix: id.lowercased()), id)
+    let record = try Self.only(of: try ledger.attachments(idPrefix: id.lowercased()), id)
     let story = AttachmentStory(
       record: record, attempts: try ledger.attempts(of: record.key),
       deliveries: try ledger.deliveries(of: record.key))

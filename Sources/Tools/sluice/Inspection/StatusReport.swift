@@ -54,14 +54,20 @@ struct StatusReport {
 
   private func lanes(_ style: Style) -> String {
     if status.lanes.isEmpty { return "" }
-    let width = status.lanes.map(\.name.count).max() ?? 0
+    let width = status.lanes.map(\.name.description.count).max() ?? 0
     var text = "\nLanes\n"
     for lane in status.lanes {
-      text += "  \(Help.pad(lane.name, width))  \(lane.due) due, \(lane.scheduled) scheduled"
+      text += "  \(Help.pad(lane.name.description, width))  \(lane.due) due, \(lane.scheduled) scheduled"
       text += ", \(lane.leased) leased\n"
-      guard let reason = lane.pausedReason else { continue }
-      text += "    \(style.word("paused")): \(Terminal.printable(reason))\n"
-      text += "    once that is put right, run `sluice ingest` again: it goes on where it stopped\n"
+      guard let pause = lane.pause else { continue }
+      text += "    \(style.word("paused")): \(Terminal.printable(pause.reason))\n"
+      switch pause.cause {
+      case .person:
+        text += "    by \(Terminal.printable(pause.by)) since \(Clock.timestamp(pause.since)); "
+        text += "`sluice resume \(ShellWord.of(lane.name.description))` lifts it\n"
+      case .fault:
+        text += "    once that is put right, run `sluice ingest` again: it goes on where it stopped\n"
+      }
     }
     return text
   }
@@ -98,11 +104,14 @@ struct StatusReport {
       writer.array { writer in
         for lane in status.lanes {
           writer.object { writer in
-            writer.member("name", lane.name)
+            writer.member("name", lane.name.description)
             writer.member("due", Int64(lane.due))
             writer.member("scheduled", Int64(lane.scheduled))
             writer.member("leased", Int64(lane.leased))
-            writer.member("pausedReason", lane.pausedReason)
+            writer.member("pausedReason", lane.pause?.reason)
+            writer.member("pausedCause", lane.pause?.cause.rawValue)
+            writer.member("pausedBy", lane.pause?.by)
+            writer.member("pausedAt", lane.pause.map { Clock.timestamp($0.since) })
           }
         }
       }

@@ -27,7 +27,7 @@ struct Enqueue: ParsableCommand {
     let manifest = try input.reader()
     let home = try home()
     let isNew = Environment.lacksLedger(home)
-    let desk = try IntakeDesk(home)
+    let desk = try CommandDesk(home)
     if isNew && desk.isAlone && !arguments.flag("quiet") { Terminal.error("made a new home at \(home.path)") }
     var added = 0
     var known = 0
@@ -43,7 +43,7 @@ struct Enqueue: ParsableCommand {
         defaults: input.defaults, home: home,
         send: { items in
           do {
-            let report = try desk.take(items)
+            let report = try desk.takeIn(items)
             added += report.added
             known += report.known
             report.problems.forEach(tell)

@@ -1,4 +1,5 @@
 import CPlatform
+import Control
 import Glibc
 import Ledger
 import Manifest
@@ -49,11 +50,12 @@ struct Ingest: ParsableCommand {
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
-    let ledger = try Ledger(home)
-    try ledger.resumeLanes()
+    let ledger = try home.join()
+    defer { try? ledger.leave() }  // what it held is due again either way
     let before = try ledger.status()
 
     let intake = try Intake()
+    let server = try ControlServer(home, intake: intake)
     let problems = Mailbox<String>(capacity: 4096)
     let walker = InputWalker(
       defaults: input.defaults, home: home, send: { intake.send($0) }, problem: { problems.send($0) })
@@ -71,12 +73,17 @@ struct Ingest: ParsableCommand {
       let scheduler = try Scheduler(
         pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
         executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil, intake: intake)
-      summary = try scheduler.run(deliveryPatience: deliveryPatience) { report.take($0) }
+      summary = try scheduler.run(deliveryPatience: deliveryPatience) { event in
+        if case .answered(let results, let ticket) = event { server.answer(ticket, results) }
+        report.take(event)
+      }
     } catch {
       report.clear()
+      server.stop()
       walking.detach()
       throw error
     }
+    server.stop()
     // After a signal the walker may still be waiting for the next line of a manifest.
     if summary.wasStopped { walking.detach() } else { walking.join() }
     let left = try ledger.status()

@@ -46,11 +46,7 @@ final class IngestReport {
 
   func take(_ event: SchedulerEvent) {
     switch event {
-    case .takenIn(let report, _):
-      known += report.known
-      knownNotCompleted += report.knownNotCompleted
-      progress?.total &+= Int64(report.added)
-      report.problems.forEach(tell)
+    case .answered(let results, let ticket): take(results, ofClient: ticket != 0)
     case .ended(let record): take(record)
     case .triedAgain(let id, let reason, let at):
       if progress == nil && !isQuiet && !isJSON {
@@ -66,6 +62,7 @@ final class IngestReport {
     case .lanePaused(let lane, let reason): note("paused: \(lane): \(reason)")
     case .laneResumed(let lane): note("trying again: \(lane)")
     case .problem(let text): tell(text)
+    case .ledgerAway(let text): note(text)
     case .remark(let level, let stage, let id, let text):
       tell(level, stage, id, text)
     case .delivered: delivered += 1
@@ -75,6 +72,17 @@ final class IngestReport {
       problems.poll().forEach(tell)
       flush()
       progress?.draw()
+    }
+  }
+
+  /// What a client handed over is its own to tell.
+  private func take(_ results: [CommandResult], ofClient: Bool) {
+    for case .takenIn(let report) in results {
+      progress?.total &+= Int64(report.added)
+      if ofClient && !isResident { continue }
+      known += report.known
+      knownNotCompleted += report.knownNotCompleted
+      report.problems.forEach(tell)
     }
   }
 

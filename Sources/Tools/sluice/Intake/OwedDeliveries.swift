@@ -1,5 +1,6 @@
 import Ledger
 import Pipeline
+import Platform
 
 /// Deliveries on record that have not been made yet.
 struct OwedDeliveries {
@@ -11,14 +12,14 @@ struct OwedDeliveries {
   var elsewhere: [(channel: String, count: Int)] = []
 
   init(_ status: LedgerStatus, _ pipeline: PipelineDefinition) {
-    let prefix = Ledger.lane(ofChannel: "")
-    for lane in status.lanes where lane.name.hasPrefix(prefix) {
-      let channel = String(lane.name.dropFirst(prefix.count))
+    let now = Clock.now()
+    for lane in status.lanes where lane.name.kind == .channel {
+      let channel = lane.name.name
       let owed = lane.due + lane.scheduled + lane.leased
       if owed == 0 { continue }
       if pipeline.channels.contains(where: { $0.name == channel }) {
         count += owed
-        if let next = lane.nextDue { nextAt = min(nextAt ?? .max, next) }
+        if let due = lane.nextDue { nextAt = min(nextAt ?? .max, now + due) }
       } else {
         elsewhere.append((channel, owed))
       }

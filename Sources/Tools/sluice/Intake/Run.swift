@@ -36,8 +36,8 @@ struct Run: ParsableCommand {
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
-    let ledger = try Ledger(home)
-    try ledger.resumeLanes()
+    let ledger = try home.join()
+    defer { try? ledger.leave() }  // what it held is due again either way
     let queued = try ledger.status().attachments.first { $0.status == .queued }?.count ?? 0
 
     let intake = try Intake()
@@ -55,7 +55,7 @@ struct Run: ParsableCommand {
         pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
         executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil, intake: intake)
       summary = try scheduler.run(isResident: true) { event in
-        if case .takenIn(let taken, let ticket) = event { server.answer(ticket, taken) }
+        if case .answered(let results, let ticket) = event { server.answer(ticket, results) }
         report.take(event)
       }
     } catch {

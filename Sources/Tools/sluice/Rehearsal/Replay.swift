@@ -64,15 +64,17 @@ struct Replay: ParsableCommand {
         + Suggestion.remedy(for: name, among: pipeline.stages.map(\.id)))
   }
 
-  private func records(_ ledger: Ledger, _ player: ReplayPlayer) throws -> [AttachmentRecord] {
+  private func records(_ ledger: any LedgerQueries, _ player: ReplayPlayer) throws -> [AttachmentRecord] {
     if !arguments.words.isEmpty {
-      return try arguments.words.map { try Show.only(of: try ledger.records(idPrefix: $0.lowercased()), $0) }
+      return try arguments.words.map {
+        try Show.only(of: try ledger.attachments(idPrefix: $0.lowercased()), $0)
+      }
     }
     // A sample keeps each attachment with the same probability (Vitter's algorithm R).
     var chosen: [AttachmentRecord] = []
     var random = SplitMix(state: 1)
     var seen: Int64 = 0
-    try ledger.records { record in
+    try ledger.attachments { record in
       guard record.outcome.status.isFinal, player.cameSoFar(record) else { return true }
       seen += 1
       if let sample, seen > sample {

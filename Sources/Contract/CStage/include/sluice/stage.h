@@ -151,6 +151,10 @@ typedef struct sluice_attachment {
   const sluice_event *event; /* for channels, else NULL */
   int64_t modified;          /* of the content's file when it was opened, nanoseconds since 1970: its data */
   int64_t changed;           /* and its status; a stage that copies compares both when it is done */
+
+  /* Since 1.1. For `store` stages: the name under which the object is left in `.incoming/`; NULL: the attachment's id. It is of
+   * this attempt alone, so that nothing is left in the place of another's. */
+  const char *staged_name;
 } sluice_attachment;
 
 #define SLUICE_LOG_DEBUG ((uint32_t)0)
@@ -185,8 +189,8 @@ typedef struct sluice_host {
   void (*set_media_type)(sluice_call *call, const char *media_type);
 
   /* [in-call] For `store` stages: where the object is to lie below the folder, the attachment's `url`. The stage leaves it,
-   * synced, in the folder as `.incoming/` (which it makes) and the attachment's id; the host renames it to the path once the ledger
-   * has the attachment, and takes away what it has not. Where nothing is left there, the path must hold it already. */
+   * synced, in the folder as `.incoming/` (which it makes) and the attachment's `staged_name`; the host renames it to the path once
+   * the ledger has the attachment, and takes away what it has not. Where nothing is left there, the path must hold it already. */
   void (*set_location)(sluice_call *call, const char *path);
 
   /* [in-call] 1 where the media type matches the pattern; patterns mean the same everywhere. NULL, unknown, matches

@@ -1,0 +1,62 @@
+import SQLite
+
+/// Parses JSON that others wrote. SQLite does it: it is linked anyway, and is hard to fool.
+///
+/// Used by one thread.
+///
+/// Unchecked because SQLite's connections may go from thread to thread.
+public final class JSONParser: @unchecked Sendable {
+  /// A member of an object, or an element of an array.
+  public struct Member {
+    public enum Kind: String, Sendable {
+      case null, `true`, `false`, integer, real, text, array, object
+    }
+
+    /// Of an element of an array, its number from 0.
+    public var key: String
+    public var kind: Kind
+    /// As text; of an array or object, its JSON.
+    public var text: String
+    /// Of an integer; else 0.
+    public var integer: Int64
+  }
+
+  /// Why a text is no JSON.
+  public struct Fault: Error, CustomStringConvertible {
+    public var description: String
+  }
+
+  private let valid: Statement
+  private let each: Statement
+
+  public init() throws {
+    let connection = try Connection(":memory:")
+    valid = try connection.prepare("SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' END")
+    each = try connection.prepare("SELECT key, type, value FROM json_each(?1)")
+  }
+
+  /// Whether a text is a JSON object.
+  public func isObject(_ json: String) throws(Fault) -> Bool {
+    do {
+      return try valid.first(.text(json)) { $0.integer(0) } == 1
+    } catch {
+      throw Fault(description: "\(error)")
+    }
+  }
+
+  /// The members of an object, or the elements of an array, in their order. A key may stand there twice.
+  public func members(_ json: String) throws(Fault) -> [Member] {
+    var members: [Member] = []
+    do {
+      try each.rows(.text(json)) { row in
+        guard let kind = Member.Kind(rawValue: row.text(1)) else { return }
+        members.append(
+          Member(
+            key: row.text(0), kind: kind, text: row.text(2), integer: kind == .integer ? row.integer(2) : 0))
+      }
+    } catch {
+      throw Fault(description: "\(error)")
+    }
+    return members
+  }
+}

@@ -1,0 +1,42 @@
+/// What commands do to lanes.
+package enum LaneDecision: Deciding {
+  /// The pauses of a lane on record, one for each cause at most.
+  package typealias Fact = [Pause]
+
+  package enum Write: Equatable {
+    case pause(LaneName, Pause)
+    case lift(LaneName, Pause.Cause)
+    case hasten(LaneName)
+  }
+
+  package static func needs(_ requests: [LaneCommand]) -> Set<LaneName> { Set(requests.map(\.lane)) }
+
+  package static func decide(
+    _ requests: [LaneCommand], _ facts: [LaneName: [Pause]]
+  ) -> (results: [CommandResult], writes: [Write]) {
+    var pauses = facts
+    var writes: [Write] = []
+    let results = requests.map { request -> CommandResult in
+      guard let now = pauses[request.lane] else {
+        return .refused(
+          "there is no lane '\(request.lane)'; lanes are attachments, and channel:NAME of each channel that was used"
+        )
+      }
+      switch request.action {
+      case .pause(let pause):
+        // The first reason stays: what came after may follow from it.
+        if now.contains(where: { $0.cause == pause.cause }) { return .done(hasChanged: false) }
+        pauses[request.lane] = now + [pause]
+        writes.append(.pause(request.lane, pause))
+      case .resume(let cause):
+        let lifted = now.filter { cause == nil || $0.cause == cause }
+        if lifted.isEmpty { return .done(hasChanged: false) }
+        pauses[request.lane] = now.filter { !lifted.contains($0) }
+        writes += lifted.map { .lift(request.lane, $0.cause) }
+      case .hasten: writes.append(.hasten(request.lane))
+      }
+      return .done(hasChanged: true)
+    }
+    return (results, writes)
+  }
+}

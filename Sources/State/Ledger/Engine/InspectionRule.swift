@@ -1,0 +1,106 @@
+/// A rule over several rows, which a CHECK constraint cannot express.
+struct InspectionRule {
+  var code: String
+  /// Returns one row, with place and sentence, for each violation.
+  var sql: String
+  var remedy: String
+
+  private static let restore = "restore the ledger from a backup; nothing else tells what the row was"
+  private static let mend = "`sluice verify --repair` puts it right"
+
+  /// Digits of a UUID of version 7 or 8, as `GLOB` matches them.
+  private static let id: String = {
+    func digits(_ count: Int) -> String { String(repeating: "[0-9a-f]", count: count) }
+    return "\(digits(8))-\(digits(4))-[78]\(digits(3))-[89ab]\(digits(3))-\(digits(12))"
+  }()
+
+  static let all: [InspectionRule] = [
+    InspectionRule(
+      code: "row-missing",
+      sql: """
+        SELECT 'sluice.db', 'the table `ledger` has ' || (SELECT count(*) FROM ledger) || ' rows in place of 1, and `counts` has '
+          || (SELECT count(*) FROM counts) || ' in place of 5'
+        WHERE (SELECT count(*) FROM ledger) <> 1 OR (SELECT count(*) FROM counts WHERE shard = 0) <> 5
+        """, remedy: restore),
+    InspectionRule(
+      code: "counts-differ",
+      sql: """
+        WITH rows AS (
+          SELECT status, count(*) AS number,
+            sum(CASE status WHEN 'queued' THEN 0 ELSE min(coalesce(size_bytes, 0), 1125899906842624) END) AS bytes
+          FROM attachments GROUP BY status)
+        SELECT 'count of ' || status, 'it is ' || c.attachments || ' with ' || c.bytes || ' bytes, and there are '
+          || coalesce(r.number, 0) || ' with ' || coalesce(r.bytes, 0)
+        FROM (SELECT status, sum(attachments) AS attachments, sum(bytes) AS bytes FROM counts GROUP BY status) c
+          LEFT JOIN rows r USING (status)
+        WHERE c.attachments <> coalesce(r.number, 0) OR c.bytes <> coalesce(r.bytes, 0)
+        """, remedy: mend),
+    InspectionRule(
+      code: "job-missing",
+      sql: """
+        SELECT 'attachment ' || id, 'it is queued, and no job is there to work on it' FROM attachments a
+        WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key)
+        """, remedy: mend),
+    InspectionRule(
+      code: "job-missing",
+      sql: """
+        SELECT 'delivery ' || id, 'it is pending, and no job is there to deliver it' FROM deliveries d
+        WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'delivery' AND subject = d.key)
+        """, remedy: mend),
+    InspectionRule(
+      code: "job-of-ended",
+      sql: """
+        SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and job ' || j.key || ' would work on it again'
+        FROM jobs j JOIN attachments a ON j.kind = 'attachment' AND a.key = j.subject WHERE a.status <> 'queued'
+        UNION ALL
+        SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and job ' || j.key || ' would deliver it again'
+        FROM jobs j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
+        """, remedy: restore),
+    InspectionRule(
+      code: "job-malformed",
+      sql: """
+        SELECT 'job ' || j.key, 'its numbers are ahead of the ledger''s, or make no sense'
+        FROM jobs j, ledger l
+        WHERE j.holder > l.holder OR j.attempts < 0 OR j.uncounted NOT BETWEEN 0 AND j.attempts OR j.crashes < 0 OR j.losses < 0
+        UNION ALL
+        SELECT 'job ' || j.key, 'it is leased under number ' || j.token || ' of coordinator ' || j.holder || ', which is at '
+          || c.number
+        FROM jobs j JOIN coordinators c ON c.id = j.holder WHERE j.token > c.number
+        UNION ALL
+        SELECT 'job ' || j.key, 'it is for ' || j.kind || ' ' || j.subject || ', which is not there'
+        FROM jobs j WHERE CASE j.kind WHEN 'attachment' THEN NOT EXISTS (SELECT 1 FROM attachments WHERE key = j.subject)
+          ELSE NOT EXISTS (SELECT 1 FROM deliveries WHERE key = j.subject) END
+        UNION ALL
+        SELECT 'job ' || j.key, 'it lies in the lane ' || l.kind || ':' || l.name
+        FROM jobs j JOIN lanes l ON l.key = j.lane LEFT JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject
+        WHERE CASE j.kind WHEN 'attachment' THEN l.kind <> 'attachments' ELSE l.kind <> 'channel' OR l.name <> d.channel END
+        """, remedy: restore),
+    InspectionRule(
+      code: "names-differ",
+      sql: """
+        WITH rows AS (SELECT url, sha256, count(*) AS number FROM attachments WHERE url IS NOT NULL GROUP BY url, sha256)
+        SELECT 'path ' || url, number || ' attachments have their object there, and by the table of names '
+          || coalesce(uses, 0) || ' have' FROM rows r LEFT JOIN names n ON n.path = r.url AND n.sha256 = r.sha256
+        WHERE n.uses IS NOT r.number
+        UNION ALL
+        SELECT 'path ' || path, 'no attachment has its object there, and by the table of names ' || uses || ' have'
+        FROM names n LEFT JOIN rows r ON r.url = n.path AND r.sha256 = n.sha256 WHERE r.url IS NULL
+        """, remedy: mend),
+    InspectionRule(
+      code: "row-malformed",
+      sql: """
+        SELECT 'attachment ' || key, 'its id is ' || quote(id) FROM attachments WHERE id NOT GLOB '\(id)'
+        UNION ALL
+        SELECT 'attachment ' || id, 'its metadata is no JSON object' FROM attachments
+        WHERE CASE WHEN json_valid(metadata) THEN json_type(metadata) <> 'object' ELSE 1 END
+        UNION ALL
+        SELECT 'attachment ' || id, 'it is completed, and has no size or no SHA-256' FROM attachments
+        WHERE status = 'completed' AND (size_bytes IS NULL OR sha256 IS NULL)
+        UNION ALL
+        SELECT 'delivery ' || key, 'its id is ' || quote(id) FROM deliveries WHERE id NOT GLOB '\(id)'
+        UNION ALL
+        SELECT 'event ' || key, 'its data is no JSON object' FROM events
+        WHERE CASE WHEN json_valid(data) THEN json_type(data) <> 'object' ELSE 1 END
+        """, remedy: restore),
+  ]
+}

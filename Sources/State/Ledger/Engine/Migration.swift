@@ -1,0 +1,128 @@
+import Pipeline
+import Platform
+import SQLite
+
+/// Brings ledgers of older versions up, in one transaction: interrupted anywhere, it begins again with the old one.
+struct Migration {
+  let connection: Connection
+
+  /// Up to version 4, statements did.
+  private static let older: [String] = [second, third, fourth]
+
+  /// From 1 to 2: `seen_at` is the last time that a coordinator recorded.
+  private static let second = "ALTER TABLE ledger ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0"
+
+  /// From 2 to 3: `line_key` identifies the stages, with their bases, that an attachment's content passed first.
+  private static let third = """
+    CREATE TABLE lines (
+      key INTEGER PRIMARY KEY,
+      fingerprint TEXT NOT NULL UNIQUE
+    ) STRICT;
+    ALTER TABLE attachments ADD COLUMN line_key INTEGER REFERENCES lines;
+    CREATE INDEX deliveries_dead ON deliveries (key) WHERE status = 'dead';
+    """
+
+  /// From 3 to 4: the device of the source's folder, and the due time of each lane's next job.
+  private static let fourth = """
+    ALTER TABLE attachments ADD COLUMN source_folder_device INTEGER;
+    DROP INDEX jobs_scheduled;
+    CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
+    """
+
+  /// - Parameter version: of the ledger, from 1; older than this program's.
+  func run(from version: Int64) throws {
+    // Tables are replaced by ones of the same name; only outside a transaction does this take effect
+    // (https://sqlite.org/pragma.html#pragma_foreign_keys).
+    try connection.execute("PRAGMA foreign_keys = OFF")
+    defer { try? connection.execute("PRAGMA foreign_keys = ON") }
+    try connection.transaction {
+      for statements in Self.older.dropFirst(Int(version) - 1) { try connection.execute(statements) }
+      try bringUpFromFour()
+      try connection.execute("PRAGMA user_version = \(Schema.version)")
+    }
+  }
+
+  // MARK: From 4 to 5
+
+  private func bringUpFromFour() throws {
+    let tables = [
+      "ledger", "counts", "lanes", "messages", "lines", "attachments", "events", "deliveries", "jobs",
+      "attempts",
+    ]
+    var indexes: [String] = []
+    try connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").rows {
+      indexes.append($0.text(0))
+    }
+    for index in indexes { try connection.execute("DROP INDEX \(index)") }
+    for table in tables { try connection.execute("ALTER TABLE \(table) RENAME TO old_\(table)") }
+    try connection.execute(Schema.tables)
+    try connection.execute(Self.copy)
+    try copyAttachments()
+    try connection.execute(Self.copyOfAttachments)
+    for table in tables.reversed() { try connection.execute("DROP TABLE old_\(table)") }
+  }
+
+  /// What was leased is of a lost coordinator, and comes back when the next one joins. Pauses were the program's own: a start lifts
+  /// them.
+  private static let copy = """
+    INSERT INTO ledger SELECT 1, 0, 0, 0, seen_at, 0, '' FROM old_ledger;
+    INSERT INTO counts SELECT 0, status, attachments, bytes FROM old_counts;
+    INSERT INTO messages SELECT * FROM old_messages;
+    INSERT INTO fingerprints SELECT * FROM old_lines;
+    INSERT INTO lanes (kind, name, host, sharing)
+    SELECT DISTINCT CASE lane WHEN 'attachments' THEN 'attachments' ELSE 'channel' END,
+      CASE lane WHEN 'attachments' THEN '' ELSE substr(lane, 9) END, '',
+      CASE lane WHEN 'attachments' THEN 'shared' ELSE 'exclusive' END
+    FROM (SELECT lane FROM old_jobs UNION SELECT 'attachments');
+    INSERT INTO jobs (key, kind, subject, lane, priority, state, due_at, holder, token, attempts, uncounted, crashes, losses)
+    SELECT j.key, CASE WHEN j.attachment_key IS NULL THEN 'delivery' ELSE 'attachment' END,
+      coalesce(j.attachment_key, j.delivery_key), l.key, j.priority, j.state, j.due_at, j.boot, j.token, j.attempts,
+      j.uncounted, j.crashes, j.suspicions
+    FROM old_jobs j JOIN lanes l ON j.lane = CASE l.kind WHEN 'attachments' THEN 'attachments' ELSE 'channel:' || l.name END
+    ORDER BY j.key;
+    UPDATE ledger SET holder = coalesce((SELECT boot FROM old_ledger), 0);
+    """
+
+  private static let copyOfAttachments = """
+    INSERT INTO names SELECT url, sha256, count(*) FROM attachments WHERE url IS NOT NULL GROUP BY url;
+    INSERT INTO events SELECT * FROM old_events ORDER BY key;
+    INSERT INTO deliveries SELECT * FROM old_deliveries ORDER BY key;
+    INSERT INTO attempts
+    SELECT attachment_key, number, json_group_array(json_array(stage, verdict, code, message, microseconds)), max(recorded_at)
+    FROM (SELECT * FROM old_attempts ORDER BY attachment_key, number, step) GROUP BY attachment_key, number;
+    """
+
+  /// A page at a time, since each identity is computed here.
+  private func copyAttachments() throws {
+    let read = try connection.prepare(
+      """
+      SELECT key, source, source_size, source_modified, conversation_id,
+        CASE own_message WHEN 1 THEN NULL ELSE message_id END
+      FROM old_attachments WHERE key > ?1 ORDER BY key LIMIT 1000
+      """)
+    let write = try connection.prepare(
+      """
+      INSERT INTO attachments SELECT key, id, ?2, conversation_id, message_id, own_message, file_name, declared_type, 'file',
+        NULL, source, source_size, source_modified, source_folder_device, status, media_type, size_bytes, sha256, metadata, url,
+        reason_stage, reason_code, reason_message, created_at, finished_at, line_key
+      FROM old_attachments WHERE key = ?1
+      """)
+    let hash = try SHA256()
+    var last: Int64 = .min
+    while true {
+      var page: [(key: Int64, identity: [UInt8])] = []
+      try read.rows(.integer(last)) { row in
+        let source = AttachmentSource.file(
+          host: nil, path: row.blob(1), size: row.integer(2), modified: row.integer(3), folderDevice: nil)
+        page.append(
+          (
+            row.integer(0),
+            source.identity(conversationId: row.text(4), messageId: row.optionalText(5), hash)
+          ))
+      }
+      guard let end = page.last else { return }
+      for (key, identity) in page { try write.run(.integer(key), .blob(identity)) }
+      last = end.key
+    }
+  }
+}

@@ -1,0 +1,309 @@
+import Pipeline
+
+/// The statements that write, by name.
+enum SQL {
+  // MARK: Coordinators
+
+  /// A ledger that went back in time gets another history (?1).
+  static let join: StaticString = """
+    UPDATE ledger SET holder = holder + 1, history = CASE history WHEN 0 THEN ?1 ELSE history END
+    """
+
+  static let ledger: StaticString = "SELECT holder, history, position FROM ledger"
+
+  static let addCoordinator: StaticString = """
+    INSERT INTO coordinators (id, name, number, joined_at) VALUES (?1, ?2, 0, ?3)
+    """
+
+  static let removeCoordinator: StaticString = "DELETE FROM coordinators WHERE id = ?1"
+
+  static let removeLost: StaticString = "DELETE FROM coordinators WHERE id <> ?1"
+
+  static let takeBackLost: StaticString = """
+    UPDATE jobs SET state = 'due', holder = NULL, token = NULL, uncounted = uncounted + 1, losses = losses + 1
+    WHERE state = 'leased' AND holder <> ?1
+    """
+
+  static let giveBack: StaticString = """
+    UPDATE jobs SET state = 'due', holder = NULL, token = NULL, uncounted = uncounted + 1
+    WHERE state = 'leased' AND holder = ?1
+    """
+
+  static let faultyLanes: StaticString = """
+    SELECT p.lane FROM pauses p JOIN lanes l ON l.key = p.lane WHERE p.cause = 'fault' ORDER BY l.kind, l.name
+    """
+
+  static let liftFaults: StaticString = "DELETE FROM pauses WHERE cause = 'fault'"
+
+  /// Counts an exchange, unless it was done before or this coordinator was taken for lost.
+  static let countExchange: StaticString =
+    "UPDATE coordinators SET number = ?2 WHERE id = ?1 AND number = ?2 - 1"
+
+  static let lastExchange: StaticString = "SELECT number FROM coordinators WHERE id = ?1"
+
+  static let seen: StaticString = "SELECT seen_at, seen_since_boot, kernel_run FROM ledger"
+
+  static let see: StaticString = "UPDATE ledger SET seen_at = ?1, seen_since_boot = ?2, kernel_run = ?3"
+
+  static let moveScheduled: StaticString = "UPDATE jobs SET due_at = due_at + ?1 WHERE state = 'scheduled'"
+
+  // MARK: Changes
+
+  static let addChange: StaticString =
+    "INSERT INTO changes (number, subjects, recorded_at) VALUES (?1, ?2, ?3)"
+
+  static let advance: StaticString = "UPDATE ledger SET position = ?1, seen_at = ?2, seen_since_boot = ?3"
+
+  // MARK: Intake
+
+  /// The same file under the same message.
+  static let knownAttachment: StaticString = "SELECT status FROM attachments WHERE identity = ?1"
+
+  static let addAttachment = SQLText(insertInto: "attachments", IntakeItem.columns)
+
+  static let addMessage: StaticString = """
+    INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT DO NOTHING
+    """
+
+  static let messageSender: StaticString = """
+    SELECT sender_id FROM messages WHERE conversation_id = ?1 AND message_id = ?2
+    """
+
+  static let addAttachmentJob: StaticString = """
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('attachment', ?1, ?2, ?3, 'due', ?4)
+    """
+
+  static let addToCount: StaticString = """
+    UPDATE counts SET attachments = attachments + ?2, bytes = bytes + ?3 WHERE shard = 0 AND status = ?1
+    """
+
+  // MARK: Claiming
+
+  /// A thousand at a time: a lane in which a million become due at once holds nobody up.
+  static let wakeScheduled: StaticString = """
+    UPDATE jobs SET state = 'due' WHERE key IN (
+      SELECT key FROM jobs WHERE state = 'scheduled' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1000)
+    """
+
+  /// All jobs that an exchange claims have its number as their token.
+  static let claim: StaticString = """
+    UPDATE jobs SET state = 'leased', holder = ?3, token = ?4, attempts = attempts + 1
+    WHERE key IN (SELECT key FROM jobs WHERE state = 'due' AND lane = ?1 ORDER BY priority DESC, key LIMIT ?2)
+    RETURNING key, subject, attempts, crashes, uncounted, losses, priority
+    """
+
+  /// Whether jobs may have to be claimed one by one; see ``Lease/isSolitary``.
+  static let hasLost: StaticString = "SELECT EXISTS (SELECT 1 FROM jobs WHERE losses >= 3 AND lane = ?1)"
+
+  static let lossesOfNext: StaticString = """
+    SELECT losses FROM jobs WHERE state = 'due' AND lane = ?1 ORDER BY priority DESC, key LIMIT ?2
+    """
+
+  static let hasDue: StaticString = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'due' AND lane = ?1)"
+
+  static let nextDue: StaticString = """
+    SELECT min(due_at) FROM jobs WHERE state = 'scheduled' AND lane = ?1
+    """
+
+  static let scheduled: StaticString = """
+    SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'scheduled' AND lane = ?1 LIMIT ?2)
+    """
+
+  static let attachmentOfJob = SQLText(
+    """
+    SELECT \(AttachmentOrigin.columnList), m.participants, a.source_host, a.source, a.source_size, a.source_modified,
+      a.source_folder_device
+    FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
+    """)
+
+  static let deliveryOfJob: StaticString = """
+    SELECT d.id, d.channel, d.recipient, e.type, e.data, e.created_at, a.id, a.conversation_id, a.message_id
+    FROM deliveries d JOIN events e ON e.key = d.event_key JOIN attachments a ON a.key = e.attachment_key
+    WHERE d.key = ?1
+    """
+
+  static let objectWithContent: StaticString = """
+    SELECT url FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 LIMIT 1
+    """
+
+  static let saidOfContent: StaticString = """
+    SELECT media_type, metadata, declared_type, file_name FROM attachments
+    WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 AND fingerprint_key = ?3 LIMIT 32
+    """
+
+  static let fingerprintKey: StaticString = "SELECT key FROM fingerprints WHERE fingerprint = ?1"
+
+  static let addFingerprint: StaticString = "INSERT INTO fingerprints (fingerprint) VALUES (?1)"
+
+  // MARK: Results. Each is fenced: it counts only if the job is leased under the same token.
+
+  static let endJob: StaticString = "DELETE FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
+
+  static let scheduleJob: StaticString = """
+    UPDATE jobs SET state = 'scheduled', holder = NULL, token = NULL, due_at = ?4, crashes = crashes + ?5,
+      uncounted = uncounted + ?6
+    WHERE key = ?1 AND holder = ?2 AND token = ?3
+    """
+
+  static let releaseJob: StaticString = """
+    UPDATE jobs SET state = 'due', holder = NULL, token = NULL, uncounted = uncounted + 1
+    WHERE key = ?1 AND holder = ?2 AND token = ?3
+    """
+
+  /// Takes a path for a content, once more where it has it. No row changes where the path is another content's.
+  static let takeName: StaticString = """
+    INSERT INTO names (path, sha256, uses) VALUES (?1, ?2, 1)
+    ON CONFLICT DO UPDATE SET uses = uses + 1 WHERE sha256 = ?2
+    """
+
+  static let leaveName: StaticString = "UPDATE names SET uses = uses - 1 WHERE path = ?1 AND uses > 1"
+
+  static let removeName: StaticString = "DELETE FROM names WHERE path = ?1"
+
+  static let endAttachment = SQLText(
+    update: "attachments", AttachmentOutcome.columns + ["finished_at", "fingerprint_key"], where: "key")
+
+  static let addAttempt: StaticString = """
+    INSERT INTO attempts (attachment_key, number, said, recorded_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING
+    """
+
+  /// The event types that an attachment which was queued again has emitted before.
+  static let toldTypes: StaticString = "SELECT DISTINCT type FROM events WHERE attachment_key = ?1"
+
+  static let addEvent: StaticString = """
+    INSERT INTO events (attachment_key, type, data, created_at) VALUES (?1, ?2, ?3, ?4)
+    """
+
+  static let addDelivery: StaticString = """
+    INSERT INTO deliveries (id, event_key, channel, recipient, status) VALUES (?1, ?2, ?3, ?4, 'pending')
+    """
+
+  static let addDeliveryJob: StaticString = """
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
+    VALUES ('delivery', ?1, ?2, ?3, 'due', ?4, ?5, ?5)
+    """
+
+  static let addLeasedDeliveryJob: StaticString = """
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, holder, token, attempts, uncounted)
+    VALUES ('delivery', ?1, ?2, ?3, 'leased', ?4, ?5, ?6, ?7 + 1, ?7)
+    """
+
+  static let endDelivery: StaticString = """
+    UPDATE deliveries SET status = ?2, reason_code = ?3, reason_message = ?4, finished_at = ?5 WHERE key = ?1
+    """
+
+  static let noteDelivery: StaticString = """
+    UPDATE deliveries SET reason_code = ?2, reason_message = ?3 WHERE key = ?1
+    """
+
+  // MARK: Commands
+
+  static let pauses: StaticString = """
+    SELECT p.cause, p.code, p.reason, p.paused_by, p.paused_at FROM pauses p WHERE p.lane = ?1 ORDER BY p.cause DESC
+    """
+
+  static let addPause: StaticString = """
+    INSERT INTO pauses (lane, cause, code, reason, paused_by, paused_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    """
+
+  static let liftPause: StaticString = "DELETE FROM pauses WHERE lane = ?1 AND cause = ?2"
+
+  static let hastenLane: StaticString =
+    "UPDATE jobs SET due_at = ?2 WHERE state = 'scheduled' AND lane = ?1 AND due_at > ?2"
+
+  static let hastenAttachment: StaticString = """
+    UPDATE jobs SET due_at = ?2 WHERE kind = 'attachment' AND subject = ?1 AND state = 'scheduled' AND due_at > ?2
+    """
+
+  static let attachmentToRetry: StaticString = """
+    SELECT a.key, a.status, EXISTS (
+      SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key AND state = 'scheduled' AND due_at > ?2)
+    FROM attachments a WHERE a.id = ?1
+    """
+
+  static let attachmentToQueue: StaticString =
+    "SELECT status, size_bytes, url FROM attachments WHERE key = ?1"
+
+  static let queueAttachment: StaticString = """
+    UPDATE attachments SET status = 'queued', media_type = NULL, size_bytes = NULL, sha256 = NULL, metadata = '{}',
+      url = NULL, reason_stage = NULL, reason_code = NULL, reason_message = NULL, finished_at = NULL, fingerprint_key = NULL
+    WHERE key = ?1
+    """
+
+  /// The attempt numbers continue after the recorded ones. An attempt that left no steps was one, too: the next is not the first.
+  static let addRepeatedJob: StaticString = """
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
+    SELECT 'attachment', ?1, ?2, 0, 'due', ?3, number, number
+    FROM (SELECT coalesce(max(number), 1) AS number FROM attempts WHERE attachment_key = ?1)
+    """
+
+  static let laneKey: StaticString = "SELECT key FROM lanes WHERE kind = ?1 AND name = ?2 AND host = ?3"
+
+  static let addLane: StaticString = "INSERT INTO lanes (kind, name, host, sharing) VALUES (?1, ?2, ?3, ?4)"
+
+  // MARK: Repair
+
+  static let recount: StaticString = """
+    WITH rows AS (
+      SELECT status, count(*) AS number,
+        sum(CASE status WHEN 'queued' THEN 0 ELSE min(coalesce(size_bytes, 0), 1125899906842624) END) AS bytes
+      FROM attachments GROUP BY status)
+    UPDATE counts SET
+      attachments = coalesce((SELECT number FROM rows WHERE rows.status = counts.status AND counts.shard = 0), 0),
+      bytes = coalesce((SELECT bytes FROM rows WHERE rows.status = counts.status AND counts.shard = 0), 0)
+    """
+
+  static let renameAll: StaticString = """
+    INSERT INTO names SELECT url, sha256, count(*) FROM attachments WHERE url IS NOT NULL GROUP BY url
+    """
+
+  static let addMissingAttachmentJobs: StaticString = """
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+    SELECT 'attachment', key, ?2, 0, 'due', ?1 FROM attachments a
+    WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key)
+    """
+
+  static let channelsWithoutLane: StaticString =
+    "SELECT DISTINCT channel FROM deliveries WHERE status = 'pending'"
+
+  /// Counts an earlier attempt, so that the next one checks whether a delivery already took effect.
+  static let addMissingDeliveryJobs: StaticString = """
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
+    SELECT 'delivery', d.key, l.key, 0, 'due', ?1, 1, 1 FROM deliveries d
+      JOIN lanes l ON l.kind = 'channel' AND l.name = d.channel AND l.host = ''
+    WHERE d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'delivery' AND subject = d.key)
+    """
+
+  /// For a copy: each job may have been started since the copy was made, and no attachment is to be blamed for the coordinator's
+  /// end. An attempt that is not the first checks whether an earlier one took effect. Its history ends here.
+  static let releaseInCopy = """
+    UPDATE jobs SET attempts = attempts + (state <> 'leased'), uncounted = uncounted + 1, holder = NULL, token = NULL,
+      state = CASE state WHEN 'leased' THEN 'due' ELSE state END;
+    DELETE FROM coordinators;
+    UPDATE ledger SET history = 0, kernel_run = '';
+    """
+}
+
+/// A statement that is put together from parts; prepared once, as those that are one literal.
+final class SQLText: Sendable {
+  let text: String
+
+  init(_ text: String) {
+    self.text = text
+  }
+
+  /// Adds a row. Its values are bound in the order of the columns.
+  convenience init(insertInto table: String, _ columns: [String]) {
+    let places = columns.indices.map { "?\($0 + 1)" }
+    self.init(
+      "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(places.joined(separator: ", ")))")
+  }
+
+  /// Changes a row. The value of its key is bound first, then those of the columns.
+  convenience init(update table: String, _ columns: [String], where key: String) {
+    let changes = columns.enumerated().map { "\($0.element) = ?\($0.offset + 2)" }
+    self.init("UPDATE \(table) SET \(changes.joined(separator: ", ")) WHERE \(key) = ?1")
+  }
+}

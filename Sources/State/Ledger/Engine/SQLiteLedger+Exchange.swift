@@ -1,0 +1,349 @@
+import Pipeline
+import Platform
+import SQLite
+
+/// What one transaction gathers.
+struct ExchangeTally {
+  /// Milliseconds since 1970, for what is recorded.
+  var now: Int64
+  /// By the clock that says what is due, in milliseconds.
+  var time: Int64
+  var token: Token
+  var ended: [(status: Status, count: Int64, bytes: Int64)] = []
+  var newborn: Newborn
+  var changed = ChangedSubjects()
+  /// Lanes that commands have changed.
+  var lanes: [LaneName] = []
+
+  mutating func addEnded(_ status: Status, _ bytes: Int64) {
+    let index = ended.firstIndex { $0.status == status } ?? ended.count
+    if index == ended.count { ended.append((status, 0, 0)) }
+    ended[index].count += 1
+    ended[index].bytes &+= bytes
+  }
+}
+
+extension SQLiteLedger {
+  public func exchange(_ exchange: Exchange) throws(LedgerError) -> ExchangeReply {
+    // A lookup needs no write transaction, whose commit would cost a sync.
+    if exchange.isLookup {
+      return try reading {
+        var reply = ExchangeReply()
+        reply.contents = try exchange.contents.map(known)
+        return reply
+      }
+    }
+    if let last, last.number == exchange.number { return last.reply }
+    let reply = try transaction {
+      try statement(SQL.countExchange).run(.integer(holder), .integer(exchange.number))
+      guard connection.changes == 1 else { throw fenced(exchange) }
+      return try perform(exchange)
+    }
+    keep(exchange.number, reply)
+    return reply
+  }
+
+  /// An exchange is durable.
+  private func keep(_ number: Int64, _ reply: ExchangeReply) {
+    last = (number, reply)
+    if let position = reply.position { lastChange = position.number }
+  }
+
+  public func fate(of exchange: Exchange) throws(LedgerError) -> ExchangeReply? {
+    if exchange.isLookup { return nil }
+    let number = try reading { try statement(SQL.lastExchange).first(.integer(holder)) { $0.integer(0) } }
+    guard let number, number == exchange.number || number == exchange.number - 1 else {
+      throw fenced(exchange)
+    }
+    if number < exchange.number { return nil }
+    guard let answer = undecided, answer.number == number else { throw fenced(exchange) }
+    keep(number, answer.reply)
+    return answer.reply
+  }
+
+  private func fenced(_ exchange: Exchange) -> LedgerError {
+    LedgerError(
+      .fenced,
+      "\(path) does not know coordinator \(holder) with \(exchange.number) exchanges; it was taken for lost, or the file was "
+        + "replaced: run the same command again")
+  }
+
+  private func perform(_ exchange: Exchange) throws -> ExchangeReply {
+    var reply = ExchangeReply()
+    var tally = ExchangeTally(
+      now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: exchange.number),
+      newborn: Newborn([]))
+    reply.results = try apply(exchange.commands, &tally)
+    if exchange.addsInOrder {
+      tally.newborn = Newborn(try exchange.wanted.filter { try isFree($0.lane, tally.time) })
+    }
+    for settlement in exchange.settlements { reply.settled.append(try settle(settlement, &tally)) }
+    try count(tally.ended)
+    for want in exchange.wanted {
+      let lane = try laneKey(want.lane)
+      let before = reply.leases.count
+      try statement(SQL.wakeScheduled).run(.integer(lane), .integer(tally.time))
+      reply.leases += tally.newborn.leases(of: want.lane)
+      let missing = want.count - (reply.leases.count - before)
+      if missing > 0, try pauses(of: lane).isEmpty {
+        try claim(lane, isOfAttachments: want.lane.kind == .attachments, missing, tally.token, &reply.leases)
+      }
+      var state = LaneState(want.lane)
+      state.granted = reply.leases.count - before
+      reply.lanes.append(state)
+    }
+    for lane in tally.lanes where !reply.lanes.contains(where: { $0.name == lane }) {
+      reply.lanes.append(LaneState(lane))
+    }
+    for index in reply.lanes.indices {
+      let want = index < exchange.wanted.count ? exchange.wanted[index] : Want(reply.lanes[index].name, 0)
+      try stand(&reply.lanes[index], countsWaiting: want.countsWaiting, at: tally.time)
+    }
+    reply.contents = try exchange.contents.map(known)
+    reply.position = try advance(tally.changed, at: tally.time, tally.now)
+    undecided = (exchange.number, reply)
+    return reply
+  }
+
+  /// Fills in the state of a lane.
+  private func stand(_ state: inout LaneState, countsWaiting: Int, at time: Int64) throws {
+    let lane = Statement.Value.integer(try laneKey(state.name))
+    state.pause = try pauses(of: try laneKey(state.name)).first
+    let hasDue = try statement(SQL.hasDue).first(lane) { $0.integer(0) } == 1
+    state.hasDue = hasDue && state.pause == nil
+    let next = try statement(SQL.nextDue).first(lane) { $0.optionalInteger(0) } ?? nil
+    state.nextDue = next.map { max($0, time) - time }
+    if countsWaiting > 0 && next != nil && !state.hasDue {
+      state.waiting =
+        try statement(SQL.scheduled).first(lane, .integer(Int64(countsWaiting))) { Int($0.integer(0)) } ?? 0
+    }
+  }
+
+  // MARK: Results
+
+  private func settle(_ settlement: Settlement, _ tally: inout ExchangeTally) throws -> SettlementOutcome {
+    let now = Statement.Value.integer(tally.now)
+    switch settlement.ending {
+    case .attachment(let attachment):
+      let outcome = attachment.outcome
+      if let url = outcome.url, let sha256 = outcome.sha256 {
+        try statement(SQL.takeName).run(.text(url), .blob(sha256))
+        if connection.changes == 0 {
+          return try change(SQL.releaseJob, settlement) ? .conflict : .leaseLost
+        }
+      }
+      guard try change(SQL.endJob, settlement) else {
+        if let url = outcome.url { try leaveName(url) }
+        return .leaseLost
+      }
+      try end(attachment, &tally)
+      tally.changed.add(.attachment, attachment.key)
+      tally.addEnded(outcome.status, min(outcome.sizeBytes ?? 0, 1 << 50))
+    case .again(let key, let after, let crashed, let attempt, let steps):
+      guard try schedule(settlement, tally.time, after, crashed: crashed) else { return .leaseLost }
+      try record(steps, of: key, attempt, tally.now)
+    case .putOff(let key, let after, let attempt, let steps):
+      guard try schedule(settlement, tally.time, after, isCounted: false) else { return .leaseLost }
+      try record(steps, of: key, attempt, tally.now)
+    case .released:
+      guard try change(SQL.releaseJob, settlement) else { return .leaseLost }
+    case .delivered(let key):
+      guard try change(SQL.endJob, settlement) else { return .leaseLost }
+      try statement(SQL.endDelivery).run(.integer(key), .text("delivered"), .null, .null, now)
+      tally.changed.add(.delivery, key)
+    case .deliveryAgain(let key, let after, let reason):
+      guard try schedule(settlement, tally.time, after) else { return .leaseLost }
+      try statement(SQL.noteDelivery).run(.integer(key), .text(reason.code), .text(reason.message))
+    case .deadLetter(let key, let reason):
+      guard try change(SQL.endJob, settlement) else { return .leaseLost }
+      try statement(SQL.endDelivery).run(
+        .integer(key), .text("dead"), .text(reason.code), .text(reason.message), now)
+      tally.changed.add(.delivery, key)
+    }
+    return .counted
+  }
+
+  /// Changes the job of a settlement. False: its lease was lost.
+  private func change(_ sql: StaticString, _ settlement: Settlement) throws -> Bool {
+    try statement(sql).run(
+      .integer(settlement.job), .integer(settlement.token.holder), .integer(settlement.token.number))
+    return connection.changes == 1
+  }
+
+  private func schedule(
+    _ settlement: Settlement, _ time: Int64, _ after: Int64, crashed: Bool = false, isCounted: Bool = true
+  ) throws -> Bool {
+    // The longest wait is some thirty thousand years: no sum overflows.
+    try statement(SQL.scheduleJob).run(
+      .integer(settlement.job), .integer(settlement.token.holder), .integer(settlement.token.number),
+      .integer(time + min(after, 1 << 50)), .integer(crashed ? 1 : 0), .integer(isCounted ? 0 : 1))
+    return connection.changes == 1
+  }
+
+  /// An attachment no longer has its object at this path.
+  func leaveName(_ path: String) throws {
+    try statement(SQL.leaveName).run(.text(path))
+    if connection.changes == 0 { try statement(SQL.removeName).run(.text(path)) }
+  }
+
+  private func end(_ attachment: EndedAttachment, _ tally: inout ExchangeTally) throws {
+    let fingerprint = try attachment.fingerprint.flatMap { try fingerprintKey($0, isNew: true) }
+    try statement(SQL.endAttachment).run(
+      [.integer(attachment.key)] + attachment.outcome.values + [.integer(tally.now), .optional(fingerprint)])
+    try record(attachment.steps, of: attachment.key, attachment.attempt, tally.now)
+    if attachment.events.isEmpty { return }
+    var told: Set<String> = []
+    // A first attempt cannot have emitted events before.
+    if attachment.attempt > 1 {
+      try statement(SQL.toldTypes).rows(.integer(attachment.key)) { told.insert($0.text(0)) }
+    }
+    var ids = DeliveryIds(attachment.origin.id)
+    for event in attachment.events where !event.recipients.isEmpty && !told.contains(event.type) {
+      try statement(SQL.addEvent).run(
+        .integer(attachment.key), .text(event.type), .text(event.data), .integer(tally.now))
+      let key = connection.lastInsertedRow
+      let ordinal = ids.next(event.type)
+      for recipient in event.recipients {
+        let id = ids.id(event.type, ordinal, for: recipient, hash)
+        for channel in event.channels {
+          try statement(SQL.addDelivery).run(.text(id), .integer(key), .text(channel), .text(recipient))
+          let delivery = LeasedDelivery(
+            key: connection.lastInsertedRow, id: id, channel: channel, recipient: recipient, type: event.type,
+            data: event.data, createdAt: tally.now, attachmentId: attachment.origin.id,
+            conversationId: attachment.origin.conversationId, messageId: attachment.origin.messageId)
+          try queue(delivery, of: attachment, &tally)
+        }
+      }
+    }
+  }
+
+  private func queue(
+    _ delivery: LeasedDelivery, of attachment: EndedAttachment, _ tally: inout ExchangeTally
+  ) throws {
+    let lane = LaneName.channel(delivery.channel)
+    let key = Statement.Value.integer(try laneKey(lane))
+    let (subject, priority) = (
+      Statement.Value.integer(delivery.key), Statement.Value.integer(attachment.priority)
+    )
+    // An attachment that was tried before may have told the same before the ledger was restored from a copy: the channel is to
+    // look.
+    let earlier = attachment.attempt > 1 ? 1 : 0
+    guard tally.newborn.takes(lane) else {
+      return try statement(SQL.addDeliveryJob).run(
+        subject, key, priority, .integer(tally.time), .integer(Int64(earlier)))
+    }
+    try statement(SQL.addLeasedDeliveryJob).run(
+      subject, key, priority, .integer(tally.time), .integer(tally.token.holder),
+      .integer(tally.token.number),
+      .integer(Int64(earlier)))
+    tally.newborn.add(
+      Lease(
+        job: connection.lastInsertedRow, token: tally.token, attempt: 1 + earlier, counted: 1,
+        priority: attachment.priority, work: .delivery(delivery)), lane)
+  }
+
+  private func record(_ steps: [Step], of key: Int64, _ attempt: Int, _ now: Int64) throws {
+    if steps.isEmpty { return }
+    var writer = JSONWriter()
+    writer.array { writer in
+      for step in steps {
+        writer.array { writer in
+          for text in [step.stage, step.verdict, step.code, step.message] { writer.value(text) }
+          writer.value(step.microseconds)
+        }
+      }
+    }
+    try statement(SQL.addAttempt).run(
+      .integer(key), .integer(Int64(attempt)), .text(writer.text), .integer(now))
+  }
+
+  private func count(_ ended: [(status: Status, count: Int64, bytes: Int64)]) throws {
+    for (status, count, bytes) in ended {
+      try statement(SQL.addToCount).run(.text(status.rawValue), .integer(count), .integer(bytes))
+      try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(-count), .integer(0))
+    }
+  }
+
+  // MARK: Claiming
+
+  /// Whether the lane has no due job and is not paused, so that a job added now is next.
+  private func isFree(_ lane: LaneName, _ time: Int64) throws -> Bool {
+    let key = try laneKey(lane)
+    if try statement(SQL.hasDue).first(.integer(key), make: { $0.integer(0) }) == 1 { return false }
+    if let next = try statement(SQL.nextDue).first(.integer(key), make: { $0.optionalInteger(0) }) ?? nil,
+      next <= time
+    {
+      return false
+    }
+    return try pauses(of: key).isEmpty
+  }
+
+  /// How many may be claimed at once: where one of them is to be alone, those before it and itself. It waits until they are done.
+  private func claimable(_ lane: Int64, _ count: Int) throws -> Int {
+    guard try statement(SQL.hasLost).first(.integer(lane), make: { $0.integer(0) }) == 1 else { return count }
+    var (found, isOver) = (0, false)
+    try statement(SQL.lossesOfNext).rows(.integer(lane), .integer(Int64(count))) { row in
+      if isOver { return }
+      found += 1
+      isOver = row.integer(0) >= Lease.lossesBeforeSolitude
+    }
+    return found
+  }
+
+  private func claim(
+    _ lane: Int64, isOfAttachments: Bool, _ count: Int, _ token: Token, _ leases: inout [Lease]
+  ) throws {
+    struct Claimed {
+      var job, subject: Int64
+      var attempts, crashes, uncounted, losses: Int
+      var priority: Int64
+    }
+    let count = isOfAttachments ? try claimable(lane, count) : count
+    var claimed: [Claimed] = []
+    try statement(SQL.claim).rows(
+      .integer(lane), .integer(Int64(count)), .integer(token.holder), .integer(token.number)
+    ) { row in
+      claimed.append(
+        Claimed(
+          job: row.integer(0), subject: row.integer(1), attempts: Int(row.integer(2)),
+          crashes: Int(row.integer(3)),
+          uncounted: Int(row.integer(4)), losses: Int(row.integer(5)), priority: row.integer(6)))
+    }
+    // An UPDATE returns its rows in any order.
+    for job in claimed.sorted(by: { ($1.priority, $0.job) < ($0.priority, $1.job) }) {
+      let work: LeasedWork? =
+        isOfAttachments
+        ? try attachment(job.subject).map { .attachment($0) }
+        : try delivery(job.subject).map { .delivery($0) }
+      guard let work else {
+        throw LedgerError(.damaged, "\(path): job \(job.job) is for nothing; \(LedgerError.restore)")
+      }
+      leases.append(
+        Lease(
+          job: job.job, token: token, attempt: job.attempts,
+          counted: max(job.attempts, 0) - max(job.uncounted, 0),
+          crashes: job.crashes, losses: job.losses, priority: job.priority, work: work))
+    }
+  }
+
+  private func attachment(_ key: Int64) throws -> LeasedAttachment? {
+    try statement(SQL.attachmentOfJob).first(.integer(key)) { row in
+      let next = AttachmentOrigin.width
+      return LeasedAttachment(
+        key: key, origin: AttachmentOrigin(row), participants: row.text(next),
+        source: .file(
+          host: row.optionalText(next + 1), path: row.blob(next + 2), size: row.integer(next + 3),
+          modified: row.integer(next + 4), folderDevice: row.optionalInteger(next + 5)))
+    }
+  }
+
+  private func delivery(_ key: Int64) throws -> LeasedDelivery? {
+    try statement(SQL.deliveryOfJob).first(.integer(key)) { row in
+      LeasedDelivery(
+        key: key, id: row.text(0), channel: row.text(1), recipient: row.text(2), type: row.text(3),
+        data: row.text(4),
+        createdAt: row.integer(5), attachmentId: row.text(6), conversationId: row.text(7),
+        messageId: row.text(8))
+    }
+  }
+}

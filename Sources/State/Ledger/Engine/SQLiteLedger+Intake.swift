@@ -1,0 +1,58 @@
+import Pipeline
+import Platform
+import SQLite
+
+extension SQLiteLedger {
+  /// Queues files. Must be called within a transaction.
+  func takeIn(_ items: [IntakeItem], _ tally: inout ExchangeTally) throws -> IntakeReport {
+    var report = IntakeReport()
+    for item in items { try takeIn(item, &tally, &report) }
+    if report.added > 0 {
+      try statement(SQL.addToCount).run(
+        .text(Status.queued.rawValue), .integer(Int64(report.added)), .integer(0))
+    }
+    return report
+  }
+
+  private func takeIn(_ item: IntakeItem, _ tally: inout ExchangeTally, _ report: inout IntakeReport) throws {
+    if let fault = item.fault {
+      report.problems.append("\(item.origin): \(fault); not taken in")
+      return
+    }
+    // The message first, if it has an id: a file must not join another sender's message.
+    if let messageId = item.messageId, let sender = try addMessage(item, id: messageId, tally.now) {
+      report.problems.append(
+        "\(item.origin): message '\(messageId)' of conversation '\(item.conversationId)' is from '\(sender)', "
+          + "not from '\(item.senderId)'; give it another messageId")
+      return
+    }
+    let identity = item.attachmentSource.identity(
+      conversationId: item.conversationId, messageId: item.messageId, hash)
+    let status = try statement(SQL.knownAttachment).first(.blob(identity)) { Status(rawValue: $0.text(0)) }
+    if let status {
+      report.known += 1
+      if let status, status.isFinal, status != .completed { report.knownNotCompleted += 1 }
+      return
+    }
+    let messageId = item.messageId ?? ids.next()
+    if item.messageId == nil { _ = try addMessage(item, id: messageId, tally.now) }
+    try statement(SQL.addAttachment).run(
+      item.values(id: ids.next(), identity: identity, messageId: messageId, at: tally.now))
+    let key = connection.lastInsertedRow
+    try statement(SQL.addAttachmentJob).run(
+      .integer(key), .integer(try laneKey(.attachments)), .integer(item.priority), .integer(tally.time))
+    tally.changed.add(.attachment, key)
+    report.added += 1
+  }
+
+  /// Adds a message unless it exists. If the id belongs to another sender's message, returns that sender.
+  private func addMessage(_ item: IntakeItem, id: String, _ now: Int64) throws -> String? {
+    try statement(SQL.addMessage).run(
+      .text(item.conversationId), .text(id), .text(item.senderId),
+      .text(JSONWriter.array(of: item.participants)),
+      .optional(item.text), .integer(now))
+    if connection.changes == 1 { return nil }
+    let sender = try statement(SQL.messageSender).first(.text(item.conversationId), .text(id)) { $0.text(0) }
+    return sender == item.senderId ? nil : sender
+  }
+}

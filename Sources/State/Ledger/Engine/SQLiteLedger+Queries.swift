@@ -1,0 +1,180 @@
+import Pipeline
+import Platform
+import SQLite
+
+extension SQLiteLedger: LedgerQueries {
+  public func snapshot<Value>(_ body: () throws -> Value) throws -> Value {
+    if !connection.isOutsideTransaction { return try body() }
+    try connection.execute("BEGIN")
+    defer { try? connection.execute("COMMIT") }  // ends a transaction that only read
+    return try body()
+  }
+
+  public func attachments(
+    _ statuses: Set<Status>, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<AttachmentRecord> {
+    try page(after: mark, limit) { after in
+      let isAll = statuses.count == Status.allCases.count
+      let wanted = isAll ? "" : JSONWriter.array(of: statuses.map(\.rawValue))
+      var rows: [AttachmentRecord] = []
+      try statement(isAll ? Query.page : Query.pageOfStatuses)
+        .rows(.integer(after), .text(wanted), .integer(Int64(limit))) { rows.append(AttachmentRecord($0)) }
+      for index in rows.indices { rows[index].steps = try lastSteps(of: rows[index].key) }
+      return (rows, rows.last?.key)
+    }
+  }
+
+  /// A page of rows by key; a mark is the last key.
+  func page<Row>(
+    after mark: PageMark?, _ limit: Int, _ read: (_ after: Int64) throws -> (rows: [Row], last: Int64?)
+  ) throws(LedgerError) -> Page<Row> {
+    guard let after = mark.map({ Int64($0.text) }) ?? 0 else {
+      throw LedgerError(
+        .other, "\(path): '\(mark?.text ?? "")' is no mark of a page; ask for the first page again")
+    }
+    return try reading {
+      let (rows, last) = try read(after)
+      return Page(rows, next: rows.count < limit ? nil : last.map { PageMark(String($0)) })
+    }
+  }
+
+  public func otherHolders() throws(LedgerError) -> Set<Int64> {
+    try reading {
+      var others: Set<Int64> = []
+      try statement("SELECT id FROM coordinators WHERE id <> ?1").rows(.integer(holder)) {
+        others.insert($0.integer(0))
+      }
+      return others
+    }
+  }
+
+  public func attachments(idPrefix: String) throws(LedgerError) -> [AttachmentRecord] {
+    try reading {
+      var found: [AttachmentRecord] = []
+      try statement(Query.byId).rows(.text(idPrefix), .text(idPrefix + "\u{7F}")) {
+        found.append(AttachmentRecord($0))
+      }
+      for index in found.indices { found[index].steps = try lastSteps(of: found[index].key) }
+      return found
+    }
+  }
+
+  public func path(ofCompleted id: String) throws(LedgerError) -> String? {
+    try reading {
+      try statement("SELECT url FROM attachments WHERE id = ?1 AND status = 'completed'").first(.text(id)) {
+        $0.optionalText(0)
+      } ?? nil
+    }
+  }
+
+  public func attempts(of key: Int64) throws(LedgerError) -> [AttemptRecord] {
+    try reading {
+      var attempts: [AttemptRecord] = []
+      try statement(Query.attempts).rows(.integer(key)) { row in
+        attempts.append(
+          AttemptRecord(number: Int(row.integer(0)), step: step(row, 1), recordedAt: row.integer(6)))
+      }
+      return attempts
+    }
+  }
+
+  public func deliveries(of key: Int64) throws(LedgerError) -> [DeliveryRecord] {
+    try reading {
+      var deliveries: [DeliveryRecord] = []
+      try statement(Query.deliveries).rows(.integer(key)) { row in
+        deliveries.append(
+          DeliveryRecord(
+            id: row.text(0), type: row.text(1), channel: row.text(2), recipient: row.text(3),
+            status: row.text(4),
+            reason: row.optionalText(5), finishedAt: row.optionalInteger(6)))
+      }
+      return deliveries
+    }
+  }
+
+  public func status() throws(LedgerError) -> LedgerStatus {
+    try reading {
+      var status = LedgerStatus()
+      try statement("SELECT status, sum(attachments), sum(bytes) FROM counts GROUP BY status").rows { row in
+        guard let name = Status(rawValue: row.text(0)) else { return }
+        status.attachments.append((name, row.integer(1), row.integer(2)))
+      }
+      var lanes: [Int64: LedgerStatus.Lane] = [:]
+      try statement("SELECT key, kind, name, host FROM lanes").rows { row in
+        guard let kind = LaneName.Kind(rawValue: row.text(1)) else { return }
+        let host = row.text(3)
+        lanes[row.integer(0)] = .init(LaneName(kind, row.text(2), host: host.isEmpty ? nil : host))
+      }
+      let now = clock.steady()
+      let queued = Int(status.attachments.first { $0.status == .queued }?.count ?? 0)
+      for (key, lane) in lanes { lanes[key] = try fill(lane, key, now, queued: queued) }
+      status.lanes = lanes.values.filter { $0.due + $0.scheduled + $0.leased > 0 || $0.pause != nil }
+        .sorted { $0.name.description < $1.name.description }
+      status.deadLetters =
+        try statement("SELECT count(*) FROM deliveries WHERE status = 'dead'").first { $0.integer(0) } ?? 0
+      status.oldestQueuedAt = try statement(Query.oldest).first { $0.optionalInteger(0) } ?? nil
+      return status
+    }
+  }
+
+  private func fill(
+    _ lane: LedgerStatus.Lane, _ key: Int64, _ now: Int64, queued: Int
+  ) throws -> LedgerStatus.Lane {
+    var lane = lane
+    let value = Statement.Value.integer(key)
+    func count(_ sql: StaticString) throws -> Int {
+      try statement(sql).first(value) { Int($0.integer(0)) } ?? 0
+    }
+    lane.scheduled = try count("SELECT count(*) FROM jobs WHERE state = 'scheduled' AND lane = ?1")
+    lane.leased = try count("SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = ?1")
+    // Each queued attachment has a job, and there may be millions: those that are neither leased nor scheduled are due.
+    lane.due =
+      lane.name == .attachments
+      ? max(queued - lane.scheduled - lane.leased, 0)
+      : try count("SELECT count(*) FROM jobs WHERE state = 'due' AND lane = ?1")
+    lane.nextDue =
+      try statement(SQL.nextDue).first(value) { $0.optionalInteger(0) }.map { $0.map { max($0, now) - now } }
+      ?? nil
+    lane.pause = try pauses(of: key).first
+    return lane
+  }
+
+  private func lastSteps(of key: Int64) throws -> [Step] {
+    var steps: [Step] = []
+    try statement(Query.lastSteps).rows(.integer(key)) { steps.append(step($0, 0)) }
+    return steps
+  }
+
+  private func step(_ row: borrowing Row, _ first: Int32) -> Step {
+    Step(
+      stage: row.text(first), verdict: row.text(first + 1), code: row.optionalText(first + 2),
+      message: row.optionalText(first + 3), microseconds: row.integer(first + 4))
+  }
+
+  /// The statements that read.
+  private enum Query {
+    static let columns = """
+      SELECT \(AttachmentRecord.columnList) FROM attachments a JOIN messages m USING (conversation_id, message_id)
+      """
+    static let page = SQLText(columns + " WHERE a.key > ?1 AND ?2 = '' ORDER BY a.key LIMIT ?3")
+    static let pageOfStatuses = SQLText(
+      columns + " WHERE a.key > ?1 AND a.status IN (SELECT value FROM json_each(?2)) ORDER BY a.key LIMIT ?3")
+    static let byId = SQLText(columns + " WHERE a.id >= ?1 AND a.id < ?2 ORDER BY a.id LIMIT 10")
+    static let attempts: StaticString = """
+      SELECT number, stage, verdict, code, message, microseconds, recorded_at FROM steps
+      WHERE attachment_key = ?1 ORDER BY number, step
+      """
+    static let lastSteps: StaticString = """
+      SELECT stage, verdict, code, message, microseconds FROM steps
+      WHERE attachment_key = ?1 AND number = (SELECT max(number) FROM attempts WHERE attachment_key = ?1) ORDER BY step
+      """
+    static let deliveries: StaticString = """
+      SELECT d.id, e.type, d.channel, d.recipient, d.status, d.reason_message, d.finished_at
+      FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1 ORDER BY d.key
+      """
+    /// The first job of an attachment is that of the oldest, unless one was queued again.
+    static let oldest: StaticString = """
+      SELECT created_at FROM attachments WHERE key = (SELECT min(subject) FROM jobs WHERE kind = 'attachment')
+      """
+  }
+}

@@ -1,0 +1,37 @@
+import Platform
+import SQLite
+
+// Repairs of the rows of an intact file. The caller holds the home's lock.
+extension SQLiteLedger {
+  /// Recomputes the counts from the rows, and the names of objects.
+  public func recount() throws(LedgerError) {
+    try transaction {
+      try statement(SQL.recount).run()
+      try statement("DELETE FROM names").run()
+      try statement(SQL.renameAll).run()
+    }
+  }
+
+  /// Adds the missing jobs of queued attachments and pending deliveries.
+  public func addMissingJobs() throws(LedgerError) {
+    try transaction {
+      let now = Statement.Value.integer(clock.now())
+      try statement(SQL.addMissingAttachmentJobs).run(now, .integer(try laneKey(.attachments)))
+      var channels: [String] = []
+      try statement(SQL.channelsWithoutLane).rows { channels.append($0.text(0)) }
+      for channel in channels { _ = try laneKey(.channel(channel)) }
+      try statement(SQL.addMissingDeliveryJobs).run(now)
+    }
+  }
+
+  /// Queues an attachment whose object is lost, as if it had just been taken in.
+  public func requeue(_ object: StoredObject) throws(LedgerError) {
+    try transaction {
+      var tally = ExchangeTally(
+        now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
+      try queueAgain(object.key, &tally)
+      _ = try advance(tally.changed, at: tally.time, tally.now)
+      lastChange += 1
+    }
+  }
+}

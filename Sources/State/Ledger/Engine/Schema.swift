@@ -1,0 +1,210 @@
+/// The ledger's tables. CHECK constraints enforce the states and what must hold in each, so that no program
+/// can write an inconsistent ledger. They compare a column with each value in turn: for three values in `IN
+/// (…)`, SQLite would build a table on every check of a row.
+enum Schema {
+  /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
+  /// refused; older ones are brought up by ``Migration``.
+  static let version: Int64 = 5
+
+  static let tables = """
+    -- One row. `history` is another after the ledger went back in time (0: it did, and gets one when it is opened); `position` is
+    -- the number of its last change; `holder` is the last coordinator that joined. What time it was at the last exchange, to tell
+    -- a clock that was changed: `seen_at` by the clock, `seen_since_boot` since the start of the kernel run `kernel_run`.
+    CREATE TABLE ledger (
+      only INTEGER PRIMARY KEY CHECK (only = 1),
+      history INTEGER NOT NULL,
+      position INTEGER NOT NULL CHECK (position >= 0),
+      holder INTEGER NOT NULL CHECK (holder >= 0),
+      seen_at INTEGER NOT NULL,
+      seen_since_boot INTEGER NOT NULL,
+      kernel_run TEXT NOT NULL
+    ) STRICT;
+
+    -- Who may write. `number` is that of the coordinator's last exchange, so that the fate of one can be told.
+    CREATE TABLE coordinators (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL,               -- host and process, for people
+      number INTEGER NOT NULL CHECK (number >= 0),
+      joined_at INTEGER NOT NULL
+    ) STRICT;
+
+    -- How many attachments have each status, and their bytes; kept in step by every transaction. Their sum over the shards counts,
+    -- so that several writers need not wait for each other.
+    CREATE TABLE counts (
+      shard INTEGER NOT NULL,
+      status TEXT NOT NULL CHECK (status = 'queued' OR status = 'completed' OR status = 'rejected'
+        OR status = 'failed' OR status = 'quarantined'),
+      attachments INTEGER NOT NULL,
+      bytes INTEGER NOT NULL,
+      PRIMARY KEY (shard, status)
+    ) STRICT, WITHOUT ROWID;
+
+    -- What visibly changed: one row for each exchange, with the keys as a JSON object by kind.
+    CREATE TABLE changes (
+      number INTEGER PRIMARY KEY,
+      subjects TEXT NOT NULL,
+      recorded_at INTEGER NOT NULL
+    ) STRICT;
+
+    -- Named queues. Of a `shared` one several coordinators may claim, of an `exclusive` one a single one at a time.
+    CREATE TABLE lanes (
+      key INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL CHECK (kind = 'attachments' OR kind = 'channel'),
+      name TEXT NOT NULL CHECK ((kind = 'channel') = (name <> '')),
+      host TEXT NOT NULL,               -- the only one that may claim; empty: any
+      sharing TEXT NOT NULL CHECK (sharing = 'shared' OR sharing = 'exclusive'),
+      UNIQUE (kind, name, host)
+    ) STRICT;
+
+    -- Why lanes stand still. A start lifts what the program paused, and never what a person did.
+    CREATE TABLE pauses (
+      lane INTEGER NOT NULL REFERENCES lanes,
+      cause TEXT NOT NULL CHECK (cause = 'person' OR cause = 'fault'),
+      code TEXT NOT NULL,
+      reason TEXT NOT NULL,
+      paused_by TEXT NOT NULL,
+      paused_at INTEGER NOT NULL,
+      PRIMARY KEY (lane, cause)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE messages (
+      conversation_id TEXT NOT NULL CHECK (conversation_id <> ''),
+      message_id TEXT NOT NULL CHECK (message_id <> ''),
+      sender_id TEXT NOT NULL,
+      participants TEXT NOT NULL CHECK (json_type(participants) = 'array'),
+      text TEXT,
+      created_at INTEGER NOT NULL,
+      PRIMARY KEY (conversation_id, message_id)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The stages, with their bases, that contents passed first. Their results are reused for equal content.
+    CREATE TABLE fingerprints (
+      key INTEGER PRIMARY KEY,
+      fingerprint TEXT NOT NULL UNIQUE
+    ) STRICT;
+
+    CREATE TABLE attachments (
+      key INTEGER PRIMARY KEY,
+      id TEXT NOT NULL,
+      -- SHA-256 over what makes it this one: the same file under the same message is the same attachment.
+      identity BLOB NOT NULL CHECK (length(identity) = 32),
+      conversation_id TEXT NOT NULL,
+      message_id TEXT NOT NULL,
+      own_message INTEGER NOT NULL CHECK (own_message IN (0, 1)), -- 1: the message was made for this file
+      file_name TEXT NOT NULL,
+      declared_type TEXT,
+      source_kind TEXT NOT NULL CHECK (source_kind = 'file'),
+      source_host TEXT,                 -- NULL: the one that has the ledger
+      source BLOB NOT NULL,             -- a path's bytes, which need not be UTF-8
+      source_size INTEGER NOT NULL,
+      source_modified INTEGER NOT NULL, -- nanoseconds since 1970
+      -- The device of the source's folder at intake (`st_dev`, stat(3type)). If the file is missing and the folder's device has
+      -- changed, the file system is not mounted.
+      source_folder_device INTEGER,
+      status TEXT NOT NULL CHECK (status = 'queued' OR status = 'completed' OR status = 'rejected'
+        OR status = 'failed' OR status = 'quarantined'),
+      media_type TEXT,
+      size_bytes INTEGER CHECK (size_bytes >= 0),
+      sha256 BLOB CHECK (length(sha256) = 32),
+      metadata TEXT NOT NULL DEFAULT '{}',
+      url TEXT,
+      reason_stage TEXT,
+      reason_code TEXT,
+      reason_message TEXT,
+      created_at INTEGER NOT NULL,      -- milliseconds since 1970, as all times but source_modified
+      finished_at INTEGER,
+      fingerprint_key INTEGER REFERENCES fingerprints,
+      CHECK ((status = 'queued') = (finished_at IS NULL)),
+      CHECK ((status IN ('queued', 'completed')) = (reason_code IS NULL)),
+      CHECK (url IS NULL OR (status <> 'queued' AND sha256 IS NOT NULL)),
+      FOREIGN KEY (conversation_id, message_id) REFERENCES messages
+    ) STRICT;
+    CREATE UNIQUE INDEX attachments_by_id ON attachments (id);
+    CREATE UNIQUE INDEX attachments_by_identity ON attachments (identity);
+    CREATE INDEX attachments_by_content ON attachments (sha256) WHERE url IS NOT NULL;
+    CREATE INDEX attachments_not_completed ON attachments (status, key) WHERE status NOT IN ('queued', 'completed');
+
+    -- The paths of objects, with the content that is there: another content's attachment cannot have the path. `uses` counts the
+    -- attachments whose object it is.
+    CREATE TABLE names (
+      path TEXT PRIMARY KEY,
+      sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
+      uses INTEGER NOT NULL CHECK (uses > 0)
+    ) STRICT, WITHOUT ROWID;
+
+    -- One event of an attachment; what it says to each recipient is in `deliveries`.
+    CREATE TABLE events (
+      key INTEGER PRIMARY KEY,
+      attachment_key INTEGER NOT NULL REFERENCES attachments,
+      type TEXT NOT NULL,
+      data TEXT NOT NULL,
+      created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX events_by_attachment ON events (attachment_key);
+
+    -- The outbox. `id` is the event's id for this recipient. It follows from attachment, event and recipient, so that the same
+    -- event has the same id after the ledger was restored from a backup, too.
+    CREATE TABLE deliveries (
+      key INTEGER PRIMARY KEY,
+      id TEXT NOT NULL,
+      event_key INTEGER NOT NULL REFERENCES events,
+      channel TEXT NOT NULL,
+      recipient TEXT NOT NULL,
+      status TEXT NOT NULL CHECK (status = 'pending' OR status = 'delivered' OR status = 'dead'),
+      reason_code TEXT,
+      reason_message TEXT,
+      finished_at INTEGER,
+      CHECK ((status = 'pending') = (finished_at IS NULL)),
+      CHECK (status <> 'dead' OR reason_code IS NOT NULL)
+    ) STRICT;
+    CREATE UNIQUE INDEX deliveries_once ON deliveries (event_key, channel, recipient);
+    -- How many there are is asked often.
+    CREATE INDEX deliveries_dead ON deliveries (key) WHERE status = 'dead';
+
+    -- The queue: what is due, waits for later, or is leased. A job's row goes when its work has ended.
+    CREATE TABLE jobs (
+      key INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL CHECK (kind = 'attachment' OR kind = 'delivery'),
+      subject INTEGER NOT NULL,               -- the key of the attachment or delivery
+      lane INTEGER NOT NULL REFERENCES lanes,
+      priority INTEGER NOT NULL,
+      state TEXT NOT NULL CHECK (state = 'due' OR state = 'scheduled' OR state = 'leased'),
+      due_at INTEGER NOT NULL,
+      holder INTEGER,                         -- the coordinator that has it, and
+      token INTEGER,                          -- the number of the exchange in which it got it
+      attempts INTEGER NOT NULL DEFAULT 0,    -- begun, the one under way included
+      uncounted INTEGER NOT NULL DEFAULT 0,   -- of these, ended by nothing that the job is to blame for
+      crashes INTEGER NOT NULL DEFAULT 0,     -- workers it took down or held up
+      losses INTEGER NOT NULL DEFAULT 0,      -- coordinators that were lost with it in hand
+      CHECK ((state = 'leased') = (holder IS NOT NULL)),
+      CHECK ((holder IS NULL) = (token IS NULL))
+    ) STRICT;
+    CREATE INDEX jobs_due ON jobs (lane, priority DESC, key) WHERE state = 'due';
+    CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
+    CREATE INDEX jobs_leased ON jobs (key) WHERE state = 'leased';
+    CREATE INDEX jobs_lost ON jobs (lane) WHERE losses >= 3;
+    CREATE UNIQUE INDEX jobs_by_subject ON jobs (kind, subject);
+
+    -- Every attempt, with what each of its stages said: a JSON array of arrays of stage, verdict, code, message, microseconds.
+    CREATE TABLE attempts (
+      attachment_key INTEGER NOT NULL REFERENCES attachments,
+      number INTEGER NOT NULL,
+      said TEXT NOT NULL,
+      recorded_at INTEGER NOT NULL,
+      PRIMARY KEY (attachment_key, number)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The same, one row for each stage.
+    CREATE VIEW steps AS
+    SELECT attachment_key, number, s.key AS step, s.value ->> 0 AS stage, s.value ->> 1 AS verdict, s.value ->> 2 AS code,
+      s.value ->> 3 AS message, s.value ->> 4 AS microseconds, recorded_at
+    FROM attempts a, json_each(a.said) s;
+    """
+
+  /// The rows of a new ledger.
+  static let firstRows = """
+    INSERT INTO ledger VALUES (1, 0, 0, 0, 0, 0, '');
+    INSERT INTO lanes (kind, name, host, sharing) VALUES ('attachments', '', '', 'shared');
+    INSERT INTO counts SELECT 0, value, 0, 0 FROM json_each('["queued","completed","rejected","failed","quarantined"]');
+    """
+}

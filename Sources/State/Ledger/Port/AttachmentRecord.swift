@@ -1,0 +1,139 @@
+import Pipeline
+import Platform
+import SQLite
+
+/// An attachment as the ledger shows it.
+public struct AttachmentRecord: Sendable {
+  public var key: Int64
+  public var origin: AttachmentOrigin
+  /// The path of its file, as bytes.
+  public var source: [UInt8]
+  public var outcome: AttachmentOutcome
+  public var createdAt: Int64
+  public var finishedAt: Int64?
+  /// The steps of the last attempt.
+  public var steps: [Step]
+
+  public init(
+    key: Int64, _ origin: AttachmentOrigin, source: [UInt8], _ outcome: AttachmentOutcome, createdAt: Int64,
+    finishedAt: Int64?, steps: [Step]
+  ) {
+    self.key = key
+    self.origin = origin
+    self.source = source
+    self.outcome = outcome
+    self.createdAt = createdAt
+    self.finishedAt = finishedAt
+    self.steps = steps
+  }
+}
+
+// MARK: - In the ledger: the columns of `attachments a` and of its message `m`; the values that are written to them, and read
+
+extension IntakeItem {
+  /// The columns of `attachments` that are written when it is taken in.
+  static let columns = [
+    "id", "identity", "conversation_id", "message_id", "own_message", "file_name", "declared_type",
+    "source_kind",
+    "source", "source_size", "source_modified", "source_folder_device", "status", "created_at",
+  ]
+
+  /// The values for the columns, in their order.
+  ///
+  /// - Parameter messageId: of its message, which was made for it where it names none.
+  func values(id: String, identity: [UInt8], messageId: String, at now: Int64) -> [Statement.Value] {
+    [
+      .text(id), .blob(identity), .text(conversationId), .text(messageId),
+      .integer(self.messageId == nil ? 1 : 0), .text(fileName), .optional(declaredType), .text("file"),
+      .blob(source), .integer(sourceSize), .integer(sourceModified),
+      .optional(folderDevice), .text(Status.queued.rawValue), .integer(now),
+    ]
+  }
+}
+
+extension AttachmentOrigin {
+  private static let columns = [
+    "a.id", "a.conversation_id", "a.message_id", "m.sender_id", "a.file_name", "a.declared_type",
+  ]
+  static let columnList = columns.joined(separator: ", ")
+  /// How many they are.
+  static let width = Int32(columns.count)
+
+  /// Reads the first columns of a row.
+  init(_ row: borrowing Row) {
+    self.init(
+      id: row.text(0), conversationId: row.text(1), messageId: row.text(2), senderId: row.text(3),
+      fileName: row.text(4), declaredType: row.optionalText(5))
+  }
+}
+
+extension AttachmentOutcome {
+  /// The columns of `attachments` that are written when it ends.
+  static let columns = [
+    "status", "media_type", "size_bytes", "sha256", "metadata", "url", "reason_stage", "reason_code",
+    "reason_message",
+  ]
+
+  /// The values for the columns, in their order.
+  var values: [Statement.Value] {
+    [
+      .text(status.rawValue), .optional(mediaType), .optional(sizeBytes), .optional(sha256), .text(metadata),
+      .optional(url), .optional(reason?.stage), .optional(reason?.code), .optional(reason?.message),
+    ]
+  }
+
+  /// Reads the columns from the one with this number on.
+  fileprivate init(_ row: borrowing Row, _ first: Int32) {
+    let sha256 = row.blob(first + 3)
+    let reason =
+      row.optionalText(first + 7) == nil
+      ? nil : Reason(stage: row.text(first + 6), code: row.text(first + 7), message: row.text(first + 8))
+    self.init(
+      Status(rawValue: row.text(first)) ?? .queued, reason: reason, mediaType: row.optionalText(first + 1),
+      sizeBytes: row.optionalInteger(first + 2), sha256: sha256.isEmpty ? nil : sha256,
+      metadata: row.text(first + 4), url: row.optionalText(first + 5))
+  }
+}
+
+extension AttachmentRecord {
+  static let columnList =
+    "\(AttachmentOrigin.columnList), a.key, a.source, a.created_at, a.finished_at, "
+    + AttachmentOutcome.columns.map { "a.\($0)" }.joined(separator: ", ")
+
+  init(_ row: borrowing Row) {
+    let first = AttachmentOrigin.width
+    self.init(
+      key: row.integer(first), AttachmentOrigin(row), source: row.blob(first + 1),
+      AttachmentOutcome(row, first + 4), createdAt: row.integer(first + 2),
+      finishedAt: row.optionalInteger(first + 3), steps: [])
+  }
+}
+
+// MARK: - As JSON: in events, and in what commands print
+
+extension AttachmentOrigin {
+  /// Writes its members, but for the id: that has a name of its own in events.
+  public func write(to writer: inout JSONWriter) {
+    writer.member("conversationId", conversationId)
+    writer.member("messageId", messageId)
+    writer.member("senderId", senderId)
+    writer.member("fileName", fileName)
+  }
+}
+
+extension AttachmentOutcome {
+  /// Writes its members.
+  ///
+  /// - Parameter metadataLimit: longer metadata is left out, in bytes.
+  public func write(to writer: inout JSONWriter, metadataLimit: Int = .max) {
+    writer.member("status", status.rawValue)
+    writer.member("mediaType", mediaType)
+    writer.member("sizeBytes", sizeBytes)
+    writer.member("sha256", sha256.map(Hexadecimal.text))
+    writer.member("url", url)
+    writer.member("reason", reason)
+    if metadata.utf8.count > metadataLimit { return }
+    writer.key("metadata")
+    writer.raw(metadata)
+  }
+}

@@ -1,0 +1,150 @@
+/// A file to be taken in, with what is said of it.
+///
+/// Each field is declared once, in ``visit(_:)``: from that follow the keys of a manifest, the message to a running coordinator,
+/// and what is refused. Its column is in `AttachmentRecord.swift`, beside the reading of it.
+public struct IntakeItem: Sendable {
+  public var conversationId: String
+  /// `nil`: the file becomes its own message.
+  public var messageId: String?
+  public var senderId: String
+  public var participants: [String]
+  public var text: String?
+  public var fileName: String
+  public var declaredType: String?
+  public var source: [UInt8]
+  public var sourceSize: Int64
+  /// Nanoseconds since 1970.
+  public var sourceModified: Int64
+  /// The device that its folder is on (`st_dev`); `nil`: not known.
+  public var folderDevice: Int64?
+  public var priority: Int64
+  /// Where the file was named, for messages: `manifest.jsonl:17`.
+  public var origin: String
+
+  public init(
+    conversationId: String = "", messageId: String? = nil, senderId: String = "", participants: [String] = [],
+    text: String? = nil, fileName: String = "", declaredType: String? = nil, source: [UInt8] = [],
+    sourceSize: Int64 = 0, sourceModified: Int64 = 0, priority: Int64 = 0, origin: String = ""
+  ) {
+    self.conversationId = conversationId
+    self.messageId = messageId
+    self.senderId = senderId
+    self.participants = participants
+    self.text = text
+    self.fileName = fileName
+    self.declaredType = declaredType
+    self.source = source
+    self.sourceSize = sourceSize
+    self.sourceModified = sourceModified
+    self.priority = priority
+    self.origin = origin
+  }
+
+  /// Passes each field to a visitor. The order is that of the message to a coordinator.
+  package mutating func visit<Visitor: IntakeVisitor>(_ visitor: inout Visitor) throws(Visitor.Failure) {
+    try visitor.visit(.id("conversationId"), &conversationId)
+    try visitor.visit(.id("messageId"), &messageId)
+    try visitor.visit(.id("senderId"), &senderId)
+    try visitor.visit(.id("participants"), &participants)
+    try visitor.visit(IntakeField("text", 0...(1 << 20)), &text)
+    try visitor.visit(IntakeField("fileName", 0...1024), &fileName)
+    try visitor.visit(.id("declaredType"), &declaredType)
+    try visitor.visit(IntakeField("path", 1...4095), &source)
+    try visitor.visit(.own("size"), &sourceSize)
+    try visitor.visit(.own("modified"), &sourceModified)
+    try visitor.visit(.own("device"), &folderDevice)
+    try visitor.visit(IntakeField("priority"), &priority)
+    try visitor.visit(.own("origin"), &origin)
+  }
+
+  /// The keys that a line of a manifest may have; `path` is the one that it must have.
+  public static let keys: [String] = {
+    struct Keys: IntakeVisitor {
+      var names: [String] = []
+      mutating func add(_ field: IntakeField) { if field.isKey { names.append(field.name) } }
+      mutating func visit(_ field: IntakeField, _ value: inout String) { add(field) }
+      mutating func visit(_ field: IntakeField, _ value: inout String?) { add(field) }
+      mutating func visit(_ field: IntakeField, _ value: inout [String]) { add(field) }
+      mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) { add(field) }
+      mutating func visit(_ field: IntakeField, _ value: inout Int64) { add(field) }
+      mutating func visit(_ field: IntakeField, _ value: inout Int64?) { add(field) }
+    }
+    var keys = Keys()
+    var item = IntakeItem()
+    item.visit(&keys)
+    return ["path"] + keys.names.filter { $0 != "path" }
+  }()
+}
+
+/// What is to be known of a field besides its value.
+package struct IntakeField: Sendable {
+  package var name: String
+  /// How many bytes each of its texts may have.
+  package var length: ClosedRange<Int>
+  /// Whether a line of a manifest may have it, as a key.
+  package var isKey: Bool
+
+  init(_ name: String, _ length: ClosedRange<Int> = 0...Int.max, isKey: Bool = true) {
+    self.name = name
+    self.length = length
+    self.isKey = isKey
+  }
+
+  static func id(_ name: String) -> IntakeField { IntakeField(name, 1...256) }
+  /// Not said by a user, but seen.
+  static func own(_ name: String) -> IntakeField { IntakeField(name, isKey: false) }
+
+  /// Why a text cannot be its value; `nil`: it can.
+  package func fault(_ text: some Collection<UInt8>) -> String? {
+    if text.contains(0) { return "'\(name)' holds a NUL character" }
+    if length.contains(text.count) { return nil }
+    let allowed =
+      length.lowerBound == 0 ? "\(length.upperBound)" : "\(length.lowerBound) to \(length.upperBound)"
+    return "'\(name)' has \(text.count) bytes where \(allowed) are allowed"
+  }
+}
+
+/// Reads or writes the fields of an ``IntakeItem``, one after the other.
+package protocol IntakeVisitor {
+  associatedtype Failure: Error = Never
+  mutating func visit(_ field: IntakeField, _ value: inout String) throws(Failure)
+  mutating func visit(_ field: IntakeField, _ value: inout String?) throws(Failure)
+  mutating func visit(_ field: IntakeField, _ value: inout [String]) throws(Failure)
+  mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) throws(Failure)
+  mutating func visit(_ field: IntakeField, _ value: inout Int64) throws(Failure)
+  mutating func visit(_ field: IntakeField, _ value: inout Int64?) throws(Failure)
+}
+
+extension IntakeItem {
+  package var attachmentSource: AttachmentSource {
+    .file(host: nil, path: source, size: sourceSize, modified: sourceModified, folderDevice: folderDevice)
+  }
+
+  /// Why the item cannot be taken in; `nil`: it can. Items may come from another process, and an item that breaks a constraint of
+  /// the ledger would end the coordinator.
+  package var fault: String? {
+    var faults = FaultFinder()
+    var item = self
+    item.visit(&faults)
+    if source.first != UInt8(ascii: "/") { return "its path is not an absolute path" }
+    if sourceSize < 0 { return "its size is \(sourceSize)" }
+    return faults.first
+  }
+
+  private struct FaultFinder: IntakeVisitor {
+    var first: String?
+
+    mutating func visit(_ field: IntakeField, _ value: inout String) {
+      first = first ?? field.fault(value.utf8)
+    }
+    mutating func visit(_ field: IntakeField, _ value: inout String?) {
+      if let value { first = first ?? field.fault(value.utf8) }
+    }
+    mutating func visit(_ field: IntakeField, _ value: inout [String]) {
+      for text in value { first = first ?? field.fault(text.utf8) }
+    }
+    mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) { first = first ?? field.fault(value) }
+    mutating func visit(_ field: IntakeField, _ value: inout Int64) {}
+    mutating func visit(_ field: IntakeField, _ value: inout Int64?) {}
+  }
+}

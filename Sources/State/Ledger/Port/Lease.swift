@@ -1,0 +1,197 @@
+import Pipeline
+
+/// What fences a lease. Never given twice, and nothing else.
+public struct Token: Sendable, Hashable {
+  /// The coordinator.
+  public var holder: Int64
+  /// Of the exchange in which the lease was given.
+  public var number: Int64
+
+  public init(holder: Int64, number: Int64) {
+    self.holder = holder
+    self.number = number
+  }
+}
+
+/// The right to work on a job, with its fencing token.
+public struct Lease: Sendable {
+  public var job: Int64
+  public var token: Token
+  /// The number of this attempt, from 1. Earlier attempts may have taken effect.
+  public var attempt: Int
+  /// The number of attempts that count against the job, this one included.
+  public var counted: Int
+  /// How many workers died while working on this job.
+  public var crashes: Int
+  /// How many coordinators were lost with it in hand.
+  public var losses: Int
+  public var priority: Int64
+  public var work: LeasedWork
+
+  public init(
+    job: Int64, token: Token, attempt: Int, counted: Int, crashes: Int = 0, losses: Int = 0,
+    priority: Int64 = 0,
+    work: LeasedWork
+  ) {
+    self.job = job
+    self.token = token
+    self.attempt = attempt
+    self.counted = counted
+    self.crashes = crashes
+    self.losses = losses
+    self.priority = priority
+    self.work = work
+  }
+
+  /// After so many losses an attachment is worked on while no other is in hand. An innocent one gets through.
+  public static let lossesBeforeSolitude = 3
+
+  /// Whether it is an attachment that may be what ends coordinators: nothing else is to be in hand while it is worked on.
+  public var isSolitary: Bool {
+    if case .attachment = work { losses >= Self.lossesBeforeSolitude } else { false }
+  }
+}
+
+/// The work that a lease grants.
+public enum LeasedWork: Sendable {
+  case attachment(LeasedAttachment)
+  case delivery(LeasedDelivery)
+}
+
+public struct LeasedAttachment: Sendable {
+  public var key: Int64
+  public var origin: AttachmentOrigin
+  /// A JSON array of texts, as the ledger keeps it.
+  public var participants: String
+  public var source: AttachmentSource
+
+  public init(key: Int64, origin: AttachmentOrigin, participants: String, source: AttachmentSource) {
+    self.key = key
+    self.origin = origin
+    self.participants = participants
+    self.source = source
+  }
+}
+
+/// Where the content of an attachment comes from.
+public enum AttachmentSource: Sendable, Hashable {
+  /// A file of a host; `nil`: of the one host that has the ledger.
+  ///
+  /// `modified` is in nanoseconds since 1970. `folderDevice` is the device that its folder was on when it was taken in (`st_dev`);
+  /// `nil`: not known.
+  case file(host: String?, path: [UInt8], size: Int64, modified: Int64, folderDevice: Int64?)
+
+  /// The path of its file, as bytes.
+  public var path: [UInt8] {
+    switch self {
+    case .file(_, let path, _, _, _): path
+    }
+  }
+
+  /// In bytes, as it was seen when it was taken in.
+  public var size: Int64 {
+    switch self {
+    case .file(_, _, let size, _, _): size
+    }
+  }
+
+  /// For people.
+  public var name: String { String(decoding: path, as: UTF8.self) }
+}
+
+public struct LeasedDelivery: Sendable {
+  public var key: Int64
+  public var id: String
+  public var channel: String
+  public var recipient: String
+  public var type: String
+  /// The event's data, a JSON object.
+  public var data: String
+  public var createdAt: Int64
+  public var attachmentId: String
+  public var conversationId: String
+  public var messageId: String
+
+  package init(
+    key: Int64, id: String, channel: String, recipient: String, type: String, data: String, createdAt: Int64,
+    attachmentId: String, conversationId: String, messageId: String
+  ) {
+    (self.key, self.id, self.channel, self.recipient) = (key, id, channel, recipient)
+    (self.type, self.data, self.createdAt) = (type, data, createdAt)
+    (self.attachmentId, self.conversationId, self.messageId) = (attachmentId, conversationId, messageId)
+  }
+}
+
+/// The result of a lease.
+public struct Settlement: Sendable {
+  public var job: Int64
+  public var token: Token
+  public var ending: Ending
+
+  public init(_ lease: Lease, _ ending: Ending) {
+    job = lease.job
+    token = lease.token
+    self.ending = ending
+  }
+
+  /// Whether an attachment has reached its final state.
+  public var isEnd: Bool { if case .attachment = ending { true } else { false } }
+
+  public enum Ending: Sendable {
+    /// The attachment has reached its state.
+    case attachment(EndedAttachment)
+    /// The attachment is to be tried again after so many milliseconds, and the attempt counts.
+    case again(key: Int64, after: Int64, crashed: Bool, attempt: Int, steps: [Step])
+    /// The attachment is to be tried again. The fault is the host's, so the attempt does not count.
+    case putOff(key: Int64, after: Int64, attempt: Int, steps: [Step])
+    /// The lease is given back unused: the job is due again and the attempt is not counted.
+    case released
+    case delivered(key: Int64)
+    case deliveryAgain(key: Int64, after: Int64, reason: Reason)
+    /// The delivery has used up its attempts.
+    case deadLetter(key: Int64, reason: Reason)
+  }
+}
+
+/// An attachment in its final state, with everything that the same transaction records.
+public struct EndedAttachment: Sendable {
+  public var key: Int64
+  public var origin: AttachmentOrigin
+  public var outcome: AttachmentOutcome
+  public var attempt: Int
+  public var steps: [Step]
+  public var events: [OutgoingEvent]
+  /// The priority of the job; the deliveries of the attachment inherit it.
+  public var priority: Int64
+  /// The fingerprint of the stages, with their bases, that the content passed first, if they promise equal
+  /// results for equal content.
+  public var fingerprint: String?
+
+  public init(
+    _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome, attempt: Int, steps: [Step],
+    events: [OutgoingEvent], priority: Int64 = 0, fingerprint: String? = nil
+  ) {
+    (key, origin) = (attachment.key, attachment.origin)
+    self.outcome = outcome
+    self.attempt = attempt
+    self.steps = steps
+    self.events = events
+    self.priority = priority
+    self.fingerprint = fingerprint
+  }
+}
+
+/// An event for the outbox: one delivery for each recipient on each channel.
+public struct OutgoingEvent: Sendable {
+  public var type: String
+  public var data: String
+  public var channels: [String]
+  public var recipients: [String]
+
+  public init(type: String, data: String, channels: [String], recipients: [String]) {
+    self.type = type
+    self.data = data
+    self.channels = channels
+    self.recipients = recipients
+  }
+}

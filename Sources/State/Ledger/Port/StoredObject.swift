@@ -1,0 +1,22 @@
+/// The object of an attachment as recorded in the ledger.
+public struct StoredObject: Sendable, Equatable {
+  public var key: Int64
+  public var id: String
+  /// The object's path, relative to the store.
+  public var url: String
+  public var sizeBytes: Int64
+  public var sha256: [UInt8]
+  /// The path of the file it came from.
+  public var source: [UInt8]
+  /// The SHA-256 of the source file in hexadecimal digits, if a stage replaced the content; else `nil`, and
+  /// the object's own hash applies.
+  public var sourceSHA256: String?
+
+  package init(
+    key: Int64, id: String, url: String, sizeBytes: Int64, sha256: [UInt8], source: [UInt8],
+    sourceSHA256: String?
+  ) {
+    (self.key, self.id, self.url, self.sizeBytes) = (key, id, url, sizeBytes)
+    (self.sha256, self.source, self.sourceSHA256) = (sha256, source, sourceSHA256)
+  }
+}

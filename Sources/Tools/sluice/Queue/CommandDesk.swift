@@ -1,0 +1,131 @@
+import Control
+import Glibc
+import Ledger
+import Platform
+
+/// Applies commands: through the coordinator that holds the home, or directly if there is none.
+final class CommandDesk {
+  private enum Way {
+    case coordinator(ControlClient)
+    case ledger(any LedgerWriter, HomeLock)
+  }
+
+  private let home: Home
+  private var way: Way
+
+  /// How long to wait for a coordinator that is starting or ending: number of tries, and microseconds between
+  /// them.
+  private static let connecting: (times: Int, each: UInt32) = (100, 20_000)
+  /// How often the same files are sent before the coordinator counts as gone.
+  private static let tries = 3
+
+  init(_ home: Home) throws {
+    self.home = home
+    way = try Self.way(home)
+  }
+
+  private static func way(_ home: Home) throws -> Way {
+    for _ in 0..<connecting.times {
+      do {
+        return .coordinator(try ControlClient(home))
+      } catch let error as SystemError where error.code == ETIMEDOUT {
+        throw LedgerError(
+          .inUse,
+          "the coordinator of \(home.path) lets nobody in (\(error)); it may be stopped or overloaded, so try again later"
+        )
+      } catch {
+        // If no coordinator listens, the lock tells more; other errors are reported at the end.
+      }
+      do throws(LedgerError) {
+        try home.create()
+        let lock = try home.lock()
+        return .ledger(try home.join(), lock)
+      } catch {
+        guard error.code == .inUse else { throw error }
+        // Whoever holds the home listens in a moment, or ends; but for a check, which does neither.
+        usleep(connecting.each)
+      }
+    }
+    do {
+      return .coordinator(try ControlClient(home))
+    } catch {
+      throw LedgerError(
+        .inUse,
+        "\(home.path) is in use by a sluice that takes nothing from others (\(error)), such as a check; wait for it to end, "
+          + "then run the same command again")
+    }
+  }
+
+  /// No coordinator has the home.
+  var isAlone: Bool {
+    if case .ledger = way { true } else { false }
+  }
+
+  /// The last exchange with a ledger of its own.
+  private var number: Int64 = 0
+
+  deinit {
+    if case .ledger(let ledger, _) = way { try? ledger.leave() }  // nothing is in its hands
+  }
+
+  /// Takes files in; returns once they are on record.
+  func takeIn(_ items: [IntakeItem]) throws -> IntakeReport {
+    try perform {
+      try $0.enqueue(items)
+    } alone: { ledger in
+      var report = IntakeReport()
+      for case .takenIn(let part) in try apply([.takeIn(items)], ledger) { report.add(part) }
+      return report
+    }
+  }
+
+  /// Applies commands in one transaction; returns once it is on record.
+  func apply(_ commands: [Command]) throws -> [CommandResult] {
+    try perform {
+      try $0.apply(commands)
+    } alone: {
+      try apply(commands, $0)
+    }
+  }
+
+  private func apply(_ commands: [Command], _ ledger: any LedgerWriter) throws -> [CommandResult] {
+    number += 1
+    var exchange = Exchange(number: number)
+    exchange.commands = commands
+    let results = try ledger.exchange(exchange).results
+    ledger.rest(isIdle: false)
+    return results
+  }
+
+  /// If the coordinator ends or disconnects meanwhile, it is looked for again: what is done once is not done again by the same
+  /// command.
+  private func perform<Value>(
+    _ ask: (ControlClient) throws -> Value, alone: (any LedgerWriter) throws -> Value
+  ) throws -> Value {
+    var attempt = 0
+    while true {
+      attempt += 1
+      switch way {
+      case .ledger(let ledger, _): return try alone(ledger)
+      case .coordinator(let client):
+        do {
+          return try ask(client)
+        } catch let error as SystemError where error.code == ETIMEDOUT {
+          throw LedgerError(
+            .inUse,
+            "the coordinator of \(home.path) does not answer (\(error)); it may be stopped, or its disk slow: run the same "
+              + "command again later, what is done is not done twice")
+        } catch {
+          if attempt == Self.tries {
+            throw LedgerError(
+              .inUse,
+              "the coordinator of \(home.path) did not put the last of it on record (\(error)); run the same command again, "
+                + "what is done is not done twice")
+          }
+          usleep(Self.connecting.each)
+          way = try Self.way(home)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Ledger
+import Pipeline
+import Platform
+import Synchronization
+
+/// The meaning of the ledger's port in memory, for several coordinators at once: what an engine does is compared with it.
+///
+/// Its rows are values. A check comes before the first change of an exchange, so that none is ever half done.
+package final class ModelLedger: Sendable {
+  let rows: Mutex<ModelRows>
+  let clock: @Sendable () -> Int64
+  private let patience: Int64
+  private let ids: @Sendable () -> UUIDv7Generator
+
+  /// - Parameters:
+  ///   - patience: a coordinator that did nothing for so many milliseconds may be taken for lost.
+  ///   - clock: milliseconds, read once for each exchange.
+  ///   - ids: makes what gives a coordinator its ids.
+  package init(
+    patience: Int64 = 15_000, clock: @escaping @Sendable () -> Int64,
+    ids: @escaping @Sendable () -> UUIDv7Generator = { UUIDv7Generator() }
+  ) {
+    rows = Mutex(ModelRows(history: .random(in: 1...Int64.max)))
+    (self.patience, self.clock, self.ids) = (patience, clock, ids)
+  }
+
+  /// A coordinator joins, takes back what overdue ones had in hand, and lifts what its host paused because of a fault.
+  ///
+  /// - Parameter name: of its host.
+  package func join(_ name: String = "host") throws -> ModelWriter {
+    let now = clock()
+    let holder = rows.withLock { rows in
+      _ = rows.takeBackLost(at: now, but: nil)
+      return rows.join(name, until: now + patience, at: now)
+    }
+    return ModelWriter(self, holder: holder, patience: patience, ModelMaker(ids(), try SHA256()))
+  }
+
+  package func reader() -> ModelReader { ModelReader(self) }
+}
+
+/// What befalls an exchange on its way.
+package enum ModelFault: CaseIterable, Sendable {
+  case none
+  /// The ledger is away: nothing is done.
+  case unavailable
+  /// It is done, and nobody hears of it.
+  case lostAnswer
+  /// It is not done, and nobody knows.
+  case lostRequest
+}
+
+/// What a coordinator makes values with.
+final class ModelMaker {
+  var ids: UUIDv7Generator
+  let hash: SHA256
+
+  init(_ ids: UUIDv7Generator, _ hash: SHA256) {
+    (self.ids, self.hash) = (ids, hash)
+  }
+}
+
+package final class ModelWriter: LedgerWriter {
+  package let holder: Int64
+  /// Asked at the begin of each exchange.
+  package var fault: () -> ModelFault = { .none }
+  /// Told of each exchange that is done, whether or not its answer gets through.
+  package var whenDone: (Exchange, ExchangeReply) -> Void = { _, _ in }
+
+  private let ledger: ModelLedger
+  private let patience: Int64
+  private let maker: ModelMaker
+  /// The last exchange that was done, with its answer.
+  private var last: (number: Int64, reply: ExchangeReply)?
+
+  init(_ ledger: ModelLedger, holder: Int64, patience: Int64, _ maker: ModelMaker) {
+    (self.ledger, self.holder, self.patience, self.maker) = (ledger, holder, patience, maker)
+  }
+
+  package func exchange(_ exchange: Exchange) throws(LedgerError) -> ExchangeReply {
+    switch fault() {
+    case .none: return try perform(exchange)
+    case .unavailable: throw LedgerError(.unavailable, "the model is away; send the same again")
+    case .lostAnswer: _ = try? perform(exchange)
+    case .lostRequest: break
+    }
+    throw LedgerError(.indeterminate, "the model's answer is lost; ask for the exchange's fate")
+  }
+
+  private func perform(_ exchange: Exchange) throws(LedgerError) -> ExchangeReply {
+    let now = ledger.clock()
+    guard exchange.takesNumber else {
+      return ledger.rows.withLock { rows in
+        var reply = ExchangeReply()
+        reply.contents = exchange.contents.map { rows.known($0) }
+        return reply
+      }
+    }
+    if let last, last.number == exchange.number { return last.reply }
+    let reply = try ledger.rows.withLock { rows throws(LedgerError) in
+      guard rows.holders[holder]?.number == exchange.number - 1 else { throw fenced(exchange) }
+      rows.holders[holder]?.number = exchange.number
+      rows.holders[holder]?.until = now + patience
+      return rows.perform(exchange, Token(holder: holder, number: exchange.number), at: now, maker)
+    }
+    last = (exchange.number, reply)
+    whenDone(exchange, reply)
+    return reply
+  }
+
+  package func fate(of exchange: Exchange) throws(LedgerError) -> ExchangeReply? {
+    guard exchange.takesNumber else { return nil }
+    let number = ledger.rows.withLock { $0.holders[holder]?.number }
+    if number == exchange.number - 1 { return nil }
+    guard let last, number == exchange.number, last.number == number else { throw fenced(exchange) }
+    return last.reply
+  }
+
+  private func fenced(_ exchange: Exchange) -> LedgerError {
+    LedgerError(
+      .fenced, "the model does not know coordinator \(holder) with exchange \(exchange.number); join again")
+  }
+
+  package func takeBackLost() throws(LedgerError) -> Int {
+    let now = ledger.clock()
+    return ledger.rows.withLock { $0.takeBackLost(at: now, but: holder) }
+  }
+
+  package func rest(isIdle: Bool) {
+    let until = ledger.clock() + patience
+    ledger.rows.withLock { $0.holders[holder]?.until = until }
+  }
+
+  package func leave() throws(LedgerError) {
+    _ = ledger.rows.withLock { $0.remove(holder, isLost: false) }
+  }
+}

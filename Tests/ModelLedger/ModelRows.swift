@@ -1,0 +1,167 @@
+import Ledger
+import Pipeline
+
+/// All that is on record.
+struct ModelRows: Sendable {
+  struct Holder {
+    var host: String
+    /// Of its last exchange.
+    var number: Int64 = 0
+    /// When it may be taken for lost.
+    var until: Int64
+  }
+
+  struct Standing {
+    var pause: Pause
+    /// Of the coordinator that wrote it.
+    var host: String
+  }
+
+  struct MessageName: Hashable {
+    var conversation, message: String
+  }
+
+  struct Message {
+    var sender, participants: String
+  }
+
+  struct Attachment {
+    var origin: AttachmentOrigin
+    var source: AttachmentSource
+    var participants: String
+    var outcome = AttachmentOutcome(.queued)
+    var createdAt: Int64
+    var finishedAt: Int64?
+    var fingerprint: String?
+    var job: Int64?
+    /// By number.
+    var attempts: [Int: [AttemptRecord]] = [:]
+    /// The types of its events.
+    var told: Set<String> = []
+    var deliveries: [Int64] = []
+  }
+
+  struct Delivery {
+    var lease: LeasedDelivery
+    var status = "pending"
+    var reason: Reason?
+    var finishedAt: Int64?
+  }
+
+  struct Job {
+    enum Subject {
+      case attachment(Int64)
+      case delivery(Int64)
+    }
+
+    var key: Int64
+    var lane: LaneName
+    var subject: Subject
+    var priority: Int64
+    /// When it is due again; `nil`: it is due, or leased.
+    var dueAt: Int64?
+    /// It is leased under this token.
+    var token: Token?
+    var attempts = 0
+    var uncounted = 0
+    var crashes = 0
+    var losses = 0
+
+    var isDue: Bool { dueAt == nil && token == nil }
+  }
+
+  struct Name {
+    var sha256: [UInt8]
+    var uses = 0
+  }
+
+  let history: Int64
+  var holders: [Int64: Holder] = [:]
+  var lastHolder: Int64 = 0
+  var lanes: [LaneName: [Standing]] = [.attachments: []]
+  var messages: [MessageName: Message] = [:]
+  /// The one with key 1 is the first.
+  var attachments: [Attachment] = []
+  var keysByIdentity: [[UInt8]: Int64] = [:]
+  var keysById: [String: Int64] = [:]
+  var deliveries: [Delivery] = []
+  var jobs: [Int64: Job] = [:]
+  var lastJob: Int64 = 0
+  var names: [String: Name] = [:]
+  var counts: [Status: (count: Int64, bytes: Int64)] = [:]
+  /// The change with position 1 is the first.
+  var changes: [[Change]] = []
+
+  init(history: Int64) {
+    self.history = history
+  }
+
+  var position: Position { Position(history: history, number: Int64(changes.count)) }
+
+  // MARK: Coordinators
+
+  mutating func join(_ host: String, until: Int64, at now: Int64) -> Int64 {
+    lastHolder += 1
+    holders[lastHolder] = Holder(host: host, until: until)
+    let lifted = lanes.filter { $0.value.contains { $0.pause.cause == .fault && $0.host == host } }.map(\.key)
+    for lane in lifted { lanes[lane]?.removeAll { $0.pause.cause == .fault && $0.host == host } }
+    record(lifted.sorted { $0.description < $1.description }.map { Change(.lane, $0.description) })
+    return lastHolder
+  }
+
+  /// Removes the overdue holders. Returns how many jobs they had.
+  mutating func takeBackLost(at now: Int64, but self: Int64?) -> Int {
+    let lost = holders.filter { $0.value.until < now && $0.key != self }.keys
+    return lost.reduce(0) { $0 + remove($1, isLost: true) }
+  }
+
+  @discardableResult
+  mutating func remove(_ holder: Int64, isLost: Bool) -> Int {
+    holders[holder] = nil
+    let keys = jobs.values.filter { $0.token?.holder == holder }.map(\.key)
+    for key in keys {
+      giveBack(key)
+      if isLost { jobs[key]?.losses += 1 }
+    }
+    return keys.count
+  }
+
+  /// The job is due again, and the attempt is not counted.
+  mutating func giveBack(_ key: Int64) {
+    jobs[key]?.token = nil
+    jobs[key]?.uncounted += 1
+  }
+
+  // MARK: Small changes
+
+  /// The changes of one exchange get one number. They are told by kind, a lane once.
+  mutating func record(_ changed: [Change]) {
+    if changed.isEmpty { return }
+    var once: [Change] = []
+    for change in changed where change.kind != .lane || !once.contains(change) { once.append(change) }
+    changes.append(Change.Kind.allCases.flatMap { kind in once.filter { $0.kind == kind } })
+  }
+
+  mutating func count(_ status: Status, _ number: Int64, _ bytes: Int64 = 0) {
+    counts[status, default: (0, 0)].count += number
+    counts[status, default: (0, 0)].bytes += bytes
+  }
+
+  mutating func addJob(
+    _ subject: Job.Subject, _ lane: LaneName, priority: Int64, attempts: Int = 0
+  ) -> Int64 {
+    lastJob += 1
+    jobs[lastJob] = Job(
+      key: lastJob, lane: lane, subject: subject, priority: priority, attempts: attempts, uncounted: attempts)
+    if lanes[lane] == nil { lanes[lane] = [] }
+    return lastJob
+  }
+
+  /// Why a lane stands still, a person's pause first.
+  func pauses(of lane: LaneName) -> [Pause] {
+    let pauses = (lanes[lane] ?? []).map(\.pause)
+    return pauses.filter { $0.cause == .person } + pauses.filter { $0.cause == .fault }
+  }
+
+  static func bytes(_ outcome: AttachmentOutcome) -> Int64 { min(outcome.sizeBytes ?? 0, 1 << 50) }
+}

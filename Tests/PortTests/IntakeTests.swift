@@ -1,0 +1,102 @@
+import Ledger
+import Pipeline
+import Testing
+
+/// What is taken in, known, refused, and queued again.
+struct IntakeTests {
+  @Test(arguments: Engine.allCases) func theSameFileUnderTheSameMessageIsKnown(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.takeIn(Sample.item("a", message: "m"), Sample.item("a"))
+    var changed = Sample.item("a", message: "m")
+    changed.sourceModified = 8
+    var renamed = Sample.item("a", message: "m")
+    (renamed.fileName, renamed.priority) = ("other", 9)
+    let results = try bench.command(
+      .takeIn([Sample.item("a", message: "m"), Sample.item("a"), changed, renamed]))
+    #expect(results == [.takenIn(Sample.report(added: 1, known: 3))])
+    #expect(try bench.count(.queued) == 3)
+  }
+
+  @Test(arguments: Engine.allCases) func itIsSaidHowManyKnownOnesWereNotCompleted(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.end("a")
+    try bench.end("b") { $0.outcome = AttachmentOutcome(.failed, reason: Sample.reason) }
+    try bench.takeIn(Sample.item("c"))
+    let results = try bench.command(.takeIn([Sample.item("a"), Sample.item("b"), Sample.item("c")]))
+    #expect(results == [.takenIn(Sample.report(known: 3, notCompleted: 1))])
+  }
+
+  @Test(arguments: Engine.allCases) func aFileCannotJoinAnotherSendersMessage(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.takeIn(Sample.item("a", message: "m"))
+    var report = Sample.report()
+    report.problems = [
+      "list:1: message 'm' of conversation 'c' is from 'ann', not from 'ben'; give it another messageId"
+    ]
+    #expect(try bench.command(.takeIn([Sample.item("b", message: "m", sender: "ben")])) == [.takenIn(report)])
+    try bench.takeIn(Sample.item("b", message: "n", sender: "ben"))
+  }
+
+  @Test(arguments: Engine.allCases) func aFileWithoutAMessageIsItsOwn(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.takeIn(Sample.item("a"), Sample.item("b", sender: "ben"))
+    let (first, second) = (try bench.attachment("a").origin, try bench.attachment("b").origin)
+    #expect(first.messageId != second.messageId && !first.messageId.isEmpty && second.senderId == "ben")
+  }
+
+  @Test(arguments: Engine.allCases) func whatBreaksARuleIsRefusedAloneWithItsReason(engine: Engine) throws {
+    let bench = try Bench(engine)
+    var items = (0..<4).map { Sample.item("bad\($0)") }
+    items[0].conversationId = ""
+    items[1].senderId = "a\0b"
+    items[2].sourceSize = -1
+    items[3].fileName = String(repeating: "x", count: 1025)
+    guard case .takenIn(let report) = try bench.command(.takeIn(items + [Sample.item("a")]))[0] else {
+      return #expect(Bool(false), "it is refused as a whole")
+    }
+    #expect(report.added == 1 && report.problems.count == 4 && report.known == 0)
+    #expect(try bench.count(.queued) == 1)
+  }
+
+  // MARK: Trying again
+
+  @Test(arguments: Engine.allCases) func whatWasNotCompletedIsQueuedAgain(engine: Engine) throws {
+    let bench = try Bench(engine)
+    let before = try bench.end("a") {
+      $0.outcome = AttachmentOutcome(
+        .rejected, reason: Sample.reason, mediaType: "a/b", sizeBytes: 3, sha256: Sample.content(1),
+        metadata: #"{"k":1}"#)
+    }
+    let id = Sample.id(before)
+    #expect(try bench.command(.retry(RetryCommand(id))) == [.done(hasChanged: true)])
+    let record = try bench.attachment("a")
+    #expect(record.outcome == AttachmentOutcome(.queued) && record.finishedAt == nil)
+    #expect(record.steps == [Sample.step], "its attempts stay on record")
+    #expect(try bench.command(.retry(RetryCommand(id))) == [.done(hasChanged: false)])
+    let lease = try bench.claimOne()
+    #expect(lease.attempt == 2 && lease.counted == 1 && lease.crashes == 0 && lease.losses == 0)
+    #expect(try bench.settle(before, Sample.ended(before)) == .leaseLost)
+  }
+
+  @Test(arguments: Engine.allCases) func whatIsCompletedIsNotTriedAgain(engine: Engine) throws {
+    let bench = try Bench(engine)
+    let id = Sample.id(try bench.end("a"))
+    #expect(
+      try bench.command(.retry(RetryCommand(id))) == [
+        .refused("attachment \(id) is completed: there is nothing to try again")
+      ])
+  }
+
+  @Test(arguments: Engine.allCases) func whatWaitsIsHastenedByItself(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.takeIn(Sample.item("a"), Sample.item("b"))
+    for lease in try bench.claim(2) { try bench.settle(lease, Sample.again(lease, after: 9000)) }
+    let id = try bench.attachment("b").origin.id
+    let reply = try bench.exchange { $0.commands = [.retry(RetryCommand(id)), .retry(RetryCommand(id))] }
+    #expect(reply.results == [.done(hasChanged: true), .done(hasChanged: false)])
+    #expect(reply.lanes.map(\.nextDue) == [0], "what commands have changed is told")
+    let lease = try bench.claimOne()
+    #expect(Sample.name(lease) == "b" && lease.attempt == 2 && lease.counted == 2)
+    #expect(try bench.command(.retry(RetryCommand(id))) == [.done(hasChanged: false)], "it is in hand")
+  }
+}

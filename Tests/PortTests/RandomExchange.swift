@@ -1,0 +1,114 @@
+import Ledger
+import Pipeline
+import Platform
+
+/// Draws what a coordinator may ask for.
+struct RandomExchange {
+  var random: SplitMix
+  /// So many files there are.
+  var files = 80
+  /// So many steps an attempt may leave.
+  var stepCounts = [0, 1, 2, 9]
+
+  static let lanes: [LaneName] = [.attachments, Sample.events, .channel("hook")]
+
+  mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+
+  /// True once in so many times.
+  mutating func once(in times: Int) -> Bool { number(1...times) == 1 }
+
+  mutating func pick<Value>(_ values: [Value]) -> Value { values[number(0...(values.count - 1))] }
+
+  // MARK: Commands
+
+  mutating func command(_ ids: [String]) -> Command {
+    switch number(0...9) {
+    case 0...6: .takeIn((0..<number(0...4)).map { _ in item() })
+    case 7 where !ids.isEmpty: .retry(RetryCommand(once(in: 20) ? "nobody" : pick(ids)))
+    default: .lane(laneCommand())
+    }
+  }
+
+  mutating func item() -> IntakeItem {
+    var item = Sample.item(
+      "\(number(1...files))." + pick(["pdf", "txt"]), message: pick([nil, "m", "n"]),
+      sender: once(in: 15) ? "ben" : "ann", priority: Int64(number(-1...1)))
+    item.declaredType = pick([nil, nil, "text/plain"])
+    switch number(0...80) {
+    case 0: item.source = [1]
+    case 1: item.conversationId = ""
+    case 2: item.participants = ["a\0"]
+    default: break
+    }
+    return item
+  }
+
+  mutating func laneCommand() -> LaneCommand {
+    let lane = once(in: 15) ? LaneName.channel("never") : pick(Self.lanes)
+    switch number(0...9) {
+    case 0: return LaneCommand(lane, .pause(Sample.person))
+    case 1: return LaneCommand(lane, .pause(Sample.disk))
+    case 2...5: return LaneCommand(lane, .resume(pick([nil, .person, .fault])))
+    default: return LaneCommand(lane, .hasten)
+    }
+  }
+
+  mutating func wants() -> [Want] {
+    Self.lanes.shuffled(using: &random).prefix(number(0...3)).map {
+      Want($0, number(0...4), countsWaiting: number(0...3))
+    }
+  }
+
+  // MARK: Endings
+
+  /// An ending that fits a lease.
+  mutating func ending(_ lease: Lease) -> Settlement.Ending {
+    let (key, after) = (Sample.key(lease), pick([0, 0, 1, 50, 4000, .max] as [Int64]))
+    switch (lease.work, number(0...9)) {
+    case (_, 0): return .released
+    case (.delivery, 1...2): return .deliveryAgain(key: key, after: after, reason: Sample.reason)
+    case (.delivery, 3): return .deadLetter(key: key, reason: Sample.reason)
+    case (.delivery, _): return .delivered(key: key)
+    case (.attachment, 1...2):
+      return Sample.again(lease, after: after, crashed: once(in: 3), steps: steps())
+    case (.attachment, 3):
+      return .putOff(key: key, after: after, attempt: lease.attempt, steps: steps())
+    case (.attachment(let attachment), _): return .attachment(ended(attachment, lease))
+    }
+  }
+
+  mutating func steps() -> [Step] {
+    (0..<pick(stepCounts)).map {
+      Step(
+        stage: "s\($0)", verdict: "pass", code: pick([nil, "c"]), message: pick([nil, "m"]),
+        microseconds: Int64($0))
+    }
+  }
+
+  private mutating func ended(_ attachment: LeasedAttachment, _ lease: Lease) -> EndedAttachment {
+    let status = pick([Status.completed, .completed, .rejected, .failed, .quarantined])
+    let content = UInt8(number(1...6))
+    var outcome = AttachmentOutcome(
+      status, reason: status == .completed ? nil : Sample.reason, mediaType: pick([nil, "a/b", "c/d"]),
+      sizeBytes: pick([nil, 3, 3, 4, .max]), metadata: pick(["{}", #"{"k":1,"original.sha256":"0a"}"#]))
+    if !once(in: 4) { outcome.sha256 = Sample.content(content) }
+    if outcome.sha256 != nil && !once(in: 4) {
+      // Mostly a path that only this content takes.
+      outcome.url = once(in: 4) ? "shared" : "objects/\(content)"
+    }
+    return EndedAttachment(
+      attachment, outcome, attempt: lease.attempt, steps: steps(),
+      events: (0..<number(0...2)).map { _ in
+        OutgoingEvent(
+          type: pick(["x", "y", "z"]), data: "{}", channels: pick([["events"], ["events", "hook"], []]),
+          recipients: Array(["ann", "ben", "cat"].shuffled(using: &random).prefix(number(0...3))))
+      }, priority: lease.priority, fingerprint: pick([nil, "line 1", "line 2"]))
+  }
+
+  mutating func question() -> ContentQuestion {
+    Sample.question(
+      UInt8(number(1...7)), pick([3, 4]), pick([nil, "line 1", "line 2"]),
+      name: pick(["a.pdf", "a.txt", "a"]),
+      declaredType: pick([nil, "text/plain"]))
+  }
+}

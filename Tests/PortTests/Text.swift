@@ -1,0 +1,68 @@
+import Ledger
+import Pipeline
+
+/// A reply in words, without what engines number for themselves.
+func text(_ reply: ExchangeReply, withTokens: Bool = false) -> String {
+  var reply = reply
+  if !withTokens {
+    for index in reply.leases.indices {
+      (reply.leases[index].job, reply.leases[index].token) = (0, Token(holder: 0, number: 0))
+    }
+    reply.position?.history = 0
+  }
+  return String(describing: reply)
+}
+
+/// All that a ledger answers, in lines, without what engines number for themselves.
+func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [String] {
+  try ledger.snapshot {
+    var status = try ledger.status()
+    status.attachments.sort { $0.status.rawValue < $1.status.rawValue }
+    var lines = [
+      "\(status)", "position \(try ledger.position().number)", "objects \(try ledger.hasObjects())",
+    ]
+    try ledger.attachments { record in
+      lines.append("\(record)")
+      lines += try ledger.attempts(of: record.key).map { "\(record.key) \($0)" }
+      lines += try ledger.deliveries(of: record.key).map { "\(record.key) \($0)" }
+      lines.append("\(try ledger.path(ofCompleted: record.origin.id) ?? "none")")
+      lines.append("\(try ledger.object(ofAttachment: record.origin.id).map { "\($0)" } ?? "none")")
+      return true
+    }
+    for status in Status.allCases {
+      let keys = try pages(pageLimit) { try ledger.attachments([status], after: $0, limit: pageLimit) }
+      lines.append("\(status) \(keys.map(\.key))")
+    }
+    let objects = try pages(pageLimit) { try ledger.objects(after: $0, limit: pageLimit) }
+    for object in objects {
+      lines.append("\(object)")
+      lines.append("named \(try ledger.hasName(object.url))")
+      lines.append("there \(try ledger.hasObject(at: object.url, sha256: object.sha256))")
+    }
+    return lines + (try changes(ledger, pageLimit))
+  }
+}
+
+/// The rows of all pages.
+private func pages<Row>(_ limit: Int, _ read: (PageMark?) throws -> Page<Row>) throws -> [Row] {
+  var rows: [Row] = []
+  var mark: PageMark?
+  repeat {
+    let page = try read(mark)
+    rows += page.rows
+    mark = page.next
+  } while mark != nil
+  return rows
+}
+
+/// What a reader sees that follows the changes from their begin.
+private func changes(_ ledger: some LedgerQueries, _ limit: Int) throws -> [String] {
+  var lines: [String] = []
+  var place = Position(history: try ledger.position().history, number: 0)
+  while let page = try ledger.changes(since: place, limit: limit) {
+    lines.append("changes to \(page.next.number), more \(page.hasMore): \(page.changes)")
+    if !page.hasMore { return lines }
+    place = page.next
+  }
+  return lines + ["the changes from \(place.number) are gone"]
+}

@@ -1,0 +1,199 @@
+import Ledger
+import Pipeline
+
+/// Sees each exchange that is done, in order, and judges by little state of its own whether it may be so.
+final class Witness {
+  private struct Work {
+    var token: Token?
+    var lane: LaneName
+    /// Of the attachment or delivery.
+    var id: String
+    var losses = 0
+    /// Attempts that count and have ended.
+    var counted = 0
+  }
+
+  private(set) var faults: [String] = []
+  private var done: Set<Token> = []
+  /// When each coordinator may be taken for lost.
+  private var until: [Int64: Int64] = [:]
+  /// By job.
+  private var work: [Int64: Work] = [:]
+  private var attempts: Set<String> = []
+  /// How often attachments have ended, less how often they were queued again.
+  private var ends: [String: Int] = [:]
+  private var delivered: Set<Int64> = []
+  private var taken: Set<String> = []
+  private var added = 0
+  private var paused: Set<String> = []
+  private(set) var outcomes: [String: Int] = [:]
+  /// What ended, by position.
+  private var endings: [Int64: Set<String>] = [:]
+  private var position: Int64 = 0
+
+  func expect(_ isRight: Bool, _ fault: @autoclosure () -> String) {
+    if !isRight && faults.count < 5 { faults.append(fault()) }
+  }
+
+  // MARK: Coordinators
+
+  /// - Parameter position: after it joined.
+  func joined(_ holder: Int64, at now: Int64, until: Int64, _ position: Position) {
+    tookBack(at: now, by: holder, nil)
+    expect(self.until[holder] == nil, "holder \(holder) was there before")
+    self.until[holder] = until
+    let lifted = paused.filter { $0.hasSuffix(" fault") }
+    expect(position.number == self.position + (lifted.isEmpty ? 0 : 1), "joining gave \(position)")
+    self.position = position.number
+    paused.subtract(lifted)
+  }
+
+  /// Leases of overdue coordinators are given back; those of no other.
+  func tookBack(at now: Int64, by holder: Int64, _ count: Int?) {
+    let lost = until.filter { $0.value < now && $0.key != holder }.map(\.key)
+    var found = 0
+    for (job, state) in work where lost.contains(state.token?.holder ?? -1) {
+      work[job]?.token = nil
+      work[job]?.losses += 1
+      found += 1
+    }
+    for holder in lost { until[holder] = nil }
+    expect(count ?? found == found, "\(count ?? 0) jobs were taken back, not \(found)")
+  }
+
+  func left(_ holder: Int64) {
+    for (job, state) in work where state.token?.holder == holder { work[job]?.token = nil }
+    until[holder] = nil
+  }
+
+  /// A coordinator has an answer.
+  func answered(_ exchange: Exchange, _ reply: ExchangeReply, by holder: Int64) {
+    let token = Token(holder: holder, number: exchange.number)
+    expect(done.contains(token), "\(token) is answered and was not done")
+    for (command, result) in zip(exchange.commands, reply.results) {
+      guard case (.takeIn(let items), .takenIn(let report)) = (command, result) else { continue }
+      if report.problems.isEmpty { taken.formUnion(items.map(\.fileName)) }
+    }
+  }
+
+  // MARK: Exchanges
+
+  func saw(_ exchange: Exchange, _ reply: ExchangeReply, by holder: Int64, until: Int64) {
+    let token = Token(holder: holder, number: exchange.number)
+    expect(done.insert(token).inserted, "\(token) is done twice")
+    expect(self.until[holder] != nil, "\(holder) was taken for lost, and writes")
+    self.until[holder] = until
+    var ended: Set<String> = []
+    for (command, result) in zip(exchange.commands, reply.results) { saw(command, result) }
+    for (settlement, outcome) in zip(exchange.settlements, reply.settled) {
+      saw(settlement, outcome, &ended)
+    }
+    for lease in reply.leases { saw(lease, token) }
+    if let number = reply.position?.number {
+      expect(number == position + 1, "position \(number) came after \(position)")
+      (position, endings[number]) = (number, ended)
+    } else {
+      expect(ended.isEmpty, "\(ended) ended without a position")
+    }
+  }
+
+  private func saw(_ command: Command, _ result: CommandResult) {
+    switch (command, result) {
+    case (.takeIn, .takenIn(let report)): added += report.added
+    case (.retry(let retry), .done(hasChanged: true)):
+      // One that waits for later is hastened only.
+      if ends[retry.attachmentId] == 1 { ends[retry.attachmentId] = 0 }
+    case (.lane(let command), .done(hasChanged: true)):
+      switch command.action {
+      case .pause(let pause): paused.insert("\(command.lane) \(pause.cause)")
+      case .resume(let cause):
+        for other in [Pause.Cause.person, .fault] where cause == nil || cause == other {
+          paused.remove("\(command.lane) \(other)")
+        }
+      case .hasten: break
+      }
+    default: break
+    }
+  }
+
+  private func saw(_ settlement: Settlement, _ outcome: SettlementOutcome, _ ended: inout Set<String>) {
+    outcomes["\(outcome)", default: 0] += 1
+    let isInHand = work[settlement.job]?.token == settlement.token
+    expect(isInHand == (outcome != .leaseLost), "job \(settlement.job): \(outcome) under \(settlement.token)")
+    if outcome == .leaseLost { return }
+    work[settlement.job]?.token = nil
+    if outcome == .conflict { return }
+    switch settlement.ending {
+    case .again, .deliveryAgain: work[settlement.job]?.counted += 1
+    case .attachment(let attachment):
+      ends[attachment.origin.id, default: 0] += 1
+      expect(ends[attachment.origin.id] == 1, "\(attachment.origin.fileName) ended twice")
+      ended.insert(attachment.origin.id)
+    case .delivered(let key), .deadLetter(let key, _):
+      expect(delivered.insert(key).inserted, "delivery \(key) ended twice")
+      ended.insert(work[settlement.job]?.id ?? "")
+    case .putOff, .released: break
+    }
+  }
+
+  private func saw(_ lease: Lease, _ token: Token) {
+    let lane: LaneName
+    switch lease.work {
+    case .attachment(let attachment):
+      lane = .attachments
+      let attempt = "\(attachment.key) \(lease.attempt)"
+      expect(attempts.insert(attempt).inserted, "attempt \(attempt) was made before")
+    case .delivery(let delivery):
+      lane = .channel(delivery.channel)
+      let others = work.values.contains {
+        $0.lane == lane && $0.token != nil && $0.token?.holder != token.holder
+      }
+      expect(!others, "two have deliveries of \(lane)")
+    }
+    let before = work[lease.job] ?? Work(lane: lane, id: Sample.id(lease))
+    expect(before.token == nil, "job \(lease.job) is in hand under \(String(describing: before.token))")
+    expect(lease.token == token, "\(lease.token) was given in \(token)")
+    expect(lease.losses == before.losses, "job \(lease.job): \(lease.losses) losses, not \(before.losses)")
+    expect(
+      lease.counted == before.counted + 1,
+      "job \(lease.job): \(lease.counted) count, not \(before.counted + 1)")
+    expect(!paused.contains { $0.hasPrefix("\(lane) ") }, "\(lane) is paused")
+    work[lease.job] = before
+    work[lease.job]?.token = token
+  }
+
+  // MARK: The end
+
+  /// Judges what is on record, and what a reader saw that followed the changes.
+  func judge(_ ledger: some LedgerQueries, isFinished: Bool, _ seen: [Int64: [Change]]) throws {
+    var counts: [Status: Int64] = [:]
+    var (names, rows) = (Set<String>(), 0)
+    try ledger.attachments { record in
+      let status = record.outcome.status
+      counts[status, default: 0] += 1
+      rows += 1
+      names.insert(record.origin.fileName)
+      expect((ends[record.origin.id] ?? 0) == (status.isFinal ? 1 : 0), "\(record.key) is \(status)")
+      expect(!isFinished || status.isFinal, "\(record.key) is owed")
+      for delivery in try ledger.deliveries(of: record.key) {
+        expect(!isFinished || delivery.status != "pending", "delivery \(delivery.id) is owed")
+      }
+      return true
+    }
+    expect(rows == added, "\(added) were taken in, and \(rows) are there")
+    expect(taken.isSubset(of: names), "\(taken.subtracting(names).count) that were answered are not there")
+    for (status, count, _) in try ledger.status().attachments {
+      expect(
+        count == counts[status] ?? 0, "\(status): \(count) are counted, and \(counts[status] ?? 0) are there")
+    }
+    let last = try ledger.position().number
+    expect(last == position, "the position is \(last), not \(position)")
+    if !isFinished { return }
+    expect(
+      Set(seen.keys) == Set(1...max(last, 1)), "\(last) positions are there, and \(seen.count) were read")
+    for (position, ended) in endings {
+      let read = Set((seen[position] ?? []).map(\.id))
+      expect(ended.isSubset(of: read), "at position \(position) an end is missing")
+    }
+  }
+}
