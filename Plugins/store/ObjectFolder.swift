@@ -66,7 +66,8 @@ final class ObjectFolder {
     // The file of an earlier attempt may be a link to another attachment's object: remove it, and never write
     // to it.
     unlinkat(incoming, attachment.stagedName, 0)
-    let target = openat(incoming, attachment.stagedName, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let target = openat(
+      incoming, attachment.stagedName, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     if target < 0 { throw Self.fault("making an object") }
     do throws(Outcome) {
       var offset: Int64 = 0
