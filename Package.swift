@@ -235,7 +235,8 @@ var tests: [Target] {
     .executableTarget(
       name: "sluice-simulator",
       dependencies: [
-        "CPlatform", "CSQLite", "CWorker", "Ledger", "MemoryDisk", "Objects", "Pipeline", "Platform",
+        "CPlatform", "CSQLite", "CWorker", "Ledger", "MemoryDisk", "ModelLedger", "Objects", "Pipeline",
+        "Platform",
         "SQLite", "Scheduler", "Wire", "Workers",
       ],
       path: "Tests/Simulator", exclude: ["MemoryDisk", "kept.txt"]),

@@ -26,17 +26,35 @@ package final class ModelLedger: Sendable {
 
   /// A coordinator joins, takes back what overdue ones had in hand, and lifts what its host paused because of a fault.
   ///
-  /// - Parameter name: of its host.
-  package func join(_ name: String = "host") throws -> ModelWriter {
+  /// - Parameters:
+  ///   - name: of its host.
+  ///   - ids: what gives it its ids; `nil`: as the ledger has it.
+  package func join(_ name: String = "host", ids: UUIDv7Generator? = nil) throws -> ModelWriter {
     let now = clock()
     let holder = rows.withLock { rows in
       _ = rows.takeBackLost(at: now, but: nil)
       return rows.join(name, until: now + patience, at: now)
     }
-    return ModelWriter(self, holder: holder, patience: patience, ModelMaker(ids(), try SHA256()))
+    return ModelWriter(self, holder: holder, patience: patience, ModelMaker(ids ?? self.ids(), try SHA256()))
   }
 
   package func reader() -> ModelReader { ModelReader(self) }
+
+  // MARK: For those who judge
+
+  /// How many attempts were begun by the job of an attachment; 0: it has none.
+  package func attempts(ofJobFor key: Int64) -> Int {
+    rows.withLock { rows in rows.attachments[Int(key) - 1].job.flatMap { rows.jobs[$0]?.attempts } ?? 0 }
+  }
+
+  package var jobs: [(isOfAttachment: Bool, isScheduled: Bool)] {
+    rows.withLock { rows in
+      rows.jobs.values.map { job in
+        let isOfAttachment = if case .attachment = job.subject { true } else { false }
+        return (isOfAttachment, job.dueAt != nil)
+      }
+    }
+  }
 }
 
 /// What befalls an exchange on its way.
@@ -126,9 +144,13 @@ package final class ModelWriter: LedgerWriter {
     return ledger.rows.withLock { $0.takeBackLost(at: now, but: holder) }
   }
 
+  /// Renews the right to write, and takes back what overdue coordinators had in hand.
   package func rest(isIdle: Bool) {
-    let until = ledger.clock() + patience
-    ledger.rows.withLock { $0.holders[holder]?.until = until }
+    let now = ledger.clock()
+    ledger.rows.withLock { rows in
+      if rows.holders[holder] != nil { rows.holders[holder]?.until = now + patience }
+      _ = rows.takeBackLost(at: now, but: holder)
+    }
   }
 
   package func leave() throws(LedgerError) {

@@ -184,7 +184,7 @@ struct LedgerExchangeTests {
       let again = request(at: now)
       #expect(again != nil)
     }
-    #expect(waits == [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000, 5000])
+    #expect(waits == [50, 100, 200, 400, 800, 1000, 1000, 1000, 1000, 1000, 1000, 1000])
   }
 
   @Test mutating func anAnswerEndsTheTrouble() {

@@ -1,4 +1,5 @@
 import Ledger
+import ModelLedger
 import Pipeline
 import Platform
 import SQLite
@@ -38,9 +39,14 @@ final class Rules {
   /// When each job may be claimed again, in milliseconds of the world, whatever its clocks say.
   private var notBefore: [Int64: Int] = [:]
   private var watchedAt = 0
+  private var ledgerAwayAt = -10_000
   private var lifeBegan = 0
 
-  init(_ scenario: Scenario, _ world: World) {
+  /// The ledger, where it is not SQLite's.
+  private let model: ModelLedger?
+
+  init(_ scenario: Scenario, _ world: World, _ model: ModelLedger?) {
+    self.model = model
     self.scenario = scenario
     self.world = world
     oracle = Oracle(scenario)
@@ -50,9 +56,16 @@ final class Rules {
     if !condition { world.fail(text()) }
   }
 
-  private func statement(_ sql: String) throws -> Statement {
+  private func open() throws -> Connection {
     let connection = try connection ?? Connection("ledger.db")
     self.connection = connection
+    return connection
+  }
+
+  private func image() throws -> LedgerImage { try model.map { try LedgerImage($0) } ?? LedgerImage(open()) }
+
+  private func statement(_ sql: String) throws -> Statement {
+    let connection = try open()
     let statement = try statements[sql] ?? connection.prepare(sql)
     statements[sql] = statement
     return statement
@@ -157,7 +170,11 @@ final class Rules {
   func watch(isStopping: Bool) {
     if world.milliseconds - watchedAt < 200 && watchedAt <= world.milliseconds { return }
     watchedAt = world.milliseconds
-    if isStopping || world.isUnder(.diskFull) { return dueSince.removeAll() }
+    if model != nil { return }
+    if world.isUnder(.ledgerAway) { ledgerAwayAt = world.milliseconds }
+    // It is tried again each second, and may have to be asked for the fate of an exchange first.
+    let isLedgerBack = world.milliseconds - ledgerAwayAt > 2500
+    if isStopping || world.isUnder(.diskFull) || !isLedgerBack { return dueSince.removeAll() }
     do {
       var waiting: [DueJob] = []
       try statement(
@@ -195,29 +212,26 @@ final class Rules {
   /// What was answered is in every image that a crash leaves.
   func checkImage() {
     do {
-      let count = try statement("SELECT count(*) FROM attachments").first { Int($0.integer(0)) } ?? 0
+      let image = try image()
+      let count = image.attachments.count
       expect(count >= answered, "\(answered) files were taken in, and \(count) are on record")
-      var statuses: [String: String] = [:]
-      try statement("SELECT id, status FROM attachments").rows { statuses[$0.text(0)] = $0.text(1) }
+      let rows = Dictionary(image.attachments.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
       for id in told.keys.sorted() {
         expect(
-          statuses[id] == told[id]?.rawValue,
-          "\(id) was said to be \(told[id]?.rawValue ?? ""), and is \(statuses[id] ?? "gone")")
+          rows[id]?.status == told[id]?.rawValue,
+          "\(id) was said to be \(told[id]?.rawValue ?? ""), and is \(rows[id]?.status ?? "gone")")
       }
-      for id in ended where statuses[id] == "queued" || statuses[id] == nil {
+      for id in ended where rows[id]?.status == "queued" || rows[id] == nil {
         world.fail("the end of \(id) was durable, and is gone")
       }
       // Some have ended in a transaction whose reply was never heard.
-      for id in attempts.keys.sorted() where statuses[id] == "queued" {
-        let number = try statement(
-          "SELECT attempts FROM jobs j JOIN attachments a ON j.kind = 'attachment' AND a.key = subject WHERE a.id = ?1"
-        ).first(.text(id)) { Int($0.integer(0)) }
+      for id in attempts.keys.sorted() where rows[id]?.status == "queued" {
+        let number = rows[id]?.attempts ?? 0
         expect(
-          number ?? 0 >= attempts[id] ?? 0,
-          "\(id) was worked on in attempt \(attempts[id] ?? 0), and \(number ?? 0) are on record")
+          number >= attempts[id] ?? 0,
+          "\(id) was worked on in attempt \(attempts[id] ?? 0), and \(number) are on record")
       }
-      let report = try statement("PRAGMA integrity_check").first { $0.text(0) }
-      expect(report == "ok", "the ledger is damaged: \(report ?? "")")
+      if let damage = image.damage { world.fail("the ledger is damaged: \(damage)") }
     } catch {
       world.fail("the ledger cannot be read: \(error)")
     }
@@ -226,7 +240,8 @@ final class Rules {
   /// A coordinator ended with an error.
   func failed(_ error: any Error) {
     if world.isDead { return }
-    if world.wasUnder(.diskFull, since: lifeBegan) || world.wasUnder(.storeAway, since: lifeBegan) { return }
+    let excuses: [Scenario.Spell.Kind] = [.diskFull, .storeAway, .ledgerAway]
+    if excuses.contains(where: { world.wasUnder($0, since: lifeBegan) }) { return }
     world.fail("a coordinator ends with \(error)")
   }
 
@@ -234,10 +249,7 @@ final class Rules {
   func returned(_ summary: SchedulerSummary, isLast: Bool) {
     do {
       if !summary.wasStopped && summary.pausedLanes.isEmpty && summary.awaitedPlaces.isEmpty {
-        let owed =
-          try statement(
-            "SELECT count(*) FROM jobs WHERE kind = 'attachment' OR state <> 'scheduled'"
-          ).first { Int($0.integer(0)) } ?? 0
+        let owed = try image().jobs.count { $0.isOfAttachment || !$0.isScheduled }
         expect(owed == 0, "a coordinator says that all is done, and \(owed) jobs are left")
       }
       if isLast { try checkEnd(summary) }
@@ -249,31 +261,24 @@ final class Rules {
   private func checkEnd(_ summary: SchedulerSummary) throws {
     expect(summary.pausedLanes.isEmpty, "at the end lanes are paused: \(summary.pausedLanes)")
     expect(summary.awaitedPlaces.isEmpty, "at the end sources are awaited")
-    let jobs = try statement("SELECT count(*) FROM jobs").first { Int($0.integer(0)) } ?? 0
-    expect(jobs == 0, "at the end \(jobs) jobs are left")
+    let image = try image()
+    expect(image.jobs.isEmpty, "at the end \(image.jobs.count) jobs are left")
     var found: [Int: Int] = [:]
     var paths: [String: String] = [:]
-    try statement(
-      """
-      SELECT a.id, CAST(source AS TEXT), status, reason_stage, reason_code, url, lower(hex(sha256)), file_name,
-        (SELECT count(*) FROM deliveries d JOIN events e ON e.key = d.event_key WHERE e.attachment_key = a.key),
-        (SELECT count(DISTINCT type) FROM events e WHERE e.attachment_key = a.key)
-      FROM attachments a
-      """
-    ).rows { row in
-      let number = Int(row.text(1).split(separator: "/").last ?? "") ?? -1
+    for attachment in image.attachments {
+      let number = Int(attachment.source.split(separator: "/").last ?? "") ?? -1
       found[number, default: 0] += 1
-      guard let item = scenario.items.first(where: { $0.number == number }) else { return }
+      guard let item = scenario.items.first(where: { $0.number == number }) else { continue }
       checkOutcome(
-        item, row.text(0), row.text(2), row.optionalText(3), row.optionalText(4),
-        deliveries: Int(row.integer(8)),
-        types: Int(row.integer(9)))
-      if let path = row.optionalText(5), row.text(2) == "completed" {
+        item, attachment.id, attachment.status, attachment.stage, attachment.code,
+        deliveries: attachment.deliveries, types: attachment.types)
+      if let path = attachment.url, attachment.status == "completed" {
         let content = world.store.objects[path]
-        expect(content != nil, "\(row.text(0)) has no object at \(path)")
+        expect(content != nil, "\(attachment.id) has no object at \(path)")
         expect(
-          content.map(Chance.digest) == row.text(6), "the object at \(path) is not that of \(row.text(0))")
-        paths[path] = row.text(6)
+          content.map(Chance.digest) == attachment.sha256,
+          "the object at \(path) is not that of \(attachment.id)")
+        paths[path] = attachment.sha256
       }
     }
     for item in scenario.items {
@@ -283,12 +288,11 @@ final class Rules {
       expect(paths[path] != nil, "the object at \(path) belongs to no attachment")
     }
     expect(world.store.stagedContents.isEmpty, "objects are staged at the end")
-    try statement("SELECT id, status FROM deliveries").rows { row in
-      let count = deliveries[row.text(0)] ?? 0
-      switch row.text(1) {
-      case "delivered": expect(count > 0, "delivery \(row.text(0)) is on record, and was never made")
+    for (id, status) in image.deliveries {
+      switch status {
+      case "delivered": expect(deliveries[id] ?? 0 > 0, "delivery \(id) is on record, and was never made")
       case "dead": break
-      default: world.fail("delivery \(row.text(0)) is \(row.text(1)) at the end")
+      default: world.fail("delivery \(id) is \(status) at the end")
       }
     }
   }

@@ -38,6 +38,11 @@ struct Scenario {
       case folderAway, storeAway, diskFull, endpointDead, clockSet, suspended
       /// Neither sources nor the store answer.
       case filesHang
+      /// The ledger fails now and then, or its answers are lost.
+      case ledgerAway
+
+      /// Those that any scenario may have. The last has a draw of its own, so that older seeds stay what they were.
+      static let common = allCases.filter { $0 != .ledgerAway }
     }
     var number: Int
     var kind: Kind
@@ -50,6 +55,8 @@ struct Scenario {
   var items: [Item]
   var lives: [Life]
   var weather: [Spell]
+  /// The ledger is the model, and not SQLite's.
+  let isOnModel: Bool
   let pipeline: PipelineDefinition
   let tuning: Tuning
 
@@ -88,8 +95,16 @@ struct Scenario {
       let spell = "spell \(number)"
       let begin = chance.integer(0...20_000, spell, "begin")
       return Spell(
-        number: number, kind: chance.choice(Spell.Kind.allCases, spell, "kind"), begin: begin,
+        number: number, kind: chance.choice(Spell.Kind.common, spell, "kind"), begin: begin,
         end: begin + chance.integer(50...8000, spell, "length"))
+    }
+    isOnModel = chance.oneIn(4, "model")
+    if chance.oneIn(3, "ledger away") {
+      let begin = chance.integer(0...10_000, "ledger away", "begin")
+      weather.append(
+        Spell(
+          number: 100, kind: .ledgerAway, begin: begin,
+          end: begin + chance.integer(50...8000, "ledger away", "length")))
     }
     pipeline = Self.pipeline(chance)
     template = chance.choice(Template.allCases, "template")

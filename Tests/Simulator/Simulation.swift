@@ -3,6 +3,7 @@ import CSQLite
 import Foundation
 import Ledger
 import MemoryDisk
+import ModelLedger
 import Objects
 import Pipeline
 import Platform
@@ -20,6 +21,7 @@ final class Simulation {
   let rules: Rules
   private let folder: String
   private var ledger: (any LedgerWriter)?
+  private let model: ModelLedger?
   // How often each was asked for.
   private var exchanges = 0
   private var opened = 0
@@ -44,7 +46,10 @@ final class Simulation {
     self.folder = folder
     world = World(scenario, trace)
     trace.world = world
-    rules = Rules(scenario, world)
+    let clock = world.clock
+    // A coordinator has ended before the next begins, so that it is lost at once.
+    model = scenario.isOnModel ? ModelLedger(patience: -1, clock: clock.sinceBoot) : nil
+    rules = Rules(scenario, world, model)
     try makeFiles()
   }
 
@@ -57,6 +62,7 @@ final class Simulation {
         guard let context else { return SQLITE_OK }
         let world = Unmanaged<World>.fromOpaque(context).takeUnretainedValue()
         if world.isUnder(.diskFull) && !world.isDead { return SQLITE_FULL }
+        if world.isUnder(.ledgerAway) && !world.isDead && world.strikes() { return SQLITE_IOERR }
         return world.takesEffect("a write") ? SQLITE_OK : SQLITE_IOERR
       }, Unmanaged.passUnretained(world).toOpaque())
     for life in scenario.lives where world.flaws.isEmpty { live(life) }
@@ -99,13 +105,12 @@ final class Simulation {
       for index in room.indices { room[index] = UInt8(truncatingIfNeeded: random.next()) }
     }
     do {
-      let ledger = try SQLiteLedger(
-        path: Self.ledgerPath, clock: world.clock,
-        ids: UUIDv7Generator(clock: world.clock, fill: { fill($0) }))
+      let ids = UUIDv7Generator(clock: world.clock, fill: { fill($0) })
+      let (ledger, queries) = try join(ids)
       self.ledger = ledger
       rules.checkImage()
       let scheduler = Scheduler(
-        scenario.pipeline, digest: Self.digest, ledger: ledger, home: "the home", processors: 2,
+        scenario.pipeline, digest: Self.digest, ledger: queries, home: "the home", processors: 2,
         isIntakeOver: false, environment())
       self.scheduler = scheduler
       let summary = try scheduler.run(
@@ -128,6 +133,20 @@ final class Simulation {
     world.end()
     world.store.endLife(lost: isPowerLost ? Int(seed % 30) : 0)
     if isPowerLost { memory_disk_lose_power(seed) } else { memory_disk_end_process() }
+  }
+
+  private func join(_ ids: UUIDv7Generator) throws -> (any LedgerWriter, any LedgerQueries) {
+    guard let model else {
+      let ledger = try SQLiteLedger(path: Self.ledgerPath, clock: world.clock, ids: ids)
+      return (ledger, ledger)
+    }
+    let writer = try model.join("host", ids: ids)
+    writer.fault = { [unowned self] in
+      guard world.takesEffect("an exchange") else { return .lostRequest }
+      return world.isUnder(.ledgerAway) && world.strikes() ? world.fault() : .none
+    }
+    writer.whenDone = { [unowned self] in rules.exchanged($0, $1) }
+    return (writer, model.reader())
   }
 
   // MARK: The scheduler's environment
@@ -217,7 +236,7 @@ final class Simulation {
       guard let ledger, !world.isDead else { return [] }
       let answer = request.ask(ledger)
       if world.isDead { return [] }
-      if case .success(let reply?) = answer { rules.exchanged(request.exchange, reply) }
+      if model == nil, case .success(let reply?) = answer { rules.exchanged(request.exchange, reply) }
       world.arrange(microseconds: latency / 2) { [.replied(answer)] }
       ledger.rest(isIdle: number % 7 == 0)
       return []

@@ -1,5 +1,6 @@
 import Ledger
 import MemoryDisk
+import ModelLedger
 import Platform
 import Scheduler
 
@@ -30,6 +31,7 @@ final class World {
   /// What is broken. The first is what counts.
   private(set) var flaws: [String] = []
 
+  private var draws = 0
   private var isClear = false
   /// When the coordinator began, in milliseconds; and how long one lives that is still sane.
   private var began = 0
@@ -89,6 +91,18 @@ final class World {
     isDead = true
     plans.removeAll()
     pass(UInt64(scenario.chance.integer(1...5000, "between", "\(life?.number ?? 0)")) * 1_000_000)
+  }
+
+  /// Whether what fails now and then fails this time.
+  func strikes() -> Bool {
+    draws += 1
+    return scenario.chance.oneIn(3, "strike", "\(draws)")
+  }
+
+  /// What befalls an exchange with a ledger that is away.
+  func fault() -> ModelFault {
+    draws += 1
+    return scenario.chance.choice([.unavailable, .lostAnswer, .lostRequest], "fault", "\(draws)")
   }
 
   /// Something that the coordinator does takes effect, unless it ends just now. False: it ended before.

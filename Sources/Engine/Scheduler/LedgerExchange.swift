@@ -134,7 +134,7 @@ struct LedgerExchange {
   // MARK: Trouble
 
   /// The first and the longest wait before another try, in nanoseconds.
-  private static let waits: (first: UInt64, longest: UInt64) = (50_000_000, 5_000_000_000)
+  private static let waits: (first: UInt64, longest: UInt64) = (50_000_000, 1_000_000_000)
 
   /// The exchange was not done: it is to be sent again at once.
   mutating func notDone() {

@@ -10,7 +10,7 @@ import Workers
 // becomes of it is its run's to say.
 extension Scheduler {
   /// After so many lost coordinators, the last of them with nothing else in hand, an attachment goes to quarantine.
-  private static let lossLimit = 8
+  private static let lossLimit = 20
 
   func beginLine(_ flight: Flight, _ attachment: LeasedAttachment) {
     if flight.lease.losses >= Self.lossLimit {

@@ -17,7 +17,8 @@ public protocol LedgerWriter: AnyObject {
   /// Makes the jobs due that lost coordinators had in hand. Returns how many.
   func takeBackLost() throws(LedgerError) -> Int
 
-  /// Does what need not be done while anyone waits. Call it after replying.
+  /// Does what need not be done while anyone waits, such as to take back what coordinators had in hand that were lost meanwhile.
+  /// Call it after replying, and now and then while nothing happens.
   ///
   /// - Parameter isIdle: no request is waiting.
   func rest(isIdle: Bool)

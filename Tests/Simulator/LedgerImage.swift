@@ -1,0 +1,72 @@
+import ModelLedger
+import Pipeline
+import SQLite
+
+/// What is on record, as the rules judge it: read from the tables of SQLite, or from the model's rows.
+struct LedgerImage {
+  struct Attachment {
+    var id: String
+    /// The path of its file.
+    var source: String
+    var status: String
+    var stage, code, url: String?
+    /// In hexadecimal digits.
+    var sha256: String
+    var deliveries, types: Int
+    /// Those of its job that were begun; 0: it has none.
+    var attempts: Int
+  }
+
+  var attachments: [Attachment] = []
+  var deliveries: [(id: String, status: String)] = []
+  var jobs: [(isOfAttachment: Bool, isScheduled: Bool)] = []
+  /// What is wrong with the file.
+  var damage: String?
+
+  init(_ connection: Connection) throws {
+    try connection.prepare(
+      """
+      SELECT a.id, CAST(source AS TEXT), status, reason_stage, reason_code, url, lower(hex(sha256)),
+        (SELECT count(*) FROM deliveries d JOIN events e ON e.key = d.event_key WHERE e.attachment_key = a.key),
+        (SELECT count(DISTINCT type) FROM events e WHERE e.attachment_key = a.key),
+        (SELECT attempts FROM jobs WHERE kind = 'attachment' AND subject = a.key)
+      FROM attachments a ORDER BY a.key
+      """
+    ).rows { row in
+      attachments.append(
+        Attachment(
+          id: row.text(0), source: row.text(1), status: row.text(2), stage: row.optionalText(3),
+          code: row.optionalText(4), url: row.optionalText(5), sha256: row.text(6),
+          deliveries: Int(row.integer(7)), types: Int(row.integer(8)), attempts: Int(row.integer(9))))
+    }
+    try connection.prepare("SELECT id, status FROM deliveries").rows {
+      deliveries.append(($0.text(0), $0.text(1)))
+    }
+    try connection.prepare("SELECT kind = 'attachment', state = 'scheduled' FROM jobs").rows {
+      jobs.append(($0.integer(0) == 1, $0.integer(1) == 1))
+    }
+    let report = try connection.prepare("PRAGMA integrity_check").first { $0.text(0) }
+    if report != "ok" { damage = report ?? "" }
+  }
+
+  init(_ model: ModelLedger) throws {
+    let reader = model.reader()
+    try reader.attachments { record in
+      let deliveries = try reader.deliveries(of: record.key)
+      attachments.append(
+        Attachment(
+          id: record.origin.id, source: String(decoding: record.source, as: UTF8.self),
+          status: record.outcome.status.rawValue, stage: record.outcome.reason?.stage,
+          code: record.outcome.reason?.code, url: record.outcome.url,
+          sha256: record.outcome.sha256.map(Self.hexadecimal) ?? "", deliveries: deliveries.count,
+          types: Set(deliveries.map(\.type)).count, attempts: model.attempts(ofJobFor: record.key)))
+      self.deliveries += deliveries.map { ($0.id, $0.status) }
+      return true
+    }
+    jobs = model.jobs
+  }
+
+  private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+}
