@@ -95,9 +95,7 @@ enum ControlMessage {
   }
 
   private static func text(_ reader: inout FrameReader) throws(FrameError) -> String {
-    let text = try reader.requiredText(atMost: textLimit)
-    if text.utf8.contains(0) { throw FrameError("a text with a NUL character") }
-    return text
+    try reader.requiredText(atMost: textLimit)
   }
 
   private static func lane(_ reader: inout FrameReader) throws(FrameError) -> LaneName {

@@ -9,7 +9,6 @@ extension Scheduler {
   /// Sends the ledger what has gathered, unless it is still at work on the last.
   func exchangeWithLedger() {
     if exchange.isUnderway && exchange.nextTry == nil { return }
-    let time = environment.clock.steady()
     if isResident && !isStopping { resumeLanes(at: time) }
     // Noted, too, where there is no room to ask for it yet.
     if exchange.hasBatch { lanes.attachments.addDue() }
@@ -54,7 +53,6 @@ extension Scheduler {
       observe(.answered(Array(reply.results.prefix(count)), ticket: ticket))
     }
     for (settlement, outcome) in zip(sent.settlements, reply.settled) { take(settlement, outcome) }
-    let time = environment.clock.steady()
     for state in reply.lanes {
       guard let lane = lanes[state.name] else { continue }
       lane.learn(state, at: time)
@@ -136,14 +134,14 @@ extension Scheduler {
   func askForFiles() {
     let next = sources.nextBatch(at: environment.clock.monotonic())
     if !next.isEmpty { environment.open(next) }
-    if let batch = publishing.nextBatch(at: environment.clock.steady()) { environment.publish(batch) }
+    if let batch = publishing.nextBatch(at: time) { environment.publish(batch) }
   }
 
   func takePublished(_ results: [SystemError?]) throws(SchedulerError) {
     // Nothing is told of an object that may lie elsewhere.
     if results.contains(where: { $0 != nil }) { try checkPlaces() }
     let wasBehind = publishing.isBehind
-    let (ended, failure) = publishing.take(results, at: environment.clock.steady())
+    let (ended, failure) = publishing.take(results, at: time)
     for settlement in ended { close(settlement) }
     if let failure {
       pauseForStore(failure)
@@ -160,7 +158,7 @@ extension Scheduler {
         "\(error); the object of attachment \(object.name.attachmentId) waits in the store's .incoming; take that file away"
       return observe(.problem(text))
     }
-    publishing.wait(for: object, at: environment.clock.steady())
+    publishing.wait(for: object, at: time)
     pauseForStore(error)
   }
 
@@ -239,7 +237,7 @@ extension Scheduler {
     if lane.pause != nil { return }
     let text = "\(reason.code): \(reason.message)"
     let pause = Pause(.fault, code: reason.code, reason: text, by: "sluice")
-    lane.stop(pause, at: environment.clock.steady())
+    lane.stop(pause, at: time)
     exchange.add(.lane(LaneCommand(lane.name, .pause(pause))))
     observe(.lanePaused(lane: lane.name.description, reason: text))
     releaseQueued(of: lane)

@@ -42,6 +42,9 @@ public final class Scheduler {
   private var isIntakeCut = false
 
   private(set) var isResident = false
+  /// When this turn of the loop began, in milliseconds of the steady clock. One reading for each turn: what is due is the same for
+  /// all that looks.
+  private(set) var time: Int64 = 0
   /// How long to wait for deliveries that are scheduled, in milliseconds, once nothing else is left to do; and until when.
   private var deliveryPatience: Int64 = 0
   private var deliveryDeadline: Int64?
@@ -129,7 +132,9 @@ public final class Scheduler {
       if isDone { return try checkPlaces() }
       beginSuspect()
       take(try pool.dispatch(held: { self.flights.values.reduce(0) { $0 + $1.memoryInUse } }))
-      for happening in try wait() { try take(happening) }
+      let happenings = try wait()
+      time = environment.clock.steady()
+      for happening in happenings { try take(happening) }
       pool.checkLimits()
       try checkPlaces(every: Self.placeCheckInterval)
       tellSlowSource()
@@ -168,7 +173,7 @@ public final class Scheduler {
   /// Whether a delivery is due within the time that the user wants to wait.
   private var waitsForDeliveries: Bool {
     guard deliveryPatience > 0 else { return false }
-    let now = environment.clock.steady()
+    let now = time
     let deadline = deliveryDeadline ?? now + deliveryPatience
     deliveryDeadline = deadline
     let next = lanes.channels.lazy.filter { $0.pause == nil }.compactMap(\.nextDue).min()
@@ -178,6 +183,7 @@ public final class Scheduler {
   // MARK: Beginning
 
   private func begin() throws(SchedulerError) {
+    time = environment.clock.steady()
     var unpublished: [(object: StagedObject, error: SystemError)] = []
     do {
       if plan.stages.contains(where: { $0.description.capability == .store }) {
@@ -252,7 +258,7 @@ public final class Scheduler {
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
   private var longestWait: Int32 {
     if !flights.isEmpty || exchange.isUnderway || !publishing.isSettled || pool.isChanging { return 20 }
-    let now = environment.clock.steady()
+    let now = time
     let dueTimes =
       lanes.all.filter { $0.pause == nil }.compactMap(\.nextDue)
       + [publishing.nextTry].compactMap(\.self)

@@ -119,6 +119,8 @@ public struct FrameReader {
     guard bytes.count <= limit else {
       throw FrameError("a text of \(bytes.count) bytes where \(limit) are allowed")
     }
+    // No text of a ledger or of C's has one.
+    if bytes.contains(0) { throw FrameError("a text with a NUL character") }
     let text = String(decoding: bytes, as: UTF8.self)
     guard text.utf8.count <= limit else {
       throw FrameError("a text of \(text.utf8.count) bytes, once it is UTF-8, where \(limit) are allowed")
