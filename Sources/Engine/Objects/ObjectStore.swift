@@ -30,8 +30,8 @@ public protocol ObjectStore: AnyObject {
   var isEmpty: Bool { get }
 }
 
-/// The name under which a stage has left an object: that of its attachment, and of the lease. So whatever a coordinator that was
-/// taken for lost still leaves there is in nobody's place.
+/// The name under which a stage has left an object: that of its attachment, and of the lease. So what a coordinator that was taken
+/// for lost still leaves there takes no other's place.
 public struct StagedName: Sendable, Hashable, CustomStringConvertible {
   public var attachmentId: String
   /// `nil`: it was left by a stage that was built for contract 1.0, or by an earlier version of this program.

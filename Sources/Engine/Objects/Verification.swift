@@ -84,18 +84,18 @@ public final class Verification {
     try ledger.inspectRows { finding in
       switch finding.code {
       case "counts-differ" where repair != nil, "names-differ" where repair != nil: counts.append(finding)
-      case "job-missing" where repair != nil: jobs.append(finding)
+      case "job-missing" where repair != nil, "job-of-ended" where repair != nil: jobs.append(finding)
       default: tell(finding)
       }
     }
     if !counts.isEmpty { try ledger.recount() }
-    if !jobs.isEmpty { try ledger.addMissingJobs() }
+    if !jobs.isEmpty { try ledger.mendJobs() }
     for var finding in counts {
       finding.repair = "counted anew"
       tell(finding)
     }
     for var finding in jobs {
-      finding.repair = "given a job"
+      finding.repair = finding.code == "job-missing" ? "given a job" : "the job was taken away"
       tell(finding)
     }
   }

@@ -45,7 +45,7 @@ final class Lane {
   /// Notes what the ledger said at a time of the steady clock. Its own pause may be newer than what the ledger knew.
   func learn(_ state: LaneState, at time: Int64) {
     mayHaveMore = state.hasDue
-    nextDue = state.nextDue.map { time + $0 }
+    nextDue = state.nextDue.map { time + min($0, 1 << 50) }
     waiting = state.waiting
   }
 

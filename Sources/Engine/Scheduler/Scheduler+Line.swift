@@ -18,7 +18,8 @@ extension Scheduler {
         Reason(
           stage: "source", code: "interrupted",
           message:
-            "time and again the machine or the coordinator ended while this was worked on, and others got on")
+            "the machine or the coordinator ended \(flight.lease.losses) times with this in hand, at last with nothing else"
+        )
       )
       return route(flight)
     }

@@ -119,7 +119,9 @@ public final class Scheduler {
       throw error
     }
     return SchedulerSummary(
-      pausedLanes: lanes.all.compactMap { lane in lane.pause.map { (lane.name.description, $0.reason) } },
+      pausedLanes: lanes.all.compactMap { lane in
+        lane.pause.map { (lane.name.description, $0.reason, $0.cause) }
+      },
       awaitedPlaces: awaitedPlaces, wasStopped: isStopping, isIntakeCut: isIntakeCut, sandbox: pool.sandbox)
   }
 

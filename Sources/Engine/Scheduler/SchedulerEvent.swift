@@ -35,7 +35,7 @@ public enum SchedulerEvent: Sendable {
 /// How a run of the scheduler ended.
 public struct SchedulerSummary: Sendable {
   /// Lanes that are paused, with the reason.
-  public var pausedLanes: [(lane: String, reason: String)] = []
+  public var pausedLanes: [(lane: String, reason: String, cause: Pause.Cause)] = []
   /// Where attachments wait for their source, with how many; the most frequent first.
   public var awaitedPlaces: [AwaitedPlace] = []
   /// A signal asked for the end before all was done.

@@ -18,10 +18,23 @@ struct InspectionRule {
     InspectionRule(
       code: "row-missing",
       sql: """
-        SELECT 'sluice.db', 'the table `ledger` has ' || (SELECT count(*) FROM ledger) || ' rows in place of 1, and `counts` has '
-          || (SELECT count(*) FROM counts) || ' in place of 5'
-        WHERE (SELECT count(*) FROM ledger) <> 1 OR (SELECT count(*) FROM counts WHERE shard = 0) <> 5
+        SELECT 'sluice.db', 'the table `ledger` has ' || (SELECT count(*) FROM ledger) || ' rows in place of 1'
+        WHERE (SELECT count(*) FROM ledger) <> 1
         """, remedy: restore),
+    InspectionRule(
+      code: "row-malformed",
+      sql: """
+        SELECT 'sluice.db', 'the numbers in the table `ledger` make no sense: position ' || position || ', coordinator ' || holder
+        FROM ledger
+        WHERE position < (SELECT coalesce(max(number), 0) FROM changes) OR position > 1 << 60 OR holder > 1 << 60
+          OR holder < (SELECT coalesce(max(id), 0) FROM coordinators)
+        """, remedy: restore),
+    InspectionRule(
+      code: "counts-differ",
+      sql: """
+        SELECT 'sluice.db', 'the table `counts` has ' || count(*) || ' rows in place of 5' FROM counts WHERE shard = 0
+        HAVING count(*) <> 5
+        """, remedy: mend),
     InspectionRule(
       code: "counts-differ",
       sql: """
@@ -55,13 +68,16 @@ struct InspectionRule {
         UNION ALL
         SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and job ' || j.key || ' would deliver it again'
         FROM jobs j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
-        """, remedy: restore),
+        """, remedy: mend),
     InspectionRule(
       code: "job-malformed",
       sql: """
         SELECT 'job ' || j.key, 'its numbers are ahead of the ledger''s, or make no sense'
         FROM jobs j, ledger l
         WHERE j.holder > l.holder OR j.attempts < 0 OR j.uncounted NOT BETWEEN 0 AND j.attempts OR j.crashes < 0 OR j.losses < 0
+        UNION ALL
+        SELECT 'job ' || key, 'it waits until a time that makes no sense; `sluice retry` of its lane makes it due'
+        FROM jobs WHERE state = 'scheduled' AND (due_at < 0 OR due_at > 253402300799000)
         UNION ALL
         SELECT 'job ' || j.key, 'it is leased under number ' || j.token || ' of coordinator ' || j.holder || ', which is at '
           || c.number

@@ -81,7 +81,7 @@ enum SQL {
 
   // MARK: Claiming
 
-  /// A thousand at a time: a lane in which a million become due at once holds nobody up.
+  /// A thousand at a time: a lane in which a million become due at once holds up no other.
   static let wakeScheduled: StaticString = """
     UPDATE jobs SET state = 'due' WHERE key IN (
       SELECT key FROM jobs WHERE state = 'scheduled' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1000)
@@ -163,7 +163,8 @@ enum SQL {
   static let removeName: StaticString = "DELETE FROM names WHERE path = ?1"
 
   static let endAttachment = SQLText(
-    update: "attachments", AttachmentOutcome.columns + ["finished_at", "fingerprint_key"], where: "key")
+    update: "attachments", AttachmentOutcome.columns + ["finished_at", "fingerprint_key"],
+    where: "status = 'queued' AND key")
 
   static let addAttempt: StaticString = """
     INSERT INTO attempts (attachment_key, number, said, recorded_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING
@@ -255,13 +256,28 @@ enum SQL {
       bytes = coalesce((SELECT bytes FROM rows WHERE rows.status = counts.status AND counts.shard = 0), 0)
     """
 
+  static let addMissingCounts: StaticString = """
+    INSERT INTO counts SELECT 0, value, 0, 0 FROM json_each('["queued","completed","rejected","failed","quarantined"]')
+    WHERE true ON CONFLICT DO NOTHING
+    """
+
+  /// Of attachments and deliveries that have ended: they would be worked on, and told, again.
+  static let removeJobsOfEnded: StaticString = """
+    DELETE FROM jobs WHERE CASE kind
+      WHEN 'attachment' THEN EXISTS (SELECT 1 FROM attachments WHERE key = subject AND status <> 'queued')
+      ELSE EXISTS (SELECT 1 FROM deliveries WHERE key = subject AND status <> 'pending') END
+    """
+
   static let renameAll: StaticString = """
     INSERT INTO names SELECT url, sha256, count(*) FROM attachments WHERE url IS NOT NULL GROUP BY url
     """
 
+  /// Counts an earlier attempt, so that what was told before is not told again.
   static let addMissingAttachmentJobs: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
-    SELECT 'attachment', key, ?2, 0, 'due', ?1 FROM attachments a
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
+    SELECT 'attachment', key, ?2, 0, 'due', ?1, number, number FROM (
+      SELECT key, status, coalesce((SELECT max(number) FROM attempts WHERE attachment_key = key), 1) AS number
+      FROM attachments) a
     WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key)
     """
 

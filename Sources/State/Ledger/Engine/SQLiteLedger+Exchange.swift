@@ -136,7 +136,11 @@ extension SQLiteLedger {
         if let url = outcome.url { try leaveName(url) }
         return .leaseLost
       }
-      try end(attachment, &tally)
+      guard try end(attachment, &tally) else {
+        // It has ended: another program gave it a job.
+        if let url = outcome.url { try leaveName(url) }
+        return .counted
+      }
       tally.changed.add(.attachment, attachment.key)
       tally.addEnded(outcome.status, min(outcome.sizeBytes ?? 0, 1 << 50))
     case .again(let key, let after, let crashed, let attempt, let steps):
@@ -186,12 +190,14 @@ extension SQLiteLedger {
     if connection.changes == 0 { try statement(SQL.removeName).run(.text(path)) }
   }
 
-  private func end(_ attachment: EndedAttachment, _ tally: inout ExchangeTally) throws {
+  /// False: it has ended before.
+  private func end(_ attachment: EndedAttachment, _ tally: inout ExchangeTally) throws -> Bool {
     let fingerprint = try attachment.fingerprint.flatMap { try fingerprintKey($0, isNew: true) }
     try statement(SQL.endAttachment).run(
       [.integer(attachment.key)] + attachment.outcome.values + [.integer(tally.now), .optional(fingerprint)])
+    if connection.changes == 0 { return false }
     try record(attachment.steps, of: attachment.key, attachment.attempt, tally.now)
-    if attachment.events.isEmpty { return }
+    if attachment.events.isEmpty { return true }
     var told: Set<String> = []
     // A first attempt cannot have emitted events before.
     if attachment.attempt > 1 {
@@ -215,6 +221,7 @@ extension SQLiteLedger {
         }
       }
     }
+    return true
   }
 
   private func queue(

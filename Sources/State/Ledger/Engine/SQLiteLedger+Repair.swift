@@ -6,15 +6,17 @@ extension SQLiteLedger {
   /// Recomputes the counts from the rows, and the names of objects.
   public func recount() throws(LedgerError) {
     try transaction {
+      try statement(SQL.addMissingCounts).run()
       try statement(SQL.recount).run()
       try statement("DELETE FROM names").run()
       try statement(SQL.renameAll).run()
     }
   }
 
-  /// Adds the missing jobs of queued attachments and pending deliveries.
-  public func addMissingJobs() throws(LedgerError) {
+  /// Adds the missing jobs of queued attachments and pending deliveries, and takes away those of ended ones.
+  public func mendJobs() throws(LedgerError) {
     try transaction {
+      try statement(SQL.removeJobsOfEnded).run()
       let now = Statement.Value.integer(clock.now())
       try statement(SQL.addMissingAttachmentJobs).run(now, .integer(try laneKey(.attachments)))
       var channels: [String] = []

@@ -1,6 +1,6 @@
 import Pipeline
 
-/// Something that changes the ledger, by whoever asks for it: a shell, a client, the scheduler itself. Applied by the one writer in
+/// Something that changes the ledger, asked for by a shell, a client or the scheduler itself. Applied by the one writer in
 /// its next transaction.
 public enum Command: Sendable {
   /// Queues files.

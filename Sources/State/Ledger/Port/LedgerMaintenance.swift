@@ -6,8 +6,8 @@ public protocol LedgerMaintenance: LedgerQueries {
   func inspectRows(_ report: (Finding) -> Void) throws(LedgerError)
   /// Computes anew what is counted: attachments by status, and uses of objects' paths.
   func recount() throws(LedgerError)
-  /// Adds the missing jobs of queued attachments and pending deliveries.
-  func addMissingJobs() throws(LedgerError)
+  /// Adds the missing jobs of queued attachments and pending deliveries, and takes away those of ended ones.
+  func mendJobs() throws(LedgerError)
   /// Queues an attachment whose object is lost, as if it had just been taken in.
   func requeue(_ object: StoredObject) throws(LedgerError)
 }

@@ -156,8 +156,12 @@ final class IngestReport {
       Terminal.out(text(total, seconds, home, owed))
     }
     let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
-    for (lane, reason) in summary.pausedLanes {
-      let text = "\(lane) paused (\(reason)); run the same command again to go on, nothing is lost"
+    for (lane, reason, cause) in summary.pausedLanes {
+      let remedy =
+        cause == .person
+        ? "a person did that, and `sluice resume \(ShellWord.of(lane))` lifts it"
+        : "run the same command again to go on"
+      let text = "\(lane) paused (\(reason)); \(remedy), nothing is lost"
       Terminal.error(text)
     }
     tell(owed)

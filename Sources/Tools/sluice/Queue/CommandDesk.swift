@@ -42,7 +42,7 @@ final class CommandDesk {
         return .ledger(try home.join(), lock)
       } catch {
         guard error.code == .inUse else { throw error }
-        // Whoever holds the home listens in a moment, or ends; but for a check, which does neither.
+        // What holds the home listens in a moment, or ends; a check does neither.
         usleep(connecting.each)
       }
     }

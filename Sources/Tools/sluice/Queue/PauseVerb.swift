@@ -21,6 +21,9 @@ struct PauseVerb: ParsableCommand {
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
     lanes = try arguments.words.map(QueueVerb.lane)
+    if let reason = arguments.value("reason"), reason.utf8.count > 1000 {
+      throw .usage("--reason has \(reason.utf8.count) bytes where 1,000 are allowed; say it in a sentence")
+    }
     if lanes.isEmpty { throw .usage("give the lanes to pause: attachments, channel:NAME") }
   }
 

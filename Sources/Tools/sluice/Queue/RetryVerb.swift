@@ -16,7 +16,7 @@ struct RetryVerb: ParsableCommand {
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
-    if arguments.words.isEmpty {
+    if arguments.words.isEmpty || arguments.words.contains("") {
       throw .usage("give the attachments' ids, or lanes: attachments, channel:NAME")
     }
   }
