@@ -57,7 +57,7 @@ struct MisbehavingStageTests {
     Act("forged-ready", "invalid-reply"),
     Act("forged-refusal", "invalid-reply"), Act("forged-descriptors", "invalid-reply"),
     Act("forged-content", "invalid-reply", "new content from no stage that makes any"),
-    Act("forged-texts", "invalid-reply", "a code that is none"),
+    Act("forged-texts", "invalid-reply", "a text with a NUL character"),
   ]
   static let odd = [
     Act("unknown-verdict", "unexplained", "verdict 4242", status: "failed"),

@@ -210,12 +210,14 @@ import Testing
   static let rows: [(sql: String, code: String, isRepaired: Bool)] = [
     ("UPDATE counts SET attachments = attachments + 1 WHERE status = 'completed'", "counts-differ", true),
     ("UPDATE counts SET bytes = 9223372036854775807 WHERE status = 'failed'", "counts-differ", true),
-    ("DELETE FROM counts WHERE status = 'failed'", "row-missing", false),
+    ("DELETE FROM counts WHERE status = 'failed'", "counts-differ", true),
     ("DELETE FROM ledger", "row-missing", false),
+    ("UPDATE ledger SET position = 0", "row-malformed", false),
+    ("UPDATE ledger SET holder = 9223372036854775806", "row-malformed", false),
     ("UPDATE deliveries SET status = 'pending', finished_at = NULL WHERE key = 1", "job-missing", true),
     (
       "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('attachment', 1, 1, 0, 'due', 0)",
-      "job-of-ended", false
+      "job-of-ended", true
     ),
     (
       "INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('delivery', 1, 1, 0, 'due', 0)",

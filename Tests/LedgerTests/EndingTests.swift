@@ -88,6 +88,49 @@ struct EndingTests {
     #expect(try desk.findings() == [])
   }
 
+  @Test func anAttachmentThatHasEndedDoesNotEndAgain() throws {
+    try desk.takeIn(Desk.item("a"))
+    let lease = try desk.claimOne()
+    try desk.settle(lease, Desk.completed(lease) { $0.events = [Desk.event(["ben"])] })
+    // Another program gives it a job.
+    try desk.execute(
+      """
+      INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+      SELECT 'attachment', key, (SELECT key FROM lanes WHERE kind = 'attachments'), 0, 'due', 0 FROM attachments
+      """)
+    let second = try desk.claimOne()
+    let ending = Desk.completed(second) {
+      $0.events = [Desk.event(["ben"])]
+      $0.outcome.url = "documents/another"
+    }
+    #expect(try desk.settle(second, ending) == .counted)
+    #expect(try desk.number("SELECT count(*) FROM events") == 1)
+    #expect(try desk.number("SELECT count(*) FROM names") == 1, "nor does it take another path")
+    #expect(try desk.number("SELECT count(*) FROM jobs WHERE kind = 'attachment'") == 0)
+    try desk.checkCounts()
+  }
+
+  @Test func aRepairTakesJobsOfEndedOnesAwayAndTellsNothingAgain() throws {
+    try desk.takeIn(Desk.item("a"), Desk.item("b"))
+    for lease in try desk.claim(2) {
+      try desk.settle(lease, Desk.completed(lease) { $0.events = [Desk.event(["ben"])] })
+    }
+    try desk.execute(
+      """
+      INSERT INTO jobs (kind, subject, lane, priority, state, due_at)
+      SELECT 'attachment', key, (SELECT key FROM lanes WHERE kind = 'attachments'), 0, 'due', 0 FROM attachments
+        WHERE file_name = 'a';
+      UPDATE attachments SET status = 'queued', url = NULL, finished_at = NULL WHERE file_name = 'b';
+      """)
+    try desk.ledger.mendJobs()
+    try desk.ledger.recount()
+    let leases = try desk.claim(9)
+    #expect(leases.map(Desk.name) == ["b"] && leases[0].attempt == 2)
+    try desk.settle(leases[0], Desk.completed(leases[0]) { $0.events = [Desk.event(["ben"])] })
+    #expect(try desk.number("SELECT count(*) FROM events") == 2)
+    try desk.checkCounts()
+  }
+
   @Test func anEndWithAReasonKeepsIt() throws {
     try desk.takeIn(Desk.item("a"), Desk.item("b"), Desk.item("c"))
     for (lease, status) in zip(try desk.claim(3), [Status.rejected, .failed, .quarantined]) {

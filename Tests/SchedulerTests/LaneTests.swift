@@ -11,6 +11,14 @@ import Testing
 /// When a lane asks for leases: whatever happens in whatever order, a due job is claimed within a second if
 /// there is room for it.
 struct LaneTests {
+  @Test func aTimeThatNeverComesIsNoTrouble() {
+    let lane = Lane(.attachments)
+    var state = LaneState(.attachments)
+    state.nextDue = .max
+    lane.learn(state, at: 1_700_000_000_000)
+    #expect(lane.nextDue ?? 0 > 1_700_000_000_000 && lane.wish(at: 1_700_000_000_001, window: 9) == 0)
+  }
+
   private static func state(hasDue: Bool = false, nextDue: Int64? = nil) -> LaneState {
     var state = LaneState(.channel("a"))
     (state.hasDue, state.nextDue) = (hasDue, nextDue)

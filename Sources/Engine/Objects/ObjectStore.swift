@@ -33,13 +33,15 @@ public protocol ObjectStore: AnyObject {
 /// The name under which a stage has left an object: that of its attachment, and of the lease. So what a coordinator that was taken
 /// for lost still leaves there takes no other's place.
 public struct StagedName: Sendable, Hashable, CustomStringConvertible {
-  public var attachmentId: String
+  public let attachmentId: String
   /// `nil`: it was left by a stage that was built for contract 1.0, or by an earlier version of this program.
-  public var token: Token?
+  public let token: Token?
+  public let text: String
 
   public init(attachmentId: String, _ token: Token?) {
     self.attachmentId = attachmentId
     self.token = token
+    text = token.map { String($0.holder) + "." + String($0.number) + "." + attachmentId } ?? attachmentId
   }
 
   /// Reads what ``text`` gives. Any other text is the id of an attachment.
@@ -52,7 +54,6 @@ public struct StagedName: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  public var text: String { token.map { "\($0.holder).\($0.number).\(attachmentId)" } ?? attachmentId }
   public var description: String { text }
 }
 

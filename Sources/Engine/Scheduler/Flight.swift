@@ -73,9 +73,7 @@ final class Flight {
   }
 
   /// The name under which a stage leaves its object in the store.
-  var stagedName: StagedName? {
-    attachment.map { StagedName(attachmentId: $0.origin.id, lease.token) }
-  }
+  private(set) lazy var stagedName = attachment.map { StagedName(attachmentId: $0.origin.id, lease.token) }
 
   /// What a worker is given of it.
   func work(_ dispatch: Dispatch) -> Work {

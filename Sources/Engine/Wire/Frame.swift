@@ -1,3 +1,5 @@
+import Glibc
+
 /// The encoding between coordinator and workers: one frame is one message of a SOCK_SEQPACKET socket.
 ///
 /// Integers are little-endian. A text is its length, its bytes and a NUL, so that the worker can pass it to a
@@ -120,7 +122,9 @@ public struct FrameReader {
       throw FrameError("a text of \(bytes.count) bytes where \(limit) are allowed")
     }
     // No text of a ledger or of C's has one.
-    if bytes.contains(0) { throw FrameError("a text with a NUL character") }
+    if let start = bytes.baseAddress, memchr(start, 0, bytes.count) != nil {
+      throw FrameError("a text with a NUL character")
+    }
     let text = String(decoding: bytes, as: UTF8.self)
     guard text.utf8.count <= limit else {
       throw FrameError("a text of \(text.utf8.count) bytes, once it is UTF-8, where \(limit) are allowed")
