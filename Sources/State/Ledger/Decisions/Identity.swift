@@ -2,7 +2,11 @@ import Platform
 
 // What makes a row the same as another one, whichever coordinator makes it, and whenever.
 extension AttachmentSource {
-  /// SHA-256 over what makes an attachment this one: the same file under the same message.
+  /// What makes an attachment this one, the same file under the same message, in 32 bytes: four of a hash of the folder and the
+  /// conversation, the first twelve of the file's name, sixteen of a SHA-256 over all.
+  ///
+  /// So files that are found one after the other are neighbours in the index. By the hash alone each would change another page of
+  /// it, which halves the rate at which a million are taken in.
   ///
   /// - Parameter messageId: `nil`: the file is its own message.
   package func identity(conversationId: String, messageId: String?, _ hash: SHA256) -> [UInt8] {
@@ -16,7 +20,16 @@ extension AttachmentSource {
     }
     values.add(conversationId)
     values.add(messageId ?? "")
-    return hash.digest(of: values)
+    let all = hash.digest(of: values)
+    let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? -1
+    var place: UInt32 = 2_166_136_261  // FNV-1a: it only keeps neighbours together
+    for byte in path[..<(slash + 1)] { place = (place ^ UInt32(byte)) &* 16_777_619 }
+    for byte in conversationId.utf8 { place = (place ^ UInt32(byte)) &* 16_777_619 }
+    var identity = [UInt8](repeating: 0, count: 32)
+    for index in 0..<4 { identity[index] = UInt8(truncatingIfNeeded: place >> UInt32(24 - 8 * index)) }
+    for (index, byte) in path[(slash + 1)...].prefix(12).enumerated() { identity[4 + index] = byte }
+    for index in 0..<16 { identity[16 + index] = all[index] }
+    return identity
   }
 }
 

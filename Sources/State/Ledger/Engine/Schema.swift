@@ -86,7 +86,7 @@ enum Schema {
     CREATE TABLE attachments (
       key INTEGER PRIMARY KEY,
       id TEXT NOT NULL,
-      -- SHA-256 over what makes it this one: the same file under the same message is the same attachment.
+      -- What makes it this one: the same file under the same message is the same attachment.
       identity BLOB NOT NULL CHECK (length(identity) = 32),
       conversation_id TEXT NOT NULL,
       message_id TEXT NOT NULL,
