@@ -34,12 +34,13 @@ struct Migration {
     // Tables are replaced by ones of the same name; only outside a transaction does this take effect
     // (https://sqlite.org/pragma.html#pragma_foreign_keys).
     try connection.execute("PRAGMA foreign_keys = OFF")
-    defer { try? connection.execute("PRAGMA foreign_keys = ON") }
     try connection.transaction {
       for statements in Self.older.dropFirst(Int(version) - 1) { try connection.execute(statements) }
       try bringUpFromFour()
       try connection.execute("PRAGMA user_version = \(Schema.version)")
     }
+    // Where the transaction fails, the connection is of no more use.
+    try connection.execute("PRAGMA foreign_keys = ON")
   }
 
   // MARK: From 4 to 5
