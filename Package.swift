@@ -115,7 +115,8 @@ var core: [Target] {
     .target(
       name: "Scheduler",
       dependencies: ["CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Wire", "Workers"]),
-    .target(name: "Control", dependencies: ["CPlatform", "Ledger", "Platform", "Scheduler", "Wire"]),
+    .target(
+      name: "Control", dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform", "Scheduler", "Wire"]),
   ]
 }
 
@@ -217,8 +218,8 @@ var tests: [Target] {
     .target(
       name: "ModelLedger", dependencies: ["Ledger", "Pipeline", "Platform"], path: "Tests/ModelLedger"),
     .testTarget(name: "PortTests", dependencies: ["Ledger", "ModelLedger", "Pipeline", "Platform"]),
-    .testTarget(name: "ManifestTests", dependencies: ["Manifest", "Platform"]),
-    .testTarget(name: "WorkersTests", dependencies: ["Pipeline", "Workers"]),
+    .testTarget(name: "ManifestTests", dependencies: ["Ledger", "Manifest", "Platform"]),
+    .testTarget(name: "WorkersTests", dependencies: ["CPlatform", "Pipeline", "Workers"]),
     .testTarget(
       name: "SchedulerTests",
       dependencies: [

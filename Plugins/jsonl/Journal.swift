@@ -46,8 +46,16 @@ final class Journal {
     }
   }
 
+  /// Ends this process where the file was deleted, or another was moved to its place: lines would go to nobody. The next worker
+  /// opens the file that is there, and gets the same events.
+  private func endWhereReplaced() {
+    var facts = stat()
+    if fstat(file, &facts) == 0 && facts.st_nlink == 0 { _exit(0) }
+  }
+
   /// The length of the valid lines. Removes anything after them first.
   func length() throws(Outcome) -> off_t {
+    endWhereReplaced()
     guard takeBack() else {
       throw .retry("unwritable", "taking back lines that were not synced: \(Self.reason(errno))")
     }

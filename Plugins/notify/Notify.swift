@@ -32,6 +32,7 @@ struct Notify: Stage {
       switch attachment.outcome {
       case SLUICE_COMPLETED: "attachment.completed"
       case SLUICE_REJECTED: "attachment.rejected"
+      case SLUICE_CANCELLED: "attachment.cancelled"
       default: "attachment.failed"
       }
     for channel in channels { attachment.emit(type, on: channel, to: audience) }

@@ -21,6 +21,13 @@ public final class Content {
     try self.init(path == "-" ? try Self.standardInput() : try Self.opened(path))
   }
 
+  /// The file that an attachment is read from, opened as the scheduler does.
+  public convenience init(source: [UInt8]) throws(Problem) {
+    let number = source.withPath { sluice_open_source($0) }
+    if number < 0 { throw Self.unopened() }
+    try self.init(Descriptor(owning: number))
+  }
+
   public convenience init(bytes: [UInt8]) throws(Problem) {
     let memory = try Self.memory()
     try Self.write(bytes[...], to: memory.number)
@@ -56,8 +63,13 @@ public final class Content {
     // Not blocking: the path may name a FIFO.
     let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     if number >= 0 { return Descriptor(owning: number) }
+    throw unopened()
+  }
+
+  /// A file that does not open, by errno.
+  private static func unopened() -> Problem {
     let isMissing = errno == ENOENT || errno == ENOTDIR
-    throw Problem(
+    return Problem(
       code: isMissing ? "missing" : "unreadable",
       message: "opening the file: \(String(cString: strerror(errno)))")
   }

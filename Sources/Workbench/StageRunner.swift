@@ -25,7 +25,11 @@ public final class StageRunner {
     /// terminal.
     public var tool: [String] = []
     public var isTraced = false
+    /// Finds function and line of a crash.
+    public var symbols = SymbolTool(path: "")
     public var trialOpenings: UInt32 = 0
+    /// Whether a name of an option that the stage looks for and does not declare is a complaint.
+    public var watchesNames = false
     /// How many instances of the stage the worker opens.
     public var instances = 1
     /// Readable when the user wants to stop, or -1.
@@ -96,6 +100,7 @@ public final class StageRunner {
       output: isStore ? -1 : stage.output)
     setup.isTraced = launch.isTraced
     setup.trialOpenings = launch.trialOpenings
+    setup.watchesNames = launch.watchesNames
     trace = []
     do {
       try process.open(setup)
@@ -137,7 +142,10 @@ public final class StageRunner {
       throw WorkbenchError(.refused, "stage '\(stage.id)': \(refusal.message)")
     case .message(.invalid(let text)): throw failure("invalid-reply: \(text)")
     case .message: throw failure("invalid-reply: an answer to no question")
-    case .death(let death): throw failure(death.message(in: stage))
+    case .death(let death):
+      var error = failure(death.message(in: stage))
+      error.death = death
+      throw error
     }
   }
 
@@ -226,9 +234,19 @@ extension StageRunner {
   ///
   /// - Parameter cause: why it is killed; `nil`: it closed its socket, by ending or while still running.
   private func end(_ process: WorkerProcess, _ cause: WorkerDeath.Cause?) -> WorkerDeath {
-    guard let cause else { return WorkerDeath(process.endAfterClosing(), lastWords: process.lastWords) }
-    process.kill()
-    process.reap()
-    return WorkerDeath(cause, lastWords: process.lastWords)
+    var cause = cause
+    if cause == nil {
+      cause = process.endAfterClosing()
+    } else {
+      process.kill()
+      process.reap()
+    }
+    var death = WorkerDeath(cause ?? .exited(-1), lastWords: process.lastWords)
+    if let site = process.crashSite {
+      let places = launch.symbols.places(of: site, in: stage.description.file)
+      death.place = places.main
+      if launch.isTraced { trace += places.all.map { TraceLine(stage: stage.id, call: "at", text: $0) } }
+    }
+    return death
   }
 }

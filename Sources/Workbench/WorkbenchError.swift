@@ -1,3 +1,5 @@
+import Workers
+
 /// Why the workbench cannot do what it was asked. A stage's verdicts and failures are not reported this way.
 public struct WorkbenchError: Error, Sendable, CustomStringConvertible {
   public enum Code: Sendable {
@@ -15,6 +17,8 @@ public struct WorkbenchError: Error, Sendable, CustomStringConvertible {
   public var description: String
   /// What failed below the workbench, where that is an error of its own.
   public var cause: (any Error)?
+  /// How the worker ended, if that is why its stage does not open.
+  public var death: WorkerDeath?
 
   public init(_ code: Code, _ description: String, cause: (any Error)? = nil) {
     self.code = code

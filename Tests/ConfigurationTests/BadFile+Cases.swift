@@ -208,7 +208,7 @@ extension BadFile {
       reason: { cod: x }
       event: { body: { txt: x }, typ: x }
       expect: {}
-    > 4:12: 'outcome' knows no 'queued'; the choices are: completed, rejected, failed, quarantined
+    > 4:12: 'outcome' knows no 'queued'; the choices are: completed, rejected, failed, quarantined, cancelled
     > 5:11: 'reason' takes a map, not 'too large'; write { stage: size, code: too-large }
     > 6:10: 'event' takes a map, not a list; write { type: attachment.completed }
     > 9:13: unknown key 'cod'; did you mean 'code'?

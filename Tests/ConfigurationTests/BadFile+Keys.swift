@@ -68,7 +68,23 @@ extension BadFile {
     stages:
     - use: mime
     logging: loud
-    > 4:1: unknown key 'logging'; the keys here are: version, plugins, stages, channels, retry, sandbox, workers, memory-total, reuse
+    > 4:1: unknown key 'logging'; the keys here are: version, plugins, stages, channels, retry, keep, sandbox, workers, memory-total, reuse
+
+    === what is kept is no map
+    version: 1
+    stages:
+    - use: mime
+    keep: 90d
+    > 4:7: 'keep' takes a map, not '90d'; write 'keep: { completed: 90d, rejected: 7d, bytes: 500GB }'
+
+    === what is kept is misspelled, or no duration
+    version: 1
+    stages:
+    - use: mime
+    keep: { complete: 90d, rejected: 7, bytes: 1KB }
+    > 4:9: unknown key 'complete'; did you mean 'completed'?
+    > 4:34: 'rejected' wants a duration, and 7 is a bare number; write 7s for seconds or 7ms for milliseconds
+    > 4:44: 'bytes' is 1KB, which is too little; write a value from 1MB to 1048576TB
 
     === plugins that are no list
     version: 1

@@ -63,8 +63,13 @@ struct ListTests {
   @Test(arguments: homes)
   func theCommandInTheSummaryListsTheRest(home: [String], option: String) throws {
     let (folder, outcome) = try ingested(22, home: home)
-    let command = "sluice list --status rejected,failed,quarantined" + option
-    #expect(outcome.out.contains("  and 2 more: \(command)\n"), "\(outcome.out)")
+    #expect(
+      outcome.out.contains(
+        "  rejected     size: too-small: 22 attachments: sluice list --code too-small\(option)\n"),
+      "\(outcome.out)")
+    let again = try SluiceCommand.run(["ingest"] + home + ["in"], in: folder)
+    let command = "sluice list --status rejected,failed,quarantined,cancelled" + option
+    #expect(again.out.contains("; 22 of them not completed: \(command)\n"), "\(again.out)")
     let pasted = try SluiceCommand.run(
       ["-c", command], in: folder, environment: ["PATH": SluiceCommand.folder], program: "/bin/bash")
     #expect(pasted.status == 0, "\(pasted.err)")
@@ -88,7 +93,9 @@ struct ListTests {
     let (folder, _) = try ingested(0)
     let unknown = try SluiceCommand.run(["show", "FFfF-Nothing"], in: folder)
     #expect(unknown.status == 2)
-    #expect(unknown.err.contains("no attachment's id begins with 'FFfF-Nothing'"), "\(unknown.err)")
+    #expect(
+      unknown.err.contains("no attachment has the id, the object or the source 'FFfF-Nothing'"),
+      "\(unknown.err)")
     let replayed = try SluiceCommand.run(["replay", "FFfF"], in: folder)
     #expect(replayed.err.contains("no attachment's id begins with 'FFfF'"), "\(replayed.err)")
     let listed = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments

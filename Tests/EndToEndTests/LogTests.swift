@@ -20,6 +20,47 @@ struct LogTests {
     #expect(lines.last?.contains(": talk: error: line 1 of level 3 on file-0.txt") == true)
   }
 
+  @Test func aProgramGetsThemAsRecords() throws {
+    let outcome = try Self.ingest(lines: 1, files: 1, ["--format", "json"])
+    #expect(outcome.status == 0 && outcome.err.isEmpty, "\(outcome.err)")
+    let records = try outcome.out.split(separator: "\n").map { try JSON(String($0)) }
+    let id = try #require(outcome.attachments.first?.id)
+    let logged = records.filter { $0["record"].text == "log" }
+    #expect(logged.map { $0["level"].text } == ["warning", "error"], "\(outcome.out)")
+    #expect(logged.allSatisfy { $0["id"].text == id && $0["stage"].text == "talk" })
+    #expect(logged.first?["text"].text == "line 1 of level 2 on file-0.txt\\u{7}")
+    let flood = try Self.ingest(lines: 1, files: 50, ["--format", "json"])
+    #expect(flood.out.components(separatedBy: #""record":"log""#).count - 1 == 40, "twenty of each level")
+  }
+
+  @Test func whatIsOfLevelInfoIsShownToWhoAsks() throws {
+    let lines = try Self.ingest(lines: 1, files: 1, ["-v"]).err.split(separator: "\n")
+    #expect(lines.count == 3, "\(lines)")
+    for (line, text) in zip(lines, ["info: line 1 of level 1", "warning: line", "error: line"]) {
+      #expect(line.contains(": talk: \(text)"))
+    }
+    // Of many lines those that matter more are kept.
+    let many = try Self.ingest(lines: 40, files: 1, ["-v"]).err.split(separator: "\n")
+    #expect(many.count == 16 && !many.contains { $0.contains(": info: ") }, "\(many)")
+  }
+
+  /// A coordinator that runs for months shows a hundred lines a minute of each stage and level.
+  @Test func aCoordinatorIsNotFlooded() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("plugins/.keep", "")
+    try FixtureStages.compile("talk", into: folder.path + "/plugins")
+    try folder.write("pipeline.yaml", Pipelines.only("talk", plugins: "plugins"))
+    for number in 0..<150 { try folder.write("in/file-\(number).txt", "content \(number)") }
+    let resident = try Resident(folder)
+    let queued = try SluiceCommand.run(["enqueue", "--home", "home", "in"], in: folder)
+    #expect(queued.status == 0, "\(queued.err)")
+    try resident.wait(for: 150)
+    #expect(resident.stop() == 0)
+    let out = try FileManager.default.contentsOfDirectory(atPath: folder.path).first { $0.hasSuffix(".out") }
+    let text = try folder.read(try #require(out))
+    #expect(text.components(separatedBy: #""record":"log""#).count - 1 == 200)
+  }
+
   /// All that it writes arrives, so that equal contents end in the same way.
   @Test func aFloodIsNoticedAlsoWhereTheStagePasses() throws {
     let outcome = try Self.ingest(lines: 8000, files: 8)

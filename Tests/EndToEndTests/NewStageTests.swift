@@ -5,12 +5,19 @@ import Testing
 /// project.
 @Suite(.serialized)
 struct NewStageTests {
-  @Test(arguments: ["content", "store", "network"])
+  /// Each an example: a capability of a stage of the line, or another role.
+  static let kinds = ["content", "store", "network", "end", "channel"]
+
+  /// The words of `stages new` for it.
+  private func words(_ kind: String) -> [String] {
+    ["stages", "new", "my-\(kind)", ["end", "channel"].contains(kind) ? "--role" : "--capability", kind]
+  }
+
+  @Test(arguments: kinds)
   func aNewStageInCIsBuiltCheckedTestedAndRun(capability: String) throws {
     let installed = try Installation.shared()
     let folder = try TemporaryFolder()
-    let made = try installed.run(
-      ["stages", "new", "my-\(capability)", "--language", "c", "--capability", capability], in: folder)
+    let made = try installed.run(words(capability) + ["--language", "c"], in: folder)
     #expect(made.status == 0, "\(made.err)")
     let built = try installed.tool(
       "make", ["CC=\(FixtureStages.compiler)"], in: folder, below: "my-\(capability)")
@@ -22,12 +29,11 @@ struct NewStageTests {
     try expectItRuns(installed, folder, capability)
   }
 
-  @Test(arguments: ["content", "store", "network"])
+  @Test(arguments: kinds)
   func aNewStageInSwiftIsBuiltCheckedTestedAndRun(capability: String) throws {
     let installed = try Installation.shared()
     let folder = try TemporaryFolder()
-    let made = try installed.run(
-      ["stages", "new", "my-\(capability)", "--capability", capability], in: folder)
+    let made = try installed.run(words(capability), in: folder)
     #expect(made.status == 0, "\(made.err)")
     try build(installed, folder, capability)
     let plugin = ".build/release/libsluice-my-\(capability).so"
@@ -90,6 +96,34 @@ struct NewStageTests {
     #expect(folder.files(below: "mine") == ["README.md"])
   }
 
+  /// A name may be a word of the templates.
+  @Test func aStageMayBeCalledAsTheExamplesAre() throws {
+    let folder = try TemporaryFolder()
+    let made = try Installation.shared().run(
+      ["stages", "new", "greeting-list", "--language", "c"], in: folder)
+    #expect(made.status == 0, "\(made.err)")
+    #expect(folder.files(below: "greeting-list").contains("greeting-list.c"))
+    #expect(try folder.read("greeting-list/greeting-list.c").contains("greeting_list_stage("))
+    #expect(try folder.read("greeting-list/pipeline.yaml").contains("use: greeting-list\n"))
+  }
+
+  @Test func theExampleOfARoleHasOneCapability() throws {
+    let outcome = try SluiceCommand.run(
+      ["stages", "new", "mine", "--role", "channel", "--capability", "store"], in: TemporaryFolder())
+    #expect(outcome.status == 2)
+    #expect(outcome.err.contains("leave --capability out"), "\(outcome.err)")
+  }
+
+  /// A second plugin of an id would hide the first, or be hidden by it.
+  @Test func aNameThatAPluginHasAlreadyIsRefused() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("plugins/mine.so", "")
+    let outcome = try SluiceCommand.run(
+      ["stages", "new", "mine"], in: folder, environment: ["SLUICE_PLUGIN_PATH": folder.path + "/plugins"])
+    #expect(outcome.status == 2)
+    #expect(outcome.err.contains("plugins/mine.so; give another NAME"), "\(outcome.err)")
+  }
+
   /// The page on stages shows exactly these files.
   @Test func theExamplesInTheReadmeAreTheTestedOnes() throws {
     let page = try String(contentsOfFile: SluiceCommand.projectFolder + "/docs/stages.md", encoding: .utf8)
@@ -137,13 +171,22 @@ struct NewStageTests {
       #expect(try ran.only(Printed.StageRun.self).code == "unavailable")
       return
     }
+    try Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0]).write(
+      to: URL(fileURLWithPath: "\(folder.path)/\(below)/no-text"))
+    let files = capability == "end" ? ["hello.txt", "no-text"] : ["hello.txt", "other.txt"]
     let ran = try installed.run(
-      ["ingest", "--config", "pipeline.yaml", "--format", "json", "hello.txt", "other.txt"], in: folder,
-      below: below)
+      ["ingest", "--config", "pipeline.yaml", "--format", "json"] + files, in: folder, below: below)
+    let isPicky = ["content", "end"].contains(capability)
     let statuses = ran.attachments.map(\.status).sorted()
-    #expect(
-      statuses == ["completed", capability == "content" ? "rejected" : "completed"], "\(ran.out)\(ran.err)")
-    #expect(folder.files(below: "\(below)/var/store").count == (capability == "content" ? 1 : 2))
+    #expect(statuses == ["completed", isPicky ? "rejected" : "completed"], "\(ran.out)\(ran.err)")
+    #expect(folder.files(below: "\(below)/var/store").count == (isPicky ? 1 : 2))
+    if ["end", "channel"].contains(capability) {
+      let events = try folder.read("\(below)/var/events.jsonl").split(separator: "\n").map {
+        try JSON(String($0))
+      }
+      let type = capability == "end" ? "my-end.refused" : "attachment.completed"
+      #expect(events.map { $0["type"].text } == Array(repeating: type, count: capability == "end" ? 1 : 2))
+    }
   }
 
   private func plugin(_ folder: TemporaryFolder, _ below: String) -> String {

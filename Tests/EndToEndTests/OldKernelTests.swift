@@ -88,7 +88,7 @@ struct OldKernelTests {
       environment: ["LD_PRELOAD": try Self.library.get(), "LACKS": kernel.lacks].merging(environment) { $1 })
   }
 
-  private static let library = Result {
+  static let library = Result {
     let file = try FixtureStages.folder() + "/old-kernel.so"
     let source = SluiceCommand.projectFolder + "/Tests/Fixtures/Preload/old-kernel.c"
     let arguments = ["-shared", "-fPIC", "-O1", source, "-o", file]

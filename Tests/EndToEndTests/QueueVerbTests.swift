@@ -40,7 +40,7 @@ struct QueueVerbTests {
   @Test func aLaneThatAPersonHasPausedStaysSoUntilAPersonResumesIt() throws {
     try #require(try enqueue("in/a.txt").status == 0)
     let paused = try sluice("pause", "attachments", "--reason", "the disk is being moved")
-    #expect(paused.status == 0 && paused.out.contains("`sluice resume attachments` lifts it"))
+    #expect(paused.status == 0 && paused.out.contains("`sluice resume attachments --home home` lifts it"))
     #expect(try sluice("pause", "attachments").out == "attachments: was paused before\n")
     for _ in 0..<2 {
       let run = try ingest("in/b.txt")
@@ -48,7 +48,8 @@ struct QueueVerbTests {
     }
     let status = try sluice("status").out
     #expect(
-      status.contains("paused: the disk is being moved") && status.contains("`sluice resume attachments`"))
+      status.contains("paused: the disk is being moved")
+        && status.contains("`sluice resume attachments --home home`"))
     #expect(try sluice("resume", "attachments").out == "attachments: resumed\n")
     #expect(try sluice("resume", "attachments").out == "attachments: was not paused\n")
     let run = try ingest("in/a.txt")
@@ -73,8 +74,8 @@ struct QueueVerbTests {
     let id = try id(of: "b.txt")
     try folder.write("pipeline.yaml", Pipelines.open)
     let retried = try sluice("retry", String(id.prefix(30)))
-    #expect(retried.out == "\(id): queued again\n", "\(retried.err)")
-    #expect(try sluice("retry", id).out == "\(id): is queued already\n")
+    #expect(retried.out == "1 attachment queued again\n", "\(retried.err)")
+    #expect(try sluice("retry", id).out == "1 attachment queued already\n")
     let second = try ingest("in")
     #expect(second.attachments.map(\.id) == [id] && second.attachments[0].isCompleted, "\(second.err)")
     let told = try folder.read("home/events.jsonl").split(separator: "\n").filter { $0.contains(id) }

@@ -39,7 +39,7 @@ struct RunTests {
     #expect(outcome.status == 0, "\(outcome.err)")
     #expect(outcome.out == "20 queued\n")
     try resident.wait(for: 20)
-    let again = try enqueue(["inbox", "--format", "json"]).only(Printed.Enqueued.self)
+    let again = try enqueue(["inbox", "--format", "json"]).last(Printed.Enqueued.self)
     #expect(again.known == 20)
     #expect(again.added == 0)
     #expect(resident.stop() == 0)

@@ -144,7 +144,7 @@ struct SourceAwayTests {
     #expect(
       text.out.contains(
         "6 known from before, left as they are; 1 of them not completed: sluice list --status "
-          + "rejected,failed,quarantined --home home"), "\(text.out)")
+          + "rejected,failed,quarantined,cancelled --home home"), "\(text.out)")
     #expect(text.out.contains("1 not taken in, see above"))
   }
 }

@@ -72,7 +72,9 @@ struct WebhookTests {
     #expect(status.contains("channel:hook"), "\(status)")
     let id = try run.record("file-0").id
     let story = try look(inbox, "show", id)
-    #expect(story.contains("to ben  pending: the endpoint answered 500"), "\(story)")
+    #expect(
+      story.contains("to ben  pending, 1 try begun, next at ") && story.contains("the endpoint answered 500"),
+      "\(story)")
 
     receiver.answer(.status(204))
     let tooEarly = try inbox.run()

@@ -175,7 +175,8 @@ struct WorkbenchTests {
     let properties = schema["properties"]
     #expect(
       Set(properties.members.keys) == [
-        "version", "plugins", "stages", "channels", "retry", "sandbox", "workers", "memory-total", "reuse",
+        "version", "plugins", "stages", "channels", "retry", "keep", "sandbox", "workers", "memory-total",
+        "reuse",
       ])
     var options: [String: Set<String>] = [:]
     for entry in [properties["stages"]["items"], properties["channels"]["additionalProperties"]] {

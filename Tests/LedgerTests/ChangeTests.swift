@@ -166,7 +166,7 @@ struct ChangeTests {
     if Int.random(in: 0..<4, using: &random) == 0,
       let record = try desk.ledger.attachments(idPrefix: "").randomElement(using: &random)
     {
-      exchange.commands.append(.retry(RetryCommand(record.origin.id)))
+      exchange.commands.append(.retry(record.origin.id))
     }
     for _ in 0..<Int.random(in: 0...3, using: &random) where !held.isEmpty {
       let lease = held.remove(at: Int.random(in: held.indices, using: &random))

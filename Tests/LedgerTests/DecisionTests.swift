@@ -25,8 +25,12 @@ struct DecisionTests {
       description: "a pause", pauses: [], actions: [.pause(person)], results: [changed],
       writes: [.pause(lane, person)]),
     LaneCase(
-      description: "a second pause of the same cause", pauses: [person],
-      actions: [.pause(Pause(.person, code: "other", reason: "later"))], results: [unchanged]),
+      description: "a second pause of a person, with another reason", pauses: [person],
+      actions: [.pause(Pause(.person, code: "other", reason: "later"))], results: [changed],
+      writes: [.pause(lane, Pause(.person, code: "other", reason: "later"))]),
+    LaneCase(
+      description: "a second fault", pauses: [fault],
+      actions: [.pause(Pause(.fault, code: "other", reason: "later"))], results: [unchanged]),
     LaneCase(
       description: "a pause of the other cause", pauses: [person], actions: [.pause(fault)],
       results: [changed], writes: [.pause(lane, fault)]),
@@ -77,45 +81,142 @@ struct DecisionTests {
     #expect(writes == [.pause(other, Self.person)])
   }
 
-  struct RetryCase: Sendable, CustomStringConvertible {
-    var status: Status
-    var isWaiting = false
-    var results: [CommandResult]
-    var writes: [RetryDecision.Write] = []
-    var description: String { isWaiting ? "waiting" : status.rawValue }
+  // MARK: Attachments
+
+  /// What an attachment can be when a command comes.
+  struct Standing: Sendable, CustomStringConvertible {
+    var name: String
+    var fact: AttachmentDecision.Fact?
+    var description: String { name }
   }
 
-  private static let completed = CommandResult.refused(
-    "attachment i is completed: there is nothing to try again")
+  static let standings: [Standing] =
+    [
+      Standing(name: "due", fact: .init(key: 7, status: .queued, priority: 1)),
+      Standing(name: "waiting", fact: .init(key: 7, status: .queued, priority: 1, isWaiting: true)),
+      Standing(name: "taken back", fact: .init(key: 7, status: .queued, priority: 1, isCancelled: true)),
+      Standing(name: "deleted", fact: .deleted), Standing(name: "unknown", fact: nil),
+    ]
+    + Status.allCases.filter(\.isFinal).map { Standing(name: $0.rawValue, fact: .init(key: 7, status: $0)) }
 
-  static let retries: [RetryCase] = [
-    RetryCase(status: .queued, results: [unchanged, unchanged]),
-    RetryCase(status: .queued, isWaiting: true, results: [changed, unchanged], writes: [.hasten(key: 7)]),
-    RetryCase(status: .completed, results: [completed, completed]),
-    RetryCase(status: .rejected, results: [changed, unchanged], writes: [.queue(key: 7)]),
-    RetryCase(status: .failed, results: [changed, unchanged], writes: [.queue(key: 7)]),
-    RetryCase(status: .quarantined, results: [changed, unchanged], writes: [.queue(key: 7)]),
-  ]
+  /// What a command comes to, the first time and the second; and what is written.
+  struct Answer {
+    var results: [CommandResult]
+    var writes: [AttachmentDecision.Write] = []
+  }
 
-  @Test(arguments: retries) func anAttachmentIsTriedAgainOnce(row: RetryCase) {
-    let requests = [RetryCommand("i"), RetryCommand("i")]
-    #expect(RetryDecision.needs(requests) == ["i"])
-    let fact = RetryDecision.Fact(key: 7, status: row.status, isWaiting: row.isWaiting)
-    let (results, writes) = RetryDecision.decide(requests, ["i": fact])
-    #expect(results == row.results && writes == row.writes)
+  private static func refused(_ reason: String) -> Answer {
+    Answer(results: [.refused(reason), .refused(reason)])
+  }
+
+  private static func once(_ writes: AttachmentDecision.Write...) -> Answer {
+    Answer(results: [changed, unchanged], writes: writes)
+  }
+
+  private static let never = Answer(results: [unchanged, unchanged])
+  private static let unknown = refused("no attachment has the id i")
+  private static let gone = refused("attachment i was deleted; `sluice show` tells by whom")
+
+  private static func ended(_ name: String) -> Answer { refused("attachment i is \(name): it has ended") }
+  private static func waitsForNothing(_ name: String) -> Answer {
+    refused("attachment i is \(name): it waits for nothing")
+  }
+
+  static func retry(_ name: String) -> Answer? {
+    switch name {
+    case "due": never
+    case "waiting": once(.hasten(key: 7))
+    case "taken back": once(.cancel(key: 7, reason: nil))
+    case "deleted": gone
+    case "unknown": unknown
+    case "completed": refused("attachment i is completed: there is nothing to try again")
+    case "rejected", "failed", "quarantined", "cancelled": once(.queue(key: 7))
+    default: nil
+    }
+  }
+
+  static func cancel(_ name: String) -> Answer? {
+    switch name {
+    case "due", "waiting": once(.cancel(key: 7, reason: "why"))
+    case "taken back", "cancelled": never
+    case "deleted": gone
+    case "unknown": unknown
+    case "completed", "rejected", "failed", "quarantined": ended(name)
+    default: nil
+    }
+  }
+
+  static func prioritize(_ name: String) -> Answer? {
+    switch name {
+    case "due", "waiting", "taken back": once(.prioritize(key: 7, 5))
+    case "deleted": gone
+    case "unknown": unknown
+    case "completed", "rejected", "failed", "quarantined", "cancelled": waitsForNothing(name)
+    default: nil
+    }
+  }
+
+  static func delete(_ name: String) -> Answer? {
+    switch name {
+    case "deleted": never
+    case "unknown": unknown
+    default: once(.delete(key: 7, by: "ann"))
+    }
+  }
+
+  @Test(arguments: standings) func anAttachmentIsDecidedInOrder(standing: Standing) throws {
+    let actions: [(AttachmentCommand.Action, (String) -> Answer?)] = [
+      (.retry, Self.retry), (.cancel("why"), Self.cancel), (.prioritize(5), Self.prioritize),
+      (.delete(by: "ann"), Self.delete),
+    ]
+    for (action, answer) in actions {
+      let expected = try #require(answer(standing.name), "\(standing) is in no table")
+      let requests = [AttachmentCommand("i", action), AttachmentCommand("i", action)]
+      #expect(AttachmentDecision.needs(requests) == ["i"])
+      let facts = standing.fact.map { ["i": $0] } ?? [:]
+      let (results, writes) = AttachmentDecision.decide(requests, facts)
+      #expect(results == expected.results, "\(action)")
+      #expect(writes == expected.writes, "\(action)")
+    }
+  }
+
+  @Test(arguments: Status.allCases) func onlyThoseWithOneOfTheStatusesAreChanged(status: Status) {
+    for only in Status.allCases {
+      let command = AttachmentCommand("i", .delete(by: "ann"), only: [only])
+      let (results, writes) = AttachmentDecision.decide([command], ["i": .init(key: 7, status: status)])
+      #expect(results == [.done(hasChanged: status == only)])
+      #expect(writes.isEmpty == (status != only))
+    }
+  }
+
+  @Test func aCommandSeesWhatTheOnesBeforeItDid() {
+    let requests: [AttachmentCommand] = [
+      .init("i", .retry), .init("i", .prioritize(0)), .init("i", .cancel("why")), .init("i", .retry),
+      .init("i", .retry, only: [.failed]), .init("i", .delete(by: "ann")), .init("i", .retry),
+      .init("i", .delete(by: "ben")),
+    ]
+    let (results, writes) = AttachmentDecision.decide(
+      requests, ["i": .init(key: 7, status: .failed, priority: 3)])
+    let deleted = CommandResult.refused("attachment i was deleted; `sluice show` tells by whom")
+    #expect(
+      results == [
+        Self.changed, Self.unchanged, Self.changed, Self.changed, Self.unchanged, Self.changed, deleted,
+        Self.unchanged,
+      ])
+    #expect(
+      writes == [
+        .queue(key: 7), .cancel(key: 7, reason: "why"), .cancel(key: 7, reason: nil),
+        .delete(key: 7, by: "ann"),
+      ])
   }
 
   @Test func anUnknownAttachmentIsRefusedAndTheOthersAreNot() {
-    let requests = [RetryCommand("i"), RetryCommand("j"), RetryCommand("k")]
-    #expect(RetryDecision.needs(requests) == ["i", "j", "k"])
-    let (results, writes) = RetryDecision.decide(
+    let requests: [AttachmentCommand] = [.init("i", .retry), .init("j", .retry), .init("k", .retry)]
+    #expect(AttachmentDecision.needs(requests) == ["i", "j", "k"])
+    let (results, writes) = AttachmentDecision.decide(
       requests, ["i": .init(key: 1, status: .failed), "k": .init(key: 3, status: .queued, isWaiting: true)])
     #expect(
       results == [Self.changed, .refused("no attachment has the id j"), Self.changed])
     #expect(writes == [.queue(key: 1), .hasten(key: 3)])
-  }
-
-  @Test func everyStatusIsInTheTable() {
-    #expect(Set(Self.retries.map(\.status)) == Set(Status.allCases))
   }
 }

@@ -87,6 +87,15 @@ final class Desk {
     return report
   }
 
+  /// What became of commands, without the ids of files.
+  static func counted(_ results: [CommandResult]) -> [CommandResult] {
+    results.map { result in
+      guard case .takenIn(var report) = result else { return result }
+      report.outcomes = []
+      return .takenIn(report)
+    }
+  }
+
   func claim(_ count: Int, lane: LaneName = .attachments) throws -> [Lease] {
     var exchange = Exchange()
     exchange.wanted = [Want(lane, count)]
@@ -129,7 +138,7 @@ final class Desk {
 
   @discardableResult
   func retry(_ id: String) throws -> CommandResult? {
-    try command(.retry(RetryCommand(id))).first
+    try command(.retry(id)).first
   }
 
   /// Makes the row of a channel's lane.
@@ -282,5 +291,18 @@ final class TestClock: Sendable {
   func restart() {
     let lost = passed.exchange(1000, ordering: .relaxed)
     start.add(lost - 1000, ordering: .relaxed)
+  }
+}
+
+extension Command {
+  static func retry(_ id: String) -> Command { .attachment(AttachmentCommand(id, .retry)) }
+  static func cancel(_ id: String, _ reason: String = "ann took it back") -> Command {
+    .attachment(AttachmentCommand(id, .cancel(reason)))
+  }
+  static func prioritize(_ id: String, _ priority: Int64) -> Command {
+    .attachment(AttachmentCommand(id, .prioritize(priority)))
+  }
+  static func delete(_ id: String, by person: String = "ann") -> Command {
+    .attachment(AttachmentCommand(id, .delete(by: person)))
   }
 }

@@ -36,7 +36,7 @@ struct EndingTests {
     let deliveries = try desk.ledger.deliveries(of: record.key)
     #expect(deliveries.map(\.recipient) == ["ann", "ann", "ben", "ben"])
     #expect(deliveries.map(\.channel) == ["events", "hook", "events", "hook"])
-    #expect(deliveries.allSatisfy { $0.status == "pending" && $0.finishedAt == nil })
+    #expect(deliveries.allSatisfy { $0.status == .pending && $0.finishedAt == nil })
     #expect(deliveries[0].id == deliveries[1].id, "an event has one id for each recipient")
     #expect(Set(deliveries.map(\.id)).count == 2)
     #expect(try desk.number("SELECT count(*) FROM jobs WHERE kind = 'attachment'") == 0)
@@ -144,7 +144,7 @@ struct EndingTests {
     }
     for status in [Status.rejected, .failed, .quarantined] {
       var found: [AttachmentRecord] = []
-      try desk.ledger.attachments([status]) {
+      try desk.ledger.attachments(AttachmentFilter(statuses: [status])) {
         found.append($0)
         return true
       }
@@ -193,7 +193,7 @@ struct EndingTests {
       delivery.type == "attachment.completed" && delivery.data == "{}" && delivery.conversationId == "c")
     #expect(try desk.settle(leased, .delivered(key: delivery.key)) == .counted)
     let record = try #require(try desk.ledger.deliveries(of: Desk.key(lease)).first)
-    #expect(record.id == delivery.id && record.status == "delivered" && record.finishedAt != nil)
+    #expect(record.id == delivery.id && record.status == .delivered && record.finishedAt != nil)
     #expect(try desk.claim(9, lane: events).isEmpty)
     #expect(try desk.number("SELECT count(*) FROM jobs") == 0)
   }
@@ -211,7 +211,7 @@ struct EndingTests {
     }
     #expect(ids.count == 1)
     let record = try #require(try desk.ledger.deliveries(of: Desk.key(lease)).first)
-    #expect(record.status == "pending" && record.reason == reason.message)
+    #expect(record.status == .pending && record.reason == reason.message)
   }
 
   @Test func aDeadLetterKeepsItsReasonAndIsCounted() throws {
@@ -222,7 +222,7 @@ struct EndingTests {
     try desk.settle(leased[0], .deadLetter(key: Desk.key(leased[0]), reason: reason))
     try desk.settle(leased[1], .delivered(key: Desk.key(leased[1])))
     let records = try desk.ledger.deliveries(of: Desk.key(lease))
-    #expect(records.map(\.status) == ["dead", "delivered"])
+    #expect(records.map(\.status) == [.dead, .delivered])
     #expect(records.map(\.reason) == [reason.message, nil])
     #expect(try desk.ledger.status().deadLetters == 1)
     #expect(try desk.claim(9, lane: events).isEmpty)
@@ -305,13 +305,13 @@ struct EndingTests {
     }
     #expect(names == (0..<1203).map(String.init))
     var few = 0
-    try desk.ledger.attachments([.queued]) { _ in
+    try desk.ledger.attachments(AttachmentFilter(statuses: [.queued])) { _ in
       few += 1
       return few < 700
     }
     #expect(few == 700, "whoever has seen enough gets no more")
     var none = 0
-    try desk.ledger.attachments([.failed]) { _ in
+    try desk.ledger.attachments(AttachmentFilter(statuses: [.failed])) { _ in
       none += 1
       return true
     }

@@ -15,7 +15,7 @@ struct FateTests {
     let leases = try desk.claim(2)
     var exchange = Exchange(number: desk.number + number)
     exchange.commands = [
-      .takeIn([Desk.item("d")]), .retry(RetryCommand("nobody's")),
+      .takeIn([Desk.item("d")]), .retry("nobody's"),
       .lane(LaneCommand(.attachments, .resume(nil))),
     ]
     exchange.settlements = [

@@ -59,7 +59,7 @@ struct IntakeTests {
     #expect(report.added == 1 && report.known == 0)
     let problem = try #require(report.problems.first)
     #expect(report.problems.count == 1)
-    #expect(problem.hasPrefix("list:1: message 'm' of conversation 'c' is from 'ann', not from 'eve'"))
+    #expect(problem.text.hasPrefix("list:1: message 'm' of conversation 'c' is from 'ann', not from 'eve'"))
     #expect(try desk.number("SELECT count(*) FROM attachments WHERE file_name = 'b'") == 0)
     #expect(try desk.takeIn(Desk.item("b", message: "m", sender: "eve", conversation: "d")).added == 1)
     try desk.checkCounts()
@@ -119,7 +119,8 @@ struct IntakeTests {
     let report = try desk.takeIn(Desk.item("a"), item, Desk.item("c"))
     #expect(report.added == 2)
     #expect(report.problems.count == 1)
-    #expect(report.problems.allSatisfy { $0.hasPrefix("list:1: ") && $0.contains(Self.faults[index].saying) })
+    #expect(
+      report.problems.allSatisfy { $0.origin == "list:1" && $0.message.contains(Self.faults[index].saying) })
   }
 
   @Test func whatIsKnownAndWasNotCompletedIsCounted() throws {

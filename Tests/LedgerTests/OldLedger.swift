@@ -9,7 +9,12 @@ enum OldLedger {
   static func make(_ path: String, version: Int, rows: String = "") throws -> Connection {
     let connection = try Connection(path)
     try connection.execute("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON")
-    for statements in versions.prefix(version) { try connection.execute(statements) }
+    // The fifth was not made out of the one before by statements.
+    if version == 5 {
+      try connection.execute(fifth)
+    } else {
+      for statements in versions.prefix(version) { try connection.execute(statements) }
+    }
     try connection.execute("\(rows); PRAGMA user_version = \(version)")
     return connection
   }

@@ -44,8 +44,11 @@ package final class ModelLedger: Sendable {
 
   /// How many attempts were begun by the job of an attachment; 0: it has none.
   package func attempts(ofJobFor key: Int64) -> Int {
-    rows.withLock { rows in rows.attachments[Int(key) - 1].job.flatMap { rows.jobs[$0]?.attempts } ?? 0 }
+    rows.withLock { rows in rows.attachments[key]?.job.flatMap { rows.jobs[$0]?.attempts } ?? 0 }
   }
+
+  /// The ids of what was deleted.
+  package var deleted: Set<String> { rows.withLock { Set($0.tombstones.map(\.id)) } }
 
   package var jobs: [(isOfAttachment: Bool, isScheduled: Bool)] {
     rows.withLock { rows in
@@ -145,12 +148,14 @@ package final class ModelWriter: LedgerWriter {
   }
 
   /// Renews the right to write, and takes back what overdue coordinators had in hand.
-  package func rest(isIdle: Bool) {
+  @discardableResult
+  package func rest(isIdle: Bool) -> Bool {
     let now = ledger.clock()
     ledger.rows.withLock { rows in
       if rows.holders[holder] != nil { rows.holders[holder]?.until = now + patience }
       _ = rows.takeBackLost(at: now, but: holder)
     }
+    return false
   }
 
   package func leave() throws(LedgerError) {

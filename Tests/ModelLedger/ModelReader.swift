@@ -35,8 +35,9 @@ package final class ModelReader: LedgerQueries {
       lane.pause = rows.pauses(of: name).first
       if !jobs.isEmpty || lane.pause != nil { status.lanes.append(lane) }
     }
-    status.deadLetters = Int64(rows.deliveries.count { $0.status == "dead" })
-    status.oldestQueuedAt = rows.attachments.first { $0.job != nil }?.createdAt
+    status.deadLetters = Int64(rows.deliveries.count { $0.value.status == .dead })
+    status.oldestQueuedAt =
+      rows.attachments.filter { $0.value.job != nil }.min { $0.key < $1.key }?.value.createdAt
     return status
   }
 
@@ -49,48 +50,141 @@ package final class ModelReader: LedgerQueries {
       createdAt: attachment.createdAt, finishedAt: attachment.finishedAt, steps: last.map(\.step))
   }
 
-  /// A page of rows by key; a mark is the last key.
-  private func page<Row>(
-    after mark: PageMark?, _ limit: Int, _ key: (Row) -> Int64, _ read: (Int64, ModelRows.Attachment) -> Row?
-  ) -> Page<Row> {
-    let (rows, after) = (rows, mark.flatMap { Int($0.text) } ?? 0)
-    var found: [Row] = []
-    for index in rows.attachments.indices.dropFirst(after) where found.count < limit {
-      if let row = read(Int64(index) + 1, rows.attachments[index]) { found.append(row) }
+  /// A page of what answers, of what comes after a place in an order.
+  private func page<Place: LosslessStringConvertible, Row>(
+    _ places: [Place], after mark: PageMark?, _ limit: Int, _ isAfter: (Place, Place) -> Bool,
+    _ read: (Place) -> Row?
+  ) throws(LedgerError) -> Page<Row> {
+    let last = mark.flatMap { Place($0.text) }
+    if mark != nil && last == nil { throw LedgerError(.other, "'\(mark?.text ?? "")' is no mark of a page") }
+    var page = Page<Row>([], next: nil)
+    if limit <= 0 { return page }
+    var reached: Place?
+    for place in places where last.map({ isAfter(place, $0) }) ?? true {
+      if page.rows.count == limit {
+        page.next = reached.map { PageMark($0.description) }
+        break
+      }
+      reached = place
+      if let row = read(place) { page.rows.append(row) }
     }
-    return Page(found, next: found.count < limit ? nil : found.last.map { PageMark(String(key($0))) })
+    return page
+  }
+
+  /// A place in the order of intake.
+  private struct Place: LosslessStringConvertible {
+    var createdAt, key: Int64
+
+    init(_ createdAt: Int64, _ key: Int64) { (self.createdAt, self.key) = (createdAt, key) }
+
+    init?(_ text: String) {
+      let parts = text.split(separator: ".")
+      guard parts.count == 2, let createdAt = Int64(parts[0]), let key = Int64(parts[1]) else { return nil }
+      self.init(createdAt, key)
+    }
+
+    var description: String { "\(createdAt).\(key)" }
+  }
+
+  private func select<Row>(
+    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int,
+    _ make: (ModelRows.Attachment, Int64) -> Row
+  ) throws(LedgerError) -> Page<Row> {
+    let rows = rows
+    let places = rows.keysInOrder.map { Place(rows.attachments[$0]?.createdAt ?? 0, $0) }
+    return try page(
+      places, after: mark, limit, { ($1.createdAt, $1.key) < ($0.createdAt, $0.key) },
+      { place in
+        rows.attachments[place.key].flatMap { filter.matches($0) ? make($0, place.key) : nil }
+      })
   }
 
   package func attachments(
-    _ statuses: Set<Status>, after mark: PageMark?, limit: Int
+    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<AttachmentRecord> {
-    page(after: mark, limit, \.key) { statuses.contains($1.outcome.status) ? self.record($1, $0) : nil }
+    try select(filter, after: mark, limit: limit) { self.record($0, $1) }
+  }
+
+  package func matches(
+    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<AttachmentMatch> {
+    try select(filter, after: mark, limit: limit) { attachment, _ in
+      AttachmentMatch(
+        id: attachment.origin.id, status: attachment.outcome.status,
+        sizeBytes: attachment.outcome.sizeBytes ?? 0)
+    }
+  }
+
+  package func survey(
+    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<SurveyedAttachment> {
+    try select(filter, after: mark, limit: limit) { attachment, _ in
+      let outcome = attachment.outcome
+      let attempts = attachment.attempts.keys.sorted().flatMap { attachment.attempts[$0] ?? [] }
+      return SurveyedAttachment(
+        id: attachment.origin.id, status: outcome.status, mediaType: outcome.mediaType,
+        sizeBytes: outcome.sizeBytes,
+        object: outcome.url.flatMap { _ in outcome.sha256.flatMap(SurveyedAttachment.object) },
+        reason: outcome.reason.map { .init(stage: $0.stage, code: $0.code) },
+        createdAt: attachment.createdAt, finishedAt: attachment.finishedAt,
+        times: attempts.map { .init(stage: $0.step.stage, microseconds: $0.step.microseconds) })
+    }
   }
 
   package func attachments(idPrefix: String) throws(LedgerError) -> [AttachmentRecord] {
     let rows = rows
     let keys = rows.keysById.filter { $0.key.hasPrefix(idPrefix) }.sorted { $0.key < $1.key }.map(\.value)
-    return keys.prefix(10).map { record(rows.attachments[Int($0) - 1], $0) }
+    return keys.prefix(10).compactMap { key in rows.attachments[key].map { record($0, key) } }
   }
 
+  package func place(of key: Int64) throws(LedgerError) -> QueuePlace? {
+    let (rows, now) = (rows, ledger.clock())
+    guard let job = rows.attachments[key]?.job.flatMap({ rows.jobs[$0] }) else { return nil }
+    return QueuePlace(
+      state: job.token != nil ? .leased : job.dueAt != nil ? .scheduled : .due,
+      nextDue: max((job.dueAt ?? now) - now, 0), priority: job.priority, attempts: job.attempts,
+      cancellation: job.cancellation)
+  }
+
+  package func tombstones(idPrefix: String) throws(LedgerError) -> [Tombstone] {
+    Array(rows.tombstones.filter { $0.id.hasPrefix(idPrefix) }.sorted { $0.id < $1.id }.prefix(10))
+  }
+
+  package func tombstoneCount() throws(LedgerError) -> Int { rows.tombstones.count }
+
   package func attempts(of key: Int64) throws(LedgerError) -> [AttemptRecord] {
-    guard let attempts = row(key)?.attempts else { return [] }
+    guard let attempts = rows.attachments[key]?.attempts else { return [] }
     return attempts.keys.sorted().flatMap { attempts[$0] ?? [] }
   }
 
+  // MARK: Deliveries
+
+  private func record(_ delivery: ModelRows.Delivery, _ rows: ModelRows, _ now: Int64) -> DeliveryRecord {
+    let (lease, job) = (delivery.lease, delivery.job.flatMap { rows.jobs[$0] })
+    return DeliveryRecord(
+      key: lease.key, id: lease.id, attachmentId: lease.attachmentId, type: lease.type,
+      channel: lease.channel, recipient: lease.recipient, status: delivery.status,
+      code: delivery.reason?.code, reason: delivery.reason?.message, finishedAt: delivery.finishedAt,
+      attempts: job?.attempts ?? 0,
+      nextDue: delivery.status == .pending ? max((job?.dueAt ?? now) - now, 0) : nil)
+  }
+
   package func deliveries(of key: Int64) throws(LedgerError) -> [DeliveryRecord] {
-    let rows = rows
-    return (row(key)?.deliveries ?? []).map {
-      let (delivery, lease) = (rows.deliveries[Int($0) - 1], rows.deliveries[Int($0) - 1].lease)
-      return DeliveryRecord(
-        id: lease.id, type: lease.type, channel: lease.channel, recipient: lease.recipient,
-        status: delivery.status, reason: delivery.reason?.message, finishedAt: delivery.finishedAt)
+    let (rows, now) = (rows, ledger.clock())
+    return (rows.attachments[key]?.deliveries ?? []).compactMap { key in
+      rows.deliveries[key].map { record($0, rows, now) }
     }
   }
 
-  private func row(_ key: Int64) -> ModelRows.Attachment? {
-    let attachments = rows.attachments
-    return attachments.indices.contains(Int(key) - 1) ? attachments[Int(key) - 1] : nil
+  package func deliveries(
+    _ filter: DeliveryFilter, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<DeliveryRecord> {
+    let (rows, now) = (rows, ledger.clock())
+    return try page(
+      rows.deliveries.keys.sorted(), after: mark, limit, >,
+      { key in
+        rows.deliveries[key].map { record($0, rows, now) }.flatMap { filter.matches($0) ? $0 : nil }
+      })
   }
 
   // MARK: Objects
@@ -105,26 +199,34 @@ package final class ModelReader: LedgerQueries {
   }
 
   package func objects(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<StoredObject> {
-    page(after: mark, limit, \.key) { self.object($1, $0) }
+    let rows = rows
+    return try page(
+      rows.attachments.keys.sorted(), after: mark, limit, >,
+      { key in rows.attachments[key].flatMap { self.object($0, key) } })
   }
 
   package func object(ofAttachment id: String) throws(LedgerError) -> StoredObject? {
     let rows = rows
-    return rows.keysById[id].flatMap { object(rows.attachments[Int($0) - 1], $0) }
+    return rows.keysById[id].flatMap { key in rows.attachments[key].flatMap { object($0, key) } }
   }
 
-  package func hasObjects() throws(LedgerError) -> Bool { !rows.names.isEmpty }
+  package func hasObjects() throws(LedgerError) -> Bool { rows.names.values.contains { $0.uses > 0 } }
 
   package func hasObject(at path: String, sha256: [UInt8]) throws(LedgerError) -> Bool {
-    rows.attachments.contains { $0.outcome.url == path && $0.outcome.sha256 == sha256 }
+    rows.attachments.values.contains { $0.outcome.url == path && $0.outcome.sha256 == sha256 }
   }
 
   package func otherHolders() -> Set<Int64> { Set(rows.holders.keys) }
 
   package func hasName(_ path: String) throws(LedgerError) -> Bool { rows.names[path] != nil }
 
+  package func objectsToDelete(limit: Int) throws(LedgerError) -> [String] {
+    Array(rows.objectsToDelete.prefix(max(limit, 0)))
+  }
+
   package func path(ofCompleted id: String) throws(LedgerError) -> String? {
-    let outcome = rows.keysById[id].map { rows.attachments[Int($0) - 1].outcome }
+    let rows = rows
+    let outcome = rows.keysById[id].flatMap { rows.attachments[$0]?.outcome }
     return outcome?.status == .completed ? outcome?.url : nil
   }
 
@@ -137,10 +239,38 @@ package final class ModelReader: LedgerQueries {
     guard since.history == rows.history, 0...rows.position.number ~= since.number else { return nil }
     var page = ChangePage(changes: [], next: since, hasMore: false)
     while page.changes.count < limit, page.next != rows.position {
-      page.changes += rows.changes[Int(page.next.number)]
+      page.changes += rows.changes[Int(page.next.number)].compactMap(rows.change)
       page.next.number += 1
     }
     page.hasMore = page.next != rows.position
     return page
+  }
+
+  package func deliveries(changedAt position: Position) throws(LedgerError) -> [DeliveryRecord] {
+    let (rows, now) = (rows, ledger.clock())
+    guard position.history == rows.history, 1...rows.position.number ~= position.number else { return [] }
+    return rows.changes[Int(position.number) - 1].compactMap { subject in
+      guard case .delivery(let key) = subject else { return nil }
+      return rows.deliveries[key].map { record($0, rows, now) }
+    }
+  }
+}
+
+extension AttachmentFilter {
+  /// Whether an attachment answers to all that is said.
+  fileprivate func matches(_ attachment: ModelRows.Attachment) -> Bool {
+    let (origin, outcome) = (attachment.origin, attachment.outcome)
+    func agrees<Value: Equatable>(_ wanted: Value?, _ value: Value?) -> Bool {
+      wanted == nil || wanted == value
+    }
+    return statuses.contains(outcome.status) && ids?.contains(origin.id) ?? true
+      && agrees(code, outcome.reason?.code) && agrees(stage, outcome.reason?.stage)
+      && agrees(conversationId, origin.conversationId) && agrees(sha256, outcome.sha256)
+      && agrees(objectPath, outcome.url) && agrees(source, attachment.source.path)
+      && mediaType.map { Glob($0).matches(outcome.mediaType ?? "") } ?? true
+      && fileName.map { Glob($0).matches(origin.fileName) } ?? true
+      && since.map { attachment.createdAt >= $0 } ?? true
+      && until.map { attachment.createdAt < $0 } ?? true
+      && endedBefore.map { (attachment.finishedAt ?? .max) < $0 } ?? true
   }
 }

@@ -10,7 +10,8 @@ extension ModelRows {
       for item in items { takeIn(item, &tally, &report) }
       return .takenIn(report)
     case .lane(let request): return apply(request, &tally)
-    case .retry(let request): return apply(request, &tally)
+    case .attachment(let request): return apply(request, &tally)
+    case .delivery(let request): return apply(request, &tally)
     }
   }
 
@@ -18,39 +19,46 @@ extension ModelRows {
 
   private mutating func takeIn(_ item: IntakeItem, _ tally: inout ModelTally, _ report: inout IntakeReport) {
     if let fault = item.fault {
-      report.problems.append("\(item.origin): \(fault); not taken in")
-      return
-    }
-    if let id = item.messageId, let sender = addMessage(item, id: id), sender != item.senderId {
-      report.problems.append(
-        "\(item.origin): message '\(id)' of conversation '\(item.conversationId)' is from '\(sender)', "
-          + "not from '\(item.senderId)'; give it another messageId")
-      return
+      return report.refuse(item.problem(fault))
     }
     let identity = item.attachmentSource.identity(
       conversationId: item.conversationId, messageId: item.messageId, tally.maker.hash)
-    if let key = keysByIdentity[identity] {
-      let status = attachments[Int(key) - 1].outcome.status
+    if let id = deletedIdentities[identity] {
       report.known += 1
-      if status.isFinal && status != .completed { report.knownNotCompleted += 1 }
+      report.knownDeleted += 1
+      report.outcomes.append(.deleted(id: id))
+      return
+    }
+    if let id = item.messageId, let sender = addMessage(item, id: id), sender != item.senderId {
+      return report.refuse(item.problem(messageOf: sender))
+    }
+    if let key = keysByIdentity[identity] {
+      report.known += 1
+      if let known = attachments[key] {
+        let status = known.outcome.status
+        if status.isFinal && status != .completed { report.knownNotCompleted += 1 }
+        report.outcomes.append(.known(id: known.origin.id))
+      }
       return
     }
     let messageId = item.messageId ?? tally.maker.ids.next()
     if item.messageId == nil { _ = addMessage(item, id: messageId) }
     let message = messages[MessageName(conversation: item.conversationId, message: messageId)]
     let id = tally.maker.ids.next()
-    let key = Int64(attachments.count) + 1
-    attachments.append(
-      Attachment(
-        origin: AttachmentOrigin(
-          id: id, conversationId: item.conversationId, messageId: messageId, senderId: item.senderId,
-          fileName: item.fileName, declaredType: item.declaredType),
-        source: item.attachmentSource, participants: message?.participants ?? "[]", createdAt: tally.now))
-    attachments[Int(key) - 1].job = addJob(.attachment(key), .attachments, priority: item.priority)
+    let key = Self.next(attachments.keys)
+    attachments[key] = Attachment(
+      origin: AttachmentOrigin(
+        id: id, conversationId: item.conversationId, messageId: messageId, senderId: item.senderId,
+        fileName: item.fileName, declaredType: item.declaredType, reference: item.reference),
+      identity: identity, source: item.attachmentSource, participants: message?.participants ?? "[]",
+      createdAt: tally.now)
+    let job = addJob(.attachment(key), .attachments, priority: item.priority)
+    attachments[key]?.job = job
     (keysByIdentity[identity], keysById[id]) = (key, key)
     count(.queued, 1)
-    tally.changed.append(Change(.attachment, id))
+    tally.changed.append(.attachment(key))
     report.added += 1
+    report.outcomes.append(.added(id: id))
   }
 
   /// Adds a message, unless it is there. Returns whose it is.
@@ -63,7 +71,7 @@ extension ModelRows {
     return messages[name]?.sender
   }
 
-  // MARK: Lanes and attachments
+  // MARK: Lanes
 
   private mutating func apply(_ request: LaneCommand, _ tally: inout ModelTally) -> CommandResult {
     let lane = request.lane
@@ -73,54 +81,20 @@ extension ModelRows {
       switch write {
       case .pause(_, var pause):
         pause.since = tally.now
+        lanes[lane]?.removeAll { $0.pause.cause == pause.cause }
         lanes[lane]?.append(Standing(pause: pause, host: holders[tally.token.holder]?.host ?? ""))
       case .lift(_, let cause): lanes[lane]?.removeAll { $0.pause.cause == cause }
       case .hasten:
         for job in jobs.values where job.lane == lane { hasten(job.key, tally.now) }
       }
-      tally.changed.append(Change(.lane, lane.description))
-      if !tally.lanes.contains(lane) { tally.lanes.append(lane) }
+      tally.changed.append(.lane(lane))
+      tally.touch(lane)
     }
     return results[0]
   }
 
-  private mutating func hasten(_ job: Int64, _ now: Int64) {
+  mutating func hasten(_ job: Int64, _ now: Int64) {
     if let dueAt = jobs[job]?.dueAt { jobs[job]?.dueAt = min(dueAt, now) }
-  }
-
-  private mutating func apply(_ request: RetryCommand, _ tally: inout ModelTally) -> CommandResult {
-    var facts: [String: RetryDecision.Fact] = [:]
-    if let key = keysById[request.attachmentId] {
-      let attachment = attachments[Int(key) - 1]
-      let isWaiting = (attachment.job.flatMap { jobs[$0]?.dueAt } ?? 0) > tally.now
-      facts[request.attachmentId] = .init(key: key, status: attachment.outcome.status, isWaiting: isWaiting)
-    }
-    let (results, writes) = RetryDecision.decide([request], facts)
-    for write in writes {
-      switch write {
-      case .queue(let key): queueAgain(key, &tally)
-      case .hasten(let key):
-        if let job = attachments[Int(key) - 1].job { hasten(job, tally.now) }
-      }
-      if !tally.lanes.contains(.attachments) { tally.lanes.append(.attachments) }
-    }
-    return results[0]
-  }
-
-  /// Its attempts stay on record, and are counted on.
-  private mutating func queueAgain(_ key: Int64, _ tally: inout ModelTally) {
-    let before = attachments[Int(key) - 1]
-    if let url = before.outcome.url {
-      names[url]?.uses -= 1
-      if names[url]?.uses == 0 { names[url] = nil }
-    }
-    count(before.outcome.status, -1, -Self.bytes(before.outcome))
-    count(.queued, 1)
-    attachments[Int(key) - 1].outcome = AttachmentOutcome(.queued)
-    (attachments[Int(key) - 1].finishedAt, attachments[Int(key) - 1].fingerprint) = (nil, nil)
-    attachments[Int(key) - 1].job = addJob(
-      .attachment(key), .attachments, priority: 0, attempts: before.attempts.keys.max() ?? 1)
-    tally.changed.append(Change(.attachment, before.origin.id))
   }
 
   // MARK: Contents
@@ -130,7 +104,7 @@ extension ModelRows {
 
   func known(_ question: ContentQuestion) -> KnownContent {
     var known = KnownContent()
-    let equal = attachments.filter {
+    let equal = keysInOrder.compactMap { attachments[$0] }.filter {
       $0.outcome.url != nil && $0.outcome.sha256 == question.sha256 && $0.outcome.sizeBytes == question.size
     }
     known.url = equal.first?.outcome.url

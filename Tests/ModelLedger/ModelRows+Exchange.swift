@@ -6,9 +6,15 @@ struct ModelTally {
   let now: Int64
   let token: Token
   let maker: ModelMaker
-  var changed: [Change] = []
+  var changed: [ModelRows.Subject] = []
   /// Lanes that commands have changed.
   var lanes: [LaneName] = []
+  /// Attachments were deleted.
+  var hasDeleted = false
+
+  mutating func touch(_ lane: LaneName) {
+    if !lanes.contains(lane) { lanes.append(lane) }
+  }
 }
 
 extension ModelRows {
@@ -18,7 +24,11 @@ extension ModelRows {
   ) -> ExchangeReply {
     var tally = ModelTally(now: now, token: token, maker: maker)
     var reply = ExchangeReply()
+    for path in exchange.deletedObjects where names[path]?.uses == 0 { names[path] = nil }
     reply.results = exchange.commands.map { apply($0, &tally) }
+    if tally.hasDeleted || !exchange.deletedObjects.isEmpty {
+      reply.objectsToDelete = Array(objectsToDelete.prefix(1000))
+    }
     reply.settled = exchange.settlements.map { settle($0, &tally) }
     for want in exchange.wanted {
       if lanes[want.lane] == nil { lanes[want.lane] = [] }
@@ -54,11 +64,13 @@ extension ModelRows {
     let due = jobs.values.filter { $0.isDue && $0.lane == want.lane }
     var leases: [Lease] = []
     for job in due.sorted(by: { ($1.priority, $0.key) < ($0.priority, $1.key) }).prefix(want.count) {
+      guard let work = work(job.subject) else { continue }
       jobs[job.key]?.token = token
       jobs[job.key]?.attempts += 1
       let lease = Lease(
         job: job.key, token: token, attempt: job.attempts + 1, counted: job.attempts + 1 - job.uncounted,
-        crashes: job.crashes, losses: job.losses, priority: job.priority, work: work(job.subject))
+        crashes: job.crashes, losses: job.losses, priority: job.priority,
+        cancellation: job.cancellation, work: work)
       leases.append(lease)
       if lease.isSolitary { break }
     }
@@ -72,15 +84,15 @@ extension ModelRows {
     }
   }
 
-  private func work(_ subject: Job.Subject) -> LeasedWork {
+  /// Never `nil`: the job of what is deleted goes with it.
+  private func work(_ subject: Job.Subject) -> LeasedWork? {
     switch subject {
     case .attachment(let key):
-      let attachment = attachments[Int(key) - 1]
-      return .attachment(
-        LeasedAttachment(
-          key: key, origin: attachment.origin, participants: attachment.participants,
-          source: attachment.source))
-    case .delivery(let key): return .delivery(deliveries[Int(key) - 1].lease)
+      return attachments[key].map {
+        .attachment(
+          LeasedAttachment(key: key, origin: $0.origin, participants: $0.participants, source: $0.source))
+      }
+    case .delivery(let key): return deliveries[key].map { .delivery($0.lease) }
     }
   }
 
@@ -100,8 +112,12 @@ extension ModelRows {
     guard let job = jobs[settlement.job], job.token == settlement.token else { return .leaseLost }
     switch settlement.ending {
     case .attachment(let ended):
+      if ended.outcome.status == .cancelled, job.cancellation == nil {
+        giveBack(job.key)
+        return .conflict
+      }
       if let url = ended.outcome.url, let sha256 = ended.outcome.sha256 {
-        if let name = names[url], name.sha256 != sha256 {
+        if let name = names[url], name.sha256 != sha256 || name.uses == 0 {
           giveBack(job.key)
           return .conflict
         }
@@ -110,59 +126,61 @@ extension ModelRows {
       jobs[job.key] = nil
       end(ended, &tally)
     case .again(let key, let after, let crashed, let attempt, let steps):
-      schedule(job.key, tally.now + min(after, 1 << 50))
+      schedule(job, tally.now + min(after, 1 << 50), tally.now)
       if crashed { jobs[job.key]?.crashes += 1 }
       record(steps, of: key, attempt, tally.now)
     case .putOff(let key, let after, let attempt, let steps):
-      schedule(job.key, tally.now + min(after, 1 << 50))
+      schedule(job, tally.now + min(after, 1 << 50), tally.now)
       jobs[job.key]?.uncounted += 1
       record(steps, of: key, attempt, tally.now)
     case .released: giveBack(job.key)
-    case .delivered(let key): endDelivery(job.key, key, "delivered", nil, &tally)
+    case .delivered(let key): endDelivery(key, .delivered, nil, &tally)
     case .deliveryAgain(let key, let after, let reason):
-      schedule(job.key, tally.now + min(after, 1 << 50))
-      deliveries[Int(key) - 1].reason = reason
-    case .deadLetter(let key, let reason): endDelivery(job.key, key, "dead", reason, &tally)
+      schedule(job, tally.now + min(after, 1 << 50), tally.now)
+      deliveries[key]?.reason = reason
+    case .deadLetter(let key, let reason): endDelivery(key, .dead, reason, &tally)
     }
     return .counted
   }
 
-  private mutating func schedule(_ job: Int64, _ dueAt: Int64) {
-    jobs[job]?.token = nil
-    jobs[job]?.dueAt = dueAt
+  /// What a person does not want any more waits for nothing.
+  private mutating func schedule(_ job: Job, _ dueAt: Int64, _ now: Int64) {
+    jobs[job.key]?.token = nil
+    jobs[job.key]?.dueAt = job.cancellation == nil ? dueAt : min(dueAt, now)
   }
 
-  private mutating func endDelivery(
-    _ job: Int64, _ key: Int64, _ status: String, _ reason: Reason?, _ tally: inout ModelTally
+  mutating func endDelivery(
+    _ key: Int64, _ status: DeliveryStatus, _ reason: Reason?, _ tally: inout ModelTally
   ) {
-    jobs[job] = nil
-    deliveries[Int(key) - 1].status = status
-    deliveries[Int(key) - 1].reason = reason
-    deliveries[Int(key) - 1].finishedAt = tally.now
-    tally.changed.append(Change(.delivery, deliveries[Int(key) - 1].lease.id))
+    guard var delivery = deliveries[key] else { return }
+    if let job = delivery.job { jobs[job] = nil }
+    (delivery.job, delivery.status, delivery.reason) = (nil, status, reason)
+    delivery.finishedAt = tally.now
+    deliveries[key] = delivery
+    tally.changed.append(.delivery(key))
   }
 
   /// A step that is on record stays as it is.
   private mutating func record(_ steps: [Step], of key: Int64, _ attempt: Int, _ now: Int64) {
-    let known = attachments[Int(key) - 1].attempts[attempt]?.count ?? 0
+    let known = attachments[key]?.attempts[attempt]?.count ?? 0
     let new = steps.dropFirst(known).map { AttemptRecord(number: attempt, step: $0, recordedAt: now) }
-    if !new.isEmpty { attachments[Int(key) - 1].attempts[attempt, default: []] += new }
+    if !new.isEmpty { attachments[key]?.attempts[attempt, default: []] += new }
   }
 
   private mutating func end(_ ended: EndedAttachment, _ tally: inout ModelTally) {
-    let index = Int(ended.key) - 1
-    attachments[index].outcome = ended.outcome
-    attachments[index].finishedAt = tally.now
-    attachments[index].fingerprint = ended.fingerprint
-    attachments[index].job = nil
-    record(ended.steps, of: ended.key, ended.attempt, tally.now)
+    let key = ended.key
+    attachments[key]?.outcome = ended.outcome
+    attachments[key]?.finishedAt = tally.now
+    attachments[key]?.fingerprint = ended.fingerprint
+    attachments[key]?.job = nil
+    record(ended.steps, of: key, ended.attempt, tally.now)
     count(.queued, -1)
     count(ended.outcome.status, 1, Self.bytes(ended.outcome))
-    tally.changed.append(Change(.attachment, attachments[index].origin.id))
-    let told = attachments[index].told
+    tally.changed.append(.attachment(key))
+    let told = attachments[key]?.told ?? []
     var ids = DeliveryIds(ended.origin.id)
     for event in ended.events where !event.recipients.isEmpty && !told.contains(event.type) {
-      attachments[index].told.insert(event.type)
+      attachments[key]?.told.insert(event.type)
       let ordinal = ids.next(event.type)
       for recipient in event.recipients {
         let id = ids.id(event.type, ordinal, for: recipient, tally.maker.hash)
@@ -177,16 +195,15 @@ extension ModelRows {
     _ id: String, of event: OutgoingEvent, _ channel: String, _ recipient: String, _ ended: EndedAttachment,
     _ now: Int64
   ) {
-    let key = Int64(deliveries.count) + 1
-    deliveries.append(
-      Delivery(
-        lease: LeasedDelivery(
-          key: key, id: id, channel: channel, recipient: recipient, type: event.type, data: event.data,
-          createdAt: now, attachmentId: ended.origin.id, conversationId: ended.origin.conversationId,
-          messageId: ended.origin.messageId)))
-    attachments[Int(ended.key) - 1].deliveries.append(key)
+    let key = Self.next(deliveries.keys)
     // An attachment that was tried before may have told the same, before a ledger was restored.
-    _ = addJob(
+    let job = addJob(
       .delivery(key), .channel(channel), priority: ended.priority, attempts: ended.attempt > 1 ? 1 : 0)
+    deliveries[key] = Delivery(
+      lease: LeasedDelivery(
+        key: key, id: id, channel: channel, recipient: recipient, type: event.type, data: event.data,
+        createdAt: now, attachmentId: ended.origin.id, conversationId: ended.origin.conversationId,
+        messageId: ended.origin.messageId), job: job)
+    attachments[ended.key]?.deliveries.append(key)
   }
 }

@@ -27,6 +27,7 @@ struct ModelRows: Sendable {
 
   struct Attachment {
     var origin: AttachmentOrigin
+    var identity: [UInt8]
     var source: AttachmentSource
     var participants: String
     var outcome = AttachmentOutcome(.queued)
@@ -43,9 +44,10 @@ struct ModelRows: Sendable {
 
   struct Delivery {
     var lease: LeasedDelivery
-    var status = "pending"
+    var status = DeliveryStatus.pending
     var reason: Reason?
     var finishedAt: Int64?
+    var job: Int64?
   }
 
   struct Job {
@@ -66,12 +68,24 @@ struct ModelRows: Sendable {
     var uncounted = 0
     var crashes = 0
     var losses = 0
+    /// Why its result is not wanted any more.
+    var cancellation: String?
 
     var isDue: Bool { dueAt == nil && token == nil }
   }
 
+  /// What has changed, as it is kept: what it is called is looked up when it is read.
+  enum Subject: Hashable {
+    case attachment(Int64)
+    /// The place among the tombstones.
+    case deletion(Int)
+    case delivery(Int64)
+    case lane(LaneName)
+  }
+
   struct Name {
     var sha256: [UInt8]
+    /// 0: the object is to be deleted.
     var uses = 0
   }
 
@@ -80,17 +94,20 @@ struct ModelRows: Sendable {
   var lastHolder: Int64 = 0
   var lanes: [LaneName: [Standing]] = [.attachments: []]
   var messages: [MessageName: Message] = [:]
-  /// The one with key 1 is the first.
-  var attachments: [Attachment] = []
+  /// By key. The key of the last may be given again, once that is deleted.
+  var attachments: [Int64: Attachment] = [:]
   var keysByIdentity: [[UInt8]: Int64] = [:]
   var keysById: [String: Int64] = [:]
-  var deliveries: [Delivery] = []
+  var deliveries: [Int64: Delivery] = [:]
+  var tombstones: [Tombstone] = []
+  /// Of what was deleted.
+  var deletedIdentities: [[UInt8]: String] = [:]
   var jobs: [Int64: Job] = [:]
   var lastJob: Int64 = 0
   var names: [String: Name] = [:]
   var counts: [Status: (count: Int64, bytes: Int64)] = [:]
   /// The change with position 1 is the first.
-  var changes: [[Change]] = []
+  var changes: [[Subject]] = []
 
   init(history: Int64) {
     self.history = history
@@ -105,7 +122,7 @@ struct ModelRows: Sendable {
     holders[lastHolder] = Holder(host: host, until: until)
     let lifted = lanes.filter { $0.value.contains { $0.pause.cause == .fault && $0.host == host } }.map(\.key)
     for lane in lifted { lanes[lane]?.removeAll { $0.pause.cause == .fault && $0.host == host } }
-    record(lifted.sorted { $0.description < $1.description }.map { Change(.lane, $0.description) })
+    record(lifted.sorted { $0.description < $1.description }.map { .lane($0) })
     return lastHolder
   }
 
@@ -132,15 +149,39 @@ struct ModelRows: Sendable {
     jobs[key]?.uncounted += 1
   }
 
+  // MARK: Orders
+
+  /// The keys of attachments in order of intake.
+  var keysInOrder: [Int64] {
+    attachments.sorted { ($0.value.createdAt, $0.key) < ($1.value.createdAt, $1.key) }.map(\.key)
+  }
+
   // MARK: Small changes
 
   /// The changes of one exchange get one number. They are told by kind, a lane once.
-  mutating func record(_ changed: [Change]) {
+  mutating func record(_ changed: [Subject]) {
     if changed.isEmpty { return }
-    var once: [Change] = []
-    for change in changed where change.kind != .lane || !once.contains(change) { once.append(change) }
+    var (once, lanes) = ([Subject](), Set<Subject>())
+    for subject in changed {
+      if case .lane = subject, !lanes.insert(subject).inserted { continue }
+      once.append(subject)
+    }
     changes.append(Change.Kind.allCases.flatMap { kind in once.filter { $0.kind == kind } })
   }
+
+  /// What has changed, unless it was deleted since.
+  func change(_ subject: Subject) -> Change? {
+    let id: String? =
+      switch subject {
+      case .attachment(let key): attachments[key]?.origin.id
+      case .deletion(let place): tombstones[place].id
+      case .delivery(let key): deliveries[key]?.lease.id
+      case .lane(let lane): lane.description
+      }
+    return id.map { Change(subject.kind, $0) }
+  }
+
+  static func next(_ keys: some Collection<Int64>) -> Int64 { (keys.max() ?? 0) + 1 }
 
   mutating func count(_ status: Status, _ number: Int64, _ bytes: Int64 = 0) {
     counts[status, default: (0, 0)].count += number
@@ -164,4 +205,15 @@ struct ModelRows: Sendable {
   }
 
   static func bytes(_ outcome: AttachmentOutcome) -> Int64 { min(outcome.sizeBytes ?? 0, 1 << 50) }
+}
+
+extension ModelRows.Subject {
+  var kind: Change.Kind {
+    switch self {
+    case .attachment: .attachment
+    case .deletion: .deletion
+    case .delivery: .delivery
+    case .lane: .lane
+    }
+  }
 }

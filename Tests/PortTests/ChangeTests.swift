@@ -40,7 +40,7 @@ struct ChangeTests {
     let id = Sample.id(try bench.end("a"))
     let position = try bench.reader.position()
     try bench.command(
-      .takeIn([Sample.item("a")]), .retry(RetryCommand(id)), .lane(LaneCommand(.attachments, .resume(nil))))
+      .takeIn([Sample.item("a")]), .retry(id), .lane(LaneCommand(.attachments, .resume(nil))))
     #expect(try bench.reader.position() == position)
   }
 
@@ -85,14 +85,15 @@ struct ChangeTests {
     var names: [[String]] = []
     var mark: PageMark?
     repeat {
-      let page = try bench.reader.attachments([.queued], after: mark, limit: 2)
+      let page = try bench.reader.attachments(AttachmentFilter(statuses: [.queued]), after: mark, limit: 2)
       names.append(page.rows.map(\.origin.fileName))
       mark = page.next
     } while mark != nil
     #expect(names.flatMap { $0 } == ["f0", "f1", "f2", "f3", "f4", "f5"] && names[0].count == 2)
-    #expect(try bench.reader.attachments([], after: nil, limit: 9).rows.isEmpty)
+    #expect(try bench.reader.attachments(AttachmentFilter(statuses: []), after: nil, limit: 9).rows.isEmpty)
     #expect(
-      try bench.reader.attachments([.completed, .failed], after: nil, limit: 9).rows.map(\.origin.fileName)
+      try bench.reader.attachments(AttachmentFilter(statuses: [.completed, .failed]), after: nil, limit: 9)
+        .rows.map(\.origin.fileName)
         == [
           "f6"
         ])

@@ -40,7 +40,7 @@ struct ContentTests {
       ($0.outcome.status, $0.outcome.reason, $0.fingerprint) = (.quarantined, Sample.reason, "line 1")
     }
     #expect(try ask(bench, Sample.question(9, 5, "line 1")).said != nil)
-    try bench.command(.retry(RetryCommand(Sample.id(lease))))
+    try bench.command(.retry(Sample.id(lease)))
     #expect(try ask(bench, Sample.question(9, 5, "line 1")).url == nil)
   }
 

@@ -88,7 +88,9 @@ final class Crowd {
       return witness.expect(false, "the changes after \(place.number) are gone")
     }
     if page.next == place { return }
-    witness.expect(page.next.number == place.number + 1, "\(page.next.number) came after \(place.number)")
+    witness.expect(page.next.number > place.number, "\(page.next.number) came after \(place.number)")
+    // Of those in between all was deleted since.
+    for number in (place.number + 1)...max(page.next.number, place.number + 1) { seen[number] = [] }
     place = page.next
     seen[place.number] = page.changes
   }
@@ -141,6 +143,10 @@ final class Crowd {
   private func request(_ index: Int) -> Exchange {
     var exchange = Exchange(number: members[index].number + 1)
     if draw.once(in: 4) { exchange.commands = [draw.command(ids)] }
+    if draw.once(in: 30), let all = try? reader.deliveries(DeliveryFilter(), after: nil, limit: 1000).rows {
+      exchange.commands.append(draw.deliveryCommand(all))
+    }
+    if draw.once(in: 10) { exchange.deletedObjects = (try? reader.objectsToDelete(limit: 2)) ?? [] }
     let leases = members[index].leases.filter { _ in !draw.once(in: 3) }.prefix(4)
     exchange.settlements = leases.map { Settlement($0, draw.ending($0)) }
     if !stale.isEmpty && draw.once(in: 5) {

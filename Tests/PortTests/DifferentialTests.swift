@@ -91,6 +91,14 @@ private final class Pair {
     var exchange = Exchange(number: model.number + 1)
     if draw.once(in: 50) { exchange.number += Int64(draw.number(-2...1)) }
     exchange.commands = (0..<draw.number(0...3)).map { _ in draw.command(ids) }
+    if draw.once(in: 6) {
+      let all = try model.reader.deliveries(DeliveryFilter(), after: nil, limit: 1000).rows
+      exchange.commands.append(draw.deliveryCommand(all))
+    }
+    // Most are to be deleted, and some are not.
+    if draw.once(in: 5) {
+      exchange.deletedObjects = try model.reader.objectsToDelete(limit: draw.number(0...3)) + ["objects/1"]
+    }
     var settlements: [(Twins, Settlement.Ending)] = []
     for _ in 0..<draw.number(0...4) where !leases.isEmpty {
       // Mostly one that was given lately.

@@ -119,7 +119,7 @@ final class Bench {
 
   func takeIn(_ items: IntakeItem...) throws {
     let results = try command(.takeIn(items))
-    try #require(results == [.takenIn(Sample.report(added: items.count))])
+    try #require(Sample.counted(results) == [.takenIn(Sample.report(added: items.count))])
   }
 
   func claim(_ count: Int, _ lane: LaneName = .attachments) throws -> [Lease] {
@@ -150,7 +150,7 @@ final class Bench {
   }
 
   func attachment(_ name: String) throws -> AttachmentRecord {
-    let all = try reader.attachments(Set(Status.allCases), after: nil, limit: 100).rows
+    let all = try reader.attachments(AttachmentFilter(), after: nil, limit: 100).rows
     return try #require(all.first { $0.origin.fileName == name })
   }
 

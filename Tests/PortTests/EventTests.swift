@@ -50,7 +50,7 @@ struct EventTests {
       if !hasSteps { $0.steps = [] }
     }
     try bench.settle(first, ending)
-    try bench.command(.retry(RetryCommand(Sample.id(first))))
+    try bench.command(.retry(Sample.id(first)))
     let second = try bench.claimOne()
     let events = [Sample.event(["ann"], type: "attachment.failed"), Sample.event(["ann"], type: "other")]
     try bench.settle(second, Sample.failed(second) { $0.events = events })

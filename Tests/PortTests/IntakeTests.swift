@@ -13,7 +13,7 @@ struct IntakeTests {
     (renamed.fileName, renamed.priority) = ("other", 9)
     let results = try bench.command(
       .takeIn([Sample.item("a", message: "m"), Sample.item("a"), changed, renamed]))
-    #expect(results == [.takenIn(Sample.report(added: 1, known: 3))])
+    #expect(Sample.counted(results) == [.takenIn(Sample.report(added: 1, known: 3))])
     #expect(try bench.count(.queued) == 3)
   }
 
@@ -23,18 +23,35 @@ struct IntakeTests {
     try bench.end("b") { $0.outcome = AttachmentOutcome(.failed, reason: Sample.reason) }
     try bench.takeIn(Sample.item("c"))
     let results = try bench.command(.takeIn([Sample.item("a"), Sample.item("b"), Sample.item("c")]))
-    #expect(results == [.takenIn(Sample.report(known: 3, notCompleted: 1))])
+    #expect(Sample.counted(results) == [.takenIn(Sample.report(known: 3, notCompleted: 1))])
   }
 
   @Test(arguments: Engine.allCases) func aFileCannotJoinAnotherSendersMessage(engine: Engine) throws {
     let bench = try Bench(engine)
     try bench.takeIn(Sample.item("a", message: "m"))
     var report = Sample.report()
-    report.problems = [
-      "list:1: message 'm' of conversation 'c' is from 'ann', not from 'ben'; give it another messageId"
-    ]
+    report.refuse(
+      IntakeProblem(
+        "list:1", "message 'm' of conversation 'c' is from 'ann', not from 'ben'; give it another messageId",
+        kind: "the message is from another sender; give it another messageId"))
     #expect(try bench.command(.takeIn([Sample.item("b", message: "m", sender: "ben")])) == [.takenIn(report)])
     try bench.takeIn(Sample.item("b", message: "n", sender: "ben"))
+  }
+
+  @Test(arguments: Engine.allCases) func whatBecameOfEachFileIsToldInTheirOrder(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.takeIn(Sample.item("a"))
+    var bad = Sample.item("bad")
+    bad.source = []
+    let results = try bench.command(
+      .takeIn([bad, Sample.item("b"), Sample.item("a"), Sample.item("c"), Sample.item("b")]))
+    let (a, b, c) = (
+      try bench.attachment("a").origin.id, try bench.attachment("b").origin.id,
+      try bench.attachment("c").origin.id
+    )
+    guard case .takenIn(let report) = results[0] else { return #expect(Bool(false), "\(results)") }
+    #expect(
+      report.outcomes == [.refused, .added(id: b), .known(id: a), .added(id: c), .known(id: b)])
   }
 
   @Test(arguments: Engine.allCases) func aFileWithoutAMessageIsItsOwn(engine: Engine) throws {
@@ -68,11 +85,11 @@ struct IntakeTests {
         metadata: #"{"k":1}"#)
     }
     let id = Sample.id(before)
-    #expect(try bench.command(.retry(RetryCommand(id))) == [.done(hasChanged: true)])
+    #expect(try bench.command(.retry(id)) == [.done(hasChanged: true)])
     let record = try bench.attachment("a")
     #expect(record.outcome == AttachmentOutcome(.queued) && record.finishedAt == nil)
     #expect(record.steps == [Sample.step], "its attempts stay on record")
-    #expect(try bench.command(.retry(RetryCommand(id))) == [.done(hasChanged: false)])
+    #expect(try bench.command(.retry(id)) == [.done(hasChanged: false)])
     let lease = try bench.claimOne()
     #expect(lease.attempt == 2 && lease.counted == 1 && lease.crashes == 0 && lease.losses == 0)
     #expect(try bench.settle(before, Sample.ended(before)) == .leaseLost)
@@ -82,7 +99,7 @@ struct IntakeTests {
     let bench = try Bench(engine)
     let id = Sample.id(try bench.end("a"))
     #expect(
-      try bench.command(.retry(RetryCommand(id))) == [
+      try bench.command(.retry(id)) == [
         .refused("attachment \(id) is completed: there is nothing to try again")
       ])
   }
@@ -92,11 +109,11 @@ struct IntakeTests {
     try bench.takeIn(Sample.item("a"), Sample.item("b"))
     for lease in try bench.claim(2) { try bench.settle(lease, Sample.again(lease, after: 9000)) }
     let id = try bench.attachment("b").origin.id
-    let reply = try bench.exchange { $0.commands = [.retry(RetryCommand(id)), .retry(RetryCommand(id))] }
+    let reply = try bench.exchange { $0.commands = [.retry(id), .retry(id)] }
     #expect(reply.results == [.done(hasChanged: true), .done(hasChanged: false)])
     #expect(reply.lanes.map(\.nextDue) == [0], "what commands have changed is told")
     let lease = try bench.claimOne()
     #expect(Sample.name(lease) == "b" && lease.attempt == 2 && lease.counted == 2)
-    #expect(try bench.command(.retry(RetryCommand(id))) == [.done(hasChanged: false)], "it is in hand")
+    #expect(try bench.command(.retry(id)) == [.done(hasChanged: false)], "it is in hand")
   }
 }

@@ -24,9 +24,28 @@ struct RandomExchange {
   mutating func command(_ ids: [String]) -> Command {
     switch number(0...9) {
     case 0...6: .takeIn((0..<number(0...4)).map { _ in item() })
-    case 7 where !ids.isEmpty: .retry(RetryCommand(once(in: 20) ? "nobody" : pick(ids)))
+    case 7 where !ids.isEmpty: .attachment(attachmentCommand(ids))
     default: .lane(laneCommand())
     }
+  }
+
+  private mutating func attachmentCommand(_ ids: [String]) -> AttachmentCommand {
+    let actions: [AttachmentCommand.Action] = [
+      .retry, .retry, .retry, .cancel("because"), .cancel("so"), .prioritize(Int64(number(-1...2))),
+      .delete(by: "ann"),
+    ]
+    return AttachmentCommand(
+      once(in: 20) ? "nobody" : pick(ids), pick(actions),
+      only: once(in: 5) ? [.queued, .failed] : nil)
+  }
+
+  /// What a person does to a delivery: mostly to one that is there.
+  mutating func deliveryCommand(_ deliveries: [DeliveryRecord]) -> Command {
+    guard !deliveries.isEmpty, !once(in: 20) else {
+      return .delivery(DeliveryCommand(key: 7, "nobody", .drop))
+    }
+    let one = pick(deliveries)
+    return .delivery(DeliveryCommand(key: one.key, one.id, once(in: 2) ? .drop : .retry))
   }
 
   mutating func item() -> IntakeItem {
@@ -34,6 +53,7 @@ struct RandomExchange {
       "\(number(1...files))." + pick(["pdf", "txt"]), message: pick([nil, "m", "n"]),
       sender: once(in: 15) ? "ben" : "ann", priority: Int64(number(-1...1)))
     item.declaredType = pick([nil, nil, "text/plain"])
+    item.reference = pick([nil, "ref 1"])
     switch number(0...80) {
     case 0: item.source = [1]
     case 1: item.conversationId = ""

@@ -25,6 +25,15 @@ enum Sample {
     return report
   }
 
+  /// Without what engines number for themselves.
+  static func counted(_ results: [CommandResult]) -> [CommandResult] {
+    results.map { result in
+      guard case .takenIn(var report) = result else { return result }
+      report.outcomes = []
+      return .takenIn(report)
+    }
+  }
+
   static func key(_ lease: Lease) -> Int64 {
     switch lease.work {
     case .attachment(let attachment): attachment.key
@@ -97,5 +106,18 @@ enum Sample {
     ContentQuestion(
       sha256: content(byte), size: size, fingerprint: fingerprint,
       claims: .init(declaredType: declaredType, fileName: name))
+  }
+}
+
+extension Command {
+  static func retry(_ id: String) -> Command { .attachment(AttachmentCommand(id, .retry)) }
+  static func cancel(_ id: String, _ reason: String = "ann took it back") -> Command {
+    .attachment(AttachmentCommand(id, .cancel(reason)))
+  }
+  static func prioritize(_ id: String, _ priority: Int64) -> Command {
+    .attachment(AttachmentCommand(id, .prioritize(priority)))
+  }
+  static func delete(_ id: String, by person: String = "ann") -> Command {
+    .attachment(AttachmentCommand(id, .delete(by: person)))
   }
 }

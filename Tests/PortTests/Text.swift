@@ -25,14 +25,25 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
       lines.append("\(record)")
       lines += try ledger.attempts(of: record.key).map { "\(record.key) \($0)" }
       lines += try ledger.deliveries(of: record.key).map { "\(record.key) \($0)" }
+      lines.append("\(try ledger.place(of: record.key).map { "\($0)" } ?? "nowhere")")
       lines.append("\(try ledger.path(ofCompleted: record.origin.id) ?? "none")")
       lines.append("\(try ledger.object(ofAttachment: record.origin.id).map { "\($0)" } ?? "none")")
       return true
     }
     for status in Status.allCases {
-      let keys = try pages(pageLimit) { try ledger.attachments([status], after: $0, limit: pageLimit) }
+      let keys = try pages(pageLimit) {
+        try ledger.attachments(AttachmentFilter(statuses: [status]), after: $0, limit: pageLimit)
+      }
       lines.append("\(status) \(keys.map(\.key))")
     }
+    let matches = try pages(pageLimit) { try ledger.matches(AttachmentFilter(), after: $0, limit: pageLimit) }
+    lines += matches.map { "\($0)" }
+    let deliveries = try pages(pageLimit) {
+      try ledger.deliveries(DeliveryFilter(), after: $0, limit: pageLimit)
+    }
+    lines += deliveries.map { "\($0)" }
+    lines.append("tombstones \(try ledger.tombstoneCount()) \(try ledger.tombstones(idPrefix: ""))")
+    lines.append("to delete \(try ledger.objectsToDelete(limit: 1000))")
     let objects = try pages(pageLimit) { try ledger.objects(after: $0, limit: pageLimit) }
     for object in objects {
       lines.append("\(object)")

@@ -8,6 +8,8 @@ final class Witness {
     var lane: LaneName
     /// Of the attachment or delivery.
     var id: String
+    var attachmentId: String
+    var delivery: Int64?
     var losses = 0
     /// Attempts that count and have ended.
     var counted = 0
@@ -22,9 +24,11 @@ final class Witness {
   private var attempts: Set<String> = []
   /// How often attachments have ended, less how often they were queued again.
   private var ends: [String: Int] = [:]
-  private var delivered: Set<Int64> = []
+  /// By id and key: the key of one that was deleted may be given again.
+  private var delivered: Set<String> = []
   private var taken: Set<String> = []
   private var added = 0
+  private var deleted: Set<String> = []
   private var paused: Set<String> = []
   private(set) var outcomes: [String: Int] = [:]
   /// What ended, by position.
@@ -97,12 +101,26 @@ final class Witness {
     }
   }
 
+  private func forget(_ isIt: (Work) -> Bool) {
+    for (job, state) in work where isIt(state) { work[job] = nil }
+  }
+
   private func saw(_ command: Command, _ result: CommandResult) {
     switch (command, result) {
+    case (.attachment(let command), .done(hasChanged: true)) where command.action == .delete(by: "ann"):
+      expect(deleted.insert(command.attachmentId).inserted, "\(command.attachmentId) is deleted twice")
+      forget { $0.attachmentId == command.attachmentId }
+    case (.delivery(let command), .done(hasChanged: true)):
+      switch command.action {
+      case .drop:
+        delivered.insert("\(command.deliveryId) \(command.key)")
+        forget { $0.delivery == command.key }
+      case .retry: delivered.remove("\(command.deliveryId) \(command.key)")
+      }
     case (.takeIn, .takenIn(let report)): added += report.added
-    case (.retry(let retry), .done(hasChanged: true)):
+    case (.attachment(let command), .done(hasChanged: true)):
       // One that waits for later is hastened only.
-      if ends[retry.attachmentId] == 1 { ends[retry.attachmentId] = 0 }
+      if ends[command.attachmentId] == 1 { ends[command.attachmentId] = 0 }
     case (.lane(let command), .done(hasChanged: true)):
       switch command.action {
       case .pause(let pause): paused.insert("\(command.lane) \(pause.cause)")
@@ -130,7 +148,8 @@ final class Witness {
       expect(ends[attachment.origin.id] == 1, "\(attachment.origin.fileName) ended twice")
       ended.insert(attachment.origin.id)
     case .delivered(let key), .deadLetter(let key, _):
-      expect(delivered.insert(key).inserted, "delivery \(key) ended twice")
+      expect(
+        delivered.insert("\(work[settlement.job]?.id ?? "") \(key)").inserted, "delivery \(key) ended twice")
       ended.insert(work[settlement.job]?.id ?? "")
     case .putOff, .released: break
     }
@@ -138,19 +157,25 @@ final class Witness {
 
   private func saw(_ lease: Lease, _ token: Token) {
     let lane: LaneName
+    let attachmentId: String
+    var delivery: Int64?
     switch lease.work {
     case .attachment(let attachment):
-      lane = .attachments
-      let attempt = "\(attachment.key) \(lease.attempt)"
+      (lane, attachmentId) = (.attachments, attachment.origin.id)
+      let attempt = "\(attachmentId) \(lease.attempt)"
       expect(attempts.insert(attempt).inserted, "attempt \(attempt) was made before")
-    case .delivery(let delivery):
-      lane = .channel(delivery.channel)
+    case .delivery(let leased):
+      (lane, attachmentId) = (.channel(leased.channel), leased.attachmentId)
+      delivery = leased.key
       let others = work.values.contains {
         $0.lane == lane && $0.token != nil && $0.token?.holder != token.holder
       }
       expect(!others, "two have deliveries of \(lane)")
     }
-    let before = work[lease.job] ?? Work(lane: lane, id: Sample.id(lease))
+    let before =
+      work[lease.job]
+      ?? Work(lane: lane, id: Sample.id(lease), attachmentId: attachmentId, delivery: delivery)
+    expect(!deleted.contains(attachmentId), "\(attachmentId) is claimed after it was deleted")
     expect(before.token == nil, "job \(lease.job) is in hand under \(String(describing: before.token))")
     expect(lease.token == token, "\(lease.token) was given in \(token)")
     expect(lease.losses == before.losses, "job \(lease.job): \(lease.losses) losses, not \(before.losses)")
@@ -176,12 +201,17 @@ final class Witness {
       expect((ends[record.origin.id] ?? 0) == (status.isFinal ? 1 : 0), "\(record.key) is \(status)")
       expect(!isFinished || status.isFinal, "\(record.key) is owed")
       for delivery in try ledger.deliveries(of: record.key) {
-        expect(!isFinished || delivery.status != "pending", "delivery \(delivery.id) is owed")
+        expect(!isFinished || delivery.status != .pending, "delivery \(delivery.id) is owed")
       }
       return true
     }
-    expect(rows == added, "\(added) were taken in, and \(rows) are there")
-    expect(taken.isSubset(of: names), "\(taken.subtracting(names).count) that were answered are not there")
+    expect(
+      rows + deleted.count == added, "\(added) were taken in, \(deleted.count) deleted, and \(rows) are there"
+    )
+    expect(try ledger.tombstoneCount() == deleted.count, "not each that was deleted has a tombstone")
+    expect(
+      taken.subtracting(names).count <= deleted.count,
+      "\(taken.subtracting(names).count) that were answered are not there")
     for (status, count, _) in try ledger.status().attachments {
       expect(
         count == counts[status] ?? 0, "\(status): \(count) are counted, and \(counts[status] ?? 0) are there")
@@ -193,7 +223,9 @@ final class Witness {
       Set(seen.keys) == Set(1...max(last, 1)), "\(last) positions are there, and \(seen.count) were read")
     for (position, ended) in endings {
       let read = Set((seen[position] ?? []).map(\.id))
-      expect(ended.isSubset(of: read), "at position \(position) an end is missing")
+      // What was deleted since is not told any more.
+      expect(
+        ended.isSubset(of: read) || !deleted.isEmpty, "at position \(position) an end is missing")
     }
   }
 }

@@ -22,7 +22,7 @@ struct LedgerExchangeTests {
     questions: [ContentQuestion] = []
   ) -> LedgerRequest? {
     exchange.next(
-      now: milliseconds * 1_000_000, inHand: inHand, isStopping: isStopping,
+      now: milliseconds * 1_000_000, inHand: inHand, isStopping: isStopping, deleted: { [] },
       questions: { questions.map { (1, $0) } }, wanted: { _ in wanted })
   }
 
@@ -91,7 +91,7 @@ struct LedgerExchangeTests {
     let isKept = exchange.hasBatch
     let request = next(at: 1)
     let sent = exchange.answered()
-    #expect(isKept && !exchange.hasBatch && sent?.batch?.ticket == 7 && sent?.batch?.count == 2)
+    #expect(isKept && !exchange.hasBatch && sent?.batch?.ticket == 7 && sent?.batch?.commands.count == 2)
     #expect(
       request?.commands.map(Self.lane) == [nil, .channel("a"), .attachments], "a client's commands come first"
     )

@@ -21,6 +21,8 @@ struct WorkerPoolTests {
     var excessThreads: Int? { nil }
     var lastWords: String { "" }
     func resetFlood() {}
+    var cancelled: [UInt64] = []
+    func cancel(_ serial: UInt64) { cancelled.append(serial) }
     func kill() { isKilled = true }
 
     func give(_ work: Work, descriptors: [Int32]) -> GiveResult {
@@ -53,7 +55,8 @@ struct WorkerPoolTests {
           if setup.stages[0].id == "convert" { started.append((slot, worker)) }
           return worker
         },
-        awaitWritable: { _, _ in }, exchange: { _ in }, open: { _ in }, publish: { _ in }, nextBatch: { nil },
+        awaitWritable: { _, _ in }, exchange: { _ in }, open: { _ in }, publish: { _ in }, delete: { _ in },
+        nextBatch: { nil },
         lostPlace: { nil },
         wait: { _ throws(SystemError) in [] }, close: { _ in })
       pool = WorkerPool(
@@ -86,7 +89,7 @@ struct WorkerPoolTests {
     func standing(of path: String) -> ObjectStanding { .free }
     func open(_ path: String) -> Descriptor? { nil }
     func list(after path: String?) -> any ObjectListing { Nothing() }
-    func delete(_ path: String) {}
+    func delete(_ paths: [String]) -> [SystemError?] { paths.map { _ in nil } }
 
     private final class Nothing: ObjectListing {
       func next(_ limit: Int) -> [ListedObject] { [] }
@@ -157,6 +160,79 @@ struct WorkerPoolTests {
     #expect(bench.started.last?.worker.given == [2, 3], "the others go to another worker, in their order")
   }
 
+  /// A pool whose one worker has three pieces of work.
+  private func busy() throws -> (Bench, FakeWorker, [Flight]) {
+    let bench = Bench(produces: false)
+    let flights = (1...3).map { Flight.attachment(serial: UInt64($0)) }
+    for flight in flights { bench.pool.enqueue(flight, bench.pool.line[0], 0..<1) }
+    try bench.dispatch()
+    try bench.open()
+    try bench.dispatch()
+    let worker = try #require(bench.started.first?.worker)
+    #expect(worker.given == [1, 2, 3])
+    return (bench, worker, flights)
+  }
+
+  private func takenBack(_ outcomes: [WorkerPool.Outcome]) -> [UInt64] {
+    outcomes.compactMap { if case .takenBack(let flight) = $0 { flight.serial } else { nil } }
+  }
+
+  @Test func whatIsQueuedIsTakenBackAtOnce() throws {
+    let bench = Bench(produces: false)
+    let flight = Flight.attachment(serial: 1)
+    bench.pool.enqueue(flight, bench.pool.line[0], 0..<1)
+    flight.takenBack = .deleted
+    #expect(bench.pool.takeBack(flight))
+    #expect(bench.pool.removeQueued { _ in true }.isEmpty)
+  }
+
+  @Test func aWorkerIsToldWhenItIsAtWhatIsNotWanted() throws {
+    let (bench, worker, flights) = try busy()
+    let slot = try #require(bench.started.first?.slot)
+    flights[1].takenBack = .deleted
+    #expect(!bench.pool.takeBack(flights[1]))
+    #expect(worker.cancelled == [], "it is at another")
+    func answer(_ serial: UInt64) throws -> [WorkerPool.Outcome] {
+      var result = WorkResult(serial: serial)
+      result.report.results = [StageResult(index: 0, verdict: .pass)]
+      return try bench.pool.take(.said(.result(result)), of: slot, isStopping: false)
+    }
+    #expect(takenBack(try answer(1)) == [] && worker.cancelled == [2])
+    #expect(takenBack(try answer(2)) == [2])
+    bench.time += 3000
+    #expect(takenBack(bench.pool.checkLimits()) == [] && !worker.isKilled, "it let go")
+    #expect(takenBack(try answer(3)) == [])
+  }
+
+  @Test func aWorkerThatDoesNotLetGoIsKilledAfterTwoSeconds() throws {
+    let (bench, worker, flights) = try busy()
+    for flight in [flights[0], flights[2]] {
+      flight.takenBack = .cancelled("why")
+      #expect(!bench.pool.takeBack(flight))
+    }
+    #expect(worker.cancelled == [1])
+    bench.time += 1999
+    #expect(takenBack(bench.pool.checkLimits()) == [] && !worker.isKilled)
+    bench.time += 1
+    #expect(takenBack(bench.pool.checkLimits()) == [1, 3] && worker.isKilled)
+    // What waited behind it goes to another, and answers for nothing.
+    try bench.dispatch()
+    try bench.open()
+    try bench.dispatch()
+    #expect(bench.started.last?.worker.given == [2])
+    #expect(!flights[1].isAlone && flights[1].redispatches == 0)
+    #expect(takenBack(try bench.end(try #require(bench.started.first?.slot))) == [], "its end is no news")
+  }
+
+  @Test func whatIsNotWantedAnswersForNoCrash() throws {
+    let (bench, worker, flights) = try busy()
+    flights[0].takenBack = .cancelled("why")
+    _ = bench.pool.takeBack(flights[0])
+    worker.status.serial = 1
+    let outcomes = try bench.end(try #require(bench.started.first?.slot))
+    #expect(takenBack(outcomes) == [1] && outcomes.count == 1)
+  }
+
   /// As when it is stopped with SIGSTOP.
   @Test func aWorkerThatStaysBetweenTwoPiecesOfWorkIsKilled() throws {
     let bench = Bench(produces: false)
@@ -168,12 +244,12 @@ struct WorkerPoolTests {
     try bench.dispatch()
     let worker = try #require(bench.started.first?.worker)
     bench.time += 59_000
-    bench.pool.checkLimits()
+    _ = bench.pool.checkLimits()
     bench.time += 900
-    bench.pool.checkLimits()
+    _ = bench.pool.checkLimits()
     #expect(!worker.isKilled)
     bench.time += 200
-    bench.pool.checkLimits()
+    _ = bench.pool.checkLimits()
     #expect(worker.isKilled, "a minute is what the stage may take")
   }
 

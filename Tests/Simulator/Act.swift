@@ -57,6 +57,9 @@ extension Scenario {
       ? chance.integer(100...800, stage, content, "long") : chance.integer(1...12, stage, content, "short")
   }
 
+  /// Whether a stage at work sees that its result is not wanted any more.
+  func notices(_ stage: String) -> Bool { chance.oneIn(2, stage, "notices") }
+
   /// What a stage at the end tells people of an attachment with this outcome.
   func emissions(_ stage: StageDefinition, _ content: String, _ outcome: Status) -> [Emission] {
     guard stage.description.role == .end, let channel = stage.values.first?.text else { return [] }

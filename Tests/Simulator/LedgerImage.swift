@@ -20,6 +20,8 @@ struct LedgerImage {
   var attachments: [Attachment] = []
   var deliveries: [(id: String, status: String)] = []
   var jobs: [(isOfAttachment: Bool, isScheduled: Bool)] = []
+  var tombstones: Set<String> = []
+  var objectsToDelete: [String] = []
   /// What is wrong with the file.
   var damage: String?
 
@@ -45,6 +47,10 @@ struct LedgerImage {
     try connection.prepare("SELECT kind = 'attachment', state = 'scheduled' FROM jobs").rows {
       jobs.append(($0.integer(0) == 1, $0.integer(1) == 1))
     }
+    try connection.prepare("SELECT id FROM tombstones").rows { tombstones.insert($0.text(0)) }
+    try connection.prepare("SELECT path FROM names WHERE uses = 0").rows {
+      objectsToDelete.append($0.text(0))
+    }
     let report = try connection.prepare("PRAGMA integrity_check").first { $0.text(0) }
     if report != "ok" { damage = report ?? "" }
   }
@@ -60,10 +66,12 @@ struct LedgerImage {
           code: record.outcome.reason?.code, url: record.outcome.url,
           sha256: record.outcome.sha256.map(Self.hexadecimal) ?? "", deliveries: deliveries.count,
           types: Set(deliveries.map(\.type)).count, attempts: model.attempts(ofJobFor: record.key)))
-      self.deliveries += deliveries.map { ($0.id, $0.status) }
+      self.deliveries += deliveries.map { ($0.id, $0.status.rawValue) }
       return true
     }
     jobs = model.jobs
+    tombstones = model.deleted
+    objectsToDelete = try reader.objectsToDelete(limit: .max)
   }
 
   private static func hexadecimal(_ bytes: [UInt8]) -> String {

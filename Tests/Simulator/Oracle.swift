@@ -43,6 +43,29 @@ struct Oracle {
     fatalError("attempts end")
   }
 
+  /// How much the stages at the end may tell of one that a person took back, whatever its content was by then.
+  func emissionsOfCancelled(_ item: Scenario.Item) -> Set<Int> {
+    let content = scenario.content(of: item)
+    let contents = [content] + plan.stages.filter(\.description.produces).map { "\(content)+\($0.id)" }
+    return Set(
+      contents.flatMap { content in
+        [true, false].map { emissionsOfCancelled(content, meets: $0) }
+      })
+  }
+
+  private func emissionsOfCancelled(_ content: String, meets: Bool) -> Int {
+    var met: Set<String> = meets ? [] : Set(plan.stages.map(\.id))
+    for attempt in 1... {
+      var (run, content) = (AttachmentRun(plan, attempt: attempt), content)
+      run.cancel(Reason(stage: "sluice", code: "cancelled", message: ""))
+      while case .run(let stages) = run.next(isSourceChanged: { false }) {
+        self.run(&run, stages, &content, &met)
+      }
+      if case .end(.ended) = run.next(isSourceChanged: { false }) { return run.emissions.count }
+    }
+    fatalError("attempts end")
+  }
+
   /// Takes a run through stages of one group, as a worker does.
   private func run(
     _ run: inout AttachmentRun, _ stages: Range<Int>, _ content: inout String, _ met: inout Set<String>

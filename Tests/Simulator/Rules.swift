@@ -41,6 +41,7 @@ final class Rules {
   private var watchedAt = 0
   private var ledgerAwayAt = -10_000
   private var lifeBegan = 0
+  private let deeds = DeedRules()
 
   /// The ledger, where it is not SQLite's.
   private let model: ModelLedger?
@@ -80,6 +81,7 @@ final class Rules {
   // MARK: As it goes
 
   func begin(_ life: Scenario.Life) {
+    for id in deeds.beginLife() { forgetEnd(of: id) }
     dueSince.removeAll()
     lifeBegan = world.milliseconds
   }
@@ -87,6 +89,9 @@ final class Rules {
   func take(_ event: SchedulerEvent) {
     if world.isDead { return }
     switch event {
+    case .answered(let results, let ticket) where ticket >= Operator.firstTicket:
+      deeds.answered(results, ticket: ticket)
+      world.trace.note("answers \(results)")
     case .answered(_, let ticket):
       answered = max(answered, Int(ticket))
       world.trace.note("taken in up to \(ticket)")
@@ -116,8 +121,11 @@ final class Rules {
   func given(_ work: Work, _ stage: String) {
     if let event = work.event {
       expect(
-        !settledDeliveries.contains(event.id), "event \(event.id) is delivered again after it was on record")
+        !settledDeliveries.contains("\(stage) \(event.id)"),
+        "event \(event.id) is delivered again after it was on record")
     } else {
+      let role = scenario.pipeline.stages.first { $0.id == stage }?.description.role ?? .line
+      if let flaw = deeds.flaw(ofGiving: work.origin.id, toEnd: role == .end) { world.fail(flaw) }
       expect(!ended.contains(work.origin.id), "\(work.origin.id) is worked on after its end was on record")
       attempts[work.origin.id] = max(attempts[work.origin.id] ?? 0, leased[work.origin.id] ?? 0)
     }
@@ -127,6 +135,9 @@ final class Rules {
 
   /// An exchange is durable.
   func exchanged(_ request: Exchange, _ reply: ExchangeReply) {
+    for (command, result) in zip(request.commands, reply.results) where result == .done(hasChanged: true) {
+      done(command)
+    }
     for (settlement, outcome) in zip(request.settlements, reply.settled) where outcome == .counted {
       switch settlement.ending {
       case .attachment(let attachment):
@@ -141,7 +152,9 @@ final class Rules {
       }
     }
     for lease in reply.leases {
-      if let time = notBefore.removeValue(forKey: lease.job), world.milliseconds < time - Self.hasteLimit {
+      if let time = notBefore.removeValue(forKey: lease.job), !deeds.mayHasten(lease),
+        world.milliseconds < time - Self.hasteLimit
+      {
         world.fail("job \(lease.job) is claimed \(time - world.milliseconds) ms before it is due")
       }
       switch lease.work {
@@ -153,6 +166,25 @@ final class Rules {
       }
     }
   }
+
+  /// What a person wanted is on record.
+  private func done(_ command: Command) {
+    deeds.done(command)
+    switch command {
+    case .attachment(let command) where command.action == .retry: forgetEnd(of: command.attachmentId)
+    case .delivery(let command) where command.action == .retry:
+      if let id = deliveryIds[command.key] { settledDeliveries.remove(id) }
+    default: break
+    }
+  }
+
+  /// It may have been queued again.
+  private func forgetEnd(of id: String) {
+    ended.remove(id)
+    (told[id], attempts[id], leased[id]) = (nil, nil, nil)
+  }
+
+  func sends(_ commands: [Command], ticket: UInt64) { deeds.sends(commands, ticket: ticket) }
 
   /// An attempt is taken back: nothing happened that counts.
   private func released(_ job: Int64) {
@@ -190,7 +222,7 @@ final class Rules {
           AND (l.kind <> 'attachments' OR NOT ?4)
         """
       ).rows(
-        .integer(world.steady), .integer(Int64(scenario.tuning.window)),
+        .integer(world.steady), .integer(Int64(scenario.tuning.window - deeds.gone)),
         .integer(Int64(Lease.lossesBeforeSolitude)), .integer(world.isUnder(.filesHang) ? 1 : 0)
       ) { waiting.append(DueJob(lane: $0.text(0), key: $0.integer(1), dueAt: $0.integer(2))) }
       dueSince = dueSince.filter { job, _ in waiting.contains(job) }
@@ -214,14 +246,26 @@ final class Rules {
     do {
       let image = try image()
       let count = image.attachments.count
-      expect(count >= answered, "\(answered) files were taken in, and \(count) are on record")
+      expect(
+        count + image.tombstones.count >= answered,
+        "\(answered) files were taken in, and \(count) are on record, \(image.tombstones.count) deleted")
+      for id in deeds.deleted.subtracting(image.tombstones).sorted() {
+        world.fail("\(id) was deleted, and there is no tombstone")
+      }
+      for id in image.tombstones.subtracting(deeds.mayBeDeleted).sorted() {
+        world.fail("\(id) is deleted, and nobody wanted that")
+      }
+      for id in image.attachments.map(\.id) where image.tombstones.contains(id) {
+        world.fail("\(id) is deleted, and is on record")
+      }
       let rows = Dictionary(image.attachments.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-      for id in told.keys.sorted() {
+      for id in told.keys.sorted() where !image.tombstones.contains(id) {
         expect(
           rows[id]?.status == told[id]?.rawValue,
           "\(id) was said to be \(told[id]?.rawValue ?? ""), and is \(rows[id]?.status ?? "gone")")
       }
-      for id in ended where rows[id]?.status == "queued" || rows[id] == nil {
+      for id in ended.subtracting(image.tombstones)
+      where rows[id]?.status == "queued" || rows[id] == nil {
         world.fail("the end of \(id) was durable, and is gone")
       }
       // Some have ended in a transaction whose reply was never heard.
@@ -263,6 +307,7 @@ final class Rules {
     expect(summary.awaitedPlaces.isEmpty, "at the end sources are awaited")
     let image = try image()
     expect(image.jobs.isEmpty, "at the end \(image.jobs.count) jobs are left")
+    expect(image.objectsToDelete.isEmpty, "at the end objects are to be deleted: \(image.objectsToDelete)")
     var found: [Int: Int] = [:]
     var paths: [String: String] = [:]
     for attachment in image.attachments {
@@ -281,9 +326,14 @@ final class Rules {
         paths[path] = attachment.sha256
       }
     }
+    var missing = 0
     for item in scenario.items {
-      expect(found[item.number] == 1, "item \(item.number) is \(found[item.number] ?? 0) times on record")
+      let count = found[item.number] ?? 0
+      expect(count <= 1, "item \(item.number) is \(count) times on record")
+      if count == 0 { missing += 1 }
     }
+    expect(
+      missing == image.tombstones.count, "\(missing) items are missing, \(image.tombstones.count) deleted")
     for path in world.store.objects.keys.sorted() {
       expect(paths[path] != nil, "the object at \(path) belongs to no attachment")
     }
@@ -292,6 +342,7 @@ final class Rules {
       switch status {
       case "delivered": expect(deliveries[id] ?? 0 > 0, "delivery \(id) is on record, and was never made")
       case "dead": break
+      case "dropped" where deeds.hasDropped: break
       default: world.fail("delivery \(id) is \(status) at the end")
       }
     }
@@ -304,8 +355,11 @@ final class Rules {
     let verdicts = [oracle.verdict(item, meets: true), oracle.verdict(item, meets: false)]
     let isTaken = scenario.template == .name && status == "rejected" && code == "path-taken"
     let isLong = status == "rejected" && code == "too-long" && stage == "line-0"
-    expect(types <= 1, "\(id) has told of \(types) outcomes")
+    expect(types <= 1 || deeds.mayBeRetried(id), "\(id) has told of \(types) outcomes")
     if isTaken { return }
+    if status == "cancelled" {
+      return checkCancelled(item, id, stage, code, deliveries: deliveries)
+    }
     let match = verdicts.filter {
       $0.status.rawValue == status && $0.stage == stage && ($0.code == code || isLong)
     }
@@ -316,6 +370,9 @@ final class Rules {
           + expected.joined(separator: " or "))
     }
     let people = Set(item.participants + ["sender"]).count
+    if deeds.mayBeRetried(id) {
+      return expect(deliveries % people == 0, "\(id) has \(deliveries) deliveries to \(people) people")
+    }
     let isTold = match.contains { verdict in
       (verdict.emissions == 0) == (deliveries == 0) && deliveries % people == 0
         && deliveries / people <= verdict.emissions
@@ -324,5 +381,20 @@ final class Rules {
       isTold,
       "item \(item.number), \(id), has \(deliveries) deliveries, for \(match.map(\.emissions)) emissions to \(people) people"
     )
+  }
+
+  /// The stages at the end were told of it, whatever its content was by then.
+  private func checkCancelled(
+    _ item: Scenario.Item, _ id: String, _ stage: String?, _ code: String?, deliveries: Int
+  ) {
+    expect(deeds.mayBeCancelled(id), "\(id) is cancelled, and nobody wanted that")
+    expect(stage == "sluice" && code == "cancelled", "\(id) is cancelled by \(stage ?? "") \(code ?? "")")
+    if deeds.mayBeRetried(id) { return }
+    let people = Set(item.participants + ["sender"]).count
+    let emissions = oracle.emissionsOfCancelled(item)
+    expect(
+      emissions.contains { ($0 == 0) == (deliveries == 0) && deliveries <= $0 * people }
+        && deliveries % people == 0,
+      "\(id) is cancelled, and has \(deliveries) deliveries, for \(emissions) emissions to \(people) people")
   }
 }

@@ -32,6 +32,19 @@ struct Scenario {
     var isResident: Bool
   }
 
+  /// What a person does to an attachment or a delivery, so many milliseconds since the beginning.
+  struct Deed {
+    enum Kind: CaseIterable {
+      case cancel, delete, retry, prioritize, drop, redeliver
+    }
+
+    var number: Int
+    var kind: Kind
+    var time: Int
+    /// The item's, or a place among the deliveries.
+    var target: Int
+  }
+
   /// Something that is wrong with the place for a while, in milliseconds since the beginning.
   struct Spell {
     enum Kind: CaseIterable {
@@ -55,6 +68,7 @@ struct Scenario {
   var items: [Item]
   var lives: [Life]
   var weather: [Spell]
+  var deeds: [Deed]
   /// The ledger is the model, and not SQLite's.
   let isOnModel: Bool
   let pipeline: PipelineDefinition
@@ -106,6 +120,7 @@ struct Scenario {
           number: 100, kind: .ledgerAway, begin: begin,
           end: begin + chance.integer(50...8000, "ledger away", "length")))
     }
+    deeds = Self.deeds(chance, count)
     pipeline = Self.pipeline(chance)
     template = chance.choice(Template.allCases, "template")
     var tuning = Tuning()
@@ -113,6 +128,22 @@ struct Scenario {
     tuning.recycleAfter = chance.choice([3, 10, 10_000], "recycle")
     tuning.worthwhile = chance.choice([1, 8, 64], "worthwhile")
     self.tuning = tuning
+  }
+
+  /// In two of three scenarios there are some; often several of one item, one shortly after the other.
+  private static func deeds(_ chance: Chance, _ items: Int) -> [Deed] {
+    if items == 0 || chance.oneIn(3, "no deeds") { return [] }
+    let span = chance.choice([500, 3000, 20_000], "deeds", "span")
+    let few = chance.integer(1...items, "deeds", "items")
+    return (0..<chance.integer(1...items, "deeds")).map { number in
+      let deed = "deed \(number)"
+      // Most while an item is on its way.
+      let kinds: [Deed.Kind] = [.cancel, .cancel, .delete, .delete] + Deed.Kind.allCases
+      return Deed(
+        number: number, kind: chance.choice(kinds, deed, "kind"),
+        time: chance.integer(0...span, deed, "time"),
+        target: chance.integer(0...(few - 1), deed, "target"))
+    }.sorted { ($0.time, $0.number) < ($1.time, $1.number) }
   }
 
   // MARK: The pipeline

@@ -47,10 +47,14 @@ final class ScriptedWorker: Worker {
   private var isOpen = false
   private var isFlushing = false
   private var hasEnded = false
+  /// Counts what is begun: what was arranged for an earlier turn does not take place.
+  private var turn = 0
 
   var excessThreads: Int? { nil }
   var lastWords: String { "" }
   func resetFlood() {}
+  /// The work whose result is not wanted any more.
+  private var cancelled: UInt64 = 0
 
   private var world: World { simulation.world }
   private var scenario: Scenario { simulation.scenario }
@@ -99,6 +103,18 @@ final class ScriptedWorker: Worker {
     return .given
   }
 
+  func cancel(_ serial: UInt64) {
+    world.trace.note("\(slot) is told that \(serial) is not wanted")
+    cancelled = serial
+    guard let piece = current, piece.work.serial == serial, status.serial == serial else { return }
+    let stage = setup.stages[Int(status.stage)].id
+    if !scenario.notices(stage) { return }
+    let turn = turn
+    arrange(microseconds: scenario.chance.integer(50...5000, "notices \(serial)")) { [self] in
+      turn == self.turn ? finish() : []
+    }
+  }
+
   func kill() {
     if hasEnded { return }
     world.trace.note("kill \(slot)")
@@ -141,6 +157,8 @@ final class ScriptedWorker: Worker {
   /// Takes the current piece to its next stage.
   private func nextStage() -> [Happening] {
     guard let piece = current else { return [] }
+    turn += 1
+    if cancelled == piece.work.serial { return finish() }
     let mediaType = piece.result.report.mediaType ?? piece.work.mediaType
     var index = piece.next
     while index < piece.work.end, !setup.stages[index].runs(for: mediaType) { index += 1 }
@@ -150,7 +168,8 @@ final class ScriptedWorker: Worker {
     if !piece.result.report.results.isEmpty { partialResult = piece.result }
     let stage = setup.stages[index]
     let milliseconds = isDigest ? 1 : scenario.duration(stage.id, piece.content)
-    arrange(microseconds: milliseconds * 1000) { [self] in act(index) }
+    let turn = turn
+    arrange(microseconds: milliseconds * 1000) { [self] in turn == self.turn ? act(index) : [] }
     return []
   }
 
@@ -217,6 +236,7 @@ final class ScriptedWorker: Worker {
   /// The current piece is done, but for the barrier.
   private func finish() -> [Happening] {
     guard let piece = current else { return [] }
+    turn += 1
     current = nil
     status.serial = 0
     status.since = world.clock.monotonic()

@@ -11,7 +11,7 @@ final class SimulatedStore: ObjectStore {
   /// Staged and not yet synced.
   private var unsynced: Set<String> = []
   /// What was done since the coordinator began, to be taken back from its end.
-  private var undo: [() -> Void] = []
+  private var undo: [(path: String, body: () -> Void)] = []
 
   var isEmpty: Bool { stagedContents.isEmpty && objects.isEmpty }
   func isStaged(_ name: StagedName) -> Bool { stagedContents[name.text] != nil }
@@ -20,7 +20,19 @@ final class SimulatedStore: ObjectStore {
 
   func open(_ path: String) -> Descriptor? { nil }
   func list(after path: String?) -> any ObjectListing { Nothing() }
-  func delete(_ path: String) { objects[path] = nil }
+
+  func delete(_ paths: [String]) -> [SystemError?] {
+    paths.map { path in
+      if world.isUnder(.storeAway) { return SystemError("deleting the object \(path)", code: 5) }
+      // It has ended, and nobody hears of it.
+      guard world.takesEffect("delete") else { return SystemError("deleting the object \(path)", code: 5) }
+      // Synced: a power loss takes neither this back nor what was done to the path before.
+      undo.removeAll { $0.path == path }
+      objects[path] = nil
+      world.trace.note("delete \(path)")
+      return nil
+    }
+  }
 
   /// A coordinator does not ask which objects there are.
   private final class Nothing: ObjectListing {
@@ -39,7 +51,7 @@ final class SimulatedStore: ObjectStore {
     if let other, other != content { throw SystemError("naming the object \(path)", code: 17) }
     objects[path] = content
     stagedContents[id] = nil
-    undo.append { [unowned self] in (objects[path], stagedContents[id]) = (other, content) }
+    undo.append((path, { [unowned self] in (objects[path], stagedContents[id]) = (other, content) }))
     world.trace.note("publish \(path)")
   }
 
@@ -47,7 +59,7 @@ final class SimulatedStore: ObjectStore {
     let id = name.text
     guard let content = stagedContents[id], world.takesEffect("discard") else { return }
     stagedContents[id] = nil
-    undo.append { [unowned self] in stagedContents[id] = content }
+    undo.append(("", { [unowned self] in stagedContents[id] = content }))
   }
 
   // MARK: What stages do
@@ -69,7 +81,7 @@ final class SimulatedStore: ObjectStore {
   func endLife(lost: Int) {
     if lost > 0 {
       for id in unsynced { stagedContents[id] = nil }
-      for change in undo.suffix(lost).reversed() { change() }
+      for change in undo.suffix(lost).reversed() { change.body() }
     }
     unsynced.removeAll()
     undo.removeAll()

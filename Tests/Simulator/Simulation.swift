@@ -21,6 +21,7 @@ final class Simulation {
   let rules: Rules
   private let folder: String
   private var ledger: (any LedgerWriter)?
+  private var person: Operator?
   private let model: ModelLedger?
   // How often each was asked for.
   private var exchanges = 0
@@ -108,6 +109,8 @@ final class Simulation {
       let ids = UUIDv7Generator(clock: world.clock, fill: { fill($0) })
       let (ledger, queries) = try join(ids)
       self.ledger = ledger
+      let person = Operator(scenario, world, rules, queries, before: self.person)
+      self.person = person
       rules.checkImage()
       let scheduler = Scheduler(
         scenario.pipeline, digest: Self.digest, ledger: queries, home: "the home", processors: 2,
@@ -127,6 +130,7 @@ final class Simulation {
     rules.end()
     scheduler = nil
     ledger = nil
+    person?.end()
     if world.isDead { crashes += 1 }
     let isPowerLost = if case .powerLost = life.end { world.isDead } else { false }
     let seed = UInt64(scenario.chance.integer(0...1 << 30, "loss", "\(life.number)"))
@@ -170,7 +174,9 @@ final class Simulation {
       },
       awaitWritable: { _, _ in }, exchange: { [unowned self] in exchange($0) },
       open: { [unowned self] in open($0) }, publish: { [unowned self] in publish($0) },
+      delete: { [unowned self] in delete($0) },
       nextBatch: { [unowned self] in
+        if let batch = person?.next() { return batch }
         if isFinished { return nil }
         if items.isEmpty { isFinished = true }
         let batch = Array(items.prefix(size))
@@ -216,6 +222,16 @@ final class Simulation {
         }
       }
       return world.isDead ? [] : [.published(results)]
+    }
+  }
+
+  private func delete(_ paths: [String]) {
+    batches += 1
+    world.arrange(
+      microseconds: world.rest(of: .filesHang) + scenario.chance.integer(10...9000, "delete", "\(batches)")
+    ) { [self] in
+      let results = world.store.delete(paths)
+      return world.isDead ? [] : [.deleted(results)]
     }
   }
 

@@ -47,6 +47,8 @@ public struct Attachment {
   public var content: Int32 { raw.pointee.content }
   /// `SLUICE_COMPLETED` and so on; `SLUICE_UNDECIDED` in the line.
   public var outcome: UInt32 { raw.pointee.outcome }
+  /// For stages at the end: why it was rejected, failed or is in quarantine; `nil` for what is completed.
+  public var reason: Reason? { Reason(raw.pointee) }
   /// The event to deliver, for channels.
   public var event: Event? { raw.pointee.event.map { Event($0) } }
 

@@ -15,6 +15,8 @@ public final class Exported: @unchecked Sendable {
 
   private let stage = UnsafeMutablePointer<sluice_stage>.allocate(capacity: 1)
   fileprivate let make: (Opening) -> Result<Instance, Outcome>
+  /// The names of its options.
+  fileprivate let optionNames: [String]
 
   /// Describes a stage. Nothing of it runs until the host opens it.
   public init<Author: Stage>(_ type: Author.Type) {
@@ -23,6 +25,7 @@ public final class Exported: @unchecked Sendable {
         return .failure(error)
       }
     }
+    optionNames = Author.options.map(\.declaration.name)
     let about = Author.about
     let options = Author.options.map { Self.option($0.declaration) }
     let keys = about.keys.map { sluice_term(name: forever($0.key), help: forever($0.value)) }
@@ -105,9 +108,17 @@ private func openInstance(
   _ instance: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> sluice_verdict {
   guard let context = stage?.pointee.context, let raw, let instance else { return SLUICE_FAIL }
-  let opening = Opening(raw)
-  switch Unmanaged<Exported>.fromOpaque(context).takeUnretainedValue().make(opening) {
+  let exported = Unmanaged<Exported>.fromOpaque(context).takeUnretainedValue()
+  let opening = Opening(raw, declared: exported.optionNames)
+  switch exported.make(opening) {
   case .success(let made):
+    if let name = opening.undeclared {
+      opening.explain(
+        .fail(
+          "undeclared-option", "it reads the option '\(name)', which its `options` do not list; list it there"
+        ))
+      return SLUICE_FAIL
+    }
     instance.pointee = Unmanaged.passRetained(made).toOpaque()
     return SLUICE_PASS
   case .failure(let outcome):

@@ -3,21 +3,40 @@ import Glibc
 /// What a stage gets when it is opened: its options and, by capability, a folder.
 public struct Opening {
   private let raw: UnsafePointer<sluice_opening>
+  private let declared: [String]
+  private let reads = Reads()
 
-  init(_ raw: UnsafePointer<sluice_opening>) {
-    self.raw = raw
+  /// What was read. A class, since `init` of a stage gets a copy of the opening.
+  private final class Reads {
+    var undeclared: [String] = []
   }
+
+  /// - Parameter declared: the names of the stage's options.
+  init(_ raw: UnsafePointer<sluice_opening>, declared: [String]) {
+    self.raw = raw
+    self.declared = declared
+  }
+
+  /// The first option that was read and is not among the stage's options. It would have its default for ever,
+  /// whatever a pipeline says, so that the host is told not to open the stage.
+  var undeclared: String? { reads.undeclared.first }
 
   /// The stage's id in this pipeline.
   public var id: String { String(cString: raw.pointee.id) }
+
+  /// The minor of the contract that the host has, as far as this kit knows minors. What a host of an older minor lacks does
+  /// nothing: a stage that cannot do without throws ``Outcome/fail(_:_:)``.
+  public var hostMinor: UInt32 { has(\.reject_above) ? 1 : 0 }
 
   /// For a `store` stage the store's folder, open as long as the instance lives; for a channel the home, open
   /// until `init` returns. Otherwise `nil`.
   public var folder: Int32? { raw.pointee.folder >= 0 ? raw.pointee.folder : nil }
 
-  /// The value of an option, or its default.
+  /// The value of an option, or its default. The stage does not open if ``Stage/options`` does not list the option.
   public subscript<Value>(_ option: Option<Value>) -> Value {
-    option.read(entries(named: option.declaration.name))
+    let name = option.declaration.name
+    if !declared.contains(name) { reads.undeclared.append(name) }
+    return option.read(entries(named: name))
   }
 
   private func entries(named name: String) -> [Entry] {

@@ -96,6 +96,18 @@ extension Option where Value == String? {
   public static func file(_ name: String, help: String) -> Option {
     Option(name, SLUICE_FILE, SLUICE_ONE, nil, help) { $0.first?.text }
   }
+
+  /// The name of a channel of the pipeline.
+  public static func channel(_ name: String, help: String) -> Option {
+    Option(name, SLUICE_CHANNEL_NAME, SLUICE_ONE, nil, help) { $0.first?.text }
+  }
+}
+
+extension Option where Value == String {
+  /// A file that the stage writes, relative to the home, with a default. The host refuses its own files.
+  public static func file(_ name: String, default fallback: String, help: String) -> Option {
+    Option(name, SLUICE_FILE, SLUICE_ONE, fallback, help) { $0.first?.text ?? fallback }
+  }
 }
 
 extension Option where Value == Bool {
@@ -107,10 +119,37 @@ extension Option where Value == Bool {
   }
 }
 
+extension Option where Value == Bool? {
+  /// True or false, or left out.
+  public static func boolean(_ name: String, help: String) -> Option {
+    Option(name, SLUICE_BOOLEAN, SLUICE_ONE, nil, help) { $0.first.map { $0.integer != 0 } }
+  }
+}
+
+extension Option where Value == Double {
+  /// A number with a default, never infinite and never "not a number". The contract has bounds for whole numbers only, so
+  /// that a stage checks this one's in `init`.
+  public static func number(_ name: String, default fallback: Double, help: String) -> Option {
+    Option(name, SLUICE_NUMBER, SLUICE_ONE, String(fallback), help) { $0.first?.number ?? fallback }
+  }
+}
+
+extension Option where Value == Double? {
+  /// A number that may be left out.
+  public static func number(_ name: String, help: String) -> Option {
+    Option(name, SLUICE_NUMBER, SLUICE_ONE, nil, help) { $0.first?.number }
+  }
+}
+
 extension Option where Value == Int64? {
   /// A whole number that may be left out.
   public static func integer(_ name: String, help: String) -> Option {
     Option(name, SLUICE_INTEGER, SLUICE_ONE, nil, help) { $0.first?.integer }
+  }
+
+  /// A duration (`30s`), in milliseconds, that may be left out.
+  public static func duration(_ name: String, help: String) -> Option {
+    Option(name, SLUICE_DURATION, SLUICE_ONE, nil, help) { $0.first?.integer }
   }
 
   /// A size (`10MB`), in bytes, that may be left out.

@@ -8,6 +8,16 @@
 /// attempt, nothing else.
 ///
 /// The sandbox closes after the last `init` of the worker: load libraries, tables and files there.
+///
+/// The contract's `close` is the end of the value: the host lets go of it, and the `deinit` of a class that it holds gives
+/// back what is neither Swift's nor memory, such as a descriptor or a library's handle. A stage may be a final class with a
+/// `deinit` of its own. `sluice stages check` tells of what stays (its check `reopen`). A worker that is killed closes nothing.
+///
+///     private final class Table {
+///       let handle: OpaquePointer
+///       init(_ handle: OpaquePointer) { self.handle = handle }
+///       deinit { table_free(handle) }
+///     }
 public protocol Stage {
   /// What the stage is, what it may touch, and the metadata keys and codes it may give.
   static var about: About { get }

@@ -19,6 +19,7 @@ struct DocumentReader {
     readChannels(section)
     checkNames()
     readRetry(section)
+    if let node = section["keep"] { document.keep = KeepSection.rules(node, &document.findings) }
     document.settings = section.read(Grammar.settings, &document.findings)
     return foldersAreKnown && !document.stages.isEmpty
   }

@@ -2,7 +2,7 @@ import Pipeline
 
 /// The keys of a pipeline file, each declared like a stage's option: one reader checks both.
 enum Grammar {
-  static let top = [version.name, plugins.name, "stages", "channels", "retry"] + settings.map(\.name)
+  static let top = [version.name, plugins.name, "stages", "channels", "retry", "keep"] + settings.map(\.name)
   static let stage = [use, id, when].map(\.name) + ["options"] + stageSettings.map(\.name)
   static let channel = [use.name, "options", "retry"] + channelSettings.map(\.name)
   static let retry = [attempts, backoff, max].map(\.name)
@@ -40,6 +40,22 @@ enum Grammar {
     "backoff", .duration, range: 0...day, example: "1s",
     "The wait before the second try; it doubles from try to try.")
   static let max = key("max", .duration, range: 0...day, example: "1m", "The longest wait.")
+
+  /// How long attachments are kept, by status; and how many bytes.
+  static let keep: [Setting<KeepRules>] =
+    Status.allCases.filter(\.isFinal).map { status in
+      Setting(
+        key(
+          status.rawValue, .duration, range: 1000...(36_500 * day), example: "90d",
+          "How long one that is \(status.rawValue) is kept since it ended; else for ever.")
+      ) { $0.ages[status] = $1.integer }
+    } + [
+      Setting(
+        key(
+          "bytes", .bytes, range: (1 << 20)...(1 << 60), example: "500GB",
+          "Bytes of completed attachments that are kept; beyond that the oldest are deleted.")
+      ) { $0.bytes = $1.integer }
+    ]
 
   static let use = key("use", .text, required: true, example: "mime", "The plugin.")
   static let id = key(

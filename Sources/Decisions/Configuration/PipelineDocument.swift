@@ -22,6 +22,7 @@ public struct PipelineDocument: Sendable {
   /// The names under `channels`, including those of broken channels.
   var channelNames: [String] = []
   var retry = RetryPolicy()
+  var keep: KeepRules?
   /// The schedule for channels without one of their own.
   var deliveries = DeliverySchedule()
   /// The settings at the top that are given, by name.

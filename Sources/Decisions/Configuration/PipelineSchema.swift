@@ -62,6 +62,14 @@ public struct PipelineSchema {
         }
         Self.retry(
           "How often and when a passing fault is tried again, of attachments and of deliveries.", &writer)
+        writer.key("keep")
+        writer.object { writer in
+          writer.member("description", "How long attachments are kept once they have ended; else for ever.")
+          writer.member("type", "object")
+          Self.closed(&writer)
+          writer.key("properties")
+          writer.object { writer in for setting in Grammar.keep { Self.option(setting.key, &writer) } }
+        }
         for setting in Grammar.settings { Self.option(setting.key, &writer) }
       }
     }

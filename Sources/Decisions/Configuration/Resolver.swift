@@ -40,6 +40,7 @@ struct Resolver {
     var definition = PipelineDefinition(
       stages: Self.ordered(stages), channels: channels, retry: document.retry)
     document.settings.apply(Grammar.settings, to: &definition)
+    definition.keep = document.keep ?? KeepRules()
     return definition
   }
 

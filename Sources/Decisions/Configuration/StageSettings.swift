@@ -54,6 +54,19 @@ public enum StageSettings {
     return values
   }
 
+  /// The options whose default does not fit their own type, choices or bounds, each with what is wrong. That is a
+  /// mistake of the stage's author.
+  public static func faultyDefaults(of stage: StageDescription) -> [(option: String, problem: String)] {
+    stage.options.compactMap { option in
+      if option.fallback == nil { return nil }
+      var alone = stage
+      alone.options = [option]
+      var findings = Findings(file: "")
+      _ = OptionReader(stage: alone, channels: nil).read([], at: Mark(line: 1, column: 1), &findings)
+      return findings.error.diagnostics.first.map { (option.name, $0.message) }
+    }
+  }
+
   private static func message(_ finding: Diagnostic, _ settings: [String]) -> String {
     let remedy = finding.remedy.map { "; \($0)" } ?? ""
     let index = finding.line - 1

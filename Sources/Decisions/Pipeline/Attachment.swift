@@ -8,10 +8,12 @@ public struct AttachmentOrigin: Sendable, Equatable {
   public var fileName: String
   /// The media type as the sender gave it.
   public var declaredType: String?
+  /// The client's own name for it.
+  public var reference: String?
 
   public init(
     id: String, conversationId: String, messageId: String, senderId: String, fileName: String,
-    declaredType: String? = nil
+    declaredType: String? = nil, reference: String? = nil
   ) {
     self.id = id
     self.conversationId = conversationId
@@ -19,6 +21,7 @@ public struct AttachmentOrigin: Sendable, Equatable {
     self.senderId = senderId
     self.fileName = fileName
     self.declaredType = declaredType
+    self.reference = reference
   }
 }
 

@@ -258,6 +258,15 @@ public struct AttachmentRun: Sendable {
     decide(.quarantined, reason)
   }
 
+  /// A person does not want it any more: no other stage gets its content, and those at the end are told. Without effect once the
+  /// outcome is decided.
+  public mutating func cancel(_ reason: Reason) {
+    guard outcome == .queued else { return }
+    (ending, isOver) = (nil, false)
+    isSourceChecked = true  // what it was does not matter
+    decide(.cancelled, reason)
+  }
+
   /// A temporary fault ends the attempt. If it was the last attempt, the attachment ends with `status`.
   private mutating func tryAgain(
     _ reason: Reason, notBefore: Int64? = nil, crashed: Bool = false, orElse status: Status

@@ -11,6 +11,8 @@ public struct PipelineDefinition: Sendable, Equatable {
   /// The memory limit for new content of all attachments together, in bytes; `nil`: a share of the machine's
   /// memory.
   public var memoryTotal: Int64?
+  /// How long attachments are kept.
+  public var keep = KeepRules()
 
   public init(
     stages: [StageDefinition], channels: [ChannelDefinition], retry: RetryPolicy = RetryPolicy(),

@@ -93,7 +93,7 @@ public enum LogLevel: UInt32, Sendable, Comparable {
   public static func < (first: LogLevel, second: LogLevel) -> Bool { first.rawValue < second.rawValue }
 }
 
-/// A warning or an error that a stage logs for the operator. It decides nothing.
+/// A line that a stage logs for the operator, of level `info` or above. It decides nothing.
 public struct Remark: Sendable, Equatable {
   /// The stage's place among the stages of its group.
   public var index: Int

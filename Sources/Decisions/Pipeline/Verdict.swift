@@ -36,6 +36,8 @@ public enum Status: String, Sendable, CaseIterable {
   case failed
   /// It crashed or stalled its worker repeatedly; or a stage's `hold` asks for a person to look at it.
   case quarantined
+  /// A person took it back before it had ended.
+  case cancelled
 
   public var isFinal: Bool { self != .queued }
 }

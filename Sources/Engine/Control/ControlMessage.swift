@@ -1,4 +1,5 @@
 import Ledger
+import Pipeline
 import Wire
 
 /// The messages between client and coordinator: four bytes of length, then the message, encoded like the
@@ -11,14 +12,14 @@ enum ControlMessage {
   /// The longest message, in bytes. A line of a manifest has at most a megabyte.
   static let limit = 4 << 20
   /// Commands in one message, which is one transaction of the ledger; and files in one command.
-  static let commandLimit = 500
+  static let commandLimit = 2000
   static let itemLimit = 500
   /// The longest text of an answer, or of a command that is not about files, in bytes.
   private static let textLimit = 4096
 
   /// What a command is, before what it says.
   private enum Kind: UInt8 {
-    case takeIn = 1, pause, resume, hasten, retry
+    case takeIn = 1, pause, resume, hasten, attachment, delivery
   }
 
   /// What a result is, before what it says.
@@ -51,12 +52,61 @@ enum ControlMessage {
           writer.write(Kind.hasten.rawValue)
           writer.write(lane)
         }
-      case .retry(let command):
-        writer.write(Kind.retry.rawValue)
-        writer.write(command.attachmentId)
+      case .attachment(let command):
+        writer.write(Kind.attachment.rawValue)
+        write(command, &writer)
+      case .delivery(let command):
+        writer.write(Kind.delivery.rawValue)
+        writer.write(command.key)
+        writer.write(command.deliveryId)
+        writer.write(command.action == .drop)
       }
     }
     return writer.bytes
+  }
+
+  /// What an attachment's command is.
+  private enum Action: UInt8 {
+    case retry = 1, cancel, prioritize, delete
+  }
+
+  private static func write(_ command: AttachmentCommand, _ writer: inout FrameWriter) {
+    writer.write(command.attachmentId)
+    writer.write(command.only.map { $0.map(\.rawValue).sorted().joined(separator: ",") })
+    switch command.action {
+    case .retry: writer.write(Action.retry.rawValue)
+    case .cancel(let reason):
+      writer.write(Action.cancel.rawValue)
+      writer.write(reason)
+    case .prioritize(let priority):
+      writer.write(Action.prioritize.rawValue)
+      writer.write(priority)
+    case .delete(let person):
+      writer.write(Action.delete.rawValue)
+      writer.write(person)
+    }
+  }
+
+  private static func attachmentCommand(_ reader: inout FrameReader) throws(FrameError) -> AttachmentCommand {
+    let id = try text(&reader)
+    var only: Set<Status>?
+    if let names = try reader.text(atMost: textLimit) {
+      var statuses: Set<Status> = []
+      for name in names.split(separator: ",") {
+        guard let status = Status(rawValue: String(name)) else { throw FrameError("'\(name)' is no status") }
+        statuses.insert(status)
+      }
+      only = statuses
+    }
+    let action: AttachmentCommand.Action
+    switch Action(rawValue: try reader.integer(UInt8.self)) {
+    case .retry: action = .retry
+    case .cancel: action = .cancel(try text(&reader))
+    case .prioritize: action = .prioritize(try reader.integer(Int64.self))
+    case .delete: action = .delete(by: try text(&reader))
+    case nil: throw FrameError("an unknown command about an attachment")
+    }
+    return AttachmentCommand(id, action, only: only)
   }
 
   /// Bytes that a file takes in a message, at most.
@@ -86,7 +136,10 @@ enum ControlMessage {
         return .lane(LaneCommand(lane, .pause(Pause(.person, code: code, reason: reason, by: by))))
       case .resume: return .lane(LaneCommand(try lane(&reader), .resume(nil)))
       case .hasten: return .lane(LaneCommand(try lane(&reader), .hasten))
-      case .retry: return .retry(RetryCommand(try text(&reader)))
+      case .attachment: return .attachment(try attachmentCommand(&reader))
+      case .delivery:
+        let (key, id) = (try reader.integer(Int64.self), try text(&reader))
+        return .delivery(DeliveryCommand(key: key, id, try reader.boolean() ? .drop : .retry))
       case nil: throw FrameError("an unknown command")
       }
     }
@@ -115,7 +168,11 @@ enum ControlMessage {
         writer.write(UInt32(clamping: report.added))
         writer.write(UInt32(clamping: report.known))
         writer.write(UInt32(clamping: report.knownNotCompleted))
-        writer.write(report.problems) { $0.write($1) }
+        writer.write(UInt32(clamping: report.knownDeleted))
+        writer.write(report.problems) { writer, problem in
+          for text in [problem.origin, problem.path, problem.message, problem.kind] { writer.write(text) }
+        }
+        writer.write(report.outcomes) { $0.write($1) }
       case .done(let hasChanged):
         writer.write(Result.done.rawValue)
         writer.write(hasChanged)
@@ -174,8 +231,14 @@ enum ControlMessage {
     report.added = Int(try reader.integer(UInt32.self))
     report.known = Int(try reader.integer(UInt32.self))
     report.knownNotCompleted = Int(try reader.integer(UInt32.self))
+    report.knownDeleted = Int(try reader.integer(UInt32.self))
     report.problems = try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) in
-      try reader.requiredText(atMost: limit)
+      let (origin, path) = (try reader.requiredText(atMost: limit), try reader.text(atMost: limit))
+      let message = try reader.requiredText(atMost: limit)
+      return IntakeProblem(origin, path: path, message, kind: try reader.text(atMost: limit))
+    }
+    report.outcomes = try reader.elements(atMost: itemLimit) { (reader) throws(FrameError) in
+      try reader.outcome()
     }
     return report
   }
@@ -183,6 +246,42 @@ enum ControlMessage {
   /// A message with its length before it.
   static func framed(_ message: [UInt8]) -> [UInt8] {
     withUnsafeBytes(of: UInt32(message.count).littleEndian) { Array($0) } + message
+  }
+}
+
+// MARK: - What became of a file
+
+extension FrameWriter {
+  /// What an outcome is, before the id.
+  fileprivate enum Outcome: UInt8 {
+    case added = 1, known, deleted, refused
+  }
+
+  fileprivate mutating func write(_ outcome: IntakeOutcome) {
+    switch outcome {
+    case .added(let id):
+      write(Outcome.added.rawValue)
+      write(id)
+    case .known(let id):
+      write(Outcome.known.rawValue)
+      write(id)
+    case .deleted(let id):
+      write(Outcome.deleted.rawValue)
+      write(id)
+    case .refused: write(Outcome.refused.rawValue)
+    }
+  }
+}
+
+extension FrameReader {
+  fileprivate mutating func outcome() throws(FrameError) -> IntakeOutcome {
+    switch FrameWriter.Outcome(rawValue: try integer(UInt8.self)) {
+    case .added: return .added(id: try requiredText(atMost: ControlMessage.limit))
+    case .known: return .known(id: try requiredText(atMost: ControlMessage.limit))
+    case .deleted: return .deleted(id: try requiredText(atMost: ControlMessage.limit))
+    case .refused: return .refused
+    case nil: throw FrameError("an unknown outcome")
+    }
   }
 }
 

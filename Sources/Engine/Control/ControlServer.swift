@@ -19,10 +19,13 @@ public final class ControlServer: Sendable {
     /// When the client last sent a whole message, got an answer or connected, in nanoseconds of the monotonic
     /// clock.
     var since = Clock.monotonic()
+    /// What was taken out of the batches that are not on record yet, in their order.
+    var refused: [RefusedItems] = []
   }
 
   private let home: Home
   private let intake: Intake
+  private let bound: IntakeBound?
   private let listener: Int32
   private let stopping: Int32
   /// By ticket. The scheduler's thread answers, and the server's thread closes.
@@ -36,9 +39,12 @@ public final class ControlServer: Sendable {
   private static let silenceInACrowd: UInt64 = 1_000_000_000
 
   /// Listens in a home. The caller holds the home's lock.
-  public init(_ home: Home, intake: Intake) throws(SystemError) {
+  ///
+  /// - Parameter bound: where the files of clients have to lie; `nil`: anywhere.
+  public init(_ home: Home, intake: Intake, bound: IntakeBound? = nil) throws(SystemError) {
     self.home = home
     self.intake = intake
+    self.bound = bound
     let listener = try ControlSocket.listen(home)
     stopping = sluice_eventfd()
     if stopping < 0 { throw SystemError("making an eventfd") }
@@ -52,6 +58,8 @@ public final class ControlServer: Sendable {
     clients.withLock { clients in
       guard let client = clients[ticket] else { return }
       clients[ticket]?.unanswered -= 1
+      let refused = client.refused.isEmpty ? nil : clients[ticket]?.refused.removeFirst()
+      let results = refused?.added(to: results) ?? results
       clients[ticket]?.since = Clock.monotonic()
       // A client that does not read its answers is disconnected, and must hand its files over again.
       if !Self.send(ControlMessage.results(results), to: client.descriptor) {
@@ -157,7 +165,7 @@ public final class ControlServer: Sendable {
     inbox.append(UnsafeRawBufferPointer(rebasing: room[..<count]))
     do {
       while let message = try inbox.next() {
-        let commands = try message.withUnsafeBytes { bytes throws(FrameError) in
+        var commands = try message.withUnsafeBytes { bytes throws(FrameError) in
           try ControlMessage.readCommands(bytes)
         }
         // An empty batch would say that no more files are found.
@@ -165,7 +173,9 @@ public final class ControlServer: Sendable {
         for case .takeIn(let items) in commands where items.isEmpty {
           throw FrameError("a command with no files")
         }
+        let refused = RefusedItems(of: &commands, bound)
         clients.withLock { clients in
+          clients[ticket]?.refused.append(refused)
           clients[ticket]?.unanswered += 1
           clients[ticket]?.since = Clock.monotonic()
         }

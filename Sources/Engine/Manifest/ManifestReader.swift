@@ -6,16 +6,12 @@ import Platform
 
 /// Reads a manifest: JSON lines, one attachment each.
 public struct ManifestReader: Sendable {
-  /// A problem with a line, in a sentence that begins with its place.
-  public struct Problem: Error {
-    public var text: String
-  }
-
   /// The longest line, in bytes.
   private static let lineLimit = 1 << 20
 
   private let descriptor: Int32
-  private let name: String
+  /// As the places of its lines begin.
+  public let name: String
   private let parser: JSONParser
 
   /// - Parameters:
@@ -33,7 +29,7 @@ public struct ManifestReader: Sendable {
   /// - Parameter beforeWaiting: called before it waits for more input.
   public func read(
     _ defaults: IntakeDefaults, beforeWaiting: () -> Void = {},
-    each body: (Result<IntakeItem, Problem>) -> Bool
+    each body: (Result<IntakeItem, IntakeProblem>) -> Bool
   ) {
     defer { close(descriptor) }
     var buffer: [UInt8] = []
@@ -45,7 +41,7 @@ public struct ManifestReader: Sendable {
       number += 1
       if number == 1 {
         if TextEncoding.isUTF16(line) {
-          _ = body(.failure(Problem(text: "\(name):1: in UTF-16, and UTF-8 is read; save it as UTF-8")))
+          _ = body(.failure(IntakeProblem("\(name):1", "in UTF-16, and UTF-8 is read; save it as UTF-8")))
           return false
         }
         // "implementations that parse JSON texts MAY ignore the presence of a byte order mark" (RFC 8259,
@@ -64,7 +60,8 @@ public struct ManifestReader: Sendable {
       if count < 0 && errno == EINTR { continue }
       if count < 0 {
         _ = body(
-          .failure(Problem(text: "\(name): \(String(cString: strerror(errno))); name a file of JSON lines")))
+          .failure(
+            IntakeProblem(name, "\(String(cString: strerror(errno))); name a file of JSON lines")))
         return
       }
       if count == 0 { break }
@@ -91,25 +88,25 @@ public struct ManifestReader: Sendable {
     if !buffer.isEmpty { _ = take(buffer[...]) }
   }
 
-  private func tooLong(_ number: Int) -> Problem {
-    Problem(text: "\(name):\(number): the line is longer than 1MB; passed over, the next is read")
+  private func tooLong(_ number: Int) -> IntakeProblem {
+    IntakeProblem("\(name):\(number)", "the line is longer than 1MB; passed over, the next is read")
   }
 
   private func parse(
     _ line: ArraySlice<UInt8>, _ origin: String, _ defaults: IntakeDefaults
-  ) -> Result<IntakeItem, Problem> {
+  ) -> Result<IntakeItem, IntakeProblem> {
     guard let text = String(validating: line, as: UTF8.self) else {
-      return .failure(Problem(text: "\(origin): not UTF-8"))
+      return .failure(IntakeProblem(origin, "not UTF-8"))
     }
     if Self.holdsNUL(line) {
-      return .failure(Problem(text: "\(origin): holds a NUL character; no name has one"))
+      return .failure(IntakeProblem(origin, "holds a NUL character; no name has one"))
     }
     do {
       return .success(try item(text, origin, defaults))
-    } catch let problem as Problem {
+    } catch let problem as IntakeProblem {
       return .failure(problem)
     } catch {
-      return .failure(Problem(text: "\(origin): not a JSON object (SQLite says: \(error))"))
+      return .failure(IntakeProblem(origin, "not a JSON object (SQLite says: \(error))"))
     }
   }
 
@@ -127,7 +124,7 @@ public struct ManifestReader: Sendable {
   }
 
   private func item(_ json: String, _ origin: String, _ defaults: IntakeDefaults) throws -> IntakeItem {
-    func problem(_ text: String) -> Problem { Problem(text: "\(origin): \(text)") }
+    func problem(_ text: String) -> IntakeProblem { IntakeProblem(origin, text) }
     if try !parser.isObject(json) {
       throw problem("not a JSON object; write one a line, such as {\"path\": \"inbox/a.pdf\"}")
     }

@@ -94,16 +94,45 @@ public final class FileStore: ObjectStore, Sendable {
     FileListing(root: root, after: Array((path ?? "").utf8))
   }
 
-  public func delete(_ path: String) throws(SystemError) {
-    if unlinkat(root, path, 0) != 0 {
-      if errno == ENOENT || errno == ENOTDIR { return }
-      throw SystemError("deleting the object \(path)")
+  /// Folders that are synced one by one, at most; more are synced with all that the file system has.
+  private static let syncedAlone = 8
+
+  public func delete(_ paths: [String]) -> [SystemError?] {
+    folders.withLock { $0.removeAll(keepingCapacity: true) }
+    var changed: Set<String> = []
+    var results = paths.map { path -> SystemError? in
+      if unlinkat(root, path, 0) != 0 && errno != ENOENT && errno != ENOTDIR {
+        return SystemError("deleting the object \(path)")
+      }
+      changed.insert(removeEmptyFolders(Self.parent(of: path)))
+      return nil
     }
-    let parent = Self.parent(of: path)
-    let folder = openat(root, parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if folder < 0 && errno == ENOENT { return }
-    defer { close(folder) }
-    if folder < 0 || fsync(folder) != 0 { throw SystemError("syncing the folder \(parent)") }
+    if let error = sync(changed) {
+      for index in results.indices where results[index] == nil { results[index] = error }
+    }
+    return results
+  }
+
+  /// Removes a folder and those above it, as far as they are empty. Returns the first that stays.
+  private func removeEmptyFolders(_ path: String) -> String {
+    var path = path
+    while !path.isEmpty, unlinkat(root, path, AT_REMOVEDIR) == 0 || errno == ENOENT {
+      path = Self.parent(of: path)
+    }
+    return path
+  }
+
+  private func sync(_ folders: Set<String>) -> SystemError? {
+    if folders.count > Self.syncedAlone {
+      return sluice_sync_all(root) == 0 ? nil : SystemError("syncing the store")
+    }
+    for path in folders {
+      let folder = openat(root, path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      if folder < 0 && errno == ENOENT { continue }
+      defer { if folder >= 0 { close(folder) } }
+      if folder < 0 || fsync(folder) != 0 { return SystemError("syncing the folder \(path)") }
+    }
+    return nil
   }
 
   public func discard(_ staged: StagedName) {

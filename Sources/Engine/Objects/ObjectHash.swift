@@ -2,11 +2,11 @@ import Glibc
 import Platform
 
 /// Hashes objects. That does not parse the content, so it needs no separate process.
-final class ObjectHash {
+public final class ObjectHash {
   private let hash: SHA256
   private let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
 
-  init() throws(SystemError) {
+  public init() throws(SystemError) {
     do throws(SystemError) {
       hash = try SHA256()
     } catch {
@@ -20,7 +20,7 @@ final class ObjectHash {
   }
 
   /// The digest of a file's first `size` bytes; bytes appended meanwhile are ignored.
-  func digest(of file: Int32, size: Int64) throws(SystemError) -> [UInt8] {
+  public func digest(of file: Int32, size: Int64) throws(SystemError) -> [UInt8] {
     hash.begin()
     posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL)
     var offset: Int64 = 0

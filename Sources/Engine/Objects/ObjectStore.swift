@@ -24,8 +24,9 @@ public protocol ObjectStore: AnyObject {
   func open(_ path: String) throws(SystemError) -> Descriptor?
   /// The objects after a path, in order; `nil`: from the first.
   func list(after path: String?) -> any ObjectListing
-  /// Deletes an object, if there is one. It is gone once this returns, also if the power fails.
-  func delete(_ path: String) throws(SystemError)
+  /// Deletes objects, where they are there, and the folders that are empty then. For each path, why its object may still be there;
+  /// `nil`: it is gone, also if the power fails.
+  func delete(_ paths: [String]) -> [SystemError?]
   /// Whether nothing has ever been stored here.
   var isEmpty: Bool { get }
 }

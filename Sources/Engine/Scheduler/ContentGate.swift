@@ -38,7 +38,8 @@ final class ContentGate {
   func leave(_ flight: Flight, among flights: [UInt64: Flight]) -> [Flight] {
     guard flight.holdsGate, let sha256 = flight.run.sha256 else { return [] }
     flight.holdsGate = false
-    let next = gate.leave(sha256).compactMap { flights[$0] }
+    // Some may have been cancelled meanwhile.
+    let next = gate.leave(sha256).compactMap { flights[$0] }.filter(\.isInLine)
     guard flight.run.outcome == .completed, let path = flight.run.location else { return next }
     for one in next {
       (one.twin, one.isTwinKnown) = (path, true)

@@ -42,6 +42,22 @@ final class Flight {
   /// A worker that may write to the store has had it.
   var isStoreTouched = false
 
+  /// A person does not want it any more, and a worker may have it; `nil`: it goes on.
+  var takenBack: TakenBack?
+  /// The ledger has nothing of it any more: a person has deleted it, or has given the delivery up.
+  var isGone = false
+  /// Its lease has ended, and that is on its way to the ledger.
+  var isSettled = false
+
+  /// What a person has done to it.
+  enum TakenBack {
+    /// With the reason.
+    case cancelled(String)
+    /// It was wanted again before it had ended.
+    case retried
+    case deleted
+  }
+
   /// What a worker was given.
   struct Dispatch {
     var first: Int

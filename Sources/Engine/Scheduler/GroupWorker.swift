@@ -29,6 +29,8 @@ final class GroupWorker {
   var fingerprint: String?
   /// Reserved for one flight.
   var isExclusive = false
+  /// When it was told that the result of the first of these is not wanted, in nanoseconds; `nil`: it is wanted.
+  var askedToLetGo: UInt64?
   /// The socket is full.
   var isFull = false
   /// Why it was killed, if it was.

@@ -11,6 +11,8 @@ public final class Intake: Sendable {
     package var commands: [Command]
     /// Comes back with the results.
     package var ticket: UInt64
+    /// The scheduler is to let what is in hand end, and then to end itself: another goes on.
+    package var isHandover = false
 
     package init(_ commands: [Command], ticket: UInt64) {
       (self.commands, self.ticket) = (commands, ticket)
@@ -21,7 +23,12 @@ public final class Intake: Sendable {
   /// Readable when a batch waits, or all have been sent.
   let readable: Int32
 
-  public init() throws(SystemError) {
+  /// Other schedulers take from it after the first.
+  private let isKept: Bool
+
+  /// - Parameter isKept: it goes on taking when a scheduler ends, until ``close()``.
+  public init(isKept: Bool = false) throws(SystemError) {
+    self.isKept = isKept
     readable = sluice_eventfd()
     if readable < 0 { throw SystemError("making an eventfd") }
   }
@@ -48,13 +55,26 @@ public final class Intake: Sendable {
     sluice_eventfd_raise(readable)
   }
 
+  /// Asks the scheduler to end once what is in hand has ended, so that another can go on. What is sent after this is the next one's.
+  public func handOver() {
+    var batch = Batch([], ticket: 0)
+    batch.isHandover = true
+    batches.send(batch)
+    sluice_eventfd_raise(readable)
+  }
+
   /// The next batch, if one waits; an empty one is the end.
   func take() -> Batch? { batches.pollFirst() }
 
+  /// The scheduler ends.
+  func end() {
+    if !isKept { close() }
+  }
+
   func clear() { sluice_eventfd_clear(readable) }
 
-  /// Takes no more.
-  func close() {
+  /// Takes no more: who sends is told so, and does not wait.
+  public func close() {
     batches.close()
   }
 }

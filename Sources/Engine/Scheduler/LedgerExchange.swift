@@ -37,8 +37,8 @@ struct LedgerExchange {
   struct Sent {
     var settlements: [PendingSettlement]
     var questions: [(serial: UInt64, question: ContentQuestion)]
-    /// How many of the commands are a client's, which come first; and whose.
-    var batch: (count: Int, ticket: UInt64)?
+    /// The commands of a client, which come first; and whose they are.
+    var batch: (commands: [Command], ticket: UInt64)?
   }
 
   private let tuning: Tuning
@@ -82,10 +82,11 @@ struct LedgerExchange {
   ///   - now: of the monotonic clock, in nanoseconds.
   ///   - inHand: leases that are not settled on record.
   ///   - isStopping: nothing is to wait for more.
+  ///   - deleted: the paths of objects that are gone, to be asked for once.
   ///   - questions: what is asked about contents.
   ///   - wanted: which leases are wanted of each lane, with the settlements that go along.
   mutating func next(
-    now: UInt64, inHand: Int, isStopping: Bool,
+    now: UInt64, inHand: Int, isStopping: Bool, deleted: () -> [String],
     questions: () -> [(serial: UInt64, question: ContentQuestion)],
     wanted: ([PendingSettlement]) -> [Want]
   ) -> LedgerRequest? {
@@ -95,11 +96,12 @@ struct LedgerExchange {
     request.settlements = gathered.map { Settlement($0.flight.lease, $0.ending) }
     request.wanted = wanted(gathered)
     request.commands = (batch?.commands ?? []) + commands
+    request.deletedObjects = deleted()
     let questions = questions()
     request.contents = questions.map(\.question)
     if request.isEmpty { return nil }
     underway = Sent(
-      settlements: gathered, questions: questions, batch: batch.map { ($0.commands.count, $0.ticket) })
+      settlements: gathered, questions: questions, batch: batch.map { ($0.commands, $0.ticket) })
     batch = nil
     commands.removeAll()
     return .exchange(request)

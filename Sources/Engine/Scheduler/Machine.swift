@@ -19,7 +19,7 @@ final class Machine {
   private let homeFolder: Int32
   private let ledgerThread: RequestThread<LedgerRequest, Result<ExchangeReply?, LedgerError>>
   private let sourceThread: RequestThread<[Source], [(serial: UInt64, opening: Source.Opening)]>
-  private let storeThread: RequestThread<[StagedObject], [SystemError?]>
+  private let storeThread: RequestThread<StoreRequest, StoreReply>
   private let store: FileStore
   private var workers: [UInt32: WorkerProcess] = [:]
   /// Workers whose end is not told, but has to be asked for.
@@ -69,21 +69,7 @@ final class Machine {
       }
       reply(opened)
     }
-    storeThread = try RequestThread { batch, reply in
-      // The descriptor would go on leading to a store that was moved away.
-      guard objects.isInPlace else {
-        return reply(batch.map { SystemError("naming the object \($0.path)", code: ESTALE) })
-      }
-      reply(
-        batch.map { object in
-          do throws(SystemError) {
-            try objects.publish(object)
-            return nil
-          } catch {
-            return error
-          }
-        })
-    }
+    storeThread = try RequestThread { request, reply in reply(request.serve(objects)) }
     self.store = objects
     (storeFolder, homeFolder, epoll) = (store.release(), folder.release(), waiting.release())
     watch(ledgerThread.readable, .ledger)
@@ -101,7 +87,7 @@ final class Machine {
       clock: .machine, jitter: { .random(in: 0...1) }, store: store,
       descriptorLimit: Int(sluice_raise_descriptor_limit()), startWorker: start,
       awaitWritable: awaitWritable, exchange: ledgerThread.send, open: sourceThread.send,
-      publish: storeThread.send,
+      publish: { self.storeThread.send(.publish($0)) }, delete: { self.storeThread.send(.delete($0)) },
       nextBatch: { self.intake?.take() }, lostPlace: lostPlace(lock), wait: wait, close: close)
   }
 
@@ -142,7 +128,7 @@ final class Machine {
   }
 
   private func close(_ isAtOnce: Bool) {
-    intake?.close()
+    intake?.end()
     for worker in workers.values { worker.kill() }
     if isAtOnce { return }
     for worker in workers.values { worker.reap() }
@@ -178,7 +164,12 @@ final class Machine {
         happenings.append(.opened(serial: serial, opening))
       }
     case .store:
-      for results in storeThread.replies() { happenings.append(.published(results)) }
+      for reply in storeThread.replies() {
+        switch reply {
+        case .published(let results): happenings.append(.published(results))
+        case .deleted(let results): happenings.append(.deleted(results))
+        }
+      }
     case .intake: intake?.clear()
     case .signal:
       while let signals, case let number = sluice_signal_take(signals), number != 0 {
@@ -227,6 +218,38 @@ final class Machine {
     unwatched.remove(slot)
     happenings.append(.worker(slot: slot, .ended(cause)))
   }
+}
+
+/// What is asked of the store's thread.
+private enum StoreRequest: Sendable {
+  case publish([StagedObject])
+  case delete([String])
+
+  func serve(_ store: FileStore) -> StoreReply {
+    // The descriptor would go on leading to a store that was moved away.
+    let isInPlace = store.isInPlace
+    switch self {
+    case .publish(let objects):
+      return .published(
+        objects.map { object in
+          if !isInPlace { return SystemError("naming the object \(object.path)", code: ESTALE) }
+          do throws(SystemError) {
+            try store.publish(object)
+            return nil
+          } catch {
+            return error
+          }
+        })
+    case .delete(let paths):
+      if isInPlace { return .deleted(store.delete(paths)) }
+      return .deleted(paths.map { SystemError("deleting the object \($0)", code: ESTALE) })
+    }
+  }
+}
+
+private enum StoreReply: Sendable {
+  case published([SystemError?])
+  case deleted([SystemError?])
 }
 
 /// The ledger for its thread. Unchecked because that thread alone uses it between its start and its end.

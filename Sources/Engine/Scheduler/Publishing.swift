@@ -20,6 +20,8 @@ struct Publishing {
   private var next: [Publication] = []
   private var underway: [Publication] = []
   private var waiting: [StagedObject] = []
+  /// Attachments that were deleted while their objects were on their way.
+  private var forgotten: Set<String> = []
   private var tries = 0
   /// When to try those that wait again, in milliseconds of the steady clock.
   private var dueAt: Int64 = .max
@@ -88,6 +90,23 @@ struct Publishing {
     if !isBehind { dueAt = time + Self.waits.first }
   }
 
+  /// Whether an object is to be renamed to this path now.
+  func isOnItsWay(_ path: String) -> Bool { (next + underway).contains { $0.object.path == path } }
+
+  /// The attachment was deleted: its object is not to get its path any more where that failed.
+  mutating func forget(_ attachmentId: String) {
+    for object in waiting where object.name.attachmentId == attachmentId { drop(object) }
+    waiting.removeAll { $0.name.attachmentId == attachmentId }
+    if (next + underway).contains(where: { $0.object.name.attachmentId == attachmentId }) {
+      forgotten.insert(attachmentId)
+    }
+  }
+
+  private mutating func drop(_ object: StagedObject) {
+    discard(object.name)
+    release(object.path)
+  }
+
   /// The next batch to be renamed, unless one is under way, or there is none.
   mutating func nextBatch(at time: Int64) -> [StagedObject]? {
     guard underway.isEmpty else { return nil }
@@ -110,7 +129,14 @@ struct Publishing {
     let batch = underway
     underway = []
     for (publication, error) in zip(batch, results) {
-      if error == nil { release(publication.object.path) } else { waiting.append(publication.object) }
+      let isForgotten = forgotten.remove(publication.object.name.attachmentId) != nil
+      if error == nil {
+        release(publication.object.path)
+      } else if isForgotten {
+        drop(publication.object)
+      } else {
+        waiting.append(publication.object)
+      }
     }
     if waiting.isEmpty {
       (tries, dueAt) = (0, .max)

@@ -10,9 +10,9 @@ final class RequestThread<Request: Sendable, Reply: Sendable>: Sendable {
 
   /// - Parameters:
   ///   - serve: answers a request, once or in parts.
-  ///   - rest: called after each request, and with `true` when none has come for a while.
+  ///   - rest: called after each request, and with `true` when none has come for a while; where it returns true then, again and again.
   init(
-    rest: (@Sendable (_ isIdle: Bool) -> Void)? = nil,
+    rest: (@Sendable (_ isIdle: Bool) -> Bool)? = nil,
     _ serve: @escaping @Sendable (Request, _ reply: (Reply) -> Void) -> Void
   ) throws(SystemError) {
     let exchange = try Exchange()
@@ -51,8 +51,9 @@ final class RequestThread<Request: Sendable, Reply: Sendable>: Sendable {
     let outbox = Mailbox<Reply>(capacity: .max)
     let readable: Int32
 
-    /// Milliseconds without a request after which the thread is idle.
+    /// Milliseconds without a request after which the thread is idle; and until it rests again.
     private static var idleAfter: Int { 10 }
+    private static var idleFor: Int { 500 }
 
     init() throws(SystemError) {
       let descriptor = sluice_eventfd()
@@ -65,13 +66,13 @@ final class RequestThread<Request: Sendable, Reply: Sendable>: Sendable {
     }
 
     func run(
-      _ serve: (Request, (Reply) -> Void) -> Void, _ rest: ((_ isIdle: Bool) -> Void)?
+      _ serve: (Request, (Reply) -> Void) -> Void, _ rest: ((_ isIdle: Bool) -> Bool)?
     ) {
       while true {
         var received: [Request]?
         if let rest {
           received = inbox.receive(within: Self.idleAfter)
-          if received == nil { rest(true) }
+          while received == nil, rest(true) { received = inbox.receive(within: Self.idleFor) }
         }
         let requests = received ?? inbox.receive()
         if requests.isEmpty { return }
@@ -80,7 +81,7 @@ final class RequestThread<Request: Sendable, Reply: Sendable>: Sendable {
             outbox.send(reply)
             sluice_eventfd_raise(readable)
           }
-          rest?(false)
+          _ = rest?(false)
         }
       }
     }

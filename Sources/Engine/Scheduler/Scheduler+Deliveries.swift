@@ -35,6 +35,7 @@ extension Scheduler {
 
   func takeDeliveryDeath(_ death: WorkerDeath, _ flight: Flight, _ group: WorkerGroup) {
     guard let delivery = flight.delivery else { return }
+    if flight.isGone { return settle(flight, .released) }
     // Its worker's end says nothing of the recipient: once more at once, by itself, before the schedule applies.
     if flight.redispatches < Self.redispatchLimit {
       flight.redispatches += 1

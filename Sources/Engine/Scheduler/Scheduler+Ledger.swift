@@ -14,7 +14,7 @@ extension Scheduler {
     if exchange.hasBatch { lanes.attachments.addDue() }
     let request = exchange.next(
       now: environment.clock.monotonic(), inHand: flights.count - publishing.settlements,
-      isStopping: isStopping,
+      isStopping: isStopping, deleted: { deletions.takeDone() },
       questions: { gate.nextQuestions(flights) }, wanted: { wanted($0, at: time) })
     if let request { environment.exchange(request) }
   }
@@ -49,8 +49,11 @@ extension Scheduler {
 
   func take(_ reply: ExchangeReply) {
     guard let sent = exchange.answered() else { return }
-    if let (count, ticket) = sent.batch {
-      observe(.answered(Array(reply.results.prefix(count)), ticket: ticket))
+    deletions.add(reply.objectsToDelete)
+    if let (commands, ticket) = sent.batch {
+      let results = Array(reply.results.prefix(commands.count))
+      observe(.answered(results, ticket: ticket))
+      follow(commands, results)
     }
     for (settlement, outcome) in zip(sent.settlements, reply.settled) { take(settlement, outcome) }
     for state in reply.lanes {
@@ -59,7 +62,7 @@ extension Scheduler {
       followPerson(lane, state.pause, at: time)
     }
     for ((serial, question), known) in zip(sent.questions, reply.contents) {
-      guard let flight = flights[serial] else { continue }
+      guard let flight = flights[serial], flight.isInLine else { continue }
       gate.learn(flight, question, known)
       route(flight)
     }
@@ -97,7 +100,7 @@ extension Scheduler {
     let flight = settlement.flight
     if outcome != .counted {
       if let path = flight.run.location { publishing.release(path) }
-      guard outcome == .conflict else { return close(flight, .staleResult) }
+      guard outcome == .conflict else { return close(lost: flight) }
       // It is due again, and will find the path taken.
       if let name = flight.stagedName { publishing.discard(name) }
       flight.lane.addDue()
@@ -111,6 +114,15 @@ extension Scheduler {
       publishing.discard(name)
     }
     close(settlement)
+  }
+
+  /// Its lease was lost: another has it, or there is nothing of it any more.
+  private func close(lost flight: Flight) {
+    if flight.isGone {
+      if let name = flight.stagedName { publishing.discard(name) }
+      return close(flight, nil)
+    }
+    close(flight, .staleResult)
   }
 
   private func close(_ settlement: PendingSettlement) {
@@ -135,6 +147,7 @@ extension Scheduler {
     let next = sources.nextBatch(at: environment.clock.monotonic())
     if !next.isEmpty { environment.open(next) }
     if let batch = publishing.nextBatch(at: time) { environment.publish(batch) }
+    deleteObjects()
   }
 
   func takePublished(_ results: [SystemError?]) throws(SchedulerError) {
@@ -193,10 +206,17 @@ extension Scheduler {
     flights[flight.serial] = flight
     lane.inHand += 1
     switch lease.work {
+    case .attachment where lease.cancellation != nil: beginCancelled(flight)
     case .attachment where lease.isSolitary: suspect(flight)
     case .attachment(let attachment): beginLine(flight, attachment)
     case .delivery(let delivery): beginDelivery(flight, delivery)
     }
+  }
+
+  /// A person has taken it back before it was begun: only the stages at the end are told.
+  private func beginCancelled(_ flight: Flight) {
+    flight.run.cancel(Self.cancellation(flight.lease.cancellation ?? ""))
+    route(flight)
   }
 
   /// An attachment that may be what ends coordinators waits until it is the only one in hand.
@@ -223,6 +243,7 @@ extension Scheduler {
   /// Ends a lease, once the ledger has it.
   func settle(_ flight: Flight, _ ending: Settlement.Ending, _ event: SchedulerEvent? = nil) {
     if case .putOff = ending {} else { awaitedSources[flight.lease.job] = nil }
+    flight.isSettled = true
     exchange.settle(
       PendingSettlement(flight: flight, ending: ending, event: event, since: environment.clock.monotonic()))
   }

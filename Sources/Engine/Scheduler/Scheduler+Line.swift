@@ -28,7 +28,7 @@ extension Scheduler {
 
   /// Sends a flight to where it goes next.
   func route(_ flight: Flight) {
-    if !gate.lets(flight) { return }
+    if flight.isSettled || !gate.lets(flight) { return }
     switch flight.run.next(isSourceChanged: { flight.isSourceChanged }) {
     case .measure: measure(flight)
     case .run(let stages): enqueue(flight, stages)
@@ -102,6 +102,9 @@ extension Scheduler {
         takeDeath(death, flight, group, stage, microseconds: microseconds, after: report)
       case .tooLong(let flight): refuse(flight)
       case .untouched(let flight): settle(flight, .released)
+      case .takenBack(let flight):
+        pool.endOutput(flight)
+        endTakenBack(flight)
       }
     }
   }
@@ -163,6 +166,11 @@ extension Scheduler {
     if group.capability == .store, report.results.last?.verdict == .pass, let path = report.location,
       let name = flight.stagedName
     {
+      if deletions.includes(path), !environment.store.isStaged(name) {
+        // The stage has met an object that is to be deleted. This attempt does not hold that up.
+        flight.twin = nil
+        return enqueue(flight, group, (flight.dispatched?.first ?? 0)..<(flight.dispatched?.end ?? 0))
+      }
       switch publishing.claim(path, for: name, flight.run.sha256) {
       case .lookAgain:
         return enqueue(flight, group, (flight.dispatched?.first ?? 0)..<(flight.dispatched?.end ?? 0))

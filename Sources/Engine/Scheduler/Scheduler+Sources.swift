@@ -5,6 +5,7 @@ import Platform
 
 /// An attachment that waits for its source to come back.
 struct AwaitedSource {
+  var attachmentId: String
   /// What has to be put right: a folder, or the file.
   var place: String
   var message: String
@@ -54,6 +55,12 @@ struct SourceOpenings {
     return first
   }
 
+  /// The answer is not wanted any more.
+  mutating func drop(_ serial: UInt64) {
+    next.removeAll { $0.serial == serial }
+    wanted.remove(serial)
+  }
+
   /// No answer is wanted any more. Returns whose they would have been.
   mutating func dropAll() -> [UInt64] {
     defer { wanted.removeAll() }
@@ -94,7 +101,9 @@ extension Scheduler {
   func waitForSource(_ flight: Flight, _ reason: Reason, _ place: String, _ giveUp: String) {
     guard let attachment = flight.attachment else { return }
     var awaited =
-      awaitedSources[flight.lease.job] ?? AwaitedSource(place: place, message: reason.message, giveUp: giveUp)
+      awaitedSources[flight.lease.job]
+      ?? AwaitedSource(
+        attachmentId: attachment.origin.id, place: place, message: reason.message, giveUp: giveUp)
     if toldPlaces.insert(place).inserted { observe(.sourceAway(reason: reason)) }
     (awaited.place, awaited.message, awaited.giveUp) = (place, reason.message, giveUp)
     awaited.tries += 1

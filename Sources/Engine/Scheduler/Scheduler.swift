@@ -18,6 +18,7 @@ public final class Scheduler {
   let pool: WorkerPool
   let gate: ContentGate
   var publishing: Publishing
+  var deletions = Deletions()
   var exchange: LedgerExchange
   private let ledger: any LedgerQueries
   private let home: String
@@ -49,6 +50,8 @@ public final class Scheduler {
   private var deliveryPatience: Int64 = 0
   private var deliveryDeadline: Int64?
   var isStopping = false
+  /// It stops so that another scheduler goes on.
+  private var isHandingOver = false
   private var stopNoteAt: UInt64 = 0
   private var placesCheckedAt: UInt64 = 0
   var observe: (SchedulerEvent) -> Void = { _ in }
@@ -122,7 +125,8 @@ public final class Scheduler {
       pausedLanes: lanes.all.compactMap { lane in
         lane.pause.map { (lane.name.description, $0.reason, $0.cause) }
       },
-      awaitedPlaces: awaitedPlaces, wasStopped: isStopping, isIntakeCut: isIntakeCut, sandbox: pool.sandbox)
+      awaitedPlaces: awaitedPlaces, wasStopped: isStopping && !isHandingOver,
+      wasHandedOver: isHandingOver, isIntakeCut: isIntakeCut, sandbox: pool.sandbox)
   }
 
   private func work() throws(SchedulerError) {
@@ -137,7 +141,7 @@ public final class Scheduler {
       let happenings = try wait()
       time = environment.clock.steady()
       for happening in happenings { try take(happening) }
-      pool.checkLimits()
+      take(pool.checkLimits())
       try checkPlaces(every: Self.placeCheckInterval)
       tellSlowSource()
       tellStopping()
@@ -153,13 +157,14 @@ public final class Scheduler {
     case .worker(let slot, let news): take(try pool.take(news, of: slot, isStopping: isStopping))
     case .opened(let serial, let opening): take(opening, of: serial)
     case .published(let results): try takePublished(results)
+    case .deleted(let results): takeDeleted(results)
     case .signal(let number): takeSignal(number)
     }
   }
 
   private var isDone: Bool {
-    guard flights.isEmpty, exchange.isSettled, publishing.isSettled else { return false }
-    if isStopping { return true }
+    guard flights.isEmpty, exchange.isSettled, publishing.isSettled, deletions.isSettled else { return false }
+    if isStopping { return !isHandingOver || !exchange.hasBatch }
     if isResident { return false }
     guard isIntakeOver, !exchange.hasBatch else { return false }
     guard lanes.all.allSatisfy(isDone) else { return false }
@@ -192,6 +197,7 @@ public final class Scheduler {
         try environment.store.check(ledger)
       }
       unpublished = try environment.store.recover(ledger)
+      deletions.add(try ledger.objectsToDelete(limit: 1000))
     } catch let error as LedgerError {
       throw SchedulerError(error)
     } catch let error as SystemError {
@@ -259,11 +265,15 @@ public final class Scheduler {
 
   /// How long to wait for something to happen, in milliseconds: while workers are at work, their time limits are watched.
   private var longestWait: Int32 {
-    if !flights.isEmpty || exchange.isUnderway || !publishing.isSettled || pool.isChanging { return 20 }
+    if !flights.isEmpty || exchange.isUnderway || !publishing.isSettled || !deletions.isSettled
+      || pool.isChanging
+    {
+      return 20
+    }
     let now = time
     let dueTimes =
       lanes.all.filter { $0.pause == nil }.compactMap(\.nextDue)
-      + [publishing.nextTry].compactMap(\.self)
+      + [publishing.nextTry, deletions.nextTry].compactMap(\.self)
     let next = dueTimes.min().map { $0 - now } ?? 1000
     return Int32(clamping: min(max(next, 1), 1000))
   }
@@ -271,11 +281,25 @@ public final class Scheduler {
   private func readIntake() {
     if isStopping { return }
     guard let batch = environment.nextBatch() else { return }
+    if batch.isHandover { return handOver() }
     if batch.commands.isEmpty { isIntakeOver = true } else { exchange.takeIn(batch) }
+  }
+
+  /// Lets what is in hand end. What was taken from the intake goes on record before.
+  private func handOver() {
+    isStopping = true
+    isHandingOver = true
+    releaseWaiting()
   }
 
   /// The first signal lets what is in hand end; the second ends the process, which loses nothing.
   private func takeSignal(_ number: Int32) {
+    if number == SIGHUP && isResident { return observe(.hangup) }
+    if isHandingOver {
+      // It is the first, and what is in hand ends already.
+      isHandingOver = false
+      return exchange.dropBatch()
+    }
     if isStopping {
       environment.close(true)
       _exit(128 + number)
@@ -289,7 +313,7 @@ public final class Scheduler {
 
   /// Gives back what no stage has begun with: it is due again at once, for the next coordinator. The rest goes on to its end.
   private func releaseWaiting() {
-    for flight in pool.removeQueued(where: { $0.run.isUntouched }) { settle(flight, .released) }
+    for flight in pool.removeQueued(where: { $0.run.isInLine }) { settle(flight, .released) }
     for serial in sources.dropAll() {
       if let flight = flights[serial] { settle(flight, .released) }
     }

@@ -27,6 +27,8 @@ package struct SchedulerEnvironment {
   package var open: ([Source]) -> Void
   /// Renames objects to their paths. One batch at a time: the next only after ``Happening/published(_:)``.
   package var publish: ([StagedObject]) -> Void
+  /// Deletes objects from the store. One batch at a time: the next only after ``Happening/deleted(_:)``.
+  package var delete: (_ paths: [String]) -> Void
   /// The next batch of commands, if one waits; an empty one says that no more files are found.
   package var nextBatch: () -> Intake.Batch?
   /// What is no longer where it was; `nil`: home and store are in place.
@@ -41,6 +43,7 @@ package struct SchedulerEnvironment {
     startWorker: @escaping (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker,
     awaitWritable: @escaping (_ slot: UInt32, Bool) -> Void, exchange: @escaping (LedgerRequest) -> Void,
     open: @escaping ([Source]) -> Void, publish: @escaping ([StagedObject]) -> Void,
+    delete: @escaping (_ paths: [String]) -> Void,
     nextBatch: @escaping () -> Intake.Batch?, lostPlace: @escaping () -> Place?,
     wait: @escaping (_ milliseconds: Int32) throws(SystemError) -> [Happening],
     close: @escaping (_ isAtOnce: Bool) -> Void
@@ -54,6 +57,7 @@ package struct SchedulerEnvironment {
     self.exchange = exchange
     self.open = open
     self.publish = publish
+    self.delete = delete
     self.nextBatch = nextBatch
     self.lostPlace = lostPlace
     self.wait = wait
@@ -94,6 +98,8 @@ package enum Happening {
   case opened(serial: UInt64, Source.Opening)
   /// For each object of the batch, why it has not got its path.
   case published([SystemError?])
+  /// For each path of the batch, why its object is still there.
+  case deleted([SystemError?])
   /// A signal asks for the end.
   case signal(Int32)
 }

@@ -20,6 +20,8 @@ public enum SchedulerEvent: Sendable {
   /// A signal asked for the end, and this much is still in hand, with these stages and channels; told at once, and every five
   /// seconds.
   case stopping(inHand: Int, with: [String])
+  /// SIGHUP came while the scheduler stays: what it means is the observer's to say.
+  case hangup
   /// The ledger does not answer, and is tried again; told once.
   case ledgerAway(String)
   /// Something the user is to know, that stops nothing.
@@ -40,6 +42,8 @@ public struct SchedulerSummary: Sendable {
   public var awaitedPlaces: [AwaitedPlace] = []
   /// A signal asked for the end before all was done.
   public var wasStopped = false
+  /// It ended so that another scheduler goes on with the same intake.
+  public var wasHandedOver = false
   /// That signal came before all that was to be taken in was.
   public var isIntakeCut = false
   /// The parts of the sandbox that every worker had, as bits; `nil`: no worker was ready.

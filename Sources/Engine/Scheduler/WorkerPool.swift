@@ -21,12 +21,14 @@ final class WorkerPool {
       Flight, WorkerDeath, WorkerGroup, stage: Int, microseconds: Int64, after: StageReport?)
     /// More is known of it than a worker takes.
     case tooLong(Flight)
-    /// It was handed over, and no stage has begun with it.
+    /// It was handed over, and is in no worker's hands any more before its stages had begun.
     case untouched(Flight)
+    /// A person has taken it back, and no worker has it any more.
+    case takenBack(Flight)
   }
 
-  private let pipeline: PipelineDefinition
-  private let environment: SchedulerEnvironment
+  let pipeline: PipelineDefinition
+  let environment: SchedulerEnvironment
   private var memory: MemoryBudget
 
   let digest: WorkerGroup
@@ -35,14 +37,14 @@ final class WorkerPool {
   let line: [WorkerGroup]
   let channels: [WorkerGroup]
   private let groups: [WorkerGroup]
-  private var workers: [GroupWorker] = []
+  var workers: [GroupWorker] = []
   private var lastSlot: UInt32 = 0
   /// When the limits were last looked at, and the last time that this process was stopped; in nanoseconds.
-  private var lastCheck: UInt64 = 0
-  private var lastThreadCheck: UInt64 = 0
-  private var standstill: Range<UInt64> = 0..<0
+  var lastCheck: UInt64 = 0
+  var lastThreadCheck: UInt64 = 0
+  var standstill: Range<UInt64> = 0..<0
   /// The parts of the sandbox that every worker had.
-  private(set) var sandbox: UInt32?
+  var sandbox: UInt32?
 
   /// Descriptors of each worker: its socket, its standard error, its process, and while it is started its status page and the
   /// other ends.
@@ -50,9 +52,9 @@ final class WorkerPool {
   /// Nanoseconds that a piece of work may take before nothing more is put behind it: what hangs is to hold up few.
   private static let shortWork: UInt64 = 50_000_000
   /// Nanoseconds between two looks at the clock, after which this process was stopped in between.
-  private static let longestTurn: UInt64 = 1_000_000_000
+  static let longestTurn: UInt64 = 1_000_000_000
   /// Nanoseconds between two counts of threads.
-  private static let threadCheckInterval: UInt64 = 20_000_000
+  static let threadCheckInterval: UInt64 = 20_000_000
   /// Bytes that take so long to hash that they go to workers of their own, and do not hold up others.
   private static let longContent: Int64 = 16 << 20
 
@@ -135,6 +137,23 @@ final class WorkerPool {
     groups.flatMap { $0.removeQueued(where: condition) }
   }
 
+  /// Takes a flight out of the queues. Where a worker has it, that is told, and ``Outcome/takenBack(_:)`` follows: false.
+  func takeBack(_ flight: Flight) -> Bool {
+    guard let worker = workers.first(where: { $0.inFlight.contains { $0 === flight } }) else {
+      _ = removeQueued { $0 === flight }
+      return true
+    }
+    tellTakenBack(worker)
+    return false
+  }
+
+  /// Tells a worker where the result of what it works on is not wanted any more.
+  func tellTakenBack(_ worker: GroupWorker) {
+    guard let head = worker.inFlight.first, head.takenBack != nil, worker.askedToLetGo == nil else { return }
+    worker.askedToLetGo = environment.clock.monotonic()
+    worker.process.cancel(head.serial)
+  }
+
   // MARK: Starting
 
   /// Starts a worker of each kind.
@@ -142,7 +161,7 @@ final class WorkerPool {
     for group in groups where group !== longDigest { _ = try start(group) }
   }
 
-  private func start(_ group: WorkerGroup) throws(SchedulerError) -> GroupWorker {
+  func start(_ group: WorkerGroup) throws(SchedulerError) -> GroupWorker {
     let folder: WorkerFolder? =
       if case .channel = group.purpose { .home } else { group.capability == .store ? .store : nil }
     let setup = Setup(
@@ -306,160 +325,5 @@ final class WorkerPool {
   func endOutput(_ flight: Flight) {
     flight.discardOutput()
     memory.end(flight.serial)
-  }
-}
-
-// MARK: - Hearing
-
-extension WorkerPool {
-  /// Takes what is heard of a worker.
-  ///
-  /// - Parameter isStopping: what no stage has begun with is not to be begun.
-  func take(_ news: WorkerNews, of slot: UInt32, isStopping: Bool) throws(SchedulerError) -> [Outcome] {
-    guard let worker = workers.first(where: { $0.slot == slot }) else { return [] }
-    let now = environment.clock.monotonic()
-    switch news {
-    case .said(let message): return try take(message, of: worker, now, isStopping)
-    case .writable:
-      worker.isFull = false
-      environment.awaitWritable(slot, false)
-    case .flooded: condemn(worker, .flooded)
-    case .closed: worker.close(at: now)
-    case .ended(let cause): return try bury(worker, cause, now)
-    }
-    return []
-  }
-
-  private func take(
-    _ message: WorkerMessage, of worker: GroupWorker, _ now: UInt64, _ isStopping: Bool
-  ) throws(SchedulerError) -> [Outcome] {
-    if worker.verdict != nil { return [] }
-    switch message {
-    case .ready(let ready):
-      sandbox = ready.sandbox & (sandbox ?? .max)
-      worker.open(ready, pipeline)
-      return [.opened]
-    case .refusal(let refusal):
-      let stage = refusal.stage.map { "stage '\($0)': " } ?? ""
-      throw SchedulerError(.configuration, stage + refusal.message)
-    case .result(let result):
-      if let flaw = worker.flaw(in: result) {
-        condemn(worker, .invalidReply(flaw))
-        return []
-      }
-      return take(result, of: worker, now, isStopping)
-    case .invalid(let text): condemn(worker, .invalidReply(text))
-    case .description, .trace: condemn(worker, .invalidReply("an answer to no question"))
-    }
-    return []
-  }
-
-  private func take(
-    _ result: WorkResult, of worker: GroupWorker, _ now: UInt64, _ isStopping: Bool
-  ) -> [Outcome] {
-    let flight = worker.inFlight.removeFirst()
-    worker.headSince = now
-    worker.process.resetFlood()
-    worker.done += 1
-    if worker.inFlight.isEmpty
-      && (worker.isExclusive || worker.group.isFresh || worker.done >= environment.tuning.recycleAfter)
-    {
-      retire(worker)
-    }
-    if worker.group.fingerprint != nil && flight.dispatched?.first == 0 {
-      flight.fingerprint = worker.fingerprint
-    }
-    let answered = Outcome.answered(flight, result, worker.group)
-    return isStopping ? [answered] + letGo(worker) : [answered]
-  }
-
-  /// Lets a worker go whose next pieces of work need not be done.
-  private func letGo(_ worker: GroupWorker) -> [Outcome] {
-    guard !worker.group.flushes, !worker.inFlight.isEmpty, worker.inFlight.allSatisfy({ $0.run.isUntouched })
-    else { return [] }
-    let rest = worker.inFlight
-    worker.inFlight.removeAll()
-    retire(worker)
-    for flight in rest { endOutput(flight) }
-    return rest.map { .untouched($0) }
-  }
-
-  // MARK: Watching
-
-  /// Ends workers that take longer than their stages may. Which stage is at work, and since when, the worker shows; that
-  /// it cannot gain time by showing something else is what the bound on the whole is for.
-  func checkLimits() {
-    let now = environment.clock.monotonic()
-    if lastCheck > 0 && now - lastCheck > Self.longestTurn { standstill = lastCheck..<now }
-    lastCheck = now
-    let countsThreads = now - lastThreadCheck > Self.threadCheckInterval
-    if countsThreads { lastThreadCheck = now }
-    for worker in workers where worker.verdict == nil {
-      if countsThreads && worker.group.capability == .network, let count = worker.process.excessThreads {
-        condemn(worker, .tooManyThreads(count))
-      } else if let since = worker.closedAt {
-        if milliseconds(since, now) > WorkerProcess.closingTimeout {
-          condemn(worker, .invalidReply(WorkerProcess.pretence))
-        }
-      } else if let limit = worker.overrun(elapsed: { milliseconds($0, now) }) {
-        condemn(worker, .timedOut(afterMilliseconds: limit))
-      }
-    }
-  }
-
-  /// Leaves out the time in which this process was stopped: the workers may have been stopped with it.
-  private func milliseconds(_ since: UInt64, _ now: UInt64) -> Int64 {
-    if now <= since { return 0 }
-    let excused = standstill.clamped(to: since..<now)
-    return Int64(clamping: (now - since - UInt64(excused.count)) / 1_000_000)
-  }
-
-  // MARK: The end of a worker
-
-  /// Ends a worker that has nothing to do.
-  private func retire(_ worker: GroupWorker) {
-    worker.state = .ending
-    worker.isRetired = true
-    worker.process.kill()
-  }
-
-  private func condemn(_ worker: GroupWorker, _ cause: WorkerDeath.Cause) {
-    if worker.isRetired || worker.verdict != nil { return }
-    worker.verdict = cause
-    worker.state = .ending
-    worker.process.kill()
-  }
-
-  /// A worker has ended: one attachment answers for it, the others go to other workers.
-  private func bury(
-    _ worker: GroupWorker, _ cause: WorkerDeath.Cause, _ now: UInt64
-  ) throws(SchedulerError) -> [Outcome] {
-    let group = worker.group
-    workers.removeAll { $0 === worker }
-    group.workers.removeAll { $0 === worker }
-    if worker.isRetired { return [] }
-    let death = WorkerDeath(worker.verdict ?? cause, lastWords: worker.process.lastWords)
-    if !worker.wasReady || (worker.inFlight.isEmpty && worker.done == 0) {
-      try group.countFailedStart(death, wasReady: worker.wasReady)
-    }
-    for flight in worker.inFlight { endOutput(flight) }
-    let status = worker.process.status
-    let culprit = worker.culprit(status)
-    for flight in worker.inFlight.reversed() where flight !== culprit {
-      flight.redispatches += 1
-      // None can be named: each is tried by itself, so that the next time one can.
-      if culprit == nil { flight.isAlone = true }
-      if flight.isAlone { group.alone.prepend(flight) } else { group.queue.prepend(flight) }
-    }
-    guard let culprit, let dispatch = culprit.dispatched else { return [] }
-    // With serial 0 it has left the stage, and still shows which that was.
-    let isShown =
-      (status.serial == culprit.serial || status.serial == 0)
-      && (dispatch.first..<dispatch.end).contains(Int(status.stage))
-    let index = isShown ? Int(status.stage) : dispatch.first
-    let report = isShown && index > dispatch.first ? worker.salvage(culprit, before: index) : nil
-    let since = isShown ? max(status.since, worker.headSince) : worker.headSince
-    let elapsed = Int64(clamping: now > since ? (now - since) / 1000 : 0)
-    return [.died(culprit, death, group, stage: index, microseconds: elapsed, after: report)]
   }
 }

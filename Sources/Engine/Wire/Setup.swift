@@ -11,6 +11,9 @@ public struct Setup: Sendable, Equatable {
   public var isTraced = false
   /// How often each stage is opened and closed on trial before it is opened for work; see ``Ready/leaked``.
   public var trialOpenings: UInt32 = 0
+  /// A name of an option that a stage looks for and does not declare is a complaint. For that it is handed an
+  /// option of a strange name, so that the worker is for nothing else.
+  public var watchesNames = false
 
   public init(
     stages: [StageDefinition], sandbox: SandboxPolicy, capability: StageDescription.Capability, output: Int64
@@ -28,6 +31,7 @@ public struct Setup: Sendable, Equatable {
     writer.write(output)
     writer.write(isTraced)
     writer.write(trialOpenings)
+    writer.write(watchesNames)
     writer.write(stages) { writer, stage in
       writer.write(stage.id)
       writer.write(stage.description.id)
@@ -55,6 +59,7 @@ public struct Setup: Sendable, Equatable {
     output = try reader.integer(Int64.self)
     isTraced = try reader.boolean()
     trialOpenings = try reader.integer(UInt32.self)
+    watchesNames = try reader.boolean()
     stages = try reader.elements(atMost: 64) { (reader) throws(FrameError) -> StageDefinition in
       let id = try reader.requiredText(atMost: 256)
       let description = StageDescription(

@@ -105,6 +105,7 @@ public struct Work: Sendable {
     case .rejected: 2
     case .failed: 3
     case .quarantined: 4
+    case .cancelled: 5
     }
   }
 }

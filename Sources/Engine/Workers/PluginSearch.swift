@@ -29,13 +29,21 @@ public struct PluginSearch: Sendable {
   }
 
   /// The file of a stage; `nil`: none.
-  public func file(of stage: String) -> String? {
-    for folder in folders {
-      for name in ["libsluice-\(stage).so", "\(stage).so"] where access("\(folder)/\(name)", F_OK) == 0 {
-        return "\(folder)/\(name)"
-      }
+  public func file(of stage: String) -> String? { candidates(of: stage).first { access($0, F_OK) == 0 } }
+
+  /// Other files of the same stage, which the one that is found first hides.
+  public func hiddenFiles(of stage: String) -> [String] {
+    var seen: Set<[UInt64]> = []
+    let files = candidates(of: stage).filter { file in
+      var facts = stat()
+      // A folder may be named twice, and a file may have two names.
+      return stat(file, &facts) == 0 && seen.insert([UInt64(facts.st_dev), UInt64(facts.st_ino)]).inserted
     }
-    return nil
+    return Array(files.dropFirst())
+  }
+
+  private func candidates(of stage: String) -> [String] {
+    folders.flatMap { ["\($0)/libsluice-\(stage).so", "\($0)/\(stage).so"] }
   }
 
   /// The id of the stage in a plugin's file: its name without folder, `libsluice-` and `.so`.

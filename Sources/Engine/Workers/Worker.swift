@@ -18,6 +18,8 @@ public protocol Worker: AnyObject {
   var lastWords: String { get }
   /// Another attachment's turn begins: what was written to standard error so far is not its doing.
   func resetFlood()
+  /// Tells it that the result of a piece of work is not wanted any more. Its stage may ask for that.
+  func cancel(_ serial: UInt64)
   /// Ends it at once, with SIGKILL. ``WorkerNews/ended(_:)`` follows.
   func kill()
 }

@@ -5,7 +5,7 @@ import Pipeline
 /// How a worker came to its end, as an outcome with a name.
 public struct WorkerDeath: Sendable {
   public enum Cause: Sendable, Equatable {
-    case crashed(signal: Int32)
+    case crashed(signal: Int32, at: CrashSite? = nil)
     case exited(Int32)
     case outOfMemory(asked: UInt64)
     case outputLimit
@@ -19,6 +19,8 @@ public struct WorkerDeath: Sendable {
 
   public var cause: Cause
   public var lastWords: String
+  /// The place in words, as a tool found it from the plugin's file: `in greet, greeting.c:57`.
+  public var place: String?
 
   public init(_ cause: Cause, lastWords: String) {
     self.cause = cause
@@ -53,11 +55,18 @@ public struct WorkerDeath: Sendable {
     }
   }
 
+  /// Where it was, as the end of a sentence. An address in no file says nothing.
+  private static func text(_ frame: CrashSite.Frame) -> String {
+    frame.module.isEmpty ? "" : " at \(frame.text)"
+  }
+
   /// A sentence that says what was asked and what was allowed.
   public func message(in stage: StageDefinition) -> String {
     let fact =
       switch cause {
-      case .crashed(let signal): "crashed: \(Self.name(ofSignal: signal))"
+      case .crashed(let signal, let site):
+        "crashed: \(Self.name(ofSignal: signal))"
+          + (place == nil ? site.map { Self.text($0.frame(in: stage.description.file)) } ?? "" : "")
       case .exited(let code): "crashed: the worker ended with status \(code)"
       case .outOfMemory(let asked):
         "out-of-memory: asked for \(asked == .max ? "more than there are addresses" : "\(asked)") bytes more, and "
@@ -77,7 +86,8 @@ public struct WorkerDeath: Sendable {
         "too-many-threads: had \(count) threads, and may have \(WorkerProcess.threadLimit)"
       case .invalidReply(let text): "invalid-reply: \(text)"
       }
-    return lastWords.isEmpty ? fact : "\(fact); it last said: \(lastWords)"
+    let told = place.map { "\(fact), \($0)" } ?? fact
+    return lastWords.isEmpty ? told : "\(told); it last said: \(lastWords)"
   }
 
   /// Which of the stage's remedies applies.

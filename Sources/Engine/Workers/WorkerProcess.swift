@@ -236,6 +236,8 @@ public final class WorkerProcess: Worker {
   /// What the worker shows of itself: hearsay.
   public var status: sluice_status { sluice_status_read(page) }
 
+  public func cancel(_ serial: UInt64) { sluice_status_cancel(page, serial) }
+
   // The worker has ended, so it cannot change the page while it is read.
   public var partialResult: WorkResult? {
     let place = UnsafeRawPointer(page) + Int(SLUICE_STATUS_PARTIAL)
@@ -311,8 +313,12 @@ public final class WorkerProcess: Worker {
     if signal == SIGXFSZ { return .outputLimit }
     // Its handler could not run: the stage had blocked the signal.
     if signal == SIGSYS { return .forbiddenCall(number: -1) }
-    return signal != 0 ? .crashed(signal: signal) : .exited(code)
+    return signal != 0 ? .crashed(signal: signal, at: crashSite) : .exited(code)
   }
+
+  /// Where a worker that has ended was when it crashed, made a call that is not allowed or asked for too much memory; `nil`: it
+  /// did not say.
+  public var crashSite: CrashSite? { CrashSite(page) }
 
   /// Milliseconds between the end of its socket and its own, after which it only pretends to end.
   public static let closingTimeout: Int32 = 50

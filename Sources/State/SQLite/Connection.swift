@@ -61,6 +61,15 @@ public final class Connection: @unchecked Sendable {
     pagesInLog = 0
   }
 
+  /// Copies the whole log into the database and empties it. False: a reader is in the way.
+  public func truncateLog() -> Bool {
+    guard sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) == SQLITE_OK else {
+      return false
+    }
+    pagesInLog = 0
+    return true
+  }
+
   /// Keeps the write-ahead log and its index on close, so that readers find them and create none of their
   /// own.
   public func keepLog() {

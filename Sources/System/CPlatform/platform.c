@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -322,6 +323,36 @@ int sluice_rename_new(int old_folder, const char *old_path, int new_folder, cons
   return unlinkat(old_folder, old_path, 0);
 }
 
+/* Opens a path without following a link, before Linux 5.6: one folder after the other. It takes no `..`. */
+static int open_stepwise(int folder, const char *path, int flags) {
+  char name[NAME_MAX + 1];
+  struct stat facts;
+  int at = folder, is_own = path[0] == '/', next = -1, is_last = 0, failure;
+  if (is_own && (at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0) return -1;
+  while (!is_last) {
+    path += strspn(path, "/");
+    size_t length = strcspn(path, "/");
+    is_last = path[length + strspn(path + length, "/")] == '\0';
+    next = -1;
+    errno = length == 0 ? ENOENT : length > NAME_MAX ? ENAMETOOLONG : EXDEV; /* EXDEV: as openat2 for what leaves */
+    if (length > 0 && length <= NAME_MAX && !(length == 2 && strncmp(path, "..", 2) == 0)) {
+      memcpy(name, path, length);
+      name[length] = '\0';
+      next = openat(at, name, is_last ? flags | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      if (next < 0 && errno == ENOTDIR && fstatat(at, name, &facts, AT_SYMLINK_NOFOLLOW) == 0)
+        errno = S_ISLNK(facts.st_mode) ? ELOOP : ENOTDIR;
+    }
+    failure = errno;
+    if (is_own) close(at);
+    errno = failure;
+    if (next < 0) return -1;
+    at = next;
+    is_own = 1;
+    path += length;
+  }
+  return next;
+}
+
 static int open_resolved(int folder, const char *path, uint64_t resolve) {
   /* Declared here, because some supported systems lack <linux/openat2.h>. */
   const struct {
@@ -329,10 +360,28 @@ static int open_resolved(int folder, const char *path, uint64_t resolve) {
   } how = {O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, resolve};
   int fd = (int)syscall(437 /* openat2 */, folder, path, &how, sizeof how);
   if (fd >= 0 || errno != ENOSYS) return fd;
-  return openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+  return open_stepwise(folder, path, (int)how.flags);
 }
 
 int sluice_open_source(const char *path) { return open_resolved(AT_FDCWD, path, 0x04 /* RESOLVE_NO_SYMLINKS */); }
+
+/* The kernel grants a read lease only on a file that no one has open for writing (fcntl(2)). A writer that comes while
+ * the lease is held waits, and this process gets a signal: SIGURG, which does nothing, in place of SIGIO, which kills. */
+int sluice_has_writer(const char *path) {
+  int fd = sluice_open_source(path);
+  if (fd < 0) return -1;
+  int result = -1;
+  if (fcntl(fd, F_SETSIG, SIGURG) == 0) {
+    if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
+      result = 0;
+      fcntl(fd, F_SETLEASE, F_UNLCK);
+    } else if (errno == EAGAIN) {
+      result = 1;
+    }
+  }
+  close(fd);
+  return result;
+}
 
 int sluice_open_below(int folder, const char *path) {
   return open_resolved(folder, path, 0x04 | 0x08 /* RESOLVE_BENEATH */);
@@ -387,3 +436,5 @@ int sluice_random(void *bytes, size_t count) {
 }
 
 uint32_t sluice_file_type(uint32_t mode) { return mode & S_IFMT; }
+
+int sluice_sync_all(int fd) { return syncfs(fd); }

@@ -43,6 +43,7 @@ extern void *__libc_memalign(size_t, size_t);
 static void *checked(void *memory, size_t asked) {
   if (!memory && asked > 0 && page) {
     obituary(SLUICE_DEATH_MEMORY, asked);
+    sluice_note_frames(NULL);
     _exit(1);
   }
   return memory;
@@ -95,7 +96,9 @@ static void forbidden(int signal_number, siginfo_t *info, void *context) {
     return;
   }
 #endif
+  const int is_first = page && page->death == SLUICE_DEATH_NONE;
   obituary(SLUICE_DEATH_SYSCALL, (uint64_t)info->si_syscall);
+  if (is_first) sluice_note_frames(context);
   syscall(SYS_exit_group, 159); /* no other call: a forbidden one would come back here */
 }
 
@@ -103,6 +106,7 @@ void sluice_watch(sluice_status *status) {
   struct sigaction action = {.sa_sigaction = forbidden, .sa_flags = SA_SIGINFO | SA_NODEFER};
   sigemptyset(&action.sa_mask);
   sigaction(SIGSYS, &action, NULL);
+  sluice_watch_crashes(status);
   page = status;
 }
 
@@ -157,6 +161,14 @@ void sluice_status_begin(sluice_status *status, uint64_t serial, uint32_t stage)
   __atomic_store_n(&status->since, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, __ATOMIC_RELAXED);
   __atomic_store_n(&status->stage, stage, __ATOMIC_RELAXED);
   __atomic_store_n(&status->serial, serial, __ATOMIC_RELEASE);
+}
+
+void sluice_status_cancel(sluice_status *status, uint64_t serial) {
+  __atomic_store_n(&status->cancelled, serial, __ATOMIC_RELAXED);
+}
+
+uint64_t sluice_status_cancelled(const sluice_status *status) {
+  return __atomic_load_n(&status->cancelled, __ATOMIC_RELAXED);
 }
 
 sluice_status sluice_status_read(const sluice_status *status) {

@@ -78,4 +78,42 @@ public struct Clock: Sendable {
     add(Int(rest), 3, "Z")
     return String(decoding: text, as: UTF8.self)
   }
+
+  /// The milliseconds since 1970 of a day or a time in UTC, as RFC 3339 writes them: `2026-01-31`, `2026-01-31T08:00:00Z`; `nil`: it
+  /// is none.
+  public static func milliseconds(ofTimestamp text: String) -> Int64? {
+    let bytes = Array(text.utf8)
+    func number(_ range: Range<Int>, _ allowed: ClosedRange<Int32>) -> Int32? {
+      guard range.upperBound <= bytes.count else { return nil }
+      var number: Int32 = 0
+      for byte in bytes[range] {
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+        number = number * 10 + Int32(byte - UInt8(ascii: "0"))
+      }
+      return allowed.contains(number) ? number : nil
+    }
+    func has(_ character: Unicode.Scalar, at index: Int) -> Bool {
+      index < bytes.count && bytes[index] == UInt8(ascii: character)
+    }
+    guard let year = number(0..<4, 1970...9999), has("-", at: 4), let month = number(5..<7, 1...12),
+      has("-", at: 7), let day = number(8..<10, 1...31)
+    else { return nil }
+    var fields = tm()
+    (fields.tm_year, fields.tm_mon, fields.tm_mday) = (year - 1900, month - 1, day)
+    var milliseconds: Int64 = 0
+    if bytes.count > 10 {
+      guard has("T", at: 10), let hour = number(11..<13, 0...23), has(":", at: 13),
+        let minute = number(14..<16, 0...59), has(":", at: 16), let second = number(17..<19, 0...59),
+        bytes.last == UInt8(ascii: "Z")
+      else { return nil }
+      (fields.tm_hour, fields.tm_min, fields.tm_sec) = (hour, minute, second)
+      if bytes.count > 20 {
+        guard has(".", at: 19), bytes.count == 24, let rest = number(20..<23, 0...999) else { return nil }
+        milliseconds = Int64(rest)
+      }
+    }
+    let seconds = timegm(&fields)
+    // The 31st of a month with 30 days would become the first of the next.
+    return fields.tm_mday == day ? Int64(seconds) * 1000 + milliseconds : nil
+  }
 }

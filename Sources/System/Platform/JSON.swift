@@ -49,6 +49,11 @@ public struct JSONWriter: Sendable {
     self.value(value)
   }
 
+  public mutating func member(_ key: String, _ value: Bool) {
+    self.key(key)
+    self.value(value)
+  }
+
   public mutating func member(_ key: String, _ value: Int64?) {
     self.key(key)
     self.value(value)

@@ -1,4 +1,6 @@
+import CPlatform
 import CStage
+import CWorker
 import Glibc
 import Pipeline
 import Wire
@@ -37,13 +39,18 @@ final class Call {
   var marks: [(stage: Int, mark: Mark)] = []
   let input: WorkInput?
   private let tracer: Tracer?
+  private let status: UnsafePointer<sluice_status>?
   private let arena = Arena()
   private var metadataBytes = 0
 
-  init(stage: OpenStage, input: WorkInput? = nil, tracer: Tracer?) {
+  /// - Parameter status: where the coordinator says that the result is not wanted any more.
+  init(
+    stage: OpenStage, input: WorkInput? = nil, tracer: Tracer?, status: UnsafePointer<sluice_status>? = nil
+  ) {
     self.stage = stage
     self.input = input
     self.tracer = tracer
+    self.status = status
     result = WorkResult(serial: input?.serial ?? 0)
   }
 
@@ -52,6 +59,12 @@ final class Call {
 
   static func from(_ handle: OpaquePointer?) -> Call? {
     handle.map { Unmanaged<Call>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
+  }
+
+  /// The result is not wanted any more.
+  var isCancelled: Bool {
+    guard let status, let input, input.serial != 0 else { return false }
+    return sluice_status_cancelled(status) == input.serial
   }
 
   /// Tells what happens, if the worker is traced.
@@ -148,11 +161,18 @@ final class Call {
     write(what)
   }
 
-  /// A line that the stage logs: on standard error, and for the operator where it is a warning or an error.
+  /// A line that the stage logs: on standard error, and for the operator, but for what helps its author only.
   func log(_ level: LogLevel, _ line: String) {
     trace("log", "\(level.name): \(line)")
     write(level > .info ? "\(level.name): \(line)" : line)
-    if level < .warning || result.report.remarks.count >= Remark.limits.count { return }
+    if level < .info { return }
+    if result.report.remarks.count >= Remark.limits.count {
+      // What was done may be many lines. A warning is not lost among them.
+      guard level > .info, let place = result.report.remarks.lastIndex(where: { $0.level == .info }) else {
+        return
+      }
+      result.report.remarks.remove(at: place)
+    }
     let text = Self.cut(line, to: Remark.limits.length)
     result.report.remarks.append(Remark(index: stageIndex, level: level, text: text))
   }
@@ -175,6 +195,7 @@ final class Call {
   func record(stage index: Int, _ raw: sluice_verdict, microseconds: Int64) {
     let verdict = Verdict(rawValue: raw) ?? .fail
     if Verdict(rawValue: raw) == nil {
+      complain("answers with verdict \(raw), which the contract does not know")
       explanation = Explanation(
         message: "the stage answers with verdict \(raw), which the contract does not know")
     }

@@ -76,9 +76,12 @@ private func expand(_ call: OpaquePointer?, _ template: UnsafePointer<CChar>?) -
 }
 
 private func produce(_ call: OpaquePointer?) -> Int32 {
-  guard let call = Call.from(call), let input = call.input, input.output >= 0,
-    call.stage.raw.pointee.flags & SLUICE_PRODUCES != 0
-  else { return -1 }
+  guard let call = Call.from(call) else { return -1 }
+  guard call.stage.raw.pointee.flags & SLUICE_PRODUCES != 0 else {
+    call.complain("asks to write new content, which its description does not declare: SLUICE_PRODUCES")
+    return -1
+  }
+  guard let input = call.input, input.output >= 0 else { return -1 }
   call.trace("produce", "")
   if call.result.report.produced { ftruncate(input.output, 0) }
   call.result.report.produced = true
@@ -128,7 +131,7 @@ private func progress(_ call: OpaquePointer?, _ fraction: Double) {
 }
 
 /// Cancelled work is killed with its worker, so that a stage that asks is never told yes.
-private func cancelled(_ call: OpaquePointer?) -> Int32 { 0 }
+private func cancelled(_ call: OpaquePointer?) -> Int32 { Call.from(call)?.isCancelled == true ? 1 : 0 }
 
 private func log(_ call: OpaquePointer?, _ level: UInt32, _ line: UnsafePointer<CChar>?) {
   guard let line else { return }

@@ -26,7 +26,8 @@ final class OpenStage {
   ///
   /// - Parameter folder: for those that may have one: the store's, or for a channel the home.
   init(
-    _ definition: StageDefinition, folder: Int32, host: UnsafePointer<sluice_host>, tracer: Tracer? = nil
+    _ definition: StageDefinition, folder: Int32, host: UnsafePointer<sluice_host>, tracer: Tracer? = nil,
+    watchesNames: Bool = false
   ) throws(Refusal) {
     self.definition = definition
     sluice_limit_opening(Self.libraries + definition.memory)
@@ -40,7 +41,8 @@ final class OpenStage {
         .compactMap { $0.name.map { String(cString: $0) } })
 
     let arena = Arena()
-    let values = definition.values.map { value in
+    let stranger = watchesNames ? [OptionValue(name: NameWatch.stranger, text: "")] : []
+    let values = (definition.values + stranger).map { value in
       sluice_value(
         size: UInt32(MemoryLayout<sluice_value>.size), reserved: 0, name: arena.keep(value.name),
         key: value.key.map { arena.keep($0) }, text: arena.keep(value.text), integer: value.integer,
@@ -49,12 +51,17 @@ final class OpenStage {
     let call = Call(stage: self, tracer: tracer)
     let mayHaveFolder = raw.pointee.capability == SLUICE_STORE || raw.pointee.flags & SLUICE_CHANNEL != 0
     var made: UnsafeMutableRawPointer?
+    let watch = watchesNames ? NameWatch(raw, file: definition.description.file, values) : nil
     let verdict = values.withUnsafeBufferPointer { values in
       var opening = sluice_opening(
         size: UInt32(MemoryLayout<sluice_opening>.size), value_count: UInt32(values.count),
         id: arena.keep(definition.id), values: values.baseAddress, host: host, call: call.handle,
         folder: mayHaveFolder ? folder : -1, reserved: 0)
       return raw.pointee.open(raw, &opening, &made)
+    }
+    sluice_note_modules()  // it may have loaded libraries
+    for name in watch?.finish() ?? [] {
+      call.complain("looks for an option '\(name)', which its description does not list")
     }
     call.trace("open", "-> \(Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")")
     guard verdict == SLUICE_PASS else {

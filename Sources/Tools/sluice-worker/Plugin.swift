@@ -18,6 +18,7 @@ enum Plugin {
     guard let library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
       throw refuse("does not load: \(dlerror().map { String(cString: $0) } ?? "no reason given")")
     }
+    sluice_note_modules()
     let symbol = String(id.map { $0 == "-" ? "_" : $0 }) + "_stage"
     guard let address = dlsym(library, symbol) else {
       throw refuse("exports no function '\(symbol)'; is it a stage, and is '\(id)' its id?")
@@ -120,7 +121,8 @@ enum Plugin {
         next += 1
       }
     }
-    if raw.minimum < raw.maximum { option.range = raw.minimum...raw.maximum }
+    let isBounded = raw.minimum != 0 || raw.maximum != 0
+    if isBounded && raw.minimum <= raw.maximum { option.range = raw.minimum...raw.maximum }
     return option
   }
 

@@ -46,7 +46,9 @@ struct Worker {
       self.tracer = tracer
       let leak = try TrialOpenings(host: host).run(setup)
       stages = try setup.stages.map { definition throws(Refusal) -> OpenStage in
-        try OpenStage(definition, folder: SLUICE_FD_FOLDER, host: host, tracer: tracer)
+        try OpenStage(
+          definition, folder: SLUICE_FD_FOLDER, host: host, tracer: tracer,
+          watchesNames: setup.watchesNames)
       }
       flushes = stages.contains { $0.flushes }
       mostMemory = setup.stages.map(\.memory).max() ?? 0
@@ -101,10 +103,11 @@ struct Worker {
 
   private mutating func run(_ input: WorkInput) {
     guard let firstStage = stages.first else { return }
-    let call = Call(stage: firstStage, input: input, tracer: tracer)
+    let call = Call(stage: firstStage, input: input, tracer: tracer, status: status)
     for index in input.first..<input.end {
       let stage = stages[index]
       let attachment = input.attachment
+      if call.isCancelled { break }
       if !stage.definition.runs(for: attachment.pointee.media_type.map { String(cString: $0) }) { continue }
       if stage.definition.memory != memory {
         memory = stage.definition.memory

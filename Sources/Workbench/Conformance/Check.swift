@@ -16,5 +16,15 @@ public struct Check: Sendable {
   public var claim: String
   public var result: Result
 
+  public init(name: String, claim: String, result: Result) {
+    self.name = name
+    self.claim = claim
+    self.result = result
+  }
+
+  init(_ name: CheckName, _ result: Result) {
+    self.init(name: name.rawValue, claim: name.claim, result: result)
+  }
+
   public var isFailed: Bool { if case .failed = result { true } else { false } }
 }

@@ -1,6 +1,4 @@
-import CPlatform
 import Configuration
-import Glibc
 import Pipeline
 import Platform
 import Wire
@@ -8,6 +6,8 @@ import Workers
 
 /// The checks that every plugin must pass, in any language. Each check starts its own workers under the
 /// sandbox, as a pipeline does, so that a misbehaving stage does no damage.
+///
+/// After the first time-out nothing more is tried, and a worker's end that was told of once is not told again.
 public final class Conformance {
   let stage: StageDefinition
   let digest: StageDefinition
@@ -20,9 +20,12 @@ public final class Conformance {
   let specimens: [Content]
   /// What workers wrote to standard output.
   let standardOutput: Content
-  /// System calls that the sandbox refused, and calls of stages that were dropped, over all checks.
-  var forbidden: [String] = []
-  var complaints: [String] = []
+  private(set) var observations = Observations()
+  /// The checks in which a worker ended unexpectedly, and how.
+  private var ends: [(check: CheckName, death: WorkerDeath)] = []
+  /// The check whose time-out ends the whole.
+  private var timedOut: CheckName?
+  private var selection = CheckSelection()
 
   public init(
     _ stage: StageDefinition, digest: StageDefinition, search: PluginSearch, launch: StageRunner.Launch,
@@ -38,43 +41,84 @@ public final class Conformance {
     standardOutput = try Content(bytes: [])
   }
 
-  /// Runs every check, and passes each result to `report` as soon as it is known.
+  /// Runs the selected checks, and passes each result to `report` as soon as it is known.
   ///
   /// - Throws: ``WorkbenchError`` if the stage cannot be checked at all.
-  public func run(_ report: (Check) -> Void) throws {
-    var isOpen = true
-    func check(_ name: String, _ claim: String, _ body: () throws -> Check.Result) rethrows {
-      report(Check(name: name, claim: claim, result: try body()))
+  public func run(_ selection: CheckSelection = CheckSelection(), _ report: (Check) -> Void) throws {
+    self.selection = selection
+    let names = selection.names
+    /// Why checks that need an open stage are not done.
+    var closed: String?
+    if !names.contains(.open), names.contains(where: \.needsOpenStage) {
+      let result = try self.result(of: .open)
+      if case .failed = result {
+        report(Check(.open, result))
+        closed = "it does not open"
+      }
     }
-    /// Skips the check if the stage does not open.
-    func checkOpen(_ name: String, _ claim: String, _ body: () throws -> Check.Result) rethrows {
-      try check(name, claim) { isOpen ? try body() : .skipped("it does not open") }
+    for name in names {
+      let result: Check.Result
+      if selection.leavesOut(name) {
+        result = .skipped("left out by --fast")
+      } else if let closed, name.needsOpenStage {
+        result = .skipped(closed)
+      } else if let timedOut, !name.isObservation {
+        result = .skipped("it took too long in `\(timedOut)`; mend that first")
+      } else {
+        result = try self.result(of: name)
+      }
+      if name == .open, case .failed = result { closed = "it does not open" }
+      report(Check(name, result))
     }
-    check("description", "the description is complete and sane", description)
-    check("documentation", "each option, key and code is documented", documented)
-    check("abi", "a host of another major is refused, or answered in the plugin's own", abi)
-    try check("open", "the stage opens in the sandbox, without a thread") {
-      let result = try opens()
-      if case .failed = result { isOpen = false }
-      return result
-    }
-    try checkOpen(
-      "options", "every value an option allows opens the stage, or is refused with a reason", options)
-    try checkOpen("reopen", "opening and closing leaves no memory and no descriptors", reopens)
-    try checkOpen("empty", "content of 0 bytes has a verdict", empty)
-    try checkOpen("huge", "content of 4 GiB has a verdict, within time and memory", huge)
-    try checkOpen("names", "hostile names and types have a verdict, and lead nowhere", names)
-    try checkOpen("broken", "400 small contents, most of them broken, have a verdict", broken)
-    try checkOpen("deterministic", "the same content has the same result, twice over", deterministic)
-    try checkOpen("instances", "two instances in one worker do not disturb each other", instances)
-    try checkOpen(
-      "cancel",
-      "a worker that is killed in the middle leaves nothing, and the next attempt is like the first", cancel)
-    try checkOpen("growth", "three hundred attachments leave no memory and no descriptors", growth)
-    checkOpen("sandbox", "the capability it declares suffices", sandbox)
-    checkOpen("declared", "it records and gives only what its description lists", declared)
-    checkOpen("stdout", "nothing is written to standard output", silent)
   }
+
+  private func result(of name: CheckName) throws -> Check.Result {
+    if name.isObservation && observations.trials == 0 {
+      return .skipped("it was given nothing, since no check that gives it something was done")
+    }
+    do {
+      switch name {
+      case .description: return description()
+      case .documentation: return documented()
+      case .abi: return abi()
+      case .open: return try opens()
+      case .options: return try options()
+      case .reopen: return try reopens()
+      case .empty: return try empty()
+      case .names: return try self.names()
+      case .broken: return try broken()
+      case .deterministic: return try deterministic()
+      case .instances: return try instances()
+      case .growth: return try growth()
+      case .huge: return try huge()
+      case .cancel: return try cancel()
+      case .passes: return passes()
+      case .sandbox: return sandbox()
+      case .declared: return declared()
+      case .stdout: return silent()
+      }
+    } catch let end as UnexpectedEnd {
+      return result(of: end, in: name)
+    }
+  }
+
+  /// One cause is told once: a check that meets it again names the check that told it.
+  private func result(of end: UnexpectedEnd, in name: CheckName) -> Check.Result {
+    if case .forbiddenCall = end.death.cause, selection.names.contains(.sandbox) {
+      return .skipped("\(end.what): its worker ends by a forbidden call, which `sandbox` tells")
+    }
+    if let earlier = ends.first(where: { $0.death.isLike(end.death) }) {
+      return .skipped("\(end.what): its worker ends as in `\(earlier.check)`; mend that first")
+    }
+    ends.append((name, end.death))
+    if case .timedOut = end.death.cause { timedOut = name }
+    let command = "sluice stages run \(stage.description.file) FILE"
+    return .failed(
+      "\(end.what): \(end.death.message(in: stage))", remedy: end.death.remedy(command: command))
+  }
+
+  func observe(_ result: TrialResult) { observations.add(result) }
+  func observe(_ trace: [TraceLine]) { observations.add(trace) }
 
   // MARK: Workers
 
@@ -108,30 +152,4 @@ public final class Conformance {
   }
 
   var takesContent: Bool { stage.description.role == .line }
-}
-
-/// A bench that records violations of the contract.
-final class Trier {
-  let bench: Bench
-  let folder: ScratchFolder?
-  private unowned let conformance: Conformance
-
-  init(_ bench: Bench, _ folder: ScratchFolder?, _ conformance: Conformance) {
-    self.bench = bench
-    self.folder = folder
-    self.conformance = conformance
-  }
-
-  var pid: pid_t? { bench.runner.pid }
-
-  func run(_ trial: Trial, instance: Int = 0) throws -> TrialResult {
-    let result = try bench.run(trial, instance: instance)
-    if case .forbiddenCall? = result.death?.cause { conformance.forbidden.append(result.message ?? "") }
-    let isMute = result.verdict != Verdict.pass.name && result.code == "unexplained"
-    let complaints = result.trace.filter { $0.call == TraceLine.complaint }.map(\.text)
-    for complaint in complaints + (isMute ? ["gives verdict \(result.verdict) without saying why"] : []) {
-      if !conformance.complaints.contains(complaint) { conformance.complaints.append(complaint) }
-    }
-    return result
-  }
 }

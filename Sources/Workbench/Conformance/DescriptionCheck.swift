@@ -1,3 +1,4 @@
+import Configuration
 import Pipeline
 
 /// Checks a description by itself.
@@ -16,6 +17,7 @@ enum DescriptionCheck {
     problems += doubles(stage.keys.map(\.name), "metadata key")
     problems += doubles(stage.codes.map(\.name), "code")
     for option in stage.options { problems += self.problems(option) }
+    problems += StageSettings.faultyDefaults(of: stage).map(\.problem)
     for (noun, terms) in [("metadata key", stage.keys), ("code", stage.codes)] {
       for term in terms {
         let name = term.name.hasSuffix("*") ? String(term.name.dropLast()) : term.name
@@ -35,17 +37,6 @@ enum DescriptionCheck {
     if option.shapes.isEmpty { problems.append("\(subject) can be written in no shape") }
     if option.required && option.fallback != nil {
       problems.append("\(subject) is required and has a default")
-    }
-    if let fallback = option.fallback, !fallback.hasPrefix("["), !fallback.hasPrefix("{") {
-      guard let value = OptionValue(name: option.name, text: fallback, kind: option.kind) else {
-        return problems + ["the default '\(fallback)' of \(subject) is not of its type"]
-      }
-      if !option.choices.isEmpty && !option.choices.contains(fallback) {
-        problems.append("the default '\(fallback)' of \(subject) is not one of its choices")
-      }
-      if let range = option.range, !range.contains(value.integer) {
-        problems.append("the default '\(fallback)' of \(subject) is outside its bounds")
-      }
     }
     return problems
   }

@@ -58,8 +58,11 @@ static sluice_verdict open_stage(const sluice_stage *stage, const sluice_opening
 /* A pass promises that the object is durable: its data and its name. */
 static sluice_verdict copy(const state *self, const sluice_attachment *attachment, sluice_call *call) {
   static char buffer[256 << 10];
-  char name[128];
-  snprintf(name, sizeof name, ".incoming/%s", attachment->id);
+  char name[512];
+  /* A host of 1.0 gives the attempt no name: its structure ends before it. */
+  const char *staged =
+      attachment->size > offsetof(sluice_attachment, staged_name) ? attachment->staged_name : NULL;
+  snprintf(name, sizeof name, ".incoming/%s", staged ? staged : attachment->id);
   unlinkat(self->store, name, 0); /* left by an earlier attempt */
   int object = openat(self->store, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (object < 0) return fault(self, call, "store-unwritable", "making an object");

@@ -32,7 +32,7 @@ struct Greeting: Stage {
     // `expand` never yields a path outside the store, whatever the option says.
     let path = try attachment.expand("\(folder)/{sha256}")
     // The host moves the object to its path once the ledger has recorded the attachment.
-    if faccessat(store, path, F_OK, 0) != 0 { try copy(attachment, to: ".incoming/\(attachment.id)") }
+    if faccessat(store, path, F_OK, 0) != 0 { try copy(attachment, to: ".incoming/\(attachment.stagedName)") }
     attachment.setLocation(path)
     attachment.annotate("greeting.path", path)
   }

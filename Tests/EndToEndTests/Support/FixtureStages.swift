@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// Stages in C that break the rules, compiled once for all tests.
 enum FixtureStages {
@@ -38,6 +39,34 @@ enum FixtureStages {
     if status != 0 { throw DoesNotCompile(name: stage) }
     return library
   }
+
+  /// Compiles the template of a stage in C with one place changed, as libsluice-greeting.so in a folder.
+  static func brokenGreeting(
+    in folder: TemporaryFolder, old: String, new: String, helpers: String = "", _ flags: [String] = ["-O1"]
+  ) throws {
+    let source = try String(
+      contentsOfFile: SluiceCommand.projectFolder + "/Templates/c/content/greeting.c", encoding: .utf8)
+    #expect(source.components(separatedBy: old).count == 2, "'\(old)' stands there once")
+    let own = """
+      #include <pthread.h>
+      #include <time.h>
+      static void *rest(void *nothing) { sleep(1000); return nothing; }
+      __attribute__((unused)) static void start_thread(void) { pthread_t thread; pthread_create(&thread, NULL, rest, NULL); }
+
+      """
+    let broken = source.replacingOccurrences(of: old, with: new)
+      .replacingOccurrences(
+        of: "#include <sluice/stage.h>\n", with: "#include <sluice/stage.h>\n" + own + helpers)
+    let file = try folder.write("greeting.c", broken)
+    let status = try run(
+      compiler,
+      ["-shared", "-fPIC", "-w", "-I", SluiceCommand.projectFolder + "/Sources/Contract/CStage/include"]
+        + flags + [file, "-o", folder.path + "/libsluice-greeting.so"])
+    if status != 0 { throw DoesNotCompile(name: "greeting") }
+  }
+
+  /// What stands at the beginning of the template's `process`, to change it there.
+  static let greetingProcess = "char start[4096], sentence[512];\n"
 
   /// clang comes with the Swift toolchain.
   static let compiler: String = {

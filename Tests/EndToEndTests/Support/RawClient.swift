@@ -55,6 +55,7 @@ final class RawClient {
     text(nil)
     text("a.txt")
     text(nil)
+    text(nil)
     text(path)
     number(Int64(5))
     number(Int64(5))

@@ -66,6 +66,7 @@ extension Printed {
     static let kind = "check"
     var name: String
     var result: String
+    var message: String?
     var remedy: String?
   }
 

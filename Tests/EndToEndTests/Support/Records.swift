@@ -83,6 +83,7 @@ enum Printed {
     var known: Int
     var knownNotCompleted: Int
     var notTakenIn: Int
+    var more: Bool
     var deliveries: Deliveries
 
     struct Deliveries: Decodable {
@@ -91,6 +92,55 @@ enum Printed {
       @OrNull var nextAt: String?
       var dead: Int
     }
+  }
+
+  /// An input that is not taken in.
+  struct Problem: Record {
+    static let kind = "problem"
+    var origin: String
+    @OrNull var line: Int?
+    @OrNull var path: String?
+    var message: String
+  }
+
+  /// What would become of a file.
+  struct Rehearsal: Record {
+    static let kind = "rehearsal"
+    var source: String
+    var status: String
+    @OrNull var mediaType: String?
+    @OrNull var reason: Reason?
+  }
+
+  /// The end of `ingest --dry-run`.
+  struct DryRun: Record {
+    static let kind = "dryRun"
+    var files: Int
+    var sizeBytes: Int
+    var completed: Int
+    var rejected: Int
+    var known: Int
+    var knownNotCompleted: Int
+    var notTakenIn: Int
+    var more: Bool
+  }
+
+  /// A file that was handed over.
+  struct Item: Record {
+    static let kind = "item"
+    var id: String
+    var state: String
+    @OrNull var reference: String?
+    var origin: String
+    var source: String
+  }
+
+  /// The end of `enqueue --wait`.
+  struct Waited: Record {
+    static let kind = "waited"
+    var completed: Int
+    var notCompleted: Int
+    var open: Int
   }
 
   struct Enqueued: Record {

@@ -1,5 +1,5 @@
 /* A library to preload: simulates a kernel without a part that the sandbox needs. LACKS names the part:
- * `landlock`, `seccomp`, or `landlock-above-N` for a kernel that knows Landlock's ABI up to N.
+ * `landlock`, `seccomp`, `openat2`, or `landlock-above-N` for a kernel that knows Landlock's ABI up to N.
  *
  * Workers get an environment of their own, so this library adds itself to that when they are started. */
 #define _GNU_SOURCE
@@ -43,6 +43,7 @@ long syscall(long number, ...) {
     long answer = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     return number == 444 && a[0] == 0 && answer > most ? most : answer;
   }
+  if (number == 437 /* openat2 */ && strcmp(part, "openat2") == 0) return missing();
   if (number == SYS_seccomp && strcmp(part, "seccomp") == 0) return missing();
   if (!real) real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
   return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);

@@ -509,6 +509,11 @@ static sluice_verdict dawdle(struct scene *scene) {
   if (scene->attachment->attempt == 1) nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
   return SLUICE_PASS;
 }
+/* Works until nobody wants the result. */
+static sluice_verdict obey(struct scene *scene) {
+  while (!scene->host->cancelled(scene->call)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  return SLUICE_PASS;
+}
 static sluice_verdict linger(struct scene *scene) {
   (void)scene;
   nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
@@ -541,7 +546,7 @@ static const struct {
     {"hostile-location", hostile_location},
     {"produce", produce}, {"produce-and-hold", produce_and_hold}, {"produce-and-reject", produce_and_reject},
     {"retry", retry}, {"pass", pass}, {"dawdle", dawdle},
-    {"linger", linger}, {"rest", rest}, {"fuzz", fuzz},
+    {"linger", linger}, {"obey", obey}, {"rest", rest}, {"fuzz", fuzz},
 };
 
 /* ---- The stage ---- */

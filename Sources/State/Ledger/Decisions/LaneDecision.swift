@@ -24,9 +24,13 @@ package enum LaneDecision: Deciding {
       }
       switch request.action {
       case .pause(let pause):
-        // The first reason stays: what came after may follow from it.
-        if now.contains(where: { $0.cause == pause.cause }) { return .done(hasChanged: false) }
-        pauses[request.lane] = now + [pause]
+        if let earlier = now.first(where: { $0.cause == pause.cause }) {
+          // The first fault stays: what came after may follow from it. A person may give another reason.
+          if pause.cause == .fault || [earlier.reason, Pause.unexplained].contains(pause.reason) {
+            return .done(hasChanged: false)
+          }
+        }
+        pauses[request.lane] = now.filter { $0.cause != pause.cause } + [pause]
         writes.append(.pause(request.lane, pause))
       case .resume(let cause):
         let lifted = now.filter { cause == nil || $0.cause == cause }

@@ -1,3 +1,5 @@
+import Pipeline
+
 /// A rule over several rows, which a CHECK constraint cannot express.
 struct InspectionRule {
   var code: String
@@ -13,6 +15,8 @@ struct InspectionRule {
     func digits(_ count: Int) -> String { String(repeating: "[0-9a-f]", count: count) }
     return "\(digits(8))-\(digits(4))-[78]\(digits(3))-[89ab]\(digits(3))-\(digits(12))"
   }()
+
+  private static let statuses = Status.allCases.count
 
   static let all: [InspectionRule] = [
     InspectionRule(
@@ -32,8 +36,8 @@ struct InspectionRule {
     InspectionRule(
       code: "counts-differ",
       sql: """
-        SELECT 'sluice.db', 'the table `counts` has ' || count(*) || ' rows in place of 5' FROM counts WHERE shard = 0
-        HAVING count(*) <> 5
+        SELECT 'sluice.db', 'the table `counts` has ' || count(*) || ' rows in place of \(statuses)' FROM counts WHERE shard = 0
+        HAVING count(*) <> \(statuses)
         """, remedy: mend),
     InspectionRule(
       code: "counts-differ",
@@ -100,7 +104,7 @@ struct InspectionRule {
         WHERE n.uses IS NOT r.number
         UNION ALL
         SELECT 'path ' || path, 'no attachment has its object there, and by the table of names ' || uses || ' have'
-        FROM names n LEFT JOIN rows r ON r.url = n.path AND r.sha256 = n.sha256 WHERE r.url IS NULL
+        FROM names n LEFT JOIN rows r ON r.url = n.path AND r.sha256 = n.sha256 WHERE r.url IS NULL AND n.uses > 0
         """, remedy: mend),
     InspectionRule(
       code: "row-malformed",

@@ -35,21 +35,20 @@ struct Migration {
     // (https://sqlite.org/pragma.html#pragma_foreign_keys).
     try connection.execute("PRAGMA foreign_keys = OFF")
     try connection.transaction {
-      for statements in Self.older.dropFirst(Int(version) - 1) { try connection.execute(statements) }
-      try bringUpFromFour()
+      if version < 5 {
+        for statements in Self.older.dropFirst(Int(version) - 1) { try connection.execute(statements) }
+        try bringUpFromFour()
+      } else {
+        try bringUpFromFive()
+      }
       try connection.execute("PRAGMA user_version = \(Schema.version)")
     }
     // Where the transaction fails, the connection is of no more use.
     try connection.execute("PRAGMA foreign_keys = ON")
   }
 
-  // MARK: From 4 to 5
-
-  private func bringUpFromFour() throws {
-    let tables = [
-      "ledger", "counts", "lanes", "messages", "lines", "attachments", "events", "deliveries", "jobs",
-      "attempts",
-    ]
+  /// Makes all tables anew, and copies their rows. So no statement of an earlier version is left in the schema.
+  private func replace(_ tables: [String], _ copy: () throws -> Void) throws {
     var indexes: [String] = []
     try connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").rows {
       indexes.append($0.text(0))
@@ -57,16 +56,52 @@ struct Migration {
     for index in indexes { try connection.execute("DROP INDEX \(index)") }
     for table in tables { try connection.execute("ALTER TABLE \(table) RENAME TO old_\(table)") }
     try connection.execute(Schema.tables)
-    try connection.execute(Self.copy)
-    try copyAttachments()
-    try connection.execute(Self.copyOfAttachments)
+    try copy()
     for table in tables.reversed() { try connection.execute("DROP TABLE old_\(table)") }
+    try connection.execute(Schema.countsOfAll)
+  }
+
+  // MARK: From 5
+
+  /// From 5 to 6: attachments can be cancelled and deleted, deliveries dropped; a client's reference; filters have their indexes.
+  private func bringUpFromFive() throws {
+    try connection.execute("DROP VIEW steps")
+    let tables = [
+      "ledger", "coordinators", "counts", "changes", "lanes", "pauses", "messages", "fingerprints",
+      "attachments", "names", "events", "deliveries", "jobs", "attempts",
+    ]
+    try replace(tables) {
+      for table in tables {
+        var columns: [String] = []
+        try connection.prepare("SELECT name FROM pragma_table_info('old_\(table)')").rows {
+          columns.append($0.text(0))
+        }
+        let names = columns.joined(separator: ", ")
+        let (newColumn, value) = table == "ledger" ? (", residue", ", 0") : ("", "")
+        try connection.execute(
+          "INSERT INTO \(table) (\(names)\(newColumn)) SELECT \(names)\(value) FROM old_\(table)")
+      }
+    }
+  }
+
+  // MARK: From 4
+
+  private func bringUpFromFour() throws {
+    let tables = [
+      "ledger", "counts", "lanes", "messages", "lines", "attachments", "events", "deliveries", "jobs",
+      "attempts",
+    ]
+    try replace(tables) {
+      try connection.execute(Self.copy)
+      try copyAttachments()
+      try connection.execute(Self.copyOfAttachments)
+    }
   }
 
   /// What was leased is of a lost coordinator, and comes back when the next one joins. Pauses were the program's own: a start lifts
   /// them.
   private static let copy = """
-    INSERT INTO ledger SELECT 1, 0, 0, 0, seen_at, 0, '' FROM old_ledger;
+    INSERT INTO ledger SELECT 1, 0, 0, 0, seen_at, 0, '', 0 FROM old_ledger;
     INSERT INTO counts SELECT 0, status, attachments, bytes FROM old_counts;
     INSERT INTO messages SELECT * FROM old_messages;
     INSERT INTO fingerprints SELECT * FROM old_lines;
@@ -103,8 +138,8 @@ struct Migration {
       """)
     let write = try connection.prepare(
       """
-      INSERT INTO attachments SELECT key, id, ?2, conversation_id, message_id, own_message, file_name, declared_type, 'file',
-        NULL, source, source_size, source_modified, source_folder_device, status, media_type, size_bytes, sha256, metadata, url,
+      INSERT INTO attachments SELECT key, id, ?2, conversation_id, message_id, own_message, file_name, declared_type, NULL,
+        'file', NULL, source, source_size, source_modified, source_folder_device, status, media_type, size_bytes, sha256, metadata, url,
         reason_stage, reason_code, reason_message, created_at, finished_at, line_key
       FROM old_attachments WHERE key = ?1
       """)

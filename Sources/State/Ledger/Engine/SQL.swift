@@ -57,7 +57,7 @@ enum SQL {
   // MARK: Intake
 
   /// The same file under the same message.
-  static let knownAttachment: StaticString = "SELECT status FROM attachments WHERE identity = ?1"
+  static let knownAttachment: StaticString = "SELECT id, status FROM attachments WHERE identity = ?1"
 
   static let addAttachment = SQLText(insertInto: "attachments", IntakeItem.columns)
 
@@ -91,7 +91,7 @@ enum SQL {
   static let claim: StaticString = """
     UPDATE jobs SET state = 'leased', holder = ?3, token = ?4, attempts = attempts + 1
     WHERE key IN (SELECT key FROM jobs WHERE state = 'due' AND lane = ?1 ORDER BY priority DESC, key LIMIT ?2)
-    RETURNING key, subject, attempts, crashes, uncounted, losses, priority
+    RETURNING key, subject, attempts, crashes, uncounted, losses, priority, cancelled
     """
 
   /// Whether jobs may have to be claimed one by one; see ``Lease/isSolitary``.
@@ -141,9 +141,11 @@ enum SQL {
 
   static let endJob: StaticString = "DELETE FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
 
+  static let isWanted: StaticString = "SELECT cancelled IS NULL FROM jobs WHERE key = ?1"
+
   static let scheduleJob: StaticString = """
-    UPDATE jobs SET state = 'scheduled', holder = NULL, token = NULL, due_at = ?4, crashes = crashes + ?5,
-      uncounted = uncounted + ?6
+    UPDATE jobs SET state = 'scheduled', holder = NULL, token = NULL, crashes = crashes + ?5, uncounted = uncounted + ?6,
+      due_at = CASE WHEN cancelled IS NULL THEN ?4 ELSE min(due_at, ?4) END
     WHERE key = ?1 AND holder = ?2 AND token = ?3
     """
 
@@ -152,10 +154,11 @@ enum SQL {
     WHERE key = ?1 AND holder = ?2 AND token = ?3
     """
 
-  /// Takes a path for a content, once more where it has it. No row changes where the path is another content's.
+  /// Takes a path for a content, once more where it has it. No row changes where the path is another content's, or its object is to
+  /// be deleted.
   static let takeName: StaticString = """
     INSERT INTO names (path, sha256, uses) VALUES (?1, ?2, 1)
-    ON CONFLICT DO UPDATE SET uses = uses + 1 WHERE sha256 = ?2
+    ON CONFLICT DO UPDATE SET uses = uses + 1 WHERE sha256 = ?2 AND uses > 0
     """
 
   static let leaveName: StaticString = "UPDATE names SET uses = uses - 1 WHERE path = ?1 AND uses > 1"
@@ -207,6 +210,7 @@ enum SQL {
 
   static let addPause: StaticString = """
     INSERT INTO pauses (lane, cause, code, reason, paused_by, paused_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT DO UPDATE SET code = ?3, reason = ?4, paused_by = ?5, paused_at = ?6
     """
 
   static let liftPause: StaticString = "DELETE FROM pauses WHERE lane = ?1 AND cause = ?2"
@@ -214,15 +218,86 @@ enum SQL {
   static let hastenLane: StaticString =
     "UPDATE jobs SET due_at = ?2 WHERE state = 'scheduled' AND lane = ?1 AND due_at > ?2"
 
-  static let hastenAttachment: StaticString = """
-    UPDATE jobs SET due_at = ?2 WHERE kind = 'attachment' AND subject = ?1 AND state = 'scheduled' AND due_at > ?2
+  /// Makes what waits for later due at once.
+  static let hastenJob: StaticString = """
+    UPDATE jobs SET due_at = ?3 WHERE kind = ?1 AND subject = ?2 AND state = 'scheduled' AND due_at > ?3
     """
 
-  static let attachmentToRetry: StaticString = """
-    SELECT a.key, a.status, EXISTS (
-      SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key AND state = 'scheduled' AND due_at > ?2)
-    FROM attachments a WHERE a.id = ?1
+  /// What commands about an attachment have to see.
+  static let attachmentToChange: StaticString = """
+    SELECT a.key, a.status, j.state = 'scheduled' AND j.due_at > ?2, j.priority, j.cancelled IS NOT NULL
+    FROM attachments a LEFT JOIN jobs j ON j.kind = 'attachment' AND j.subject = a.key WHERE a.id = ?1
     """
+
+  static let isDeleted: StaticString = "SELECT EXISTS (SELECT 1 FROM tombstones WHERE id = ?1)"
+
+  /// What a cancelled attachment waits for ends at once.
+  static let cancelJob: StaticString = """
+    UPDATE jobs SET cancelled = ?2, due_at = CASE state WHEN 'scheduled' THEN min(due_at, ?3) ELSE due_at END
+    WHERE kind = 'attachment' AND subject = ?1
+    """
+
+  static let prioritizeJob: StaticString = """
+    UPDATE jobs SET priority = ?2 WHERE kind = 'attachment' AND subject = ?1
+    """
+
+  /// What commands about a delivery have to see.
+  static let deliveryToChange: StaticString = """
+    SELECT d.status, j.state = 'scheduled' AND j.due_at > ?3, d.channel
+    FROM deliveries d LEFT JOIN jobs j ON j.kind = 'delivery' AND j.subject = d.key WHERE d.key = ?1 AND d.id = ?2
+    """
+
+  /// The delivery's attempts count anew, and the channel is told that earlier ones may have taken effect.
+  static let queueDelivery: StaticString = """
+    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
+    VALUES ('delivery', ?1, ?2, 0, 'due', ?3, 1, 1)
+    """
+
+  static let reviveDelivery: StaticString = """
+    UPDATE deliveries SET status = 'pending', reason_code = NULL, reason_message = NULL, finished_at = NULL WHERE key = ?1
+    """
+
+  static let removeJob: StaticString = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2"
+
+  // MARK: Deleting an attachment, with all that is of it
+
+  static let attachmentToDelete: StaticString = """
+    SELECT id, identity, status, size_bytes, url, conversation_id, message_id FROM attachments WHERE key = ?1
+    """
+
+  static let removeDeliveryJobs: StaticString = """
+    DELETE FROM jobs WHERE kind = 'delivery' AND subject IN (
+      SELECT d.key FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1)
+    """
+
+  static let removeDeliveries: StaticString = """
+    DELETE FROM deliveries WHERE event_key IN (SELECT key FROM events WHERE attachment_key = ?1)
+    """
+
+  static let removeEvents: StaticString = "DELETE FROM events WHERE attachment_key = ?1"
+
+  static let removeAttempts: StaticString = "DELETE FROM attempts WHERE attachment_key = ?1"
+
+  static let removeAttachment: StaticString = "DELETE FROM attachments WHERE key = ?1"
+
+  static let removeEmptyMessage: StaticString = """
+    DELETE FROM messages WHERE conversation_id = ?1 AND message_id = ?2
+      AND NOT EXISTS (SELECT 1 FROM attachments WHERE conversation_id = ?1 AND message_id = ?2)
+    """
+
+  static let giveUpName: StaticString = "UPDATE names SET uses = uses - 1 WHERE path = ?1 AND uses > 0"
+
+  static let addTombstone: StaticString = """
+    INSERT INTO tombstones (id, identity, deleted_by, deleted_at) VALUES (?1, ?2, ?3, ?4)
+    """
+
+  static let tombstone: StaticString = "SELECT id FROM tombstones WHERE identity = ?1 ORDER BY key DESC"
+
+  static let noteResidue: StaticString = "UPDATE ledger SET residue = 1"
+
+  static let unusedNames: StaticString = "SELECT path FROM names WHERE uses = 0 LIMIT ?1"
+
+  static let removeUnusedName: StaticString = "DELETE FROM names WHERE path = ?1 AND uses = 0"
 
   static let attachmentToQueue: StaticString =
     "SELECT status, size_bytes, url FROM attachments WHERE key = ?1"
@@ -256,10 +331,7 @@ enum SQL {
       bytes = coalesce((SELECT bytes FROM rows WHERE rows.status = counts.status AND counts.shard = 0), 0)
     """
 
-  static let addMissingCounts: StaticString = """
-    INSERT INTO counts SELECT 0, value, 0, 0 FROM json_each('["queued","completed","rejected","failed","quarantined"]')
-    WHERE true ON CONFLICT DO NOTHING
-    """
+  static let addMissingCounts = SQLText(Schema.countsOfAll)
 
   /// Of attachments and deliveries that have ended: they would be worked on, and told, again.
   static let removeJobsOfEnded: StaticString = """
@@ -270,6 +342,7 @@ enum SQL {
 
   static let renameAll: StaticString = """
     INSERT INTO names SELECT url, sha256, count(*) FROM attachments WHERE url IS NOT NULL GROUP BY url
+    ON CONFLICT DO UPDATE SET sha256 = excluded.sha256, uses = excluded.uses
     """
 
   /// Counts an earlier attempt, so that what was told before is not told again.
@@ -293,11 +366,13 @@ enum SQL {
     """
 
   /// For a copy: each job may have been started since the copy was made, and no attachment is to be blamed for the coordinator's
-  /// end. An attempt that is not the first checks whether an earlier one took effect. Its history ends here.
+  /// end. An attempt that is not the first checks whether an earlier one took effect. Where an object was to be deleted, another's
+  /// may lie by the time that the copy is restored. Its history ends here.
   static let releaseInCopy = """
     UPDATE jobs SET attempts = attempts + (state <> 'leased'), uncounted = uncounted + 1, holder = NULL, token = NULL,
       state = CASE state WHEN 'leased' THEN 'due' ELSE state END;
     DELETE FROM coordinators;
+    DELETE FROM names WHERE uses = 0;
     UPDATE ledger SET history = 0, kernel_run = '';
     """
 }

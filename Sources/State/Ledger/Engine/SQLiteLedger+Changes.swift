@@ -4,12 +4,14 @@ import SQLite
 /// What an exchange visibly changes, gathered until its end: the position is given by the last statement of the transaction.
 struct ChangedSubjects {
   private var attachments: [Int64] = []
+  private var deletions: [Int64] = []
   private var deliveries: [Int64] = []
   private var lanes: [Int64] = []
 
   mutating func add(_ kind: Change.Kind, _ key: Int64) {
     switch kind {
     case .attachment: attachments.append(key)
+    case .deletion: deletions.append(key)
     case .delivery: deliveries.append(key)
     // Only a lane can change more than once in an exchange.
     case .lane: if !lanes.contains(key) { lanes.append(key) }
@@ -19,7 +21,7 @@ struct ChangedSubjects {
   /// As a JSON object; `nil`: nothing has changed.
   var json: String? {
     let kinds: [(kind: Change.Kind, keys: [Int64])] = [
-      (.attachment, attachments), (.delivery, deliveries), (.lane, lanes),
+      (.attachment, attachments), (.deletion, deletions), (.delivery, deliveries), (.lane, lanes),
     ].filter { !$0.1.isEmpty }
     if kinds.isEmpty { return nil }
     var writer = JSONWriter()
@@ -92,6 +94,7 @@ extension SQLiteLedger {
       """
       SELECT k.key, CASE k.key
         WHEN 'attachment' THEN (SELECT id FROM attachments WHERE key = s.value)
+        WHEN 'deletion' THEN (SELECT id FROM tombstones WHERE key = s.value)
         WHEN 'delivery' THEN (SELECT id FROM deliveries WHERE key = s.value)
         ELSE (SELECT CASE name WHEN '' THEN kind ELSE kind || ':' || name END FROM lanes WHERE key = s.value) END
       FROM changes c, json_each(c.subjects) k, json_each(k.value) s WHERE c.number = ?1

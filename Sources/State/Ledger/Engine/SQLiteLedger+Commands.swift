@@ -1,4 +1,5 @@
 import Pipeline
+import Platform
 import SQLite
 
 // Commands: what each concern has to see is loaded, decided elsewhere, and stored, for all that follow each other at once.
@@ -6,28 +7,25 @@ extension SQLiteLedger {
   /// Applies commands in their order. Must be called within a transaction.
   func apply(_ commands: [Command], _ tally: inout ExchangeTally) throws -> [CommandResult] {
     var results: [CommandResult] = []
-    var lanes: [LaneCommand] = []
-    var retries: [RetryCommand] = []
-    func flush(_ tally: inout ExchangeTally) throws {
-      if !lanes.isEmpty { results += try apply(lanes, &tally) }
-      if !retries.isEmpty { results += try apply(retries, &tally) }
-      lanes.removeAll()
-      retries.removeAll()
+    var rest = commands[...]
+    /// Takes off the front those of one concern.
+    func run<Request>(_ request: (Command) -> Request?) -> [Request] {
+      let found = rest.prefix { request($0) != nil }.compactMap(request)
+      rest = rest.dropFirst(found.count)
+      return found
     }
-    for command in commands {
-      switch command {
+    while let next = rest.first {
+      switch next {
       case .takeIn(let items):
-        try flush(&tally)
+        rest = rest.dropFirst()
         results.append(.takenIn(try takeIn(items, &tally)))
-      case .lane(let lane):
-        if !retries.isEmpty { try flush(&tally) }
-        lanes.append(lane)
-      case .retry(let retry):
-        if !lanes.isEmpty { try flush(&tally) }
-        retries.append(retry)
+      case .lane: results += try apply(run { if case .lane(let one) = $0 { one } else { nil } }, &tally)
+      case .attachment:
+        results += try apply(run { if case .attachment(let one) = $0 { one } else { nil } }, &tally)
+      case .delivery:
+        results += try apply(run { if case .delivery(let one) = $0 { one } else { nil } }, &tally)
       }
     }
-    try flush(&tally)
     return results
   }
 
@@ -55,32 +53,44 @@ extension SQLiteLedger {
         try statement(SQL.hastenLane).run(.integer(try laneKey(lane)), .integer(tally.time))
       }
       tally.changed.add(.lane, try laneKey(lane))
-      if !tally.lanes.contains(lane) { tally.lanes.append(lane) }
+      tally.touch(lane)
     }
     return results
   }
 
   // MARK: Attachments
 
-  private func apply(_ requests: [RetryCommand], _ tally: inout ExchangeTally) throws -> [CommandResult] {
-    var facts: [String: RetryDecision.Fact] = [:]
-    for id in RetryDecision.needs(requests) {
-      facts[id] =
-        try statement(SQL.attachmentToRetry).first(.text(id), .integer(tally.time)) { row in
-          Status(rawValue: row.text(1)).map {
-            RetryDecision.Fact(key: row.integer(0), status: $0, isWaiting: row.integer(2) == 1)
-          }
-        } ?? nil
-    }
-    let (results, writes) = RetryDecision.decide(requests, facts)
+  private func apply(_ requests: [AttachmentCommand], _ tally: inout ExchangeTally) throws -> [CommandResult]
+  {
+    var facts: [String: AttachmentDecision.Fact] = [:]
+    for id in AttachmentDecision.needs(requests) { facts[id] = try fact(of: id, tally.time) }
+    let (results, writes) = AttachmentDecision.decide(requests, facts)
     for write in writes {
       switch write {
       case .queue(let key): try queueAgain(key, &tally)
-      case .hasten(let key): try statement(SQL.hastenAttachment).run(.integer(key), .integer(tally.time))
+      case .hasten(let key):
+        try statement(SQL.hastenJob).run(.text("attachment"), .integer(key), .integer(tally.time))
+      case .cancel(let key, let reason):
+        try statement(SQL.cancelJob).run(.integer(key), .optional(reason), .integer(tally.time))
+      case .prioritize(let key, let priority):
+        try statement(SQL.prioritizeJob).run(.integer(key), .integer(priority))
+      case .delete(let key, let person): try delete(key, by: person, &tally)
       }
-      if !tally.lanes.contains(.attachments) { tally.lanes.append(.attachments) }
     }
+    if !writes.isEmpty { tally.touch(.attachments) }
     return results
+  }
+
+  private func fact(of id: String, _ time: Int64) throws -> AttachmentDecision.Fact? {
+    let fact = try statement(SQL.attachmentToChange).first(.text(id), .integer(time)) { row in
+      Status(rawValue: row.text(1)).map {
+        AttachmentDecision.Fact(
+          key: row.integer(0), status: $0, priority: row.integer(3), isWaiting: row.integer(2) == 1,
+          isCancelled: row.integer(4) == 1)
+      }
+    }
+    if let fact { return fact }
+    return try statement(SQL.isDeleted).first(.text(id), make: { $0.integer(0) }) == 1 ? .deleted : nil
   }
 
   /// Queues an attachment that has ended, as if it had just been taken in. Its earlier attempts stay on record, and events emitted
@@ -97,5 +107,84 @@ extension SQLiteLedger {
     try statement(SQL.addRepeatedJob).run(
       .integer(key), .integer(try laneKey(.attachments)), .integer(tally.time))
     tally.changed.add(.attachment, key)
+  }
+
+  /// Deletes all that is of an attachment. Its object is to be deleted from the store where it is no other's.
+  private func delete(_ key: Int64, by person: String, _ tally: inout ExchangeTally) throws {
+    struct Row {
+      var id: String
+      var identity: [UInt8]
+      var status: String
+      var size: Int64
+      var url: String?
+      var conversation, message: String
+    }
+    let found = try statement(SQL.attachmentToDelete).first(.integer(key)) { row in
+      Row(
+        id: row.text(0), identity: row.blob(1), status: row.text(2), size: row.integer(3),
+        url: row.optionalText(4), conversation: row.text(5), message: row.text(6))
+    }
+    guard let row = found else { return }
+    for sql in [SQL.removeDeliveryJobs, SQL.removeDeliveries, SQL.removeEvents, SQL.removeAttempts] {
+      try statement(sql).run(.integer(key))
+    }
+    try statement(SQL.removeJob).run(.text("attachment"), .integer(key))
+    try statement(SQL.removeAttachment).run(.integer(key))
+    try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))
+    if let url = row.url { try statement(SQL.giveUpName).run(.text(url)) }
+    try statement(SQL.addToCount).run(
+      .text(row.status), .integer(-1),
+      .integer(row.status == Status.queued.rawValue ? 0 : -min(max(row.size, 0), 1 << 50)))
+    try statement(SQL.addTombstone).run(
+      .text(row.id), .blob(tombstoneIdentity(row.identity)), .text(person), .integer(tally.now))
+    tally.changed.add(.deletion, connection.lastInsertedRow)
+    tally.hasDeleted = true
+  }
+
+  /// What a tombstone keeps of an identity, which has a part of the file's name.
+  func tombstoneIdentity(_ identity: [UInt8]) -> [UInt8] {
+    var values = HashedValues()
+    values.add(identity)
+    return Array(hash.digest(of: values).prefix(16))
+  }
+
+  // MARK: Deliveries
+
+  private func apply(_ requests: [DeliveryCommand], _ tally: inout ExchangeTally) throws -> [CommandResult] {
+    var facts: [DeliveryDecision.Key: DeliveryDecision.Fact] = [:]
+    for key in DeliveryDecision.needs(requests) {
+      facts[key] =
+        try statement(SQL.deliveryToChange).first(.integer(key.key), .text(key.id), .integer(tally.time)) {
+          row in
+          DeliveryStatus(rawValue: row.text(0)).map {
+            DeliveryDecision.Fact($0, isWaiting: row.integer(1) == 1, channel: row.text(2))
+          }
+        } ?? nil
+    }
+    let (results, writes) = DeliveryDecision.decide(requests, facts)
+    for write in writes {
+      switch write {
+      case .queue(let key, let channel):
+        let lane = LaneName.channel(channel)
+        try statement(SQL.reviveDelivery).run(.integer(key))
+        try statement(SQL.queueDelivery).run(
+          .integer(key), .integer(try laneKey(lane)), .integer(tally.time))
+        tally.changed.add(.delivery, key)
+        tally.touch(lane)
+      case .hasten(let key):
+        try statement(SQL.hastenJob).run(.text("delivery"), .integer(key), .integer(tally.time))
+      case .drop(let key):
+        try statement(SQL.removeJob).run(.text("delivery"), .integer(key))
+        try statement(SQL.endDelivery).run(
+          .integer(key), .text(DeliveryStatus.dropped.rawValue), .text("dropped"),
+          .text("a person gave it up"), .integer(tally.now))
+        tally.changed.add(.delivery, key)
+      }
+    }
+    for request in requests {
+      let key = DeliveryDecision.Key(key: request.key, id: request.deliveryId)
+      if let fact = facts[key] { tally.touch(.channel(fact.channel)) }
+    }
+    return results
   }
 }

@@ -14,6 +14,12 @@ struct ExchangeTally {
   var changed = ChangedSubjects()
   /// Lanes that commands have changed.
   var lanes: [LaneName] = []
+  /// Attachments were deleted.
+  var hasDeleted = false
+
+  mutating func touch(_ lane: LaneName) {
+    if !lanes.contains(lane) { lanes.append(lane) }
+  }
 
   mutating func addEnded(_ status: Status, _ bytes: Int64) {
     let index = ended.firstIndex { $0.status == status } ?? ended.count
@@ -34,14 +40,27 @@ extension SQLiteLedger {
       }
     }
     if let last, last.number == exchange.number { return last.reply }
-    let reply = try transaction {
-      try statement(SQL.countExchange).run(.integer(holder), .integer(exchange.number))
-      guard connection.changes == 1 else { throw fenced(exchange) }
-      return try perform(exchange)
+    let reply: ExchangeReply
+    do {
+      reply = try write(exchange)
+    } catch  where error.code == .full && exchange.makesRoom {
+      // The reserve was given back: what makes room may use it.
+      reply = try write(exchange)
     }
     keep(exchange.number, reply)
     return reply
   }
+
+  private func write(_ exchange: Exchange) throws(LedgerError) -> ExchangeReply {
+    try transaction {
+      try statement(SQL.countExchange).run(.integer(holder), .integer(exchange.number))
+      guard connection.changes == 1 else { throw fenced(exchange) }
+      return try perform(exchange)
+    }
+  }
+
+  /// Objects that a reply names, at most.
+  private static let objectsDeletedAtOnce = 1000
 
   /// An exchange is durable.
   private func keep(_ number: Int64, _ reply: ExchangeReply) {
@@ -73,7 +92,13 @@ extension SQLiteLedger {
     var tally = ExchangeTally(
       now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: exchange.number),
       newborn: Newborn([]))
+    for path in exchange.deletedObjects { try statement(SQL.removeUnusedName).run(.text(path)) }
     reply.results = try apply(exchange.commands, &tally)
+    // The paths of objects are among what is to be erased.
+    if tally.hasDeleted || !exchange.deletedObjects.isEmpty { try noteResidue() }
+    if tally.hasDeleted || !exchange.deletedObjects.isEmpty {
+      reply.objectsToDelete = try unusedNames(Self.objectsDeletedAtOnce)
+    }
     if exchange.addsInOrder {
       tally.newborn = Newborn(try exchange.wanted.filter { try isFree($0.lane, tally.time) })
     }
@@ -126,6 +151,9 @@ extension SQLiteLedger {
     switch settlement.ending {
     case .attachment(let attachment):
       let outcome = attachment.outcome
+      if outcome.status == .cancelled, try isWantedAgain(settlement) {
+        return try change(SQL.releaseJob, settlement) ? .conflict : .leaseLost
+      }
       if let url = outcome.url, let sha256 = outcome.sha256 {
         try statement(SQL.takeName).run(.text(url), .blob(sha256))
         if connection.changes == 0 {
@@ -165,6 +193,11 @@ extension SQLiteLedger {
       tally.changed.add(.delivery, key)
     }
     return .counted
+  }
+
+  /// Whether a person wants an attachment after all that was to end as cancelled.
+  private func isWantedAgain(_ settlement: Settlement) throws -> Bool {
+    try statement(SQL.isWanted).first(.integer(settlement.job), make: { $0.integer(0) == 1 }) ?? false
   }
 
   /// Changes the job of a settlement. False: its lease was lost.
@@ -304,6 +337,7 @@ extension SQLiteLedger {
       var job, subject: Int64
       var attempts, crashes, uncounted, losses: Int
       var priority: Int64
+      var cancellation: String?
     }
     let count = isOfAttachments ? try claimable(lane, count) : count
     var claimed: [Claimed] = []
@@ -314,7 +348,8 @@ extension SQLiteLedger {
         Claimed(
           job: row.integer(0), subject: row.integer(1), attempts: Int(row.integer(2)),
           crashes: Int(row.integer(3)),
-          uncounted: Int(row.integer(4)), losses: Int(row.integer(5)), priority: row.integer(6)))
+          uncounted: Int(row.integer(4)), losses: Int(row.integer(5)), priority: row.integer(6),
+          cancellation: row.optionalText(7)))
     }
     // An UPDATE returns its rows in any order.
     for job in claimed.sorted(by: { ($1.priority, $0.job) < ($0.priority, $1.job) }) {
@@ -329,7 +364,8 @@ extension SQLiteLedger {
         Lease(
           job: job.job, token: token, attempt: job.attempts,
           counted: max(job.attempts, 0) - max(job.uncounted, 0),
-          crashes: job.crashes, losses: job.losses, priority: job.priority, work: work))
+          crashes: job.crashes, losses: job.losses, priority: job.priority, cancellation: job.cancellation,
+          work: work))
     }
   }
 

@@ -16,33 +16,47 @@ extension SQLiteLedger {
 
   private func takeIn(_ item: IntakeItem, _ tally: inout ExchangeTally, _ report: inout IntakeReport) throws {
     if let fault = item.fault {
-      report.problems.append("\(item.origin): \(fault); not taken in")
-      return
-    }
-    // The message first, if it has an id: a file must not join another sender's message.
-    if let messageId = item.messageId, let sender = try addMessage(item, id: messageId, tally.now) {
-      report.problems.append(
-        "\(item.origin): message '\(messageId)' of conversation '\(item.conversationId)' is from '\(sender)', "
-          + "not from '\(item.senderId)'; give it another messageId")
-      return
+      return report.refuse(item.problem(fault))
     }
     let identity = item.attachmentSource.identity(
       conversationId: item.conversationId, messageId: item.messageId, hash)
-    let status = try statement(SQL.knownAttachment).first(.blob(identity)) { Status(rawValue: $0.text(0)) }
-    if let status {
+    // Before its message: nothing of what a person deleted comes back.
+    if let id = try deleted(identity) {
       report.known += 1
-      if let status, status.isFinal, status != .completed { report.knownNotCompleted += 1 }
+      report.knownDeleted += 1
+      report.outcomes.append(.deleted(id: id))
+      return
+    }
+    // Then the message, if it has an id: a file must not join another sender's message.
+    if let messageId = item.messageId, let sender = try addMessage(item, id: messageId, tally.now) {
+      return report.refuse(item.problem(messageOf: sender))
+    }
+    let known = try statement(SQL.knownAttachment).first(.blob(identity)) {
+      (id: $0.text(0), status: Status(rawValue: $0.text(1)))
+    }
+    if let known {
+      report.known += 1
+      if let status = known.status, status.isFinal, status != .completed { report.knownNotCompleted += 1 }
+      report.outcomes.append(.known(id: known.id))
       return
     }
     let messageId = item.messageId ?? ids.next()
     if item.messageId == nil { _ = try addMessage(item, id: messageId, tally.now) }
+    let id = ids.next()
     try statement(SQL.addAttachment).run(
-      item.values(id: ids.next(), identity: identity, messageId: messageId, at: tally.now))
+      item.values(id: id, identity: identity, messageId: messageId, at: tally.now))
     let key = connection.lastInsertedRow
     try statement(SQL.addAttachmentJob).run(
       .integer(key), .integer(try laneKey(.attachments)), .integer(item.priority), .integer(tally.time))
     tally.changed.add(.attachment, key)
     report.added += 1
+    report.outcomes.append(.added(id: id))
+  }
+
+  /// The id of the attachment with this identity that a person has deleted; `nil`: there is none.
+  private func deleted(_ identity: [UInt8]) throws -> String? {
+    if !hasTombstones { return nil }
+    return try statement(SQL.tombstone).first(.blob(tombstoneIdentity(identity))) { $0.text(0) }
   }
 
   /// Adds a message unless it exists. If the id belongs to another sender's message, returns that sender.

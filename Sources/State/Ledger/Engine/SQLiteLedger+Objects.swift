@@ -10,7 +10,7 @@ extension SQLiteLedger {
   }
 
   public func hasObjects() throws(LedgerError) -> Bool {
-    try reading { try statement("SELECT 1 FROM names LIMIT 1").first { _ in true } ?? false }
+    try reading { try statement("SELECT 1 FROM names WHERE uses > 0 LIMIT 1").first { _ in true } ?? false }
   }
 
   public func object(ofAttachment id: String) throws(LedgerError) -> StoredObject? {
@@ -28,6 +28,17 @@ extension SQLiteLedger {
     try reading {
       try statement("SELECT 1 FROM names WHERE path = ?1").first(.text(path)) { _ in true } ?? false
     }
+  }
+
+  public func objectsToDelete(limit: Int) throws(LedgerError) -> [String] {
+    try reading { try unusedNames(limit) }
+  }
+
+  /// Paths of objects that are to be deleted.
+  func unusedNames(_ limit: Int) throws -> [String] {
+    var paths: [String] = []
+    try statement(SQL.unusedNames).rows(.integer(Int64(limit))) { paths.append($0.text(0)) }
+    return paths
   }
 
   private static let columns = """

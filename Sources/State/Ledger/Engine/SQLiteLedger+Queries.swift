@@ -10,18 +10,13 @@ extension SQLiteLedger: LedgerQueries {
     return try body()
   }
 
-  public func attachments(
-    _ statuses: Set<Status>, after mark: PageMark?, limit: Int
-  ) throws(LedgerError) -> Page<AttachmentRecord> {
-    try page(after: mark, limit) { after in
-      let isAll = statuses.count == Status.allCases.count
-      let wanted = isAll ? "" : JSONWriter.array(of: statuses.map(\.rawValue))
-      var rows: [AttachmentRecord] = []
-      try statement(isAll ? Query.page : Query.pageOfStatuses)
-        .rows(.integer(after), .text(wanted), .integer(Int64(limit))) { rows.append(AttachmentRecord($0)) }
-      for index in rows.indices { rows[index].steps = try lastSteps(of: rows[index].key) }
-      return (rows, rows.last?.key)
+  /// An attachment with the steps of its last attempt.
+  func record(of key: Int64) throws -> AttachmentRecord? {
+    guard var record = try statement(Query.byKey).first(.integer(key), make: { AttachmentRecord($0) }) else {
+      return nil
     }
+    record.steps = try lastSteps(of: key)
+    return record
   }
 
   /// A page of rows by key; a mark is the last key.
@@ -75,20 +70,6 @@ extension SQLiteLedger: LedgerQueries {
           AttemptRecord(number: Int(row.integer(0)), step: step(row, 1), recordedAt: row.integer(6)))
       }
       return attempts
-    }
-  }
-
-  public func deliveries(of key: Int64) throws(LedgerError) -> [DeliveryRecord] {
-    try reading {
-      var deliveries: [DeliveryRecord] = []
-      try statement(Query.deliveries).rows(.integer(key)) { row in
-        deliveries.append(
-          DeliveryRecord(
-            id: row.text(0), type: row.text(1), channel: row.text(2), recipient: row.text(3),
-            status: row.text(4),
-            reason: row.optionalText(5), finishedAt: row.optionalInteger(6)))
-      }
-      return deliveries
     }
   }
 
@@ -156,9 +137,7 @@ extension SQLiteLedger: LedgerQueries {
     static let columns = """
       SELECT \(AttachmentRecord.columnList) FROM attachments a JOIN messages m USING (conversation_id, message_id)
       """
-    static let page = SQLText(columns + " WHERE a.key > ?1 AND ?2 = '' ORDER BY a.key LIMIT ?3")
-    static let pageOfStatuses = SQLText(
-      columns + " WHERE a.key > ?1 AND a.status IN (SELECT value FROM json_each(?2)) ORDER BY a.key LIMIT ?3")
+    static let byKey = SQLText(columns + " WHERE a.key = ?1")
     static let byId = SQLText(columns + " WHERE a.id >= ?1 AND a.id < ?2 ORDER BY a.id LIMIT 10")
     static let attempts: StaticString = """
       SELECT number, stage, verdict, code, message, microseconds, recorded_at FROM steps
@@ -167,10 +146,6 @@ extension SQLiteLedger: LedgerQueries {
     static let lastSteps: StaticString = """
       SELECT stage, verdict, code, message, microseconds FROM steps
       WHERE attachment_key = ?1 AND number = (SELECT max(number) FROM attempts WHERE attachment_key = ?1) ORDER BY step
-      """
-    static let deliveries: StaticString = """
-      SELECT d.id, e.type, d.channel, d.recipient, d.status, d.reason_message, d.finished_at
-      FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1 ORDER BY d.key
       """
     /// The first job of an attachment is that of the oldest, unless one was queued again.
     static let oldest: StaticString = """

@@ -8,7 +8,7 @@ extension SQLiteLedger {
     try transaction {
       try statement(SQL.addMissingCounts).run()
       try statement(SQL.recount).run()
-      try statement("DELETE FROM names").run()
+      try statement("DELETE FROM names WHERE uses > 0").run()
       try statement(SQL.renameAll).run()
     }
   }

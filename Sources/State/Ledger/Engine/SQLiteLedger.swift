@@ -27,6 +27,15 @@ package final class SQLiteLedger: LedgerWriter {
   var fingerprintKeys: [String: Int64] = [:]
   /// The fingerprint that was last asked for.
   var lastFingerprint: (text: String, key: Int64)?
+  /// A person has deleted attachments.
+  var hasTombstones = false
+  /// The file may hold bytes of deleted rows; and when they are erased at the earliest, in nanoseconds of the monotonic clock.
+  var hasResidue = false
+  var nextErasure: UInt64 = 0
+  /// When the last exchange was, in nanoseconds of the monotonic clock.
+  var lastExchangeAt: UInt64 = 0
+  /// What one page looks at, at most; tests make it few.
+  var candidates = (attachments: 50_000, deliveries: 20_000)
   /// The keys of lanes on record.
   var laneKeys: [(lane: LaneName, key: Int64)] = []
   private let home: Home?
@@ -65,7 +74,7 @@ package final class SQLiteLedger: LedgerWriter {
       try connection.execute(
         """
         PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-        PRAGMA cache_size = -8000; PRAGMA journal_size_limit = 33554432;
+        PRAGMA cache_size = -32000; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 33554432;
         """)
       connection.checkpointByHand()
       try makeTables()
@@ -160,6 +169,9 @@ package final class SQLiteLedger: LedgerWriter {
       _ = try giveBackLost()
       try liftFaults()
     }
+    hasResidue = try statement("SELECT residue FROM ledger").first { $0.integer(0) == 1 } ?? false
+    hasTombstones =
+      try statement("SELECT EXISTS (SELECT 1 FROM tombstones)").first { $0.integer(0) == 1 } ?? false
   }
 
   /// Lifts what the program paused, as a visible change.
@@ -187,6 +199,7 @@ package final class SQLiteLedger: LedgerWriter {
       try statement(SQL.giveBack).run(.integer(holder))
       try statement(SQL.removeCoordinator).run(.integer(holder))
     }
+    erase()
   }
 
   /// Where the clock was changed since a coordinator last recorded, moves scheduled jobs by as much, so that their remaining wait
@@ -226,11 +239,17 @@ package final class SQLiteLedger: LedgerWriter {
   /// delivered; and while the ledger is idle.
   private static let longestLog = (afterTransaction: 2000, idle: 100)
 
-  /// Checkpoints the log if it is long, which takes longer than a transaction; and drops old changes.
-  public func rest(isIdle: Bool) {
+  /// Checkpoints the log if it is long, which takes longer than a transaction; drops old changes; and erases what was deleted.
+  @discardableResult
+  public func rest(isIdle: Bool) -> Bool {
     let longest = isIdle ? Self.longestLog.idle : Self.longestLog.afterTransaction
     if connection.pagesInLog >= longest { connection.checkpoint() }
-    if isIdle { dropOldChanges() }
+    if !isIdle {
+      if hasResidue { lastExchangeAt = clock.monotonic() }
+      return false
+    }
+    dropOldChanges()
+    return eraseAtRest()
   }
 
   /// Runs a body in one durable transaction.

@@ -1,15 +1,18 @@
+import Pipeline
+
 /// The ledger's tables. CHECK constraints enforce the states and what must hold in each, so that no program
 /// can write an inconsistent ledger. They compare a column with each value in turn: for three values in `IN
 /// (…)`, SQLite would build a table on every check of a row.
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
   /// refused; older ones are brought up by ``Migration``.
-  static let version: Int64 = 5
+  static let version: Int64 = 6
 
   static let tables = """
     -- One row. `history` is another after the ledger went back in time (0: it did, and gets one when it is opened); `position` is
     -- the number of its last change; `holder` is the last coordinator that joined. What time it was at the last exchange, to tell
     -- a clock that was changed: `seen_at` by the clock, `seen_since_boot` since the start of the kernel run `kernel_run`.
+    -- `residue` is 1 where the file may still hold the bytes of rows that a person deleted.
     CREATE TABLE ledger (
       only INTEGER PRIMARY KEY CHECK (only = 1),
       history INTEGER NOT NULL,
@@ -17,7 +20,8 @@ enum Schema {
       holder INTEGER NOT NULL CHECK (holder >= 0),
       seen_at INTEGER NOT NULL,
       seen_since_boot INTEGER NOT NULL,
-      kernel_run TEXT NOT NULL
+      kernel_run TEXT NOT NULL,
+      residue INTEGER NOT NULL CHECK (residue IN (0, 1))
     ) STRICT;
 
     -- Who may write. `number` is that of the coordinator's last exchange, so that the fate of one can be told.
@@ -33,7 +37,7 @@ enum Schema {
     CREATE TABLE counts (
       shard INTEGER NOT NULL,
       status TEXT NOT NULL CHECK (status = 'queued' OR status = 'completed' OR status = 'rejected'
-        OR status = 'failed' OR status = 'quarantined'),
+        OR status = 'failed' OR status = 'quarantined' OR status = 'cancelled'),
       attachments INTEGER NOT NULL,
       bytes INTEGER NOT NULL,
       PRIMARY KEY (shard, status)
@@ -93,6 +97,7 @@ enum Schema {
       own_message INTEGER NOT NULL CHECK (own_message IN (0, 1)), -- 1: the message was made for this file
       file_name TEXT NOT NULL,
       declared_type TEXT,
+      reference TEXT,                   -- the client's own name for it, which returns in every event
       source_kind TEXT NOT NULL CHECK (source_kind = 'file'),
       source_host TEXT,                 -- NULL: the one that has the ledger
       source BLOB NOT NULL,             -- a path's bytes, which need not be UTF-8
@@ -102,7 +107,7 @@ enum Schema {
       -- changed, the file system is not mounted.
       source_folder_device INTEGER,
       status TEXT NOT NULL CHECK (status = 'queued' OR status = 'completed' OR status = 'rejected'
-        OR status = 'failed' OR status = 'quarantined'),
+        OR status = 'failed' OR status = 'quarantined' OR status = 'cancelled'),
       media_type TEXT,
       size_bytes INTEGER CHECK (size_bytes >= 0),
       sha256 BLOB CHECK (length(sha256) = 32),
@@ -121,16 +126,33 @@ enum Schema {
     ) STRICT;
     CREATE UNIQUE INDEX attachments_by_id ON attachments (id);
     CREATE UNIQUE INDEX attachments_by_identity ON attachments (identity);
-    CREATE INDEX attachments_by_content ON attachments (sha256) WHERE url IS NOT NULL;
-    CREATE INDEX attachments_not_completed ON attachments (status, key) WHERE status NOT IN ('queued', 'completed');
+    CREATE INDEX attachments_by_content ON attachments (sha256, created_at) WHERE sha256 IS NOT NULL;
+    -- Those that match a filter are found by these, in order of intake; see `Selection.swift`.
+    CREATE INDEX attachments_by_time ON attachments (created_at);
+    CREATE INDEX attachments_by_message ON attachments (conversation_id, message_id);
+    CREATE INDEX attachments_by_code ON attachments (reason_code, created_at) WHERE reason_code IS NOT NULL;
+    CREATE INDEX attachments_not_completed ON attachments (created_at, status) WHERE status NOT IN ('queued', 'completed');
 
     -- The paths of objects, with the content that is there: another content's attachment cannot have the path. `uses` counts the
-    -- attachments whose object it is.
+    -- attachments whose object it is; where that is 0, the object is to be deleted, and nothing else may have the path before.
     CREATE TABLE names (
       path TEXT PRIMARY KEY,
       sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
-      uses INTEGER NOT NULL CHECK (uses > 0)
+      uses INTEGER NOT NULL CHECK (uses >= 0)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX names_unused ON names (path) WHERE uses = 0;
+
+    -- What is left of attachments that a person deleted. `identity` is a hash of theirs, so that the same file under the same
+    -- message is not taken in again.
+    CREATE TABLE tombstones (
+      key INTEGER PRIMARY KEY,
+      id TEXT NOT NULL,
+      identity BLOB NOT NULL CHECK (length(identity) = 16),
+      deleted_by TEXT NOT NULL,
+      deleted_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX tombstones_by_id ON tombstones (id);
+    CREATE INDEX tombstones_by_identity ON tombstones (identity);
 
     -- One event of an attachment; what it says to each recipient is in `deliveries`.
     CREATE TABLE events (
@@ -150,7 +172,7 @@ enum Schema {
       event_key INTEGER NOT NULL REFERENCES events,
       channel TEXT NOT NULL,
       recipient TEXT NOT NULL,
-      status TEXT NOT NULL CHECK (status = 'pending' OR status = 'delivered' OR status = 'dead'),
+      status TEXT NOT NULL CHECK (status = 'pending' OR status = 'delivered' OR status = 'dead' OR status = 'dropped'),
       reason_code TEXT,
       reason_message TEXT,
       finished_at INTEGER,
@@ -176,6 +198,7 @@ enum Schema {
       uncounted INTEGER NOT NULL DEFAULT 0,   -- of these, ended by nothing that the job is to blame for
       crashes INTEGER NOT NULL DEFAULT 0,     -- workers it took down or held up
       losses INTEGER NOT NULL DEFAULT 0,      -- coordinators that were lost with it in hand
+      cancelled TEXT,                         -- why its result is not wanted any more; NULL: it is
       CHECK ((state = 'leased') = (holder IS NOT NULL)),
       CHECK ((holder IS NULL) = (token IS NULL))
     ) STRICT;
@@ -203,8 +226,14 @@ enum Schema {
 
   /// The rows of a new ledger.
   static let firstRows = """
-    INSERT INTO ledger VALUES (1, 0, 0, 0, 0, 0, '');
+    INSERT INTO ledger VALUES (1, 0, 0, 0, 0, 0, '', 0);
     INSERT INTO lanes (kind, name, host, sharing) VALUES ('attachments', '', '', 'shared');
-    INSERT INTO counts SELECT 0, value, 0, 0 FROM json_each('["queued","completed","rejected","failed","quarantined"]');
+    \(countsOfAll);
+    """
+
+  /// A row of `counts` for each status that has none.
+  static let countsOfAll = """
+    INSERT INTO counts SELECT 0, value, 0, 0
+    FROM json_each('[\(Status.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]') WHERE true ON CONFLICT DO NOTHING
     """
 }

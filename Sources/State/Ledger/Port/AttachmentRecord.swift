@@ -34,8 +34,8 @@ extension IntakeItem {
   /// The columns of `attachments` that are written when it is taken in.
   static let columns = [
     "id", "identity", "conversation_id", "message_id", "own_message", "file_name", "declared_type",
-    "source_kind",
-    "source", "source_size", "source_modified", "source_folder_device", "status", "created_at",
+    "reference", "source_kind", "source", "source_size", "source_modified", "source_folder_device", "status",
+    "created_at",
   ]
 
   /// The values for the columns, in their order.
@@ -44,7 +44,8 @@ extension IntakeItem {
   func values(id: String, identity: [UInt8], messageId: String, at now: Int64) -> [Statement.Value] {
     [
       .text(id), .blob(identity), .text(conversationId), .text(messageId),
-      .integer(self.messageId == nil ? 1 : 0), .text(fileName), .optional(declaredType), .text("file"),
+      .integer(self.messageId == nil ? 1 : 0), .text(fileName), .optional(declaredType), .optional(reference),
+      .text("file"),
       .blob(source), .integer(sourceSize), .integer(sourceModified),
       .optional(folderDevice), .text(Status.queued.rawValue), .integer(now),
     ]
@@ -54,6 +55,7 @@ extension IntakeItem {
 extension AttachmentOrigin {
   private static let columns = [
     "a.id", "a.conversation_id", "a.message_id", "m.sender_id", "a.file_name", "a.declared_type",
+    "a.reference",
   ]
   static let columnList = columns.joined(separator: ", ")
   /// How many they are.
@@ -63,7 +65,7 @@ extension AttachmentOrigin {
   init(_ row: borrowing Row) {
     self.init(
       id: row.text(0), conversationId: row.text(1), messageId: row.text(2), senderId: row.text(3),
-      fileName: row.text(4), declaredType: row.optionalText(5))
+      fileName: row.text(4), declaredType: row.optionalText(5), reference: row.optionalText(6))
   }
 }
 
@@ -118,6 +120,7 @@ extension AttachmentOrigin {
     writer.member("messageId", messageId)
     writer.member("senderId", senderId)
     writer.member("fileName", fileName)
+    if let reference { writer.member("reference", reference) }
   }
 }
 

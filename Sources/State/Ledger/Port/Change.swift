@@ -3,7 +3,9 @@ public struct Change: Sendable, Equatable {
   public enum Kind: String, Sendable, CaseIterable {
     /// An attachment was taken in, has ended, or is queued again.
     case attachment
-    /// A delivery has ended.
+    /// An attachment was deleted.
+    case deletion
+    /// A delivery has ended, or is queued again.
     case delivery
     /// A lane was paused or resumed.
     case lane

@@ -6,7 +6,8 @@ public enum Command: Sendable {
   /// Queues files.
   case takeIn([IntakeItem])
   case lane(LaneCommand)
-  case retry(RetryCommand)
+  case attachment(AttachmentCommand)
+  case delivery(DeliveryCommand)
 }
 
 public struct LaneCommand: Sendable, Equatable {
@@ -27,12 +28,51 @@ public struct LaneCommand: Sendable, Equatable {
   }
 }
 
-/// Queues an attachment again that was not completed, or makes it due at once where it waits for later.
-public struct RetryCommand: Sendable, Equatable {
-  public var attachmentId: String
+/// Changes what becomes of an attachment. What is done already is not done again.
+public struct AttachmentCommand: Sendable, Equatable {
+  public enum Action: Sendable, Equatable {
+    /// Queues it again where it has ended and was not completed; makes it due at once where it waits for later, or was cancelled
+    /// and has not ended yet.
+    case retry
+    /// Takes it back, for this reason: a sentence without its full stop. It ends as cancelled, once a coordinator has told the
+    /// stages at the end.
+    case cancel(String)
+    /// Of those that are due, the one with the highest priority is next.
+    case prioritize(Int64)
+    /// Takes away all that is of it, for good, on behalf of this person. A tombstone without content stays.
+    case delete(by: String)
+  }
 
-  public init(_ attachmentId: String) {
+  public var attachmentId: String
+  public var action: Action
+  /// Only if it has one of these statuses; `nil`: any. So what has changed since a person looked is left as it is.
+  public var only: Set<Status>?
+
+  public init(_ attachmentId: String, _ action: Action, only: Set<Status>? = nil) {
     self.attachmentId = attachmentId
+    self.action = action
+    self.only = only
+  }
+}
+
+/// Changes what becomes of a delivery.
+public struct DeliveryCommand: Sendable, Equatable {
+  public enum Action: Sendable, Equatable {
+    /// Queues a dead or dropped one again; makes one due at once that waits for later.
+    case retry
+    /// Gives it up, for good.
+    case drop
+  }
+
+  /// Its place in the ledger, and its id, which is the same on each channel.
+  public var key: Int64
+  public var deliveryId: String
+  public var action: Action
+
+  public init(key: Int64, _ deliveryId: String, _ action: Action) {
+    self.key = key
+    self.deliveryId = deliveryId
+    self.action = action
   }
 }
 
@@ -43,25 +83,4 @@ public enum CommandResult: Sendable, Equatable {
   case done(hasChanged: Bool)
   /// It was not done, for this reason: a sentence without its full stop.
   case refused(String)
-}
-
-/// The result of taking in a batch.
-public struct IntakeReport: Sendable, Equatable {
-  public var added = 0
-  /// Files that were known already: the same file under the same message.
-  public var known = 0
-  /// Of the known ones, how many have ended and were not completed.
-  public var knownNotCompleted = 0
-  /// The items that were refused, with reasons.
-  public var problems: [String] = []
-
-  public init() {}
-
-  /// Adds another batch's.
-  public mutating func add(_ other: IntakeReport) {
-    added += other.added
-    known += other.known
-    knownNotCompleted += other.knownNotCompleted
-    problems += other.problems
-  }
 }

@@ -10,6 +10,8 @@ public struct Exchange: Sendable {
   /// Applied in order, before the settlements.
   public var commands: [Command] = []
   public var settlements: [Settlement] = []
+  /// Paths of objects that were to be deleted, and are gone from the store for good.
+  public var deletedObjects: [String] = []
   /// Leases that are wanted, each lane once.
   public var wanted: [Want] = []
   /// Contents that may have been processed before.
@@ -24,8 +26,18 @@ public struct Exchange: Sendable {
   /// Whether it counts among the coordinator's exchanges: one that only asks does not.
   public var takesNumber: Bool { !isLookup }
 
+  /// Whether it deletes attachments, or is about objects that were deleted.
+  package var makesRoom: Bool {
+    !deletedObjects.isEmpty
+      || commands.contains {
+        if case .attachment(let command) = $0, case .delete = command.action { true } else { false }
+      }
+  }
+
   /// Whether it writes nothing.
-  var isLookup: Bool { commands.isEmpty && settlements.isEmpty && wanted.isEmpty }
+  var isLookup: Bool {
+    commands.isEmpty && settlements.isEmpty && wanted.isEmpty && deletedObjects.isEmpty
+  }
 }
 
 /// How many leases are wanted of a lane.
@@ -54,6 +66,9 @@ public struct ExchangeReply: Sendable {
   public var lanes: [LaneState] = []
   /// What is known of each content, in order.
   public var contents: [KnownContent] = []
+  /// Paths of objects that are to be deleted from the store, where commands or deleted objects came with the exchange; not always
+  /// all. Nothing gets the path before the exchange says that its object is gone.
+  public var objectsToDelete: [String] = []
   /// Of the last change that this exchange made; `nil`: it made none.
   public var position: Position?
 
@@ -65,7 +80,7 @@ public enum SettlementOutcome: Sendable, Equatable {
   case counted
   /// The lease was lost meanwhile, and nothing was written.
   case leaseLost
-  /// Another content has the object's path. The job is due again, and the attempt does not count: the next one meets the object.
+  /// Another content has the object's path; or a person wants what was to end as cancelled. The job is due again, and the attempt does not count: the next one meets the object.
   case conflict
 }
 

@@ -11,6 +11,8 @@ public struct IntakeItem: Sendable {
   public var text: String?
   public var fileName: String
   public var declaredType: String?
+  /// The client's own name for it, which returns in every event.
+  public var reference: String?
   public var source: [UInt8]
   public var sourceSize: Int64
   /// Nanoseconds since 1970.
@@ -24,7 +26,8 @@ public struct IntakeItem: Sendable {
   public init(
     conversationId: String = "", messageId: String? = nil, senderId: String = "", participants: [String] = [],
     text: String? = nil, fileName: String = "", declaredType: String? = nil, source: [UInt8] = [],
-    sourceSize: Int64 = 0, sourceModified: Int64 = 0, priority: Int64 = 0, origin: String = ""
+    sourceSize: Int64 = 0, sourceModified: Int64 = 0, priority: Int64 = 0,
+    reference: String? = nil, origin: String = ""
   ) {
     self.conversationId = conversationId
     self.messageId = messageId
@@ -37,6 +40,7 @@ public struct IntakeItem: Sendable {
     self.sourceSize = sourceSize
     self.sourceModified = sourceModified
     self.priority = priority
+    self.reference = reference
     self.origin = origin
   }
 
@@ -49,6 +53,7 @@ public struct IntakeItem: Sendable {
     try visitor.visit(IntakeField("text", 0...(1 << 20)), &text)
     try visitor.visit(IntakeField("fileName", 0...1024), &fileName)
     try visitor.visit(.id("declaredType"), &declaredType)
+    try visitor.visit(.id("reference"), &reference)
     try visitor.visit(IntakeField("path", 1...4095), &source)
     try visitor.visit(.own("size"), &sourceSize)
     try visitor.visit(.own("modified"), &sourceModified)

@@ -53,6 +53,9 @@ public struct Pause: Sendable, Equatable {
     case fault
   }
 
+  /// The reason of a person who gave none.
+  public static let unexplained = "a person paused it"
+
   public var cause: Cause
   /// A stable code for programs: `disk-full`.
   public var code: String

@@ -26,12 +26,13 @@ public struct Lease: Sendable {
   /// How many coordinators were lost with it in hand.
   public var losses: Int
   public var priority: Int64
+  /// Why its result is not wanted any more; `nil`: it is.
+  public var cancellation: String?
   public var work: LeasedWork
 
   public init(
     job: Int64, token: Token, attempt: Int, counted: Int, crashes: Int = 0, losses: Int = 0,
-    priority: Int64 = 0,
-    work: LeasedWork
+    priority: Int64 = 0, cancellation: String? = nil, work: LeasedWork
   ) {
     self.job = job
     self.token = token
@@ -40,6 +41,7 @@ public struct Lease: Sendable {
     self.crashes = crashes
     self.losses = losses
     self.priority = priority
+    self.cancellation = cancellation
     self.work = work
   }
 

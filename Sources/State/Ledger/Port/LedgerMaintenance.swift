@@ -4,6 +4,8 @@ public protocol LedgerMaintenance: LedgerQueries {
   func inspectFile(_ report: (Finding) -> Void) throws(LedgerError)
   /// Checks that what is on record agrees with itself.
   func inspectRows(_ report: (Finding) -> Void) throws(LedgerError)
+  /// Whether bytes of deleted attachments may still be in the ledger's files.
+  func isErasing() throws(LedgerError) -> Bool
   /// Computes anew what is counted: attachments by status, and uses of objects' paths.
   func recount() throws(LedgerError)
   /// Adds the missing jobs of queued attachments and pending deliveries, and takes away those of ended ones.

@@ -8,14 +8,28 @@ public protocol LedgerQueries: AnyObject {
   /// The coordinators that have joined and not left, but for the one that asks.
   func otherHolders() throws(LedgerError) -> Set<Int64>
   func status() throws(LedgerError) -> LedgerStatus
-  /// Attachments in order of intake.
-  func attachments(_ statuses: Set<Status>, after: PageMark?, limit: Int) throws(LedgerError) -> Page<
-    AttachmentRecord
-  >
+  /// Attachments in order of intake. A page may have fewer than there is room for, or none, and not be the last: few of those that
+  /// were looked at answered to the filter.
+  func attachments(_ filter: AttachmentFilter, after: PageMark?, limit: Int) throws(LedgerError)
+    -> Page<AttachmentRecord>
+  /// As ``attachments(_:after:limit:)``, with less of each.
+  func matches(_ filter: AttachmentFilter, after: PageMark?, limit: Int) throws(LedgerError)
+    -> Page<AttachmentMatch>
+  /// As ``attachments(_:after:limit:)``, with what is counted of each.
+  func survey(_ filter: AttachmentFilter, after: PageMark?, limit: Int) throws(LedgerError)
+    -> Page<SurveyedAttachment>
   /// The attachments whose id begins with this text, at most ten.
   func attachments(idPrefix: String) throws(LedgerError) -> [AttachmentRecord]
   func attempts(of key: Int64) throws(LedgerError) -> [AttemptRecord]
   func deliveries(of key: Int64) throws(LedgerError) -> [DeliveryRecord]
+  /// Where an attachment is in the queue; `nil`: it is not queued.
+  func place(of key: Int64) throws(LedgerError) -> QueuePlace?
+  /// Deliveries in the order in which they were recorded. As with attachments, a page may have few.
+  func deliveries(_ filter: DeliveryFilter, after: PageMark?, limit: Int) throws(LedgerError)
+    -> Page<DeliveryRecord>
+  /// What is left of deleted attachments whose id begins with this text, at most ten.
+  func tombstones(idPrefix: String) throws(LedgerError) -> [Tombstone]
+  func tombstoneCount() throws(LedgerError) -> Int
 
   /// The objects of attachments, in order of intake.
   func objects(after: PageMark?, limit: Int) throws(LedgerError) -> Page<StoredObject>
@@ -27,6 +41,8 @@ public protocol LedgerQueries: AnyObject {
   func hasObject(at path: String, sha256: [UInt8]) throws(LedgerError) -> Bool
   /// Whether any attachment has its object at this path.
   func hasName(_ path: String) throws(LedgerError) -> Bool
+  /// Paths of objects that are to be deleted from the store.
+  func objectsToDelete(limit: Int) throws(LedgerError) -> [String]
   /// The path of the object of a completed attachment; `nil`: it is not completed.
   func path(ofCompleted id: String) throws(LedgerError) -> String?
 
@@ -35,16 +51,19 @@ public protocol LedgerQueries: AnyObject {
   /// What has changed after a position, in order, with no change that would be added before them later. `nil`: the ledger has
   /// another history, or no longer has all that came after the position.
   func changes(since: Position, limit: Int) throws(LedgerError) -> ChangePage?
+  /// The deliveries that have ended, or were queued again, in the exchange that led to this position, as they are now. Those that
+  /// are gone since are left out; so are all where the ledger no longer has that change.
+  func deliveries(changedAt: Position) throws(LedgerError) -> [DeliveryRecord]
 }
 
 extension LedgerQueries {
   /// Passes attachments to a body in order of intake, until it returns false.
   public func attachments(
-    _ statuses: Set<Status> = Set(Status.allCases), each body: (AttachmentRecord) throws -> Bool
+    _ filter: AttachmentFilter = AttachmentFilter(), each body: (AttachmentRecord) throws -> Bool
   ) throws {
     var mark: PageMark?
     repeat {
-      let page = try attachments(statuses, after: mark, limit: 500)
+      let page = try attachments(filter, after: mark, limit: 500)
       for record in page.rows where try !body(record) { return }
       mark = page.next
     } while mark != nil
@@ -82,20 +101,32 @@ public struct AttemptRecord: Sendable {
 
 /// One delivery, as recorded.
 public struct DeliveryRecord: Sendable {
+  /// Its place in the ledger.
+  public var key: Int64
   public var id: String
+  public var attachmentId: String
   public var type: String
   public var channel: String
   public var recipient: String
-  public var status: String
+  public var status: DeliveryStatus
+  /// Why the last try failed, as code and sentence.
+  public var code: String?
   public var reason: String?
   public var finishedAt: Int64?
+  /// Tries that were begun, where it is pending.
+  public var attempts: Int
+  /// In how many milliseconds it is tried, where it is pending; 0: it is due, or under way.
+  public var nextDue: Int64?
 
   package init(
-    id: String, type: String, channel: String, recipient: String, status: String, reason: String?,
-    finishedAt: Int64?
+    key: Int64, id: String, attachmentId: String, type: String, channel: String, recipient: String,
+    status: DeliveryStatus, code: String? = nil, reason: String? = nil, finishedAt: Int64? = nil,
+    attempts: Int = 0, nextDue: Int64? = nil
   ) {
-    (self.id, self.type, self.channel, self.recipient) = (id, type, channel, recipient)
-    (self.status, self.reason, self.finishedAt) = (status, reason, finishedAt)
+    (self.key, self.id, self.attachmentId, self.type) = (key, id, attachmentId, type)
+    (self.channel, self.recipient, self.status) = (channel, recipient, status)
+    (self.code, self.reason, self.finishedAt) = (code, reason, finishedAt)
+    (self.attempts, self.nextDue) = (attempts, nextDue)
   }
 }
 

@@ -21,7 +21,9 @@ public protocol LedgerWriter: AnyObject {
   /// Call it after replying, and now and then while nothing happens.
   ///
   /// - Parameter isIdle: no request is waiting.
-  func rest(isIdle: Bool)
+  /// - Returns: whether to call it again in a while, if nothing happens.
+  @discardableResult
+  func rest(isIdle: Bool) -> Bool
 
   /// The coordinator ends. What it still holds counts as given back.
   func leave() throws(LedgerError)

@@ -49,6 +49,9 @@ void sluice_empty(int fd);
  * its own offset, for untrusted processes. */
 int sluice_move_content(int from, int to);
 
+/* Syncs the file system that a descriptor is on (syncfs(2)). 0, or -1 and errno. */
+int sluice_sync_all(int fd);
+
 /* A worker's status, in memory shared with the coordinator. The coordinator does not trust it: it uses it for
  * messages, and to decide which of the worker's own attachments is blamed, and for nothing else. */
 typedef struct sluice_status {
@@ -57,12 +60,26 @@ typedef struct sluice_status {
   uint32_t stage;   /* which; SLUICE_FLUSHING: in a barrier */
   uint32_t death;   /* why it is about to die, SLUICE_DEATH_… */
   uint64_t detail;  /* bytes asked for, or the number of the system call */
+  uint64_t cancelled; /* the one field that the coordinator writes: the work whose result is not wanted any more; 0: none */
 } sluice_status;
 
 /* The frame after the page holds the results of the stages before the current one, as a length and a frame,
  * so that they are not lost if the worker dies. */
 #define SLUICE_STATUS_SIZE 102404 /* 4096, a length, a frame of 96 KiB */
 #define SLUICE_STATUS_PARTIAL 4096
+
+/* Where it crashed, innermost first, between the status and the frame. Hearsay as well. */
+#define SLUICE_STATUS_CRASH 256
+#define SLUICE_CRASH_FRAMES 24
+#define SLUICE_CRASH_NAME 56
+typedef struct sluice_frame {
+  uint64_t offset;                /* of an instruction in the module; without a module, its address */
+  char module[SLUICE_CRASH_NAME]; /* its file's name, perhaps cut; ends with NUL */
+} sluice_frame;
+typedef struct sluice_crash {
+  uint64_t count;
+  sluice_frame frames[SLUICE_CRASH_FRAMES];
+} sluice_crash;
 
 #define SLUICE_FLUSHING UINT32_MAX
 #define SLUICE_DEATH_NONE 0u
@@ -115,11 +132,14 @@ int sluice_signal_take(int fd);
 /* ---- Files ---- */
 
 int sluice_rename_new(int old_folder, const char *old_path, int new_folder, const char *new_path);
-/* Opens a path for reading; no part of it may be a symbolic link (openat2(2)). Before Linux 5.6, only the
- * last part is checked. */
+/* Opens a path for reading; no part of it may be a symbolic link (openat2(2)). Before Linux 5.6 it
+ * opens one folder after the other, and then takes no `..`. */
 int sluice_open_source(const char *path);
+/* Whether a file is open for writing somewhere: 1, 0, or -1 where the kernel does not say, as for a file of another
+ * user or on a network. No part of the path may be a symbolic link. */
+int sluice_has_writer(const char *path);
 /* Opens a path below a folder for reading. It follows no symbolic link and never leaves the folder
- * (openat2(2)); before Linux 5.6 only the last part is checked. */
+ * (openat2(2)). Before Linux 5.6 it opens one folder after the other. */
 int sluice_open_below(int folder, const char *path);
 /* Whether two files below a folder have the same content: 1, 0, or -1. */
 int sluice_same_content(int folder, const char *first, const char *second);

@@ -2,6 +2,7 @@
 #ifndef SLUICE_WORKER_H
 #define SLUICE_WORKER_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include "platform.h"
 
@@ -40,6 +41,17 @@ int sluice_landlock_abi(void);
  * process ends. */
 void sluice_watch(sluice_status *status);
 
+/* From now on, a crash leaves the frames that it happened in on the status page before the process ends. */
+void sluice_watch_crashes(sluice_status *status);
+
+/* Notes the libraries that are loaded now, so that frames in them have a name. */
+void sluice_note_modules(void);
+
+/* Leaves the frames of this thread on the status page, unless there are some.
+ *
+ * `context`: the ucontext_t of a signal's handler, for those of the code that was interrupted; NULL: the caller's. */
+void sluice_note_frames(const void *context);
+
 /* Limits the address space to the current use plus so many bytes, while a plugin is loaded and opened. */
 void sluice_limit_opening(int64_t bytes);
 
@@ -47,11 +59,20 @@ void sluice_limit_opening(int64_t bytes);
  * call. */
 void sluice_limit_memory(int64_t bytes, int64_t most);
 
+/* For a check: where the loaded plugin in `file` compares one of these pointers with another text, by strcmp(3) and its
+ * relatives, `found` is called with that text, which need not end after `length`. A count of 0 ends it. The names stay
+ * where they are until then. */
+void sluice_watch_names(const char *file, const char *const *names, size_t count,
+                        void (*found)(const char *name, size_t length));
+
 /* Bytes allocated and not freed, and open descriptors. A closed stage should leave none. */
 int64_t sluice_heap_in_use(void);
 int sluice_descriptors_in_use(void);
 
 void sluice_status_begin(sluice_status *status, uint64_t serial, uint32_t stage);
+/* Says that the result of a piece of work is not wanted any more; and which that is. */
+void sluice_status_cancel(sluice_status *status, uint64_t serial);
+uint64_t sluice_status_cancelled(const sluice_status *status);
 /* For the coordinator: a copy of the status, consistent enough for messages. */
 sluice_status sluice_status_read(const sluice_status *status);
 

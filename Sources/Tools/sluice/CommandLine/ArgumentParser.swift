@@ -55,6 +55,9 @@ struct CommandOption {
     name: "format", value: "text|json", help: "For people, or a JSON object a line.",
     choices: ["text", "json"])
   static let quiet = CommandOption(name: "quiet", letter: "q", help: "Only results and errors.")
+  static let verbose = CommandOption(
+    name: "verbose", letter: "v",
+    help: "A line for each attachment, also on a terminal; and what stages log of level info.")
   static let noColor = CommandOption(name: "no-color", help: "No colors, as with $NO_COLOR.")
 }
 

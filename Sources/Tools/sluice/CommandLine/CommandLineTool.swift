@@ -8,11 +8,12 @@ import Workbench
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self, Run.self, Enqueue.self, PauseVerb.self, ResumeVerb.self, RetryVerb.self,
-      StatusCommand.self, List.self, Show.self, Replay.self, Verify.self,
-      Backup.self, Lint.self,
-      Graph.self,
-      SchemaCommand.self,
+      Ingest.self, Run.self, Enqueue.self,
+      RetryVerb.self, CancelVerb.self, PrioritizeVerb.self, DeleteVerb.self, PruneVerb.self,
+      PauseVerb.self, ResumeVerb.self, ResetVerb.self,
+      Deliveries.self, DeadLettersList.self, DeadLettersRetry.self, DeadLettersDrop.self,
+      StatusCommand.self, List.self, Show.self, Get.self, Report.self, Watch.self, Replay.self, Verify.self,
+      Backup.self, Lint.self, Graph.self, SchemaCommand.self,
       Test.self, StagesList.self, StagesNew.self,
       StagesRun.self, StagesCheck.self, StagesInspect.self, StagesDoctor.self,
       Doctor.self, Version.self, Completions.self,
@@ -59,7 +60,7 @@ enum CommandLineTool {
   }
 
   /// Prints one line for each diagnostic. Text from stages cannot begin a new line.
-  private static func tell(_ diagnostics: [Diagnostic]) {
+  static func tell(_ diagnostics: [Diagnostic]) {
     var tally = ProblemTally()
     for diagnostic in diagnostics where tally.admits(diagnostic.problem) {
       Terminal.error(diagnostic.description, prefix: "")

@@ -32,6 +32,7 @@ enum Environment {
   static func launch(_ arguments: ParsedArguments, _ search: PluginSearch) -> StageRunner.Launch {
     var launch = StageRunner.Launch(executable: search.worker)
     launch.signals = sluice_signalfd()
+    launch.symbols = SymbolTool(path: variables["PATH"] ?? "/usr/bin:/bin")
     switch arguments.value("sandbox") {
     case "off": launch.sandbox = .off
     case "prefer": launch.sandbox = .prefer

@@ -27,8 +27,7 @@ struct ProblemTally {
     return true
   }
 
-  /// Counts a problem whose text begins with its place: `list.jsonl:3: unknown key 'x'`. Names and numbers do
-  /// not distinguish kinds.
+  /// Counts a text that begins with its place: `channel 'a': 3 …`. Names and numbers do not distinguish kinds.
   mutating func admits(line: String) -> Bool {
     var what = Substring(line)
     while let colon = what.firstRange(of: ": ") { what = what[colon.upperBound...] }

@@ -14,8 +14,10 @@ enum RecordText {
   }
 
   /// The members of the JSON object, for records with more members.
-  static func members(_ record: AttachmentRecord, _ writer: inout JSONWriter) {
-    writer.member("record", "attachment")
+  ///
+  /// - Parameter withKind: begin with the one that says what it is.
+  static func members(_ record: AttachmentRecord, withKind: Bool = true, _ writer: inout JSONWriter) {
+    if withKind { writer.member("record", "attachment") }
     writer.member("id", record.origin.id)
     record.origin.write(to: &writer)
     writer.member("source", String(decoding: record.source, as: UTF8.self))

@@ -41,17 +41,21 @@ enum Terminal {
   @discardableResult
   static func write(_ text: String, to descriptor: Int32) -> String? {
     var text = text
-    return text.withUTF8 { bytes in
-      var rest = UnsafeRawBufferPointer(bytes)
-      while !rest.isEmpty {
-        let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-        if count < 0 && errno == EINTR { continue }
-        // The reader has exited, as `head` does: there is nothing to report.
-        if count < 0 { return errno == EPIPE ? nil : String(cString: strerror(errno)) }
-        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-      }
-      return nil
+    let error = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
+    // The reader has exited, as `head` does: there is nothing to report.
+    return error == 0 || error == EPIPE ? nil : String(cString: strerror(error))
+  }
+
+  /// Returns the errno with which writing failed; 0: everything is written.
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { return errno }
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
     }
+    return 0
   }
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }

@@ -7,6 +7,14 @@ struct AttachmentStory {
   var record: AttachmentRecord
   var attempts: [AttemptRecord]
   var deliveries: [DeliveryRecord]
+  /// `nil`: it is not queued.
+  var place: QueuePlace?
+  var lanes: [LedgerStatus.Lane]
+  /// Whether a coordinator is at work.
+  var use: Home.Use
+  var hint: Hint
+  /// In milliseconds since 1970.
+  var now: Int64
 
   // MARK: For people
 
@@ -24,6 +32,8 @@ struct AttachmentStory {
     if !deliveries.isEmpty {
       text += "\nDeliveries\n" + deliveries.map { delivery($0, style) }.joined()
     }
+    let ways = WaysOut(self).sentences
+    if !ways.isEmpty { text += "\nNext\n" + ways.map { "  \($0)\n" }.joined() }
     return text
   }
 
@@ -32,6 +42,7 @@ struct AttachmentStory {
     if let reason = record.outcome.reason {
       facts.append(("reason", "\(reason.stage): \(RecordText.reason(reason.code, reason.message))"))
     }
+    if let place { facts += standing(place) }
     facts += [
       ("file name", Terminal.printable(record.origin.fileName)),
       ("source", Terminal.printable(String(decoding: record.source, as: UTF8.self))),
@@ -39,6 +50,7 @@ struct AttachmentStory {
       ("message", Terminal.printable(record.origin.messageId)),
       ("sender", Terminal.printable(record.origin.senderId)),
     ]
+    if let reference = record.origin.reference { facts.append(("reference", Terminal.printable(reference))) }
     if let mediaType = record.outcome.mediaType {
       facts.append(("media type", Terminal.printable(mediaType)))
     }
@@ -49,6 +61,24 @@ struct AttachmentStory {
     if let url = record.outcome.url { facts.append(("url", Terminal.printable(url))) }
     facts.append(("taken in", Clock.timestamp(record.createdAt)))
     if let finishedAt = record.finishedAt { facts.append(("ended", Clock.timestamp(finishedAt))) }
+    return facts
+  }
+
+  /// Where it stands in the queue.
+  private func standing(_ place: QueuePlace) -> [(name: String, value: String)] {
+    let begun = Count.text(place.attempts, "attempt")
+    let state =
+      switch place.state {
+      case .leased: "being worked on, attempt \(place.attempts)"
+      case .scheduled where place.nextDue > 0:
+        "waits until \(Clock.timestamp(now + place.nextDue)) (\(Age.text(milliseconds: place.nextDue))), after \(begun)"
+      case .due, .scheduled: place.attempts == 0 ? "due" : "due, after \(begun)"
+      }
+    var facts = [("queue", "\(state); priority \(place.priority)")]
+    if let reason = place.cancellation { facts.append(("cancelled", Terminal.printable(reason))) }
+    if let pause = lanes.first(where: { $0.name == .attachments })?.pause {
+      facts.append(("lane", "paused \(PauseText.text(pause))"))
+    }
     return facts
   }
 
@@ -66,9 +96,17 @@ struct AttachmentStory {
   private func delivery(_ delivery: DeliveryRecord, _ style: Style) -> String {
     var line = "  \(delivery.id)  \(Terminal.printable(delivery.type))"
     line += "  \(Terminal.printable(delivery.channel))"
-    line += "  to \(Terminal.printable(delivery.recipient))  \(style.word(delivery.status))"
+    line += "  to \(Terminal.printable(delivery.recipient))  \(style.word(delivery.status.rawValue))"
     if let finishedAt = delivery.finishedAt { line += " \(Clock.timestamp(finishedAt))" }
-    if let reason = delivery.reason { line += ": \(Terminal.printable(reason))" }
+    if let nextDue = delivery.nextDue, delivery.attempts > 0 || nextDue > 0 {
+      line += ", \(Count.text(delivery.attempts, "try", "tries")) begun"
+      if nextDue > 0 { line += ", next at \(Clock.timestamp(now + nextDue))" }
+    }
+    if let code = delivery.code {
+      line += ": \(RecordText.reason(code, delivery.reason))"
+    } else if let reason = delivery.reason {
+      line += ": \(Terminal.printable(reason))"
+    }
     return line + "\n"
   }
 
@@ -99,18 +137,31 @@ struct AttachmentStory {
       writer.key("deliveries")
       writer.array { writer in
         for delivery in deliveries {
-          writer.object { writer in
-            writer.member("id", delivery.id)
-            writer.member("type", delivery.type)
-            writer.member("channel", delivery.channel)
-            writer.member("recipient", delivery.recipient)
-            writer.member("status", delivery.status)
-            writer.member("reason", delivery.reason)
-            writer.member("finishedAt", delivery.finishedAt.map(Clock.timestamp))
-          }
+          writer.object { DeliveryText.members(delivery, at: now, &$0) }
         }
       }
+      writer.key("queue")
+      queue(&writer)
+      writer.key("next")
+      writer.array { writer in for way in WaysOut(self).sentences { writer.value(way) } }
     }
     return writer.text + "\n"
+  }
+
+  /// Where it stands in the queue, or null.
+  private func queue(_ writer: inout JSONWriter) {
+    guard let place else { return writer.value(nil as String?) }
+    writer.object { writer in
+      writer.member("state", place.state.rawValue)
+      writer.member("dueAt", place.nextDue > 0 ? Clock.timestamp(now + place.nextDue) : nil)
+      writer.member("priority", place.priority)
+      writer.member("attempts", Int64(place.attempts))
+      writer.member("cancellation", place.cancellation)
+      writer.key("paused")
+      guard let pause = lanes.first(where: { $0.name == .attachments })?.pause else {
+        return writer.value(nil as String?)
+      }
+      writer.object { PauseText.members(pause, &$0) }
+    }
   }
 }

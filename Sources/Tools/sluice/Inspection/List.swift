@@ -5,41 +5,54 @@ import Pipeline
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "list", abstract: "List attachments.",
+    arguments: "[ID…]",
     discussion: """
       A line has the id, the status, the path, and what is known of the content; of one that was not completed, why.
-      Those in the queue are listed too. JSON has the same records as `sluice ingest` prints.
+      Those in the queue are listed too. JSON has the same records as `sluice ingest` prints, CSV the table of
+      `sluice report`.
       """,
-    options: [
+    options: FilterOptions.all + [
+      .home,
       CommandOption(
-        name: "status", letter: "s", value: "STATUS,…",
-        help: "Only these, of: \(Status.allCases.map(\.rawValue).joined(separator: ", ")); repeatable.",
-        choices: Status.allCases.map(\.rawValue), takesSeveral: true),
-      .home, .format, .noColor,
+        name: "format", value: "text|json|csv", help: "For people, a JSON object a line, or a table.",
+        choices: ["text", "json", "csv"]),
+      .noColor,
     ],
     example: "sluice list --status rejected,failed")
 
   private let arguments: ParsedArguments
+  private let limit: Int?
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
-    try arguments.expectNoWords()
+    _ = try FilterOptions.filter(arguments)
+    limit = try FilterOptions.limit(arguments)
     self.arguments = arguments
   }
 
   func run() throws -> ExitCode {
-    let named = arguments.values("status").compactMap { Status(rawValue: $0) }
-    let statuses = Set(named.isEmpty ? Status.allCases : named)
+    let ledger = try Environment.ledger(reading: Environment.home(arguments))
+    if arguments.value("format") == "csv" {
+      let filter = try FilterOptions.filter(arguments, in: ledger)
+      try AttachmentTable(ledger, filter, limit: limit).write { Terminal.out($0) }
+      return .success
+    }
     let style = Style(arguments)
     let isJSON = arguments.isJSON
     var lines = ""
-    try Environment.ledger(reading: Environment.home(arguments)).attachments(statuses) { record in
+    var left = limit ?? .max
+    try ledger.attachments(try FilterOptions.filter(arguments, in: ledger)) { record in
       lines += isJSON ? RecordText.json(record) : "\(record.origin.id)  \(RecordText.line(record, style))"
+      left -= 1
       if lines.utf8.count > 32 << 10 {
         Terminal.out(lines)
         lines.removeAll(keepingCapacity: true)
       }
-      return true
+      return left > 0
     }
     Terminal.out(lines)
+    if left == limit ?? .max, FilterOptions.areGiven(arguments), !isJSON {
+      Terminal.error("no attachment answers to that")
+    }
     return .success
   }
 }

@@ -1,10 +1,14 @@
 import Ledger
+import Platform
 
 /// `sluice show`: everything the ledger knows of one attachment.
 struct Show: ParsableCommand {
   static let configuration = CommandConfiguration(
-    name: "show", abstract: "Show one attachment with every attempt.", arguments: "ID",
-    discussion: "An id, as `sluice list` prints it, may be shortened as long as no other begins so.",
+    name: "show", abstract: "Show one attachment with every attempt, and what leads on.", arguments: "ID",
+    discussion: """
+      An id, as `sluice list` prints it, may be shortened as long as no other begins so. In its place the path of the
+      object, as in `url`, or that of the source will do. Of a deleted attachment, what is left is shown: by whom and when.
+      """,
     options: [.home, .format, .noColor],
     example: "sluice show 01981c2f-7b3a")
 
@@ -20,22 +24,38 @@ struct Show: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    let ledger = try Environment.ledger(reading: Environment.home(arguments))
-    let record = try Self.only(of: try ledger.attachments(idPrefix: id.lowercased()), id)
-    let story = AttachmentStory(
-      record: record, attempts: try ledger.attempts(of: record.key),
-      deliveries: try ledger.deliveries(of: record.key))
-    Terminal.out(arguments.isJSON ? story.json : try story.text(Style(arguments)))
+    let home = Environment.home(arguments)
+    let hint = Hint(arguments)
+    let ledger = try Environment.ledger(reading: home)
+    switch try AttachmentLookup(ledger, home, hint).find(id) {
+    case .tombstone(let tombstone):
+      Terminal.out(arguments.isJSON ? TombstoneText.json(tombstone) : TombstoneText.text(tombstone))
+    case .attachment(let record):
+      let story = try ledger.snapshot {
+        AttachmentStory(
+          record: record, attempts: try ledger.attempts(of: record.key),
+          deliveries: try ledger.deliveries(of: record.key), place: try ledger.place(of: record.key),
+          lanes: try ledger.status().lanes, use: home.use, hint: hint, now: Clock.now())
+      }
+      Terminal.out(arguments.isJSON ? story.json : try story.text(Style(arguments)))
+    }
     return .success
   }
 
   /// The only record that matches.
   ///
   /// - Parameter id: as it was typed; ids are lower case.
-  static func only(of records: [AttachmentRecord], _ id: String) throws(CommandError) -> AttachmentRecord {
+  static func only(of ledger: any LedgerQueries, _ id: String, _ hint: Hint) throws -> AttachmentRecord {
+    let records = try ledger.attachments(idPrefix: id.lowercased())
     let printable = Terminal.printable(id)
     guard let first = records.first else {
-      throw .usage("no attachment's id begins with '\(printable)'; `sluice list` prints them all")
+      if let tombstone = try ledger.tombstones(idPrefix: id.lowercased()).first {
+        throw CommandError.usage(
+          "attachment \(tombstone.id) was deleted at \(Clock.timestamp(tombstone.deletedAt)) by "
+            + Terminal.printable(tombstone.deletedBy))
+      }
+      throw CommandError.usage(
+        "no attachment's id begins with '\(printable)'; \(hint("list")) prints them all")
     }
     if records.count == 1 || first.origin.id == id.lowercased() { return first }
     // The ledger returns at most a few; their number tells whether there are more.

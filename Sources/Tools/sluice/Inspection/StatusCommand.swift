@@ -20,10 +20,11 @@ struct StatusCommand: ParsableCommand {
 
   func run() throws -> ExitCode {
     let home = Environment.home(arguments)
+    let ledger = try Environment.ledger(reading: home)
     let report = StatusReport(
-      home: home.path, use: home.use, status: try Environment.ledger(reading: home).status(),
+      home: home.path, use: home.use, status: try ledger.status(), isErasing: try ledger.isErasing(),
       ledgerBytes: Self.size(home.ledgerPath) + Self.size(home.ledgerPath + "-wal"),
-      store: StoreSize(of: home.storePath), now: Clock.now())
+      store: StoreSize(of: home.storePath), hint: Hint(arguments), now: Clock.now())
     Terminal.out(arguments.isJSON ? report.json : report.text(Style(arguments)))
     return .success
   }

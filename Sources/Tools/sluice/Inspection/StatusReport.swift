@@ -8,8 +8,11 @@ struct StatusReport {
   /// Whether a coordinator is at work.
   var use: Home.Use
   var status: LedgerStatus
+  /// Bytes of deleted attachments may still be in the ledger's files.
+  var isErasing: Bool
   var ledgerBytes: Int64
   var store: StoreSize
+  var hint: Hint
   var now: Int64
 
   private func attachments(_ wanted: Status) -> (count: Int64, bytes: Int64) {
@@ -40,8 +43,10 @@ struct StatusReport {
     if let oldest = status.oldestQueuedAt {
       text += "; the oldest taken in \(Age.text(milliseconds: now &- oldest)) ago"
     }
+    if use == .free && queue[0].count > 0 { text += "\n             \(hint("run")) works it" }
     text += "\ndead letters \(status.deadLetters)\n"
-    text += "ledger       \(ByteSize.rounded(ledgerBytes))\n"
+    let erasing = isErasing ? "; bytes of deleted attachments are still to be erased" : ""
+    text += "ledger       \(ByteSize.rounded(ledgerBytes))\(erasing)\n"
     text += "store        \(store.isComplete ? "" : "more than ")\(ByteSize.rounded(store.bytes))"
     text += " in \(Count.text(store.files, "file"))\n\nAttachments\n"
     for each in Status.allCases {
@@ -54,20 +59,18 @@ struct StatusReport {
 
   private func lanes(_ style: Style) -> String {
     if status.lanes.isEmpty { return "" }
-    let width = status.lanes.map(\.name.description.count).max() ?? 0
+    let width = status.lanes.map { Terminal.printable($0.name.description).count }.max() ?? 0
     var text = "\nLanes\n"
     for lane in status.lanes {
-      text += "  \(Help.pad(lane.name.description, width))  \(lane.due) due, \(lane.scheduled) scheduled"
+      let name = Terminal.printable(lane.name.description)
+      text += "  \(Help.pad(name, width))  \(lane.due) due, \(lane.scheduled) scheduled"
+      if lane.scheduled > 0, let next = lane.nextDue {
+        text += next > 0 ? " (the next in \(Age.text(milliseconds: next)))" : " (the next is due now)"
+      }
       text += ", \(lane.leased) leased\n"
       guard let pause = lane.pause else { continue }
       text += "    \(style.word("paused")): \(Terminal.printable(pause.reason))\n"
-      switch pause.cause {
-      case .person:
-        text += "    by \(Terminal.printable(pause.by)) since \(Clock.timestamp(pause.since)); "
-        text += "`sluice resume \(ShellWord.of(lane.name.description))` lifts it\n"
-      case .fault:
-        text += "    once that is put right, run `sluice ingest` again: it goes on where it stopped\n"
-      }
+      text += "    \(PauseText.origin(pause)); \(PauseText.remedy(lane.name, pause, hint))\n"
     }
     return text
   }
@@ -89,6 +92,7 @@ struct StatusReport {
       writer.object { writer in for each in queue { writer.member(each.state, each.count) } }
       writer.member("oldestQueuedAt", status.oldestQueuedAt.map(Clock.timestamp))
       writer.member("deadLetters", status.deadLetters)
+      writer.member("isErasing", isErasing)
       writer.key("attachments")
       writer.object { writer in
         for each in Status.allCases {
@@ -108,6 +112,8 @@ struct StatusReport {
             writer.member("due", Int64(lane.due))
             writer.member("scheduled", Int64(lane.scheduled))
             writer.member("leased", Int64(lane.leased))
+            writer.member("nextAt", lane.nextDue.map { Clock.timestamp(now &+ $0) })
+            writer.member("pausedCode", lane.pause?.code)
             writer.member("pausedReason", lane.pause?.reason)
             writer.member("pausedCause", lane.pause?.cause.rawValue)
             writer.member("pausedBy", lane.pause?.by)

@@ -1,6 +1,7 @@
 import Control
 import Glibc
 import Ledger
+import Manifest
 import Platform
 
 /// `sluice enqueue`: queues files, and leaves the work to a coordinator.
@@ -10,66 +11,82 @@ struct Enqueue: ParsableCommand {
     discussion: """
       Takes the same input as `sluice ingest`. When it ends with 0, all files are on record, safe from a power cut. A
       running `sluice run` begins with them at once; without one they wait. Lines that come through a pipe are handed
-      over as they come. It hands files to a home that is there: without --home and $SLUICE_HOME it makes none.
+      over as they come. It hands files to a home that is there: without --home and $SLUICE_HOME it makes none. With
+      --format json it prints the id of each file, and the `reference` that the manifest gives it.
       """,
-    options: [.home] + IntakeArguments.options + [.format, .quiet, .noColor],
+    options: [.home] + IntakeArguments.options + [
+      CommandOption(
+        name: "wait", help: "Return when all of them have ended: 0 if all are completed, else 1."),
+      CommandOption(
+        name: "timeout", value: "10m", help: "Wait at most so long; then end with 75. They stay in the queue."
+      ),
+      .format, .quiet, .noColor,
+    ],
     example: "sluice enqueue --conversation c1 --sender anna --participants anna,ben report.pdf")
 
   private let arguments: ParsedArguments
   private let input: IntakeArguments
+  /// In milliseconds; `nil`: without limit.
+  private let timeout: Int64?
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
     input = try IntakeArguments(arguments, of: "enqueue")
+    timeout = try arguments.duration("timeout")
+    if timeout != nil && !arguments.flag("wait") {
+      throw .usage("option '--timeout' is for --wait; add it, or leave --timeout out")
+    }
   }
 
   func run() throws -> ExitCode {
+    let started = Clock.monotonic()
     let manifest = try input.reader()
     let home = try home()
+    let report = EnqueueReport(arguments, manifest: manifest?.name)
+    guard let wait = try handOver(manifest, home, report) else {
+      return report.problems.count == 0 ? .success : .incomplete
+    }
+    if !home.isInUse && wait.open > 0 {
+      Terminal.error("no coordinator works on \(home.path); waiting for `sluice run` or an ingest to do so")
+    }
+    try wait.wait(until: timeout.map { started + UInt64($0) * 1_000_000 }) { report.add($0) }
+    report.end(wait)
+    if wait.open > 0 { return .temporary }
+    return wait.notCompleted == 0 && report.problems.count == 0 ? .success : .incomplete
+  }
+
+  /// Hands over what is named. The home is free for others when it returns.
+  ///
+  /// - Returns: what waits for the end of all of it, with --wait.
+  private func handOver(
+    _ manifest: ManifestReader?, _ home: Home, _ report: EnqueueReport
+  ) throws -> EndWait? {
     let isNew = Environment.lacksLedger(home)
     let desk = try CommandDesk(home)
-    if isNew && desk.isAlone && !arguments.flag("quiet") { Terminal.error("made a new home at \(home.path)") }
-    var added = 0
-    var known = 0
-    var problems = 0
-    var tally = ProblemTally()
+    if isNew && desk.isAlone && !arguments.flag("quiet") {
+      Terminal.error("made a new home at \(home.path)")
+    }
+    let wait = arguments.flag("wait") ? try EndWait(home) : nil
     var failure: (any Error)?
-    func tell(_ problem: String) {
-      problems += 1
-      if tally.admits(line: problem) { Terminal.error(problem) }
-    }
-    withoutActuallyEscaping(tell) { tell in
-      let walker = InputWalker(
-        defaults: input.defaults, home: home,
-        send: { items in
-          do {
-            let report = try desk.takeIn(items)
-            added += report.added
-            known += report.known
-            report.problems.forEach(tell)
-            return true
-          } catch {
-            failure = error
-            return false
-          }
-        }, problem: tell)
-      if let manifest { walker.read(manifest) } else { walker.walk(input.paths) }
-    }
-    for line in tally.rest { Terminal.error(line) }
-    if arguments.value("format") == "json" {
-      var writer = JSONWriter()
-      writer.object { writer in
-        writer.member("record", "enqueued")
-        writer.member("added", Int64(added))
-        writer.member("known", Int64(known))
-        writer.member("problems", Int64(problems))
-      }
-      Terminal.out(writer.text + "\n")
-    } else if !arguments.flag("quiet") {
-      Terminal.out("\(added) queued" + (known > 0 ? ", \(known) known from before" : "") + "\n")
-    }
+    let walker = InputWalker(
+      defaults: input.defaults, bound: input.bound, home: home,
+      send: { items in
+        do {
+          let answer = try desk.takeIn(items)
+          report.add(items, answer)
+          for case .added(let id) in answer.outcomes { wait?.add(id, isKnown: false) }
+          for case .known(let id) in answer.outcomes { wait?.add(id, isKnown: true) }
+          for case .deleted(let id) in answer.outcomes { wait?.addDeleted(id) }
+          return true
+        } catch {
+          failure = error
+          return false
+        }
+      }, problem: { report.add($0) })
+    if let manifest { walker.read(manifest) } else { walker.walk(input.paths) }
+    report.endHandingOver()
     if let failure { throw failure }
-    return problems == 0 ? .success : .incomplete
+    return wait
   }
 
   /// The home to use: one named by the user, or an existing one. In a wrong folder no home is created.

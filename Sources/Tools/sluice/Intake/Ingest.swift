@@ -25,7 +25,12 @@ struct Ingest: ParsableCommand {
         name: "wait-deliveries", value: "5m",
         help:
           "Wait so long for deliveries that are scheduled for later; else they are left, with exit code 75."),
-      .format, .quiet, .noColor,
+      CommandOption(
+        name: "dry-run",
+        help: "Say what would be taken in, and what the pipeline would say of it; record nothing."),
+      CommandOption(
+        name: "limit", value: "N", help: "Take in at most so many new files, and say whether there are more."),
+      .format, .quiet, .verbose, .noColor,
     ],
     example: "sluice ingest --conversation c1 --sender anna --participants anna,ben inbox/")
 
@@ -33,11 +38,15 @@ struct Ingest: ParsableCommand {
   private let input: IntakeArguments
   /// How long to wait for deliveries that are scheduled, in milliseconds.
   private let deliveryPatience: Int64
+  /// How many new files to take in; `nil`: all.
+  private let limit: Int64?
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
     input = try IntakeArguments(arguments, of: "ingest")
     deliveryPatience = try arguments.duration("wait-deliveries") ?? 0
+    limit = try arguments.integer("limit")
+    if let limit, limit < 1 { throw .usage("option '--limit' is 1 or more, not \(limit)") }
   }
 
   func run() throws -> ExitCode {
@@ -45,6 +54,10 @@ struct Ingest: ParsableCommand {
     let home = Environment.home(arguments)
     let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments), home: home)
     let manifest = try input.reader()
+    if arguments.flag("dry-run") {
+      let dryRun = try DryRun(pipeline, home: home, limit: limit, manifest: manifest?.name, arguments)
+      return try dryRun.run(input, manifest, home: home)
+    }
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     try home.create()
@@ -55,10 +68,15 @@ struct Ingest: ParsableCommand {
     let before = try ledger.status()
 
     let intake = try Intake()
-    let server = try ControlServer(home, intake: intake)
-    let problems = Mailbox<String>(capacity: 4096)
+    let server = try ControlServer(home, intake: intake, bound: input.bound)
+    let problems = Mailbox<IntakeProblem>(capacity: 4096)
+    let newFiles = try limit.map { NewFiles(try KnownFiles(home), limit: $0) }
     let walker = InputWalker(
-      defaults: input.defaults, home: home, send: { intake.send($0) }, problem: { problems.send($0) })
+      defaults: input.defaults, bound: input.bound, home: home,
+      send: { items in
+        let admitted = newFiles?.admitted(items) ?? items
+        return (admitted.isEmpty || intake.send(admitted)) && newFiles?.hasMore != true
+      }, problem: { problems.send($0) })
     let paths = input.paths
     let walking = try Thread {
       if let manifest { walker.read(manifest) } else { walker.walk(paths) }
@@ -66,8 +84,8 @@ struct Ingest: ParsableCommand {
       problems.close()
     }
     let report = IngestReport(
-      isJSON: arguments.value("format") == "json", isQuiet: arguments.flag("quiet"),
-      left: before.attachments.first { $0.status == .queued }?.count ?? 0, problems: problems)
+      arguments, left: before.attachments.first { $0.status == .queued }?.count ?? 0,
+      manifest: manifest?.name, problems: problems)
     let summary: SchedulerSummary
     do {
       let scheduler = try Scheduler(
@@ -89,7 +107,8 @@ struct Ingest: ParsableCommand {
     let left = try ledger.status()
     let owed = OwedDeliveries(left, pipeline.definition)
     report.finish(
-      summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: left, owed: owed)
+      summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: left, owed: owed,
+      hasMore: newFiles?.hasMore ?? false)
     if let missing = SandboxPart.missing(summary.sandbox, pipeline.definition.sandbox) {
       Terminal.error(missing)
     }

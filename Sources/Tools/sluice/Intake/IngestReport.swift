@@ -1,5 +1,6 @@
 import Glibc
 import Ledger
+import Manifest
 import Pipeline
 import Platform
 import Scheduler
@@ -9,27 +10,37 @@ import Scheduler
 final class IngestReport {
   private let isJSON: Bool
   private let isQuiet: Bool
+  private let isVerbose: Bool
   private let isResident: Bool
-  private let problems: Mailbox<String>
+  private let problems: Mailbox<IntakeProblem>
   private var progress: ProgressBar?
   private var lines = ""
   private var counts: [Status: Int64] = [:]
   private var bytes: Int64 = 0
   private var known = 0
   private var knownNotCompleted = 0
+  private var knownDeleted = 0
   private var delivered: Int64 = 0
   private var deadLetters: Int64 = 0
-  private var problemCount = 0
+  /// What was not taken in.
+  private var notTakenIn: ProblemGroups
+  private var hasProblems = false
   private var tally = ProblemTally()
+  private var logRate = LogRate()
   private var putOff: [String: Int] = [:]
-  /// The first few attachments that were not completed, for the table.
-  private var rows: [(name: String, status: Status, reason: Reason?)] = []
-  private static let rowLimit = 20
+  private var notCompleted = NotCompleted()
 
-  /// - Parameter left: attachments an earlier run left in the queue.
-  init(isJSON: Bool, isQuiet: Bool, isResident: Bool = false, left: Int64, problems: Mailbox<String>) {
-    self.isJSON = isJSON
-    self.isQuiet = isQuiet
+  /// - Parameters:
+  ///   - left: attachments an earlier run left in the queue.
+  ///   - manifest: its name; `nil`: there is none.
+  init(
+    _ arguments: ParsedArguments, isResident: Bool = false, left: Int64, manifest: String? = nil,
+    problems: Mailbox<IntakeProblem>
+  ) {
+    isJSON = arguments.isJSON
+    isQuiet = arguments.flag("quiet")
+    isVerbose = arguments.flag("verbose")
+    notTakenIn = ProblemGroups(manifest: manifest)
     self.isResident = isResident
     self.problems = problems
     if !isQuiet && !isResident && Terminal.isTerminal(STDERR_FILENO) { progress = ProgressBar(total: left) }
@@ -40,7 +51,7 @@ final class IngestReport {
 
   /// Whether everything named is completed and all deliveries are made.
   var isClean: Bool {
-    problemCount == 0 && knownNotCompleted == 0 && deadLetters == 0
+    notTakenIn.count == 0 && !hasProblems && knownNotCompleted == 0 && deadLetters == 0
       && counts.allSatisfy { $0.key == .completed || $0.value == 0 }
   }
 
@@ -61,13 +72,15 @@ final class IngestReport {
       }
     case .lanePaused(let lane, let reason): note("paused: \(lane): \(reason)")
     case .laneResumed(let lane): note("trying again: \(lane)")
-    case .problem(let text): tell(text)
+    case .problem(let text):
+      hasProblems = true
+      note(text)
     case .ledgerAway(let text): note(text)
     case .remark(let level, let stage, let id, let text):
-      tell(level, stage, id, text)
+      tell(LogRecord(id: id, stage: stage, level: level, text: text))
     case .delivered: delivered += 1
     case .stopping(let count, let stages): tellStopping(count, stages)
-    case .staleResult: break
+    case .hangup, .staleResult: break
     case .tick:
       problems.poll().forEach(tell)
       flush()
@@ -82,6 +95,7 @@ final class IngestReport {
       if ofClient && !isResident { continue }
       known += report.known
       knownNotCompleted += report.knownNotCompleted
+      knownDeleted += report.knownDeleted
       report.problems.forEach(tell)
     }
   }
@@ -89,30 +103,47 @@ final class IngestReport {
   private func take(_ record: AttachmentRecord) {
     counts[record.outcome.status, default: 0] += 1
     bytes &+= record.outcome.sizeBytes ?? 0
-    if record.outcome.status != .completed && rows.count < Self.rowLimit {
-      rows.append(
-        (String(decoding: record.source, as: UTF8.self), record.outcome.status, record.outcome.reason))
-    }
+    if record.outcome.status != .completed { notCompleted.add(record) }
     if isJSON {
       lines += RecordText.json(record)
-    } else if progress == nil && (!isQuiet || record.outcome.status != .completed) {
+    } else if isVerbose || progress == nil && (!isQuiet || record.outcome.status != .completed) {
       lines += RecordText.line(record)
     }
     if lines.utf8.count > 32 << 10 { flush() }
     progress?.add(record)
   }
 
-  private func tell(_ problem: String) {
-    problemCount += 1
-    note(problem)
+  /// An ingest shows the first few of a kind, and in the end where the others are. Programs get a record of each.
+  private func tell(_ problem: IntakeProblem) {
+    let isShown = notTakenIn.add(problem)
+    if isJSON { lines += ProblemRecord.json(problem, line: notTakenIn.line(of: problem)) }
+    if !isResident && !isShown { return }
+    progress?.clear()
+    Terminal.error(problem.text)
   }
 
-  /// A content may make a stage log as much as it likes: of each stage and level, an ingest shows the first few.
-  private func tell(_ level: LogLevel, _ stage: String, _ id: String, _ text: String) {
-    let line = "\(id): \(stage): \(level.name): \(Terminal.printable(text))"
-    if !isResident && !tally.admits(line, kind: "\(stage) \(level.name)") { return }
+  /// A content may make a stage log as much as it likes: of each stage and level, an ingest shows the first few, and a `run` so
+  /// many a minute.
+  private func tell(_ record: LogRecord) {
+    if record.level < .warning && !isVerbose { return }
+    let kind = "\(record.stage) \(record.level.name)"
+    if isResident {
+      let (isShown, left) = logRate.admits(kind)
+      if left > 0 {
+        note(
+          "\(record.stage): \(Count.grouped(left)) more lines of level \(record.level.name) were left out in a minute"
+        )
+      }
+      if !isShown { return }
+    } else if !tally.admits(record.line, kind: kind) {
+      return
+    }
+    if isJSON {
+      lines += record.json
+      return
+    }
     progress?.clear()
-    Terminal.error(line)
+    Terminal.error(record.line)
   }
 
   private func tellStopping(_ count: Int, _ stages: [String]) {
@@ -131,29 +162,36 @@ final class IngestReport {
 
   private func flush() {
     if lines.isEmpty { return }
+    progress?.clear()
     Terminal.out(lines)
     lines.removeAll(keepingCapacity: true)
   }
 
-  /// Clears the progress display, and prints how many problems were omitted.
+  /// Clears the progress display, and tells of the problems that were not shown.
   func clear() {
     flush()
     progress?.clear()
-    for line in tally.rest { Terminal.error(line) }
+    for line in (isResident ? [] : notTakenIn.rest) + tally.rest { Terminal.error(line) }
   }
 
   // MARK: The end
 
+  /// - Parameter hasMore: more new files are there than were to be taken in.
   func finish(
-    _ summary: SchedulerSummary, home: Home, seconds: Double, left: LedgerStatus, owed: OwedDeliveries
+    _ summary: SchedulerSummary, home: Home, seconds: Double, left: LedgerStatus, owed: OwedDeliveries,
+    hasMore: Bool = false
   ) {
     problems.poll().forEach(tell)
     clear()
     let total = counts.values.reduce(0, +)
     if isJSON {
-      Terminal.out(json(total, seconds, summary, owed))
+      Terminal.out(json(total, seconds, summary, owed, hasMore))
     } else {
       Terminal.out(text(total, seconds, home, owed))
+    }
+    if hasMore {
+      Terminal.error(
+        "more new files are there, beyond --limit; run the same command again to take in the next")
     }
     let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
     for (lane, reason, cause) in summary.pausedLanes {
@@ -203,19 +241,23 @@ final class IngestReport {
   }
 
   private func json(
-    _ total: Int64, _ seconds: Double, _ summary: SchedulerSummary, _ owed: OwedDeliveries
+    _ total: Int64, _ seconds: Double, _ summary: SchedulerSummary, _ owed: OwedDeliveries,
+    _ hasMore: Bool
   ) -> String {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "summary")
       writer.member("total", total)
-      for status in [Status.completed, .rejected, .failed, .quarantined] {
+      for status in Status.allCases where status.isFinal {
         writer.member(status.rawValue, counts[status] ?? 0)
       }
       writer.member("waitingForSource", Int64(summary.awaitedPlaces.reduce(0) { $0 + $1.attachments }))
       writer.member("known", Int64(known))
       writer.member("knownNotCompleted", Int64(knownNotCompleted))
-      writer.member("notTakenIn", Int64(problemCount))
+      writer.member("knownDeleted", Int64(knownDeleted))
+      writer.member("notTakenIn", Int64(notTakenIn.count))
+      writer.key("more")
+      writer.value(hasMore)
       writer.key("deliveries")
       writer.object { writer in
         writer.member("delivered", delivered)
@@ -232,18 +274,12 @@ final class IngestReport {
 
   private func text(_ total: Int64, _ seconds: Double, _ home: Home, _ owed: OwedDeliveries) -> String {
     var text = ""
-    if !rows.isEmpty && !isQuiet {
-      text += "\nNot completed:\n"
-      for row in rows {
-        let reason = row.reason.map { "\($0.stage): \(RecordText.reason($0.code, $0.message))" } ?? ""
-        text +=
-          "  \(Help.pad(row.status.rawValue, 11))  \(Terminal.printable(row.name))\n               \(reason)\n"
-      }
-      let more = total - (counts[.completed] ?? 0) - Int64(rows.count)
-      if more > 0 { text += "  and \(more) more: \(Self.listing(home))\n" }
+    if !notCompleted.isEmpty && !isQuiet {
+      text += "\nNot completed:\n\(notCompleted.text(homeOption: Self.option(home)))"
     }
     let rate = seconds > 0 ? Double(total) / seconds : 0
-    let parts = [Status.completed, .rejected, .failed, .quarantined].map {
+    // What a person did is told where it happened.
+    let parts = Status.allCases.filter { $0.isFinal && ($0 != .cancelled || counts[$0] ?? 0 > 0) }.map {
       "\(counts[$0] ?? 0) \($0.rawValue)"
     }
     text +=
@@ -253,10 +289,13 @@ final class IngestReport {
     if known > 0 {
       let rest =
         knownNotCompleted > 0
-        ? "; \(knownNotCompleted) of them not completed: \(Self.listing(home))" : ""
-      text += "\(known) known from before, left as they are\(rest)\n"
+        ? "; \(knownNotCompleted) of them not completed: sluice list --status rejected,failed,quarantined,cancelled"
+          + Self.option(home) : ""
+      let deleted =
+        knownDeleted > 0 ? "; \(knownDeleted) of them deleted since: touch a file to have it taken in" : ""
+      text += "\(known) known from before, left as they are\(rest)\(deleted)\n"
     }
-    if problemCount > 0 { text += "\(problemCount) not taken in, see above\n" }
+    if notTakenIn.count > 0 { text += "\(notTakenIn.count) not taken in, see above\n" }
     return text
   }
 
@@ -272,11 +311,9 @@ final class IngestReport {
     return "\(Count.text(total, "delivery", "deliveries")): \(parts.joined(separator: ", "))\n"
   }
 
-  /// The command that lists what was not completed, ready to paste.
-  private static func listing(_ home: Home) -> String {
-    let isUsual = home.path == Environment.usualHome && Environment.namedHome == nil
-    let option = isUsual ? "" : home.path.hasPrefix("-") ? " --home=" : " --home "
-    return "sluice list --status rejected,failed,quarantined\(option)"
-      + (isUsual ? "" : ShellWord.of(home.path))
+  /// How a command that is ready to paste names the home, with a space before it.
+  private static func option(_ home: Home) -> String {
+    if home.path == Environment.usualHome && Environment.namedHome == nil { return "" }
+    return (home.path.hasPrefix("-") ? " --home=" : " --home ") + ShellWord.of(home.path)
   }
 }

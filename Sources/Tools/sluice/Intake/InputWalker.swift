@@ -1,3 +1,4 @@
+import Control
 import Glibc
 import Ledger
 import Manifest
@@ -11,8 +12,9 @@ final class InputWalker: @unchecked Sendable {
   /// Takes a batch. False: no more batches are accepted, and the walk can stop.
   private let send: ([IntakeItem]) -> Bool
   /// Called with each input that cannot be taken in, and the reason.
-  private let problem: (String) -> Void
+  private let problem: (IntakeProblem) -> Void
   private let defaults: IntakeDefaults
+  private let bound: IntakeBound?
   private let home: (dev_t, ino_t)?
   private var batch: [IntakeItem] = []
   /// The last folder looked up, with its device: a manifest names many files of one folder.
@@ -23,12 +25,13 @@ final class InputWalker: @unchecked Sendable {
   private static let batchSize = 500
 
   init(
-    defaults: IntakeDefaults, home: Home, send: @escaping ([IntakeItem]) -> Bool,
-    problem: @escaping (String) -> Void
+    defaults: IntakeDefaults, bound: IntakeBound? = nil, home: Home, send: @escaping ([IntakeItem]) -> Bool,
+    problem: @escaping (IntakeProblem) -> Void
   ) {
     self.send = send
     self.problem = problem
     self.defaults = defaults
+    self.bound = bound
     var facts = stat()
     self.home = stat(home.path, &facts) == 0 ? (facts.st_dev, facts.st_ino) : nil
   }
@@ -37,7 +40,7 @@ final class InputWalker: @unchecked Sendable {
   func walk(_ paths: [String]) {
     for path in paths where !isRefused {
       guard let resolved = Self.resolve(Array(path.utf8)) else {
-        problem("\(Self.named(Array(path.utf8))): \(String(cString: strerror(errno))); check the path")
+        problem(IntakeProblem(path, "\(String(cString: strerror(errno))); check the path"))
         continue
       }
       walk(resolved, origin: path)
@@ -51,14 +54,15 @@ final class InputWalker: @unchecked Sendable {
       switch result {
       case .success(var item):
         guard let resolved = Self.resolve(item.source) else {
-          self.problem(
-            "\(item.origin): \(Self.named(item.source)): \(String(cString: strerror(errno))); check the path")
+          let reason = String(cString: strerror(errno))
+          self.problem(IntakeProblem(item.origin, path: Self.text(item.source), "\(reason); check the path"))
           return !self.isRefused
         }
         var facts = stat()
         if resolved.withPath({ stat($0, &facts) }) != 0 || facts.st_mode & S_IFMT != S_IFREG {
           self.problem(
-            "\(item.origin): \(Self.named(resolved)): not a file; a manifest lists files, one a line")
+            IntakeProblem(
+              item.origin, path: Self.text(resolved), "not a file; a manifest lists files, one a line"))
           return !self.isRefused
         }
         item.source = resolved
@@ -66,7 +70,7 @@ final class InputWalker: @unchecked Sendable {
         let file = FileState(facts)
         (item.sourceSize, item.sourceModified) = (file.size, file.modified)
         self.add(item)
-      case .failure(let problem): self.problem(problem.text)
+      case .failure(let problem): self.problem(problem)
       }
       return !self.isRefused
     }
@@ -81,7 +85,7 @@ final class InputWalker: @unchecked Sendable {
     switch facts.st_mode & S_IFMT {
     case S_IFREG: add(path, facts, in: folderDevice(of: path), origin: origin)
     case S_IFDIR: walkFolder(path, facts, above: [], origin: origin)
-    default: problem("\(Self.named(path)): neither a file nor a folder; only those are taken in")
+    default: report(path, "neither a file nor a folder; only those are taken in")
     }
   }
 
@@ -110,24 +114,15 @@ final class InputWalker: @unchecked Sendable {
   }
 
   private func report(_ path: [UInt8], _ reason: String = String(cString: strerror(errno))) {
-    problem("\(Self.named(path)): \(reason)")
+    problem(IntakeProblem(Self.text(path), reason))
   }
 
-  private static func named(_ path: [UInt8]) -> String {
-    path.isEmpty ? "''" : Terminal.printable(String(decoding: path, as: UTF8.self))
-  }
+  private static func text(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
   // MARK: Batches
 
   private func add(_ path: [UInt8], _ facts: stat, in device: Int64?, origin: String) {
-    let name = path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]
-    let file = FileState(facts)
-    var item = IntakeItem(
-      conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
-      participants: defaults.participants, fileName: String(decoding: name, as: UTF8.self), source: path,
-      sourceSize: file.size, sourceModified: file.modified, priority: defaults.priority, origin: origin)
-    item.folderDevice = device
-    add(item)
+    add(IntakeItem(defaults, path, FileState(facts), in: device, origin: origin))
   }
 
   private func folderDevice(of path: [UInt8]) -> Int64? {
@@ -139,9 +134,10 @@ final class InputWalker: @unchecked Sendable {
     return device
   }
 
-  private static func number(_ device: dev_t) -> Int64 { Int64(bitPattern: UInt64(device)) }
+  static func number(_ device: dev_t) -> Int64 { Int64(bitPattern: UInt64(device)) }
 
   private func add(_ item: IntakeItem) {
+    if let refusal = bound?.problem(item.source, origin: item.origin) { return problem(refusal) }
     batch.append(item)
     if batch.count >= Self.batchSize { flush() }
   }
@@ -155,7 +151,7 @@ final class InputWalker: @unchecked Sendable {
   // MARK: Paths
 
   /// The absolute path without links, so that a file has one path however it is named; `nil`: see errno.
-  private static func resolve(_ path: [UInt8]) -> [UInt8]? {
+  static func resolve(_ path: [UInt8]) -> [UInt8]? {
     guard !path.contains(0), !path.isEmpty else {
       errno = path.isEmpty ? ENOENT : EINVAL
       return nil
@@ -165,5 +161,21 @@ final class InputWalker: @unchecked Sendable {
       defer { free(resolved) }
       return Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
     }
+  }
+}
+
+extension IntakeItem {
+  /// A file that was found.
+  ///
+  /// - Parameters:
+  ///   - path: without links.
+  ///   - device: of its folder.
+  init(_ defaults: IntakeDefaults, _ path: [UInt8], _ file: FileState, in device: Int64?, origin: String) {
+    let name = path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]
+    self.init(
+      conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
+      participants: defaults.participants, fileName: String(decoding: name, as: UTF8.self), source: path,
+      sourceSize: file.size, sourceModified: file.modified, priority: defaults.priority, origin: origin)
+    folderDevice = device
   }
 }

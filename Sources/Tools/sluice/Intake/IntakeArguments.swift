@@ -1,12 +1,18 @@
+import Control
 import Glibc
 import Manifest
 
 /// The files given to a command, and the options common to all of them. Shared by all commands that take
 /// files in.
 struct IntakeArguments {
-  static let options = [
-    CommandOption(
-      name: "manifest", value: "FILE", help: "Take files from JSON lines; `-` is standard input."),
+  static let options =
+    [
+      CommandOption(
+        name: "manifest", value: "FILE", help: "Take files from JSON lines; `-` is standard input.")
+    ] + defaultOptions + [IntakeBound.option]
+
+  /// What holds for all files of a command.
+  static let defaultOptions = [
     CommandOption(
       name: "conversation", value: "ID", help: "The conversation the files belong to; else `default`."),
     CommandOption(name: "sender", value: "ID", help: "Who sends them; else `operator`."),
@@ -16,9 +22,25 @@ struct IntakeArguments {
 
   let defaults: IntakeDefaults
   let paths: [String]
+  /// Where the files have to lie; `nil`: anywhere.
+  let bound: IntakeBound?
   private let manifest: String?
 
   init(_ arguments: ParsedArguments, of command: String) throws(CommandError) {
+    defaults = try Self.defaults(arguments)
+    bound = try IntakeBound(arguments)
+    manifest = arguments.value("manifest")
+    paths = arguments.words
+    if manifest == nil && paths.isEmpty {
+      throw .usage(
+        "`sluice \(command)` needs a PATH, or --manifest FILE (`sluice \(command) --help` shows an example"
+          + (command == "ingest" ? "); --manifest /dev/null only finishes what is queued" : ")"))
+    }
+    if manifest != nil && !paths.isEmpty { throw .usage("give paths or a manifest, not both") }
+  }
+
+  /// The values of ``defaultOptions``.
+  static func defaults(_ arguments: ParsedArguments) throws(CommandError) -> IntakeDefaults {
     var defaults = IntakeDefaults()
     for (name, path) in [("conversation", \IntakeDefaults.conversationId), ("sender", \.senderId)] {
       guard let value = arguments.value(name) else { continue }
@@ -32,15 +54,7 @@ struct IntakeArguments {
       }
     }
     defaults.priority = try arguments.integer("priority") ?? 0
-    self.defaults = defaults
-    manifest = arguments.value("manifest")
-    paths = arguments.words
-    if manifest == nil && paths.isEmpty {
-      throw .usage(
-        "`sluice \(command)` needs a PATH, or --manifest FILE (`sluice \(command) --help` shows an example"
-          + (command == "ingest" ? "); --manifest /dev/null only finishes what is queued" : ")"))
-    }
-    if manifest != nil && !paths.isEmpty { throw .usage("give paths or a manifest, not both") }
+    return defaults
   }
 
   /// The manifest, open; `nil`: paths were given.

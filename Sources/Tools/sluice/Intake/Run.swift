@@ -12,62 +12,96 @@ struct Run: ParsableCommand {
     discussion: """
       It has the home to itself; `sluice enqueue` hands it files from other processes, at once. What waits for later is
       done when it is due, and a lane that stopped is tried again after 30 seconds. SIGTERM or SIGINT ends what is in
-      hand and then the program, with exit code 0; a second one ends it at once, which loses nothing. To read a changed
-      pipeline.yaml, stop it and start it again.
+      hand and then the program, with exit code 0; a second one ends it at once, which loses nothing. SIGHUP has
+      it read pipeline.yaml again: a good one holds for what begins after it, a faulty one is told and not used.
       """,
-    options: [.config, .home, .format, .quiet, .noColor],
+    options: [.config, .home] + WatchArguments.options + [
+      IntakeBound.option, .format, .quiet, .verbose, .noColor,
+    ],
     example: "sluice run --home /var/lib/sluice --config /etc/sluice/pipeline.yaml")
 
   private let arguments: ParsedArguments
+  private let watching: WatchArguments
+  private let bound: IntakeBound?
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
     if let word = arguments.words.first {
-      throw .usage("`sluice run` takes no '\(word)'; `sluice enqueue` hands it files")
+      throw .usage(
+        "`sluice run` takes no '\(word)'; `sluice enqueue` hands it files, and --watch DIR takes those of a folder"
+      )
     }
+    watching = try WatchArguments(arguments)
+    bound = try IntakeBound(arguments)
   }
 
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
-    let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments), home: home)
+    let file = try Environment.pipelineFile(arguments)
+    let pipeline = try Environment.pipeline(file: file, home: home)
+    let (roots, consumption) = try watching.resolved(pipeline.definition, home)
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
     let ledger = try home.join()
-    defer { try? ledger.leave() }  // what it held is due again either way
     let queued = try ledger.status().attachments.first { $0.status == .queued }?.count ?? 0
 
-    let intake = try Intake()
-    let server = try ControlServer(home, intake: intake)
-    let report = IngestReport(
-      isJSON: arguments.value("format") == "json", isQuiet: arguments.flag("quiet"), isResident: true,
-      left: queued,
-      problems: Mailbox(capacity: 1))
-    if !arguments.flag("quiet") {
-      Terminal.error("process \(getpid()) works the queue of \(home.path) until SIGTERM")
+    let intake = try Intake(isKept: true)
+    let problems = Mailbox<IntakeProblem>(capacity: 4096)
+    let report = IngestReport(arguments, isResident: true, left: queued, problems: problems)
+    var watch: InboxWatch?
+    var watchThread: Thread?
+    if !roots.isEmpty {
+      let inbox = try InboxWatch(
+        roots, watching, consumption: consumption, home: home, send: { intake.send($0) },
+        problem: { problems.send($0) })
+      (watch, watchThread) = (inbox, try Thread { inbox.run() })
     }
+    let server = try ControlServer(home, intake: intake, bound: bound)
+    func stop() {
+      // The threads wait for nothing then.
+      intake.close()
+      server.stop()
+      watch?.stop()
+      problems.close()
+      watchThread?.join()
+    }
+    if !arguments.flag("quiet") {
+      Terminal.error(
+        "process \(getpid()) works the queue of \(home.path) until SIGTERM"
+          + (watching.folders.isEmpty ? "" : ", and watches \(watching.folders.joined(separator: ", "))"))
+    }
+    let reload = PipelineReload(file: file, home: home, intake: intake)
+    // A terminal that is closed sends SIGHUP, too.
+    let hasTerminal = Terminal.isTerminal(STDERR_FILENO)
+    let resident = Resident(
+      home: home, lock: lock, ledger: ledger, signals: signals >= 0 ? signals : nil, intake: intake,
+      reload: reload)
     let summary: SchedulerSummary
     do {
-      let scheduler = try Scheduler(
-        pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
-        executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil, intake: intake)
-      summary = try scheduler.run(isResident: true) { event in
+      summary = try resident.work(pipeline) { event in
         if case .answered(let results, let ticket) = event { server.answer(ticket, results) }
+        if case .ended(let record) = event, record.outcome.status == .completed {
+          watch?.completed(record.source)
+        }
+        if case .hangup = event {
+          if hasTerminal { kill(getpid(), SIGTERM) } else { reload.begin() }
+        }
         report.take(event)
       }
     } catch {
       report.clear()
-      server.stop()
+      stop()
       throw error
     }
-    server.stop()
-    let left = try ledger.status()
+    stop()
+    let left = try home.reader().status()
     report.finish(
       summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: left,
-      owed: OwedDeliveries(left, pipeline.definition))
+      owed: OwedDeliveries(left, resident.pipeline?.definition ?? pipeline.definition))
     return .success
   }
 }

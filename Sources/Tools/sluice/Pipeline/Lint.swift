@@ -10,7 +10,8 @@ struct Lint: ParsableCommand {
       Every key, stage, option and value is checked against what the plugins declare, and stages are opened in
       workers, as an ingest opens them, but for those that write files. Everything that is wrong is told, with file,
       line, column and a remedy, and the exit code is 78. Without FILE the same pipeline is checked as `sluice
-      ingest` takes; `-` is standard input. No stage may be told to write a file of the home's own.
+      ingest` takes; `-` is standard input. A plugin that hides another of the same id is told of. No stage may be
+      told to write a file of the home's own.
       """,
     options: [.config, .home, .format, .noColor],
     example: "sluice lint pipeline.yaml")
@@ -37,12 +38,42 @@ struct Lint: ParsableCommand {
         for refusal in refusals { tell(refusal, file) }
         return .configuration
       }
+      tellHidden(in: loaded, file)
       Terminal.out(arguments.isJSON ? json(pipeline, file) : text(pipeline, file))
       return .success
     } catch let error as ConfigurationError where arguments.isJSON {
       for diagnostic in error.diagnostics { Terminal.out(json(diagnostic)) }
       return .configuration
     }
+  }
+
+  /// Two plugins of one id: the one that is used may not be the one that is meant.
+  private func tellHidden(in loaded: LoadedPipeline, _ file: String) {
+    let uses =
+      loaded.definition.stages.map(\.description) + loaded.definition.channels.map(\.stage.description)
+    var told: Set<String> = []
+    for use in uses where told.insert(use.id).inserted {
+      for hidden in loaded.search.hiddenFiles(of: use.id) {
+        let note =
+          "'\(use.id)' is \(use.file), which hides \(hidden); remove one of the two, or give one another id"
+        if arguments.isJSON {
+          Terminal.out(json(note: note, id: use.id, file: use.file, hidden: hidden))
+        } else {
+          Terminal.error("\(file): note: \(note)", prefix: "")
+        }
+      }
+    }
+  }
+
+  private func json(note: String, id: String, file: String, hidden: String) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("record", "note")
+      for (key, value) in [("message", note), ("id", id), ("file", file), ("hidden", hidden)] {
+        writer.member(key, value)
+      }
+    }
+    return writer.text + "\n"
   }
 
   private func tell(_ refusal: String, _ file: String) {

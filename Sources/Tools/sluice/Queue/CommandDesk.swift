@@ -1,6 +1,7 @@
 import Control
 import Glibc
 import Ledger
+import Objects
 import Platform
 
 /// Applies commands: through the coordinator that holds the home, or directly if there is none.
@@ -68,6 +69,12 @@ final class CommandDesk {
     if case .ledger(let ledger, _) = way { try? ledger.leave() }  // nothing is in its hands
   }
 
+  /// Deletes the objects that a command which was killed has left. Where a coordinator has the home, it does so itself.
+  func finishDeletions() throws {
+    guard case .ledger(let ledger, _) = way else { return }
+    try deleteObjects(try home.reader().objectsToDelete(limit: 1000), ledger)
+  }
+
   /// Takes files in; returns once they are on record.
   func takeIn(_ items: [IntakeItem]) throws -> IntakeReport {
     try perform {
@@ -92,9 +99,30 @@ final class CommandDesk {
     number += 1
     var exchange = Exchange(number: number)
     exchange.commands = commands
-    let results = try ledger.exchange(exchange).results
+    let reply = try ledger.exchange(exchange)
     ledger.rest(isIdle: false)
-    return results
+    try deleteObjects(reply.objectsToDelete, ledger)
+    return reply.results
+  }
+
+  /// Deletes the objects of deleted attachments from the store, and says so to the ledger.
+  private func deleteObjects(_ paths: [String], _ ledger: any LedgerWriter) throws {
+    var paths = paths
+    while !paths.isEmpty {
+      let root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY)
+      let results = FileStore(root: root.number, home.storePath).delete(paths)
+      number += 1
+      var exchange = Exchange(number: number)
+      exchange.deletedObjects = zip(paths, results).filter { $0.1 == nil }.map(\.0)
+      if let error = results.lazy.compactMap(\.self).first {
+        if !exchange.deletedObjects.isEmpty { _ = try ledger.exchange(exchange) }
+        throw CommandError(
+          .temporary,
+          "\(error); the attachments are deleted, and their objects will be by the next `sluice run` or `sluice ingest` for "
+            + "which that is possible")
+      }
+      paths = try ledger.exchange(exchange).objectsToDelete
+    }
   }
 
   /// If the coordinator ends or disconnects meanwhile, it is looked for again: what is done once is not done again by the same

@@ -21,21 +21,20 @@ struct PauseVerb: ParsableCommand {
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
     lanes = try arguments.words.map(QueueVerb.lane)
-    if let reason = arguments.value("reason"), reason.utf8.count > 1000 {
-      throw .usage("--reason has \(reason.utf8.count) bytes where 1,000 are allowed; say it in a sentence")
-    }
+    try QueueVerb.checkReason(arguments)
     if lanes.isEmpty { throw .usage("give the lanes to pause: attachments, channel:NAME") }
   }
 
   func run() throws -> ExitCode {
     let pause = Pause(
-      .person, code: "paused", reason: arguments.value("reason") ?? "a person paused it", by: QueueVerb.person
+      .person, code: "paused", reason: arguments.value("reason") ?? Pause.unexplained, by: QueueVerb.person
     )
+    let hint = Hint(arguments)
     return try QueueVerb.run(
       lanes.map { lane in
         (
           .lane(LaneCommand(lane, .pause(pause))),
-          "\(lane): paused; `sluice resume \(ShellWord.of("\(lane)"))` lifts it",
+          "\(lane): paused; \(hint("resume", ShellWord.of("\(lane)"))) lifts it",
           "\(lane): was paused before"
         )
       }, arguments)

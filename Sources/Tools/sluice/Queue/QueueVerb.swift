@@ -31,6 +31,12 @@ enum QueueVerb {
     return isRefused ? .incomplete : .success
   }
 
+  /// Refuses a reason that is too long to be shown.
+  static func checkReason(_ arguments: ParsedArguments) throws(CommandError) {
+    guard let reason = arguments.value("reason"), reason.utf8.count > 1000 else { return }
+    throw .usage("--reason has \(reason.utf8.count) bytes where 1,000 are allowed; say it in a sentence")
+  }
+
   /// The lane that a word names.
   static func lane(_ word: String) throws(CommandError) -> LaneName {
     if let lane = LaneName(word) { return lane }

@@ -4,34 +4,51 @@ import Ledger
 struct RetryVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "retry", abstract: "Queue attachments again, or make due what waits for later.",
-    arguments: "ID|LANE…",
+    arguments: "[ID|LANE…]",
     discussion: """
-      An attachment that was rejected, failed or is in quarantine is queued again, as if it had just been taken in;
-      events of a type that was told before are not told again. One that waits for its next try is due at once. Of a
-      lane (attachments, channel:NAME), all that waits for later is due at once.
+      Attachments that were rejected, failed, cancelled or are in quarantine are queued again, as if they had just been
+      taken in; events of a type that was told before are not told again. Those that wait for their next try are due at
+      once. Of a lane (attachments, channel:NAME), all that waits for later is due at once; with --now, of every lane.
+      `sluice dead-letters retry` is for deliveries that were given up.
       """,
-    options: [.home, .quiet, .noColor], example: "sluice retry channel:webhook")
+    options: [CommandOption(name: "now", help: "Make all that waits for later due, in every lane.")]
+      + AttachmentVerb.options,
+    example: "sluice retry --status quarantined --stage pdf")
+
+  private static let verb = AttachmentVerb(
+    name: "retry", done: "queued again", before: "queued already",
+    statuses: [.queued, .rejected, .failed, .quarantined, .cancelled])
 
   private let arguments: ParsedArguments
+  private let lanes: [LaneName]
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
-    if arguments.words.isEmpty || arguments.words.contains("") {
-      throw .usage("give the attachments' ids, or lanes: attachments, channel:NAME")
+    lanes = arguments.words.compactMap { LaneName($0) }
+    if arguments.flag("now") {
+      if FilterOptions.areGiven(arguments) {
+        throw .usage("--now is for all that waits; leave it out, or the ids and filters")
+      }
+    } else if lanes.isEmpty {
+      try Self.verb.check(arguments)
+    } else if lanes.count < arguments.words.count {
+      throw .usage("give lanes or ids of attachments, not both; two commands do both")
     }
   }
 
   func run() throws -> ExitCode {
-    try QueueVerb.run(arguments.words.map(command), arguments)
-  }
-
-  private func command(_ word: String) throws -> (command: Command, done: String, before: String) {
-    if let lane = LaneName(word) {
-      return (.lane(LaneCommand(lane, .hasten)), "\(lane): what waits is due now", "\(lane): nothing waits")
+    if lanes.isEmpty && !arguments.flag("now") { return try Self.verb.run(arguments, .retry) }
+    var lanes = lanes
+    if arguments.flag("now") {
+      lanes = try Environment.ledger(reading: Environment.home(arguments)).status().lanes.map(\.name)
     }
-    // A running coordinator works on its queue, and looks up no shortened ids.
-    let ledger = try Environment.ledger(reading: Environment.home(arguments))
-    let id = try Show.only(of: try ledger.attachments(idPrefix: word.lowercased()), word).origin.id
-    return (.retry(RetryCommand(id)), "\(id): queued again", "\(id): is queued already")
+    let commands = lanes.map {
+      (Command.lane(LaneCommand($0, .hasten)), "\($0): what waits is due now", "\($0): nothing waits")
+    }
+    if commands.isEmpty {
+      if !arguments.flag("quiet") { Terminal.out("nothing waits\n") }
+      return .success
+    }
+    return try QueueVerb.run(commands, arguments)
   }
 }

@@ -12,7 +12,9 @@ struct Replay: ParsableCommand {
     discussion: """
       Attachments that have ended go through the pipeline again, from a stage on, with what earlier stages recorded.
       Ledger and store stay as they are, and no event is delivered. Without ID every attachment is taken that once
-      came so far, or a sample of them. As with diff(1), the exit code is 1 if something would change.
+      came so far and answers to the filters, or a sample of them. As with diff(1), the exit code is 1 if something
+      would change. With --apply, those that would and were not completed are queued again, as by `sluice retry`; of
+      completed ones the object may be all that is left, and they stay as they are.
       """,
     options: [
       .config,
@@ -21,6 +23,8 @@ struct Replay: ParsableCommand {
       CommandOption(
         name: "sample", value: "N", help: "Take so many, chosen evenly, and the same every time."),
       CommandOption(name: "diff", help: "Show only what would change."),
+      CommandOption(name: "apply", help: "Queue those again that would change; 0 is the exit code then."),
+    ] + FilterOptions.all.filter { $0.name != "limit" } + [
       .home, .format, .quiet, .noColor,
     ],
     example: "sluice replay --from pdf --config stricter.yaml --sample 1000 --diff")
@@ -34,6 +38,7 @@ struct Replay: ParsableCommand {
     if let sample, !(1...1_000_000).contains(sample) {
       throw .usage("option '--sample' is from 1 to 1000000, not \(sample)")
     }
+    _ = try FilterOptions.filter(arguments)
     if sample != nil && !arguments.words.isEmpty { throw .usage("give IDs or --sample, not both") }
   }
 
@@ -53,7 +58,37 @@ struct Replay: ParsableCommand {
       isDifferenceOnly: arguments.flag("diff"), isJSON: arguments.isJSON, style: Style(arguments))
     for record in try records(ledger, player) { report.add(record, try player.play(record)) }
     report.end(from: pipeline.definition.stages[first].id, isQuiet: arguments.flag("quiet"))
+    if arguments.flag("apply") { return try apply(report, home) }
     return report.changed == 0 ? .success : .incomplete
+  }
+
+  /// Queues again what would change.
+  private func apply(_ report: ReplayReport, _ home: Home) throws -> ExitCode {
+    var changed = 0
+    let ids = report.changedOfEnded
+    if !ids.isEmpty {
+      let desk = try CommandDesk(home)
+      for start in stride(from: 0, to: ids.count, by: 500) {
+        let commands = ids[start..<min(start + 500, ids.count)].map {
+          Command.attachment(
+            AttachmentCommand($0, .retry, only: [.rejected, .failed, .quarantined, .cancelled]))
+        }
+        changed += try desk.apply(commands).count { $0 == .done(hasChanged: true) }
+      }
+    }
+    if arguments.flag("quiet") || arguments.isJSON { return .success }
+    Terminal.out("\(Count.text(changed, "attachment")) queued again\n")
+    if changed > 0, let file = arguments.value("config") {
+      Terminal.out(
+        "they are worked on by the next `sluice ingest` or `run`; give it the same --config \(ShellWord.of(file))\n"
+      )
+    }
+    if report.changedOfCompleted > 0 {
+      Terminal.out(
+        "\(Count.text(report.changedOfCompleted, "completed attachment")) would change and "
+          + "\(report.changedOfCompleted == 1 ? "stays" : "stay") as recorded\n")
+    }
+    return .success
   }
 
   private func firstStage(_ pipeline: PipelineDefinition) throws(CommandError) -> Int {
@@ -66,15 +101,16 @@ struct Replay: ParsableCommand {
 
   private func records(_ ledger: any LedgerQueries, _ player: ReplayPlayer) throws -> [AttachmentRecord] {
     if !arguments.words.isEmpty {
-      return try arguments.words.map {
-        try Show.only(of: try ledger.attachments(idPrefix: $0.lowercased()), $0)
-      }
+      return try arguments.words.map { try Show.only(of: ledger, $0, Hint(arguments)) }
     }
     // A sample keeps each attachment with the same probability (Vitter's algorithm R).
     var chosen: [AttachmentRecord] = []
     var random = SplitMix(state: 1)
     var seen: Int64 = 0
-    try ledger.attachments { record in
+    var filter = try FilterOptions.filter(arguments)
+    // What a person took back is not the pipeline's to say.
+    if arguments.values("status").isEmpty { filter.statuses.remove(.cancelled) }
+    try ledger.attachments(filter) { record in
       guard record.outcome.status.isFinal, player.cameSoFar(record) else { return true }
       seen += 1
       if let sample, seen > sample {

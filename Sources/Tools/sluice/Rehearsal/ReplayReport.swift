@@ -13,6 +13,9 @@ struct ReplayReport {
   }
 
   private(set) var changed = 0
+  /// Of those that would change, the ids of those that were not completed; and how many were.
+  private(set) var changedOfEnded: [String] = []
+  private(set) var changedOfCompleted = 0
   private var unchanged = 0
   private var impossible = 0
   private let isDifferenceOnly: Bool
@@ -32,9 +35,18 @@ struct ReplayReport {
       Terminal.error("\(record.origin.id) \(Terminal.printable(record.origin.fileName)): \(why)")
     case .played(let result):
       let changes = Self.changes(record, result)
-      if changes.isEmpty { unchanged += 1 } else { changed += 1 }
+      if changes.isEmpty { unchanged += 1 } else { note(record) }
       if changes.isEmpty && isDifferenceOnly { return }
       Terminal.out(isJSON ? json(record, result, changes) : text(record, result, changes))
+    }
+  }
+
+  private mutating func note(_ record: AttachmentRecord) {
+    changed += 1
+    if record.outcome.status == .completed {
+      changedOfCompleted += 1
+    } else {
+      changedOfEnded.append(record.origin.id)
     }
   }
 

@@ -13,21 +13,35 @@ struct ChosenStage {
 
   /// - Parameter name: an id, or a path that holds a `/`.
   init(_ name: String, _ search: PluginSearch) throws {
-    let (id, file) = try Self.plugin(name, search)
+    switch try Self.choose(name, search) {
+    case .success(let chosen): self = chosen
+    case .failure(let refusal):
+      throw CommandError(
+        .configuration,
+        Terminal.printable(
+          "stage '\(refusal.stage ?? "")': \(refusal.message); `sluice stages doctor` tells more"))
+    }
+  }
+
+  private init(description: StageDescription, digest: StageDescription, _ search: PluginSearch) {
+    self.description = description
+    self.digest = StageDefinition(id: digest.id, description: digest, values: [])
+    self.search = search
+  }
+
+  /// The stage, or why its plugin does not load.
+  ///
+  /// - Throws: why there is no such plugin, or no stage `digest`.
+  static func choose(_ name: String, _ search: PluginSearch) throws -> Result<ChosenStage, Refusal> {
+    let (id, file) = try plugin(name, search)
     var asked = [(id: id, file: file)]
     if id != "digest", let digest = search.file(of: "digest") { asked.append(("digest", digest)) }
     let described = search.describe(asked)
     let digest = try Environment.digest(described)
-    switch described[id] {
-    case .success(let found): description = found
-    case .failure(let refusal):
-      throw CommandError(
-        .configuration,
-        Terminal.printable("stage '\(id)': \(refusal.message); `sluice stages doctor` tells more"))
-    case nil: throw CommandError(.internalError, "stage '\(id)' was not described")
+    guard let result = described[id] else {
+      throw CommandError(.internalError, "stage '\(id)' was not described")
     }
-    self.digest = StageDefinition(id: digest.id, description: digest, values: [])
-    self.search = search
+    return result.map { ChosenStage(description: $0, digest: digest, search) }
   }
 
   /// The stage with options as `NAME=VALUE`.

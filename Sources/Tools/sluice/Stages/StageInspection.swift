@@ -1,5 +1,6 @@
 import Pipeline
 import Platform
+import Workbench
 import Workers
 
 /// What `sluice stages inspect` prints.
@@ -18,6 +19,10 @@ struct StageInspection {
     facts.append(("stage ABI", Self.printable(stage.abi)))
     facts.append(("capability", "\(stage.capability.name): \(stage.capability.meaning)"))
     facts.append(("place", place))
+    if stage.role == .channel {
+      facts.append(
+        ("event body", "version \(EventSchema.version); `sluice schema --event` prints its schema"))
+    }
     if let compilers = file?.compilers, !compilers.isEmpty {
       facts.append(("made with", Self.printable(compilers.joined(separator: ", "))))
     }
@@ -65,6 +70,7 @@ struct StageInspection {
         ("stageABI", stage.abi), ("capability", stage.capability.name), ("role", stage.role.name),
       ] { writer.member(key, value) }
       writer.member("sha256", sha256)
+      if stage.role == .channel { writer.member("eventSchema", EventSchema.id) }
       for (key, value) in [("produces", stage.produces), ("flushes", stage.flushes)] {
         writer.key(key)
         writer.value(value)
@@ -103,57 +109,5 @@ struct StageInspection {
       writer.array { writer in for choice in option.choices { writer.value(choice) } }
       writer.member("help", option.help)
     }
-  }
-}
-
-extension StageDescription.Capability {
-  /// What a stage of this capability may access.
-  var meaning: String {
-    switch self {
-    case .content: "nothing but the content it is handed"
-    case .store: "it may also write below the store"
-    case .network: "it may also connect"
-    }
-  }
-}
-
-extension OptionDescription.Kind {
-  /// The name of a value of this kind.
-  var noun: String {
-    switch self {
-    case .text: "text"
-    case .integer: "whole number"
-    case .number: "number"
-    case .boolean: "true or false"
-    case .bytes: "size"
-    case .duration: "duration"
-    case .mediaType: "media type pattern"
-    case .template: "path template"
-    case .channelName: "channel"
-    case .file: "file"
-    }
-  }
-}
-
-extension OptionDescription {
-  /// Its type, bounds and default on one line: `whole number, 1 to 100, default 3`.
-  var facts: String {
-    var words: [String] = []
-    let nouns = [
-      (Shapes.one, kind.noun), (.list, "list of \(kind.noun)s"),
-      (.map, "map from media types to \(kind.noun)s"),
-    ]
-    words.append(nouns.filter { shapes.contains($0.0) }.map(\.1).joined(separator: " or "))
-    if !choices.isEmpty { words.append(choices.joined(separator: "|")) }
-    if let range {
-      switch kind {
-      case .bytes: words.append("\(ByteSize.text(range.lowerBound)) to \(ByteSize.text(range.upperBound))")
-      case .duration: words.append("\(Interval.text(range.lowerBound)) to \(Interval.text(range.upperBound))")
-      default: words.append("\(range.lowerBound) to \(range.upperBound)")
-      }
-    }
-    if required { words.append("required") }
-    if let fallback { words.append("default \(fallback)") }
-    return words.joined(separator: ", ")
   }
 }

@@ -28,6 +28,27 @@ struct StageName {
   private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
 }
 
+/// What a new stage is an example of: a folder of templates.
+enum StageKind: String, CaseIterable {
+  case content, store, network, end, channel
+
+  /// - Parameters: the values of `--role` and `--capability`; `nil`: not given.
+  init(role: String?, capability: String?) throws(CommandError) {
+    switch role ?? "line" {
+    case "line": self = StageKind(rawValue: capability ?? "content") ?? .content
+    case let role:
+      guard capability ?? "content" == "content" else {
+        throw .usage(
+          "the example of --role \(role) has capability content; leave --capability out, and change it in the source"
+        )
+      }
+      self = role == "end" ? .end : .channel
+    }
+  }
+
+  static let roles = ["line", "end", "channel"]
+}
+
 /// The template files of a new stage: a working stage called `greeting`, with names and paths filled in.
 struct StageTemplate {
   private let name: StageName
@@ -45,17 +66,18 @@ struct StageTemplate {
 
   func text(_ file: String) throws(CommandError) -> String {
     let bytes = try Environment.contents(of: "\(share)/templates/\(file)")
-    var text = String(decoding: bytes, as: UTF8.self)
-    for (placeholder, value) in [
-      ("@REFERENCE@\n", reference), ("@SHARE@", share), ("@INCLUDE@", include), ("@PLUGIN@", plugin),
-      ("@PLUGINS@", plugins), ("greeting_stage", "\(name.symbol)_stage"),
-      ("libsluice-greeting", "libsluice-\(name.id)"),
-      ("Greeting", name.type), ("greeting.c", "\(name.id).c"), ("\"greeting", "\"\(name.id)"),
-      ("`greeting", "`\(name.id)"),
-      ("use: greeting", "use: \(name.id)"), ("{ greeting.", "{ \(name.id)."), ("# greeting", "# \(name.id)"),
-      ("sluice-greeting", "sluice-\(name.id)"), ("greeting", name.symbol),
-    ] { text = Self.replacing(placeholder, with: value, in: text) }
-    return text
+    return Self.filled(
+      String(decoding: bytes, as: UTF8.self),
+      [
+        ("@REFERENCE@\n", reference), ("@SHARE@", share), ("@INCLUDE@", include), ("@PLUGIN@", plugin),
+        ("@PLUGINS@", plugins), ("greeting_stage", "\(name.symbol)_stage"),
+        ("libsluice-greeting", "libsluice-\(name.id)"),
+        ("Greeting", name.type), ("greeting.c", "\(name.id).c"), ("\"greeting", "\"\(name.id)"),
+        ("`greeting", "`\(name.id)"),
+        ("use: greeting", "use: \(name.id)"), ("{ greeting.", "{ \(name.id)."),
+        ("# greeting", "# \(name.id)"),
+        ("sluice-greeting", "sluice-\(name.id)"), ("greeting", name.symbol),
+      ])
   }
 
   /// The header's folder, beside share/.
@@ -65,23 +87,20 @@ struct StageTemplate {
     return String(cString: path)
   }
 
-  private static func replacing(_ old: String, with new: String, in text: String) -> String {
+  /// The text with each placeholder replaced; where several match, the first counts. What was filled in is not looked at
+  /// again: a name may hold a placeholder.
+  private static func filled(_ text: String, _ values: [(placeholder: String, value: String)]) -> String {
     var result = ""
     var rest = Substring(text)
-    while let start = rest.first.flatMap({ _ in Self.find(old, in: rest) }) {
-      result += rest[..<start]
-      result += new
-      rest = rest[rest.index(start, offsetBy: old.count)...]
+    while let letter = rest.first {
+      if let match = values.first(where: { rest.hasPrefix($0.placeholder) }) {
+        result += match.value
+        rest = rest.dropFirst(match.placeholder.count)
+      } else {
+        result.append(letter)
+        rest = rest.dropFirst()
+      }
     }
-    return result + rest
-  }
-
-  private static func find(_ needle: String, in text: Substring) -> Substring.Index? {
-    var place = text.startIndex
-    while place < text.endIndex {
-      if text[place...].hasPrefix(needle) { return place }
-      place = text.index(after: place)
-    }
-    return nil
+    return result
   }
 }

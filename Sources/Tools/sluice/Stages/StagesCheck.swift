@@ -1,7 +1,10 @@
+import Configuration
 import Glibc
 import Pipeline
 import Platform
+import Wire
 import Workbench
+import Workers
 
 /// `sluice stages check`: what every plugin must pass.
 struct StagesCheck: ParsableCommand {
@@ -10,7 +13,8 @@ struct StagesCheck: ParsableCommand {
     discussion: """
       STAGE is the id of a stage or a plugin's file, in whatever language it is written. It is loaded, opened with
       many options, and given content of many kinds, in workers under the sandbox; each FILE is one more content.
-      For each check that fails the table says what to do, and the exit code is 1.
+      For each check that fails the table says what to do, and the exit code is 1. After the first time-out the
+      checks that are left are named, and not done. A channel needs a place that takes events, with --set.
       """,
     options: [
       CommandOption(
@@ -21,6 +25,15 @@ struct StagesCheck: ParsableCommand {
         name: "timeout", value: "DURATION", help: "For one content, such as 500ms or 30s; else 20s."),
       CommandOption(
         name: "docs", value: "FILE", help: "Its documentation; else the README.md beside it."),
+      CommandOption(
+        name: "only", value: "NAME[,NAME]",
+        help: "These checks alone, by their names in the table; repeatable.",
+        choices: CheckName.allCases.map(\.rawValue), takesSeveral: true),
+      CommandOption(
+        name: "fast",
+        help:
+          "Leave out what takes long: \(CheckName.allCases.filter(\.isSlow).map(\.rawValue).joined(separator: ", "))."
+      ),
       .config, .format, .noColor,
     ],
     example: "sluice stages check ./libsluice-greeting.so --set word=hello")
@@ -28,6 +41,7 @@ struct StagesCheck: ParsableCommand {
   private let arguments: ParsedArguments
   private let name: String
   private let timeout: Int64
+  private var selection = CheckSelection()
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     guard let name = arguments.words.first else {
@@ -41,11 +55,61 @@ struct StagesCheck: ParsableCommand {
         "option '--timeout' is a duration such as 500ms, 30s or 5m, not '\(Terminal.printable(text))'")
     }
     timeout = limit.milliseconds
+    selection.only = Set(arguments.values("only").compactMap { CheckName(rawValue: $0) })
+    selection.isFast = arguments.flag("fast")
   }
 
   func run() throws -> ExitCode {
-    let chosen = try ChosenStage(name, try Environment.search(arguments))
-    var stage = try chosen.definition(settings: arguments.values("set"))
+    let style = Style(arguments)
+    func tell(_ check: Check) {
+      Terminal.out(arguments.isJSON ? Self.json(check) : Self.text(check, style))
+    }
+    let chosen: ChosenStage
+    switch try ChosenStage.choose(name, try Environment.search(arguments)) {
+    case .success(let found): chosen = found
+    case .failure(let refusal):
+      tell(Self.check(of: refusal))
+      return .incomplete
+    }
+    let conformance = try conformance(of: chosen)
+    if !arguments.isJSON {
+      let stage = chosen.description
+      Terminal.out(Terminal.printable("\(stage.id) \(stage.version)  \(stage.file)") + "\n")
+    }
+    var failures = 0
+    var count = 0
+    try conformance.run(selection) { check in
+      count += 1
+      if check.isFailed { failures += 1 }
+      tell(check)
+    }
+    if !arguments.isJSON {
+      Terminal.out(
+        "\n\(Count.text(count, "check")), \(failures == 0 ? "none" : String(failures)) failed\n")
+    }
+    return failures == 0 ? .success : .incomplete
+  }
+
+  /// The check that a plugin fails if it does not load.
+  private static func check(of refusal: Refusal) -> Check {
+    Check(
+      name: "load", claim: "the plugin loads and describes its stage",
+      result: .failed(
+        refusal.message,
+        remedy: PluginDiagnosis.remedy(refusal.message, isLibrary: true)
+          ?? "`sluice stages doctor` tells more"))
+  }
+
+  private func conformance(of chosen: ChosenStage) throws -> Conformance {
+    var sound = chosen
+    // The check of the description tells of a default that does not fit. The others do without it.
+    let faulty = StageSettings.faultyDefaults(of: chosen.description).map(\.option)
+    for index in sound.description.options.indices
+    where faulty.contains(sound.description.options[index].name) {
+      sound.description.options[index].fallback = nil
+    }
+    var stage = try sound.definition(settings: arguments.values("set"))
+    stage.description = chosen.description
     stage.timeout = timeout
     var specimens: [Content] = []
     for file in arguments.words.dropFirst() {
@@ -55,27 +119,10 @@ struct StagesCheck: ParsableCommand {
         throw CommandError.usage("\(Terminal.printable(file)): \(error.message)")
       }
     }
-    let conformance = try Conformance(
+    return try Conformance(
       stage, digest: chosen.digest, search: chosen.search,
       launch: Environment.launch(arguments, chosen.search), temporaryFolder: Environment.temporaryFolder,
       documentation: try documentation(chosen), specimens: specimens)
-    let style = Style(arguments)
-    if !arguments.isJSON {
-      let head = "\(stage.description.id) \(stage.description.version)  \(stage.description.file)"
-      Terminal.out(Terminal.printable(head) + "\n")
-    }
-    var failures = 0
-    var count = 0
-    try conformance.run { check in
-      count += 1
-      if check.isFailed { failures += 1 }
-      Terminal.out(arguments.isJSON ? Self.json(check) : Self.text(check, style))
-    }
-    if !arguments.isJSON {
-      Terminal.out(
-        "\n\(Count.text(count, "check")), \(failures == 0 ? "none" : String(failures)) failed\n")
-    }
-    return failures == 0 ? .success : .incomplete
   }
 
   private func documentation(_ chosen: ChosenStage) throws -> String? {

@@ -76,7 +76,7 @@ struct PluginDiagnosis {
       let text =
         refusal.message.hasPrefix(prefix) ? String(refusal.message.dropFirst(prefix.count)) : refusal.message
       problem = facts == nil ? "is no 64-bit ELF file; \(text)" : text
-      remedy = Self.remedy(text, facts)
+      remedy = Self.remedy(text, isLibrary: facts != nil)
     case nil: (stage, problem, remedy) = (nil, "was not answered for", nil)
     }
   }
@@ -85,8 +85,9 @@ struct PluginDiagnosis {
     file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
   }
 
-  private static func remedy(_ text: String, _ facts: PluginFile?) -> String? {
-    if facts == nil { return "is it a shared library for this machine?" }
+  /// What to do about a plugin that does not load for this reason; `nil`: the reason says it.
+  static func remedy(_ text: String, isLibrary: Bool) -> String? {
+    if !isLibrary { return "is it a shared library for this machine?" }
     if text.contains("libswift") && text.contains("cannot open shared object") {
       return "build it with -static-stdlib, or with the Swift that sluice was built with"
     }
@@ -97,6 +98,9 @@ struct PluginDiagnosis {
       return text.contains("$s")
         ? "it was built with another Swift: build it with -static-stdlib, or with the Swift of sluice"
         : "link the library that has the symbol"
+    }
+    if text.contains("' has type ") {
+      return "give the option one of the types of stage.h; with a newer contract it needs a newer sluice"
     }
     if text.contains("exports no function") {
       return

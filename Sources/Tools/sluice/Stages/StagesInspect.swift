@@ -9,9 +9,19 @@ struct StagesInspect: ParsableCommand {
     discussion: """
       STAGE is the id of a stage or a plugin's file. Shown are its options with type, bounds, default and help, the
       metadata it may record and the codes it may give, what it may touch, where it was found and what made it.
+      `--format markdown` prints what a README needs. Between the lines
+        \(StageReference.begin)
+        \(StageReference.end)
+      of one, `sluice stages check` compares it.
       """,
-    options: [.config, .format, .noColor],
-    example: "sluice stages inspect pdf")
+    options: [
+      .config,
+      CommandOption(
+        name: "format", value: "text|json|markdown",
+        help: "For people, or a JSON object a line, or for a README.",
+        choices: ["text", "json", "markdown"]), .noColor,
+    ],
+    example: "sluice stages inspect pdf --format markdown")
 
   private let arguments: ParsedArguments
   private let name: String
@@ -26,6 +36,12 @@ struct StagesInspect: ParsableCommand {
 
   func run() throws -> ExitCode {
     let chosen = try ChosenStage(name, try Environment.search(arguments))
+    if arguments.value("format") == "markdown" {
+      let lines = StageReference(chosen.description).markdown.split(
+        separator: "\n", omittingEmptySubsequences: false)
+      Terminal.out(lines.map { Terminal.printable(String($0)) }.joined(separator: "\n"))
+      return .success
+    }
     var inspection = StageInspection(stage: chosen.description, file: PluginFile(chosen.description.file))
     let digest = StageRunner(chosen.digest, StageRunner.Launch(executable: chosen.search.worker))
     do throws(Content.Problem) {

@@ -15,8 +15,12 @@ struct StagesNew: ParsableCommand {
       CommandOption(
         name: "language", value: "swift|c", help: "What to write it in; else swift.", choices: ["swift", "c"]),
       CommandOption(
-        name: "capability", value: "content|store|network", help: "What it may touch; else content.",
+        name: "capability", value: "content|store|network",
+        help: "What a stage of the line may touch; else content.",
         choices: StageDescription.Capability.allCases.map(\.name)),
+      CommandOption(
+        name: "role", value: "line|end|channel", help: "Where it stands in a pipeline; else line.",
+        choices: StageKind.roles),
       CommandOption(
         name: "share", value: "DIR",
         help: "Where the templates and the kit are; else share/sluice of the installation."),
@@ -25,6 +29,7 @@ struct StagesNew: ParsableCommand {
 
   private let arguments: ParsedArguments
   private let name: StageName
+  private let kind: StageKind
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     guard let word = arguments.words.first, arguments.words.count == 1 else {
@@ -32,34 +37,35 @@ struct StagesNew: ParsableCommand {
     }
     self.arguments = arguments
     name = try StageName(word)
+    kind = try StageKind(role: arguments.value("role"), capability: arguments.value("capability"))
   }
 
   func run() throws -> ExitCode {
-    // A plugin of this name beside the program would be found first, and the new one would never run.
-    if let file = try PluginSearch(named: [], environment: [:]).file(of: name.id) {
-      throw CommandError.usage("'\(name.id)' is a stage that there is already, \(file); give another NAME")
+    // A plugin of this name in one of the usual folders would be found first, or hidden by the new one.
+    if let file = try PluginSearch(named: [], environment: Environment.variables).file(of: name.id) {
+      throw CommandError.usage(
+        "'\(name.id)' is a stage that there is already, \(Terminal.printable(file)); give another NAME")
     }
     let share = try share()
     let language = arguments.value("language") ?? "swift"
-    let capability = arguments.value("capability") ?? "content"
     var template = StageTemplate(name, share: share)
     let isSwift = language == "swift"
     template.plugin = isSwift ? ".build/release/libsluice-\(name.id).so" : "libsluice-\(name.id).so"
     template.plugins = isSwift ? ".build/release" : "."
-    template.reference = try template.text("shared/\(capability)/reference.md")
+    template.reference = try template.text("shared/\(kind)/reference.md")
     var files: [(from: String, to: String)] = [
-      ("\(language)/README.md", "README.md"), ("shared/\(capability)/cases.yaml", "cases.yaml"),
-      ("shared/\(capability)/pipeline.yaml", "pipeline.yaml"),
+      ("\(language)/README.md", "README.md"), ("shared/\(kind)/cases.yaml", "cases.yaml"),
+      ("shared/\(kind)/pipeline.yaml", "pipeline.yaml"),
     ]
     if isSwift {
       files += [
         ("swift/Package.swift", "Package.swift"), ("swift/exports.map", "exports.map"),
-        ("swift/\(capability)/Greeting.swift", "Sources/\(name.type).swift"),
+        ("swift/\(kind)/Greeting.swift", "Sources/\(name.type).swift"),
       ]
     } else {
-      files += [("c/Makefile", "Makefile"), ("c/\(capability)/greeting.c", "\(name.id).c")]
+      files += [("c/Makefile", "Makefile"), ("c/\(kind)/greeting.c", "\(name.id).c")]
     }
-    if capability == "content" { files.append(("shared/content/fixtures/hello.txt", "fixtures/hello.txt")) }
+    if kind == .content { files.append(("shared/content/fixtures/hello.txt", "fixtures/hello.txt")) }
     let texts = try files.map { ($0.to, try template.text($0.from)) }
     try write(texts)
     Terminal.out("\(name.id): \(files.map(\.to).sorted().joined(separator: ", "))\n\n")

@@ -109,6 +109,9 @@ struct StagesRun: ParsableCommand {
       if let remark = bench.runner.remark {
         Terminal.error("\(stage.id) says: \(Terminal.printable(remark))")
       }
+      if report.result.death?.place != nil && !launch.isTraced {
+        Terminal.error("--trace shows the calls that led there, and --under gdb looks inside")
+      }
       isClean = isClean && report.result.isPassed
     }
     if let missing = SandboxPart.missing(bench.runner.ready?.sandbox, launch.sandbox) {

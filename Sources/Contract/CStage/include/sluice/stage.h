@@ -35,9 +35,10 @@
 extern "C" {
 #endif
 
-/* A host refuses a plugin of another major. A minor only adds to the end of structs. */
+/* A host refuses a plugin of another major. A minor only adds to the end of structs. The preprocessor can compare
+ * it: `#if SLUICE_ABI_MINOR < 1`. What the host has, `size` of `sluice_host` tells when the stage is opened. */
 #define SLUICE_ABI_MAJOR ((uint32_t)1)
-#define SLUICE_ABI_MINOR ((uint32_t)1)
+#define SLUICE_ABI_MINOR 1u
 
 /* What a stage says about an attachment. */
 typedef int32_t sluice_verdict;
@@ -117,6 +118,7 @@ typedef struct sluice_call sluice_call;
 #define SLUICE_REJECTED ((uint32_t)2)
 #define SLUICE_FAILED ((uint32_t)3)
 #define SLUICE_QUARANTINED ((uint32_t)4)
+#define SLUICE_CANCELLED ((uint32_t)5) /* since 1.1: a person took it back */
 
 /* An event for one recipient, for channels. */
 typedef struct sluice_event {
@@ -223,8 +225,8 @@ typedef struct sluice_host {
   /* [in-call] How far the work on this attachment is, from 0 to 1. */
   void (*progress)(sluice_call *call, double fraction);
 
-  /* [in-call] 1 when the result is not wanted any more. A worker whose work is cancelled is ended today, so that no
-   * stage is ever told so; one that asks will be. */
+  /* [in-call] 1 when the result is not wanted any more: the stage should return soon, with any verdict. A worker whose stage goes
+   * on for two seconds more is ended. */
   int32_t (*cancelled)(sluice_call *call);
 
   /* [in-call] A line in the log. In `process` and for `settle`, the operator is shown a warning or an error with the

@@ -1,0 +1,111 @@
+import Pipeline
+
+/// What commands do to attachments.
+package enum AttachmentDecision: Deciding {
+  package struct Fact: Equatable {
+    var key: Int64
+    var status: Status
+    var priority: Int64
+    /// It is queued, and waits for later.
+    var isWaiting: Bool
+    /// It is queued, and a person has taken it back.
+    var isCancelled: Bool
+    /// A person has deleted it.
+    var isDeleted = false
+
+    package init(
+      key: Int64, status: Status, priority: Int64 = 0, isWaiting: Bool = false, isCancelled: Bool = false
+    ) {
+      (self.key, self.status, self.priority) = (key, status, priority)
+      (self.isWaiting, self.isCancelled) = (isWaiting, isCancelled)
+    }
+
+    /// Of one that a person has deleted.
+    package static let deleted = {
+      var fact = Fact(key: 0, status: .queued)
+      fact.isDeleted = true
+      return fact
+    }()
+  }
+
+  package enum Write: Equatable {
+    /// Queues an attachment that has ended, as if it had just been taken in.
+    case queue(key: Int64)
+    /// Makes it due at once.
+    case hasten(key: Int64)
+    /// Takes it back, or gives it to the stages again (`nil`).
+    case cancel(key: Int64, reason: String?)
+    case prioritize(key: Int64, Int64)
+    case delete(key: Int64, by: String)
+  }
+
+  package static func needs(_ requests: [AttachmentCommand]) -> Set<String> {
+    Set(requests.map(\.attachmentId))
+  }
+
+  package static func decide(
+    _ requests: [AttachmentCommand], _ facts: [String: Fact]
+  ) -> (results: [CommandResult], writes: [Write]) {
+    var facts = facts
+    var writes: [Write] = []
+    let results = requests.map { request -> CommandResult in
+      guard var fact = facts[request.attachmentId] else {
+        return .refused("no attachment has the id \(request.attachmentId)")
+      }
+      if fact.isDeleted {
+        if case .delete = request.action { return .done(hasChanged: false) }
+        if request.only != nil { return .done(hasChanged: false) }
+        return .refused("attachment \(request.attachmentId) was deleted; `sluice show` tells by whom")
+      }
+      if let only = request.only, !only.contains(fact.status) { return .done(hasChanged: false) }
+      let result = decide(request, &fact, &writes)
+      facts[request.attachmentId] = fact
+      return result
+    }
+    return (results, writes)
+  }
+
+  private static func decide(
+    _ request: AttachmentCommand, _ fact: inout Fact, _ writes: inout [Write]
+  ) -> CommandResult {
+    switch request.action {
+    case .retry: return retry(request, &fact, &writes)
+    case .cancel(let reason):
+      if fact.status.isFinal && fact.status != .cancelled {
+        return .refused("attachment \(request.attachmentId) is \(fact.status.rawValue): it has ended")
+      }
+      if fact.status.isFinal || fact.isCancelled { return .done(hasChanged: false) }
+      (fact.isCancelled, fact.isWaiting) = (true, false)
+      writes.append(.cancel(key: fact.key, reason: reason))
+    case .prioritize(let priority):
+      if fact.status.isFinal {
+        return .refused("attachment \(request.attachmentId) is \(fact.status.rawValue): it waits for nothing")
+      }
+      if fact.priority == priority { return .done(hasChanged: false) }
+      fact.priority = priority
+      writes.append(.prioritize(key: fact.key, priority))
+    case .delete(let person):
+      writes.append(.delete(key: fact.key, by: person))
+      fact = .deleted
+    }
+    return .done(hasChanged: true)
+  }
+
+  private static func retry(
+    _ request: AttachmentCommand, _ fact: inout Fact, _ writes: inout [Write]
+  ) -> CommandResult {
+    switch fact.status {
+    case .completed:
+      return .refused("attachment \(request.attachmentId) is completed: there is nothing to try again")
+    case .queued:
+      if !fact.isWaiting && !fact.isCancelled { return .done(hasChanged: false) }
+      if fact.isCancelled { writes.append(.cancel(key: fact.key, reason: nil)) }
+      if fact.isWaiting { writes.append(.hasten(key: fact.key)) }
+      (fact.isWaiting, fact.isCancelled) = (false, false)
+    case .rejected, .failed, .quarantined, .cancelled:
+      writes.append(.queue(key: fact.key))
+      fact = Fact(key: fact.key, status: .queued)
+    }
+    return .done(hasChanged: true)
+  }
+}

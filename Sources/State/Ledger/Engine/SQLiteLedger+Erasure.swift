@@ -1,0 +1,58 @@
+import SQLite
+
+// The bytes of deleted rows.
+extension SQLiteLedger {
+  /// Rows were deleted: copies of their bytes may be in the file, and in the log. Must be called within a transaction.
+  func noteResidue() throws {
+    hasTombstones = true
+    if hasResidue { return }
+    try statement(SQL.noteResidue).run()
+    hasResidue = true
+  }
+
+  public func isErasing() throws(LedgerError) -> Bool {
+    try reading { try statement("SELECT residue FROM ledger").first { $0.integer(0) == 1 } ?? false }
+  }
+
+  /// Rewrites the file without the bytes of deleted rows, where there may be any. Takes as long as it takes to write all of it.
+  ///
+  /// SQLite's `secure_delete` overwrites deleted rows. But a page that was split keeps copies of rows that moved, so that one in a
+  /// hundred is left. What fails here, for lack of room or because of a reader, is done another time.
+  func erase() {
+    if !hasResidue { return }
+    do {
+      try connection.execute("VACUUM")
+      guard connection.truncateLog() else { return }
+      try connection.execute("UPDATE ledger SET residue = 0")
+      hasResidue = false
+    } catch {
+      return
+    }
+  }
+
+  /// A ledger of this size in bytes is rewritten in less than a second.
+  private static let quicklyErased: Int64 = 64 << 20
+  /// Nanoseconds without an exchange after which a larger one is.
+  private static let longIdle: UInt64 = 30_000_000_000
+
+  /// Erases where nobody waits. A large ledger takes so long that nobody is to come meanwhile.
+  ///
+  /// - Returns: whether it is to be called again.
+  func eraseAtRest() -> Bool {
+    if !hasResidue { return false }
+    let now = clock.monotonic()
+    let isLarge = (size ?? .max) > Self.quicklyErased
+    if now < nextErasure || isLarge && now < lastExchangeAt + Self.longIdle { return true }
+    erase()
+    nextErasure = clock.monotonic() + 1_000_000_000
+    return hasResidue
+  }
+
+  /// Of the file, in bytes; `nil`: it cannot be told.
+  private var size: Int64? {
+    let pages = try? statement("PRAGMA page_count").first { $0.integer(0) }
+    let bytes = try? statement("PRAGMA page_size").first { $0.integer(0) }
+    guard let pages, let bytes else { return nil }
+    return pages * bytes
+  }
+}

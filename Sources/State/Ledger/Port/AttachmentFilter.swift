@@ -1,0 +1,104 @@
+import Pipeline
+
+/// Which attachments are meant: those that answer to all that is said. Empty, it is all of them.
+public struct AttachmentFilter: Sendable, Equatable {
+  /// `nil`: any.
+  public var ids: Set<String>?
+  public var statuses: Set<Status> = Set(Status.allCases)
+  /// The code of the reason.
+  public var code: String?
+  /// The stage that gave the reason.
+  public var stage: String?
+  /// A pattern for the media type that was found, as `GLOB` of SQLite matches it: `image/*`.
+  public var mediaType: String?
+  public var conversationId: String?
+  /// A pattern for the file's name, as `GLOB` of SQLite matches it: `*.pdf`.
+  public var fileName: String?
+  /// Taken in at this time or later, in milliseconds since 1970.
+  public var since: Int64?
+  /// Taken in before this time, in milliseconds since 1970.
+  public var until: Int64?
+  /// Ended before this time, in milliseconds since 1970.
+  public var endedBefore: Int64?
+  /// Ended at this time or later, in milliseconds since 1970.
+  public var endedSince: Int64?
+  public var sha256: [UInt8]?
+  /// The path of its object in the store.
+  public var objectPath: String?
+  /// The path of the file it came from, as bytes. No index has it: all attachments are looked at.
+  public var source: [UInt8]?
+
+  public init(statuses: Set<Status> = Set(Status.allCases)) {
+    self.statuses = statuses
+  }
+
+  /// Whether all attachments are meant.
+  public var isEmpty: Bool { self == AttachmentFilter() }
+}
+
+/// An attachment that answers to a filter.
+public struct AttachmentMatch: Sendable, Equatable {
+  public var id: String
+  public var status: Status
+  public var sizeBytes: Int64
+
+  package init(id: String, status: Status, sizeBytes: Int64) {
+    (self.id, self.status, self.sizeBytes) = (id, status, sizeBytes)
+  }
+}
+
+/// The state of a delivery.
+public enum DeliveryStatus: String, Sendable, CaseIterable {
+  case pending, delivered
+  /// It has used up its attempts, or its recipient does not exist.
+  case dead
+  /// A person gave it up.
+  case dropped
+}
+
+/// Which deliveries are meant: those that answer to all that is said.
+public struct DeliveryFilter: Sendable, Equatable {
+  public var statuses: Set<DeliveryStatus> = Set(DeliveryStatus.allCases)
+  public var channel: String?
+  /// The code of the last reason.
+  public var code: String?
+  /// Texts with which the id of the delivery or of its attachment begins; `nil`: any.
+  public var ids: [String]?
+
+  public init(statuses: Set<DeliveryStatus> = Set(DeliveryStatus.allCases)) {
+    self.statuses = statuses
+  }
+}
+
+/// What is left of an attachment that a person deleted.
+public struct Tombstone: Sendable, Equatable {
+  public var id: String
+  public var deletedBy: String
+  /// In milliseconds since 1970.
+  public var deletedAt: Int64
+
+  package init(id: String, deletedBy: String, deletedAt: Int64) {
+    (self.id, self.deletedBy, self.deletedAt) = (id, deletedBy, deletedAt)
+  }
+}
+
+/// Where a queued attachment stands in the queue.
+public struct QueuePlace: Sendable, Equatable {
+  public enum State: String, Sendable {
+    case due, scheduled, leased
+  }
+
+  public var state: State
+  /// In how many milliseconds it is due; 0: it is.
+  public var nextDue: Int64
+  public var priority: Int64
+  /// Attempts that were begun.
+  public var attempts: Int
+  /// Why its result is not wanted any more; `nil`: it is.
+  public var cancellation: String?
+
+  package init(state: State, nextDue: Int64, priority: Int64, attempts: Int, cancellation: String?) {
+    (self.state, self.nextDue, self.priority) = (state, nextDue, priority)
+    (self.attempts, self.cancellation) = (attempts, cancellation)
+  }
+}

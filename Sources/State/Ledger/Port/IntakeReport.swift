@@ -1,0 +1,79 @@
+/// The result of taking in a batch.
+public struct IntakeReport: Sendable, Equatable {
+  public var added = 0
+  /// Files that were known already: the same file under the same message.
+  public var known = 0
+  /// Of the known ones, how many have ended and were not completed.
+  public var knownNotCompleted = 0
+  /// Of the known ones, how many a person has deleted since: they are not taken in again.
+  public var knownDeleted = 0
+  /// The items that were refused, with reasons.
+  public var problems: [IntakeProblem] = []
+  /// What became of each item, in the order of the items.
+  public var outcomes: [IntakeOutcome] = []
+
+  public init() {}
+
+  /// Adds another batch's.
+  public mutating func add(_ other: IntakeReport) {
+    added += other.added
+    known += other.known
+    knownNotCompleted += other.knownNotCompleted
+    knownDeleted += other.knownDeleted
+    problems += other.problems
+    outcomes += other.outcomes
+  }
+
+  /// Takes note of a refused item, the next in order.
+  public mutating func refuse(_ problem: IntakeProblem) {
+    problems.append(problem)
+    outcomes.append(.refused)
+  }
+}
+
+/// What became of one item of a batch.
+public enum IntakeOutcome: Sendable, Equatable {
+  /// It is a new attachment with this id.
+  case added(id: String)
+  /// It is the attachment with this id, which was there before.
+  case known(id: String)
+  /// It is the attachment with this id, which a person has deleted since.
+  case deleted(id: String)
+  /// The reason is among the problems of the report.
+  case refused
+}
+
+/// Why a file that was named is not taken in.
+public struct IntakeProblem: Error, Sendable, Equatable {
+  /// Where it was named: `manifest.jsonl:17`, or the path where it was found by that.
+  public var origin: String
+  /// The file, where a manifest names it; `nil`: the problem is not about a file, or the place says which.
+  public var path: String?
+  /// The reason, and what to do.
+  public var message: String
+  /// What problems of the same kind have in common, where their messages differ by more than numbers; `nil`: the message.
+  public var kind: String?
+
+  public init(_ origin: String, path: String? = nil, _ message: String, kind: String? = nil) {
+    (self.origin, self.path, self.message, self.kind) = (origin, path, message, kind)
+  }
+
+  /// One line for people: place, file, reason.
+  public var text: String {
+    [origin, path].compactMap(\.self).map { ($0.isEmpty ? "''" : $0) + ": " }.joined() + message
+  }
+}
+
+extension IntakeItem {
+  /// The item breaks a rule.
+  package func problem(_ fault: String) -> IntakeProblem { IntakeProblem(origin, "\(fault); not taken in") }
+
+  /// The item names a message that is another sender's.
+  package func problem(messageOf sender: String) -> IntakeProblem {
+    IntakeProblem(
+      origin,
+      "message '\(messageId ?? "")' of conversation '\(conversationId)' is from '\(sender)', not from '\(senderId)'; "
+        + "give it another messageId",
+      kind: "the message is from another sender; give it another messageId")
+  }
+}

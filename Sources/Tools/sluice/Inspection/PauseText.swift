@@ -1,0 +1,35 @@
+import Ledger
+import Platform
+
+/// Why a lane stands still, as it is printed.
+enum PauseText {
+  /// Who paused it, since when and why.
+  static func text(_ pause: Pause) -> String {
+    "\(origin(pause)): \(Terminal.printable(pause.reason))"
+  }
+
+  /// Who paused it and since when.
+  static func origin(_ pause: Pause) -> String {
+    (pause.by.isEmpty ? "" : "by \(Terminal.printable(pause.by)) ") + "since \(Clock.timestamp(pause.since))"
+  }
+
+  /// What leads on.
+  static func remedy(_ lane: LaneName, _ pause: Pause, _ hint: Hint) -> String {
+    let resume = hint("resume", ShellWord.of(lane.description))
+    switch pause.cause {
+    case .person: return "\(resume) lets lane \(Terminal.printable(lane.description)) go on"
+    case .fault:
+      return
+        "lane \(Terminal.printable(lane.description)) goes on by itself, or with the next start, once that is put right; "
+        + "\(resume) tries it at once"
+    }
+  }
+
+  static func members(_ pause: Pause, _ writer: inout JSONWriter) {
+    writer.member("cause", pause.cause.rawValue)
+    writer.member("code", pause.code)
+    writer.member("reason", pause.reason)
+    writer.member("by", pause.by)
+    writer.member("since", Clock.timestamp(pause.since))
+  }
+}

@@ -1,0 +1,79 @@
+import Configuration
+import Ledger
+import Manifest
+import Pipeline
+import Platform
+import Workbench
+
+/// `sluice ingest --dry-run`: what would be taken in, and what the pipeline would say of it. Records nothing.
+final class DryRun {
+  private let rehearsal: Rehearsal
+  private let folder: ScratchFolder
+  private let files: NewFiles
+  private var report: DryRunReport
+  private var failure: (any Error)?
+
+  /// - Parameter limit: how many new files to look at; `nil`: all.
+  init(
+    _ pipeline: LoadedPipeline, home: Home, limit: Int64?, manifest: String?, _ arguments: ParsedArguments
+  ) throws {
+    folder = try ScratchFolder(in: Environment.temporaryFolder)
+    var launch = Environment.launch(arguments, pipeline.search)
+    launch.sandbox = pipeline.definition.sandbox
+    let digest = StageDefinition(id: pipeline.digest.id, description: pipeline.digest, values: [])
+    rehearsal = Rehearsal(pipeline.definition, digest: digest, launch: launch, folder: folder)
+    files = NewFiles(Environment.lacksLedger(home) ? nil : try KnownFiles(home), limit: limit)
+    report = DryRunReport(arguments, manifest: manifest)
+  }
+
+  /// Looks at what is named.
+  func run(_ input: IntakeArguments, _ manifest: ManifestReader?, home: Home) throws -> ExitCode {
+    let walker = InputWalker(
+      defaults: input.defaults, bound: input.bound, home: home, send: look, problem: { self.report.add($0) })
+    if let manifest { walker.read(manifest) } else { walker.walk(input.paths) }
+    if let failure { throw failure }
+    report.end(hasMore: files.hasMore)
+    return report.isClean ? .success : .incomplete
+  }
+
+  /// False: that is all.
+  private func look(_ items: [IntakeItem]) -> Bool {
+    for item in items {
+      switch files.judge(item) {
+      case .tooMany: return false
+      case .known(let attachment):
+        let status = attachment?.status ?? .queued
+        report.addKnown(isNotCompleted: status.isFinal && status != .completed)
+      case .new:
+        do {
+          report.add(item, try rehearse(item))
+        } catch {
+          failure = error
+          return false
+        }
+      }
+    }
+    return true
+  }
+
+  private func rehearse(_ item: IntakeItem) throws -> AttachmentOutcome {
+    let content: Content
+    do {
+      content = try Content(source: item.source)
+    } catch {
+      return AttachmentOutcome(
+        .failed, reason: Reason(stage: "source", code: error.code, message: error.message))
+    }
+    defer { folder.empty() }
+    var trial = Trial(fileName: item.fileName, content: content)
+    trial.work.origin.conversationId = item.conversationId
+    trial.work.origin.senderId = item.senderId
+    trial.work.origin.declaredType = item.declaredType
+    if let messageId = item.messageId { trial.work.origin.messageId = messageId }
+    let result = try rehearsal.run(trial)
+    return AttachmentOutcome(
+      result.outcome ?? .queued, reason: result.reason, mediaType: result.mediaType,
+      sizeBytes: result.content?.size ?? content.size, sha256: nil,
+      metadata: JSONWriter.object(of: result.metadata), url: nil)
+  }
+}

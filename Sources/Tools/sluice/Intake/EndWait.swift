@@ -1,0 +1,79 @@
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+
+/// Waits until attachments have ended, whoever works on them. Reads only.
+final class EndWait {
+  private let ledger: any LedgerQueries
+  /// Up to here the changes are known.
+  private var position: Position
+  private var pending: Set<String> = []
+  /// Those that may have ended before ``position``.
+  private var unsure: [String] = []
+  private(set) var completed = 0
+  private(set) var notCompleted = 0
+
+  /// Microseconds between two looks.
+  private static let interval: UInt32 = 50_000
+
+  /// Begins to follow the changes. To be made before the files are queued.
+  init(_ home: Home) throws(LedgerError) {
+    ledger = try home.reader()
+    position = try ledger.position()
+  }
+
+  /// - Parameter isKnown: it was there before, so that it may have ended.
+  func add(_ id: String, isKnown: Bool) {
+    if pending.insert(id).inserted && isKnown { unsure.append(id) }
+  }
+
+  /// One that a person has deleted: it is not stored.
+  func addDeleted(_ id: String) {
+    pending.remove(id)
+    notCompleted += 1
+  }
+
+  /// How many have not ended.
+  var open: Int { pending.count }
+
+  /// Waits until all have ended, or until this time of the monotonic clock, in nanoseconds.
+  ///
+  /// - Parameter body: gets each as it ends.
+  func wait(until deadline: UInt64?, each body: (AttachmentRecord) -> Void) throws(LedgerError) {
+    while !pending.isEmpty {
+      for id in unsure { try look(id, body) }
+      unsure.removeAll()
+      if try takeChanges(body) { continue }
+      if let deadline, Clock.monotonic() >= deadline { return }
+      usleep(Self.interval)
+    }
+  }
+
+  /// Returns whether more changes are there already.
+  private func takeChanges(_ body: (AttachmentRecord) -> Void) throws(LedgerError) -> Bool {
+    guard let page = try ledger.changes(since: position, limit: 1000) else {
+      // Too many have happened, or the ledger was restored from a backup.
+      position = try ledger.position()
+      unsure = Array(pending)
+      return true
+    }
+    for change in page.changes where pending.contains(change.id) {
+      if change.kind == .attachment { try look(change.id, body) }
+      if change.kind == .deletion { addDeleted(change.id) }
+    }
+    position = page.next
+    return page.hasMore
+  }
+
+  private func look(_ id: String, _ body: (AttachmentRecord) -> Void) throws(LedgerError) {
+    guard let record = try ledger.attachments(idPrefix: id).first(where: { $0.origin.id == id }) else {
+      if try ledger.tombstones(idPrefix: id).contains(where: { $0.id == id }) { addDeleted(id) }
+      return
+    }
+    guard record.outcome.status.isFinal, pending.remove(id) != nil
+    else { return }
+    if record.outcome.status == .completed { completed += 1 } else { notCompleted += 1 }
+    body(record)
+  }
+}

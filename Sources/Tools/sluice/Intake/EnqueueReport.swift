@@ -1,0 +1,110 @@
+import Ledger
+import Manifest
+import Pipeline
+import Platform
+
+/// What `sluice enqueue` prints.
+final class EnqueueReport {
+  private let isJSON: Bool
+  private let isQuiet: Bool
+  private(set) var problems: ProblemGroups
+  private var added = 0
+  private var known = 0
+  /// Of the known ones, those that a person has deleted.
+  private var deleted = 0
+
+  init(_ arguments: ParsedArguments, manifest: String?) {
+    isJSON = arguments.isJSON
+    isQuiet = arguments.flag("quiet")
+    problems = ProblemGroups(manifest: manifest)
+  }
+
+  func add(_ problem: IntakeProblem) {
+    if problems.add(problem) { Terminal.error(problem.text) }
+    if isJSON { Terminal.out(ProblemRecord.json(problem, line: problems.line(of: problem))) }
+  }
+
+  /// Files that are on record now.
+  func add(_ items: [IntakeItem], _ report: IntakeReport) {
+    added += report.added
+    known += report.known
+    deleted += report.knownDeleted
+    report.problems.forEach(add)
+    if !isJSON { return }
+    var lines = ""
+    for (item, outcome) in zip(items, report.outcomes) {
+      switch outcome {
+      case .added(let id): lines += Self.json(item, id, "added")
+      case .known(let id): lines += Self.json(item, id, "known")
+      case .deleted(let id): lines += Self.json(item, id, "deleted")
+      case .refused: break
+      }
+    }
+    Terminal.out(lines)
+  }
+
+  private static func json(_ item: IntakeItem, _ id: String, _ state: String) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("record", "item")
+      writer.member("id", id)
+      writer.member("state", state)
+      writer.member("reference", item.reference)
+      writer.member("origin", item.origin)
+      writer.member("source", String(decoding: item.source, as: UTF8.self))
+    }
+    return writer.text + "\n"
+  }
+
+  /// All is handed over, or as much as could be.
+  func endHandingOver() {
+    for line in problems.rest { Terminal.error(line) }
+    if isJSON {
+      var writer = JSONWriter()
+      writer.object { writer in
+        writer.member("record", "enqueued")
+        writer.member("added", Int64(added))
+        writer.member("known", Int64(known))
+        writer.member("knownDeleted", Int64(deleted))
+        writer.member("problems", Int64(problems.count))
+      }
+      Terminal.out(writer.text + "\n")
+    } else if !isQuiet {
+      Terminal.out(
+        "\(added) queued" + (known > 0 ? ", \(known) known from before" : "")
+          + (deleted > 0 ? "; \(deleted) of them deleted since: touch a file to have it taken in" : "") + "\n"
+      )
+    }
+  }
+
+  // MARK: With --wait
+
+  /// An attachment has ended.
+  func add(_ record: AttachmentRecord) {
+    if isJSON {
+      Terminal.out(RecordText.json(record))
+    } else if !isQuiet || record.outcome.status != .completed {
+      Terminal.out(RecordText.line(record))
+    }
+  }
+
+  func end(_ wait: EndWait) {
+    if isJSON {
+      var writer = JSONWriter()
+      writer.object { writer in
+        writer.member("record", "waited")
+        writer.member("completed", Int64(wait.completed))
+        writer.member("notCompleted", Int64(wait.notCompleted))
+        writer.member("open", Int64(wait.open))
+      }
+      Terminal.out(writer.text + "\n")
+    } else if !isQuiet {
+      Terminal.out("\(wait.completed) completed, \(wait.notCompleted) not completed\n")
+    }
+    if wait.open > 0 {
+      Terminal.error(
+        "\(Count.text(wait.open, "attachment")) \(wait.open == 1 ? "has" : "have") not ended in time; run the same command "
+          + "again to go on waiting, nothing is lost")
+    }
+  }
+}

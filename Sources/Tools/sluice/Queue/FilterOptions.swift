@@ -1,0 +1,109 @@
+import Ledger
+import Pipeline
+import Platform
+
+/// The options by which commands say which attachments they mean; the same for all of them.
+enum FilterOptions {
+  static let all: [CommandOption] = [
+    CommandOption(
+      name: "status", letter: "s", value: "STATUS,…",
+      help: "Only these, of: \(Status.allCases.map(\.rawValue).joined(separator: ", ")); repeatable.",
+      choices: Status.allCases.map(\.rawValue), takesSeveral: true),
+    CommandOption(name: "code", value: "CODE", help: "Only those with this code as their reason: too-large."),
+    CommandOption(name: "stage", value: "STAGE", help: "Only those for which this stage gave the reason."),
+    CommandOption(name: "type", value: "PATTERN", help: "Only those with a media type like this: image/*."),
+    CommandOption(name: "conversation", value: "ID", help: "Only those of this conversation."),
+    CommandOption(name: "name", value: "GLOB", help: "Only those whose file has a name like this: '*.pdf'."),
+    CommandOption(
+      name: "since", value: "TIME",
+      help: "Only those taken in since: 2h (ago), 2026-01-31, 2026-01-31T08:00:00Z."),
+    CommandOption(name: "until", value: "TIME", help: "Only those taken in before; as with --since."),
+    CommandOption(name: "sha256", value: "HEX", help: "Only those with this content."),
+    CommandOption(name: "limit", value: "N", help: "This many at most."),
+  ]
+
+  /// Whether the user has said which attachments are meant, by an option other than `--limit` or by an id.
+  static func areGiven(_ arguments: ParsedArguments) -> Bool {
+    !arguments.words.isEmpty
+      || all.contains { $0.name != "limit" && !arguments.values($0.name).isEmpty }
+  }
+
+  /// The most attachments that are meant; `nil`: all.
+  static func limit(_ arguments: ParsedArguments) throws(CommandError) -> Int? {
+    guard let text = arguments.value("limit") else { return nil }
+    guard let limit = Int(text), limit > 0 else {
+      throw .usage("--limit is a number of attachments, from 1, not '\(Terminal.printable(text))'")
+    }
+    return limit
+  }
+
+  /// What the options say, but for the ids.
+  ///
+  /// - Parameter now: in milliseconds since 1970.
+  static func filter(_ arguments: ParsedArguments, now: Int64 = Clock.machine.now()) throws(CommandError)
+    -> AttachmentFilter
+  {
+    var filter = AttachmentFilter()
+    let statuses = arguments.values("status").compactMap { Status(rawValue: $0) }
+    if !statuses.isEmpty { filter.statuses = Set(statuses) }
+    filter.code = arguments.value("code")
+    filter.stage = arguments.value("stage")
+    filter.mediaType = arguments.value("type")?.lowercased()
+    filter.conversationId = arguments.value("conversation")
+    filter.fileName = arguments.value("name")
+    filter.since = try time(arguments, "since", now)
+    filter.until = try time(arguments, "until", now)
+    if let text = arguments.value("sha256") {
+      guard text.utf8.count == 64, let bytes = Hexadecimal.bytes(text.lowercased()) else {
+        throw .usage("--sha256 takes 64 hexadecimal digits, as `sha256sum` prints them")
+      }
+      filter.sha256 = bytes
+    }
+    return filter
+  }
+
+  /// What the options and the ids say.
+  ///
+  /// - Parameters:
+  ///   - ledger: where shortened ids are looked up.
+  ///   - deleted: those of the ids that were deleted; `nil`: such an id is an error.
+  static func filter(
+    _ arguments: ParsedArguments, in ledger: any LedgerQueries, deleted: ((Tombstone) -> Void)? = nil
+  ) throws -> AttachmentFilter {
+    var filter = try filter(arguments)
+    if arguments.words.isEmpty { return filter }
+    var ids: Set<String> = []
+    for word in arguments.words {
+      if let deleted, try ledger.attachments(idPrefix: word.lowercased()).isEmpty,
+        case let tombstones = try ledger.tombstones(idPrefix: word.lowercased()), tombstones.count == 1
+      {
+        deleted(tombstones[0])
+      } else {
+        ids.insert(try Show.only(of: ledger, word, Hint(arguments)).origin.id)
+      }
+    }
+    filter.ids = ids
+    return filter
+  }
+
+  // MARK: Times
+
+  private static func time(
+    _ arguments: ParsedArguments, _ option: String, _ now: Int64
+  ) throws(CommandError) -> Int64? {
+    guard let text = arguments.value(option) else { return nil }
+    if let time = time(text, now) { return time }
+    throw .usage(
+      "--\(option) is a time, such as 2h (ago), 2026-01-31 or 2026-01-31T08:00:00Z, not '\(Terminal.printable(text))'"
+    )
+  }
+
+  /// A duration before now, a day, or a time as RFC 3339 writes it, in UTC; `nil`: it is none of them.
+  static func time(_ text: String, _ now: Int64) -> Int64? {
+    if let interval = Interval(text) {
+      let (time, overflow) = now.subtractingReportingOverflow(interval.milliseconds)
+      return overflow ? nil : time
+    }
+    return Clock.milliseconds(ofTimestamp: text)
+  }
+}

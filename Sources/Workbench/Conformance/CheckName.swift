@@ -1,0 +1,70 @@
+/// A check by its name, in the order in which checks are run.
+public enum CheckName: String, Sendable, CaseIterable {
+  case description, documentation, abi, open, options, reopen
+  case empty, names, broken, deterministic, instances, growth, huge, cancel
+  case passes, sandbox, declared, stdout
+
+  /// What must hold, as a sentence without a full stop.
+  public var claim: String {
+    switch self {
+    case .description: "the description is complete and sane"
+    case .documentation: "each option, key and code is documented"
+    case .abi: "a host of another major is refused, or answered in the plugin's own"
+    case .open: "the stage opens in the sandbox, without a thread"
+    case .options: "every value an option allows opens the stage, or is refused with a reason"
+    case .reopen: "opening and closing leaves no memory and no descriptors"
+    case .empty: "content of 0 bytes has a verdict"
+    case .names: "hostile names and types have a verdict, and lead nowhere"
+    case .broken: "400 small contents, most of them broken, have a verdict"
+    case .deterministic: "the same content has the same result, twice over"
+    case .instances: "two instances in one worker do not disturb each other"
+    case .growth: "three hundred attachments leave no memory and no descriptors"
+    case .huge: "content of 4 GiB has a verdict, within time and memory"
+    case .cancel:
+      "a worker that is killed in the middle leaves nothing, and the next attempt is like the first"
+    case .passes: "something passes"
+    case .sandbox: "the capability it declares suffices"
+    case .declared: "it says only what the contract and its description know"
+    case .stdout: "nothing is written to standard output"
+    }
+  }
+
+  /// Whether it takes a second or more with many stages.
+  public var isSlow: Bool {
+    switch self {
+    case .broken, .growth, .huge, .cancel: true
+    default: false
+    }
+  }
+
+  /// Whether it needs a stage that opens.
+  var needsOpenStage: Bool {
+    switch self {
+    case .description, .documentation, .abi, .open: false
+    default: true
+    }
+  }
+
+  /// Whether it looks at what the checks before it made the stage do.
+  var isObservation: Bool {
+    switch self {
+    case .passes, .sandbox, .declared, .stdout: true
+    default: false
+    }
+  }
+}
+
+/// Which checks are run.
+public struct CheckSelection: Sendable {
+  /// The checks asked for; empty: all.
+  public var only: Set<CheckName> = []
+  /// Slow checks are left out, unless they are asked for by name.
+  public var isFast = false
+
+  public init() {}
+
+  /// The checks that are told of, in order.
+  var names: [CheckName] { CheckName.allCases.filter { only.isEmpty || only.contains($0) } }
+
+  func leavesOut(_ name: CheckName) -> Bool { isFast && name.isSlow && !only.contains(name) }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import Testing
+
+/// `run --watch DIR`: files are taken in once they are at rest, whatever happens meanwhile.
+@Suite(.serialized)
+struct WatchedFolderTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.storing())
+    try folder.write("in/first.txt", "the first\n")
+  }
+
+  private func watch(_ options: String..., quiet: String = "100ms") throws -> Resident {
+    try Resident(folder, options: ["--watch", "in", "--quiet-for", quiet] + options)
+  }
+
+  /// The names of what has ended.
+  private func names(_ resident: Resident) -> [String] { resident.ended.map(\.fileName).sorted() }
+
+  @Test func whatIsThereAndWhatComesIsTakenIn() throws {
+    let resident = try watch()
+    try resident.wait(for: 1)
+    try folder.write("in/second.txt", "the second\n")
+    try folder.write("in/new/folder/third.txt", "the third\n")
+    try folder.write("elsewhere/deep/fourth.txt", "the fourth\n")
+    try FileManager.default.moveItem(atPath: folder.path + "/elsewhere", toPath: folder.path + "/in/moved")
+    try resident.wait(for: 4)
+    try folder.write("in/new/folder/fifth.txt", "the fifth\n")
+    try folder.write("in/moved/deep/sixth.txt", "the sixth\n")
+    try resident.wait(for: 6)
+    // A folder that has left is no longer watched, and what comes into it is not taken in.
+    try FileManager.default.moveItem(atPath: folder.path + "/in/moved", toPath: folder.path + "/away")
+    try folder.write("away/deep/none.txt", "not here\n")
+    try folder.write("in/seventh.txt", "the seventh\n")
+    try resident.wait(for: 7)
+    #expect(resident.stop() == 0)
+    #expect(
+      names(resident)
+        == ["fifth", "first", "fourth", "second", "seventh", "sixth", "third"].map { $0 + ".txt" })
+    #expect(resident.ended.allSatisfy { $0.isCompleted })
+  }
+
+  @Test func aRestartFindsWhatCameMeanwhileAndKnowsTheRest() throws {
+    let first = try watch()
+    try first.wait(for: 1)
+    #expect(first.stop() == 0)
+    try folder.write("in/second.txt", "the second\n")
+    let second = try watch()
+    try second.wait(for: 1)
+    #expect(second.stop() == 0)
+    #expect(names(second) == ["second.txt"])
+  }
+
+  @Test func aFileThatIsOpenForWritingIsNotTakenHoweverQuietItIs() throws {
+    let resident = try watch()
+    try resident.wait(for: 1)
+    let writer = try #require(fopen(folder.path + "/in/slow.txt", "w"))
+    fputs("the beginning", writer)
+    fflush(writer)
+    usleep(700_000)
+    #expect(resident.ended.count == 1)
+    fputs(" and the end", writer)
+    fclose(writer)
+    try resident.wait(for: 2)
+    #expect(resident.stop() == 0)
+    #expect(resident.ended.last?.sizeBytes == 25)
+  }
+
+  @Test func aFileThatWasOpenBeforeItWasWatchedIsNotTakenEither() throws {
+    let writer = try #require(fopen(folder.path + "/in/slow.txt", "w"))
+    fputs("the beginning", writer)
+    fflush(writer)
+    usleep(300_000)
+    let resident = try watch()
+    try resident.wait(for: 1)
+    usleep(500_000)
+    #expect(names(resident) == ["first.txt"])
+    fclose(writer)
+    try resident.wait(for: 2)
+    #expect(resident.stop() == 0)
+  }
+
+  @Test func aFileThatGrowsByManyWritersIsTakenOnceItRests() throws {
+    let resident = try watch(quiet: "600ms")
+    for _ in 0..<8 {
+      let writer = try #require(fopen(folder.path + "/in/grows.txt", "a"))
+      fputs("a line\n", writer)
+      fclose(writer)
+      usleep(150_000)
+    }
+    try resident.wait(for: 2)
+    #expect(resident.stop() == 0)
+    #expect(resident.ended.first { $0.fileName == "grows.txt" }?.sizeBytes == 56)
+  }
+
+  /// The kernel keeps 16,384 changes by default. What comes after them is found by looking.
+  @Test func changesThatTheKernelDropsAreFoundByLooking() throws {
+    let resident = try watch()
+    try resident.wait(for: 1)
+    kill(resident.process.processIdentifier, SIGSTOP)
+    let limit = try String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
+    let count = (Int(limit.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 16384) / 2 + 1000
+    let writers = try ["a", "b"].map { try #require(fopen("\(folder.path)/in/\($0).txt", "w")) }
+    for _ in 0..<count {
+      for writer in writers {
+        fputs("x", writer)
+        fflush(writer)
+      }
+    }
+    for writer in writers { fclose(writer) }
+    try folder.write("in/unheard/of.txt", "nobody told\n")
+    kill(resident.process.processIdentifier, SIGCONT)
+    try resident.wait(for: 4)
+    #expect(resident.stop() == 0)
+    #expect(names(resident) == ["a.txt", "b.txt", "first.txt", "of.txt"])
+  }
+
+  @Test func aFolderThatIsAwayIsWatchedAgainOnceItIsThere() throws {
+    let resident = try watch()
+    try resident.wait(for: 1)
+    try FileManager.default.moveItem(atPath: folder.path + "/in", toPath: folder.path + "/gone")
+    try Resident.wait("it says so") { resident.errors.contains("/in: the watched folder is away") }
+    try folder.write("gone/none.txt", "not here\n")
+    try folder.write("in/again.txt", "there again\n")
+    try resident.wait(for: 2)
+    #expect(resident.stop() == 0)
+    #expect(names(resident) == ["again.txt", "first.txt"])
+  }
+
+  @Test func linksAreToldAndNotFollowedAndTheHomeIsPassedOver() throws {
+    try folder.write("secret.txt", "not for here\n")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path + "/in/link.txt", withDestinationPath: "../secret.txt")
+    let resident = try Resident(folder, home: "in/home", options: ["--watch", "in", "--quiet-for", "100ms"])
+    try resident.wait(for: 1)
+    try Resident.wait("it says so") {
+      resident.errors.contains("/in/link.txt: a symbolic link; not followed")
+    }
+    usleep(400_000)
+    #expect(resident.stop() == 0)
+    #expect(names(resident) == ["first.txt"])
+  }
+
+  @Test(arguments: [
+    (["--consume", "delete"], 2, "option '--consume' is about watched folders"),
+    (["--watch", "in", "--consume", "burn"], 2, "option '--consume' is delete or move:DIR, not 'burn'"),
+    (["--watch", "none"], 2, "--watch none: No such file or directory; name a folder"),
+    (["--watch", "pipeline.yaml"], 2, "--watch pipeline.yaml: not a folder"),
+    (["--watch", "in", "--watch", "."], 2, "overlaps with"),
+    (["--watch", "in", "--consume", "move:in/done"], 2, "lies in a watched folder"),
+    (["--watch", "in", "--consume", "move:/proc/self"], 2, "is on another file system"),
+    (["--watch", "home/store"], 2, "lies in the home"),
+    (["--watch", "in", "--consume", "delete", "-c", "keeps.yaml"], 78, "would remove the only copy"),
+  ])
+  func whatCannotBeIsRefused(words: [String], status: Int32, says: String) throws {
+    try folder.write("in/done/.keep", "")
+    try folder.write("home/store/.keep", "")
+    try folder.write("keeps.yaml", Pipelines.only("size, options: { max: 1MB }"))
+    let outcome = try SluiceCommand.run(["run", "--home", "home"] + words, in: folder)
+    #expect(outcome.status == status && outcome.err.contains(says), "\(outcome.err)")
+  }
+}

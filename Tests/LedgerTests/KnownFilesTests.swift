@@ -1,0 +1,34 @@
+import Pipeline
+import Testing
+
+@testable import Ledger
+
+struct KnownFilesTests {
+  @Test func aFileIsTheAttachmentThatItWasTakenInAs() throws {
+    let desk = try Desk()
+    let known = KnownFiles(desk.ledger)
+    #expect(try known.attachment(Desk.item("a")) == nil)
+    try desk.takeIn(Desk.item("a"), Desk.item("b", message: "m"))
+    let queued = try #require(try known.attachment(Desk.item("a")))
+    #expect(queued.status == .queued && queued.url == nil)
+    let lease = try desk.claimOne()
+    try desk.settle(lease, Desk.completed(lease))
+    let completed = try #require(try known.attachment(Desk.item("a")))
+    #expect(completed.id == queued.id && completed.status == .completed)
+    #expect(completed.url == "documents/a" && completed.sizeBytes == 5)
+    #expect(completed.sha256?.count == 32 && completed.sourceSHA256 == completed.sha256)
+    #expect(try known.attachment(Desk.item("b")) == nil, "it is another message")
+    #expect(try known.attachment(Desk.item("b", message: "m")) != nil)
+    var changed = Desk.item("a")
+    changed.sourceModified += 1
+    #expect(try known.attachment(changed) == nil)
+  }
+
+  @Test func itReadsBesideACoordinator() throws {
+    let desk = try Desk(inFolder: ())
+    let known = try KnownFiles(try desk.folder)
+    #expect(try known.attachment(Desk.item("a")) == nil)
+    try desk.takeIn(Desk.item("a"))
+    #expect(try known.attachment(Desk.item("a")) != nil)
+  }
+}

@@ -1,0 +1,115 @@
+import Ledger
+import Pipeline
+
+// What commands do to attachments and deliveries.
+extension ModelRows {
+  // MARK: Attachments
+
+  mutating func apply(_ request: AttachmentCommand, _ tally: inout ModelTally) -> CommandResult {
+    let id = request.attachmentId
+    var facts: [String: AttachmentDecision.Fact] = [:]
+    if let key = keysById[id], let attachment = attachments[key] {
+      let job = attachment.job.flatMap { jobs[$0] }
+      facts[id] = .init(
+        key: key, status: attachment.outcome.status, priority: job?.priority ?? 0,
+        isWaiting: (job?.dueAt ?? 0) > tally.now, isCancelled: job?.cancellation != nil)
+    } else if tombstones.contains(where: { $0.id == id }) {
+      facts[id] = .deleted
+    }
+    let (results, writes) = AttachmentDecision.decide([request], facts)
+    for write in writes {
+      switch write {
+      case .queue(let key): queueAgain(key, &tally)
+      case .hasten(let key):
+        if let job = attachments[key]?.job { hasten(job, tally.now) }
+      case .cancel(let key, let reason):
+        guard let job = attachments[key]?.job else { continue }
+        jobs[job]?.cancellation = reason
+        hasten(job, tally.now)
+      case .prioritize(let key, let priority):
+        if let job = attachments[key]?.job { jobs[job]?.priority = priority }
+      case .delete(let key, let person): delete(key, by: person, &tally)
+      }
+      tally.touch(.attachments)
+    }
+    return results[0]
+  }
+
+  /// Its attempts stay on record, and are counted on.
+  private mutating func queueAgain(_ key: Int64, _ tally: inout ModelTally) {
+    guard let before = attachments[key] else { return }
+    if let url = before.outcome.url {
+      names[url]?.uses -= 1
+      if names[url]?.uses == 0 { names[url] = nil }
+    }
+    count(before.outcome.status, -1, -Self.bytes(before.outcome))
+    count(.queued, 1)
+    attachments[key]?.outcome = AttachmentOutcome(.queued)
+    attachments[key]?.finishedAt = nil
+    attachments[key]?.fingerprint = nil
+    let job = addJob(
+      .attachment(key), .attachments, priority: 0, attempts: before.attempts.keys.max() ?? 1)
+    attachments[key]?.job = job
+    tally.changed.append(.attachment(key))
+  }
+
+  /// All that is of it goes; its object where that is no other's, once the store has deleted it.
+  private mutating func delete(_ key: Int64, by person: String, _ tally: inout ModelTally) {
+    guard let attachment = attachments.removeValue(forKey: key) else { return }
+    let origin = attachment.origin
+    if let job = attachment.job { jobs[job] = nil }
+    for key in attachment.deliveries {
+      if let job = deliveries[key]?.job { jobs[job] = nil }
+      deliveries[key] = nil
+    }
+    (keysById[origin.id], keysByIdentity[attachment.identity]) = (nil, nil)
+    deletedIdentities[attachment.identity] = origin.id
+    let isLast = !attachments.values.contains {
+      $0.origin.conversationId == origin.conversationId && $0.origin.messageId == origin.messageId
+    }
+    if isLast {
+      messages[MessageName(conversation: origin.conversationId, message: origin.messageId)] = nil
+    }
+    if let url = attachment.outcome.url { names[url]?.uses -= 1 }
+    count(attachment.outcome.status, -1, -Self.bytes(attachment.outcome))
+    tombstones.append(Tombstone(id: origin.id, deletedBy: person, deletedAt: tally.now))
+    tally.changed.append(.deletion(tombstones.count - 1))
+    tally.hasDeleted = true
+  }
+
+  /// Paths of objects that are to be deleted, in the order of their bytes.
+  var objectsToDelete: [String] {
+    names.filter { $0.value.uses == 0 }.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  // MARK: Deliveries
+
+  mutating func apply(_ request: DeliveryCommand, _ tally: inout ModelTally) -> CommandResult {
+    var facts: [DeliveryDecision.Key: DeliveryDecision.Fact] = [:]
+    if let delivery = deliveries[request.key], delivery.lease.id == request.deliveryId {
+      let dueAt = delivery.job.flatMap { jobs[$0]?.dueAt } ?? 0
+      facts[.init(key: request.key, id: request.deliveryId)] = .init(
+        delivery.status, isWaiting: dueAt > tally.now, channel: delivery.lease.channel)
+      tally.touch(.channel(delivery.lease.channel))
+    }
+    let (results, writes) = DeliveryDecision.decide([request], facts)
+    for write in writes {
+      switch write {
+      case .queue(let key, let channel):
+        deliveries[key]?.status = .pending
+        deliveries[key]?.reason = nil
+        deliveries[key]?.finishedAt = nil
+        // The channel is told that earlier tries may have taken effect.
+        let job = addJob(.delivery(key), .channel(channel), priority: 0, attempts: 1)
+        deliveries[key]?.job = job
+        tally.changed.append(.delivery(key))
+      case .hasten(let key):
+        if let job = deliveries[key]?.job { hasten(job, tally.now) }
+      case .drop(let key):
+        let reason = Reason(stage: "", code: "dropped", message: "a person gave it up")
+        endDelivery(key, .dropped, reason, &tally)
+      }
+    }
+    return results[0]
+  }
+}
