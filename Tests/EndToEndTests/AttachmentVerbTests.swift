@@ -300,6 +300,8 @@ struct AttachmentVerbTests {
     #expect(try listed().count == 3)
     #expect(resident.stop() == 0, "\(resident.errors)")
     try folder.write("pipeline.yaml", Pipelines.open + "\nkeep: { completed: 1s, bytes: 1MB }\n")
-    #expect(try sluice("prune", "--config", "pipeline.yaml").out == "3 attachments with 42 B deleted: 3 completed\n")
+    #expect(
+      try sluice("prune", "--config", "pipeline.yaml").out == "3 attachments with 42 B deleted: 3 completed\n"
+    )
   }
 }
