@@ -30,7 +30,7 @@ let house: KeyValuePairs = [
     "Configuration", "Pipeline",
   ],
   "System": [
-    "CPlatform", "CWorker", "Platform",
+    "Bytes", "CPlatform", "CWorker", "Platform",
   ],
   "Libraries": [
     "CCrypto", "CCurl", "CMagic", "CPNG", "CPoppler", "CPopplerData", "CSQLite", "CSeccomp", "CTurboJPEG",
@@ -48,7 +48,7 @@ for (folder, modules) in house {
 
 // A worker is neither asynchronous nor does it match regular expressions. What is imported is linked, and each would load five
 // libraries more. For its plugins the linker is told, in `Stage`: the kit is in them, and has no unsafe flags.
-let loaded = ["sluice-worker", "Wire", "Pipeline"]
+let loaded = ["sluice-worker", "Bytes", "Wire", "Pipeline"]
 for target in package.targets where loaded.contains(target.name) {
   target.swiftSettings = [
     .unsafeFlags([
@@ -94,11 +94,12 @@ var contract: [Target] {
 
 var core: [Target] {
   [
+    .target(name: "Bytes"),
     .target(name: "CPlatform"),
     .target(name: "CWorker", dependencies: ["CPlatform", "CSeccomp"]),
     .target(name: "Pipeline"),
-    .target(name: "Wire", dependencies: ["CStage", "Pipeline"]),
-    .target(name: "Platform", dependencies: ["CCrypto", "CPlatform"]),
+    .target(name: "Wire", dependencies: ["Bytes", "CStage", "Pipeline"]),
+    .target(name: "Platform", dependencies: ["Bytes", "CCrypto", "CPlatform"]),
     .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["CPlatform", "Pipeline", "Platform", "SQLite"]),

@@ -79,7 +79,7 @@ public final class CaseRunner {
       throw WorkbenchError(.configuration, "its input\(path): \(error.message)")
     }
     var trial = Trial(fileName: one.fileName ?? name, content: content)
-    trial.work.origin.declaredType = one.declaredType
+    trial.work.origin = trial.work.origin.replacing(declaredType: one.declaredType)
     trial.work.mediaType = one.mediaType
     trial.work.metadata = one.metadata
     trial.work.twin = one.twin

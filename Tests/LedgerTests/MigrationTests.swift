@@ -83,13 +83,14 @@ struct MigrationTests {
       old: (
         nil,
         [
-          "attachment": "attachment_key", "delivery": "delivery_key", "holder": "NULL", "token": "NULL",
+          "key": "coalesce(attachment_key * 2, delivery_key * 2 + 1)", "attachment": "attachment_key",
+          "delivery": "delivery_key", "holder": "NULL", "token": "NULL",
           "state": "CASE state WHEN 'leased' THEN 'due' ELSE state END",
           "uncounted": "uncounted + (state = 'leased')", "losses": "suspicions + (state = 'leased')",
         ]
       ),
       new: (
-        "jobs j JOIN lanes l ON l.key = j.lane",
+        "queue j JOIN lanes l ON l.key = j.lane",
         [
           "key": "j.key", "attachment": "CASE j.kind WHEN 'attachment' THEN subject END",
           "delivery": "CASE j.kind WHEN 'delivery' THEN subject END",
@@ -108,7 +109,7 @@ struct MigrationTests {
     for (pair, rows) in zip(Self.pairs, before) {
       #expect(try Self.rows(pair.new, ledger.connection) == rows)
     }
-    #expect(try Self.rows("PRAGMA user_version", ledger.connection) == ["6"])
+    #expect(try Self.rows("PRAGMA user_version", ledger.connection) == ["\(Schema.version)"])
     let names = "SELECT path || ' ' || hex(substr(sha256, 1, 1)) || ' ' || uses FROM names ORDER BY path"
     #expect(
       try Self.rows(names, ledger.connection) == [
@@ -210,6 +211,65 @@ struct MigrationTests {
     return try rows("SELECT \(values) AS line FROM \(table) ORDER BY line", connection)
   }
 
+  // MARK: From 6
+
+  /// The table of jobs as version 6 had it, with the rows of today's.
+  private static let jobsOfSix = """
+    DROP VIEW queue;
+    ALTER TABLE jobs RENAME TO new_jobs;
+    DROP INDEX jobs_due; DROP INDEX jobs_scheduled; DROP INDEX jobs_leased; DROP INDEX jobs_lost;
+    CREATE TABLE jobs (
+      key INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL CHECK (kind = 'attachment' OR kind = 'delivery'),
+      subject INTEGER NOT NULL,
+      lane INTEGER NOT NULL REFERENCES lanes,
+      priority INTEGER NOT NULL,
+      state TEXT NOT NULL CHECK (state = 'due' OR state = 'scheduled' OR state = 'leased'),
+      due_at INTEGER NOT NULL,
+      holder INTEGER,
+      token INTEGER,
+      attempts INTEGER NOT NULL DEFAULT 0,
+      uncounted INTEGER NOT NULL DEFAULT 0,
+      crashes INTEGER NOT NULL DEFAULT 0,
+      losses INTEGER NOT NULL DEFAULT 0,
+      cancelled TEXT,
+      CHECK ((state = 'leased') = (holder IS NOT NULL)),
+      CHECK ((holder IS NULL) = (token IS NULL))
+    ) STRICT;
+    CREATE INDEX jobs_due ON jobs (lane, priority DESC, key) WHERE state = 'due';
+    CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
+    CREATE INDEX jobs_leased ON jobs (key) WHERE state = 'leased';
+    CREATE INDEX jobs_lost ON jobs (lane) WHERE losses >= 3;
+    CREATE UNIQUE INDEX jobs_by_subject ON jobs (kind, subject);
+    INSERT INTO jobs SELECT 1000 - key, CASE key & 1 WHEN 0 THEN 'attachment' ELSE 'delivery' END, key >> 1, lane, priority, state,
+      due_at, holder, token, attempts, uncounted, crashes, losses, cancelled FROM new_jobs;
+    DROP TABLE new_jobs;
+    PRAGMA user_version = 6;
+    """
+
+  @Test func theQueueOfVersionSixIsThere() throws {
+    let desk = try Desk(inFolder: ())
+    try desk.takeIn(Desk.item("a"), Desk.item("b"), Desk.item("c"), Desk.item("d"))
+    let leases = try desk.claim(3)
+    try desk.settle(leases[0], Desk.completed(leases[0]) { $0.events = [Desk.event(["ben", "eve"])] })
+    try desk.settle(leases[1], Desk.again(leases[1], after: 60_000))
+    let connection = desk.ledger.connection
+    let rows = try Self.rows(of: "queue", Self.queueColumns, connection)
+    #expect(rows.count == 5)
+    try connection.execute(Self.jobsOfSix)
+    try Migration(connection: connection).run(from: 6)
+    #expect(try Self.rows(of: "queue", Self.queueColumns, connection) == rows)
+    #expect(try Self.rows("PRAGMA integrity_check", connection) == ["ok"])
+    let made = try SQLiteLedger(path: ":memory:")
+    #expect(try Self.rows(Self.schema, connection) == Self.rows(Self.schema, made.connection))
+  }
+
+  private static let queueColumns = [
+    "key", "kind", "subject", "lane", "priority", "state", "due_at", "holder", "token", "attempts",
+    "uncounted", "crashes",
+    "losses", "cancelled",
+  ]
+
   private static let schema =
     "SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_schema ORDER BY type, name"
 
@@ -220,6 +280,12 @@ struct MigrationTests {
     var before: [String: (columns: [String], rows: [String])] = [:]
     for table in tables + ["steps"] {
       let columns = try Self.rows("SELECT name FROM pragma_table_info('\(table)')", connection)
+      if table == "jobs" {
+        // Their keys are others now.
+        let same = columns.filter { $0 != "key" }
+        before["queue"] = (same, try Self.rows(of: "jobs", same, connection))
+        continue
+      }
       before[table] = (columns, try Self.rows(of: table, columns, connection))
       #expect(before[table]?.rows.isEmpty == false, "\(table) has no rows to lose")
     }
@@ -326,7 +392,7 @@ struct MigrationTests {
       try connection.execute(obstacle.repair)
     }
     let ledger = try open()
-    #expect(try Self.rows("PRAGMA user_version", ledger.connection) == ["6"])
+    #expect(try Self.rows("PRAGMA user_version", ledger.connection) == ["\(Schema.version)"])
     #expect(try Self.rows("SELECT count(*) FROM attachments", ledger.connection) == ["9"])
     #expect(try Self.findings(ledger) == [])
   }
@@ -335,7 +401,7 @@ struct MigrationTests {
     _ = try make()
     let error = try #require(throws: LedgerError.self) { _ = try SQLiteLedger(reading: Home(folder.path)) }
     #expect(
-      error.code == .inUse && error.description.contains("has schema version 3, and this sluice reads 6"))
+      error.code == .inUse && error.description.contains("has schema version 3, and this sluice reads \(Schema.version)"))
     #expect(error.description.contains("`sluice ingest`"))
   }
 

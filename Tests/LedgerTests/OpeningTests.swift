@@ -20,7 +20,7 @@ struct OpeningTests {
     try #require(throws: LedgerError.self) { _ = try open() }
   }
 
-  @Test(arguments: ["PRAGMA user_version = 7", "PRAGMA user_version = 2147483647"])
+  @Test(arguments: ["PRAGMA user_version = \(Schema.version + 1)", "PRAGMA user_version = 2147483647"])
   func aLedgerOfANewerVersionIsRefusedAndStaysAsItIs(change: String) throws {
     let home = try home()
     defer { remove(home) }

@@ -103,7 +103,6 @@ struct ModelRows: Sendable {
   /// Of what was deleted.
   var deletedIdentities: [[UInt8]: String] = [:]
   var jobs: [Int64: Job] = [:]
-  var lastJob: Int64 = 0
   var names: [String: Name] = [:]
   var counts: [Status: (count: Int64, bytes: Int64)] = [:]
   /// The change with position 1 is the first.
@@ -191,11 +190,15 @@ struct ModelRows: Sendable {
   mutating func addJob(
     _ subject: Job.Subject, _ lane: LaneName, priority: Int64, attempts: Int = 0
   ) -> Int64 {
-    lastJob += 1
-    jobs[lastJob] = Job(
-      key: lastJob, lane: lane, subject: subject, priority: priority, attempts: attempts, uncounted: attempts)
+    let key =
+      switch subject {
+      case .attachment(let key): key * 2
+      case .delivery(let key): key * 2 + 1
+      }
+    jobs[key] = Job(
+      key: key, lane: lane, subject: subject, priority: priority, attempts: attempts, uncounted: attempts)
     if lanes[lane] == nil { lanes[lane] = [] }
-    return lastJob
+    return key
   }
 
   /// Why a lane stands still, a person's pause first.

@@ -147,10 +147,12 @@ final class Witness {
       ends[attachment.origin.id, default: 0] += 1
       expect(ends[attachment.origin.id] == 1, "\(attachment.origin.fileName) ended twice")
       ended.insert(attachment.origin.id)
+      work[settlement.job] = nil
     case .delivered(let key), .deadLetter(let key, _):
       expect(
         delivered.insert("\(work[settlement.job]?.id ?? "") \(key)").inserted, "delivery \(key) ended twice")
       ended.insert(work[settlement.job]?.id ?? "")
+      work[settlement.job] = nil
     case .putOff, .released: break
     }
   }

@@ -31,7 +31,7 @@ struct LedgerImage {
       SELECT a.id, CAST(source AS TEXT), status, reason_stage, reason_code, url, lower(hex(sha256)),
         (SELECT count(*) FROM deliveries d JOIN events e ON e.key = d.event_key WHERE e.attachment_key = a.key),
         (SELECT count(DISTINCT type) FROM events e WHERE e.attachment_key = a.key),
-        (SELECT attempts FROM jobs WHERE kind = 'attachment' AND subject = a.key)
+        (SELECT attempts FROM queue WHERE kind = 'attachment' AND subject = a.key)
       FROM attachments a ORDER BY a.key
       """
     ).rows { row in
@@ -44,7 +44,7 @@ struct LedgerImage {
     try connection.prepare("SELECT id, status FROM deliveries").rows {
       deliveries.append(($0.text(0), $0.text(1)))
     }
-    try connection.prepare("SELECT kind = 'attachment', state = 'scheduled' FROM jobs").rows {
+    try connection.prepare("SELECT kind = 'attachment', state = 'scheduled' FROM queue").rows {
       jobs.append(($0.integer(0) == 1, $0.integer(1) == 1))
     }
     try connection.prepare("SELECT id FROM tombstones").rows { tombstones.insert($0.text(0)) }

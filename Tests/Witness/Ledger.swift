@@ -58,7 +58,7 @@ struct Ledger {
     try connection.prepare(
       """
       SELECT key, CASE kind WHEN 'attachment' THEN subject END, CASE kind WHEN 'delivery' THEN subject END, state, token, holder,
-        attempts FROM jobs
+        attempts FROM queue
       """
     ).rows {
       jobs.append(

@@ -6,7 +6,7 @@ import Platform
 ///
 /// Rules that a schema cannot express, such as that a channel must exist or that stages at the end come last,
 /// are checked by lint only.
-public struct PipelineSchema {
+public struct PipelineSchema: ~Copyable {
   private let stages: [StageDescription]
   private var writer = JSONWriter()
 

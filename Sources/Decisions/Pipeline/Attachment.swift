@@ -1,15 +1,17 @@
 /// What is said of an attachment when it is taken in. It never changes. What the sender chose is hostile.
-public struct AttachmentOrigin: Sendable, Equatable {
-  public var id: String
-  public var conversationId: String
-  public var messageId: String
-  public var senderId: String
+///
+/// A class: it goes along with all that is said of an attachment, and a copy of its texts each time would cost more than what is said.
+public final class AttachmentOrigin: Sendable, Equatable {
+  public let id: String
+  public let conversationId: String
+  public let messageId: String
+  public let senderId: String
   /// As the sender gave it.
-  public var fileName: String
+  public let fileName: String
   /// The media type as the sender gave it.
-  public var declaredType: String?
+  public let declaredType: String?
   /// The client's own name for it.
-  public var reference: String?
+  public let reference: String?
 
   public init(
     id: String, conversationId: String, messageId: String, senderId: String, fileName: String,
@@ -22,6 +24,24 @@ public struct AttachmentOrigin: Sendable, Equatable {
     self.fileName = fileName
     self.declaredType = declaredType
     self.reference = reference
+  }
+
+  public static func == (one: AttachmentOrigin, other: AttachmentOrigin) -> Bool {
+    one === other
+      || one.id == other.id && one.conversationId == other.conversationId && one.messageId == other.messageId
+        && one.senderId == other.senderId && one.fileName == other.fileName
+        && one.declaredType == other.declaredType && one.reference == other.reference
+  }
+
+  /// Another with some of its values replaced, for a rehearsal.
+  public func replacing(
+    id: String? = nil, conversationId: String? = nil, messageId: String? = nil, senderId: String? = nil,
+    declaredType: String? = nil
+  ) -> AttachmentOrigin {
+    AttachmentOrigin(
+      id: id ?? self.id, conversationId: conversationId ?? self.conversationId,
+      messageId: messageId ?? self.messageId, senderId: senderId ?? self.senderId, fileName: fileName,
+      declaredType: declaredType ?? self.declaredType, reference: reference)
   }
 }
 

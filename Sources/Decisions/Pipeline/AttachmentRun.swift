@@ -158,14 +158,16 @@ public struct AttachmentRun: Sendable {
     gather(report, of: group)
     for result in report.results {
       let place = group.lowerBound + result.index
-      let stage = plan.stages[place]
       steps.append(
         Step(
-          stage: stage.id, verdict: result.verdict.name, code: result.code, message: result.message,
+          stage: plan.stages[place].id, verdict: result.verdict.name, code: result.code,
+          message: result.message,
           microseconds: result.microseconds))
       position = place + 1
-      if stage.description.role == .end && stage.tells && !report.emissions.isEmpty { isTold = true }
-      if result.verdict != .pass { return decide(result, stage) }
+      if !report.emissions.isEmpty, plan.stages[place].description.role == .end, plan.stages[place].tells {
+        isTold = true
+      }
+      if result.verdict != .pass { return decide(result, plan.stages[place]) }
     }
     if report.produced { return replaceContent() }
     position = group.upperBound

@@ -40,7 +40,7 @@ struct Publishing {
   /// Whether nothing is on its way but what waits for another try.
   var isSettled: Bool { next.isEmpty && underway.isEmpty }
   /// Settlements that end with a rename.
-  var settlements: Int { (next + underway).count { $0.settlement != nil } }
+  var settlements: Int { next.count { $0.settlement != nil } + underway.count { $0.settlement != nil } }
   /// When objects are due to be tried again, in milliseconds of the steady clock; `nil`: none waits, or they are under way.
   var nextTry: Int64? { waiting.isEmpty || !underway.isEmpty ? nil : dueAt }
 
@@ -91,7 +91,9 @@ struct Publishing {
   }
 
   /// Whether an object is to be renamed to this path now.
-  func isOnItsWay(_ path: String) -> Bool { (next + underway).contains { $0.object.path == path } }
+  func isOnItsWay(_ path: String) -> Bool {
+    next.contains { $0.object.path == path } || underway.contains { $0.object.path == path }
+  }
 
   /// The attachment was deleted: its object is not to get its path any more where that failed.
   mutating func forget(_ attachmentId: String) {

@@ -283,8 +283,10 @@ extension Scheduler {
       case .everyone: recipients = participants + [sender]
       }
       // By their bytes, as the ledger tells ids apart.
-      var seen: Set<[UInt8]> = []
-      recipients = recipients.filter { seen.insert(Array($0.utf8)).inserted }
+      if recipients.count > 1 {
+        var seen: Set<[UInt8]> = []
+        recipients = recipients.filter { seen.insert(Array($0.utf8)).inserted }
+      }
       if let index = events.firstIndex(where: { $0.type == emission.type && $0.recipients == recipients }) {
         if !events[index].channels.contains(emission.channel) {
           events[index].channels.append(emission.channel)

@@ -27,9 +27,9 @@ final class WorkerGroup {
 
   var workers: [GroupWorker] = []
   /// Waiting for any worker.
-  var queue = Deque()
+  let queue = FlightQueue()
   /// Waiting for a worker of their own.
-  var alone = Deque()
+  let alone = FlightQueue()
   /// What its stages rest on as the last worker to get ready has it, where all promise to say the same of equal content and
   /// they are the first that content meets.
   var fingerprint: String?
@@ -63,13 +63,7 @@ final class WorkerGroup {
   /// Takes out of the queues what answers to a description.
   func removeQueued(where condition: (Flight) -> Bool) -> [Flight] {
     var taken: [Flight] = []
-    for queue in [\WorkerGroup.queue, \.alone] {
-      var kept = Deque()
-      while let flight = self[keyPath: queue].popFirst() {
-        if condition(flight) { taken.append(flight) } else { kept.append(flight) }
-      }
-      self[keyPath: queue] = kept
-    }
+    for queue in [queue, alone] { taken += queue.remove(where: condition) }
     return taken
   }
 
@@ -134,7 +128,7 @@ extension WorkerGroup {
 }
 
 /// A queue of flights. Taking from an array's front would move all the rest each time.
-struct Deque {
+final class FlightQueue {
   private var front: [Flight] = []  // reversed
   private var back: [Flight] = []
 
@@ -142,11 +136,18 @@ struct Deque {
   var count: Int { front.count + back.count }
   var first: Flight? { front.last ?? back.first }
 
-  mutating func append(_ flight: Flight) { back.append(flight) }
-  mutating func prepend(_ flight: Flight) { front.append(flight) }
+  func append(_ flight: Flight) { back.append(flight) }
+  func prepend(_ flight: Flight) { front.append(flight) }
+
+  /// Takes out what answers to a description. The others keep their order.
+  func remove(where condition: (Flight) -> Bool) -> [Flight] {
+    let all = front.reversed() + back
+    (front, back) = ([], all.filter { !condition($0) })
+    return all.filter(condition)
+  }
 
   /// Moves the first that answers to a description to the front.
-  mutating func moveFirst(where condition: (Flight) -> Bool) {
+  func moveFirst(where condition: (Flight) -> Bool) {
     if let place = front.lastIndex(where: condition) {
       front.append(front.remove(at: place))
     } else if let place = back.firstIndex(where: condition) {
@@ -154,7 +155,7 @@ struct Deque {
     }
   }
 
-  mutating func popFirst() -> Flight? {
+  func popFirst() -> Flight? {
     if front.isEmpty {
       front = back.reversed()
       back.removeAll(keepingCapacity: true)

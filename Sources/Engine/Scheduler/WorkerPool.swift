@@ -15,7 +15,7 @@ final class WorkerPool {
   enum Outcome {
     /// A worker's stages are open, so that what its group says of itself is known.
     case opened
-    case answered(Flight, WorkResult, WorkerGroup)
+    indirect case answered(Flight, WorkResult, WorkerGroup)
     /// The worker ended with this in hand, at this stage of its group, after so long.
     case died(
       Flight, WorkerDeath, WorkerGroup, stage: Int, microseconds: Int64, after: StageReport?)
@@ -118,13 +118,9 @@ final class WorkerPool {
   /// Queues a flight for some stages of a group.
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
     flight.dispatched = .init(first: stages.lowerBound, end: stages.upperBound)
-    let queue = flight.isAlone ? \WorkerGroup.alone : \.queue
+    let queue = flight.isAlone ? group.alone : group.queue
     // What holds memory goes first: its end gives that back, and others wait for it.
-    if flight.memoryInUse > 0 {
-      group[keyPath: queue].prepend(flight)
-    } else {
-      group[keyPath: queue].append(flight)
-    }
+    if flight.memoryInUse > 0 { queue.prepend(flight) } else { queue.append(flight) }
   }
 
   /// Queues a flight to have its content hashed.
@@ -196,8 +192,8 @@ final class WorkerPool {
     let hasWork = !group.queue.isEmpty || !group.alone.isEmpty
     if !hasWork && (group.wasReady || group === longDigest) { return }
     let now = environment.clock.monotonic()
-    let isQueueReady = hasRoomForFirst(\.queue, of: group, held)
-    let isAloneReady = hasRoomForFirst(\.alone, of: group, held)
+    let isQueueReady = hasRoomForFirst(group.queue, of: group, held)
+    let isAloneReady = hasRoomForFirst(group.alone, of: group, held)
     // A worker that is reserved for an attachment that is gone or cannot begin serves the others.
     if !isAloneReady {
       for worker in group.workers where worker.isExclusive && worker.inFlight.isEmpty {
@@ -308,12 +304,12 @@ final class WorkerPool {
   /// Whether there is memory for the first in a queue. Where there is none, those that hold some become the first: they are what
   /// it waits for.
   private func hasRoomForFirst(
-    _ queue: ReferenceWritableKeyPath<WorkerGroup, Deque>, of group: WorkerGroup, _ held: () -> Int64
+    _ queue: FlightQueue, of group: WorkerGroup, _ held: () -> Int64
   ) -> Bool {
-    guard let first = group[keyPath: queue].first else { return false }
+    guard let first = queue.first else { return false }
     if hasRoom(for: first, in: group, held) { return true }
-    group[keyPath: queue].moveFirst { $0.memoryInUse > 0 }
-    return group[keyPath: queue].first.map { hasRoom(for: $0, in: group, held) } ?? false
+    queue.moveFirst { $0.memoryInUse > 0 }
+    return queue.first.map { hasRoom(for: $0, in: group, held) } ?? false
   }
 
   private func hasRoom(for flight: Flight, in group: WorkerGroup, _ held: () -> Int64) -> Bool {

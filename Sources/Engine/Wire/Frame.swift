@@ -1,3 +1,4 @@
+import Bytes
 import Glibc
 
 /// The encoding between coordinator and workers: one frame is one message of a SOCK_SEQPACKET socket.
@@ -29,21 +30,18 @@ public struct FrameError: Error, Sendable, CustomStringConvertible {
 }
 
 /// Builds a frame.
-public struct FrameWriter: Sendable {
-  /// The frame and spare room after it: appending piece by piece would cost several times as much.
-  private var room = [UInt8](repeating: 0, count: 1024)
-  private var count = 0
+public struct FrameWriter: ~Copyable, Sendable {
+  private var room = ByteRoom(capacity: 2048)
 
   public init(_ kind: Frame.Kind) {
     write(kind.rawValue)
   }
 
-  public var bytes: [UInt8] { Array(room[..<count]) }
+  public var bytes: [UInt8] { room.bytes }
 
-  public mutating func write<Value: FixedWidthInteger>(_ value: Value) {
-    let place = take(MemoryLayout<Value>.size)
-    room.withUnsafeMutableBytes { $0.storeBytes(of: value.littleEndian, toByteOffset: place, as: Value.self) }
-  }
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { room.withBytes(body) }
+
+  public mutating func write<Value: FixedWidthInteger>(_ value: Value) { room.append(littleEndian: value) }
 
   public mutating func write(_ value: Double) { write(value.bitPattern) }
   public mutating func write(_ value: Bool) { write(UInt8(value ? 1 : 0)) }
@@ -58,19 +56,9 @@ public struct FrameWriter: Sendable {
 
   public mutating func write(_ text: UnsafeRawBufferPointer) {
     write(UInt32(text.count))
-    let place = take(text.count + 1)
-    room.withUnsafeMutableBytes { room in
-      UnsafeMutableRawBufferPointer(rebasing: room[place...]).copyMemory(from: text)
-      room[place + text.count] = 0
-    }
-  }
-
-  /// Reserves `more` bytes at the end, and returns their offset.
-  private mutating func take(_ more: Int) -> Int {
-    let place = count
-    count += more
-    if count > room.count { room += [UInt8](repeating: 0, count: max(count - room.count, room.count)) }
-    return place
+    let place = room.take(text.count + 1)
+    if let source = text.baseAddress { place.copyMemory(from: source, byteCount: text.count) }
+    place.storeBytes(of: 0, toByteOffset: text.count, as: UInt8.self)
   }
 
   public mutating func write<Element>(
@@ -102,9 +90,12 @@ public struct FrameReader {
     let count = MemoryLayout<Value>.size
     guard rest.count >= count else { throw FrameError("the frame ends early") }
     let value = rest.loadUnaligned(as: Value.self)
-    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+    skip(count)
     return Value(littleEndian: value)
   }
+
+  /// - Parameter count: as many bytes as there are, at most.
+  private mutating func skip(_ count: Int) { rest = UnsafeRawBufferPointer(rebasing: rest[count...]) }
 
   public mutating func number() throws(FrameError) -> Double { Double(bitPattern: try integer(UInt64.self)) }
 
@@ -144,9 +135,9 @@ public struct FrameReader {
     guard rest.count > Int(length) else {
       throw FrameError("a text of \(length) bytes in a frame that ends before it")
     }
-    let bytes = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(length)))
+    let bytes = UnsafeRawBufferPointer(rebasing: rest[..<Int(length)])
     guard rest[Int(length)] == 0 else { throw FrameError("a text without its end") }
-    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Int(length) + 1))
+    skip(Int(length) + 1)
     return bytes
   }
 

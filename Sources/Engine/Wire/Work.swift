@@ -59,8 +59,10 @@ public struct Work: Sendable {
     self.event = event
   }
 
+  public var frame: [UInt8] { withFrame { [UInt8]($0) } }
+
   /// The frame, which the worker reads in place with ``WorkInput``.
-  public var frame: [UInt8] {
+  public func withFrame<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     var writer = FrameWriter(.work)
     writer.write(serial)
     writer.write(UInt8(first))
@@ -94,7 +96,7 @@ public struct Work: Sendable {
       writer.write(event.recipient)
       writer.write(event.body)
     }
-    return writer.bytes
+    return writer.withBytes(body)
   }
 
   /// The contract's numbers of outcomes.

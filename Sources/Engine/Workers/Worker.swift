@@ -56,7 +56,8 @@ public enum WorkerMessage {
   case ready(Ready)
   /// It cannot be what it was told to be.
   case refusal(Refusal)
-  case result(WorkResult)
+  // Copied from hand to hand: behind a reference, since it is large.
+  indirect case result(WorkResult)
   /// What the plugin is that it was asked about.
   case description(StageDescription)
   case trace(TraceLine)

@@ -152,7 +152,7 @@ public final class WorkerProcess: Worker {
   }
 
   private func tell(_ frame: [UInt8]) throws(SystemError) {
-    switch send(frame) {
+    switch frame.withUnsafeBytes({ send($0) }) {
     case .given, .gone: break
     case .failed(let error): throw error
     case .full, .tooLong: throw SystemError("telling a worker what to do", code: ENOBUFS)
@@ -160,14 +160,14 @@ public final class WorkerProcess: Worker {
   }
 
   public func give(_ work: Work, descriptors: [Int32]) -> GiveResult {
-    let result = send(work.frame, descriptors)
+    let result = work.withFrame { send($0, descriptors) }
     if case .given = result { unanswered += 1 }
     return result
   }
 
-  private func send(_ frame: [UInt8], _ descriptors: [Int32] = []) -> GiveResult {
+  private func send(_ frame: UnsafeRawBufferPointer, _ descriptors: [Int32] = []) -> GiveResult {
     if frame.count > Frame.limit { return .tooLong }
-    if sluice_send(socket, frame, frame.count, descriptors, Int32(descriptors.count), 1) >= 0 {
+    if sluice_send(socket, frame.baseAddress, frame.count, descriptors, Int32(descriptors.count), 1) >= 0 {
       starvations = 0
       return .given
     }

@@ -139,10 +139,12 @@ public struct Row: ~Copyable {
     self.handle = handle
   }
 
+  public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
   public func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
   public func optionalInteger(_ column: Int32) -> Int64? {
-    sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : integer(column)
+    isNull(column) ? nil : integer(column)
   }
 
   /// A text; empty where it is NULL. Bytes that are not UTF-8 become U+FFFD.

@@ -61,22 +61,28 @@ public struct Clock: Sendable {
     let day = ofYear - (153 * monthFromMarch + 2) / 5 + 1
     let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
     let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    var text: [UInt8] = []
-    text.reserveCapacity(24)
-    func add(_ number: Int, _ width: Int, _ after: Unicode.Scalar) {
-      let digits = String(number).utf8
-      text += repeatElement(UInt8(ascii: "0"), count: max(width - digits.count, 0))
-      text += digits
-      text.append(UInt8(ascii: after))
+    // A year has four digits, unless the clock is far off.
+    if !(0...9999).contains(year) { return "\(year)-01-01T00:00:00.000Z" }
+    return String(unsafeUninitializedCapacity: 24) { text in
+      var place = 0
+      func add(_ number: Int, _ width: Int, _ after: Unicode.Scalar) {
+        var rest = number
+        for digit in stride(from: place + width - 1, through: place, by: -1) {
+          text[digit] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+          rest /= 10
+        }
+        text[place + width] = UInt8(ascii: after)
+        place += width + 1
+      }
+      add(year, 4, "-")
+      add(month, 2, "-")
+      add(day, 2, "T")
+      add(inDay / 3600, 2, ":")
+      add(inDay / 60 % 60, 2, ":")
+      add(inDay % 60, 2, ".")
+      add(Int(rest), 3, "Z")
+      return place
     }
-    add(year, 4, "-")
-    add(month, 2, "-")
-    add(day, 2, "T")
-    add(inDay / 3600, 2, ":")
-    add(inDay / 60 % 60, 2, ":")
-    add(inDay % 60, 2, ".")
-    add(Int(rest), 3, "Z")
-    return String(decoding: text, as: UTF8.self)
   }
 
   /// The milliseconds since 1970 of a day or a time in UTC, as RFC 3339 writes them: `2026-01-31`, `2026-01-31T08:00:00Z`; `nil`: it

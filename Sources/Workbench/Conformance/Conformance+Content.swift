@@ -43,8 +43,7 @@ extension Conformance {
     let trier = try bench()
     for name in Specimens.hostileNames {
       var trial = try trial(try Content(bytes: Array("hello\n".utf8)), fileName: name)
-      trial.work.origin.declaredType = name
-      trial.work.origin.senderId = name
+      trial.work.origin = trial.work.origin.replacing(senderId: name, declaredType: name)
       trial.work.recipientIsHostile(name)
       _ = try trier.run(trial, "a file named '\(name)'")
     }

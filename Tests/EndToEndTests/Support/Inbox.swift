@@ -131,7 +131,7 @@ struct Inbox {
   func waitForWork(_ count: Int = 1) throws {
     for _ in 0..<1000 {
       let leased = try? ledger(
-        "SELECT count(*) FROM jobs WHERE state = 'leased' AND kind = 'attachment'")
+        "SELECT count(*) FROM queue WHERE state = 'leased' AND kind = 'attachment'")
       if let leased, let number = Int(leased), number >= count { return }
       usleep(10_000)
     }

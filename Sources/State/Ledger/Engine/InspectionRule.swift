@@ -56,22 +56,22 @@ struct InspectionRule {
       code: "job-missing",
       sql: """
         SELECT 'attachment ' || id, 'it is queued, and no job is there to work on it' FROM attachments a
-        WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key)
+        WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = a.key * 2)
         """, remedy: mend),
     InspectionRule(
       code: "job-missing",
       sql: """
         SELECT 'delivery ' || id, 'it is pending, and no job is there to deliver it' FROM deliveries d
-        WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'delivery' AND subject = d.key)
+        WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = d.key * 2 + 1)
         """, remedy: mend),
     InspectionRule(
       code: "job-of-ended",
       sql: """
         SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and job ' || j.key || ' would work on it again'
-        FROM jobs j JOIN attachments a ON j.kind = 'attachment' AND a.key = j.subject WHERE a.status <> 'queued'
+        FROM queue j JOIN attachments a ON j.kind = 'attachment' AND a.key = j.subject WHERE a.status <> 'queued'
         UNION ALL
         SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and job ' || j.key || ' would deliver it again'
-        FROM jobs j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
+        FROM queue j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
         """, remedy: mend),
     InspectionRule(
       code: "job-malformed",
@@ -88,11 +88,11 @@ struct InspectionRule {
         FROM jobs j JOIN coordinators c ON c.id = j.holder WHERE j.token > c.number
         UNION ALL
         SELECT 'job ' || j.key, 'it is for ' || j.kind || ' ' || j.subject || ', which is not there'
-        FROM jobs j WHERE CASE j.kind WHEN 'attachment' THEN NOT EXISTS (SELECT 1 FROM attachments WHERE key = j.subject)
+        FROM queue j WHERE CASE j.kind WHEN 'attachment' THEN NOT EXISTS (SELECT 1 FROM attachments WHERE key = j.subject)
           ELSE NOT EXISTS (SELECT 1 FROM deliveries WHERE key = j.subject) END
         UNION ALL
         SELECT 'job ' || j.key, 'it lies in the lane ' || l.kind || ':' || l.name
-        FROM jobs j JOIN lanes l ON l.key = j.lane LEFT JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject
+        FROM queue j JOIN lanes l ON l.key = j.lane LEFT JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject
         WHERE CASE j.kind WHEN 'attachment' THEN l.kind <> 'attachments' ELSE l.kind <> 'channel' OR l.name <> d.channel END
         """, remedy: restore),
     InspectionRule(

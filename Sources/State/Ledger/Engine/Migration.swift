@@ -39,12 +39,12 @@ struct Migration {
         for statements in Self.older.dropFirst(Int(version) - 1) { try connection.execute(statements) }
         try bringUpFromFour()
       } else {
-        try bringUpFromFive()
+        try bringUpFromFive(hasTombstones: version > 5)
       }
       try connection.execute("PRAGMA user_version = \(Schema.version)")
     }
     // Where the transaction fails, the connection is of no more use.
-    try connection.execute("PRAGMA foreign_keys = ON")
+    try connection.execute(Schema.checkReferences)
   }
 
   /// Makes all tables anew, and copies their rows. So no statement of an earlier version is left in the schema.
@@ -61,25 +61,35 @@ struct Migration {
     try connection.execute(Schema.countsOfAll)
   }
 
-  // MARK: From 5
+  // MARK: From 5 and 6
 
   /// From 5 to 6: attachments can be cancelled and deleted, deliveries dropped; a client's reference; filters have their indexes.
-  private func bringUpFromFive() throws {
+  /// From 6 to 7: the key of a job follows from what it is for.
+  private func bringUpFromFive(hasTombstones: Bool) throws {
     try connection.execute("DROP VIEW steps")
-    let tables = [
-      "ledger", "coordinators", "counts", "changes", "lanes", "pauses", "messages", "fingerprints",
-      "attachments", "names", "events", "deliveries", "jobs", "attempts",
-    ]
+    let tables =
+      [
+        "ledger", "coordinators", "counts", "changes", "lanes", "pauses", "messages", "fingerprints",
+        "attachments", "names", "events", "deliveries", "jobs", "attempts",
+      ] + (hasTombstones ? ["tombstones"] : [])
     try replace(tables) {
       for table in tables {
         var columns: [String] = []
         try connection.prepare("SELECT name FROM pragma_table_info('old_\(table)')").rows {
           columns.append($0.text(0))
         }
-        let names = columns.joined(separator: ", ")
-        let (newColumn, value) = table == "ledger" ? (", residue", ", 0") : ("", "")
+        var values = columns
+        if table == "ledger" && !hasTombstones {
+          columns.append("residue")
+          values.append("0")
+        }
+        if table == "jobs" {
+          columns.removeAll { $0 == "kind" || $0 == "subject" }
+          values = columns.map { $0 == "key" ? "subject * 2 + (kind = 'delivery')" : $0 }
+        }
         try connection.execute(
-          "INSERT INTO \(table) (\(names)\(newColumn)) SELECT \(names)\(value) FROM old_\(table)")
+          "INSERT INTO \(table) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) FROM old_\(table)"
+        )
       }
     }
   }
@@ -110,10 +120,9 @@ struct Migration {
       CASE lane WHEN 'attachments' THEN '' ELSE substr(lane, 9) END, '',
       CASE lane WHEN 'attachments' THEN 'shared' ELSE 'exclusive' END
     FROM (SELECT lane FROM old_jobs UNION SELECT 'attachments');
-    INSERT INTO jobs (key, kind, subject, lane, priority, state, due_at, holder, token, attempts, uncounted, crashes, losses)
-    SELECT j.key, CASE WHEN j.attachment_key IS NULL THEN 'delivery' ELSE 'attachment' END,
-      coalesce(j.attachment_key, j.delivery_key), l.key, j.priority, j.state, j.due_at, j.boot, j.token, j.attempts,
-      j.uncounted, j.crashes, j.suspicions
+    INSERT INTO jobs (key, lane, priority, state, due_at, holder, token, attempts, uncounted, crashes, losses)
+    SELECT coalesce(j.attachment_key * 2, j.delivery_key * 2 + 1), l.key, j.priority, j.state, j.due_at, j.boot, j.token,
+      j.attempts, j.uncounted, j.crashes, j.suspicions
     FROM old_jobs j JOIN lanes l ON j.lane = CASE l.kind WHEN 'attachments' THEN 'attachments' ELSE 'channel:' || l.name END
     ORDER BY j.key;
     UPDATE ledger SET holder = coalesce((SELECT boot FROM old_ledger), 0);

@@ -72,7 +72,7 @@ enum SQL {
     """
 
   static let addAttachmentJob: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at) VALUES ('attachment', ?1, ?2, ?3, 'due', ?4)
+    INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (?1 * 2, ?2, ?3, 'due', ?4)
     """
 
   static let addToCount: StaticString = """
@@ -89,10 +89,27 @@ enum SQL {
 
   /// All jobs that an exchange claims have its number as their token.
   static let claim: StaticString = """
-    UPDATE jobs SET state = 'leased', holder = ?3, token = ?4, attempts = attempts + 1
-    WHERE key IN (SELECT key FROM jobs WHERE state = 'due' AND lane = ?1 ORDER BY priority DESC, key LIMIT ?2)
-    RETURNING key, subject, attempts, crashes, uncounted, losses, priority, cancelled
+    UPDATE jobs SET state = 'leased', holder = ?2, token = ?3, attempts = attempts + 1 WHERE key = ?1
     """
+
+  /// What is due in a lane, in the order in which it is claimed. The first columns say what it is for: NULL where that is not there.
+  static let dueAttachments = SQLText(
+    """
+    SELECT \(AttachmentOrigin.columnList), m.participants, a.source_host, a.source, a.source_size, a.source_modified,
+      a.source_folder_device, \(jobColumns)
+    FROM jobs j LEFT JOIN attachments a ON a.key = j.key >> 1 LEFT JOIN messages m USING (conversation_id, message_id) \(due)
+    """)
+
+  static let dueDeliveries = SQLText(
+    """
+    SELECT d.id, d.channel, d.recipient, e.type, e.data, e.created_at, a.id, a.conversation_id, a.message_id, \(jobColumns)
+    FROM jobs j LEFT JOIN deliveries d ON d.key = j.key >> 1 LEFT JOIN events e ON e.key = d.event_key
+      LEFT JOIN attachments a ON a.key = e.attachment_key \(due)
+    """)
+
+  private static let jobColumns =
+    "j.key, j.key >> 1, j.attempts, j.crashes, j.uncounted, j.losses, j.priority, j.cancelled"
+  private static let due = "WHERE j.state = 'due' AND j.lane = ?1 ORDER BY j.priority DESC, j.key LIMIT ?2"
 
   /// Whether jobs may have to be claimed one by one; see ``Lease/isSolitary``.
   static let hasLost: StaticString = "SELECT EXISTS (SELECT 1 FROM jobs WHERE losses >= 3 AND lane = ?1)"
@@ -109,19 +126,6 @@ enum SQL {
 
   static let scheduled: StaticString = """
     SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'scheduled' AND lane = ?1 LIMIT ?2)
-    """
-
-  static let attachmentOfJob = SQLText(
-    """
-    SELECT \(AttachmentOrigin.columnList), m.participants, a.source_host, a.source, a.source_size, a.source_modified,
-      a.source_folder_device
-    FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
-    """)
-
-  static let deliveryOfJob: StaticString = """
-    SELECT d.id, d.channel, d.recipient, e.type, e.data, e.created_at, a.id, a.conversation_id, a.message_id
-    FROM deliveries d JOIN events e ON e.key = d.event_key JOIN attachments a ON a.key = e.attachment_key
-    WHERE d.key = ?1
     """
 
   static let objectWithContent: StaticString = """
@@ -185,13 +189,13 @@ enum SQL {
     """
 
   static let addDeliveryJob: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
-    VALUES ('delivery', ?1, ?2, ?3, 'due', ?4, ?5, ?5)
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
+    VALUES (?1 * 2 + 1, ?2, ?3, 'due', ?4, ?5, ?5)
     """
 
   static let addLeasedDeliveryJob: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, holder, token, attempts, uncounted)
-    VALUES ('delivery', ?1, ?2, ?3, 'leased', ?4, ?5, ?6, ?7 + 1, ?7)
+    INSERT INTO jobs (key, lane, priority, state, due_at, holder, token, attempts, uncounted)
+    VALUES (?1 * 2 + 1, ?2, ?3, 'leased', ?4, ?5, ?6, ?7 + 1, ?7)
     """
 
   static let endDelivery: StaticString = """
@@ -219,14 +223,13 @@ enum SQL {
     "UPDATE jobs SET due_at = ?2 WHERE state = 'scheduled' AND lane = ?1 AND due_at > ?2"
 
   /// Makes what waits for later due at once.
-  static let hastenJob: StaticString = """
-    UPDATE jobs SET due_at = ?3 WHERE kind = ?1 AND subject = ?2 AND state = 'scheduled' AND due_at > ?3
-    """
+  static let hastenJob: StaticString =
+    "UPDATE jobs SET due_at = ?2 WHERE key = ?1 AND state = 'scheduled' AND due_at > ?2"
 
   /// What commands about an attachment have to see.
   static let attachmentToChange: StaticString = """
     SELECT a.key, a.status, j.state = 'scheduled' AND j.due_at > ?2, j.priority, j.cancelled IS NOT NULL
-    FROM attachments a LEFT JOIN jobs j ON j.kind = 'attachment' AND j.subject = a.key WHERE a.id = ?1
+    FROM attachments a LEFT JOIN jobs j ON j.key = a.key * 2 WHERE a.id = ?1
     """
 
   static let isDeleted: StaticString = "SELECT EXISTS (SELECT 1 FROM tombstones WHERE id = ?1)"
@@ -234,30 +237,28 @@ enum SQL {
   /// What a cancelled attachment waits for ends at once.
   static let cancelJob: StaticString = """
     UPDATE jobs SET cancelled = ?2, due_at = CASE state WHEN 'scheduled' THEN min(due_at, ?3) ELSE due_at END
-    WHERE kind = 'attachment' AND subject = ?1
+    WHERE key = ?1 * 2
     """
 
-  static let prioritizeJob: StaticString = """
-    UPDATE jobs SET priority = ?2 WHERE kind = 'attachment' AND subject = ?1
-    """
+  static let prioritizeJob: StaticString = "UPDATE jobs SET priority = ?2 WHERE key = ?1 * 2"
 
   /// What commands about a delivery have to see.
   static let deliveryToChange: StaticString = """
     SELECT d.status, j.state = 'scheduled' AND j.due_at > ?3, d.channel
-    FROM deliveries d LEFT JOIN jobs j ON j.kind = 'delivery' AND j.subject = d.key WHERE d.key = ?1 AND d.id = ?2
+    FROM deliveries d LEFT JOIN jobs j ON j.key = d.key * 2 + 1 WHERE d.key = ?1 AND d.id = ?2
     """
 
   /// The delivery's attempts count anew, and the channel is told that earlier ones may have taken effect.
   static let queueDelivery: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
-    VALUES ('delivery', ?1, ?2, 0, 'due', ?3, 1, 1)
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
+    VALUES (?1 * 2 + 1, ?2, 0, 'due', ?3, 1, 1)
     """
 
   static let reviveDelivery: StaticString = """
     UPDATE deliveries SET status = 'pending', reason_code = NULL, reason_message = NULL, finished_at = NULL WHERE key = ?1
     """
 
-  static let removeJob: StaticString = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2"
+  static let removeJob: StaticString = "DELETE FROM jobs WHERE key = ?1"
 
   // MARK: Deleting an attachment, with all that is of it
 
@@ -266,8 +267,8 @@ enum SQL {
     """
 
   static let removeDeliveryJobs: StaticString = """
-    DELETE FROM jobs WHERE kind = 'delivery' AND subject IN (
-      SELECT d.key FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1)
+    DELETE FROM jobs WHERE key IN (
+      SELECT d.key * 2 + 1 FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1)
     """
 
   static let removeDeliveries: StaticString = """
@@ -310,8 +311,8 @@ enum SQL {
 
   /// The attempt numbers continue after the recorded ones. An attempt that left no steps was one, too: the next is not the first.
   static let addRepeatedJob: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
-    SELECT 'attachment', ?1, ?2, 0, 'due', ?3, number, number
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
+    SELECT ?1 * 2, ?2, 0, 'due', ?3, number, number
     FROM (SELECT coalesce(max(number), 1) AS number FROM attempts WHERE attachment_key = ?1)
     """
 
@@ -335,9 +336,9 @@ enum SQL {
 
   /// Of attachments and deliveries that have ended: they would be worked on, and told, again.
   static let removeJobsOfEnded: StaticString = """
-    DELETE FROM jobs WHERE CASE kind
-      WHEN 'attachment' THEN EXISTS (SELECT 1 FROM attachments WHERE key = subject AND status <> 'queued')
-      ELSE EXISTS (SELECT 1 FROM deliveries WHERE key = subject AND status <> 'pending') END
+    DELETE FROM jobs WHERE CASE key & 1
+      WHEN 0 THEN EXISTS (SELECT 1 FROM attachments a WHERE a.key = jobs.key >> 1 AND a.status <> 'queued')
+      ELSE EXISTS (SELECT 1 FROM deliveries d WHERE d.key = jobs.key >> 1 AND d.status <> 'pending') END
     """
 
   static let renameAll: StaticString = """
@@ -347,11 +348,11 @@ enum SQL {
 
   /// Counts an earlier attempt, so that what was told before is not told again.
   static let addMissingAttachmentJobs: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
-    SELECT 'attachment', key, ?2, 0, 'due', ?1, number, number FROM (
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
+    SELECT key * 2, ?2, 0, 'due', ?1, number, number FROM (
       SELECT key, status, coalesce((SELECT max(number) FROM attempts WHERE attachment_key = key), 1) AS number
       FROM attachments) a
-    WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'attachment' AND subject = a.key)
+    WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = a.key * 2)
     """
 
   static let channelsWithoutLane: StaticString =
@@ -359,10 +360,10 @@ enum SQL {
 
   /// Counts an earlier attempt, so that the next one checks whether a delivery already took effect.
   static let addMissingDeliveryJobs: StaticString = """
-    INSERT INTO jobs (kind, subject, lane, priority, state, due_at, attempts, uncounted)
-    SELECT 'delivery', d.key, l.key, 0, 'due', ?1, 1, 1 FROM deliveries d
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
+    SELECT d.key * 2 + 1, l.key, 0, 'due', ?1, 1, 1 FROM deliveries d
       JOIN lanes l ON l.kind = 'channel' AND l.name = d.channel AND l.host = ''
-    WHERE d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'delivery' AND subject = d.key)
+    WHERE d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = d.key * 2 + 1)
     """
 
   /// For a copy: each job may have been started since the copy was made, and no attachment is to be blamed for the coordinator's

@@ -69,7 +69,7 @@ extension SQLiteLedger {
       switch write {
       case .queue(let key): try queueAgain(key, &tally)
       case .hasten(let key):
-        try statement(SQL.hastenJob).run(.text("attachment"), .integer(key), .integer(tally.time))
+        try statement(SQL.hastenJob).run(.integer(key &* 2), .integer(tally.time))
       case .cancel(let key, let reason):
         try statement(SQL.cancelJob).run(.integer(key), .optional(reason), .integer(tally.time))
       case .prioritize(let key, let priority):
@@ -128,7 +128,7 @@ extension SQLiteLedger {
     for sql in [SQL.removeDeliveryJobs, SQL.removeDeliveries, SQL.removeEvents, SQL.removeAttempts] {
       try statement(sql).run(.integer(key))
     }
-    try statement(SQL.removeJob).run(.text("attachment"), .integer(key))
+    try statement(SQL.removeJob).run(.integer(key &* 2))
     try statement(SQL.removeAttachment).run(.integer(key))
     try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))
     if let url = row.url { try statement(SQL.giveUpName).run(.text(url)) }
@@ -172,9 +172,9 @@ extension SQLiteLedger {
         tally.changed.add(.delivery, key)
         tally.touch(lane)
       case .hasten(let key):
-        try statement(SQL.hastenJob).run(.text("delivery"), .integer(key), .integer(tally.time))
+        try statement(SQL.hastenJob).run(.integer(key &* 2 &+ 1), .integer(tally.time))
       case .drop(let key):
-        try statement(SQL.removeJob).run(.text("delivery"), .integer(key))
+        try statement(SQL.removeJob).run(.integer(key &* 2 &+ 1))
         try statement(SQL.endDelivery).run(
           .integer(key), .text(DeliveryStatus.dropped.rawValue), .text("dropped"),
           .text("a person gave it up"), .integer(tally.now))

@@ -107,11 +107,20 @@ extension SQLiteLedger {
     for want in exchange.wanted {
       let lane = try laneKey(want.lane)
       let before = reply.leases.count
-      try statement(SQL.wakeScheduled).run(.integer(lane), .integer(tally.time))
+      if let next = try nextDue(lane), next <= tally.time {
+        try statement(SQL.wakeScheduled).run(.integer(lane), .integer(tally.time))
+      }
       reply.leases += tally.newborn.leases(of: want.lane)
       let missing = want.count - (reply.leases.count - before)
       if missing > 0, try pauses(of: lane).isEmpty {
-        try claim(lane, isOfAttachments: want.lane.kind == .attachments, missing, tally.token, &reply.leases)
+        let granted =
+          want.lane.kind == .attachments
+          ? try claimAttachments(lane, missing, tally.token) : try claimDeliveries(lane, missing, tally.token)
+        for lease in granted {
+          try statement(SQL.claim).run(
+            .integer(lease.job), .integer(tally.token.holder), .integer(tally.token.number))
+        }
+        reply.leases += granted
       }
       var state = LaneState(want.lane)
       state.granted = reply.leases.count - before
@@ -136,12 +145,17 @@ extension SQLiteLedger {
     state.pause = try pauses(of: try laneKey(state.name)).first
     let hasDue = try statement(SQL.hasDue).first(lane) { $0.integer(0) } == 1
     state.hasDue = hasDue && state.pause == nil
-    let next = try statement(SQL.nextDue).first(lane) { $0.optionalInteger(0) } ?? nil
+    let next = try nextDue(laneKey(state.name))
     state.nextDue = next.map { max($0, time) - time }
     if countsWaiting > 0 && next != nil && !state.hasDue {
       state.waiting =
         try statement(SQL.scheduled).first(lane, .integer(Int64(countsWaiting))) { Int($0.integer(0)) } ?? 0
     }
+  }
+
+  /// When the next job of a lane is due that waits for later; `nil`: there is none.
+  private func nextDue(_ lane: Int64) throws -> Int64? {
+    try statement(SQL.nextDue).first(.integer(lane)) { $0.optionalInteger(0) } ?? nil
   }
 
   // MARK: Results
@@ -278,7 +292,7 @@ extension SQLiteLedger {
       .integer(Int64(earlier)))
     tally.newborn.add(
       Lease(
-        job: connection.lastInsertedRow, token: tally.token, attempt: 1 + earlier, counted: 1,
+        job: delivery.key &* 2 &+ 1, token: tally.token, attempt: 1 + earlier, counted: 1,
         priority: attachment.priority, work: .delivery(delivery)), lane)
   }
 
@@ -310,11 +324,7 @@ extension SQLiteLedger {
   private func isFree(_ lane: LaneName, _ time: Int64) throws -> Bool {
     let key = try laneKey(lane)
     if try statement(SQL.hasDue).first(.integer(key), make: { $0.integer(0) }) == 1 { return false }
-    if let next = try statement(SQL.nextDue).first(.integer(key), make: { $0.optionalInteger(0) }) ?? nil,
-      next <= time
-    {
-      return false
-    }
+    if let next = try nextDue(key), next <= time { return false }
     return try pauses(of: key).isEmpty
   }
 
@@ -330,63 +340,59 @@ extension SQLiteLedger {
     return found
   }
 
-  private func claim(
-    _ lane: Int64, isOfAttachments: Bool, _ count: Int, _ token: Token, _ leases: inout [Lease]
-  ) throws {
-    struct Claimed {
-      var job, subject: Int64
-      var attempts, crashes, uncounted, losses: Int
-      var priority: Int64
-      var cancellation: String?
+  private func claimAttachments(_ lane: Int64, _ count: Int, _ token: Token) throws -> [Lease] {
+    var leases: [Lease] = []
+    let count = try claimable(lane, count)
+    try statement(SQL.dueAttachments).rows(.integer(lane), .integer(Int64(count))) { row in
+      let next = AttachmentOrigin.width
+      leases.append(try lease(row, next + 6, token, row.isNull(next) ? nil : attachment(row)))
     }
-    let count = isOfAttachments ? try claimable(lane, count) : count
-    var claimed: [Claimed] = []
-    try statement(SQL.claim).rows(
-      .integer(lane), .integer(Int64(count)), .integer(token.holder), .integer(token.number)
-    ) { row in
-      claimed.append(
-        Claimed(
-          job: row.integer(0), subject: row.integer(1), attempts: Int(row.integer(2)),
-          crashes: Int(row.integer(3)),
-          uncounted: Int(row.integer(4)), losses: Int(row.integer(5)), priority: row.integer(6),
-          cancellation: row.optionalText(7)))
-    }
-    // An UPDATE returns its rows in any order.
-    for job in claimed.sorted(by: { ($1.priority, $0.job) < ($0.priority, $1.job) }) {
-      let work: LeasedWork? =
-        isOfAttachments
-        ? try attachment(job.subject).map { .attachment($0) }
-        : try delivery(job.subject).map { .delivery($0) }
-      guard let work else {
-        throw LedgerError(.damaged, "\(path): job \(job.job) is for nothing; \(LedgerError.restore)")
-      }
-      leases.append(
-        Lease(
-          job: job.job, token: token, attempt: job.attempts,
-          counted: max(job.attempts, 0) - max(job.uncounted, 0),
-          crashes: job.crashes, losses: job.losses, priority: job.priority, cancellation: job.cancellation,
-          work: work))
-    }
+    return leases
   }
 
-  private func attachment(_ key: Int64) throws -> LeasedAttachment? {
-    try statement(SQL.attachmentOfJob).first(.integer(key)) { row in
-      let next = AttachmentOrigin.width
-      return LeasedAttachment(
-        key: key, origin: AttachmentOrigin(row), participants: row.text(next),
+  private func attachment(_ row: borrowing Row) -> LeasedWork {
+    let next = AttachmentOrigin.width
+    return .attachment(
+      LeasedAttachment(
+        key: row.integer(next + 7), origin: AttachmentOrigin(row), participants: row.text(next),
         source: .file(
           host: row.optionalText(next + 1), path: row.blob(next + 2), size: row.integer(next + 3),
-          modified: row.integer(next + 4), folderDevice: row.optionalInteger(next + 5)))
-    }
+          modified: row.integer(next + 4), folderDevice: row.optionalInteger(next + 5))))
   }
 
-  private func delivery(_ key: Int64) throws -> LeasedDelivery? {
-    try statement(SQL.deliveryOfJob).first(.integer(key)) { row in
-      LeasedDelivery(
-        key: key, id: row.text(0), channel: row.text(1), recipient: row.text(2), type: row.text(3),
-        data: row.text(4),
-        createdAt: row.integer(5), attachmentId: row.text(6), conversationId: row.text(7),
-        messageId: row.text(8))
+  private func claimDeliveries(_ lane: Int64, _ count: Int, _ token: Token) throws -> [Lease] {
+    var leases: [Lease] = []
+    try statement(SQL.dueDeliveries).rows(.integer(lane), .integer(Int64(count))) { row in
+      leases.append(try lease(row, 9, token, row.isNull(6) ? nil : delivery(row)))
     }
+    return leases
+  }
+
+  private func delivery(_ row: borrowing Row) -> LeasedWork {
+    .delivery(
+      LeasedDelivery(
+        key: row.integer(10), id: row.text(0), channel: row.text(1), recipient: row.text(2),
+        type: row.text(3),
+        data: row.text(4), createdAt: row.integer(5), attachmentId: row.text(6), conversationId: row.text(7),
+        messageId: row.text(8)))
+  }
+
+  /// The lease of a due job.
+  ///
+  /// - Parameters:
+  ///   - column: the first of the job's.
+  ///   - work: what it is for; `nil`: that is not there.
+  private func lease(
+    _ row: borrowing Row, _ column: Int32, _ token: Token, _ work: LeasedWork?
+  ) throws -> Lease {
+    let job = row.integer(column)
+    guard let work else {
+      throw LedgerError(.damaged, "\(path): job \(job) is for nothing; \(LedgerError.restore)")
+    }
+    let (attempts, uncounted) = (Int(row.integer(column + 2)) + 1, Int(row.integer(column + 4)))
+    return Lease(
+      job: job, token: token, attempt: attempts, counted: max(attempts, 0) - max(uncounted, 0),
+      crashes: Int(row.integer(column + 3)), losses: Int(row.integer(column + 5)),
+      priority: row.integer(column + 6), cancellation: row.optionalText(column + 7), work: work)
   }
 }

@@ -73,7 +73,7 @@ package final class SQLiteLedger: LedgerWriter {
       connection.keepLog()
       try connection.execute(
         """
-        PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+        PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \(Schema.checkReferences);
         PRAGMA cache_size = -32000; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 33554432;
         """)
       connection.checkpointByHand()

@@ -87,8 +87,8 @@ struct Selection {
     }
     if filter.statuses == [.queued] {
       return (
-        "jobs j CROSS JOIN attachments a ON a.key = j.subject WHERE j.kind = 'attachment' AND j.subject > "
-          + place(.integer(mark.key)), "j.subject"
+        "jobs j CROSS JOIN attachments a ON a.key = j.key >> 1 WHERE j.key & 1 = 0 AND j.key > 2 * "
+          + place(.integer(mark.key)), "j.key"
       )
     }
     return indexed("attachments a INDEXED BY attachments_by_time", nil, filter, mark)

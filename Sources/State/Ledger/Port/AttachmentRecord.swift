@@ -62,7 +62,7 @@ extension AttachmentOrigin {
   static let width = Int32(columns.count)
 
   /// Reads the first columns of a row.
-  init(_ row: borrowing Row) {
+  convenience init(_ row: borrowing Row) {
     self.init(
       id: row.text(0), conversationId: row.text(1), messageId: row.text(2), senderId: row.text(3),
       fileName: row.text(4), declaredType: row.optionalText(5), reference: row.optionalText(6))

@@ -45,7 +45,9 @@ public struct IntakeItem: Sendable {
   }
 
   /// Passes each field to a visitor. The order is that of the message to a coordinator.
-  package mutating func visit<Visitor: IntakeVisitor>(_ visitor: inout Visitor) throws(Visitor.Failure) {
+  package mutating func visit<Visitor: IntakeVisitor & ~Copyable>(_ visitor: inout Visitor) throws(Visitor
+    .Failure)
+  {
     try visitor.visit(.id("conversationId"), &conversationId)
     try visitor.visit(.id("messageId"), &messageId)
     try visitor.visit(.id("senderId"), &senderId)
@@ -110,7 +112,7 @@ package struct IntakeField: Sendable {
 }
 
 /// Reads or writes the fields of an ``IntakeItem``, one after the other.
-package protocol IntakeVisitor {
+package protocol IntakeVisitor: ~Copyable {
   associatedtype Failure: Error = Never
   mutating func visit(_ field: IntakeField, _ value: inout String) throws(Failure)
   mutating func visit(_ field: IntakeField, _ value: inout String?) throws(Failure)

@@ -141,7 +141,7 @@ public struct Settlement: Sendable {
 
   public enum Ending: Sendable {
     /// The attachment has reached its state.
-    case attachment(EndedAttachment)
+    indirect case attachment(EndedAttachment)
     /// The attachment is to be tried again after so many milliseconds, and the attempt counts.
     case again(key: Int64, after: Int64, crashed: Bool, attempt: Int, steps: [Step])
     /// The attachment is to be tried again. The fault is the host's, so the attempt does not count.

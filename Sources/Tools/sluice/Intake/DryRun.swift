@@ -66,10 +66,9 @@ final class DryRun {
     }
     defer { folder.empty() }
     var trial = Trial(fileName: item.fileName, content: content)
-    trial.work.origin.conversationId = item.conversationId
-    trial.work.origin.senderId = item.senderId
-    trial.work.origin.declaredType = item.declaredType
-    if let messageId = item.messageId { trial.work.origin.messageId = messageId }
+    trial.work.origin = trial.work.origin.replacing(
+      conversationId: item.conversationId, messageId: item.messageId, senderId: item.senderId,
+      declaredType: item.declaredType)
     let result = try rehearsal.run(trial)
     return AttachmentOutcome(
       result.outcome ?? .queued, reason: result.reason, mediaType: result.mediaType,

@@ -52,10 +52,7 @@ final class ReplayPlayer {
     }
     defer { folder.empty() }
     var trial = Trial(fileName: record.origin.fileName, content: content)
-    trial.work.origin.id = record.origin.id
-    trial.work.origin.conversationId = record.origin.conversationId
-    trial.work.origin.messageId = record.origin.messageId
-    trial.work.origin.senderId = record.origin.senderId
+    trial.work.origin = record.origin
     trial.work.sha256 = sha256
     // The first stage determines the media type itself, so it gets none.
     trial.work.mediaType = first == 0 ? nil : record.outcome.mediaType

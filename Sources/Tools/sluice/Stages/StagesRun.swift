@@ -160,11 +160,10 @@ struct StagesRun: ParsableCommand {
         var trial = Trial(
           fileName: file == "-" ? "-" : file.split(separator: "/").last.map(String.init) ?? file,
           content: content)
-        trial.work.origin.id = ids.next()
-        trial.work.origin.messageId = ids.next()
-        (trial.work.origin.conversationId, trial.work.origin.senderId) = ("default", "operator")
+        trial.work.origin = trial.work.origin.replacing(
+          id: ids.next(), conversationId: "default", messageId: ids.next(), senderId: "operator",
+          declaredType: arguments.value("declared-type"))
         trial.work.mediaType = arguments.value("media-type")
-        trial.work.origin.declaredType = arguments.value("declared-type")
         let said = try bench.run(trial)
         profile.look(at: bench.runner.pid)
         profile.add(microseconds: said.microseconds)
