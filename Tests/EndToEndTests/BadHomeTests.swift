@@ -20,9 +20,9 @@ struct BadHomeTests {
     #expect(run.outcome.status == 78)
     #expect(
       run.outcome.err
-        == "sluice: home/sluice.db has schema version 99, and this sluice knows up to 6; use the newer sluice that wrote it\n"
+        == "sluice: home/sluice.db has schema version 99, and this sluice knows up to 7; use the newer sluice that wrote it\n"
     )
-    try changeLedger(inbox, "PRAGMA user_version = 6")
+    try changeLedger(inbox, "PRAGMA user_version = 7")
     let again = try inbox.run()
     #expect(again.outcome.status == 0)
     #expect(again.outcome.attachments.count == 1, "what was known is known still")
