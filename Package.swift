@@ -144,7 +144,10 @@ var bench: [Target] {
   [
     .executableTarget(
       name: "sluice-bench",
-      dependencies: ["Control", "CPlatform", "Ledger", "Pipeline", "Platform", "SQLite"],
+      dependencies: [
+        "Control", "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "SQLite",
+        "Wire", "Workers",
+      ],
       path: "Tests/Benchmarks", exclude: ["baseline.json", "peers", "raw.c"])
   ]
 }

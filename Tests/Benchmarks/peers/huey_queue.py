@@ -15,6 +15,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
 import threading
 
@@ -76,7 +77,7 @@ def finish(count):
     while done < count and time.monotonic() < deadline:
         time.sleep(0.02)
         done = own.execute("SELECT count(*) FROM attachments").fetchone()[0]
-    os.sync()
+    subprocess.run(["sync", "-f", output], check=True)
     print(f'{{"files":{done},"seconds":{time.monotonic() - started:.6f}}}', flush=True)
     os.kill(os.getpid(), signal.SIGINT)
 
