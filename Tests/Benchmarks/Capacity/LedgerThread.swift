@@ -14,8 +14,16 @@ final class LedgerThread: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let replied = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var replies: [Reply] = []
-  private var processorSeconds = 0.0
+  private var use = Use()
   private var thread: Platform.Thread?
+
+  /// What the thread has taken, in seconds.
+  struct Use {
+    /// Of a processor.
+    var processor = 0.0
+    /// With a request in hand: at work, or waiting for a sync.
+    var inHand = 0.0
+  }
 
   init(_ ledger: any LedgerWriter) throws {
     self.ledger = ledger
@@ -51,12 +59,12 @@ final class LedgerThread: @unchecked Sendable {
     return replies
   }
 
-  /// Ends it when it has answered all requests. Returns the processor time that it took, in seconds.
-  func stop() -> Double {
+  /// Ends it when it has answered all requests.
+  func stop() -> Use {
     inbox.close()
     thread?.join()
     thread = nil
-    return processorSeconds
+    return use
   }
 
   /// The processor time of the thread that asks, in seconds.
@@ -70,6 +78,7 @@ final class LedgerThread: @unchecked Sendable {
     while true {
       let requests = inbox.receive()
       if requests.isEmpty { break }
+      let started = Clock.monotonic()
       for request in requests {
         let reply = request.ask(ledger)
         pthread_mutex_lock(mutex)
@@ -78,7 +87,8 @@ final class LedgerThread: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
         _ = ledger.rest(isIdle: false)
       }
+      use.inHand += Double(Clock.monotonic() - started) / 1e9
     }
-    processorSeconds = Self.ownProcessorSeconds()
+    use.processor = Self.ownProcessorSeconds()
   }
 }

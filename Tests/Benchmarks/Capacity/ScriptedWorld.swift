@@ -22,7 +22,7 @@ final class ScriptedWorld {
   private var answers = Answers()
   /// When this turn of the scheduler began, on the monotonic clock.
   private(set) var now = Clock.monotonic()
-  private(set) var ledgerSeconds = 0.0
+  private(set) var ledgerUse = LedgerThread.Use()
 
   /// - Parameters:
   ///   - source: the path of the file that all attachments are read from.
@@ -56,7 +56,7 @@ final class ScriptedWorld {
       delete: { [unowned self] in add(.deleted($0.map { _ in nil })) },
       nextBatch: { [unowned self] in batches.popLast() }, lostPlace: { nil },
       wait: { [unowned self] milliseconds throws(SystemError) in wait(milliseconds) },
-      close: { [unowned self] _ in ledgerSeconds = ledger.stop() })
+      close: { [unowned self] _ in ledgerUse = ledger.stop() })
   }
 
   private func open(_ sources: [Source]) {

@@ -35,24 +35,25 @@ enum CapacityRows {
       runs.append(try measure(ground, workers: workers, contentTime: contentTime, count, sources))
       progress("\(name), round \(round): \(Table.number(runs[round - 1].rate))/s")
     }
-    let busy = Double(contentTime) / 1e9 / Double(workers)
-    let shares = [
-      ("the scheduler's thread", Series(runs.map(\.scheduler)).median),
-      ("the ledger's", Series(runs.map(\.ledger)).median),
-    ].map { "\($0.0) \(Table.number($0.1 * 100)) %" }
-    let workersBusy =
-      contentTime > 0
-      ? ["the workers \(Table.number(Series(runs.map { $0.rate * busy }).median * 100)) %"] : []
+    func share(_ part: (Run) -> Double) -> String { Table.number(Series(runs.map(part)).median * 100) + " %" }
+    var remark =
+      "the scheduler's thread took \(share(\.scheduler)) of a processor, the ledger's \(share(\.ledger)), "
+      + "and \(share(\.ledgerInHand)) of the time with its syncs"
+    if contentTime > 0 {
+      remark +=
+        "; the workers were busy for \(share { $0.rate * Double(contentTime) / 1e9 / Double(workers) })"
+    }
     return TableRow(
-      name, "per s", runs.map(\.rate), goal: goal,
-      remark: "at work: " + (shares + workersBusy).joined(separator: ", ") + " of the time")
+      name, "per s", runs.map(\.rate), goal: goal, remark: remark)
   }
 
-  /// A run: attachments a second, and the part of the time in which each thread was at work.
+  /// A run: attachments a second, and the processor time of each thread by the time that it took.
   private struct Run {
     var rate: Double
     var scheduler: Double
     var ledger: Double
+    /// The part in which the ledger's thread was at work or waited for a sync.
+    var ledgerInHand: Double
   }
 
   /// Takes attachments in, and through the stages, until all have ended and are told.
@@ -89,6 +90,7 @@ enum CapacityRows {
       throw BenchError("of \(count) attachments \(ended) ended and \(delivered) were told: \(odd ?? "")")
     }
     return Run(
-      rate: Double(count) / seconds, scheduler: own / seconds, ledger: world.ledgerSeconds / seconds)
+      rate: Double(count) / seconds, scheduler: own / seconds, ledger: world.ledgerUse.processor / seconds,
+      ledgerInHand: world.ledgerUse.inHand / seconds)
   }
 }

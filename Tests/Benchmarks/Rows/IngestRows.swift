@@ -18,7 +18,7 @@ enum IngestRows {
     }
     report.measure("texts") {
       let input = try Input.texts(
-        settings.size(20_000, quick: 5_000), size: 4096, on: ground, under: "texts")
+        settings.size(6_000, quick: 1_500), size: 4096, on: ground, under: "texts")
       let comparison = try compare(settings, ground, input, pdfs: 0, "texts of 4 KiB")
       return [comparison.rate("files/s", input.count, goal: 1), comparison.coordinator(goal: nil)]
     }

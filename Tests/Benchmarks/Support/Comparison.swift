@@ -69,7 +69,7 @@ struct Comparison {
   func processor(goal: Double) -> TableRow { cost("CPU", \.treeSeconds, goal) }
 
   /// The coordinator's part of it, beside all that the other program takes.
-  func coordinator(goal: Double?) -> TableRow { cost("coordinator's CPU", \.ownSeconds, goal) }
+  func coordinator(goal: Double?) -> TableRow { cost("coordinator", \.ownSeconds, goal) }
 
   private func cost(_ what: String, _ seconds: KeyPath<Ending, Double>, _ goal: Double?) -> TableRow {
     var row = TableRow(

@@ -68,7 +68,9 @@ struct Table {
     static let own = disk + figure + peer + verdict
   }
 
-  private static func section(_ rows: [TableRow], _ columns: [Column]) -> String {
+  private static func section(_ rows: [TableRow], _ all: [Column]) -> String {
+    // Without those that no row fills.
+    let columns = all.filter { column in rows.contains { !column.cell($0).isEmpty } }
     if rows.isEmpty { return "" }
     let cells = rows.map { row in columns.map { $0.cell(row) } }
     let widths = columns.indices.map { column in
@@ -93,7 +95,7 @@ struct Table {
   }
 
   private static func spread(_ series: Series) -> String {
-    series.values.count > 1 ? "\(number(series.least)) to \(number(series.most))" : ""
+    series.values.count > 1 ? "\(number(series.least))–\(number(series.most))" : ""
   }
 
   // MARK: JSON

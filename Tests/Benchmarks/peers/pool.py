@@ -24,17 +24,24 @@ import pypdfium2
 source, output = sys.argv[1:]
 
 
+def inspect(content):
+    """The number of pages; None for what pdfium does not open, which is stored all the same."""
+    try:
+        document = pypdfium2.PdfDocument(content)
+    except pypdfium2.PdfiumError:
+        return None
+    pages = len(document)
+    document[0].get_size()
+    document.get_metadata_dict()
+    document.close()
+    return pages
+
+
 def take_in(name):
     with open(f"{source}/{name}", "rb") as file:
         content = file.read()
     kind = magic.from_buffer(content, mime=True)
-    pages = None
-    if kind == "application/pdf":
-        document = pypdfium2.PdfDocument(content)
-        pages = len(document)
-        document[0].get_size()
-        document.get_metadata_dict()
-        document.close()
+    pages = inspect(content) if kind == "application/pdf" else None
     os.makedirs(f"{output}/documents/{name}")
     shutil.copyfile(f"{source}/{name}", f"{output}/documents/{name}/document.pdf")
     return name, kind, hashlib.sha256(content).hexdigest(), pages
