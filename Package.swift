@@ -244,6 +244,7 @@ var tests: [Target] {
         "SQLite", "Scheduler", "Wire", "Workers",
       ],
       path: "Tests/Simulator", exclude: ["MemoryDisk", "kept.txt"]),
+    .testTarget(name: "BenchmarksTests", dependencies: ["Platform", "sluice-bench"]),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }

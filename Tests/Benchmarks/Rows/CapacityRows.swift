@@ -2,8 +2,8 @@ import Ledger
 import Platform
 import Scheduler
 
-/// What one coordinator carries, whatever its workers do: the scheduler and the ledger with workers that are no processes, so
-/// that there may be more of them at work than this machine has processors.
+/// What one coordinator carries: the scheduler and the ledger with workers that are no processes, so that there may be more of
+/// them at work than this machine has processors.
 ///
 /// Left out are the frames between coordinator and workers with their system calls, and the threads that open sources and rename
 /// objects.

@@ -7,7 +7,7 @@ import Platform
 enum PeerRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     let files = settings.size(3_000, quick: 600)
-    let few = settings.size(900, quick: 200)
+    let few = settings.size(400, quick: 100)
     report.measure("against the Pool script") {
       let peer = Peer(
         name: "Pool script", goal: 1.3, words: try python("pool.py"), remark: "a file that is begun is lost")
@@ -34,7 +34,7 @@ enum PeerRows {
       let peer = Peer(
         name: "shell in batches", goal: nil, words: try tools("shell.sh") + ["64"],
         remark: "the tools and the transaction once for 64 files")
-      return try compare(settings, ground, peer, files)
+      return try compare(settings, ground, peer, settings.size(900, quick: 200))
     }
   }
 

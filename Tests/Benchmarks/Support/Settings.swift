@@ -53,7 +53,8 @@ struct Settings {
       case "--disk":
         disks = try value(word).split(separator: ",").map { name in
           guard let kind = DiskKind(rawValue: String(name)) else {
-            throw BenchError("--disk is \(DiskKind.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw BenchError(
+              "--disk is \(DiskKind.allCases.map(\.rawValue).joined(separator: ", ")); not '\(name)'")
           }
           return kind
         }

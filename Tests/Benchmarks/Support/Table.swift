@@ -13,9 +13,9 @@ struct Table {
   var text: String {
     // The same row on another disk comes next to it.
     var order: [String: Int] = [:]
-    for row in rows where order[row.name] == nil { order[row.name] = order.count }
+    for row in rows where order[row.subject] == nil { order[row.subject] = order.count }
     let sorted = rows.enumerated().sorted {
-      let (first, second) = (order[$0.element.name] ?? 0, order[$1.element.name] ?? 0)
+      let (first, second) = (order[$0.element.subject] ?? 0, order[$1.element.subject] ?? 0)
       return (first, $0.offset) < (second, $1.offset)
     }.map(\.element)
     return

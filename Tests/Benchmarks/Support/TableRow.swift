@@ -87,6 +87,9 @@ struct TableRow {
     self.failed = failed
   }
 
+  /// What is the same on every disk.
+  var subject: String { "\(name) beside \(peer?.name ?? "")" }
+
   /// What stands below the row.
   var note: String? {
     skipped.map { "skipped: \($0)" } ?? failed.map { "failed: \($0)" } ?? remark
