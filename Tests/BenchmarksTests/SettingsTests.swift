@@ -15,16 +15,23 @@ struct SettingsTests {
 
   @Test func aComparisonHasThreeRoundsAndMoreWhileThereIsTime() throws {
     let settings = try Settings([])
-    #expect(settings.goesOn(2, after: 1000))
-    #expect(!settings.goesOn(3, after: 1000))
+    #expect(settings.goesOn(2, after: 100))
+    #expect(!settings.goesOn(3, after: 100))
     #expect(settings.goesOn(4, after: 10))
     #expect(!settings.goesOn(5, after: 10))
   }
 
   @Test func aQuickOneHasTwo() throws {
     let settings = try Settings(["--quick"])
-    #expect(settings.goesOn(1, after: 1000))
+    #expect(settings.goesOn(1, after: 10))
     #expect(!settings.goesOn(2, after: 0))
+  }
+
+  @Test(arguments: [[], ["--quick"]])
+  func aSlowMachineHasOne(_ words: [String]) throws {
+    let settings = try Settings(words)
+    #expect(settings.goesOn(0, after: 1000))
+    #expect(!settings.goesOn(1, after: 1000))
   }
 
   @Test func aNumberOfRoundsIsKept() throws {

@@ -2,11 +2,11 @@ import Ledger
 import Platform
 import Scheduler
 
-/// What one coordinator carries: the scheduler and the ledger with workers that are no processes, so that there may be more of
-/// them at work than this machine has processors.
+/// What one coordinator carries: the scheduler and the ledger with workers that are no processes, so that there may be
+/// more of them at work than this machine has processors.
 ///
-/// Left out are the frames between coordinator and workers with their system calls, and the threads that open sources and rename
-/// objects.
+/// Left out are the frames between coordinator and workers with their system calls, and the threads that open sources and
+/// rename objects.
 enum CapacityRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     for workers in [2, 8, 16, 32] {
@@ -32,23 +32,26 @@ enum CapacityRows {
       files: Input.texts(1_000, size: 200, on: ground, under: "queue").folder)
     var runs: [Run] = []
     for round in 1...settings.rounds(atMost: 3) {
-      runs.append(try measure(ground, workers: workers, contentTime: contentTime, count, sources))
+      ground.settleDisk()
+      runs.append(
+        try measure(
+          home: ground.store("capacity"), workers: workers, contentTime: contentTime, count, sources))
       progress("\(name), round \(round): \(Table.number(runs[round - 1].rate))/s")
     }
     func share(_ part: (Run) -> Double) -> String { Table.number(Series(runs.map(part)).median * 100) + " %" }
     var remark =
-      "the scheduler's thread took \(share(\.scheduler)) of a processor, the ledger's \(share(\.ledger)), "
-      + "and \(share(\.ledgerInHand)) of the time with its syncs"
+      "of a processor: the scheduler's thread \(share(\.scheduler)), the ledger's \(share(\.ledger)), which with its syncs was "
+      + "busy for \(share(\.ledgerInHand)) of the time"
     if contentTime > 0 {
       remark +=
-        "; the workers were busy for \(share { $0.rate * Double(contentTime) / 1e9 / Double(workers) })"
+        "; the workers \(share { $0.rate * Double(contentTime) / 1e9 / Double(workers) })"
     }
     return TableRow(
       name, "per s", runs.map(\.rate), goal: goal, remark: remark)
   }
 
   /// A run: attachments a second, and the processor time of each thread by the time that it took.
-  private struct Run {
+  struct Run {
     var rate: Double
     var scheduler: Double
     var ledger: Double
@@ -56,11 +59,16 @@ enum CapacityRows {
     var ledgerInHand: Double
   }
 
-  /// Takes attachments in, and through the stages, until all have ended and are told.
-  private static func measure(
-    _ ground: Ground, workers: Int, contentTime: UInt64, _ count: Int, _ sources: BenchLedger.Sources
+  /// Takes attachments in, and through the stages, until all have ended and are told. Throws if some are not.
+  ///
+  /// - Parameters:
+  ///   - path: of a home that is not there yet.
+  ///   - workers: of each kind that parses content.
+  ///   - contentTime: nanoseconds that one of them takes for an attachment.
+  static func measure(
+    home path: String, workers: Int, contentTime: UInt64, _ count: Int, _ sources: BenchLedger.Sources
   ) throws -> Run {
-    let home = Home(ground.store("capacity"))
+    let home = Home(path)
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
@@ -70,7 +78,6 @@ enum CapacityRows {
     let scheduler = Scheduler(
       ScriptedPipeline.make(workers: workers), digest: ScriptedPipeline.digest, ledger: ledger,
       home: home.path, processors: workers, isIntakeOver: false, world.environment())
-    ground.settleDisk()
     var ended = 0
     var delivered = 0
     var odd: String?

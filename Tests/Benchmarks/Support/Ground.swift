@@ -9,15 +9,12 @@ import Platform
 /// after another says so.
 final class Ground {
   /// The folder of the bench, without symbolic links, which a source must not have: programs, pipelines and outputs.
-  static let path: String = {
-    let path = Settings.projectFolder + "/.build/bench"
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
-  }()
+  static let path = Settings.absolute(Settings.projectFolder + "/.build") + "/bench"
 
   let disk: Disk
   private let folder: String
+  /// The disk was there before the bench, and is there after it.
+  private let isKept: Bool
   private var stores: String { folder + "/stores" }
   var inputs: String { folder + "/inputs" }
   private var deleted: String { folder + "/deleted" }
@@ -28,8 +25,10 @@ final class Ground {
   /// - Parameters:
   ///   - folder: on the disk.
   ///   - origin: what that is.
-  init(_ folder: String, origin: String) throws {
+  ///   - isKept: the disk is not made for the bench.
+  init(_ folder: String, origin: String, isKept: Bool = false) throws {
     self.folder = folder
+    self.isKept = isKept
     try Files.makeFolder(folder)
     disk = try Disk(folder, origin: origin)
     try delete()  // left by a killed bench
@@ -86,7 +85,9 @@ final class Ground {
     }
   }
 
+  /// Deletes what was made on a disk that stays.
   func delete() throws {
+    if !isKept { return }
     for folder in [stores, inputs] where Files.exists(folder) {
       var count = 0
       try Files.walk(folder) { _, _ in count += 1 }

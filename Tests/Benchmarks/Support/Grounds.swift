@@ -52,7 +52,9 @@ struct Grounds {
     }
   }
 
-  private func here() throws -> Ground { try Ground(Ground.path + "/here", origin: "that of .build/bench") }
+  private func here() throws -> Ground {
+    try Ground(Ground.path + "/here", origin: "that of .build/bench", isKept: true)
+  }
 
   /// Mounts an ext4 that lies in a file.
   ///

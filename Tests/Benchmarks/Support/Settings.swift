@@ -23,7 +23,7 @@ struct Settings {
       --disk KINDS   of these, with commas: journaled (an ext4 made for the bench), memory (a tmpfs), here (the
                      file system of .build/bench). Default: the first two; who is not root gets `here` and
                      /dev/shm for them
-      --rounds N     rounds of each comparison; else as many as its time allows, 3 to 5, or 2 with --quick
+      --rounds N     rounds of each comparison; else as many as its time allows, up to 5, or 2 with --quick
       --quick        small sizes
       --output FILE  write the rows there instead of to standard output
       --check        count instructions, and fail where they are 15 percent above the baseline
@@ -87,8 +87,9 @@ struct Settings {
   ///   - seconds: what it has taken.
   func goesOn(_ done: Int, after seconds: Double) -> Bool {
     if let rounds { return done < rounds }
-    if isQuick { return done < 2 }
-    return done < 3 || done < 5 && seconds < 60
+    if done == 0 { return true }
+    if isQuick { return done < 2 && seconds < 12 }
+    return done < 3 && seconds < 120 || done < 5 && seconds < 50
   }
 
   func size(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }

@@ -61,7 +61,6 @@ struct Table {
       Column(title: "CPU us", isNumber: true) { $0.processor.map { Table.number($0.ours.median) } ?? "" },
       Column(title: "its", isNumber: true) { $0.processor.map { Table.number($0.theirs.median) } ?? "" },
       Column(title: "ratio", isNumber: true) { $0.processor.map { Table.number($0.ratios.median) } ?? "" },
-      Column(title: "spread") { $0.processor.map { Table.spread($0.ratios) } ?? "" },
     ]
 
     static let beside = disk + figure + peer + verdict + processor
@@ -77,7 +76,7 @@ struct Table {
       (cells.map { $0[column].count } + [columns[column].title.count]).max() ?? 0
     }
     let names = rows.map(\.name.count).filter { $0 <= longestName }
-    let width = names.max() ?? 0
+    let width = max(names.max() ?? 0, "what".count)
     func line(_ name: String, _ cells: [String]) -> String {
       var text = pad(name, width)
       for (index, cell) in cells.enumerated() {
