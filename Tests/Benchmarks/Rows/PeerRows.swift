@@ -7,10 +7,10 @@ import Platform
 enum PeerRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     let files = settings.size(3_000, quick: 600)
-    let few = settings.size(400, quick: 100)
     report.measure("against the Pool script") {
       let peer = Peer(
-        name: "Pool script", goal: 1.3, words: try python("pool.py"), remark: "a file that is begun is lost")
+        name: "Pool script", goal: 1.3, words: try python("pool.py"),
+        remark: "if it is killed, it starts again")
       return try compare(settings, ground, peer, settings.size(6_000, quick: 1_200))
     }
     report.measure("against Huey") {
@@ -23,12 +23,12 @@ enum PeerRows {
         name: "GNU parallel", goal: nil, words: try tools("parallel.sh"),
         remark: "the tools once for each file"
       )
-      return try compare(settings, ground, peer, few)
+      return try compare(settings, ground, peer, settings.size(300, quick: 100))
     }
     report.measure("against a shell script, a file at a time") {
       let peer = Peer(
         name: "shell", goal: 15, words: try tools("shell.sh") + ["1"], remark: "a transaction for each file")
-      return try compare(settings, ground, peer, few)
+      return try compare(settings, ground, peer, settings.size(800, quick: 100))
     }
     report.measure("against a shell script, in batches") {
       let peer = Peer(
