@@ -15,8 +15,8 @@ struct SettingsTests {
 
   @Test func aComparisonHasThreeRoundsAndMoreWhileThereIsTime() throws {
     let settings = try Settings([])
-    #expect(settings.goesOn(2, after: 100))
-    #expect(!settings.goesOn(3, after: 100))
+    #expect(settings.goesOn(2, after: 60))
+    #expect(!settings.goesOn(3, after: 60))
     #expect(settings.goesOn(4, after: 10))
     #expect(!settings.goesOn(5, after: 10))
   }

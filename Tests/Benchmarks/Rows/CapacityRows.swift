@@ -13,13 +13,13 @@ enum CapacityRows {
       let name = "capacity: \(workers) workers, 700 us for a PDF"
       report.measure(name) {
         // So many that it takes some seconds.
-        let count = min(workers * settings.size(4_000, quick: 1_500), settings.size(40_000, quick: 12_000))
+        let count = min(workers * settings.size(4_000, quick: 1_500), settings.size(25_000, quick: 12_000))
         return [try row(settings, ground, name, workers: workers, contentTime: 700_000, count, goal: nil)]
       }
     }
     let name = "capacity: workers that answer at once"
     report.measure(name) {
-      let count = settings.size(60_000, quick: 20_000)
+      let count = settings.size(40_000, quick: 20_000)
       return [try row(settings, ground, name, workers: 8, contentTime: 0, count, goal: .atLeast(14_000))]
     }
   }

@@ -4,7 +4,7 @@ enum IngestRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     report.measure("50 KB PDFs") {
       let input = try Input.pdfs(
-        settings.size(10_000, quick: 2_000), sizes: Input.usualSizes, on: ground, under: "usual")
+        settings.size(8_000, quick: 2_000), sizes: Input.usualSizes, on: ground, under: "usual")
       let comparison = try compare(settings, ground, input, pdfs: input.count, "50 KB PDFs")
       return [
         comparison.rate("files/s", input.count, goal: 0.80), comparison.processor(goal: 1.25),
@@ -12,7 +12,7 @@ enum IngestRows {
       ]
     }
     report.measure("the whole mix") {
-      let input = try Input.pdfs(settings.size(10_000, quick: 2_000), on: ground, under: "mix")
+      let input = try Input.pdfs(settings.size(8_000, quick: 2_000), on: ground, under: "mix")
       let comparison = try compare(settings, ground, input, pdfs: input.count, "the whole mix")
       return [comparison.rate("files/s", input.count, goal: 0.85)]
     }
@@ -52,7 +52,7 @@ enum DuplicateRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     report.measure("duplicates") {
       let input = try Input.pdfs(
-        settings.size(3_000, quick: 600), copies: 3, on: ground, under: "duplicates")
+        settings.size(2_000, quick: 600), copies: 3, on: ground, under: "duplicates")
       let comparison = try IngestRows.compare(
         settings, ground, input, pdfs: input.count, "each content three times")
       return [comparison.rate("files/s", input.count, goal: 1.9)]

@@ -11,7 +11,7 @@ enum PeerRows {
       let peer = Peer(
         name: "Pool script", goal: 1.3, words: try python("pool.py"),
         remark: "if it is killed, it starts again")
-      return try compare(settings, ground, peer, settings.size(6_000, quick: 1_200))
+      return try compare(settings, ground, peer, settings.size(4_000, quick: 1_200))
     }
     report.measure("against Huey") {
       let peer = Peer(

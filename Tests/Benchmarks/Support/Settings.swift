@@ -89,7 +89,7 @@ struct Settings {
     if let rounds { return done < rounds }
     if done == 0 { return true }
     if isQuick { return done < 2 && seconds < 12 }
-    return done < 3 && seconds < 120 || done < 5 && seconds < 50
+    return done < 3 && seconds < 75 || done < 5 && seconds < 40
   }
 
   func size(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
