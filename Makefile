@@ -4,7 +4,8 @@
 # make fuzz    hostile input for every reader of input from outside, SECONDS=60 for each; prints a table
 # make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
 # make guards  takes each guard out of the product and shows that the tests miss it; prints a table
-# make bench   Sluice against plain C, a shell pipeline and a Python queue, and its own limits; prints a table (20 minutes)
+# make bench   Sluice against plain C, shell pipelines and Python programs, on two kinds of disk, and its own limits; prints a
+#              table (40 minutes)
 # make bench-check  instructions counted by valgrind, against the last ones; a minute
 # make install PREFIX=/usr/local     put sluice, its plugins, the header and the kit for stages in place
 # make uninstall PREFIX=/usr/local   take them away
@@ -63,7 +64,7 @@ guards: deps
 	@Tests/guards.sh
 
 # What it compares with.
-bench: PACKAGES += poppler-utils file sqlite3 python3 python3-venv python3-pip libmagic1
+bench: PACKAGES += poppler-utils file sqlite3 parallel python3 python3-venv python3-pip libmagic1
 bench: build
 	@.build/release/sluice-bench $(BENCH)
 

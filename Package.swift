@@ -145,7 +145,10 @@ var bench: [Target] {
   [
     .executableTarget(
       name: "sluice-bench",
-      dependencies: ["Control", "CPlatform", "Ledger", "Pipeline", "Platform", "SQLite"],
+      dependencies: [
+        "Control", "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "SQLite",
+        "Wire", "Workers",
+      ],
       path: "Tests/Benchmarks", exclude: ["baseline.json", "peers", "raw.c"])
   ]
 }
@@ -242,6 +245,7 @@ var tests: [Target] {
         "SQLite", "Scheduler", "Wire", "Workers",
       ],
       path: "Tests/Simulator", exclude: ["MemoryDisk", "kept.txt"]),
+    .testTarget(name: "BenchmarksTests", dependencies: ["Platform", "sluice-bench"]),
     .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }

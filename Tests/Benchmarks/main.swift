@@ -22,14 +22,18 @@ func bench() throws -> Int32 {
   try Files.makeFolder(Ground.path)
   if settings.isCheck { return try Check.run(update: settings.isUpdate) }
 
-  let ground = try Ground()
+  try Namespace.enter()
+  let grounds = try Grounds(settings.disks, isQuick: settings.isQuick)
   let report = Report()
   for group in RowGroup.all where settings.only.isEmpty || settings.only.contains(group.name) {
-    group.run(settings, ground, report)
+    for ground in group.isOnEveryDisk ? grounds.all : Array(grounds.all.prefix(1)) {
+      report.disk = ground.disk
+      group.run(settings, ground, report)
+    }
   }
-  try ground.delete()
+  try grounds.delete()
 
-  let table = Table(rows: report.rows)
+  let table = Table(rows: report.rows, disks: grounds.all.map(\.disk), notes: grounds.notes)
   let text = settings.isJSON ? table.json : table.text
   if let output = settings.output {
     try Files.write(text, to: output)

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,7 +39,7 @@ enum {
 // Shared by all processes, in one anonymous mapping; everything else is private to each.
 typedef struct {
     atomic_size_t next;
-    atomic_uint_fast64_t files, bytes, pages, pdfs, failed;
+    atomic_uint_fast64_t files, bytes, pages, pdfs, encrypted, failed;
 } Counters;
 
 typedef struct {
@@ -59,6 +60,7 @@ typedef struct {
     magic_t magic;
     EVP_MD *sha256;           // fetched once: `EVP_sha256()` is looked up anew by every EVP_Digest
     PopplerDocument *anchor;  // see openAnchor
+    char notAPassword[33];    // random
     int store, bench, events;
     Pending pending[batchSize];
     size_t pendingCount;
@@ -74,6 +76,14 @@ _Noreturn static void die(const char *what) {
 _Noreturn static void dieSaying(const char *what, const char *why) {
     fprintf(stderr, "raw: %s: %s\n", what, why ? why : "unknown error");
     exit(1);
+}
+
+static void writeHex(char *text, const unsigned char *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        text[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        text[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    text[2 * count] = 0;
 }
 
 // MARK: - Start
@@ -150,6 +160,9 @@ static void startWorker(Worker *worker, Counters *counters, const char *storePat
     g_log_set_writer_func(dropLog, NULL, NULL);
     g_log_set_default_handler(dropMessage, NULL);
     worker->anchor = openAnchor();
+    unsigned char random[16];
+    if (getrandom(random, sizeof random, 0) != sizeof random) die("getrandom");
+    writeHex(worker->notAPassword, random, sizeof random);
 
     worker->store = openFolder(AT_FDCWD, storePath);
     worker->bench = openFolder(worker->store, "documents/bench");
@@ -222,24 +235,42 @@ static void storeCopy(Worker *worker, size_t index, const char *content, size_t 
     worker->pending[worker->pendingCount++] = (Pending){copy, index};
 }
 
-static void notify(Worker *worker, size_t index, const char *type, const unsigned char hash[32], int pages) {
-    char hex[65] = {0};
-    for (int i = 0; i < 32; i++) {
-        hex[2 * i] = "0123456789abcdef"[hash[i] >> 4];
-        hex[2 * i + 1] = "0123456789abcdef"[hash[i] & 15];
-    }
+static void notify(
+    Worker *worker, size_t index, const char *type, const unsigned char hash[32], int pages, bool isEncrypted) {
+    char hex[65];
+    writeHex(hex, hash, 32);
     int length = snprintf(
         worker->eventText + worker->eventLength, eventSize,
-        "{\"messageId\":\"%08zu\",\"mediaType\":\"%.100s\",\"sha256\":\"%s\",\"pages\":%d}\n", index, type,
-        hex, pages);
+        "{\"messageId\":\"%08zu\",\"mediaType\":\"%.100s\",\"sha256\":\"%s\",\"pages\":%d,"
+        "\"encrypted\":%s}\n",
+        index, type, hex, pages, isEncrypted ? "true" : "false");
     worker->eventLength += (size_t)length;
 }
 
 // MARK: - Inspect
 
+// Whether a document that opens is encrypted all the same. poppler-glib does not say: one with restrictions is, and any other
+// opens with a wrong password only if it is not. From a stream: `poppler_document_new_from_bytes` of poppler 22.12 crashes on a
+// wrong password.
+static bool isEncrypted(PopplerDocument *document, const void *content, size_t length, const char *wrong) {
+    if (!memmem(content, length, "/Encrypt", 8)) return false;
+    if (poppler_document_get_permissions(document) != POPPLER_PERMISSIONS_FULL) return true;
+
+    GBytes *bytes = g_bytes_new_static(content, length);
+    GInputStream *stream = g_memory_input_stream_new_from_bytes(bytes);
+    GError *error = NULL;
+    PopplerDocument *again = poppler_document_new_from_stream(stream, (goffset)length, wrong, NULL, &error);
+    bool needsPassword = error && g_error_matches(error, POPPLER_ERROR, POPPLER_ERROR_ENCRYPTED);
+    g_clear_error(&error);
+    g_clear_object(&again);
+    g_object_unref(stream);
+    g_bytes_unref(bytes);
+    return needsPassword;
+}
+
 // The page count, or 0 for a damaged document: poppler opens files without a single page, and files whose
 // first page does not load. Asks poppler for everything that the pdf stage records.
-static int inspectPDF(const void *content, size_t length) {
+static int inspectPDF(const void *content, size_t length, const char *wrong, bool *encrypted) {
     GBytes *bytes = g_bytes_new_static(content, length);
     PopplerDocument *document = poppler_document_new_from_bytes(bytes, NULL, NULL);
     g_bytes_unref(bytes);
@@ -266,7 +297,7 @@ static int inspectPDF(const void *content, size_t length) {
 
         guint major, minor;
         poppler_document_get_pdf_version(document, &major, &minor);
-        (void)poppler_document_get_permissions(document);
+        *encrypted = isEncrypted(document, content, length, wrong);
         (void)poppler_document_is_linearized(document);
         if (isCompressed) (void)poppler_document_has_javascript(document);
         (void)poppler_document_get_n_attachments(document);
@@ -284,14 +315,16 @@ static bool processContent(Worker *worker, size_t index, const void *content, si
     if (!type || length > maximumSize) return false;
 
     int pages = 0;
+    bool encrypted = false;
     if (strcmp(type, "application/pdf") == 0) {
-        pages = inspectPDF(content, length);
+        pages = inspectPDF(content, length, worker->notAPassword, &encrypted);
         if (pages == 0) return false;
         worker->counters->pdfs++;
+        worker->counters->encrypted += encrypted;
         worker->counters->pages += (uint_fast64_t)pages;
     }
     storeCopy(worker, index, content, length);
-    notify(worker, index, type, hash, pages);
+    notify(worker, index, type, hash, pages, encrypted);
     return true;
 }
 
@@ -403,7 +436,8 @@ int main(int argc, char **argv) {
     if (!allWell) return 1;
     printf(
         "{\"files\":%" PRIuFAST64 ",\"bytes\":%" PRIuFAST64 ",\"pages\":%" PRIuFAST64 ",\"pdfs\":%" PRIuFAST64
-        ",\"failed\":%" PRIuFAST64 ",\"seconds\":%.6f}\n",
-        counters->files, counters->bytes, counters->pages, counters->pdfs, counters->failed, seconds);
+        ",\"encrypted\":%" PRIuFAST64 ",\"failed\":%" PRIuFAST64 ",\"seconds\":%.6f}\n",
+        counters->files, counters->bytes, counters->pages, counters->pdfs, counters->encrypted, counters->failed,
+        seconds);
     return 0;
 }

@@ -16,11 +16,11 @@ enum DeliveryRows {
     var misordered: [Double] = []
     for round in 1...settings.rounds(atMost: 3) {
       let home = ground.store("deliveries")
-      try fill(home, channels: 1, recipients: 100, events: count / 100)
+      try fill(ground, home, channels: 1, recipients: 100, events: count / 100)
       ground.settleDisk()
       let receiver = try Receiver(endpoints: 1)
       defer { receiver.end() }
-      let child = try start(home, receiver.ports)
+      let child = try start(ground, home, receiver.ports)
       try child.end(as: 0)
       let end = Clock.monotonic()
       let tally = receiver.tallies[0]
@@ -46,11 +46,11 @@ enum DeliveryRows {
     let each = settings.size(1_000, quick: 300)
     func rate(endpoints: Int) throws -> Double {
       let home = ground.store("deliveries")
-      try fill(home, channels: endpoints, recipients: 20, events: each / 20)
+      try fill(ground, home, channels: endpoints, recipients: 20, events: each / 20)
       ground.settleDisk()
       let receiver = try Receiver(endpoints: endpoints, dead: endpoints > 9 ? [9] : [])
       defer { receiver.end() }
-      let child = try start(home, receiver.ports)
+      let child = try start(ground, home, receiver.ports)
       while receiver.tallies[..<9].contains(where: { $0.requests < each }) {
         if child.hasEnded(within: 0.01) || child.age > 120 { break }
       }
@@ -88,8 +88,10 @@ enum DeliveryRows {
   // MARK: Pending deliveries
 
   /// Ends attachments with one event for each recipient and channel, numbered in their order.
-  private static func fill(_ home: String, channels: Int, recipients: Int, events: Int) throws {
-    let input = Ground.inputs + "/deliveries"
+  private static func fill(_ ground: Ground, _ home: String, channels: Int, recipients: Int, events: Int)
+    throws
+  {
+    let input = ground.inputs + "/deliveries"
     try Files.makeFolder(input)
     for index in 0..<events { try Files.write("file \(index)\n", to: "\(input)/\(index).txt") }
     let text = String(repeating: "x", count: 300)
@@ -107,8 +109,8 @@ enum DeliveryRows {
     }
   }
 
-  private static func start(_ home: String, _ ports: [UInt16]) throws -> Child {
-    let nothing = Ground.inputs + "/nothing"
+  private static func start(_ ground: Ground, _ home: String, _ ports: [UInt16]) throws -> Child {
+    let nothing = ground.inputs + "/nothing"
     try Files.makeFolder(nothing)
     let names = ports.indices.map { "hook\($0)" }
     let secret = "whsec_c2x1aWNlIGJlbmNoLCBub3QgYSBzZWNyZXQgYXQgYWxs"

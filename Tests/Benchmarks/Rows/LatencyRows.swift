@@ -21,7 +21,7 @@ enum LatencyRows {
       return [TableRow("latency: start of sluice version", "ms", Array(times.dropFirst()), goal: .below(15))]
     }
     report.measure("latency: one file") {
-      let input = try Input.pdfs(1, atMost: small, under: "one")
+      let input = try Input.pdfs(1, sizes: 0...small, on: ground, under: "one")
       let pipeline = try Sluice.pipeline("latency")
       var times: [Double] = []
       for _ in 0...(settings.isQuick ? 5 : 20) {
@@ -34,7 +34,7 @@ enum LatencyRows {
   /// The time from a client's request until another process sees the attachment completed, which is when its
   /// transaction is synced; and until its event is in `events.jsonl`.
   private static func resident(_ settings: Settings, _ ground: Ground) throws -> [TableRow] {
-    let input = try Input.pdfs(settings.size(201, quick: 31), atMost: small, under: "latency")
+    let input = try Input.pdfs(settings.size(201, quick: 31), sizes: 0...small, on: ground, under: "latency")
     let sources = try BenchLedger.Sources(files: input.folder)
     let home = ground.store("resident")
     let scheduler = try Child(

@@ -1,3 +1,4 @@
+import Glibc
 import Platform
 
 /// Alternatives that people use: the same work on the same files with two processes.
@@ -6,20 +7,34 @@ import Platform
 enum PeerRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     let files = settings.size(3_000, quick: 600)
-    report.measure("peers: shell, a file at a time") {
+    report.measure("against the Pool script") {
       let peer = Peer(
-        name: "shell", goal: 15, words: try shell + ["1"], remark: "a transaction for each file")
-      return try compare(settings, ground, peer, settings.size(1_500, quick: 300))
+        name: "Pool script", goal: 1.3, words: try python("pool.py"),
+        remark: "if it is killed, it starts again")
+      return try compare(settings, ground, peer, settings.size(4_000, quick: 1_200))
     }
-    report.measure("peers: shell, in batches") {
+    report.measure("against Huey") {
       let peer = Peer(
-        name: "shell in batches", goal: nil, words: try shell + ["64"],
+        name: "Huey", goal: 3, words: try python("huey_queue.py"), remark: "a task that is killed is lost")
+      return try compare(settings, ground, peer, files)
+    }
+    report.measure("against GNU parallel") {
+      let peer = Peer(
+        name: "GNU parallel", goal: nil, words: try tools("parallel.sh"),
+        remark: "the tools once for each file"
+      )
+      return try compare(settings, ground, peer, settings.size(300, quick: 100))
+    }
+    report.measure("against a shell script, a file at a time") {
+      let peer = Peer(
+        name: "shell", goal: 15, words: try tools("shell.sh") + ["1"], remark: "a transaction for each file")
+      return try compare(settings, ground, peer, settings.size(800, quick: 100))
+    }
+    report.measure("against a shell script, in batches") {
+      let peer = Peer(
+        name: "shell in batches", goal: nil, words: try tools("shell.sh") + ["64"],
         remark: "the tools and the transaction once for 64 files")
-      return try compare(settings, ground, peer, files)
-    }
-    report.measure("peers: Huey") {
-      let peer = Peer(name: "Huey", goal: 3, words: try huey, remark: "a task that is killed is lost")
-      return try compare(settings, ground, peer, files)
+      return try compare(settings, ground, peer, settings.size(900, quick: 200))
     }
   }
 
@@ -35,71 +50,67 @@ enum PeerRows {
   private static func compare(_ settings: Settings, _ ground: Ground, _ peer: Peer, _ count: Int) throws
     -> [TableRow]
   {
-    let input = try Input.pdfs(count, under: "peers-\(count)")
+    let input = try Input.pdfs(count, on: ground, under: "peers-\(count)")
     let pipeline = try Sluice.pipeline("peers", workers: 2)
-    let name = "\(Table.number(Double(input.count))) PDFs, two processes, against \(peer.name)"
-    var ours: [Double] = []
-    var theirs: [Double] = []
-    for round in 1...settings.rounds(atMost: 3) {
-      for isSluice in round % 2 == 0 ? [true, false] : [false, true] {
-        try ground.settle(reading: input.folder)
-        if isSluice {
-          let ending = try Sluice.ingest(pipeline, home: ground.store("sluice"), input)
-          ours.append(Double(input.count) / ending.seconds)
-        } else {
-          let store = ground.store("peer")
-          let child = try Child(peer.words + [input.folder, store], out: Ground.output("peer"))
-          let ending = try child.end(as: 0)
-          let said = try Files.text(child.out)
-          var files = 0
-          try Files.walk(store + "/documents") { _, facts in files += facts.st_size > 0 ? 1 : 0 }
-          guard stored(said) == input.count, files == input.count else {
-            throw BenchError(
-              "\(peer.name) stored \(files) of \(input.count) files: \(said) \(Files.tail(child.errors))")
-          }
-          theirs.append(Double(input.count) / (seconds(said) ?? ending.seconds))
-        }
-      }
-      progress(
-        "\(name), round \(round): \(Table.number(ours[round - 1])) and \(Table.number(theirs[round - 1])) files/s"
-      )
+    var comparison = Comparison("the whole mix, \(Table.number(Double(count)))", peer.name, input)
+    try comparison.run(settings, ground) {
+      try Sluice.ingest(pipeline, home: $0, input)
+    } other: {
+      try run(peer, input, store: $0)
     }
     return [
-      TableRow(
-        name, "files/s", ours, peer.name, theirs, goal: peer.goal.map { .atLeast($0) },
+      comparison.rate(
+        "files/s", input.count, goal: peer.goal,
         remark: "\(peer.name): synced once, at its end; \(peer.remark)")
     ]
+  }
+
+  /// Runs a peer, and checks that it has stored all of the input.
+  private static func run(_ peer: Peer, _ input: Input, store: String) throws -> Ending {
+    let child = try Child(peer.words + [input.folder, store], out: Ground.output("peer"))
+    var ending = try child.end(as: 0)
+    let said = try Files.text(child.out)
+    var files = 0
+    try Files.walk(store + "/documents") { _, facts in files += facts.st_size > 0 ? 1 : 0 }
+    guard stored(said) == input.count, files == input.count else {
+      throw BenchError(
+        "\(peer.name) stored \(files) of \(input.count) files: \(said) \(Files.tail(child.errors))")
+    }
+    ending.seconds = seconds(said) ?? ending.seconds
+    return ending
   }
 
   // MARK: The peers
 
   private static let scripts = Settings.benchmarks + "/peers"
 
-  private static var shell: [String] {
-    get throws {
-      for (tool, package) in [
-        ("pdfinfo", "poppler-utils"), ("sqlite3", "sqlite3"), ("file", "file"), ("xargs", "findutils"),
-      ] where Settings.program(tool) == nil {
-        throw Skipped(reason: "no \(tool); install \(package)")
-      }
-      return [scripts + "/shell.sh"]
+  /// A script that calls tools of the system's.
+  private static func tools(_ script: String) throws -> [String] {
+    for (tool, package) in [
+      ("pdfinfo", "poppler-utils"), ("sqlite3", "sqlite3"), ("file", "file"), ("xargs", "findutils"),
+    ] where Settings.program(tool) == nil {
+      throw Skipped(reason: "no \(tool); install \(package)")
     }
+    if script.hasPrefix("parallel"), Settings.program("parallel") == nil {
+      throw Skipped(reason: "no parallel; install parallel")
+    }
+    return [scripts + "/" + script]
   }
 
-  /// A separate Python environment below the bench's folder, with the queue's packages.
-  private static var huey: [String] {
-    get throws {
-      let folder = Ground.path + "/venv"
-      let python = folder + "/bin/python"
-      if !hasPackages(python) {
-        guard let system = Settings.program("python3") else { throw Skipped(reason: "no python3") }
-        progress("installing Huey, python-magic and pypdfium2 in \(folder)")
-        try install([system, "-m", "venv", folder])
-        try install([folder + "/bin/pip", "install", "--quiet", "huey", "python-magic", "pypdfium2"])
-        guard hasPackages(python) else { throw Skipped(reason: "Huey is installed and does not load") }
+  /// A script in a Python environment of its own below the bench's folder, with the packages that the scripts import.
+  private static func python(_ script: String) throws -> [String] {
+    let folder = Ground.path + "/venv"
+    let python = folder + "/bin/python"
+    if !hasPackages(python) {
+      guard let system = Settings.program("python3") else { throw Skipped(reason: "no python3") }
+      progress("installing Huey, python-magic and pypdfium2 in \(folder)")
+      try install([system, "-m", "venv", folder])
+      try install([folder + "/bin/pip", "install", "--quiet", "huey", "python-magic", "pypdfium2"])
+      guard hasPackages(python) else {
+        throw Skipped(reason: "Huey, python-magic and pypdfium2 are installed and do not load")
       }
-      return [python, scripts + "/huey_queue.py"]
     }
+    return [python, scripts + "/" + script]
   }
 
   private static func hasPackages(_ python: String) -> Bool {

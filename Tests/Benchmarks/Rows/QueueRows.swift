@@ -11,7 +11,8 @@ enum QueueRows {
     var large: String?
     var sources: BenchLedger.Sources?
     report.measure("queue: intake") {
-      sources = try .init(files: Input.texts(1_000, size: 200, under: "queue").folder, paths: count)
+      sources = try .init(
+        files: Input.texts(1_000, size: 200, on: ground, under: "queue").folder, paths: count)
       guard let sources else { return [] }
       let path = ground.store("million")
       progress("queueing \(count) attachments")
@@ -28,7 +29,7 @@ enum QueueRows {
     report.measure("\(name): claim and finish") { try cost(settings, ground, name, large, sources) }
     report.measure("queue: durable transitions") { try transitions(settings, ground, sources) }
     report.measure("\(name): sluice status") { try status(settings, name, large) }
-    report.measure("\(name): recovery") { try recovery(settings, name, large) }
+    report.measure("\(name): recovery") { try recovery(settings, ground, name, large) }
   }
 
   static func seconds(since start: UInt64) -> Double { Double(Clock.monotonic() - start) / 1e9 }
@@ -147,9 +148,11 @@ enum QueueRows {
   }
 
   /// Kills a coordinator in the middle of its work, and lets another take over.
-  private static func recovery(_ settings: Settings, _ name: String, _ home: String) throws -> [TableRow] {
+  private static func recovery(
+    _ settings: Settings, _ ground: Ground, _ name: String, _ home: String
+  ) throws -> [TableRow] {
     let pipeline = try Sluice.pipeline("queue")
-    let nothing = Ground.inputs + "/nothing"
+    let nothing = ground.inputs + "/nothing"
     try Files.makeFolder(nothing)
     let before = try queued(home)
     var times: [Double] = []

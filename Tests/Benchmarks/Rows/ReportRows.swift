@@ -10,14 +10,15 @@ enum ReportRows {
     let name = "report of \(Table.number(Double(count)))"
     report.measure(name) {
       let home = ground.store("report")
-      try fill(home, count)
+      try fill(ground, home, count)
       return try ["text", "html", "json", "csv"].flatMap { try measure(settings, home, name, $0) }
     }
   }
 
   /// Takes in attachments and ends them, each with five stages; nine of ten with an object, every tenth of these a duplicate.
-  static func fill(_ home: String, _ count: Int) throws {
-    let sources = try BenchLedger.Sources(files: Input.texts(1_000, size: 200, under: "queue").folder)
+  static func fill(_ ground: Ground, _ home: String, _ count: Int) throws {
+    let sources = try BenchLedger.Sources(
+      files: Input.texts(1_000, size: 200, on: ground, under: "queue").folder)
     try BenchLedger.at(home) { ledger in
       progress("queueing \(count) attachments")
       try ledger.takeIn(count, sources: sources)

@@ -5,7 +5,7 @@ import Platform
 enum ScalingRows {
   static func run(_ settings: Settings, _ ground: Ground, _ report: Report) {
     report.measure("scaling") {
-      let input = try Input.pdfs(settings.size(1_500, quick: 400), under: "scaling")
+      let input = try Input.pdfs(settings.size(1_500, quick: 400), on: ground, under: "scaling")
       var rates: [Int: [Double]] = [:]
       for round in 0...settings.rounds(atMost: 3) {
         for workers in round % 2 == 0 ? [1, 2, 4] : [4, 2, 1] {

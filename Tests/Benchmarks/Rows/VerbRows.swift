@@ -6,7 +6,7 @@ enum VerbRows {
     let count = settings.size(1_000_000, quick: 100_000)
     report.measure("verbs on \(Table.number(Double(count)))") {
       let home = ground.store("verbs")
-      try ReportRows.fill(home, count)
+      try ReportRows.fill(ground, home, count)
       return try lists(settings, home, count) + changes(home, count)
     }
   }

@@ -109,6 +109,9 @@ final class BenchLedger {
       }
     }
 
+    /// The path of the first file.
+    var first: String { String(decoding: files[0].path, as: UTF8.self) }
+
     func item(_ index: Int) -> IntakeItem {
       let file = files[index % files.count]
       let path =

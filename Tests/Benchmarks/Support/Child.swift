@@ -9,6 +9,8 @@ struct Ending {
   var seconds: Double
   /// Processor time of this process alone, without its children.
   var ownSeconds: Double
+  /// Processor time of this process and of all its children and theirs, as far as they were waited for.
+  var treeSeconds: Double
 }
 
 /// A program running beside the bench, with its output in files.
@@ -74,10 +76,12 @@ final class Child {
     if waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0 { throw SystemError("waiting for \(name)") }
     let own = try ownTime()
     var status: Int32 = 0
-    if waitpid(pid, &status, 0) != pid { throw SystemError("waiting for \(name)") }
+    var usage = rusage()
+    if wait4(pid, &status, 0, &usage) != pid { throw SystemError("waiting for \(name)") }
     let isSignal = status & 0x7F != 0
     let ending = Ending(
-      status: isSignal ? 128 + status & 0x7F : (status >> 8) & 0xFF, seconds: seconds, ownSeconds: own)
+      status: isSignal ? 128 + status & 0x7F : (status >> 8) & 0xFF, seconds: seconds, ownSeconds: own,
+      treeSeconds: Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime))
     self.ending = ending
     return ending
   }
@@ -113,6 +117,8 @@ final class Child {
     return kilobytes * 1024
   }
 
+  private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+
   /// Fields 14 and 15 of proc(5)'s stat, user and system time; those of children are 16 and 17.
   private func ownTime() throws -> Double {
     let text = try Files.text("/proc/\(pid)/stat")
@@ -126,7 +132,7 @@ final class Child {
 }
 
 /// Arguments as C strings, terminated by a null pointer.
-private final class CStrings {
+final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   private let count: Int
 

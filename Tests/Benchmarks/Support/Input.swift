@@ -29,17 +29,24 @@ struct Input {
   /// The corpus, repeated as often as needed. Sluice stores equal content once and raw does not, so each copy
   /// gets a comment of its own at the end: the same PDF, but different content.
   ///
-  /// - Parameter copies: of each content, under different names.
-  static func pdfs(_ count: Int, copies: Int = 1, atMost size: Int = .max, under name: String) throws -> Input
-  {
+  /// - Parameters:
+  ///   - copies: of each content, under different names.
+  ///   - sizes: in bytes, of the PDFs to choose from.
+  static func pdfs(
+    _ count: Int, copies: Int = 1, sizes: ClosedRange<Int> = 0...Int.max, on ground: Ground,
+    under name: String
+  ) throws -> Input {
     guard Files.exists(Settings.corpus) else {
       throw Skipped(reason: "no corpus at \(Settings.corpus); name one with SLUICE_CORPUS")
     }
     let sources = try Files.list(Settings.corpus).map { path in
       (name: path.split(separator: "/").last.map(String.init) ?? "", content: try Files.bytes(path))
-    }.filter { $0.content.count <= size }
+    }.filter { sizes.contains($0.content.count) }
     if sources.isEmpty { throw Skipped(reason: "no files in \(Settings.corpus)") }
-    let folder = try makeFolder(name, "\(count * copies) PDFs")
+    let mean = sources.reduce(0) { $0 + Int64($1.content.count) } / Int64(sources.count)
+    // The input and what one program stores of it.
+    try ground.needs(2 * mean * Int64(count * copies))
+    let folder = try makeFolder(ground, name, "\(count * copies) PDFs")
     for copy in 0..<copies {
       for index in 0..<count {
         let source = sources[index % sources.count]
@@ -51,9 +58,12 @@ struct Input {
     return try Input(folder, contents: count)
   }
 
+  /// The sizes of PDFs of about 50 KB: those of the corpus have that mean.
+  static let usualSizes = 15_000...106_000
+
   /// Files of words, all with different content.
-  static func texts(_ count: Int, size: Int, under name: String) throws -> Input {
-    let folder = try makeFolder(name, "\(count) text files")
+  static func texts(_ count: Int, size: Int, on ground: Ground, under name: String) throws -> Input {
+    let folder = try makeFolder(ground, name, "\(count) text files")
     let words = [
       "ledger", "stage", "worker", "and", "of", "the", "letter", "goes", "through", "sluice", "in", "a",
     ]
@@ -72,8 +82,9 @@ struct Input {
   }
 
   /// Files of bytes without any format.
-  static func blobs(_ count: Int, size: Int, under name: String) throws -> Input {
-    let folder = try makeFolder(name, "\(count) files of \(size >> 20) MB")
+  static func blobs(_ count: Int, size: Int, on ground: Ground, under name: String) throws -> Input {
+    try ground.needs(2 * Int64(count * size))
+    let folder = try makeFolder(ground, name, "\(count) files of \(size >> 20) MB")
     var random = SplitMix(state: 11)
     var content = [UInt8](repeating: 0, count: size)
     content.withUnsafeMutableBytes { bytes in
@@ -93,9 +104,9 @@ struct Input {
   /// Frees the disk space; the empty files stay until the bench ends.
   func drop(_ ground: Ground) throws { try ground.empty(folder) }
 
-  private static func makeFolder(_ name: String, _ what: String) throws -> String {
+  private static func makeFolder(_ ground: Ground, _ name: String, _ what: String) throws -> String {
     progress("making \(what)")
-    let folder = Ground.inputs + "/" + name
+    let folder = ground.inputs + "/" + name
     try Files.makeFolder(folder)
     return folder
   }

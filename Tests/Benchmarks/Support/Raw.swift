@@ -7,7 +7,7 @@ enum Raw {
   static func build() throws {
     let compiler = Settings.environment["CC"] ?? "clang"
     let script = """
-      \(compiler) -std=c11 -O2 -Wall -Wextra "$1" -o "$2" $(pkg-config --cflags --libs poppler-glib libcrypto) -lmagic
+      \(compiler) -std=c11 -O2 -Wall -Wextra "$1" -o "$2" $(pkg-config --cflags --libs poppler-glib gio-2.0 libcrypto) -lmagic
       """
     try Child(
       ["/bin/sh", "-c", script, "sh", Settings.benchmarks + "/raw.c", program], out: Ground.output("clang")

@@ -5,6 +5,8 @@ import Platform
 struct Settings {
   var only: [String] = []
   var rounds: Int?
+  /// The disks to measure on; `nil`: one with a journal and one in memory.
+  var disks: [DiskKind]?
   /// Small sizes and few rounds, to try the bench itself.
   var isQuick = false
   var isJSON = false
@@ -13,11 +15,15 @@ struct Settings {
   var isUpdate = false
 
   static let usage = """
-    sluice-bench [--only ROWS] [--rounds N] [--quick] [--format table|json] [--output FILE]
+    sluice-bench [--only ROWS] [--disk KINDS] [--rounds N] [--quick] [--format table|json]
+                 [--output FILE]
     sluice-bench --check [--update]
 
       --only ROWS    of these, with commas: \(RowGroup.all.map(\.name).joined(separator: ", "))
-      --rounds N     rounds of each comparison; else 3 to 5, and 2 with --quick
+      --disk KINDS   of these, with commas: journaled (an ext4 made for the bench), memory (a tmpfs), here (the
+                     file system of .build/bench). Default: the first two; who is not root gets `here` and
+                     /dev/shm for them
+      --rounds N     rounds of each comparison; else as many as its time allows, up to 5, or 2 with --quick
       --quick        small sizes
       --output FILE  write the rows there instead of to standard output
       --check        count instructions, and fail where they are 15 percent above the baseline
@@ -44,6 +50,14 @@ struct Settings {
         for name in only where !RowGroup.all.contains(where: { $0.name == name }) {
           throw BenchError("there are no rows '\(name)'")
         }
+      case "--disk":
+        disks = try value(word).split(separator: ",").map { name in
+          guard let kind = DiskKind(rawValue: String(name)) else {
+            throw BenchError(
+              "--disk is \(DiskKind.allCases.map(\.rawValue).joined(separator: ", ")); not '\(name)'")
+          }
+          return kind
+        }
       case "--rounds":
         guard let count = Int(try value(word)), 1...100 ~= count else {
           throw BenchError("--rounds is 1 to 100")
@@ -65,6 +79,18 @@ struct Settings {
 
   /// - Parameter most: the limit for rows that take long, unless the user gave a number.
   func rounds(atMost most: Int = 5) -> Int { rounds ?? min(isQuick ? 2 : 5, most) }
+
+  /// Whether a comparison begins another round.
+  ///
+  /// - Parameters:
+  ///   - done: the rounds that count so far.
+  ///   - seconds: what it has taken.
+  func goesOn(_ done: Int, after seconds: Double) -> Bool {
+    if let rounds { return done < rounds }
+    if done == 0 { return true }
+    if isQuick { return done < 2 && seconds < 12 }
+    return done < 3 && seconds < 75 || done < 5 && seconds < 40
+  }
 
   func size(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
 
@@ -98,9 +124,9 @@ struct Settings {
   }
 
   /// The path of a program in the search path.
-  static func program(_ name: String) -> String? {
-    (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map { "\($0)/\(name)" }
-      .first { access($0, X_OK) == 0 }
+  static func program(_ name: String, besides more: [String] = []) -> String? {
+    ((environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init) + more)
+      .map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
   }
 }
 

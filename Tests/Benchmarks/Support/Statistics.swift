@@ -19,3 +19,17 @@ struct Series {
     return values[index] + (values[index + 1] - values[index]) * (place - Double(index))
   }
 }
+
+/// Values of two programs, measured in the same rounds.
+struct Paired {
+  var ours: Series
+  var theirs: Series
+  /// Ours by theirs, of each round: what slows down a round slows down both.
+  var ratios: Series
+
+  init(_ ours: [Double], _ theirs: [Double]) {
+    self.ours = Series(ours)
+    self.theirs = Series(theirs)
+    ratios = Series(zip(ours, theirs).map { $0 / $1 })
+  }
+}

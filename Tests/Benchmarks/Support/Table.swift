@@ -1,34 +1,103 @@
 import Platform
 
-/// The rows as printed.
+/// The rows as printed: first Sluice beside other programs, then its own limits.
 struct Table {
   var rows: [TableRow]
+  var disks: [Disk] = []
+  /// What the reader has to know of the disks.
+  var notes: [String] = []
 
-  private static let columns = [
-    "what", "sluice", "unit", "peer", "its figure", "ratio", "spread", "goal", "reached",
-  ]
+  /// A name longer than this gets a line of its own.
+  private static let longestName = 48
 
   var text: String {
-    var lines = [Self.columns]
-    for row in rows { lines.append(cells(row)) }
-    let widths = Self.columns.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
-    var text = ""
-    for (line, row) in zip(lines, [nil] + rows.map(Optional.some)) {
-      var cells: [String] = []
-      for (column, cell) in line.enumerated() {
-        // Numbers are aligned to the right.
-        cells.append(
-          [1, 4, 5].contains(column) ? pad(cell, widths[column], left: true) : pad(cell, widths[column]))
+    // The same row on another disk comes next to it.
+    var order: [String: Int] = [:]
+    for row in rows where order[row.subject] == nil { order[row.subject] = order.count }
+    let sorted = rows.enumerated().sorted {
+      let (first, second) = (order[$0.element.subject] ?? 0, order[$1.element.subject] ?? 0)
+      return (first, $0.offset) < (second, $1.offset)
+    }.map(\.element)
+    return
+      ([head] + [Self.section(sorted.filter(\.isBesideOthers), Column.beside)]
+      + [Self.section(sorted.filter { !$0.isBesideOthers }, Column.own)]).filter { !$0.isEmpty }
+      .joined(separator: "\n")
+  }
+
+  private var head: String {
+    disks.map { disk in
+      "\(disk.fileSystem), \(disk.origin): 4 KiB written and synced in \(disk.syncCost), "
+        + "the median of \(disk.syncs.values.count)\n"
+    }.joined() + notes.map { $0 + "\n" }.joined()
+  }
+
+  // MARK: Columns
+
+  private struct Column: Sendable {
+    var title: String
+    /// Numbers are aligned to the right.
+    var isNumber = false
+    var cell: @Sendable (TableRow) -> String
+
+    private static let disk = [
+      Column(title: "disk") { $0.disk?.fileSystem ?? "" },
+      Column(title: "a sync", isNumber: true) { $0.disk?.syncCost ?? "" },
+    ]
+    private static let figure = [
+      Column(title: "sluice", isNumber: true) { $0.figure.map(Table.number) ?? "" },
+      Column(title: "unit") { $0.unit },
+    ]
+    private static let peer = [
+      Column(title: "peer") { $0.peer?.name ?? "" },
+      Column(title: "its", isNumber: true) { $0.peer.map { Table.number($0.figure) } ?? "" },
+      Column(title: "ratio", isNumber: true) { $0.peer == nil ? "" : Table.number($0.judged.median) },
+    ]
+    private static let verdict = [
+      Column(title: "spread") { Table.spread($0.judged) },
+      Column(title: "goal") { row in row.goal.map { "\($0.sign) \(Table.number($0.value))" } ?? "" },
+      Column(title: "ok") { row in row.isReached.map { $0 ? "yes" : "NO" } ?? "" },
+    ]
+    private static let processor = [
+      Column(title: "CPU us", isNumber: true) { $0.processor.map { Table.number($0.ours.median) } ?? "" },
+      Column(title: "its", isNumber: true) { $0.processor.map { Table.number($0.theirs.median) } ?? "" },
+      Column(title: "ratio", isNumber: true) { $0.processor.map { Table.number($0.ratios.median) } ?? "" },
+    ]
+
+    static let beside = disk + figure + peer + verdict + processor
+    static let own = disk + figure + peer + verdict
+  }
+
+  private static func section(_ rows: [TableRow], _ all: [Column]) -> String {
+    // Without those that no row fills.
+    let columns = all.filter { column in rows.contains { !column.cell($0).isEmpty } }
+    if rows.isEmpty { return "" }
+    let cells = rows.map { row in columns.map { $0.cell(row) } }
+    let widths = columns.indices.map { column in
+      (cells.map { $0[column].count } + [columns[column].title.count]).max() ?? 0
+    }
+    let names = rows.map(\.name.count).filter { $0 <= longestName }
+    let width = max(names.max() ?? 0, "what".count)
+    func line(_ name: String, _ cells: [String]) -> String {
+      var text = pad(name, width)
+      for (index, cell) in cells.enumerated() {
+        text += "  " + pad(cell, widths[index], left: columns[index].isNumber)
       }
-      text += cells.joined(separator: "  ").trimmingTrailingSpaces + "\n"
-      if let note = row?.skipped.map({ "skipped: \($0)" }) ?? row?.failed.map({ "failed: \($0)" })
-        ?? row?.remark
-      {
-        text += "    \(note)\n"
-      }
+      return text.trimmingTrailingSpaces + "\n"
+    }
+    var text = line("what", columns.map(\.title))
+    for (row, cells) in zip(rows, cells) {
+      if row.name.count > longestName { text += row.name + "\n" }
+      text += line(row.name.count > longestName ? "" : row.name, cells)
+      if let note = row.note { text += "    \(note)\n" }
     }
     return text
   }
+
+  private static func spread(_ series: Series) -> String {
+    series.values.count > 1 ? "\(number(series.least))–\(number(series.most))" : ""
+  }
+
+  // MARK: JSON
 
   /// One JSON object per line.
   var json: String {
@@ -37,6 +106,8 @@ struct Table {
       var writer = JSONWriter()
       writer.object { writer in
         writer.member("row", row.name)
+        writer.member("fileSystem", row.disk?.fileSystem)
+        number("syncMicroseconds", row.disk.map { $0.syncs.median * 1e6 }, &writer)
         writer.member("unit", row.unit)
         number("sluice", row.figure, &writer)
         writer.member("peer", row.peer?.name)
@@ -45,6 +116,11 @@ struct Table {
         number("least", row.judged.values.first, &writer)
         number("most", row.judged.values.last, &writer)
         writer.member("rounds", Int64(row.judged.values.count))
+        number("cpuMicroseconds", row.processor?.ours.median, &writer)
+        number("peerCPUMicroseconds", row.processor?.theirs.median, &writer)
+        number("cpuRatio", row.processor?.ratios.median, &writer)
+        number("cpuLeast", row.processor?.ratios.least, &writer)
+        number("cpuMost", row.processor?.ratios.most, &writer)
         writer.member("goal", row.goal.map { "\($0.sign) \(Self.number($0.value))" })
         writer.key("reached")
         if let isReached = row.isReached { writer.value(isReached) } else { writer.value(nil as String?) }
@@ -62,17 +138,7 @@ struct Table {
     if let value { writer.value((value * 1e4).rounded() / 1e4) } else { writer.value(nil as String?) }
   }
 
-  private func cells(_ row: TableRow) -> [String] {
-    let hasSpread = row.judged.values.count > 1
-    let spread = hasSpread ? "\(Self.number(row.judged.least)) to \(Self.number(row.judged.most))" : ""
-    return [
-      row.name, row.figure.map(Self.number) ?? "", row.unit, row.peer?.name ?? "",
-      row.peer.map { Self.number($0.figure) } ?? "", row.peer == nil ? "" : Self.number(row.judged.median),
-      spread,
-      row.goal.map { "\($0.sign) \(Self.number($0.value))" } ?? "",
-      row.isReached.map { $0 ? "yes" : "NO" } ?? (row.skipped == nil ? "" : "skipped"),
-    ]
-  }
+  // MARK: Text
 
   /// A number with at least three significant digits, and never an exponent.
   static func number(_ value: Double) -> String {
@@ -98,7 +164,7 @@ struct Table {
     return text
   }
 
-  private func pad(_ text: String, _ width: Int, left: Bool = false) -> String {
+  private static func pad(_ text: String, _ width: Int, left: Bool = false) -> String {
     let room = String(repeating: " ", count: max(width - text.count, 0))
     return left ? room + text : text + room
   }

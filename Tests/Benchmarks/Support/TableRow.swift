@@ -44,6 +44,12 @@ struct TableRow {
   var skipped: String?
   var failed: String?
   var remark: String?
+  /// The peer is another program, and not Sluice in another situation.
+  var isBesideOthers = false
+  /// Where it was measured.
+  var disk: Disk?
+  /// Microseconds of processor time for each attachment, of all processes: Sluice's and the peer's.
+  var processor: Paired?
 
   /// A figure that stands by itself.
   init(_ name: String, _ unit: String, _ values: [Double], goal: Goal?, remark: String? = nil) {
@@ -56,8 +62,6 @@ struct TableRow {
   }
 
   /// A figure beside a peer's, measured in the same rounds; the goal applies to their ratio.
-  ///
-  /// - Parameter isCost: less is better, and the ratio is one of costs.
   init(
     _ name: String, _ unit: String, _ values: [Double], _ peer: String, _ peers: [Double], goal: Goal?,
     remark: String? = nil
@@ -66,7 +70,7 @@ struct TableRow {
     self.unit = unit
     figure = Series(values).median
     self.peer = (peer, Series(peers).median)
-    judged = Series(zip(values, peers).map { $0 / $1 })
+    judged = Paired(values, peers).ratios
     self.goal = goal
     self.remark = remark
   }
@@ -81,6 +85,14 @@ struct TableRow {
     self.name = name
     unit = ""
     self.failed = failed
+  }
+
+  /// What is the same on every disk.
+  var subject: String { "\(name) beside \(peer?.name ?? "")" }
+
+  /// What stands below the row.
+  var note: String? {
+    skipped.map { "skipped: \($0)" } ?? failed.map { "failed: \($0)" } ?? remark
   }
 
   /// `nil`: there is no goal, or nothing was measured.

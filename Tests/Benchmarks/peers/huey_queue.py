@@ -11,12 +11,13 @@ import time
 started = time.monotonic()
 
 import hashlib
+import multiprocessing
 import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
-import threading
 
 import magic
 import pypdfium2
@@ -68,7 +69,7 @@ def take_in(path):
     connection().execute("INSERT INTO attachments VALUES (?, ?, ?, ?)", (name, kind, digest, pages))
 
 
-def finish(count):
+def finish(count, consumer):
     """Ends the consumer once every row is there."""
     own = sqlite3.connect(catalogue, timeout=60)
     deadline = time.monotonic() + 600
@@ -76,9 +77,9 @@ def finish(count):
     while done < count and time.monotonic() < deadline:
         time.sleep(0.02)
         done = own.execute("SELECT count(*) FROM attachments").fetchone()[0]
-    os.sync()
+    subprocess.run(["sync", "-f", output], check=True)
     print(f'{{"files":{done},"seconds":{time.monotonic() - started:.6f}}}', flush=True)
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(consumer, signal.SIGINT)
 
 
 def main():
@@ -87,7 +88,8 @@ def main():
     paths = [os.path.join(source, name) for name in sorted(os.listdir(source))]
     for path in paths:
         take_in(path)
-    threading.Thread(target=finish, args=(len(paths),), daemon=True).start()
+    # Not a thread: the workers are forked, and what a thread has locked at that moment stays locked in them.
+    multiprocessing.Process(target=finish, args=(len(paths), os.getpid())).start()
     huey.create_consumer(workers=2, worker_type="process", periodic=False, initial_delay=0.01).run()
 
 
