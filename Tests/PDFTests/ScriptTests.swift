@@ -32,7 +32,10 @@ struct ScriptTests {
     #expect(try #require(Self.answers(Self.compressed().bytes)) == (false, true))
   }
 
-  @Test(arguments: ["/Java#53cript/J#53(x)", "/#4AavaScript/JS(x)", "/JavaScript/#4aS(x)"])
+  @Test(arguments: [
+    "/Java#53cript/J#53(x)", "/#4AavaScript/JS(x)", "/JavaScript/#4aS(x)", "/#4AavaScript/#4AS(x)",
+    "/J#61vaScript/J#53(x)",
+  ])
   func aCompressedScriptIsSeenHoweverItIsWritten(_ action: String) throws {
     #expect(try #require(Self.answers(Self.compressed("<</S\(action)>>").bytes)) == (false, true))
   }
