@@ -53,14 +53,23 @@ struct Names: OptionSet {
     return offsets.count <= limit ? offsets : nil
   }
 
-  /// Hands over each name with the offset of its slash, until `body` returns false.
-  private static func visit(_ bytes: UnsafeRawBufferPointer, _ body: (Int, Names) -> Bool) {
+  /// Hands over each name that may be of interest with the offset of its slash, until `body` returns false.
+  @inline(__always) private static func visit(_ bytes: UnsafeRawBufferPointer, _ body: (Int, Names) -> Bool) {
     guard let start = bytes.baseAddress else { return }
     var next = start
     let end = start + bytes.count
     while let slash = memchr(next, 0x2F, end - next) {
       next = UnsafeRawPointer(slash) + 1
+      guard next < end, mayBegin(next.load(as: UInt8.self)) else { continue }
       guard body(UnsafeRawPointer(slash) - start, name(at: next, end)) else { return }
+    }
+  }
+
+  /// Whether a name of interest, as it is or encoded, can begin so. Compressed data have a slash every 256 bytes.
+  private static func mayBegin(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x41, 0x45, 0x46, 0x4A, 0x4E, 0x57, 0x58, 0x23: true  // A E F J N W X #
+    default: false
     }
   }
 
@@ -180,7 +189,8 @@ func isSpace(_ byte: UInt8) -> Bool {
 /// Neither white space nor a delimiter (7.2.2).
 func isRegular(_ byte: UInt8) -> Bool {
   switch byte {
+  case 0, 9, 10, 12, 13, 32: false
   case 0x28, 0x29, 0x3C, 0x3E, 0x5B, 0x5D, 0x7B, 0x7D, 0x2F, 0x25: false  // ()<>[]{}/%
-  default: !isSpace(byte)
+  default: true
   }
 }
