@@ -6,11 +6,11 @@ enum Polyglot {
   /// The media types whose header is present besides that of the main type.
   static func types(in head: UnsafeRawBufferPointer, besides main: String) -> [String] {
     var types = headers.filter { head.starts(with: $0.bytes) && !$0.isMain(main) }.map(\.mediaType)
-    if !holdsZip(main), offsets(of: zipHeader, in: head).contains(where: { _ in true }) {
+    if !holdsZip(main), count(of: zipHeader, in: head) > 0 {
       types.append("application/zip")
     }
     // A second header of the same type: two files in one, and readers differ on which they show.
-    if offsets(of: pdfHeader, in: head).count > (main == "application/pdf" ? 1 : 0) {
+    if count(of: pdfHeader, in: head) > (main == "application/pdf" ? 1 : 0) {
       types.append("application/pdf")
     }
     return types
@@ -30,11 +30,13 @@ enum Polyglot {
       || ["application/x-tar", "application/x-cpio", "application/x-archive"].contains(main)
   }
 
-  /// The offsets of a header, ignoring case.
-  private static func offsets(of header: [UInt8], in head: UnsafeRawBufferPointer) -> [Int] {
-    head.indices.filter { index in
-      lower(head[index]) == header[0] && head[index...].prefix(header.count).map(lower) == header
+  /// How often a header occurs, ignoring case.
+  private static func count(of header: [UInt8], in head: UnsafeRawBufferPointer) -> Int {
+    var count = 0
+    for start in head.indices.dropLast(header.count - 1) where lower(head[start]) == header[0] {
+      if header.indices.allSatisfy({ lower(head[start + $0]) == header[$0] }) { count += 1 }
     }
+    return count
   }
 
   private static func lower(_ byte: UInt8) -> UInt8 {

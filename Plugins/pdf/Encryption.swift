@@ -4,7 +4,7 @@ import PDFDocument
 ///
 /// poppler-glib does not report it. A document without the name `Encrypt` is not encrypted, and one with
 /// restrictions is. In the remaining cases the document is opened with a random password: that succeeds only
-/// without encryption.
+/// without encryption. `Revision` makes this quick, and changes nothing of what is found.
 struct Encryption {
   private let notAPassword: String
 
@@ -15,6 +15,7 @@ struct Encryption {
 
   func isThere(in document: borrowing Document, _ bytes: UnsafeRawBufferPointer, _ names: Names) -> Bool {
     names.contains(.encryption)
-      && (document.hasRestrictions || Document.needsPassword(bytes, not: notAPassword))
+      && (document.hasRestrictions
+        || Revision.withEarlier(bytes, names) { Document.needsPassword($0, not: notAPassword) })
   }
 }

@@ -48,6 +48,7 @@ struct PDF: Stage {
   private let poppler: Poppler
   private let content = Content()
   private let encryption = Encryption()
+  private let scripts = Scripts()
 
   init(_ opening: Opening) throws(Outcome) {
     maxPages = opening[Self.maxPages]
@@ -88,11 +89,12 @@ struct PDF: Stage {
     let names = Names(in: bytes)
     attachment.annotate("pdf.version", document.version)
     attachment.annotate("pdf.encrypted", encryption.isThere(in: document, bytes, names))
-    describe(document, page, names, to: attachment)
+    describe(document, page, names, hasScript: scripts.areThere(in: document, bytes, names), to: attachment)
   }
 
   private func describe(
-    _ document: borrowing Document, _ page: borrowing Page, _ names: Names, to attachment: Attachment
+    _ document: borrowing Document, _ page: borrowing Page, _ names: Names, hasScript: Bool,
+    to attachment: Attachment
   ) {
     attachment.annotate("pdf.linearized", document.isLinearized)
     for entry in Document.Entry.allCases {
@@ -101,8 +103,7 @@ struct PDF: Stage {
     for moment in Document.Moment.allCases {
       if let date = document.date(moment) { attachment.annotate("pdf.\(moment)", date) }
     }
-    attachment.annotate(
-      "pdf.javascript", names.contains(.script) || names.mayHideScript && document.hasJavaScript)
+    attachment.annotate("pdf.javascript", hasScript)
     attachment.annotate("pdf.attachments", Int64(document.attachmentCount))
     attachment.annotate("pdf.forms", forms(page, names))
     if let size = page.size {

@@ -56,6 +56,9 @@ func plainText(_ text: UnsafePointer<CChar>?) -> String? {
   let limit = 4_000
   // Enough to cut from; bounds the work.
   let bytes = UnsafeRawBufferPointer(start: text, count: strnlen(text, limit * 4))
+  if bytes.allSatisfy({ 0x20...0x7E ~= $0 }) {
+    return bytes.isEmpty ? nil : String(decoding: bytes.prefix(limit), as: UTF8.self)
+  }
   var plain = String.UnicodeScalarView()
   var count = 0
   for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
