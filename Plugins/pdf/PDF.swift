@@ -98,10 +98,10 @@ struct PDF: Stage {
   ) {
     attachment.annotate("pdf.linearized", document.isLinearized)
     for entry in Document.Entry.allCases {
-      if let text = document.text(entry) { attachment.annotate("pdf.\(entry)", text) }
+      if let text = document.text(entry) { attachment.annotate("pdf.\(entry.rawValue)", text) }
     }
     for moment in Document.Moment.allCases {
-      if let date = document.date(moment) { attachment.annotate("pdf.\(moment)", date) }
+      if let date = document.date(moment) { attachment.annotate("pdf.\(moment.rawValue)", date) }
     }
     attachment.annotate("pdf.javascript", hasScript)
     attachment.annotate("pdf.attachments", Int64(document.attachmentCount))

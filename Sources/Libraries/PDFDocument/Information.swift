@@ -3,11 +3,11 @@ import Glibc
 
 /// A document's information dictionary (PDF 32000-1:2008, 14.3.3).
 extension Document {
-  package enum Entry: CaseIterable {
+  package enum Entry: String, CaseIterable {
     case title, author, subject, keywords, creator, producer
   }
 
-  package enum Moment: CaseIterable {
+  package enum Moment: String, CaseIterable {
     case created, modified
   }
 
