@@ -46,10 +46,10 @@ for (folder, modules) in house {
   }
 }
 
-// A worker is neither asynchronous nor does it match regular expressions. What is imported is linked, and each would load five
-// libraries more. For its plugins the linker is told, in `Stage`: the kit is in them, and has no unsafe flags.
-let loaded = ["sluice-worker", "Wire", "Pipeline"]
-for target in package.targets where loaded.contains(target.name) {
+// The programs are neither asynchronous nor do they match regular expressions. What is imported is linked, and each process would
+// load five libraries more. For the plugins the linker is told, in `Stage`: the kit is in them, and has no unsafe flags.
+let linked = core.map(\.name) + executables.map(\.name)
+for target in package.targets where linked.contains(target.name) {
   target.swiftSettings = [
     .unsafeFlags([
       "-Xfrontend", "-disable-implicit-concurrency-module-import",

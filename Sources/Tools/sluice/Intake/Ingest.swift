@@ -52,7 +52,8 @@ struct Ingest: ParsableCommand {
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
-    let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments), home: home)
+    let pipeline = try Environment.pipeline(
+      file: Environment.pipelineFile(arguments), home: home, isStart: true)
     let manifest = try input.reader()
     if arguments.flag("dry-run") {
       let dryRun = try DryRun(pipeline, home: home, limit: limit, manifest: manifest?.name, arguments)
