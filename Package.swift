@@ -48,7 +48,7 @@ for (folder, modules) in house {
 
 // The programs are neither asynchronous nor do they match regular expressions. What is imported is linked, and each process would
 // load five libraries more. For the plugins the linker is told, in `Stage`: the kit is in them, and has no unsafe flags.
-let linked = core.map(\.name) + executables.map(\.name)
+let linked = core.map(\.name) + ["sluice", "sluice-worker"]
 for target in package.targets where linked.contains(target.name) {
   target.swiftSettings = [
     .unsafeFlags([
@@ -219,7 +219,8 @@ var tests: [Target] {
       name: "ModelLedger", dependencies: ["Ledger", "Pipeline", "Platform"], path: "Tests/ModelLedger"),
     .testTarget(name: "PortTests", dependencies: ["Ledger", "ModelLedger", "Pipeline", "Platform"]),
     .testTarget(name: "ManifestTests", dependencies: ["Ledger", "Manifest", "Platform"]),
-    .testTarget(name: "WorkersTests", dependencies: ["CPlatform", "Pipeline", "Workers"]),
+    .testTarget(
+      name: "WorkersTests", dependencies: ["CPlatform", "Pipeline", "Platform", "Wire", "Workers"]),
     .testTarget(
       name: "SchedulerTests",
       dependencies: [

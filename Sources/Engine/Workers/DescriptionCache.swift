@@ -8,7 +8,7 @@ import Wire
 /// A description stands for the very file that gave it, by its path and its ``FileStamp``, and for the worker that asked. Nothing
 /// rests on the cache: one that is missing, damaged, out of date or not this user's alone counts as empty, and one that cannot be
 /// written is not.
-struct DescriptionCache {
+package struct DescriptionCache {
   private struct Entry {
     var file: String
     var stamp: FileStamp
@@ -23,7 +23,7 @@ struct DescriptionCache {
   private var isChanged = false
 
   /// The file, in its folder.
-  static let name = "plugins"
+  package static let name = "plugins"
   /// The first bytes of the file. Another format gets another number.
   private static let mark = Array("sluice plugins 1\n".utf8)
   /// How many plugins are remembered, and how long the file may be, in bytes.
@@ -33,14 +33,15 @@ struct DescriptionCache {
   /// - Parameters:
   ///   - folder: where the file is; made once there is something to keep.
   ///   - worker: the worker's executable, which reads plugins and writes down what they say.
-  init(in folder: String, worker: String) {
+  package init(in folder: String, worker: String) {
     (self.folder, self.worker) = (folder, worker)
     workerStamp = FileStamp(of: worker)
-    if let bytes = contents() { entries = (try? read(bytes)) ?? [] }  // another format, or damaged: nothing is known
+    // Of another format or worker, or damaged: nothing is known then.
+    if let bytes = contents() { entries = (try? read(bytes)) ?? [] }
   }
 
   /// What the plugin in this file said; `nil`: it has to be asked.
-  func description(_ question: PluginQuestion) -> StageDescription? {
+  package func description(_ question: PluginQuestion) -> StageDescription? {
     guard let stamp = FileStamp(of: question.file) else { return nil }
     let entry = entries.first { $0.file == question.file && $0.stamp == stamp }
     return entry.flatMap { $0.description.id == question.id ? $0.description : nil }
@@ -51,7 +52,7 @@ struct DescriptionCache {
   /// - Parameters:
   ///   - stamp: its file's before it was asked.
   ///   - asked: when it was asked, in milliseconds since 1970.
-  mutating func keep(_ description: StageDescription, _ stamp: FileStamp, asked: Int64) {
+  package mutating func keep(_ description: StageDescription, _ stamp: FileStamp, asked: Int64) {
     // One that was changed just now, or meanwhile, may have been another when it was loaded.
     guard stamp.isSettled(at: asked), FileStamp(of: description.file) == stamp else { return }
     entries.removeAll { $0.file == description.file }
@@ -88,7 +89,7 @@ struct DescriptionCache {
 
   /// Replaces the file by what is known now, if that is more than before. It is not synced: one that a loss of power has torn is
   /// told by its hash.
-  func save() {
+  package func save() {
     guard isChanged, workerStamp != nil, let bytes = bytes(), let folder = madeFolder() else { return }
     let new = "\(Self.name).\(getpid())"
     let number = openat(
