@@ -6,7 +6,7 @@ import Wire
 import Workers
 
 /// What plugins said they are, kept from one start to the next.
-final class DescriptionCacheTests {
+final class DescriptionCacheTests: Sendable {
   private let path = NSTemporaryDirectory() + "sluice-cache-" + UUID().uuidString
   private var folder: String { path + "/cache/sluice" }
   private var file: String { folder + "/plugins" }
@@ -93,7 +93,13 @@ final class DescriptionCacheTests {
 
   @Test func whatAnotherWorkerAskedIsAskedAnew() throws {
     let plugin = try keep()
-    #expect(DescriptionCache(in: folder, worker: plugin).description(.init(id: "one", file: plugin)) == nil)
+    let other = try write("another-worker", "another one, of the same size as this")
+    var others = DescriptionCache(in: folder, worker: other)
+    #expect(others.description(PluginQuestion(id: "one", file: plugin)) == nil)
+    let stamp = try #require(FileStamp(of: plugin))
+    others.keep(description("one", plugin), stamp, asked: Clock.now() + 10_000)
+    others.save()
+    #expect(known("one", plugin) != nil, "two installations side by side")
     try write("sluice-worker", "a newer worker")
     #expect(known("one", plugin) == nil)
   }

@@ -12,6 +12,9 @@ package struct DescriptionCache {
   private struct Entry {
     var file: String
     var stamp: FileStamp
+    /// The worker that asked.
+    var worker: String
+    var workerStamp: FileStamp
     var description: StageDescription
   }
 
@@ -36,14 +39,16 @@ package struct DescriptionCache {
   package init(in folder: String, worker: String) {
     (self.folder, self.worker) = (folder, worker)
     workerStamp = FileStamp(of: worker)
-    // Of another format or worker, or damaged: nothing is known then.
+    // Of another format, or damaged: nothing is known then.
     if let bytes = contents() { entries = (try? read(bytes)) ?? [] }
   }
 
   /// What the plugin in this file said; `nil`: it has to be asked.
   package func description(_ question: PluginQuestion) -> StageDescription? {
     guard let stamp = FileStamp(of: question.file) else { return nil }
-    let entry = entries.first { $0.file == question.file && $0.stamp == stamp }
+    let entry = entries.first {
+      $0.file == question.file && $0.stamp == stamp && $0.worker == worker && $0.workerStamp == workerStamp
+    }
     return entry.flatMap { $0.description.id == question.id ? $0.description : nil }
   }
 
@@ -54,9 +59,14 @@ package struct DescriptionCache {
   ///   - asked: when it was asked, in milliseconds since 1970.
   package mutating func keep(_ description: StageDescription, _ stamp: FileStamp, asked: Int64) {
     // One that was changed just now, or meanwhile, may have been another when it was loaded.
-    guard stamp.isSettled(at: asked), FileStamp(of: description.file) == stamp else { return }
-    entries.removeAll { $0.file == description.file }
-    entries.insert(Entry(file: description.file, stamp: stamp, description: description), at: 0)
+    guard let workerStamp, stamp.isSettled(at: asked), FileStamp(of: description.file) == stamp else {
+      return
+    }
+    let entry = Entry(
+      file: description.file, stamp: stamp, worker: worker, workerStamp: workerStamp, description: description
+    )
+    entries.removeAll { $0.file == entry.file && $0.worker == worker }
+    entries.insert(entry, at: 0)
     isChanged = true
   }
 
@@ -90,7 +100,7 @@ package struct DescriptionCache {
   /// Replaces the file by what is known now, if that is more than before. It is not synced: one that a loss of power has torn is
   /// told by its hash.
   package func save() {
-    guard isChanged, workerStamp != nil, let bytes = bytes(), let folder = madeFolder() else { return }
+    guard isChanged, let bytes = bytes(), let folder = madeFolder() else { return }
     let new = "\(Self.name).\(getpid())"
     let number = openat(
       folder.number, new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
@@ -132,11 +142,11 @@ package struct DescriptionCache {
 
   private func body(_ entries: [Entry]) -> [UInt8] {
     var writer = FrameWriter(.description)
-    writer.write(worker)
-    workerStamp?.write(to: &writer)
     writer.write(entries) { writer, entry in
       writer.write(entry.file)
       entry.stamp.write(to: &writer)
+      writer.write(entry.worker)
+      entry.workerStamp.write(to: &writer)
       entry.description.frame.withUnsafeBytes { writer.write($0) }
     }
     return writer.bytes
@@ -149,16 +159,18 @@ package struct DescriptionCache {
     else { throw FrameError("no cache of this format") }
     return try body.withUnsafeBytes { bytes in
       var reader = FrameReader(bytes)
-      guard try reader.kind() == .description, try reader.requiredText(atMost: 4096) == worker,
-        try FileStamp(&reader) == workerStamp
-      else { throw FrameError("another worker's") }
+      guard try reader.kind() == .description else { throw FrameError("no cache of this format") }
       return try reader.elements(atMost: Self.countLimit) { (reader) throws(FrameError) in
         let file = try reader.requiredText(atMost: 4096)
         let stamp = try FileStamp(&reader)
+        let worker = try reader.requiredText(atMost: 4096)
+        let workerStamp = try FileStamp(&reader)
         guard let frame = try reader.textBytes() else { throw FrameError("no description") }
         var inner = FrameReader(frame)
         guard try inner.kind() == .description else { throw FrameError("no description") }
-        return Entry(file: file, stamp: stamp, description: try StageDescription(&inner, file: file))
+        return Entry(
+          file: file, stamp: stamp, worker: worker, workerStamp: workerStamp,
+          description: try StageDescription(&inner, file: file))
       }
     }
   }
