@@ -3,21 +3,23 @@ import Testing
 
 /// Texts in texts.
 struct TextSearchTests {
-  @Test func theFirstPlaceIsFound() throws {
-    let text = "aab > of aab > of c"
-    let place = try #require(text.firstRange(of: "> of "))
-    #expect(text[..<place.lowerBound] == "aab " && text[place.upperBound...] == "aab > of c")
-    #expect(text.firstRange(of: "aac") == nil)
-    // A beginning that is part of what is looked for.
-    let late = try #require("aaab".firstRange(of: "aab"))
-    #expect("aaab"[..<late.lowerBound] == "a")
-    #expect("ab".firstRange(of: "abc") == nil && "".firstRange(of: "a") == nil)
-    #expect("ab".firstRange(of: "") == "ab".startIndex..<"ab".startIndex)
+  /// What stands before the first place of a text, and after it; `nil`: there is none.
+  private func parts(_ whole: String, _ text: String) -> [String]? {
+    TextSearch.firstRange(of: text, in: whole).map {
+      [String(whole[..<$0.lowerBound]), String(whole[$0.upperBound...])]
+    }
   }
 
-  @Test func aTextIsInAnother() {
-    #expect("one two".contains("e t") && !"one two".contains("et") && "one"[...].contains("one"))
-    // A letter with a mark is another letter.
-    #expect(!"cafe\u{301}".contains("fe") && "cafe\u{301}".contains("f\u{E9}"))
+  @Test func theFirstPlaceIsFound() {
+    #expect(parts("aab > of aab > of c", "> of ") == ["aab ", "aab > of c"])
+    #expect(parts("one", "one") == ["", ""] && parts("ab", "") == ["", "ab"])
+    #expect(parts("aab", "aac") == nil && parts("ab", "abc") == nil && parts("", "a") == nil)
+    // What is looked for begins within a beginning of it.
+    #expect(parts("aaab", "aab") == ["a", ""])
+  }
+
+  @Test func aLetterWithAMarkIsAnotherLetter() {
+    #expect(parts("cafe\u{301}", "fe") == nil)
+    #expect(parts("cafe\u{301}", "f\u{E9}") == ["ca", ""])
   }
 }
