@@ -46,10 +46,10 @@ for (folder, modules) in house {
   }
 }
 
-// A worker is neither asynchronous nor does it match regular expressions. What is imported is linked, and each would load five
-// libraries more. For its plugins the linker is told, in `Stage`: the kit is in them, and has no unsafe flags.
-let loaded = ["sluice-worker", "Bytes", "Wire", "Pipeline"]
-for target in package.targets where loaded.contains(target.name) {
+// The programs are neither asynchronous nor do they match regular expressions. What is imported is linked, and each process would
+// load five libraries more. For the plugins the linker is told, in `Stage`: the kit is in them, and has no unsafe flags.
+let linked = core.map(\.name) + ["sluice", "sluice-worker"]
+for target in package.targets where linked.contains(target.name) {
   target.swiftSettings = [
     .unsafeFlags([
       "-Xfrontend", "-disable-implicit-concurrency-module-import",
@@ -223,7 +223,8 @@ var tests: [Target] {
       name: "ModelLedger", dependencies: ["Ledger", "Pipeline", "Platform"], path: "Tests/ModelLedger"),
     .testTarget(name: "PortTests", dependencies: ["Ledger", "ModelLedger", "Pipeline", "Platform"]),
     .testTarget(name: "ManifestTests", dependencies: ["Ledger", "Manifest", "Platform"]),
-    .testTarget(name: "WorkersTests", dependencies: ["CPlatform", "Pipeline", "Workers"]),
+    .testTarget(
+      name: "WorkersTests", dependencies: ["CPlatform", "Pipeline", "Platform", "Wire", "Workers"]),
     .testTarget(
       name: "SchedulerTests",
       dependencies: [

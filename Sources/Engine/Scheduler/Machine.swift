@@ -14,6 +14,7 @@ final class Machine {
   private let executable: String
   private let signals: Int32?
   private let intake: Intake?
+  private let early: EarlyWorkers?
   private let epoll: Int32
   private let storeFolder: Int32
   private let homeFolder: Int32
@@ -39,9 +40,12 @@ final class Machine {
   /// - Parameters:
   ///   - executable: the worker's.
   ///   - signals: a descriptor from `sluice_signalfd`, or `nil`.
+  ///   - early: workers that are there already.
   init(
-    _ home: Home, _ ledger: any LedgerWriter, executable: String, signals: Int32?, _ intake: Intake?
+    _ home: Home, _ ledger: any LedgerWriter, executable: String, signals: Int32?, _ intake: Intake?,
+    early: EarlyWorkers? = nil
   ) throws(SystemError) {
+    self.early = early
     self.home = home
     self.executable = executable
     self.signals = signals
@@ -112,13 +116,19 @@ final class Machine {
       case .home: homeFolder
       case nil: Int32(-1)
       }
-    let worker = try WorkerProcess(
-      executable: executable, words: ["run", String(getpid())], folder: descriptor)
+    let ready = folder == nil ? early?.take(setup) : nil
+    let worker: WorkerProcess
+    if let ready {
+      worker = ready
+    } else {
+      worker = try WorkerProcess(
+        executable: executable, words: ["run", String(getpid())], folder: descriptor)
+    }
     workers[slot] = worker
     watch(worker.socket, .socket, slot)
     watch(worker.standardError, .standardError, slot)
     if worker.handle >= 0 { watch(worker.handle, .process, slot) } else { unwatched.insert(slot) }
-    try worker.open(setup)
+    if ready == nil { try worker.open(setup) }
     return worker
   }
 
@@ -129,6 +139,7 @@ final class Machine {
 
   private func close(_ isAtOnce: Bool) {
     intake?.end()
+    early?.end()
     for worker in workers.values { worker.kill() }
     if isAtOnce { return }
     for worker in workers.values { worker.reap() }

@@ -62,13 +62,14 @@ public final class Scheduler {
   ///   - executable: the worker's.
   ///   - signals: a descriptor from `sluice_signalfd`, or `nil`.
   ///   - intake: where new files come from; `nil`: only what is queued is worked on.
+  ///   - early: workers of this pipeline that are there already.
   public convenience init(
     _ pipeline: PipelineDefinition, digest: StageDescription, home: Home, lock: HomeLock,
     ledger: any LedgerWriter & LedgerQueries,
-    executable: String, signals: Int32?, intake: Intake?
+    executable: String, signals: Int32?, intake: Intake?, early: EarlyWorkers? = nil
   ) throws(SchedulerError) {
     do throws(SystemError) {
-      let machine = try Machine(home, ledger, executable: executable, signals: signals, intake)
+      let machine = try Machine(home, ledger, executable: executable, signals: signals, intake, early: early)
       self.init(
         pipeline, digest: digest, ledger: ledger, home: home.path, processors: machine.processors,
         isIntakeOver: intake == nil, machine.environment(lock))

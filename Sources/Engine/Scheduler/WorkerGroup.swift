@@ -67,6 +67,11 @@ final class WorkerGroup {
     return taken
   }
 
+  /// What its workers are told to be.
+  func setup(_ pipeline: PipelineDefinition) -> Setup {
+    Setup(stages: stages, sandbox: pipeline.sandbox, capability: capability, output: output)
+  }
+
   var produces: Bool { stages.contains { $0.description.produces } }
 }
 

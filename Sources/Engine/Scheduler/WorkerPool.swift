@@ -160,8 +160,7 @@ final class WorkerPool {
   func start(_ group: WorkerGroup) throws(SchedulerError) -> GroupWorker {
     let folder: WorkerFolder? =
       if case .channel = group.purpose { .home } else { group.capability == .store ? .store : nil }
-    let setup = Setup(
-      stages: group.stages, sandbox: pipeline.sandbox, capability: group.capability, output: group.output)
+    let setup = group.setup(pipeline)
     lastSlot &+= 1
     do throws(SystemError) {
       let worker = GroupWorker(

@@ -89,6 +89,39 @@ public struct PluginSearch: Sendable {
       plugins.map { PluginQuestion(id: $0.id, file: $0.file) }, worker: worker, major: major)
     return inquiry.run()
   }
+
+  /// As ``describe(_:major:)``, but asks only those plugins that are not known from before.
+  ///
+  /// - Parameter folder: where what they said is kept; `nil`: all are asked.
+  public func describe(
+    _ plugins: [(id: String, file: String)], keptIn folder: String?
+  ) -> [String: Result<StageDescription, Refusal>] {
+    guard let folder else { return describe(plugins) }
+    var cache = DescriptionCache(in: folder, worker: worker)
+    var known: [String: Result<StageDescription, Refusal>] = [:]
+    for (id, file) in plugins {
+      known[id] = cache.description(PluginQuestion(id: id, file: file)).map { .success($0) }
+    }
+    let unknown = plugins.filter { known[$0.id] == nil }
+    if unknown.isEmpty { return known }
+    let asked = Clock.now()
+    let stamps = unknown.map { FileStamp(of: $0.file) }
+    let answers = describe(unknown)
+    for ((id, _), stamp) in zip(unknown, stamps) {
+      if case .success(let description)? = answers[id], let stamp {
+        cache.keep(description, stamp, asked: asked)
+      }
+    }
+    cache.save()
+    return known.merging(answers) { $1 }
+  }
+
+  /// Where a user's cache of descriptions is, after the XDG Base Directory Specification: `$XDG_CACHE_HOME/sluice`, else
+  /// `$HOME/.cache/sluice`; `nil`: neither is set to an absolute path.
+  public static func cacheFolder(_ environment: [String: String]) -> String? {
+    func path(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+    return (path("XDG_CACHE_HOME") ?? path("HOME").map { $0 + "/.cache" }).map { $0 + "/sluice" }
+  }
 }
 
 extension Substring {

@@ -128,8 +128,10 @@ enum Environment {
 
   /// Reads a pipeline and checks it against the installed plugins.
   ///
-  /// - Parameter home: no stage may be told to write this home's own files; `nil`: nothing will be written.
-  static func pipeline(file: String, home: Home?) throws -> LoadedPipeline {
+  /// - Parameters:
+  ///   - home: no stage may be told to write this home's own files; `nil`: nothing will be written.
+  ///   - isStart: what is known of the plugins from before is enough. Commands that check ask each.
+  static func pipeline(file: String, home: Home?, isStart: Bool = false) throws -> LoadedPipeline {
     var document = try document(file: file)
     document.reportFolders { access($0, F_OK) != 0 }
     let search = try PluginSearch(named: document.pluginFolders, environment: variables)
@@ -137,7 +139,7 @@ enum Environment {
     for id in document.uses + ["digest"] where !plugins.contains(where: { $0.id == id }) {
       if let file = search.file(of: id) { plugins.append((id, file)) }
     }
-    let answers = search.describe(plugins)
+    let answers = search.describe(plugins, keptIn: isStart ? PluginSearch.cacheFolder(variables) : nil)
     let digest = try digest(answers)
     let described = answers.mapValues { result in
       result.mapError { PluginProblem(message: $0.message, remedy: "`sluice doctor` tells more") }

@@ -52,7 +52,8 @@ struct Ingest: ParsableCommand {
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
-    let pipeline = try Environment.pipeline(file: Environment.pipelineFile(arguments), home: home)
+    let pipeline = try Environment.pipeline(
+      file: Environment.pipelineFile(arguments), home: home, isStart: true)
     let manifest = try input.reader()
     if arguments.flag("dry-run") {
       let dryRun = try DryRun(pipeline, home: home, limit: limit, manifest: manifest?.name, arguments)
@@ -63,6 +64,8 @@ struct Ingest: ParsableCommand {
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
+    let early = EarlyWorkers(
+      pipeline.definition, digest: pipeline.digest, executable: pipeline.search.worker)
     let ledger = try home.join()
     defer { try? ledger.leave() }  // what it held is due again either way
     let before = try ledger.status()
@@ -90,7 +93,8 @@ struct Ingest: ParsableCommand {
     do {
       let scheduler = try Scheduler(
         pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,
-        executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil, intake: intake)
+        executable: pipeline.search.worker, signals: signals >= 0 ? signals : nil, intake: intake,
+        early: early)
       summary = try scheduler.run(deliveryPatience: deliveryPatience) { event in
         if case .answered(let results, let ticket) = event { server.answer(ticket, results) }
         report.take(event)

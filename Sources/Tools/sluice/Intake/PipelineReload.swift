@@ -49,7 +49,7 @@ final class PipelineReload: Sendable {
   /// `nil`: it is faulty, which was told.
   private func load() -> LoadedPipeline? {
     do {
-      let pipeline = try Environment.pipeline(file: file, home: home)
+      let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
       let refusals = StageOpenings(pipeline).refusals()
       for refusal in refusals { Terminal.error("\(file): \(refusal)", prefix: "") }
       return refusals.isEmpty ? pipeline : nil

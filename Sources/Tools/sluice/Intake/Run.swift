@@ -39,7 +39,7 @@ struct Run: ParsableCommand {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
     let file = try Environment.pipelineFile(arguments)
-    let pipeline = try Environment.pipeline(file: file, home: home)
+    let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
     let (roots, consumption) = try watching.resolved(pipeline.definition, home)
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
