@@ -9,6 +9,8 @@ public struct UUIDv7Generator: Sendable {
   private var counter: UInt16 = 0
   /// Random bytes drawn ahead: one system call per id would be most of its cost.
   private var pool: [UInt8] = []
+  /// How many of these are used up.
+  private var used = 0
   private let clock: Clock
   private let fill: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
@@ -41,13 +43,13 @@ public struct UUIDv7Generator: Sendable {
   }
 
   private mutating func random(_ count: Int) -> UInt64 {
-    if pool.count < count {
+    if pool.count - used < count {
       pool = [UInt8](repeating: 0, count: 4096)
       pool.withUnsafeMutableBytes(fill)
+      used = 0
     }
-    var value: UInt64 = 0
-    for _ in 0..<count { value = value << 8 | UInt64(pool.removeLast()) }
-    return value
+    defer { used += count }
+    return pool[used..<(used + count)].reduce(0) { $0 << 8 | UInt64($1) }
   }
 }
 

@@ -132,7 +132,7 @@ final class Call {
   }
 
   func expand(_ template: String) -> UnsafePointer<CChar>? {
-    guard let template = PathTemplate(template), let attachment = input?.attachment.pointee else {
+    guard let template = stage.template(template), let attachment = input?.attachment.pointee else {
       return nil
     }
     func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }

@@ -16,11 +16,21 @@ final class OpenStage {
   private let keys: Set<String>
   private let prefixes: [String]
   private let codes: Set<String>
+  /// The template that it last had expanded: mostly it is the same.
+  private var lastTemplate: PathTemplate?
 
   /// Bytes of address space for the libraries that a plugin loads, beside what the stage may allocate.
   private static let libraries: Int64 = 512 << 20
 
   var flushes: Bool { raw.pointee.flush != nil }
+
+  /// A template for paths; `nil`: the text is none.
+  func template(_ text: String) -> PathTemplate? {
+    // By bytes: to Swift, texts are equal that the file system tells apart.
+    if let lastTemplate, lastTemplate.description.utf8.elementsEqual(text.utf8) { return lastTemplate }
+    lastTemplate = PathTemplate(text)
+    return lastTemplate
+  }
 
   /// Loads the plugin and makes an instance.
   ///
