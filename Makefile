@@ -109,7 +109,11 @@ place:
 	@ln -sfn ../lib/sluice/sluice $(DESTDIR)$(PREFIX)/bin/sluice
 	@install -m 644 Sources/Contract/CStage/include/sluice/stage.h $(DESTDIR)$(PREFIX)/include/sluice
 	@cp -R Sources/Contract/CStage Sources/Contract/StageKit $(SHARE)/sluice/StageKit/Sources
-	@install -m 644 Templates/kit/Package.swift $(SHARE)/sluice/StageKit
+	@{ sed -n '1,/^$$/p' Package.swift; \
+	  echo '// Written by `make install`. The package that a stage in Swift is built against.'; \
+	  echo 'let package = Package('; \
+	  echo '  name: "StageKit", products: [.library(name: "StageKit", targets: ["StageKit"])], targets: contract)'; \
+	  echo; sed -n '/^var contract/,/^}/p' Package.swift; } > $(SHARE)/sluice/StageKit/Package.swift
 	@cp -R Templates/swift Templates/c Templates/shared $(SHARE)/sluice/templates
 	@install -m 644 pipeline.yaml $(SHARE)/sluice
 	@$(LIB)/sluice completions bash > $(SHARE)/bash-completion/completions/sluice

@@ -24,7 +24,7 @@ let house: KeyValuePairs = [
     "Control", "Manifest", "Objects", "Scheduler", "Wire", "Workers",
   ],
   "State": [
-    "JSONText", "Ledger", "SQLite",
+    "JSONText", "Ledger", "SQLite", "Sealing",
   ],
   "Decisions": [
     "Configuration", "Pipeline",
@@ -33,8 +33,8 @@ let house: KeyValuePairs = [
     "Bytes", "CPlatform", "CWorker", "Platform",
   ],
   "Libraries": [
-    "CCrypto", "CCurl", "CMagic", "CPNG", "CPoppler", "CPopplerData", "CSQLite", "CSeccomp", "CTurboJPEG",
-    "CVips", "CWebP", "CYAML", "PDFDocument",
+    "CCrypto", "CCurl", "CMagic", "CPNG", "CPoppler", "CPopplerData", "CSQLite", "CSeccomp", "CTLS",
+    "CTurboJPEG", "CVips", "CWebP", "CYAML", "Outbound", "PDFDocument",
   ],
   "Contract": [
     "CStage", "StageKit",
@@ -70,6 +70,7 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CMagic", pkgConfig: "libmagic", providers: [.apt(["libmagic-dev"])]),
     .systemLibrary(name: "CPoppler", pkgConfig: "poppler-glib", providers: [.apt(["libpoppler-glib-dev"])]),
     // Not "vips", which asks for -pthread once for each library it is built with: SwiftPM warns of each.
@@ -83,6 +84,7 @@ var systemLibraries: [Target] {
 
 // MARK: The contract: what plugin and host share
 
+/// `make install` writes these lines into the manifest of the kit as well.
 var contract: [Target] {
   [
     .target(name: "CStage"),
@@ -104,10 +106,13 @@ var core: [Target] {
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Ledger", dependencies: ["CPlatform", "Pipeline", "Platform", "SQLite"]),
     .target(name: "JSONText", dependencies: ["SQLite"]),
+    .target(name: "Sealing", dependencies: ["CCrypto", "Platform"]),
     .target(name: "Manifest", dependencies: ["Configuration", "JSONText", "Ledger", "Platform"]),
     .target(
       name: "Workers",
-      dependencies: ["Pipeline", "Platform", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker"]),
+      dependencies: [
+        "Pipeline", "Platform", "Sealing", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker",
+      ]),
     .target(
       name: "Workbench",
       dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
@@ -115,7 +120,9 @@ var core: [Target] {
       name: "Objects", dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform"]),
     .target(
       name: "Scheduler",
-      dependencies: ["CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Wire", "Workers"]),
+      dependencies: [
+        "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Sealing", "Wire", "Workers",
+      ]),
     .target(
       name: "Control", dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform", "Scheduler", "Wire"]),
   ]
@@ -129,10 +136,7 @@ var executables: [Target] {
       name: "sluice",
       dependencies: [
         "Configuration", "Control", "CPlatform", "CWorker", "JSONText", "Ledger", "Manifest", "Objects",
-        "Pipeline",
-        "Platform",
-        "Scheduler",
-        "Wire", "Workbench", "Workers",
+        "Pipeline", "Platform", "Scheduler", "Sealing", "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
       name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
@@ -159,6 +163,7 @@ var shared: [Target] {
   [
     .target(name: "CPopplerData", linkerSettings: [.linkedLibrary("poppler")]),
     .target(name: "PDFDocument", dependencies: ["StageKit", "CPoppler", "CPopplerData"]),
+    .target(name: "Outbound", dependencies: ["StageKit", "CCurl", "CTLS"]),
   ]
 }
 
@@ -168,6 +173,8 @@ struct Stage {
   var id: String
   var module: String
   var libraries: [Target.Dependency] = []
+  /// Beside its source there is a `cases.yaml`; what a source fetches is for tests with a server.
+  var hasCases = true
   /// Beside its source there is a folder `fixtures`, for its cases.
   var hasFixtures = false
 
@@ -177,7 +184,7 @@ struct Stage {
     let folder = "\(Context.packageDirectory)/Plugins"
     return .target(
       name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)",
-      exclude: ["cases.yaml"] + (hasFixtures ? ["fixtures"] : []),
+      exclude: (hasCases ? ["cases.yaml"] : []) + (hasFixtures ? ["fixtures"] : []),
       linkerSettings: isInstrumented
         ? []
         : [
@@ -201,9 +208,10 @@ var stages: [Stage] {
       id: "image", module: "ImageStage", libraries: ["CVips", "CWebP", "CTurboJPEG", "CPNG"],
       hasFixtures: true),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
+    Stage(id: "http", module: "HTTPSource", libraries: ["CCurl", "Outbound"], hasCases: false),
     Stage(id: "notify", module: "NotifyStage"),
     Stage(id: "jsonl", module: "JSONLinesChannel"),
-    Stage(id: "webhook", module: "WebhookChannel", libraries: ["CCurl", "CCrypto"]),
+    Stage(id: "webhook", module: "WebhookChannel", libraries: ["CCurl", "CCrypto", "Outbound"]),
   ]
 }
 
@@ -217,6 +225,7 @@ var tests: [Target] {
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Platform"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
+    .testTarget(name: "SealingTests", dependencies: ["Platform", "Sealing"]),
     .testTarget(name: "LedgerTests", dependencies: ["Ledger", "Pipeline", "Platform", "SQLite"]),
     // The meaning of the ledger's port, for tests of whatever uses it.
     .target(
@@ -228,10 +237,16 @@ var tests: [Target] {
     .testTarget(
       name: "SchedulerTests",
       dependencies: [
-        "CPlatform", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "SQLite", "Wire", "Workers",
+        "Control", "CPlatform", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "SQLite", "Wire",
+        "Workers",
       ]),
     .testTarget(name: "ObjectsTests", dependencies: ["Ledger", "Objects", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
+    .testTarget(
+      name: "HTTPTests",
+      dependencies: [
+        "CPlatform", "HTTPSource", "Outbound", "Pipeline", "Platform", "StageKit", "Wire", "Workers",
+      ]),
     .testTarget(name: "PDFTests", dependencies: ["PDFStage", "PDFDocument"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
@@ -256,7 +271,8 @@ var tests: [Target] {
 var fuzzed: [Target.Dependency] {
   [
     "CPlatform", "Configuration", "Manifest", "Pipeline", "Platform", "StageKit", "Wire", "Workers",
-    "JSONLinesChannel", "MimeStage", "PDFStage", "ScanStage", "TextStage", "WebhookChannel",
+    "HTTPSource", "JSONLinesChannel", "MimeStage", "Outbound", "PDFStage", "ScanStage", "TextStage",
+    "WebhookChannel",
   ]
 }
 

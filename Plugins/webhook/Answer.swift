@@ -1,4 +1,4 @@
-import CCurl
+import Outbound
 import StageKit
 
 /// The result of a request.

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import Outbound
 import StageKit
 
 /// One request at a time, on a handle that is reused.
@@ -7,7 +8,9 @@ final class Request {
   let handle: UnsafeMutableRawPointer
   private(set) var attachment: Attachment?
   private(set) var recipient = ""
-  private let reception: Reception
+  private let reception = Reception()
+  private let gate: AddressGate
+  private let host: String
   private let certificates: Certificates?
   private let reason = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private var headers: UnsafeMutablePointer<curl_slist>?
@@ -15,7 +18,8 @@ final class Request {
   init(
     to endpoint: Endpoint, policy: AddressPolicy, certificates: Certificates?, timeout: Int64
   ) throws(Outcome) {
-    reception = Reception(policy)
+    gate = AddressGate(policy)
+    host = endpoint.host
     self.certificates = certificates
     reason.pointee = 0
     guard let handle = curl_easy_init() else {
@@ -52,11 +56,8 @@ final class Request {
       sluice_curl_set_number(handle, CURLOPT_QUICK_EXIT, 1),
       sluice_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, reason),
     ]
-    if let bytes = certificates?.bytes {
-      results.append(sluice_curl_set_text(handle, CURLOPT_CAPATH, nil))
-      results.append(sluice_curl_set_certificates(handle, bytes.baseAddress, bytes.count))
-    }
-    return results + reception.install(on: handle)
+    results += certificates?.install(on: handle) ?? []
+    return results + reception.install(on: handle) + gate.install(on: handle)
   }
 
   /// Prepares the handle for an event, signed with the current time. The event's body must stay valid until
@@ -87,6 +88,7 @@ final class Request {
     recipient = event.recipient
     reason.pointee = 0
     reception.startAfresh()
+    gate.startAfresh(for: host)
   }
 
   /// The request's answer, from libcurl's result.
@@ -99,7 +101,7 @@ final class Request {
       _ = sluice_curl_get_offset(handle, CURLINFO_RETRY_AFTER, &wait)
       return .status(status, wait: Int64(wait))
     }
-    if let address = reception.refusedAddress { return .refused(address) }
+    if let address = gate.refusedAddress { return .refused(address) }
     if reception.hasLongHeaders {
       return .none("the answer has more than 64 KiB of headers", isGeneral: false)
     }

@@ -1,4 +1,5 @@
 import CCurl
+import Outbound
 import StageKit
 
 /// The requests of a batch, several at a time. Connections stay open between batches.

@@ -1,5 +1,4 @@
-import CCurl
-import Glibc
+import Outbound
 import StageKit
 
 /// Posts each event to an endpoint, signed by Standard Webhooks 1.0.0, at least once.
@@ -42,9 +41,10 @@ struct Webhook: Stage {
 
   init(_ opening: Opening) throws(Outcome) {
     let endpoint = try Endpoint(opening[Self.url] ?? "")
-    let policy = try AddressPolicy(allowing: opening[Self.allowPrivate], for: endpoint)
+    let policy = try AddressPolicy(allowing: opening[Self.allowPrivate])
+    try endpoint.check(policy)
     secrets = try SigningSecrets(opening[Self.secrets])
-    try Self.prepareForSandbox()
+    try CurlLibrary.prepareForSandbox()
     requests = try Requests(
       to: endpoint, policy: policy, certificates: endpoint.isSecure ? try Certificates() : nil,
       timeout: opening[Self.timeout])
@@ -65,18 +65,6 @@ struct Webhook: Stage {
 
   mutating func flush() {
     for (attachment, outcome) in requests.finish() { attachment.settle(outcome) }
-  }
-
-  /// Loads what would otherwise be loaded with the first request: OpenSSL's configuration, and the modules
-  /// that /etc/nsswitch.conf names before `files`. The sandbox prevents loading libraries later. Starts no
-  /// thread, because a thread started here would stay outside the sandbox.
-  private static func prepareForSandbox() throws(Outcome) {
-    let result = curl_global_init(Int(CURL_GLOBAL_ALL))
-    guard result == CURLE_OK else {
-      throw .fail("invalid-options", "libcurl does not start: \(String(cString: curl_easy_strerror(result)))")
-    }
-    var addresses: UnsafeMutablePointer<addrinfo>?
-    if getaddrinfo("localhost", nil, nil, &addresses) == 0 { freeaddrinfo(addresses) }
   }
 }
 

@@ -110,6 +110,9 @@ public final class CaseRunner {
       trial.work.reason = one.reason
     case .channel:
       trial.work.event = Work.Event(one.event ?? .init())
+    case .source:
+      throw WorkbenchError(
+        .configuration, "'\(description.id)' is a source, and cases are for stages and channels")
     }
     let size = trial.work.frame.count
     if size > Frame.limit {

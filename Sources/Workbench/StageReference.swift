@@ -38,6 +38,7 @@ public struct StageReference {
       case .line: "A stage of the line \(capability)."
       case .end: "A stage at the end \(capability), which runs for every outcome."
       case .channel: "A channel \(capability). `sluice schema --event` prints the schema of what it delivers."
+      case .source: "A source \(capability): it fetches the content of links."
       }
     return stage.produces ? "\(place) It may replace the content." : place
   }

@@ -168,8 +168,8 @@ extension BadFile {
     stages:
     - use: mime
       id: ${9}-${NAME:+x}
-    > 4:7: '${9}' does not name a variable; write '${NAME}' or '${NAME:-default}'
-    > 4:7: '${NAME:+x}' does not name a variable; write '${NAME}' or '${NAME:-default}'
+    > 4:7: '${9}' does not name a variable; write '${NAME}', '${NAME:-default}' or '${file:/path}'
+    > 4:7: '${NAME:+x}' does not name a variable; write '${NAME}', '${NAME:-default}' or '${file:/path}'
 
     === several mistakes that need no end of the file, then one that does
     version: 1

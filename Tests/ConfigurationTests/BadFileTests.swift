@@ -3,7 +3,7 @@ import Testing
 
 struct BadFileTests {
   static let all =
-    BadFile.syntax + BadFile.keys + BadFile.stages + BadFile.options + BadFile.combinations
+    BadFile.syntax + BadFile.keys + BadFile.stages + BadFile.options + BadFile.combinations + BadFile.lanes
 
   @Test(arguments: all)
   func aBadFileIsToldWhereWhatAndWhatToDo(file: BadFile) {

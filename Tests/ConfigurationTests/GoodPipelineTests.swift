@@ -44,6 +44,39 @@ struct GoodPipelineTests {
     return bytes
   }
 
+  @Test func linksAreFetchedAsTheLaneSays() throws {
+    let pipeline = try Samples.definition(
+      """
+      version: 1
+      stages: [{ use: mime }]
+      lanes:
+        downloads:
+          use: http
+          connections: 3
+          max-size: 5MB
+          min-free: 2MB
+          timeout: 7s
+          credential: files
+          retry: { attempts: 9 }
+          options: { redirects: 1 }
+      credentials:
+        files: { header: "authorization: Bearer ${NAME}", hosts: [a.example, "*.b.example"] }
+      """)
+    let downloads = try #require(pipeline.downloads)
+    #expect(downloads.stage.description.id == "http")
+    #expect(downloads.stage.values == [OptionValue(name: "redirects", text: "1", integer: 1)])
+    #expect((downloads.connections, downloads.retry.attempts) == (3, 9))
+    #expect(
+      (downloads.maxSize, downloads.stage.output) == (5 << 20, 5 << 20), "the kernel holds the worker to it")
+    #expect((downloads.minFree, downloads.stage.timeout) == (2 << 20, 7000))
+    #expect(downloads.credential == "files")
+    #expect(
+      pipeline.credentials == [
+        "files": Credential(header: "authorization: Bearer first", hosts: ["a.example", "*.b.example"])
+      ])
+    #expect(try Samples.definition("version: 1\nstages: [{ use: mime }]\n").downloads == nil)
+  }
+
   @Test func whatIsLeftOutHasItsDefault() throws {
     let pipeline = try Samples.definition("version: 1\nstages: [{ use: mime }]\n")
     let stage = try #require(pipeline.stages.first)

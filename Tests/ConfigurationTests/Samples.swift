@@ -60,6 +60,10 @@ enum Samples {
         stage.options = [option("words", .text, .list, isRequired: true)]
         stage.options[0].help = "some words; two at least."
       }),
+    "http": .success(
+      stage("http", role: .source, options: [option("redirects", .integer, fallback: "5")]) {
+        $0.capability = .network
+      }),
     "broken": .failure(
       PluginProblem(
         message: "its ABI is 2, and 1 is wanted", remedy: "build it again with this version's kit")),

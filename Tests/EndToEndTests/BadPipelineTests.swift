@@ -46,6 +46,11 @@ struct BadPipelineTests {
       "PLUGINS/libsluice-strange-option.so: its option 'colour' has type 99, which this version does not know; a newer "
         + "sluice may; `sluice doctor` tells more"),
     .use(
+      "empty-range",
+      "PLUGINS/libsluice-empty-range.so: its option 'height' has the minimum 10 above its maximum 5, so that no value is "
+        + "allowed; make the maximum as large at least (INT64_MAX: no upper bound; both 0: no bounds); `sluice doctor` tells "
+        + "more"),
+    .use(
       "not-a-library",
       "PLUGINS/libsluice-not-a-library.so: does not load: PLUGINS/libsluice-not-a-library.so: file too short; "
         + "`sluice doctor` tells more"),

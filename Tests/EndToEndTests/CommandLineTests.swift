@@ -5,9 +5,11 @@ import Testing
 /// `UPDATE_GOLDEN=1` rewrites these.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "run", "enqueue", "retry", "cancel", "prioritize", "delete", "prune", "pause", "resume",
+    "ingest", "run", "enqueue", "fetch", "retry", "cancel", "prioritize", "delete", "prune", "pause",
+    "resume",
     "reset",
-    "deliveries", "dead-letters list", "dead-letters retry", "dead-letters drop", "status", "list", "show",
+    "downloads", "deliveries", "dead-letters list", "dead-letters retry", "dead-letters drop", "status",
+    "list", "show",
     "get", "report", "watch", "replay", "verify", "backup", "lint", "graph", "schema", "test", "stages list",
     "stages new",
     "stages run", "stages check", "stages inspect", "stages doctor", "doctor", "version", "completions",

@@ -20,6 +20,16 @@ struct ConformanceSelectionTests {
     try FixtureStages.brokenGreeting(in: folder, old: process, new: process + statement)
   }
 
+  // MARK: What does not load
+
+  @Test func anOptionThatAllowsNoValueIsRefused() throws {
+    try FixtureStages.compile("empty-range", into: folder.path)
+    let outcome = try SluiceCommand.run(["stages", "check", "./libsluice-empty-range.so"], in: folder)
+    #expect(outcome.status != 0)
+    let said = outcome.out + outcome.err
+    #expect(said.contains("its option 'height' has the minimum 10 above its maximum 5"), "\(said)")
+  }
+
   // MARK: One cause
 
   @Test func aHangCostsOneTimeOutAndTheRestIsNamedAsNotDone() throws {

@@ -28,9 +28,39 @@ struct LogTests {
     let logged = records.filter { $0["record"].text == "log" }
     #expect(logged.map { $0["level"].text } == ["warning", "error"], "\(outcome.out)")
     #expect(logged.allSatisfy { $0["id"].text == id && $0["stage"].text == "talk" })
+    #expect(logged.allSatisfy { $0["attachmentId"].text == id })
     #expect(logged.first?["text"].text == "line 1 of level 2 on file-0.txt\\u{7}")
     let flood = try Self.ingest(lines: 1, files: 50, ["--format", "json"])
     #expect(flood.out.components(separatedBy: #""record":"log""#).count - 1 == 40, "twenty of each level")
+  }
+
+  @Test func whatAChannelLogsNamesTheDeliveryAndItsAttachment() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("plugins/.keep", "")
+    try FixtureStages.compile("talk", into: folder.path + "/plugins", ["-DCHANNEL"])
+    try folder.write(
+      "pipeline.yaml", Pipelines.telling(channels: ["loud": "{ use: talk }"], more: "plugins: [plugins]"))
+    try folder.write("in/a.txt", "content")
+    func ingest(_ home: String, _ words: String...) throws -> SluiceCommand.Outcome {
+      try SluiceCommand.run(
+        ["ingest", "--home", home, "--sender", "ann", "--participants", "ann,ben", "--quiet"] + words + [
+          "in"
+        ],
+        in: folder)
+    }
+    let json = try ingest("home", "--format", "json")
+    let logged = try json.out.split(separator: "\n").map { try JSON(String($0)) }.filter {
+      $0["record"].text == "log"
+    }
+    let deliveries = try JSON(
+      try SluiceCommand.run(
+        ["deliveries", "--status", "delivered", "--home", "home", "--format", "json"], in: folder
+      ).out)
+    let attachment = try #require(json.attachments.first?.id)
+    #expect(logged.count == 2 && logged.allSatisfy { $0["attachmentId"].text == attachment }, "\(json.out)")
+    #expect(logged.allSatisfy { $0["id"].text == deliveries["id"].text && $0["id"].text != attachment })
+    let text = try ingest("other").err
+    #expect(text.contains(#/[0-9a-f-]{36} of [0-9a-f-]{36}: [a-z]+: warning: line 1 of level 2/#), "\(text)")
   }
 
   @Test func whatIsOfLevelInfoIsShownToWhoAsks() throws {

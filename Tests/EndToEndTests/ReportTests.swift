@@ -152,6 +152,43 @@ struct ReportTests {
     #expect(try CSVWords.rows(sluice("report", "--format", "csv", "--limit", "3").out).count == 4)
   }
 
+  /// Attachments with other keys of metadata follow each other, in any order.
+  @Test func theTableHasWhatTheListHas() throws {
+    let pdf = SluiceCommand.projectFolder + "/Plugins/pdf/fixtures/report.pdf"
+    for number in 0..<4 {
+      let folder = folder.path + "/more/\(number)"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try FileManager.default.copyItem(atPath: pdf, toPath: folder + "/\(number).pdf")
+      try Data("text \(number)\n".utf8).write(to: URL(fileURLWithPath: folder + "/\(number).txt"))
+    }
+    try #require(try sluice("ingest", "more").status == 0)
+    let rows = try CSVWords.rows(sluice("report", "--format", "csv").out)
+    let head = try #require(rows.first)
+    let list = try sluice("list", "--format", "json").out.split(separator: "\n").map { try JSON(String($0)) }
+    #expect(rows.count == list.count + 1 && list.count == 17)
+    for (row, record) in zip(rows.dropFirst(), list) {
+      func cell(_ name: String) -> String? { head.firstIndex(of: name).map { row[$0] } }
+      for name in [
+        "id", "status", "mediaType", "sha256", "url", "conversationId", "messageId", "senderId", "source",
+      ] {
+        #expect(cell(name) == record[name].text ?? "", "\(name)")
+      }
+      #expect(cell("sizeBytes").flatMap(Double.init) == number(record["sizeBytes"]))
+      for name in head where name.hasPrefix("metadata.") {
+        let wanted =
+          switch record["metadata"][String(name.dropFirst(9))] {
+          case .string(let text): text
+          case .number(let number): "\(Int(number))"
+          case .boolean(let boolean): "\(boolean)"
+          default: ""
+          }
+        #expect(cell(name) == wanted, "\(name)")
+      }
+      #expect(cell("otherMetadata") == "")
+    }
+    #expect(head.contains("metadata.pdf.pages"))
+  }
+
   // MARK: Files
 
   @Test func aFileIsWholeOrNotThere() throws {

@@ -42,7 +42,7 @@ struct WebhookSecretTests {
   }
 
   static let mistakes: [(String, String)] = [
-    ("", "the secret does not begin with whsec_"), ("secret", "the secret does not begin with whsec_"),
+    ("", "the secret does not begin with whsec_"), ("0b7e9d", "the secret does not begin with whsec_"),
     ("whsec_abc", "after whsec_, the secret is not base64 with its padding"),
     ("whsec_YQ==", "the secret has 1 byte, and 24 to 64 are asked for"),
   ]

@@ -175,11 +175,13 @@ struct WorkbenchTests {
     let properties = schema["properties"]
     #expect(
       Set(properties.members.keys) == [
-        "version", "plugins", "stages", "channels", "retry", "keep", "sandbox", "workers", "memory-total",
-        "reuse",
+        "version", "plugins", "stages", "channels", "lanes", "credentials", "retry", "keep", "secrets",
+        "sandbox",
+        "workers", "memory-total", "reuse",
       ])
     var options: [String: Set<String>] = [:]
-    for entry in [properties["stages"]["items"], properties["channels"]["additionalProperties"]] {
+    let lane = properties["lanes"]["properties"]["downloads"]
+    for entry in [properties["stages"]["items"], properties["channels"]["additionalProperties"], lane] {
       let choices = entry["allOf"].elements
       #expect(!choices.isEmpty)
       for choice in choices {

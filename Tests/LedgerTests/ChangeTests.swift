@@ -186,6 +186,7 @@ struct ChangeTests {
     case .delivery(let delivery):
       return choice == 1
         ? .deadLetter(key: delivery.key, reason: Desk.reason) : .delivered(key: delivery.key)
+    case .transfer: return .released
     }
   }
 

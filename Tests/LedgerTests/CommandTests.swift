@@ -100,7 +100,7 @@ struct CommandTests {
     let before = try desk.everything()
     let reply = try send([Self.pause(events), Self.resume(events), Self.hasten(events)])
     let sentence =
-      "there is no lane 'channel:events'; lanes are attachments, and channel:NAME of each channel that was used"
+      "there is no lane 'channel:events'; lanes are attachments, downloads, and channel:NAME of each channel that was used"
     #expect(reply.results == [.refused(sentence), .refused(sentence), .refused(sentence)])
     #expect(reply.lanes.isEmpty && reply.position == nil)
     #expect(try desk.everything() == before)
@@ -247,7 +247,7 @@ struct CommandTests {
       .done(hasChanged: false), .done(hasChanged: true), .refused("no attachment has the id nobody's"),
       .done(hasChanged: false),
       .refused(
-        "there is no lane 'channel:events'; lanes are attachments, and channel:NAME of each channel that was used"
+        "there is no lane 'channel:events'; lanes are attachments, downloads, and channel:NAME of each channel that was used"
       ), .done(hasChanged: true),
     ]
     #expect(Desk.counted(reply.results) == expected)

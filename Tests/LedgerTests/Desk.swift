@@ -148,6 +148,7 @@ final class Desk {
     switch lease.work {
     case .attachment(let attachment): attachment.key
     case .delivery(let delivery): delivery.key
+    case .transfer(let transfer): transfer.key
     }
   }
 
@@ -156,6 +157,7 @@ final class Desk {
     switch lease.work {
     case .attachment(let attachment): attachment.origin.id
     case .delivery(let delivery): delivery.attachmentId
+    case .transfer: ""
     }
   }
 

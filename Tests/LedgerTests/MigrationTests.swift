@@ -244,6 +244,8 @@ struct MigrationTests {
     INSERT INTO jobs SELECT 1000 - key, CASE key & 1 WHEN 0 THEN 'attachment' ELSE 'delivery' END, key >> 1, lane, priority, state,
       due_at, holder, token, attempts, uncounted, crashes, losses, cancelled FROM new_jobs;
     DROP TABLE new_jobs;
+    DROP TABLE links;
+    DROP TABLE transfers;
     PRAGMA user_version = 6;
     """
 
@@ -262,6 +264,54 @@ struct MigrationTests {
     #expect(try Self.rows("PRAGMA integrity_check", connection) == ["ok"])
     let made = try SQLiteLedger(path: ":memory:")
     #expect(try Self.rows(Self.schema, connection) == Self.rows(Self.schema, made.connection))
+  }
+
+  /// The tables before there were downloads.
+  private static let tablesOfSeven: String = {
+    var text = Schema.tables
+    for part in [
+      " OR kind = 'downloads'", " OR cause = 'hand'", " OR source_kind = 'link'", " OR state = 'waiting'",
+      "CREATE INDEX jobs_waiting ON jobs (key) WHERE state = 'waiting';",
+      ",\n  home_id BLOB CHECK (length(home_id) = 16)",
+    ] {
+      text = text.replacingOccurrences(of: part, with: "")
+    }
+    guard let start = text.range(of: "CREATE TABLE transfers"),
+      let end = text.range(of: "-- The queue: what is due")
+    else { return "" }
+    text.removeSubrange(start.lowerBound..<end.lowerBound)
+    return text
+  }()
+
+  @Test func aLedgerOfVersionSevenTakesLinks() throws {
+    let connection = try Connection(file)
+    try connection.execute(Self.tablesOfSeven)
+    try connection.execute(
+      """
+      \(Schema.firstRows.replacingOccurrences(of: ", NULL)", with: ")"));
+      INSERT INTO messages VALUES ('c', 'm', 'ann', '["ben"]', NULL, 1);
+      INSERT INTO attachments (key, id, identity, conversation_id, message_id, own_message, file_name, source_kind, source,
+        source_size, source_modified, status, created_at)
+      VALUES (1, '0190b5e2-0000-7000-8000-000000000001', zeroblob(32), 'c', 'm', 0, 'a', 'file', x'2f61', 1, 1, 'queued', 1);
+      INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (2, 1, 0, 'due', 1);
+      UPDATE counts SET attachments = 1 WHERE status = 'queued';
+      PRAGMA user_version = 7;
+      """)
+    #expect(throws: SQLiteError.self) {
+      try connection.execute(
+        "INSERT INTO lanes (kind, name, host, sharing) VALUES ('downloads', '', '', 'shared')")
+    }
+    let ledger = try open()
+    let made = try SQLiteLedger(path: ":memory:")
+    #expect(try Self.rows(Self.schema, ledger.connection) == Self.rows(Self.schema, made.connection))
+    #expect(try Self.rows("PRAGMA integrity_check", ledger.connection) == ["ok"])
+    var exchange = Exchange(number: 1)
+    exchange.wanted = [Want(.attachments, 5), Want(.downloads, 5)]
+    #expect(try ledger.exchange(exchange).leases.map(\.job) == [2])
+    #expect(try Self.findings(ledger) == [])
+    // Another connection reads the new statements.
+    let other = try SQLiteLedger(path: file, clock: clock.value)
+    #expect(try Self.rows(Self.schema, other.connection) == Self.rows(Self.schema, made.connection))
   }
 
   private static let queueColumns = [
@@ -429,6 +479,7 @@ struct MigrationTests {
         case .delivery(let delivery):
           order.append("\(delivery.channel) \(delivery.recipient) \(lease.attempt) \(lease.losses)")
           exchange.settlements.append(Settlement(lease, .delivered(key: delivery.key)))
+        case .transfer: Issue.record("there were no links")
         }
       }
       #expect(try ledger.exchange(exchange).settled.allSatisfy { $0 == .counted })

@@ -13,6 +13,12 @@ package final class ModelReader: LedgerQueries {
 
   private var rows: ModelRows { moment ?? ledger.rows.withLock { $0 } }
 
+  /// The model has no links.
+  package func transfers(after: PageMark?, limit: Int) throws(LedgerError) -> Page<TransferRecord> {
+    Page([], next: nil)
+  }
+  package func transfersWithFiles() throws(LedgerError) -> Set<Int64> { [] }
+
   package func snapshot<Value>(_ body: () throws -> Value) throws -> Value {
     moment = rows
     defer { moment = nil }
@@ -103,6 +109,22 @@ package final class ModelReader: LedgerQueries {
     _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<AttachmentRecord> {
     try select(filter, after: mark, limit: limit) { self.record($0, $1) }
+  }
+
+  package func records(
+    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<AttachmentRecord> {
+    try select(filter, after: mark, limit: limit) {
+      var record = self.record($0, $1)
+      record.steps = []
+      return record
+    }
+  }
+
+  package func metadata(
+    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<String> {
+    try select(filter, after: mark, limit: limit) { attachment, _ in attachment.outcome.metadata }
   }
 
   package func matches(

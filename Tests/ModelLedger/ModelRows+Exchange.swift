@@ -139,6 +139,8 @@ extension ModelRows {
       schedule(job, tally.now + min(after, 1 << 50), tally.now)
       deliveries[key]?.reason = reason
     case .deadLetter(let key, let reason): endDelivery(key, .dead, reason, &tally)
+    // The model has no links.
+    case .fetched, .transferAgain, .transferRestarts, .notFetched, .fetchAgain: return .leaseLost
     }
     return .counted
   }

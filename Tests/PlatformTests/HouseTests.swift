@@ -72,4 +72,18 @@ struct HouseTests {
       #expect(!text.split(separator: "\n").contains { $0.hasPrefix("import ") }, "\(file)")
     }
   }
+
+  /// What seals is small enough to be read in one sitting: it knows neither the ledger nor the pipeline.
+  @Test func sealingImportsThePlatformAndLibcryptoOnly() throws {
+    let modules = try Self.modules(try Self.folders())
+    let sealing = try #require(modules.first { $0.name == "Sealing" })
+    #expect(sealing.folder == "State")
+    var imported: Set<String> = []
+    for file in sealing.files {
+      for line in try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+      where line.hasPrefix("import ") { imported.insert(String(line.dropFirst(7))) }
+    }
+    #expect(imported.isSubset(of: ["CCrypto", "Glibc", "Platform", "Synchronization"]), "\(imported)")
+    #expect(imported.contains("CCrypto"))
+  }
 }

@@ -85,7 +85,7 @@ struct RandomExchange {
   mutating func ending(_ lease: Lease) -> Settlement.Ending {
     let (key, after) = (Sample.key(lease), pick([0, 0, 1, 50, 4000, .max] as [Int64]))
     switch (lease.work, number(0...9)) {
-    case (_, 0): return .released
+    case (_, 0), (.transfer, _): return .released
     case (.delivery, 1...2): return .deliveryAgain(key: key, after: after, reason: Sample.reason)
     case (.delivery, 3): return .deadLetter(key: key, reason: Sample.reason)
     case (.delivery, _): return .delivered(key: key)

@@ -38,6 +38,7 @@ enum Sample {
     switch lease.work {
     case .attachment(let attachment): attachment.key
     case .delivery(let delivery): delivery.key
+    case .transfer(let transfer): transfer.key
     }
   }
 
@@ -46,6 +47,7 @@ enum Sample {
     switch lease.work {
     case .attachment(let attachment): attachment.origin.fileName
     case .delivery(let delivery): delivery.recipient
+    case .transfer: ""
     }
   }
 
@@ -53,6 +55,7 @@ enum Sample {
     switch lease.work {
     case .attachment(let attachment): attachment.origin.id
     case .delivery(let delivery): delivery.id
+    case .transfer: ""
     }
   }
 

@@ -36,6 +36,40 @@ struct SurveyTests {
     #expect(rows[2].status == .queued && rows[2].finishedAt == nil && rows[2].mediaType == nil)
   }
 
+  /// What a table has of attachments is what each has by itself, but for the steps.
+  @Test(arguments: Engine.allCases) func recordsAndMetadataAreThoseOfTheAttachments(engine: Engine) throws {
+    let bench = try Bench(engine)
+    for (number, name) in ["a", "b", "c", "d"].enumerated() {
+      try bench.takeIn(Sample.item(name, message: "m\(number / 3)", sender: number < 3 ? "ann" : "eva"))
+      let lease = try bench.claimOne()
+      try bench.settle(
+        lease,
+        name == "b"
+          ? Sample.failed(lease) : Sample.ended(lease) { $0.outcome.metadata = #"{"name":"\#(name)"}"# })
+    }
+    try bench.takeIn(Sample.item("e"))
+    for filter in [
+      AttachmentFilter(), AttachmentFilter(statuses: [.completed]), AttachmentFilter(statuses: [.queued]),
+    ] {
+      let whole = try bench.reader.attachments(filter, after: nil, limit: 10).rows
+      #expect(filter.statuses.count < 6 || whole.count == 5)
+      var (records, metadata): ([AttachmentRecord], [String]) = ([], [])
+      var marks: (PageMark?, PageMark?) = (nil, nil)
+      repeat {
+        let page = try bench.reader.records(filter, after: marks.0, limit: 2)
+        let texts = try bench.reader.metadata(filter, after: marks.1, limit: 2)
+        (records, metadata, marks) = (records + page.rows, metadata + texts.rows, (page.next, texts.next))
+      } while marks.0 != nil || marks.1 != nil
+      let wanted = whole.map { record in
+        var record = record
+        record.steps = []
+        return "\(record) \(record.origin.senderId)"
+      }
+      #expect(records.map { "\($0) \($0.origin.senderId)" } == wanted)
+      #expect(metadata == whole.map(\.outcome.metadata))
+    }
+  }
+
   @Test(arguments: Engine.allCases) func theSurveyFollowsTheFilterInPages(engine: Engine) throws {
     let bench = try Bench(engine)
     for name in ["a", "b", "c", "d", "e"] {

@@ -38,6 +38,12 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
     }
     let matches = try pages(pageLimit) { try ledger.matches(AttachmentFilter(), after: $0, limit: pageLimit) }
     lines += matches.map { "\($0)" }
+    let records = try pages(pageLimit) { try ledger.records(AttachmentFilter(), after: $0, limit: pageLimit) }
+    lines += records.map { "\($0)" }
+    let metadata = try pages(pageLimit) {
+      try ledger.metadata(AttachmentFilter(), after: $0, limit: pageLimit)
+    }
+    lines += metadata
     let deliveries = try pages(pageLimit) {
       try ledger.deliveries(DeliveryFilter(), after: $0, limit: pageLimit)
     }

@@ -153,7 +153,8 @@ final class Witness {
         delivered.insert("\(work[settlement.job]?.id ?? "") \(key)").inserted, "delivery \(key) ended twice")
       ended.insert(work[settlement.job]?.id ?? "")
       work[settlement.job] = nil
-    case .putOff, .released: break
+    case .putOff, .released, .fetched, .transferAgain, .transferRestarts, .notFetched, .fetchAgain:
+      break
     }
   }
 
@@ -166,6 +167,7 @@ final class Witness {
       (lane, attachmentId) = (.attachments, attachment.origin.id)
       let attempt = "\(attachmentId) \(lease.attempt)"
       expect(attempts.insert(attempt).inserted, "attempt \(attempt) was made before")
+    case .transfer: (lane, attachmentId) = (.downloads, "")
     case .delivery(let leased):
       (lane, attachmentId) = (.channel(leased.channel), leased.attachmentId)
       delivery = leased.key

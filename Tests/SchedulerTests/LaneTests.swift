@@ -181,6 +181,7 @@ struct LaneTests {
         let reason = Reason(stage: "x", code: "unreachable", message: "nobody answers")
         return .deliveryAgain(key: delivery.key, after: later, reason: reason)
       }
+    case .transfer: return .released
     }
   }
 

@@ -6,9 +6,7 @@ import Testing
 /// Sources are opened one after the other; the first may hang.
 struct SourceOpeningTests {
   private static func source(_ serial: UInt64) -> Source {
-    Source(
-      serial: serial,
-      .file(host: nil, path: Array("/in/\(serial)".utf8), size: 0, modified: 0, folderDevice: nil))
+    Source(serial: serial, .file(Array("/in/\(serial)".utf8), folderDevice: nil))
   }
 
   private var openings = SourceOpenings()

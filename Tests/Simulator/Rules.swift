@@ -147,6 +147,7 @@ final class Rules {
           expect(settledDeliveries.insert(id).inserted, "delivery \(key) ends twice")
         }
       case .released: released(settlement.job)
+      case .fetched, .transferAgain, .transferRestarts, .notFetched, .fetchAgain: break
       case .again(_, let after, _, _, _), .putOff(_, let after, _, _), .deliveryAgain(_, let after, _):
         notBefore[settlement.job] = world.milliseconds + Int(after)
       }
@@ -163,6 +164,7 @@ final class Rules {
         expect(!ended.contains(attachment.origin.id), "\(attachment.origin.id) is claimed after its end")
         leased[attachment.origin.id] = lease.attempt
         idOfJob[lease.job] = attachment.origin.id
+      case .transfer: world.fail("a transfer is claimed, and there are no links")
       }
     }
   }

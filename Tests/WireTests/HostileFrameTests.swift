@@ -48,7 +48,10 @@ struct HostileFrameTests {
         case .description: _ = try StageDescription(&reader, file: "x.so")
         case .trace: _ = try TraceLine(&reader)
         case .question: _ = try PluginQuestion(&reader)
-        case .setup, .work, .commands, .results, .declined, .welcome: break
+        case .news: _ = try TransferNews(&reader)
+        case .order: _ = try TransferOrder(&reader)
+        case .setup, .work, .transfer, .commands, .results, .declined, .welcome, .workersQuestion, .workers:
+          break
         }
       } catch {
         #expect(!"\(error)".isEmpty)

@@ -26,8 +26,27 @@ public final class Exported: @unchecked Sendable {
       }
     }
     optionNames = Author.options.map(\.declaration.name)
-    let about = Author.about
-    let options = Author.options.map { Self.option($0.declaration) }
+    describe(Author.about, Author.options)
+  }
+
+  /// Describes a source. Nothing of it runs until the host opens it.
+  public init<Author: Source>(_ type: Author.Type) {
+    make = { opening in
+      do throws(Outcome) { return .success(SourceBox(try Author(opening), host: opening.host)) } catch {
+        return .failure(error)
+      }
+    }
+    optionNames = Author.options.map(\.declaration.name)
+    describe(Author.about, Author.options)
+    stage.pointee.process = nil
+    stage.pointee.start = startTransfer
+    stage.pointee.turn = turnTransfers
+    stage.pointee.hold = holdTransfer
+    stage.pointee.stop = stopTransfer
+  }
+
+  private func describe(_ about: About, _ declarations: [any OptionDeclaration]) {
+    let options = declarations.map { Self.option($0.declaration) }
     let keys = about.keys.map { sluice_term(name: forever($0.key), help: forever($0.value)) }
     let codes = about.codes.map { sluice_term(name: forever($0.key), help: forever($0.value)) }
     var flags: UInt32 = about.produces ? SLUICE_PRODUCES : 0
@@ -35,6 +54,7 @@ public final class Exported: @unchecked Sendable {
     case .line: break
     case .end: flags |= SLUICE_AT_END
     case .channel: flags |= SLUICE_CHANNEL
+    case .source: flags |= SLUICE_SOURCE
     }
     stage.initialize(
       to: sluice_stage(
@@ -45,7 +65,7 @@ public final class Exported: @unchecked Sendable {
         version: forever(about.version), summary: forever(about.summary), options: forever(options),
         keys: forever(keys), codes: forever(codes), context: Unmanaged.passRetained(self).toOpaque(),
         open: openInstance, process: processAttachment, flush: about.flushes ? flushInstance : nil,
-        close: closeInstance))
+        close: closeInstance, start: nil, turn: nil, hold: nil, stop: nil))
   }
 
   private static func option(_ declaration: Declaration) -> sluice_option {
@@ -68,6 +88,10 @@ private class Instance {
     SLUICE_FAIL
   }
   func flush(_ call: OpaquePointer) -> sluice_verdict { SLUICE_PASS }
+  func start(_ transfer: UnsafePointer<sluice_transfer>, _ call: OpaquePointer) {}
+  func turn(_ wake: Int32, _ milliseconds: Int64) {}
+  func hold(_ call: OpaquePointer, _ isHeld: Bool) {}
+  func stop(_ call: OpaquePointer) {}
 }
 
 private final class Box<Author: Stage>: Instance {
@@ -101,7 +125,24 @@ private final class Box<Author: Stage>: Instance {
   }
 }
 
-// The contract's four calls. Top-level functions, since isolation is not checked through C function pointers.
+private final class SourceBox<Author: Source>: Instance {
+  private var author: Author
+  private let host: UnsafePointer<sluice_host>
+
+  init(_ author: Author, host: UnsafePointer<sluice_host>) {
+    self.author = author
+    self.host = host
+  }
+
+  override func start(_ raw: UnsafePointer<sluice_transfer>, _ call: OpaquePointer) {
+    author.start(Transfer(raw, call: call, host: host))
+  }
+  override func turn(_ wake: Int32, _ milliseconds: Int64) { author.turn(wake: wake, for: milliseconds) }
+  override func hold(_ call: OpaquePointer, _ isHeld: Bool) { author.hold(Transfer.ID(call), isHeld) }
+  override func stop(_ call: OpaquePointer) { author.stop(Transfer.ID(call)) }
+}
+
+// The contract's calls. Top-level functions, since isolation is not checked through C function pointers.
 
 private func openInstance(
   _ stage: UnsafePointer<sluice_stage>?, _ raw: UnsafePointer<sluice_opening>?,
@@ -138,6 +179,28 @@ private func processAttachment(
 private func flushInstance(_ instance: UnsafeMutableRawPointer?, _ call: OpaquePointer?) -> sluice_verdict {
   guard let instance, let call else { return SLUICE_FAIL }
   return Unmanaged<Instance>.fromOpaque(instance).takeUnretainedValue().flush(call)
+}
+
+private func startTransfer(
+  _ instance: UnsafeMutableRawPointer?, _ transfer: UnsafePointer<sluice_transfer>?, _ call: OpaquePointer?
+) {
+  guard let instance, let transfer, let call else { return }
+  Unmanaged<Instance>.fromOpaque(instance).takeUnretainedValue().start(transfer, call)
+}
+
+private func turnTransfers(_ instance: UnsafeMutableRawPointer?, _ wake: Int32, _ milliseconds: Int64) {
+  guard let instance else { return }
+  Unmanaged<Instance>.fromOpaque(instance).takeUnretainedValue().turn(wake, milliseconds)
+}
+
+private func holdTransfer(_ instance: UnsafeMutableRawPointer?, _ call: OpaquePointer?, _ isHeld: Int32) {
+  guard let instance, let call else { return }
+  Unmanaged<Instance>.fromOpaque(instance).takeUnretainedValue().hold(call, isHeld != 0)
+}
+
+private func stopTransfer(_ instance: UnsafeMutableRawPointer?, _ call: OpaquePointer?) {
+  guard let instance, let call else { return }
+  Unmanaged<Instance>.fromOpaque(instance).takeUnretainedValue().stop(call)
 }
 
 private func closeInstance(_ instance: UnsafeMutableRawPointer?) {

@@ -64,6 +64,8 @@ public struct About: Sendable {
     case end
     /// Under `channels:`; it delivers events.
     case channel
+    /// Under `lanes:`; it fetches content. See ``Source``.
+    case source
   }
 
   /// Lower case, words joined by `-`; the plugin's file is named after it.

@@ -43,6 +43,13 @@ struct Combinations {
       findings.report(
         mark, "'\(name)' delivers events and is no stage of the line",
         "move it under 'channels', and name it in a stage such as notify")
+    case (.stage, .source), (.channel, .source):
+      findings.report(
+        mark, "'\(name)' fetches content, which no stage and no channel does",
+        "write 'lanes: { downloads: { use: \(name) } }'")
+    case (.lane, .source): break
+    case (.lane, _):
+      findings.report(mark, "'\(name)' fetches no links", "name a source, such as 'use: http'")
     case (.channel, .channel): break
     case (.channel, .line), (.channel, .end):
       findings.report(mark, "'\(name)' delivers no events and cannot be a channel", "move it under 'stages'")

@@ -17,9 +17,16 @@ struct DocumentReader {
     let foldersAreKnown = readPlugins(section)
     readStages(section)
     readChannels(section)
+    if let node = section["lanes"] { document.lanes = LanesSection.entries(node, &document.findings) }
+    if let node = section["credentials"] {
+      document.credentials = CredentialsSection.credentials(node, &document.findings)
+    }
     checkNames()
     readRetry(section)
     if let node = section["keep"] { document.keep = KeepSection.rules(node, &document.findings) }
+    if let node = section["secrets"] {
+      document.secrets = SecretsSection.rules(node, &document.findings) ?? SecretRules()
+    }
     document.settings = section.read(Grammar.settings, &document.findings)
     return foldersAreKnown && !document.stages.isEmpty
   }

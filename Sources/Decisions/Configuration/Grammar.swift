@@ -2,9 +2,13 @@ import Pipeline
 
 /// The keys of a pipeline file, each declared like a stage's option: one reader checks both.
 enum Grammar {
-  static let top = [version.name, plugins.name, "stages", "channels", "retry", "keep"] + settings.map(\.name)
+  static let top =
+    [version.name, plugins.name, "stages", "channels", "lanes", "credentials", "retry", "keep", "secrets"]
+    + settings.map(\.name)
   static let stage = [use, id, when].map(\.name) + ["options"] + stageSettings.map(\.name)
   static let channel = [use.name, "options", "retry"] + channelSettings.map(\.name)
+  static let lane =
+    [use.name, "options", "retry"] + channelSettings.map(\.name) + laneSettings.map(\.name)
   static let retry = [attempts, backoff, max].map(\.name)
 
   static let version = key(
@@ -57,6 +61,17 @@ enum Grammar {
       ) { $0.bytes = $1.integer }
     ]
 
+  static let keyExample = "credential:sluice-key"
+
+  /// Where the keys lie that seal what is secret.
+  static let masterKey = key(
+    "key", .text, example: keyExample,
+    "Where the key lies: `credential:NAME` of systemd, `file:/path` or `env:NAME`; else in the home's `sluice.key`."
+  )
+  static let olderKeys = key(
+    "old", .text, .list, example: "file:/etc/sluice/old.key",
+    "Where older keys lie, which only open what they sealed.")
+
   static let use = key("use", .text, required: true, example: "mime", "The plugin.")
   static let id = key(
     "id", .text, example: "first-pdf", "The stage's name in this pipeline; else that of the plugin.")
@@ -102,6 +117,41 @@ enum Grammar {
     ] + remedies
   /// Those of every channel.
   static let channelSettings = [timeout, memory]
+
+  /// What holds of the lane of downloads where the file does not say.
+  private static let lanes = DownloadsDefinition(stage: standard)
+
+  /// Those of the lane of downloads.
+  static let laneSettings: [Setting<DownloadsDefinition>] = [
+    Setting(
+      key(
+        "connections", .integer, range: 1...256, example: "8",
+        "Transfers under way at once; else \(lanes.connections).")
+    ) { $0.connections = Int($1.integer) },
+    Setting(
+      key(
+        "max-size", .bytes, range: 0...(1 << 40), example: "50MB",
+        "The content of a link may have so many bytes; else \(ByteSize.text(lanes.maxSize)).")
+    ) { $0.maxSize = $1.integer },
+    Setting(
+      key(
+        "min-free", .bytes, range: 0...(1 << 50), example: "1GB",
+        "So much stays free in the home, or the lane pauses; else \(ByteSize.text(lanes.minFree)).")
+    ) { $0.minFree = $1.integer },
+    Setting(
+      key(
+        "credential", .text, example: "files",
+        "The name under `credentials` of what is said to hosts where a link names none; else nothing is.")
+    ) { $0.credential = $1.text },
+  ]
+
+  static let header = key(
+    "header", .text, required: true, example: "authorization: Bearer ${FILES_TOKEN}",
+    "A header for each request to these hosts: a secret.")
+  static let hosts = key(
+    "hosts", .text, .list, required: true, example: "files.example.com",
+    "The hosts that get it; `*.example.com` for all below that.")
+  static let credential = [header, hosts].map(\.name)
 
   private static func remedy(
     _ name: String, _ when: String, _ apply: @escaping @Sendable (inout StageDefinition, Remedy) -> Void

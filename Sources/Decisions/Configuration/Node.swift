@@ -44,7 +44,9 @@ struct Node: Sendable {
   /// The kind of node, for messages: `a list`.
   var noun: String {
     switch content {
-    case .scalar(let scalar): scalar.isNull ? "nothing" : scalar.shown
+    case .scalar(let scalar):
+      // What was filled in may be a secret, and says nothing of the kind.
+      scalar.isNull ? "nothing" : scalar.written.map { "the value of \(quoted($0))" } ?? quoted(scalar.text)
     case .sequence: "a list"
     case .mapping: "a map"
     case .unusable: "unusable"
@@ -60,14 +62,19 @@ struct Scalar: Sendable {
   var isPlain: Bool
   /// The text as written in the file, if variables were filled in.
   var written: String?
+  /// A part of it comes from a file: no message shows it.
+  var isSecret = false
 
   var isNull: Bool { isPlain && ["", "~", "null", "Null", "NULL"].contains(text) }
 
   /// The quoted text for messages, with the variable that it comes from: `'abc' (from '${LIMIT}')`.
-  var shown: String { quoted(text) + origin }
+  var shown: String { isSecret ? asWritten : quoted(text) + origin }
 
   /// The same for numbers, which need no quotes to stand out: `12 (from '${LIMIT}')`.
-  var bare: String { printable(text) + origin }
+  var bare: String { isSecret ? asWritten : printable(text) + origin }
+
+  /// As it stands in the file, before anything is filled in.
+  var asWritten: String { quoted(written ?? text) }
 
   /// The variable that the text comes from, in parentheses.
   var origin: String { written.map { " (from \(quoted($0)))" } ?? "" }

@@ -88,7 +88,8 @@ struct OptionReader {
     if !option.shapes.contains(.list) { option.shapes.insert(.one) }
     if fallback.hasPrefix("[") || fallback.hasPrefix("{") {
       var trial = Findings(file: findings.file)
-      if let tree = TreeBuilder.tree(Array(fallback.utf8), environment: [:], findings: &trial),
+      if let tree = TreeBuilder.tree(
+        Array(fallback.utf8), filling: Substitution(environment: [:]), findings: &trial),
         let given = ValueReader(option, subject: subject).read(tree, &trial), trial.isEmpty
       {
         return given.map { Given(value: $0.value, mark: mark) }

@@ -1,4 +1,5 @@
 import Pipeline
+import Platform
 
 /// A pipeline file as read, before its stages are looked up.
 ///
@@ -14,15 +15,20 @@ public struct PipelineDocument: Sendable {
   /// Every plugin named by `use`, of stages and channels, each once, in order.
   public var uses: [String] {
     var seen: Set<String> = []
-    return (stages + channels).compactMap(\.use?.value.text).filter { seen.insert($0).inserted }
+    return (stages + channels + lanes).compactMap(\.use?.value.text).filter { seen.insert($0).inserted }
   }
 
   var stages: [StageEntry] = []
   var channels: [StageEntry] = []
+  /// The lane of downloads, if there is one.
+  var lanes: [StageEntry] = []
+  var credentials: [String: Credential] = [:]
   /// The names under `channels`, including those of broken channels.
   var channelNames: [String] = []
   var retry = RetryPolicy()
   var keep: KeepRules?
+  /// Where the keys lie that seal what is secret.
+  public internal(set) var secrets = SecretRules()
   /// The schedule for channels without one of their own.
   var deliveries = DeliverySchedule()
   /// The settings at the top that are given, by name.
@@ -39,19 +45,30 @@ public struct PipelineDocument: Sendable {
   ///   - bytes: the file's content, at most 1 MiB of UTF-8.
   ///   - file: its path; diagnostics begin with it, and relative plugin folders are taken from its folder.
   ///   - environment: for `${NAME}` and `${NAME:-default}` in values.
+  ///   - secretFile: reads a file for `${file:/path}`; relative paths have got the folder of `file`. Without it none is read.
   public static func parse(
-    _ bytes: [UInt8], file: String, environment: [String: String]
+    _ bytes: [UInt8], file: String, environment: [String: String],
+    secretFile: ((String) -> Result<[UInt8], ProtectedFile.Problem>)? = nil
   ) throws(ConfigurationError) -> PipelineDocument {
     var findings = Findings(file: file)
-    guard let root = TreeBuilder.tree(bytes, environment: environment, findings: &findings) else {
+    let substitution = Substitution(
+      environment: environment, folder: file.lastIndex(of: "/").map { String(file[...$0]) } ?? "",
+      secretFile: secretFile ?? Substitution.unread)
+    guard let tree = TreeBuilder.tree(bytes, filling: substitution, findings: &findings) else {
       throw findings.error
     }
+    let root = SecretPlaces.checked(tree, &findings)
     var reader = DocumentReader(document: PipelineDocument(findings: findings))
     if reader.read(root) { return reader.document }
     findings = reader.document.findings
-    for entry in reader.document.stages + reader.document.channels { entry.reportUnknownKeys(nil, &findings) }
+    for entry in reader.document.stages + reader.document.channels + reader.document.lanes {
+      entry.reportUnknownKeys(nil, &findings)
+    }
     throw findings.error
   }
+
+  /// The most bytes that a secret in a file may have.
+  public static let secretLimit = Substitution.secretLimit
 
   /// Records missing folders under `plugins`, for ``resolve(_:known:ownFile:)`` to report.
   public mutating func reportFolders(missing isMissing: (String) -> Bool) {

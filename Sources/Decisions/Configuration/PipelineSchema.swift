@@ -45,7 +45,7 @@ public struct PipelineSchema: ~Copyable {
           writer.key("items")
           Self.entry(
             [Grammar.id, Grammar.when] + Grammar.stageSettings.map(\.key),
-            stages.filter { $0.role != .channel },
+            stages.filter { $0.role == .line || $0.role == .end },
             "stage", &writer)
         }
         writer.key("channels")
@@ -60,6 +60,8 @@ public struct PipelineSchema: ~Copyable {
             hasRetry: true, &writer
           )
         }
+        Self.lanes(stages.filter { $0.role == .source }, &writer)
+        Self.credentials(&writer)
         Self.retry(
           "How often and when a passing fault is tried again, of attachments and of deliveries.", &writer)
         writer.key("keep")
@@ -70,7 +72,51 @@ public struct PipelineSchema: ~Copyable {
           writer.key("properties")
           writer.object { writer in for setting in Grammar.keep { Self.option(setting.key, &writer) } }
         }
+        writer.key("secrets")
+        writer.object { writer in
+          writer.member("description", "Where the keys lie that seal secrets in the ledger.")
+          writer.member("type", "object")
+          Self.closed(&writer)
+          writer.key("properties")
+          writer.object { writer in
+            for key in [Grammar.masterKey, Grammar.olderKeys] { Self.option(key, &writer) }
+          }
+        }
         for setting in Grammar.settings { Self.option(setting.key, &writer) }
+      }
+    }
+  }
+
+  private static func lanes(_ sources: [StageDescription], _ writer: inout JSONWriter) {
+    writer.key("lanes")
+    writer.object { writer in
+      writer.member("description", "How links are fetched.")
+      writer.member("type", "object")
+      closed(&writer)
+      writer.key("properties")
+      writer.object { writer in
+        writer.key("downloads")
+        entry(
+          (Grammar.channelSettings.map(\.key) + Grammar.laneSettings.map(\.key)), sources, "lane",
+          hasRetry: true, &writer)
+      }
+    }
+  }
+
+  private static func credentials(_ writer: inout JSONWriter) {
+    writer.key("credentials")
+    writer.object { writer in
+      writer.member("description", "What is said to hosts that want to know who asks, by name.")
+      writer.member("type", "object")
+      writer.key("additionalProperties")
+      writer.object { writer in
+        writer.member("type", "object")
+        names("required", Grammar.credential, &writer)
+        closed(&writer)
+        writer.key("properties")
+        writer.object { writer in
+          for key in [Grammar.header, Grammar.hosts] { option(key, &writer) }
+        }
       }
     }
   }
@@ -114,7 +160,7 @@ public struct PipelineSchema: ~Copyable {
         }
         for key in keys { option(key, &writer) }
         if hasRetry {
-          retry("When its deliveries are tried again; else as `retry` at the top says.", &writer)
+          retry("When its deliveries or transfers are tried again.", &writer)
         }
         writer.key("options")
         writer.object { $0.member("type", "object") }

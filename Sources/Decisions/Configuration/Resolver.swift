@@ -35,12 +35,31 @@ struct Resolver {
         ChannelDefinition(
           name: stage.id, stage: stage, schedule: entry.retry?.schedule ?? document.deliveries))
     }
+    var downloads: DownloadsDefinition?
+    for entry in document.lanes {
+      guard let stage = stage(entry) else { continue }
+      combinations.check(stage, entry, &findings)
+      var definition = DownloadsDefinition(stage: stage)
+      entry.laneSettings.apply(Grammar.laneSettings, to: &definition)
+      if let retry = entry.retry { definition.retry = retry.policy }
+      definition.stage.output = definition.maxSize
+      if let given = entry.laneSettings["credential"], document.credentials[given.value.text] == nil {
+        findings.report(
+          given.mark, "there is no credential \(quoted(given.value.text))",
+          Suggestion.remedy(
+            for: given.value.text, among: document.credentials.keys.sorted(),
+            called: "names under 'credentials'"))
+      }
+      downloads = definition
+    }
     combinations.checkMemory(document.settings[Grammar.memoryTotal.name], stages, &findings)
     guard findings.isEmpty else { throw findings.error }
     var definition = PipelineDefinition(
       stages: Self.ordered(stages), channels: channels, retry: document.retry)
     document.settings.apply(Grammar.settings, to: &definition)
     definition.keep = document.keep ?? KeepRules()
+    (definition.downloads, definition.credentials) = (downloads, document.credentials)
+    definition.secrets = document.secrets
     return definition
   }
 

@@ -12,11 +12,18 @@ struct ScalarReader {
 
   func read(_ scalar: Scalar, key: String? = nil) -> Result<OptionValue, Fault> {
     let text = scalar.text
+    let isOpaque = option.kind == .text && option.choices.isEmpty
+    if scalar.isSecret && !isOpaque {
+      return .failure(
+        Fault(
+          "\(subject) takes no secret from a file, for messages and the ledger show its value",
+          "write the value here, or use a variable"))
+    }
     // A quoted number is text (YAML 1.2.2, section 10.3.2); sizes and durations are texts in any case.
     let typed = [.integer, .number, .boolean].contains(option.kind)
     // In braces, a variable must be quoted: `{ max-pages: "${PAGES}" }`.
     guard scalar.isPlain || scalar.written != nil || !typed,
-      let value = OptionValue(name: option.name, key: key, text: text, kind: option.kind)
+      var value = OptionValue(name: option.name, key: key, text: text, kind: option.kind)
     else { return .failure(misfit(scalar)) }
     if !option.choices.isEmpty, !option.choices.contains(text) {
       return .failure(
@@ -30,6 +37,8 @@ struct ScalarReader {
         rangeRemedy)
       return .failure(fault)
     }
+    // A text from a variable may be a secret: many are handed over that way.
+    value.isSecret = isOpaque && scalar.written != nil
     return .success(value)
   }
 

@@ -3,7 +3,23 @@ import Pipeline
 /// A stage or channel as written in the file, before its plugin is known.
 struct StageEntry: Sendable {
   enum Place: Sendable {
-    case stage, channel
+    case stage, channel, lane
+
+    fileprivate var noun: String {
+      switch self {
+      case .stage: "stage"
+      case .channel: "channel"
+      case .lane: "lane"
+      }
+    }
+
+    fileprivate var keys: [String] {
+      switch self {
+      case .stage: Grammar.stage
+      case .channel: Grammar.channel
+      case .lane: Grammar.lane
+      }
+    }
   }
 
   let place: Place
@@ -17,7 +33,9 @@ struct StageEntry: Sendable {
   /// The settings that every stage has, such as `timeout`.
   private(set) var settings: [String: Given] = [:]
   private(set) var options: [Node.Entry] = []
-  /// A channel's retry section.
+  /// The settings of a lane, such as `connections`.
+  private(set) var laneSettings: [String: Given] = [:]
+  /// A channel's or a lane's retry section.
   private(set) var retry: RetrySection?
   /// Reported once the options of the plugin are known.
   private(set) var unknown: [Node.Key] = []
@@ -47,6 +65,15 @@ struct StageEntry: Sendable {
     if let node = section["retry"] { retry = RetrySection(node, standard: nil, &findings) }
   }
 
+  /// Reads the lane of downloads.
+  init?(lane node: Node, name: Node.Key, _ findings: inout Findings) {
+    guard let section = Self.section(node, "a lane", Grammar.lane, &findings) else { return nil }
+    self.init(section, .lane, settings: Grammar.channelSettings, &findings)
+    id = Given(value: OptionValue(name: name.text, text: name.text), mark: name.mark)
+    laneSettings = section.read(Grammar.laneSettings, &findings)
+    if let node = section["retry"] { retry = RetrySection(node, standard: nil, &findings) }
+  }
+
   private init(
     _ section: Section, _ place: Place, settings: [Setting<StageDefinition>], _ findings: inout Findings
   ) {
@@ -62,7 +89,7 @@ struct StageEntry: Sendable {
         findings.report(given.mark, Self.badName(given.value.text))
       }
     } else if section[Grammar.use.name] == nil, !section.misspells(Grammar.use.name) {
-      let noun = place == .stage ? "stage" : "channel"
+      let noun = place.noun
       findings.report(mark, "the \(noun) does not say which plugin it uses", "add 'use: NAME'")
     }
   }
@@ -71,13 +98,13 @@ struct StageEntry: Sendable {
   ///
   /// - Parameter description: the plugin's description, if it is known.
   func reportUnknownKeys(_ description: StageDescription?, _ findings: inout Findings) {
-    let keys = place == .stage ? Grammar.stage : Grammar.channel
+    let keys = place.keys
     for key in unknown {
       let remedy: String
       if let description, description.options.contains(where: { $0.name == key.text }) {
         remedy = "it is an option of '\(description.id)': write it under 'options'"
       } else if Grammar.stage.contains(key.text) {
-        remedy = "a channel takes \(keys.joined(separator: ", ")) only"
+        remedy = "a \(place.noun) takes \(keys.joined(separator: ", ")) only"
       } else {
         remedy = Suggestion.remedy(for: key.text, among: keys, called: "keys here")
       }

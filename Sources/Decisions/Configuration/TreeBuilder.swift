@@ -17,10 +17,10 @@ struct TreeBuilder: ~Copyable {
   /// The whole file as a tree; `nil` if it cannot be read to its end, and the findings say why.
   ///
   /// - Parameters:
-  ///   - environment: for variables in values; `nil`: `$` has no special meaning.
+  ///   - substitution: what is filled in in values; `nil`: `$` has no special meaning.
   ///   - leastContent: what to say that an empty file lacks.
   static func tree(
-    _ bytes: [UInt8], environment: [String: String]?, leastContent: String = Self.leastContent,
+    _ bytes: [UInt8], filling substitution: Substitution?, leastContent: String = Self.leastContent,
     findings: inout Findings
   ) -> Node? {
     if bytes.count > byteLimit {
@@ -40,7 +40,7 @@ struct TreeBuilder: ~Copyable {
     }
     return text.withUnsafeBufferPointer { buffer in
       do throws(Unreadable) {
-        var builder = try TreeBuilder(buffer, environment.map { Substitution(environment: $0) })
+        var builder = try TreeBuilder(buffer, substitution)
         return try builder.document(leastContent, &findings)
       } catch {
         findings.report(error.mark, error.fault)
@@ -151,20 +151,20 @@ struct TreeBuilder: ~Copyable {
     checkProperties(event, tags: ["str", "int", "float", "bool", "null"], &findings)
     // A tag decides about the type, as quotes otherwise do.
     let plain = event.tag.map { !($0 == "!" || $0.hasSuffix(":str")) } ?? isPlain
-    let (filled, faults) = substitution?.fill(text, limit: Self.byteLimit) ?? (text, [])
-    for fault in faults { findings.report(event.mark, fault) }
-    filledBytes += filled.utf8.count
+    let filled = substitution?.fill(text, limit: Self.byteLimit) ?? Substitution.Filled(text: text)
+    for fault in filled.faults { findings.report(event.mark, fault) }
+    filledBytes += filled.text.utf8.count
     if filledBytes > Self.byteLimit {
       throw Unreadable(
         mark: event.mark,
         fault: Fault("with variables filled in, the values come to more than 1MB", "shorten them"))
     }
-    if filled.utf8.contains(0) {
+    if filled.text.utf8.contains(0) {
       // Values reach the stages as C strings, which a NUL would truncate.
       findings.report(event.mark, "a value holds a NUL character", "remove it")
-    } else if faults.isEmpty {
-      let written = filled == text ? nil : text
-      let scalar = Scalar(text: filled, isPlain: plain, written: written)
+    } else if filled.faults.isEmpty {
+      let written = filled.text == text && !filled.isSecret ? nil : text
+      let scalar = Scalar(text: filled.text, isPlain: plain, written: written, isSecret: filled.isSecret)
       return Node(mark: event.mark, content: .scalar(scalar), end: event.end)
     }
     return Node(mark: event.mark, content: .unusable, end: event.end)

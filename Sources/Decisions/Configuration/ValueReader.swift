@@ -45,7 +45,7 @@ struct ValueReader {
     } else if option.shapes.contains(.list) {
       findings.report(
         node.mark, "\(subject) takes a list, not one value",
-        "write '\(option.name): [\(printable(scalar.text))]'")
+        "write '\(option.name): [\(printable(scalar.written ?? scalar.text))]'")
     } else {
       findings.report(node.mark, "\(subject) takes a map, not one value", mapRemedy)
     }
@@ -146,7 +146,7 @@ struct ValueReader {
 
   private func oneRemedy(_ first: Node?) -> String {
     if case .scalar(let scalar) = first?.content, !scalar.isNull {
-      return "write '\(option.name): \(printable(scalar.text))'"
+      return "write '\(option.name): \(printable(scalar.written ?? scalar.text))'"
     }
     return "write '\(option.name): \(scalars.example)'"
   }

@@ -13,6 +13,12 @@ public struct PipelineDefinition: Sendable, Equatable {
   public var memoryTotal: Int64?
   /// How long attachments are kept.
   public var keep = KeepRules()
+  /// How links are fetched; `nil`: they are not.
+  public var downloads: DownloadsDefinition?
+  /// By name.
+  public var credentials: [String: Credential] = [:]
+  /// Where the keys lie that seal what is secret.
+  public var secrets = SecretRules()
 
   public init(
     stages: [StageDefinition], channels: [ChannelDefinition], retry: RetryPolicy = RetryPolicy(),

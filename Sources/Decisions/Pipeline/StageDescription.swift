@@ -13,7 +13,7 @@ public struct StageDescription: Sendable, Equatable {
   }
 
   public enum Role: Sendable, Equatable {
-    case line, end, channel
+    case line, end, channel, source
   }
 
   public struct Term: Sendable, Equatable {
@@ -87,7 +87,7 @@ public struct OptionDescription: Sendable, Equatable {
 }
 
 /// One value of an option. A list is several values of one name, in order.
-public struct OptionValue: Sendable, Equatable {
+public struct OptionValue: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   public var name: String
   /// The media type pattern, for a map's entry.
   public var key: String?
@@ -95,6 +95,8 @@ public struct OptionValue: Sendable, Equatable {
   /// Of an integer, boolean (0, 1), size (bytes), duration (milliseconds).
   public var integer: Int64
   public var number: Double
+  /// A text that was filled in, and may be a secret: nothing prints or records it.
+  public var isSecret = false
 
   public init(name: String, key: String? = nil, text: String, integer: Int64 = 0, number: Double = 0) {
     self.name = name
@@ -127,5 +129,14 @@ public struct OptionValue: Sendable, Equatable {
       guard let value = Interval(text) else { return nil }
       integer = value.milliseconds
     }
+  }
+
+  /// `name: text`, or `name[key]: text`. In place of a secret: `«secret»`.
+  public var description: String {
+    "\(name)\(key.map { "[\($0)]" } ?? ""): \(isSecret ? "«secret»" : text)"
+  }
+
+  public var customMirror: Mirror {
+    Mirror(self, children: ["value": description], displayStyle: .struct)
   }
 }

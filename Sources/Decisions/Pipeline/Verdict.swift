@@ -13,7 +13,7 @@ public enum Verdict: Int32, Sendable, CaseIterable {
 }
 
 /// Why an attachment was not completed.
-public struct Reason: Sendable, Equatable {
+public struct Reason: Sendable, Hashable {
   public var stage: String
   public var code: String
   public var message: String

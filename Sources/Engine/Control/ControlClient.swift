@@ -2,6 +2,7 @@ import CPlatform
 import Glibc
 import Ledger
 import Platform
+import Scheduler
 import Wire
 
 /// A client that passes commands to the coordinator of a home. Used by one thread.
@@ -16,8 +17,13 @@ public final class ControlClient {
   ///
   /// Throws a `SystemError`: ECONNREFUSED or ENOENT if no coordinator listens, ETIMEDOUT if one listens and
   /// accepts no client for ten seconds; or a `ControlRefusal`.
-  public init(_ home: Home) throws {
-    descriptor = try ControlSocket.connect(home).release()
+  public convenience init(_ home: Home) throws {
+    try self.init(home, welcomeWithin: ControlSocket.welcomeTimeout)
+  }
+
+  /// - Parameter patience: milliseconds to wait to be accepted.
+  private init(_ home: Home, welcomeWithin patience: Int32) throws {
+    descriptor = try ControlSocket.connect(home, within: patience).release()
     try receive { message throws(FrameError) in try ControlMessage.letsIn(message) }.get()
     sluice_limit_receiving(descriptor, Self.answerTimeout)
   }
@@ -51,6 +57,20 @@ public final class ControlClient {
     let results = try receive { message throws(FrameError) in try ControlMessage.answer(message) }.get()
     if results.count == commands.count { return results }
     throw FrameError("\(results.count) results for \(commands.count) commands")
+  }
+
+  /// What the workers of a home do now; `nil`: no coordinator answers within so many milliseconds, twice at most, or it is of a
+  /// version that does not know the question.
+  public static func workersAtWork(_ home: Home, within patience: Int32) -> WorkersAtWork? {
+    // Whoever asks has more to show than this: it is left out where it cannot be had.
+    guard let client = try? ControlClient(home, welcomeWithin: patience) else { return nil }
+    sluice_limit_receiving(client.descriptor, patience)
+    return try? client.workersAtWork()
+  }
+
+  private func workersAtWork() throws -> WorkersAtWork {
+    try write(ControlMessage.framed(ControlMessage.workersQuestion()))
+    return try receive { message throws(FrameError) in try ControlMessage.workersAnswer(message) }.get()
   }
 
   /// Waits for the next message.

@@ -31,6 +31,7 @@ public final class ControlServer: Sendable {
   /// By ticket. The scheduler's thread answers, and the server's thread closes.
   private let clients = Mutex<[UInt64: Client]>([:])
   private let thread = Mutex<Thread?>(nil)
+  private let questions = Mutex(WorkersQuestions())
 
   /// The most clients that may be connected.
   private static let clientLimit = 128
@@ -65,6 +66,24 @@ public final class ControlServer: Sendable {
       if !Self.send(ControlMessage.results(results), to: client.descriptor) {
         shutdown(client.descriptor, Int32(SHUT_RDWR))
       }
+    }
+  }
+
+  /// Tells the clients that have asked what the workers do.
+  public func tell(_ workers: WorkersAtWork) {
+    let message = ControlMessage.workers(workers)
+    for ticket in questions.withLock({ $0.answer(workers, at: Clock.monotonic()) }) {
+      sendAnswer(message, to: ticket)
+    }
+  }
+
+  private func sendAnswer(_ message: [UInt8], to ticket: UInt64) {
+    clients.withLock { clients in
+      guard let client = clients[ticket] else { return }
+      clients[ticket]?.unanswered -= 1
+      clients[ticket]?.since = Clock.monotonic()
+      // A client that does not read its answers is disconnected.
+      if !Self.send(message, to: client.descriptor) { shutdown(client.descriptor, Int32(SHUT_RDWR)) }
     }
   }
 
@@ -150,6 +169,7 @@ public final class ControlServer: Sendable {
   }
 
   private func forget(_ ticket: UInt64) {
+    questions.withLock { $0.forget(ticket) }
     clients.withLock { clients in
       if let client = clients.removeValue(forKey: ticket) { close(client.descriptor) }
     }
@@ -165,6 +185,11 @@ public final class ControlServer: Sendable {
     inbox.append(UnsafeRawBufferPointer(rebasing: room[..<count]))
     do {
       while let message = try inbox.next() {
+        if try message.withUnsafeBytes({ bytes throws(FrameError) in try ControlMessage.asksForWorkers(bytes)
+        }) {
+          if !takeQuestion(ticket) { return decline(ticket, "it asks again before it has its answer") }
+          continue
+        }
         var commands = try message.withUnsafeBytes { bytes throws(FrameError) in
           try ControlMessage.readCommands(bytes)
         }
@@ -184,5 +209,20 @@ public final class ControlServer: Sendable {
     } catch {
       decline(ticket, "what it was sent is no message: \(error)")
     }
+  }
+
+  /// A client asks what the workers do. False: it has asked already.
+  private func takeQuestion(_ ticket: UInt64) -> Bool {
+    clients.withLock { clients in
+      clients[ticket]?.unanswered += 1
+      clients[ticket]?.since = Clock.monotonic()
+    }
+    switch questions.withLock({ $0.take(from: ticket, at: Clock.monotonic()) }) {
+    case .answer(let workers): sendAnswer(ControlMessage.workers(workers), to: ticket)
+    case .ask: intake.askForWorkers()
+    case .wait: break
+    case .refuse: return false
+    }
+    return true
   }
 }

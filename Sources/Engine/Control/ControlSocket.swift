@@ -10,8 +10,8 @@ import Platform
 enum ControlSocket {
   static let name = "sluice.sock"
 
-  /// Milliseconds that a client waits to be accepted.
-  private static let welcomeTimeout: Int32 = 10_000
+  /// Milliseconds that a client waits to be accepted, unless it says another time.
+  static let welcomeTimeout: Int32 = 10_000
 
   static func listen(_ home: Home) throws(SystemError) -> Descriptor {
     let folder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY)
@@ -22,9 +22,11 @@ enum ControlSocket {
     return Descriptor(owning: descriptor)
   }
 
-  static func connect(_ home: Home) throws(SystemError) -> Descriptor {
+  /// - Parameter patience: milliseconds to wait to be accepted.
+  static func connect(_ home: Home, within patience: Int32 = welcomeTimeout) throws(SystemError) -> Descriptor
+  {
     let folder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY)
-    let descriptor = sluice_connect(path(in: folder.number), welcomeTimeout)
+    let descriptor = sluice_connect(path(in: folder.number), patience)
     if descriptor < 0 {
       throw SystemError("connecting to \(home.path)/\(name)", code: errno == EAGAIN ? ETIMEDOUT : errno)
     }

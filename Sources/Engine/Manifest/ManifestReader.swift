@@ -150,6 +150,15 @@ public struct ManifestReader: Sendable {
     } catch {
       throw problem("\(error)")
     }
+    if item.url != nil {
+      if !item.source.isEmpty { throw problem("it has 'path' and 'url'; give one of them") }
+      if members.found["fileName"] == nil { item.fileName = "download" }
+      if item.link?.sha256?.isEmpty == true { throw problem("'sha256' is 64 hexadecimal digits") }
+      return item
+    }
+    for key in ["method", "body", "credential", "size", "sha256"] where members.found[key] != nil {
+      throw problem("the key '\(key)' is for links, and there is no 'url'")
+    }
     if item.source.isEmpty { throw problem("the key 'path' is missing or empty") }
     if members.found["fileName"] == nil {
       let slash = item.source.lastIndex(of: UInt8(ascii: "/")) ?? -1

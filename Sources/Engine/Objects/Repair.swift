@@ -48,6 +48,13 @@ final class Repair {
       }
       return false
     }
+    // What a link had is fetched again, where it is in no other place.
+    if object.isFromLink {
+      guard !isLocation || clear(object.url, &finding) else { return false }
+      try ledger.requeue(object)
+      finding.repair = "queued again; the next `sluice ingest` fetches and stores it"
+      return true
+    }
     guard let source = reader.digest(ofSource: object.source) else {
       finding.remedy = "its source \(shown(object)) cannot be read; restore the object, or the source"
       return false

@@ -42,6 +42,21 @@ final class Flight {
   /// A worker that may write to the store has had it.
   var isStoreTouched = false
 
+  // A transfer.
+  /// How far it is: synced, and told to the ledger.
+  var progress = TransferState()
+  /// Bytes that were there when this attempt began.
+  var progressAtStart: Int64 = 0
+  /// The source says that all is here.
+  var isFetched = false
+  /// The source was told to end it; and because nothing was heard of it.
+  var isStopAsked = false
+  var isStalled = false
+  /// When the source last said how far it is, in nanoseconds of the monotonic clock.
+  var heardAt: UInt64 = 0
+  /// Of what was fetched.
+  var sha256: [UInt8] = []
+
   /// A person does not want it any more, and a worker may have it; `nil`: it goes on.
   var takenBack: TakenBack?
   /// The ledger has nothing of it any more: a person has deleted it, or has given the delivery up.
@@ -88,6 +103,15 @@ final class Flight {
     if case .delivery(let delivery) = lease.work { delivery } else { nil }
   }
 
+  /// Of itself, or of the attachment whose event it delivers.
+  var attachmentId: String {
+    switch lease.work {
+    case .attachment(let attachment): attachment.origin.id
+    case .delivery(let delivery): delivery.attachmentId
+    case .transfer(let transfer): "transfer-\(transfer.key)"
+    }
+  }
+
   /// The name under which a stage leaves its object in the store.
   private(set) lazy var stagedName = attachment.map { StagedName(attachmentId: $0.origin.id, lease.token) }
 
@@ -112,6 +136,12 @@ final class Flight {
         event: .init(
           id: delivery.id, type: delivery.type, recipient: delivery.recipient, body: delivery.body)
       )
+    case .transfer(let transfer):
+      // To be hashed.
+      return Work(
+        AttachmentOrigin(
+          id: "transfer-\(transfer.key)", conversationId: "", messageId: "", senderId: "", fileName: ""),
+        serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt, file: file)
     }
   }
 
@@ -119,6 +149,7 @@ final class Flight {
 
   /// Takes over the descriptor of its source.
   func take(_ descriptor: Int32, _ state: FileState) {
+    dropContent()
     (content, file) = (descriptor, state)
   }
 

@@ -2,6 +2,7 @@ import CPlatform
 import Glibc
 import Ledger
 import Platform
+import Synchronization
 
 /// The way for new files into a running scheduler: the thread that finds them sends batches, and waits
 /// while the scheduler has two that are not yet recorded.
@@ -20,6 +21,7 @@ public final class Intake: Sendable {
   }
 
   private let batches = Mailbox<Batch>(capacity: 2)
+  private let hasQuestion = Atomic(false)
   /// Readable when a batch waits, or all have been sent.
   let readable: Int32
 
@@ -61,6 +63,17 @@ public final class Intake: Sendable {
     batch.isHandover = true
     batches.send(batch)
     sluice_eventfd_raise(readable)
+  }
+
+  /// Asks the scheduler what its workers do: ``SchedulerEvent/atWork(_:)`` follows.
+  public func askForWorkers() {
+    hasQuestion.store(true, ordering: .relaxed)
+    sluice_eventfd_raise(readable)
+  }
+
+  /// Whether that was asked since the last call.
+  func takeQuestion() -> Bool {
+    hasQuestion.load(ordering: .relaxed) && hasQuestion.exchange(false, ordering: .relaxed)
   }
 
   /// The next batch, if one waits; an empty one is the end.

@@ -49,8 +49,8 @@ final class Lane {
     waiting = state.waiting
   }
 
-  /// Whether a person has stopped it.
-  var isStoppedByPerson: Bool { pause?.cause == .person }
+  /// Whether it stands until a person lets it go on.
+  var needsPerson: Bool { pause.map { $0.cause != .fault } ?? false }
 
   /// Something was added that is due at once.
   func addDue() { mayHaveMore = true }
@@ -63,19 +63,28 @@ final class Lane {
   }
 }
 
-/// The lanes of a run: that of the attachments, and one for each channel.
+/// The lanes of a run: that of the attachments, one for each channel, and that of downloads.
 struct Lanes {
   let attachments: Lane
   let channels: [Lane]
+  /// `nil`: links are not fetched.
+  let downloads: Lane?
   /// Leases in hand of one lane, at most.
   private(set) var window: Int
+  /// Transfers in hand, at most: each that is under way, and some that wait for the connections of their hosts.
+  private let transfers: Int
 
-  init(channels names: [String], window: Int) {
+  /// - Parameter connections: transfers under way at once; 0: links are not fetched.
+  init(channels names: [String], connections: Int = 0, window: Int) {
     attachments = Lane(.attachments)
     channels = names.map { Lane(.channel($0)) }
-    all = [attachments] + channels
+    downloads = connections > 0 ? Lane(.downloads) : nil
+    transfers = connections * 2
+    all = [attachments] + channels + (downloads.map { [$0] } ?? [])
     self.window = window
   }
+
+  private func window(of lane: Lane) -> Int { lane === downloads ? min(transfers, window) : window }
 
   let all: [Lane]
 
@@ -94,7 +103,7 @@ struct Lanes {
   func wanted(at time: Int64, isBlocked: Bool, putOff: Set<LaneName>, awaited: Int) -> [Want] {
     var wanted: [Want] = []
     for lane in all {
-      let count = isBlocked && lane === attachments ? 0 : lane.wish(at: time, window: window)
+      let count = isBlocked && lane === attachments ? 0 : lane.wish(at: time, window: window(of: lane))
       if count > 0 { lane.ask(at: time) }
       if count > 0 || putOff.contains(lane.name) {
         wanted.append(

@@ -24,7 +24,9 @@ final class PendingSettlement {
     switch ending {
     case .attachment(let ended): (isEnd, emits, isPutOff) = (true, !ended.events.isEmpty, false)
     case .again, .putOff, .deliveryAgain: (isEnd, emits, isPutOff) = (false, false, true)
-    case .released, .delivered, .deadLetter: (isEnd, emits, isPutOff) = (false, false, false)
+    case .transferAgain, .transferRestarts: (isEnd, emits, isPutOff) = (false, false, true)
+    case .released, .delivered, .deadLetter, .fetched, .notFetched, .fetchAgain:
+      (isEnd, emits, isPutOff) = (false, false, false)
     }
   }
 }
@@ -44,6 +46,8 @@ struct LedgerExchange {
   private let tuning: Tuning
   private var settlements: [PendingSettlement] = []
   private var commands: [Command] = []
+  /// The last of each transfer that is not on record, by job.
+  private var checkpoints: [Int64: TransferCheckpoint] = [:]
   private var batch: Intake.Batch?
   private var underway: Sent?
   /// What is under way. It is kept until it is answered, since it may have to be sent again.
@@ -71,6 +75,16 @@ struct LedgerExchange {
   /// A command of the scheduler's own.
   mutating func add(_ command: Command) { commands.append(command) }
 
+  /// How far a transfer is.
+  mutating func add(_ checkpoint: TransferCheckpoint) { checkpoints[checkpoint.job] = checkpoint }
+
+  /// A pause of this lane is not on record yet.
+  func isToPause(_ lane: LaneName) -> Bool {
+    (commands + request.commands).contains { command in
+      if case .lane(let one) = command, one.lane == lane, case .pause = one.action { true } else { false }
+    }
+  }
+
   /// Commands of a client: one batch at a time.
   mutating func takeIn(_ batch: Intake.Batch) { self.batch = batch }
 
@@ -96,6 +110,7 @@ struct LedgerExchange {
     request.settlements = gathered.map { Settlement($0.flight.lease, $0.ending) }
     request.wanted = wanted(gathered)
     request.commands = (batch?.commands ?? []) + commands
+    request.checkpoints = checkpoints.values.sorted { $0.job < $1.job }
     request.deletedObjects = deleted()
     let questions = questions()
     request.contents = questions.map(\.question)
@@ -104,6 +119,7 @@ struct LedgerExchange {
       settlements: gathered, questions: questions, batch: batch.map { ($0.commands, $0.ticket) })
     batch = nil
     commands.removeAll()
+    checkpoints.removeAll()
     return .exchange(request)
   }
 

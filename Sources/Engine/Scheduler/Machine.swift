@@ -87,12 +87,15 @@ final class Machine {
   ///
   /// - Parameter lock: the right to work on the home.
   func environment(_ lock: HomeLock) -> SchedulerEnvironment {
-    SchedulerEnvironment(
+    var environment = SchedulerEnvironment(
       clock: .machine, jitter: { .random(in: 0...1) }, store: store,
       descriptorLimit: Int(sluice_raise_descriptor_limit()), startWorker: start,
       awaitWritable: awaitWritable, exchange: ledgerThread.send, open: sourceThread.send,
       publish: { self.storeThread.send(.publish($0)) }, delete: { self.storeThread.send(.delete($0)) },
       nextBatch: { self.intake?.take() }, lostPlace: lostPlace(lock), wait: wait, close: close)
+    environment.downloads = DownloadsFolder(home)
+    environment.isAsked = { self.intake?.takeQuestion() ?? false }
+    return environment
   }
 
   private func lostPlace(_ lock: HomeLock) -> () -> Place? {

@@ -54,6 +54,7 @@ extension Scheduler {
       let results = Array(reply.results.prefix(commands.count))
       observe(.answered(results, ticket: ticket))
       follow(commands, results)
+      if commands.contains(where: TransferWorker.isUrgent) { makeRoomForUrgent() }
     }
     for (settlement, outcome) in zip(sent.settlements, reply.settled) { take(settlement, outcome) }
     for state in reply.lanes {
@@ -67,6 +68,8 @@ extension Scheduler {
       route(flight)
     }
     for lease in reply.leases { accept(lease) }
+    for key in reply.unwanted { stopTransfer(key) }
+    dropFiles(reply.filesToDelete)
   }
 
   /// The ledger failed. What was sent is kept, and sent again; unless that is of no use.
@@ -80,14 +83,19 @@ extension Scheduler {
   /// Nanoseconds for which a run that is to end goes on trying to reach the ledger.
   private static let ledgerPatience: UInt64 = 5_000_000_000
 
+  /// Its pause is on its way to the ledger.
+  private func isPausing(_ lane: Lane) -> Bool {
+    lane.pause?.cause == .hand && exchange.isToPause(lane.name)
+  }
+
   /// A lane stands still for as long as a person wants it to.
   private func followPerson(_ lane: Lane, _ pause: Pause?, at time: Int64) {
-    if let pause, pause.cause == .person {
-      if lane.isStoppedByPerson { return }
+    if let pause, pause.cause != .fault {
+      if lane.needsPerson { return }
       lane.stop(pause, at: time)
       observe(.lanePaused(lane: lane.name.description, reason: pause.reason))
       releaseQueued(of: lane)
-    } else if lane.isStoppedByPerson {
+    } else if lane.needsPerson, !isPausing(lane) {
       lane.resume()
       observe(.laneResumed(lane: lane.name.description))
       // A fault that came before may still be there.
@@ -194,6 +202,7 @@ extension Scheduler {
 
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
   private func releaseQueued(of lane: Lane) {
+    if lane === lanes.downloads { return stopTransfers() }
     for flight in pool.removeQueued(where: { $0.lane === lane && $0.run.isInLine }) {
       settle(flight, .released)
     }
@@ -210,6 +219,7 @@ extension Scheduler {
     case .attachment where lease.isSolitary: suspect(flight)
     case .attachment(let attachment): beginLine(flight, attachment)
     case .delivery(let delivery): beginDelivery(flight, delivery)
+    case .transfer(let transfer): beginTransfer(flight, transfer)
     }
   }
 
@@ -237,6 +247,7 @@ extension Scheduler {
     switch lease.work {
     case .attachment: lanes.attachments
     case .delivery(let delivery): lanes[.channel(delivery.channel)]
+    case .transfer: lanes.downloads
     }
   }
 
@@ -254,10 +265,10 @@ extension Scheduler {
     settle(flight, .released)
   }
 
-  private func pause(_ lane: Lane, _ reason: Reason) {
+  func pause(_ lane: Lane, _ reason: Reason, _ cause: Pause.Cause = .fault) {
     if lane.pause != nil { return }
     let text = "\(reason.code): \(reason.message)"
-    let pause = Pause(.fault, code: reason.code, reason: text, by: "sluice")
+    let pause = Pause(cause, code: reason.code, reason: text, by: "sluice")
     lane.stop(pause, at: time)
     exchange.add(.lane(LaneCommand(lane.name, .pause(pause))))
     observe(.lanePaused(lane: lane.name.description, reason: text))

@@ -23,7 +23,15 @@ extension Scheduler {
       )
       return route(flight)
     }
-    sources.add(Source(serial: flight.serial, attachment.source))
+    if case .link(_, _, .failed(let reason, let isRejected)) = attachment.source {
+      if isRejected {
+        flight.run.rejectForLength(reason)
+      } else {
+        flight.run.takeSourceFault(reason, mayPass: false)
+      }
+      return route(flight)
+    }
+    sources.add(Source(serial: flight.serial, attachment.source, environment.downloads))
   }
 
   /// Sends a flight to where it goes next.
@@ -110,8 +118,10 @@ extension Scheduler {
   }
 
   private func tell(_ remark: Remark, of flight: Flight, _ group: WorkerGroup) {
-    let id = flight.attachment?.origin.id ?? flight.delivery?.id ?? ""
-    observe(.remark(remark.level, stage: group.stages[remark.index].id, id: id, text: remark.text))
+    observe(
+      .remark(
+        remark.level, stage: group.stages[remark.index].id, id: flight.delivery?.id ?? flight.attachmentId,
+        attachmentId: flight.attachmentId, text: remark.text))
   }
 
   /// More is known of it than fits into a frame.
@@ -126,7 +136,9 @@ extension Scheduler {
 
   private func apply(_ result: WorkResult, to flight: Flight, from group: WorkerGroup) {
     switch group.purpose {
-    case .digest: applyDigest(result.report, flight, group)
+    case .digest:
+      if let transfer = flight.transfer { return applyDigest(result.report, toTransfer: flight, transfer) }
+      applyDigest(result.report, flight, group)
     case .line(let range): applyLine(result.report, flight, group, range)
     case .channel: applyDelivery(result, flight, group)
     }
@@ -149,6 +161,12 @@ extension Scheduler {
       text.utf8.count == 64,
       Hexadecimal.bytes(text) != nil
     else { return invalid(flight, group, 0, "it gave no SHA-256") }
+    if case .link(let transfer, _, .here(_, let fetched))? = flight.attachment?.source, !flight.isSealed,
+      fetched != Hexadecimal.bytes(text)
+    {
+      // Somebody has changed what lies there since it was fetched.
+      return fetchAgain(flight, transfer)
+    }
     flight.run.measured(text)
     route(flight)
   }
@@ -216,6 +234,7 @@ extension Scheduler {
     after report: StageReport? = nil
   ) {
     if case .channel = group.purpose { return takeDeliveryDeath(death, flight, group) }
+    if flight.transfer != nil { return hashingDied(death, flight) }
     let stage = group.stages[index]
     let step = Step(
       stage: stage.id, verdict: death.verdict, code: death.code, message: death.message(in: stage),

@@ -81,9 +81,11 @@ extension Scheduler {
         return
       }
       flight.take(descriptor, file)
-      route(flight)
+      if let transfer = flight.transfer { transferOpened(flight, transfer) } else { route(flight) }
     case .failed(let fault):
-      if let flight { take(fault, flight) }
+      guard let flight else { return }
+      if flight.transfer != nil { transferNotOpened(flight, fault) } else { take(fault, flight) }
+    case .removed: break
     }
   }
 
@@ -92,6 +94,10 @@ extension Scheduler {
     case .fail: flight.run.takeSourceFault(fault.reason, mayPass: false)
     case .retry: flight.run.takeSourceFault(fault.reason, mayPass: true)
     case .wait(let place, let giveUp): return waitForSource(flight, fault.reason, place, giveUp)
+    case .fetchAgain:
+      guard let transfer = flight.attachment?.source.transfer else { return }
+      return fetchAgain(flight, transfer)
+    case .pause: flight.run.takeSourceFault(fault.reason, mayPass: true)
     }
     route(flight)
   }

@@ -19,6 +19,8 @@ public final class Scheduler {
   let gate: ContentGate
   var publishing: Publishing
   var deletions = Deletions()
+  /// What fetches links; `nil`: they are not fetched.
+  let transfers: TransferWorker?
   var exchange: LedgerExchange
   private let ledger: any LedgerQueries
   private let home: String
@@ -97,7 +99,10 @@ public final class Scheduler {
     gate = ContentGate(pool, pipeline.reuse)
     publishing = Publishing(environment.store)
     exchange = LedgerExchange(environment.tuning)
-    lanes = Lanes(channels: pipeline.channels.map(\.name), window: environment.tuning.window)
+    lanes = Lanes(
+      channels: pipeline.channels.map(\.name), connections: pipeline.downloads?.connections ?? 0,
+      window: environment.tuning.window)
+    transfers = pipeline.downloads.map { TransferWorker($0, pipeline.sandbox, environment) }
   }
 
   /// Works until the queue is empty and the intake is finished. Attachments whose source stays out of reach, and deliveries that
@@ -138,14 +143,17 @@ public final class Scheduler {
       askForFiles()
       if isDone { return try checkPlaces() }
       beginSuspect()
+      try dispatchTransfers()
       take(try pool.dispatch(held: { self.flights.values.reduce(0) { $0 + $1.memoryInUse } }))
       let happenings = try wait()
       time = environment.clock.steady()
       for happening in happenings { try take(happening) }
       take(pool.checkLimits())
+      checkTransfers()
       try checkPlaces(every: Self.placeCheckInterval)
       tellSlowSource()
       tellStopping()
+      if environment.isAsked() { observe(.atWork(pool.atWork)) }
       observe(.tick)
     }
   }
@@ -155,7 +163,12 @@ public final class Scheduler {
     case .replied(.success(let reply?)): take(reply)
     case .replied(.success(nil)): exchange.notDone()
     case .replied(.failure(let error)): try take(error)
-    case .worker(let slot, let news): take(try pool.take(news, of: slot, isStopping: isStopping))
+    case .worker(let slot, let news):
+      if let transfers, transfers.slot == slot {
+        try take(transfers.take(news))
+      } else {
+        take(try pool.take(news, of: slot, isStopping: isStopping))
+      }
     case .opened(let serial, let opening): take(opening, of: serial)
     case .published(let results): try takePublished(results)
     case .deleted(let results): takeDeleted(results)
@@ -175,6 +188,7 @@ public final class Scheduler {
   private func isDone(_ lane: Lane) -> Bool {
     if lane.pause != nil { return true }
     if lane.mayHaveMore { return false }
+    if lane === lanes.downloads { return lane.nextDue == nil }
     return lane !== lanes.attachments || lane.nextDue == nil || isOnlyAwaitingSources(lane)
   }
 
@@ -199,6 +213,7 @@ public final class Scheduler {
       }
       unpublished = try environment.store.recover(ledger)
       deletions.add(try ledger.objectsToDelete(limit: 1000))
+      if transfers != nil { environment.downloads.sweep(keeping: try ledger.transfersWithFiles()) }
     } catch let error as LedgerError {
       throw SchedulerError(error)
     } catch let error as SystemError {
@@ -208,7 +223,7 @@ public final class Scheduler {
     }
     // Each lease holds up to three descriptors, and the workers theirs.
     let descriptors = environment.descriptorLimit
-    let needed = Self.ownDescriptors + pool.groupCount * WorkerPool.descriptorsOfWorker
+    let needed = Self.ownDescriptors + (pool.groupCount + 1) * WorkerPool.descriptorsOfWorker
     if descriptors < needed {
       throw SchedulerError(
         .configuration,
@@ -314,12 +329,16 @@ public final class Scheduler {
 
   /// Gives back what no stage has begun with: it is due again at once, for the next coordinator. The rest goes on to its end.
   private func releaseWaiting() {
-    for flight in pool.removeQueued(where: { $0.run.isInLine }) { settle(flight, .released) }
+    // What was fetched is hashed: or it would be fetched again.
+    for flight in pool.removeQueued(where: { $0.run.isInLine && $0.transfer == nil }) {
+      settle(flight, .released)
+    }
     for serial in sources.dropAll() {
       if let flight = flights[serial] { settle(flight, .released) }
     }
     for flight in unmeasured { settle(flight, .released) }
     unmeasured.removeAll()
+    stopTransfers()
     if let suspect, !isSuspectUnderway { settle(suspect, .released) }
   }
 

@@ -14,6 +14,8 @@ package struct SchedulerEnvironment {
   /// A random number in 0...1.
   package var jitter: () -> Double
   package var store: any ObjectStore
+  /// Where what is fetched lies.
+  package var downloads = DownloadsFolder(path: "", store: "")
   /// Descriptors that this process may have open.
   package var descriptorLimit: Int
   package var tuning = Tuning()
@@ -31,6 +33,8 @@ package struct SchedulerEnvironment {
   package var delete: (_ paths: [String]) -> Void
   /// The next batch of commands, if one waits; an empty one says that no more files are found.
   package var nextBatch: () -> Intake.Batch?
+  /// Whether what the workers do was asked for since the last call.
+  package var isAsked: () -> Bool = { false }
   /// What is no longer where it was; `nil`: home and store are in place.
   package var lostPlace: () -> Place?
   /// Waits up to so many milliseconds, and returns as soon as something has happened.

@@ -26,8 +26,10 @@ public enum SchedulerEvent: Sendable {
   case ledgerAway(String)
   /// Something the user is to know, that stops nothing.
   case problem(String)
-  /// A stage, or a channel, logged a warning or an error.
-  case remark(LogLevel, stage: String, id: String, text: String)
+  /// A stage logged a warning or an error. The id is the attachment's; for a channel the delivery's.
+  case remark(LogLevel, stage: String, id: String, attachmentId: String, text: String)
+  /// What the workers do, for who has asked.
+  case atWork(WorkersAtWork)
   /// A result came for a lease that was lost; it was not counted.
   case staleResult
   /// About ten times a second, and whenever nothing happens.

@@ -4,24 +4,67 @@ import Ledger
 import Platform
 import Wire
 
-/// The file that an attachment is read from.
+/// The file that an attachment is read from, or that a transfer goes to.
 package struct Source: Sendable {
-  /// The attachment's, in this run.
-  package var serial: UInt64
-  package var path: [UInt8]
-  /// The device of its folder when it was taken in, where that is known.
-  package var folderDevice: Int64?
+  package enum Kind: Sendable {
+    /// A file, and the device of its folder when it was taken in, where that is known.
+    case file([UInt8], folderDevice: Int64?)
+    /// What a transfer fetched.
+    case fetched(Int64, object: String?, DownloadsFolder)
+    /// The file of a transfer, to write; `free` bytes have to stay free.
+    case transfer(Int64, bytes: Int64, free: Int64, DownloadsFolder)
+    /// The files of transfers that nobody needs any more: they are deleted.
+    case removal([Int64], DownloadsFolder)
+  }
 
-  init(serial: UInt64, _ source: AttachmentSource) {
+  /// The attachment's or the transfer's, in this run.
+  package var serial: UInt64
+  package var kind: Kind
+
+  init(serial: UInt64, _ kind: Kind) {
     self.serial = serial
+    self.kind = kind
+  }
+
+  init(serial: UInt64, _ source: AttachmentSource, _ downloads: DownloadsFolder) {
     switch source {
-    case .file(_, let path, _, _, let device): (self.path, folderDevice) = (path, device)
+    case .file(_, let path, _, _, let device):
+      self.init(serial: serial, .file(path, folderDevice: device))
+    case .link(let transfer, _, .here(let object, _)):
+      self.init(serial: serial, .fetched(transfer, object: object, downloads))
+    case .link(let transfer, _, .failed):
+      self.init(serial: serial, .fetched(transfer, object: nil, downloads))
     }
   }
 
-  /// Opens it. It may be anything by now: a path that names no regular file, or leads over a symbolic link that was put there
-  /// since, is a reason to fail. May block for as long as its file system does.
+  /// Its path.
+  package var path: [UInt8] {
+    switch kind {
+    case .file(let path, _): path
+    case .fetched(let transfer, _, let folder), .transfer(let transfer, _, _, let folder):
+      Array(folder.file(of: transfer).utf8)
+    case .removal(_, let folder): Array(folder.path.utf8)
+    }
+  }
+
+  var folderDevice: Int64? {
+    if case .file(_, let device) = kind { device } else { nil }
+  }
+
+  /// Opens it. May block for as long as its file system does.
   package func open() -> Opening {
+    switch kind {
+    case .file(let path, _): open(path)
+    case .fetched(let transfer, let object, let folder): folder.open(fetched: transfer, object: object)
+    case .transfer(let transfer, let bytes, let free, let folder):
+      folder.open(transfer, bytes: bytes, free: free)
+    case .removal(let transfers, let folder): remove(transfers, folder)
+    }
+  }
+
+  /// It may be anything by now: a path that names no regular file, or leads over a symbolic link that was put there since, is a
+  /// reason to fail.
+  private func open(_ path: [UInt8]) -> Opening {
     let descriptor = path.withPath { sluice_open_source($0) }
     var facts = stat()
     if descriptor < 0 || fstat(descriptor, &facts) != 0 { return .failed(SourceFault(errno, self)) }
@@ -32,9 +75,15 @@ package struct Source: Sendable {
     return .opened(descriptor, FileState(facts))
   }
 
+  private func remove(_ transfers: [Int64], _ folder: DownloadsFolder) -> Opening {
+    for transfer in transfers { folder.delete(transfer) }
+    return .removed
+  }
+
   package enum Opening: Sendable {
     /// The descriptor belongs to the caller.
     case opened(Int32, FileState)
     case failed(SourceFault)
+    case removed
   }
 }

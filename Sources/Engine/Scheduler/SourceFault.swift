@@ -15,6 +15,10 @@ package struct SourceFault: Sendable {
     /// It is the host's. The place is what has to be put right, a folder or the file; `giveUp` says how to let its
     /// attachments fail where that will never be.
     case wait(place: String, giveUp: String)
+    /// A transfer cannot be written: the lane pauses.
+    case pause
+    /// What a transfer fetched is gone: it is fetched again.
+    case fetchAgain
   }
 
   var reason: Reason

@@ -95,10 +95,12 @@ extension WorkerGroup {
         + "may tell why")
   }
 
-  /// What the stages of a group rest on, as text, where what they say may stand in for running them again.
+  /// What the stages of a group rest on, as text, where what they say may stand in for running them again. The ledger
+  /// keeps it as it is, so a stage with a secret option has none.
   func fingerprint(_ pipeline: PipelineDefinition, _ bases: [String?]) -> String? {
     guard pipeline.reuse == .verdicts, case .line(let range) = purpose, range.lowerBound == 0,
-      capability == .content, !isFresh, !produces, !bases.contains(nil),
+      capability == .content, !isFresh, !stages.contains(where: { $0.values.contains(where: \.isSecret) }),
+      !produces, !bases.contains(nil),
       bases.count == stages.count, stages.allSatisfy({ $0.description.role == .line })
     else { return nil }
     var writer = JSONWriter()

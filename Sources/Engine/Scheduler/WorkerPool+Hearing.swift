@@ -45,7 +45,7 @@ extension WorkerPool {
       }
       return take(result, of: worker, now, isStopping)
     case .invalid(let text): condemn(worker, .invalidReply(text))
-    case .description, .trace: condemn(worker, .invalidReply("an answer to no question"))
+    case .description, .trace, .news: condemn(worker, .invalidReply("an answer to no question"))
     }
     return []
   }

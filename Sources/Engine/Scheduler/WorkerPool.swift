@@ -36,7 +36,7 @@ final class WorkerPool {
   let longDigest: WorkerGroup
   let line: [WorkerGroup]
   let channels: [WorkerGroup]
-  private let groups: [WorkerGroup]
+  let groups: [WorkerGroup]
   var workers: [GroupWorker] = []
   private var lastSlot: UInt32 = 0
   /// When the limits were last looked at, and the last time that this process was stopped; in nanoseconds.
@@ -157,14 +157,20 @@ final class WorkerPool {
     for group in groups where group !== longDigest { _ = try start(group) }
   }
 
+  /// The next that names a worker.
+  func nextSlot() -> UInt32 {
+    lastSlot &+= 1
+    return lastSlot
+  }
+
   func start(_ group: WorkerGroup) throws(SchedulerError) -> GroupWorker {
     let folder: WorkerFolder? =
       if case .channel = group.purpose { .home } else { group.capability == .store ? .store : nil }
     let setup = group.setup(pipeline)
-    lastSlot &+= 1
+    let slot = nextSlot()
     do throws(SystemError) {
       let worker = GroupWorker(
-        try environment.startWorker(lastSlot, setup, folder), slot: lastSlot, group: group,
+        try environment.startWorker(slot, setup, folder), slot: slot, group: group,
         at: environment.clock.monotonic())
       group.workers.append(worker)
       workers.append(worker)
@@ -262,7 +268,7 @@ final class WorkerPool {
   ) throws(SchedulerError) -> Bool {
     guard let dispatch = flight.dispatched else { return true }
     var descriptors: [Int32] = []
-    if flight.isInLine {
+    if flight.isInLine || flight.transfer != nil {
       descriptors.append(flight.content)
       if worker.group.produces {
         do throws(SystemError) {

@@ -6,7 +6,7 @@ extension StageDescription {
     var writer = FrameWriter(.description)
     for text in [id, version, summary, abi] { writer.write(text) }
     writer.write(capability.rawValue)
-    writer.write(UInt8(role == .line ? 0 : role == .end ? 1 : 2))
+    writer.write(Self.number(of: role))
     writer.write(flushes)
     writer.write(produces)
     writer.write(options) { writer, option in
@@ -30,6 +30,17 @@ extension StageDescription {
     return writer.bytes
   }
 
+  private static let roles: [Role] = [.line, .end, .channel, .source]
+
+  private static func number(of role: Role) -> UInt8 {
+    switch role {
+    case .line: 0
+    case .end: 1
+    case .channel: 2
+    case .source: 3
+    }
+  }
+
   /// Reads what follows the kind.
   public init(_ reader: inout FrameReader, file: String) throws(FrameError) {
     self.init(
@@ -40,11 +51,11 @@ extension StageDescription {
       throw FrameError("the plugin asks for a capability this version does not know")
     }
     self.capability = capability
-    switch try reader.integer(UInt8.self) {
-    case 0: role = .line
-    case 1: role = .end
-    default: role = .channel
+    let number = try reader.integer(UInt8.self)
+    guard let role = Self.roles.first(where: { Self.number(of: $0) == number }) else {
+      throw FrameError("the plugin has a role this version does not know")
     }
+    self.role = role
     flushes = try reader.boolean()
     produces = try reader.boolean()
     options = try reader.elements(atMost: 256) { (reader) throws(FrameError) -> OptionDescription in

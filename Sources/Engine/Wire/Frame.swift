@@ -12,11 +12,13 @@ public enum Frame {
   /// The first byte of a frame.
   public enum Kind: UInt8, Sendable {
     // To the worker.
-    case setup = 1, work, question
+    case setup = 1, work, question, transfer, order
     // From the worker.
-    case ready = 16, refusal, result, description, trace
+    case ready = 16, refusal, result, description, trace, news
     // From a client to a coordinator, and back.
     case commands = 32, results, declined, welcome
+    // The same, about workers: the question, and the answer.
+    case workersQuestion = 36, workers
   }
 }
 

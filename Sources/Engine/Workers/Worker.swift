@@ -8,6 +8,10 @@ import Wire
 public protocol Worker: AnyObject {
   /// Hands over a piece of work. Its descriptors are those that it reads and writes.
   func give(_ work: Work, descriptors: [Int32]) -> GiveResult
+  /// Hands over a transfer, to a source's worker. The content goes to the descriptor.
+  func give(_ transfer: TransferWork, descriptor: Int32) -> GiveResult
+  /// Tells a source's worker what becomes of a transfer.
+  func give(_ order: TransferOrder) -> GiveResult
   /// What it shows of itself: hearsay.
   var status: sluice_status { get }
   /// The results of the stages before the one at work when the worker ended: hearsay too. For a worker that has ended.
@@ -22,6 +26,12 @@ public protocol Worker: AnyObject {
   func cancel(_ serial: UInt64)
   /// Ends it at once, with SIGKILL. ``WorkerNews/ended(_:)`` follows.
   func kill()
+}
+
+extension Worker {
+  /// A worker of stages takes none.
+  public func give(_ transfer: TransferWork, descriptor: Int32) -> GiveResult { .gone }
+  public func give(_ order: TransferOrder) -> GiveResult { .gone }
 }
 
 /// What became of a piece of work that was handed to a worker.
@@ -58,6 +68,8 @@ public enum WorkerMessage {
   case refusal(Refusal)
   // Copied from hand to hand: behind a reference, since it is large.
   indirect case result(WorkResult)
+  /// How far a transfer is.
+  case news(TransferNews)
   /// What the plugin is that it was asked about.
   case description(StageDescription)
   case trace(TraceLine)

@@ -3,6 +3,7 @@ import CWorker
 import Glibc
 import Pipeline
 import Platform
+import Sealing
 import Wire
 
 /// A worker process: its socket, what it writes to standard error, its status page, and the means to kill it. Used by one
@@ -31,6 +32,8 @@ public final class WorkerProcess: Worker {
   private var phase = Phase.opening
   private var stageCount = 0
   private var isTraced = false
+  /// Takes the secrets of its options out of all that it says.
+  private var redaction = Redaction()
   /// Pieces of work it has been given and has not answered.
   public private(set) var unanswered = 0
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 16)
@@ -142,6 +145,7 @@ public final class WorkerProcess: Worker {
   public func open(_ setup: Setup) throws(SystemError) {
     phase = .opening
     (stageCount, isTraced) = (setup.stages.count, setup.isTraced)
+    redaction = Redaction(setup.stages.flatMap(\.values).filter(\.isSecret).map { Secret($0.text) })
     try tell(setup.frame)
   }
 
@@ -164,6 +168,16 @@ public final class WorkerProcess: Worker {
     if case .given = result { unanswered += 1 }
     return result
   }
+
+  /// Hands over a transfer, to a source's worker. The content goes to the descriptor.
+  public func give(_ transfer: TransferWork, descriptor: Int32) -> GiveResult {
+    let result = transfer.withFrame { send($0, [descriptor]) }
+    if case .given = result { unanswered += 1 }
+    return result
+  }
+
+  /// Tells a source's worker what becomes of a transfer.
+  public func give(_ order: TransferOrder) -> GiveResult { order.frame.withUnsafeBytes { send($0) } }
 
   private func send(_ frame: UnsafeRawBufferPointer, _ descriptors: [Int32] = []) -> GiveResult {
     if frame.count > Frame.limit { return .tooLong }
@@ -217,16 +231,21 @@ public final class WorkerProcess: Worker {
     case (.open, .result):
       let result = try WorkResult(&reader, stageCount: stageCount)
       unanswered -= 1
-      return .result(result)
+      return .result(redaction.withoutSecrets(result))
+    case (.open, .news): return .news(try TransferNews(&reader))
     case (.opening, .ready):
       let ready = try Ready(&reader)
       phase = .open
       return .ready(ready)
-    case (.opening, .refusal), (.describing, .refusal): return .refusal(try Refusal(&reader))
+    case (.opening, .refusal), (.describing, .refusal):
+      let refusal = try Refusal(&reader)
+      return .refusal(Refusal(stage: refusal.stage, message: redaction.withoutSecrets(refusal.message)))
     case (.describing(let file), .description):
       return .description(try StageDescription(&reader, file: file))
     case (.opening, .trace) where isTraced, (.open, .trace) where isTraced:
-      return .trace(try TraceLine(&reader))
+      var line = try TraceLine(&reader)
+      line.text = redaction.withoutSecrets(line.text)
+      return .trace(line)
     default: throw FrameError("a frame that has no place here")
     }
   }
@@ -245,7 +264,8 @@ public final class WorkerProcess: Worker {
     guard count > 0, count <= Frame.limit else { return nil }
     var reader = FrameReader(UnsafeRawBufferPointer(start: place + 4, count: count))
     guard case .result = try? reader.kind() else { return nil }
-    return try? WorkResult(&reader, stageCount: stageCount)  // torn, or a lie: then there is none
+    // Torn, or a lie: then there is none.
+    return (try? WorkResult(&reader, stageCount: stageCount)).map(redaction.withoutSecrets)
   }
 
   /// Takes what it wrote to standard error. True: it wrote more than one attachment may cause.
@@ -273,7 +293,7 @@ public final class WorkerProcess: Worker {
   /// The last lines it wrote, printable.
   public var lastWords: String {
     _ = drainStandardError()
-    let text = String(decoding: tail, as: UTF8.self)
+    let text = redaction.withoutSecrets(String(decoding: tail, as: UTF8.self))
     let printable = text.unicodeScalars.map { scalar -> Character in
       switch scalar.value {
       case 0x0A: Character(scalar)

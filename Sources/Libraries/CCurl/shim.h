@@ -15,11 +15,6 @@ static inline CURLcode sluice_curl_set_text(CURL *handle, CURLoption option, con
 static inline CURLcode sluice_curl_set_pointer(CURL *handle, CURLoption option, const void *pointer) {
   return curl_easy_setopt(handle, option, pointer);
 }
-/* Certificates in memory; the caller keeps them alive, so that many handles share them. */
-static inline CURLcode sluice_curl_set_certificates(CURL *handle, void *bytes, size_t count) {
-  struct curl_blob blob = {.data = bytes, .len = count, .flags = CURL_BLOB_NOCOPY};
-  return curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, &blob);
-}
 /* Sets the callback that receives headers or body. */
 static inline CURLcode sluice_curl_on_receive(CURL *handle, CURLoption option, curl_write_callback callback) {
   return curl_easy_setopt(handle, option, callback);
@@ -27,6 +22,10 @@ static inline CURLcode sluice_curl_on_receive(CURL *handle, CURLoption option, c
 /* Sets the callback that creates a socket for the address to connect to. */
 static inline CURLcode sluice_curl_on_socket(CURL *handle, curl_opensocket_callback callback) {
   return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+/* Sets the callback that gets the context of a secure connection before it is used. */
+static inline CURLcode sluice_curl_on_tls(CURL *handle, curl_ssl_ctx_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, callback);
 }
 /* The file of certificate authorities libcurl was built with, or NULL. CURLVERSION_NOW names an enumerator
  * through a macro, which Swift does not import. */
@@ -41,4 +40,8 @@ static inline CURLcode sluice_curl_get_number(CURL *handle, CURLINFO info, long 
 /* Gets a 64-bit number. */
 static inline CURLcode sluice_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(handle, info, value);
+}
+/* Gets a text, which lives as long as libcurl says. */
+static inline CURLcode sluice_curl_get_text(CURL *handle, CURLINFO info, const char **text) {
+  return curl_easy_getinfo(handle, info, text);
 }

@@ -435,6 +435,13 @@ int sluice_random(void *bytes, size_t count) {
   return 0;
 }
 
+int sluice_is_encrypted(const char *path) {
+  struct statx facts;
+  if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &facts) != 0) return -1;
+  if (!(facts.stx_attributes_mask & STATX_ATTR_ENCRYPTED)) return -1;
+  return (facts.stx_attributes & STATX_ATTR_ENCRYPTED) != 0;
+}
+
 uint32_t sluice_file_type(uint32_t mode) { return mode & S_IFMT; }
 
 int sluice_sync_all(int fd) { return syncfs(fd); }

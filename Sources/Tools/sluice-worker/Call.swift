@@ -38,6 +38,8 @@ final class Call {
   /// By the worker's index of a stage that flushes: the state after it.
   var marks: [(stage: Int, mark: Mark)] = []
   let input: WorkInput?
+  /// Tells the coordinator how far a transfer is; `nil`: it is none.
+  var tell: ((TransferNews.Kind) -> Void)?
   private let tracer: Tracer?
   private let status: UnsafePointer<sluice_status>?
   private let arena = Arena()
@@ -52,6 +54,17 @@ final class Call {
     self.tracer = tracer
     self.status = status
     result = WorkResult(serial: input?.serial ?? 0)
+  }
+
+  /// Of a transfer.
+  init(
+    stage: OpenStage, transfer serial: UInt64, tracer: Tracer?, tell: @escaping (TransferNews.Kind) -> Void
+  ) {
+    self.stage = stage
+    self.tell = tell
+    self.tracer = tracer
+    (input, status) = (nil, nil)
+    result = WorkResult(serial: serial)
   }
 
   /// What the contract calls this; valid as long as the object is.

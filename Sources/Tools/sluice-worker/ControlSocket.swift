@@ -4,7 +4,8 @@ import Wire
 
 /// The worker's end of the socket to the coordinator.
 struct ControlSocket {
-  private let descriptor: Int32
+  /// Readable when a frame waits.
+  let descriptor: Int32
 
   init(_ descriptor: Int32) {
     self.descriptor = descriptor

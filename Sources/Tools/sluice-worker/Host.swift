@@ -17,7 +17,7 @@ enum Host {
         metadata: metadata, set_media_type: setMediaType, set_location: setLocation, matches: matches,
         expand: expand, produce: produce, emit: emit, retry_after: retryAfter, pause: pause, settle: settle,
         progress: progress, cancelled: cancelled, log: log, repeatable: repeatable,
-        reject_above: rejectAbove, extension: `extension`))
+        reject_above: rejectAbove, extension: `extension`, checkpoint: checkpoint, received: received))
     return UnsafePointer(table)
   }
 }
@@ -128,6 +128,31 @@ private func settle(_ call: OpaquePointer?, _ verdict: sluice_verdict) {
 
 private func progress(_ call: OpaquePointer?, _ fraction: Double) {
   Call.from(call)?.trace("progress", "\(fraction)")
+}
+
+private func checkpoint(_ call: OpaquePointer?, _ checkpoint: UnsafePointer<sluice_checkpoint>?) {
+  guard let call = Call.from(call), let raw = checkpoint?.pointee else { return }
+  guard let tell = call.tell else {
+    return call.complain("tells how far a transfer is, which is for sources; dropped")
+  }
+  func validator(_ text: UnsafePointer<CChar>?) -> String? {
+    // One that is too long would not be the server's once it is cut.
+    text.map { String(cString: $0) }.flatMap { $0.utf8.count <= TransferNews.validatorLimit ? $0 : nil }
+  }
+  let total = raw.total == .max ? nil : Int64(clamping: raw.total)
+  let bytes = Int64(clamping: raw.bytes)
+  if let total, total < bytes {
+    return call.complain("has \(bytes) bytes of \(total); dropped")
+  }
+  call.trace("checkpoint", "\(bytes) bytes of \(total.map(String.init) ?? "an unknown number")")
+  tell(
+    .checkpoint(
+      TransferProgress(
+        bytes: bytes, total: total, etag: validator(raw.etag), modified: validator(raw.modified))))
+}
+
+private func received(_ call: OpaquePointer?, _ bytes: UInt64) {
+  Call.from(call)?.tell?(.received(Int64(clamping: bytes)))
 }
 
 /// Cancelled work is killed with its worker, so that a stage that asks is never told yes.

@@ -23,6 +23,7 @@ final class OpenStage {
   private static let libraries: Int64 = 512 << 20
 
   var flushes: Bool { raw.pointee.flush != nil }
+  var isSource: Bool { raw.pointee.flags & SLUICE_SOURCE != 0 }
 
   /// A template for paths; `nil`: the text is none.
   func template(_ text: String) -> PathTemplate? {

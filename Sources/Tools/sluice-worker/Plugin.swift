@@ -38,11 +38,22 @@ enum Plugin {
     guard let named = stage.pointee.id, String(cString: named) == id else {
       throw refuse("calls itself '\(stage.pointee.id.map { String(cString: $0) } ?? "")', not '\(id)'")
     }
-    let required: [(name: String, isThere: Bool)] = [
-      ("version", stage.pointee.version != nil), ("summary", stage.pointee.summary != nil),
-      ("open", stage.pointee.open != nil), ("process", stage.pointee.process != nil),
-      ("close", stage.pointee.close != nil),
-    ]
+    let isSource = stage.pointee.flags & SLUICE_SOURCE != 0
+    if isSource && Int(stage.pointee.size) < sizeOfSource {
+      throw refuse(
+        "is a source whose description has \(stage.pointee.size) bytes, and one of a source has \(sizeOfSource); build it with "
+          + "the header of stage ABI 1.1")
+    }
+    let required: [(name: String, isThere: Bool)] =
+      [
+        ("version", stage.pointee.version != nil), ("summary", stage.pointee.summary != nil),
+        ("open", stage.pointee.open != nil), ("close", stage.pointee.close != nil),
+      ]
+      + (isSource
+        ? [
+          ("start", stage.pointee.start != nil), ("turn", stage.pointee.turn != nil),
+          ("hold", stage.pointee.hold != nil), ("stop", stage.pointee.stop != nil),
+        ] : [("process", stage.pointee.process != nil)])
     if let missing = required.first(where: { !$0.isThere }) {
       throw refuse("its description lacks `\(missing.name)`")
     }
@@ -55,9 +66,20 @@ enum Plugin {
         "its option '\(text(strange.name))' has type \(strange.type), which this version does not know; a newer sluice may"
       )
     }
+    if let empty = options.first(where: { $0.minimum > $0.maximum }) {
+      throw refuse(
+        "its option '\(text(empty.name))' has the minimum \(empty.minimum) above its maximum \(empty.maximum), so that no value "
+          + "is allowed; make the maximum as large at least (INT64_MAX: no upper bound; both 0: no bounds)")
+    }
     // The folder a channel is shown is the home, with the ledger in it.
     if stage.pointee.flags & SLUICE_CHANNEL != 0 && stage.pointee.capability == SLUICE_STORE {
       throw refuse("is a channel that asks for capability store, which is for stages of the line")
+    }
+    if isSource && stage.pointee.capability != SLUICE_NETWORK {
+      throw refuse("is a source without capability network, and could fetch nothing")
+    }
+    if isSource && stage.pointee.flags != SLUICE_SOURCE {
+      throw refuse("is a source and something else; it can have one role")
     }
     return stage
   }
@@ -65,6 +87,8 @@ enum Plugin {
   /// The size of `sluice_stage` in minor 0, up to its last field `close`. A later field is read only where the description's
   /// size says that it is there.
   private static let sizeOfFirst = (MemoryLayout<sluice_stage>.offset(of: \.close) ?? 0) + 8
+  /// The size of that of a source.
+  private static let sizeOfSource = (MemoryLayout<sluice_stage>.offset(of: \.stop) ?? 0) + 8
 
   /// Bytes of address space that a plugin may take while it is only looked at.
   private static let loading: Int64 = 1 << 30
@@ -99,7 +123,13 @@ enum Plugin {
     description.abi = "\(raw.abi_major).\(raw.abi_minor)"
     description.capability = .init(rawValue: raw.capability) ?? .content
     description.role =
-      raw.flags & SLUICE_CHANNEL != 0 ? .channel : raw.flags & SLUICE_AT_END != 0 ? .end : .line
+      if raw.flags & SLUICE_SOURCE != 0 {
+        .source
+      } else if raw.flags & SLUICE_CHANNEL != 0 {
+        .channel
+      } else {
+        raw.flags & SLUICE_AT_END != 0 ? .end : .line
+      }
     description.flushes = raw.flush != nil
     description.produces = raw.flags & SLUICE_PRODUCES != 0
     description.options = UnsafeBufferPointer(start: raw.options, count: Int(raw.option_count)).compactMap(
@@ -121,6 +151,7 @@ enum Plugin {
         next += 1
       }
     }
+    // `load` refuses a plugin with a minimum above its maximum.
     let isBounded = raw.minimum != 0 || raw.maximum != 0
     if isBounded && raw.minimum <= raw.maximum { option.range = raw.minimum...raw.maximum }
     return option

@@ -23,6 +23,10 @@ struct Worker {
 
   static func run(_ socket: ControlSocket) -> Never {
     var worker = Worker(socket)
+    if worker.stages.count == 1, let source = worker.stages.first, source.isSource {
+      var transfers = Transfers(source, socket, worker.status, worker.tracer)
+      while true { transfers.step() }
+    }
     while true { worker.step() }
   }
 

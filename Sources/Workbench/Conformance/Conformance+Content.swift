@@ -40,6 +40,7 @@ extension Conformance {
   private static let someHash = String(repeating: "0", count: 64)
 
   func names() throws -> Check.Result {
+    if isSource { return .skipped(Self.sourceReason) }
     let trier = try bench()
     for name in Specimens.hostileNames {
       var trial = try trial(try Content(bytes: Array("hello\n".utf8)), fileName: name)
@@ -134,6 +135,7 @@ extension Conformance {
 
   /// Kills the worker shortly after its work began, as on cancellation or a timeout.
   func cancel() throws -> Check.Result {
+    if isSource { return .skipped(Self.sourceReason) }
     let content = try takesContent ? Content(zeros: 256 << 20) : standardOutput
     var trial = trial(content)
     trial.work.sha256 = Self.someHash
@@ -167,6 +169,7 @@ extension Conformance {
   }
 
   func growth() throws -> Check.Result {
+    if isSource { return .skipped(Self.sourceReason) }
     let trier = try bench()
     let samples = try samples()
     var before: (memory: Int, descriptors: Int)?

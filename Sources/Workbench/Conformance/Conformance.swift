@@ -147,9 +147,12 @@ public final class Conformance {
     case .end: trial.work.outcome = .completed
     case .channel:
       trial.work.event = Work.Event(Case.Event())
+    case .source: break
     }
     return trial
   }
 
+  var isSource: Bool { stage.description.role == .source }
+  static let sourceReason = "a source gets transfers, for which there is no server here"
   var takesContent: Bool { stage.description.role == .line }
 }

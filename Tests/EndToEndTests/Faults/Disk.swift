@@ -39,6 +39,22 @@ struct Disk {
     self.fileSyncsCarryNames = fileSyncsCarryNames
   }
 
+  /// Adds what lies below a folder, as it is, as synced before all else.
+  mutating func add(allBelow folder: String) throws {
+    for path in FileManager.default.subpaths(atPath: folder) ?? [] {
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: "\(folder)/\(path)", isDirectory: &isFolder)
+      if isFolder.boolValue {
+        namings.append(.folder(path))
+        continue
+      }
+      files.append(File(synced: [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(path)")))))
+      names[path] = files.count - 1
+      namings.append(.name(path, file: files.count - 1))
+    }
+    syncedNamings = namings.count
+  }
+
   mutating func apply(_ operation: Journal.Operation) {
     switch operation {
     case .open(let ino, let path, let isNew):

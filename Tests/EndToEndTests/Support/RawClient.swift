@@ -62,6 +62,10 @@ final class RawClient {
     message.append(0)
     number(Int64(0))
     number(Int64(0))
+    for _ in 0..<4 { text(nil) }
+    message.append(0)
+    number(Int64(0))
+    text(nil)
     text("raw")
     return withUnsafeBytes(of: UInt32(message.count).littleEndian) { Array($0) } + message
   }

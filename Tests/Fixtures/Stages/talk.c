@@ -1,4 +1,5 @@
-/* A stage that logs LINES lines of each level for each attachment, with a control character in each. */
+/* A stage that logs LINES lines of each level for each attachment, with a control character in each; with CHANNEL a channel that
+ * does so for each delivery. */
 #include <sluice/stage.h>
 
 #include <stdio.h>
@@ -35,7 +36,12 @@ static const sluice_stage description = {
     .size = sizeof(sluice_stage),
     .abi_major = SLUICE_ABI_MAJOR,
     .abi_minor = SLUICE_ABI_MINOR,
+#ifdef CHANNEL
+    .capability = SLUICE_NETWORK,
+    .flags = SLUICE_CHANNEL,
+#else
     .capability = SLUICE_CONTENT,
+#endif
     .id = "talk",
     .version = "1",
     .summary = "Logs lines of each level.",

@@ -50,7 +50,9 @@ extension FuzzTarget {
       try demand(refusal.message.utf8.count <= 8192, "a message of \(refusal.message.utf8.count) bytes")
       return refusal.frame
     case .trace: return try TraceLine(&reader).frame
-    case .setup, .work, .question, .commands, .results, .declined, .welcome:
+    case .news: return try TransferNews(&reader).frame
+    case .setup, .work, .transfer, .order, .question, .commands, .results, .declined, .welcome,
+      .workersQuestion, .workers:
       throw FrameError("not from a worker")
     }
   }
@@ -96,6 +98,7 @@ extension FuzzTarget {
       try demand(setup.stages.count <= 64, "\(setup.stages.count) stages")
       return setup.frame
     case .question: return try PluginQuestion(&reader).frame
+    case .order: return try TransferOrder(&reader).frame
     case .work:
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: buffer.count, alignment: 8)
       copy.copyMemory(from: buffer)

@@ -1,3 +1,4 @@
+import Outbound
 import StageKit
 
 @testable import WebhookChannel
@@ -31,13 +32,14 @@ extension FuzzTarget {
       let host = endpoint.host
       let isSane =
         !host.isEmpty && isPrintable(host) && !host.contains { $0.isUppercase || " /@[]".contains($0) }
-      let policy = try AddressPolicy(allowing: [], for: endpoint)
-      _ = try? AddressPolicy(allowing: entries, for: endpoint)  // accepted or refused: it must return
+      let policy = try AddressPolicy(allowing: [])
+      try endpoint.check(policy)
+      _ = try? AddressPolicy(allowing: entries)  // accepted or refused: it must return
       if !isSane { throw .fail("violation", "\(url) has the host \(host.debugDescription)") }
       if let address = IPAddress(host), isPrivate(address) {
         throw .fail("violation", "\(url) may reach \(address)")
       }
-      if policy.allows(IPAddress(bytes: [127, 0, 0, 1])) {
+      if policy.allows(IPAddress(bytes: [127, 0, 0, 1]), for: host) {
         throw .fail("violation", "\(url) may reach this machine")
       }
     } catch {

@@ -24,7 +24,7 @@ public struct CaseDocument: Sendable {
   public static func parse(_ bytes: [UInt8], file: String) throws(ConfigurationError) -> CaseDocument {
     var findings = Findings(file: file)
     let tree = TreeBuilder.tree(
-      bytes, environment: nil, leastContent: "it needs 'stage: NAME' and 'cases:' at least",
+      bytes, filling: nil, leastContent: "it needs 'stage: NAME' and 'cases:' at least",
       findings: &findings)
     guard let tree else { throw findings.error }
     var reader = CaseReader(CaseDocument(file: file, subject: .stage(""), bytes: bytes), findings)

@@ -1,12 +1,24 @@
 import Platform
 
 // What makes a row the same as another one, whichever coordinator makes it, and whenever.
-extension AttachmentSource {
-  /// What makes an attachment this one, the same file under the same message, in 32 bytes: four of a hash of the folder and the
-  /// conversation, the first twelve of the file's name, sixteen of a SHA-256 over all.
+extension IntakeItem {
+  /// What makes an attachment this one, the same file or link under the same message.
   ///
-  /// So files that are found one after the other are neighbours in the index. By the hash alone each would change another page of
-  /// it, which halves the rate at which a million are taken in.
+  /// - Parameter transfer: the identity of what fetches its link; empty: it has none.
+  package func identity(transfer: [UInt8] = [], _ hash: SHA256) -> [UInt8] {
+    if link == nil {
+      return attachmentSource.identity(conversationId: conversationId, messageId: messageId, hash)
+    }
+    var values = HashedValues()
+    values.add("link")
+    values.add(transfer)
+    return AttachmentIdentity.make(
+      values, folder: [], name: transfer, conversationId: conversationId, messageId: messageId, hash)
+  }
+}
+
+extension AttachmentSource {
+  /// That of a file. A link's follows from what fetches it.
   ///
   /// - Parameter messageId: `nil`: the file is its own message.
   package func identity(conversationId: String, messageId: String?, _ hash: SHA256) -> [UInt8] {
@@ -17,17 +29,36 @@ extension AttachmentSource {
       values.add(path)
       values.add(size)
       values.add(modified)
+    case .link(let transfer, let name, _):
+      values.add(name)
+      values.add(transfer)
     }
+    let path = path
+    let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? -1
+    return AttachmentIdentity.make(
+      values, folder: path[..<(slash + 1)], name: path[(slash + 1)...], conversationId: conversationId,
+      messageId: messageId, hash)
+  }
+}
+
+/// 32 bytes: four of a hash of the folder and the conversation, the first twelve of the file's name, sixteen of a SHA-256 over all.
+///
+/// So files that are found one after the other are neighbours in the index. By the hash alone each would change another page of
+/// it, which halves the rate at which a million are taken in.
+private enum AttachmentIdentity {
+  static func make(
+    _ values: consuming HashedValues, folder: some Collection<UInt8>, name: some Collection<UInt8>,
+    conversationId: String, messageId: String?, _ hash: SHA256
+  ) -> [UInt8] {
     values.add(conversationId)
     values.add(messageId ?? "")
     let all = hash.digest(of: values)
-    let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? -1
     var place: UInt32 = 2_166_136_261  // FNV-1a: it only keeps neighbours together
-    for byte in path[..<(slash + 1)] { place = (place ^ UInt32(byte)) &* 16_777_619 }
+    for byte in folder { place = (place ^ UInt32(byte)) &* 16_777_619 }
     for byte in conversationId.utf8 { place = (place ^ UInt32(byte)) &* 16_777_619 }
     var identity = [UInt8](repeating: 0, count: 32)
     for index in 0..<4 { identity[index] = UInt8(truncatingIfNeeded: place >> UInt32(24 - 8 * index)) }
-    for (index, byte) in path[(slash + 1)...].prefix(12).enumerated() { identity[4 + index] = byte }
+    for (index, byte) in name.prefix(12).enumerated() { identity[4 + index] = byte }
     for index in 0..<16 { identity[16 + index] = all[index] }
     return identity
   }

@@ -19,14 +19,14 @@ package enum LaneDecision: Deciding {
     let results = requests.map { request -> CommandResult in
       guard let now = pauses[request.lane] else {
         return .refused(
-          "there is no lane '\(request.lane)'; lanes are attachments, and channel:NAME of each channel that was used"
+          "there is no lane '\(request.lane)'; lanes are attachments, downloads, and channel:NAME of each channel that was used"
         )
       }
       switch request.action {
       case .pause(let pause):
         if let earlier = now.first(where: { $0.cause == pause.cause }) {
           // The first fault stays: what came after may follow from it. A person may give another reason.
-          if pause.cause == .fault || [earlier.reason, Pause.unexplained].contains(pause.reason) {
+          if pause.cause != .person || [earlier.reason, Pause.unexplained].contains(pause.reason) {
             return .done(hasChanged: false)
           }
         }

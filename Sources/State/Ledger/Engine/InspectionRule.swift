@@ -63,6 +63,13 @@ struct InspectionRule {
       sql: """
         SELECT 'delivery ' || id, 'it is pending, and no job is there to deliver it' FROM deliveries d
         WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = d.key * 2 + 1)
+        UNION ALL
+        SELECT 'transfer ' || l.transfer_key, 'attachments wait for it, and no job is there to fetch it'
+        FROM jobs w JOIN links l ON w.key = l.attachment_key * 2
+        WHERE w.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = l.transfer_key + \(Schema.transferJobs))
+        UNION ALL
+        SELECT 'attachment ' || w.key / 2, 'it waits for a transfer, and none is its own' FROM jobs w
+        WHERE w.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM links l WHERE w.key = l.attachment_key * 2)
         """, remedy: mend),
     InspectionRule(
       code: "job-of-ended",
@@ -72,6 +79,9 @@ struct InspectionRule {
         UNION ALL
         SELECT 'delivery ' || d.id, 'it is ' || d.status || ', and job ' || j.key || ' would deliver it again'
         FROM queue j JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject WHERE d.status <> 'pending'
+        UNION ALL
+        SELECT 'transfer ' || t.key, 'it has ended, and job ' || j.key || ' would fetch it again'
+        FROM queue j JOIN transfers t ON j.kind = 'transfer' AND t.key = j.subject WHERE t.finished_at IS NOT NULL
         """, remedy: mend),
     InspectionRule(
       code: "job-malformed",
@@ -89,11 +99,12 @@ struct InspectionRule {
         UNION ALL
         SELECT 'job ' || j.key, 'it is for ' || j.kind || ' ' || j.subject || ', which is not there'
         FROM queue j WHERE CASE j.kind WHEN 'attachment' THEN NOT EXISTS (SELECT 1 FROM attachments WHERE key = j.subject)
+          WHEN 'transfer' THEN NOT EXISTS (SELECT 1 FROM transfers WHERE key = j.subject)
           ELSE NOT EXISTS (SELECT 1 FROM deliveries WHERE key = j.subject) END
         UNION ALL
         SELECT 'job ' || j.key, 'it lies in the lane ' || l.kind || ':' || l.name
         FROM queue j JOIN lanes l ON l.key = j.lane LEFT JOIN deliveries d ON j.kind = 'delivery' AND d.key = j.subject
-        WHERE CASE j.kind WHEN 'attachment' THEN l.kind <> 'attachments' ELSE l.kind <> 'channel' OR l.name <> d.channel END
+        WHERE CASE j.kind WHEN 'attachment' THEN l.kind <> 'attachments' WHEN 'transfer' THEN l.kind <> 'downloads' ELSE l.kind <> 'channel' OR l.name <> d.channel END
         """, remedy: restore),
     InspectionRule(
       code: "names-differ",

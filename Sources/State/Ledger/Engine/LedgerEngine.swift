@@ -10,6 +10,15 @@ extension Home {
   /// Opens the ledger for writing. The caller holds the home's lock.
   public func join() throws(LedgerError) -> any LedgerWriter & LedgerMaintenance { try SQLiteLedger(self) }
 
+  /// The same, with what seals secrets, made from what the home's keys follow from. Without, no secrets are taken in, nor worked on.
+  public func join(
+    sealer: (SealedHome) throws -> any Sealer
+  ) throws -> any LedgerWriter & LedgerMaintenance {
+    let ledger = try SQLiteLedger(self)
+    ledger.sealer = try sealer(try ledger.sealedHome())
+    return ledger
+  }
+
   /// Opens the ledger for reading, whether or not a coordinator is running.
   public func reader() throws(LedgerError) -> any LedgerMaintenance { try SQLiteLedger(reading: self) }
 }

@@ -38,8 +38,10 @@ struct Migration {
       if version < 5 {
         for statements in Self.older.dropFirst(Int(version) - 1) { try connection.execute(statements) }
         try bringUpFromFour()
-      } else {
+      } else if version < 7 {
         try bringUpFromFive(hasTombstones: version > 5)
+      } else {
+        try bringUpFromSeven()
       }
       try connection.execute("PRAGMA user_version = \(Schema.version)")
     }
@@ -59,6 +61,34 @@ struct Migration {
     try copy()
     for table in tables.reversed() { try connection.execute("DROP TABLE old_\(table)") }
     try connection.execute(Schema.countsOfAll)
+  }
+
+  // MARK: From 7
+
+  /// From 7 to 8: downloads. Tables allow more in some columns, which needs no row to be written: their statements in the schema are
+  /// replaced, as SQLite allows for that (https://sqlite.org/lang_altertable.html, section 7).
+  private func bringUpFromSeven() throws {
+    let model = try Connection(":memory:")
+    try model.execute(Schema.tables)
+    var statements: [(type: String, name: String, sql: String)] = []
+    try model.prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").rows {
+      statements.append(($0.text(0), $0.text(1), $0.text(2)))
+    }
+    try connection.execute("DROP VIEW queue; PRAGMA writable_schema = ON")
+    let replace = try connection.prepare(
+      "UPDATE sqlite_schema SET sql = ?2 WHERE type = 'table' AND name = ?1")
+    for (type, name, sql) in statements {
+      let isThere =
+        try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1").first(.text(name)) { _ in true }
+        ?? false
+      if !isThere {
+        try connection.execute(sql)
+      } else if type == "table" {
+        try replace.run(.text(name), .text(sql))
+      }
+    }
+    let version = try connection.prepare("PRAGMA schema_version").first { $0.integer(0) } ?? 0
+    try connection.execute("PRAGMA schema_version = \(version + 1); PRAGMA writable_schema = OFF")
   }
 
   // MARK: From 5 and 6
@@ -111,7 +141,7 @@ struct Migration {
   /// What was leased is of a lost coordinator, and comes back when the next one joins. Pauses were the program's own: a start lifts
   /// them.
   private static let copy = """
-    INSERT INTO ledger SELECT 1, 0, 0, 0, seen_at, 0, '', 0 FROM old_ledger;
+    INSERT INTO ledger SELECT 1, 0, 0, 0, seen_at, 0, '', 0, NULL FROM old_ledger;
     INSERT INTO counts SELECT 0, status, attachments, bytes FROM old_counts;
     INSERT INTO messages SELECT * FROM old_messages;
     INSERT INTO fingerprints SELECT * FROM old_lines;

@@ -96,7 +96,7 @@ enum SQL {
   static let dueAttachments = SQLText(
     """
     SELECT \(AttachmentOrigin.columnList), m.participants, a.source_host, a.source, a.source_size, a.source_modified,
-      a.source_folder_device, \(jobColumns)
+      a.source_folder_device, a.source_kind, \(jobColumns)
     FROM jobs j LEFT JOIN attachments a ON a.key = j.key >> 1 LEFT JOIN messages m USING (conversation_id, message_id) \(due)
     """)
 
@@ -107,9 +107,9 @@ enum SQL {
       LEFT JOIN attachments a ON a.key = e.attachment_key \(due)
     """)
 
-  private static let jobColumns =
+  static let jobColumns =
     "j.key, j.key >> 1, j.attempts, j.crashes, j.uncounted, j.losses, j.priority, j.cancelled"
-  private static let due = "WHERE j.state = 'due' AND j.lane = ?1 ORDER BY j.priority DESC, j.key LIMIT ?2"
+  static let due = "WHERE j.state = 'due' AND j.lane = ?1 ORDER BY j.priority DESC, j.key LIMIT ?2"
 
   /// Whether jobs may have to be claimed one by one; see ``Lease/isSolitary``.
   static let hasLost: StaticString = "SELECT EXISTS (SELECT 1 FROM jobs WHERE losses >= 3 AND lane = ?1)"
@@ -236,7 +236,8 @@ enum SQL {
 
   /// What a cancelled attachment waits for ends at once.
   static let cancelJob: StaticString = """
-    UPDATE jobs SET cancelled = ?2, due_at = CASE state WHEN 'scheduled' THEN min(due_at, ?3) ELSE due_at END
+    UPDATE jobs SET cancelled = ?2, due_at = CASE state WHEN 'scheduled' THEN min(due_at, ?3) ELSE due_at END,
+      state = CASE state WHEN 'waiting' THEN 'due' ELSE state END
     WHERE key = ?1 * 2
     """
 
@@ -316,66 +317,12 @@ enum SQL {
     FROM (SELECT coalesce(max(number), 1) AS number FROM attempts WHERE attachment_key = ?1)
     """
 
+  static let attemptsOf: StaticString =
+    "SELECT coalesce(max(number), 1) FROM attempts WHERE attachment_key = ?1"
+
   static let laneKey: StaticString = "SELECT key FROM lanes WHERE kind = ?1 AND name = ?2 AND host = ?3"
 
   static let addLane: StaticString = "INSERT INTO lanes (kind, name, host, sharing) VALUES (?1, ?2, ?3, ?4)"
-
-  // MARK: Repair
-
-  static let recount: StaticString = """
-    WITH rows AS (
-      SELECT status, count(*) AS number,
-        sum(CASE status WHEN 'queued' THEN 0 ELSE min(coalesce(size_bytes, 0), 1125899906842624) END) AS bytes
-      FROM attachments GROUP BY status)
-    UPDATE counts SET
-      attachments = coalesce((SELECT number FROM rows WHERE rows.status = counts.status AND counts.shard = 0), 0),
-      bytes = coalesce((SELECT bytes FROM rows WHERE rows.status = counts.status AND counts.shard = 0), 0)
-    """
-
-  static let addMissingCounts = SQLText(Schema.countsOfAll)
-
-  /// Of attachments and deliveries that have ended: they would be worked on, and told, again.
-  static let removeJobsOfEnded: StaticString = """
-    DELETE FROM jobs WHERE CASE key & 1
-      WHEN 0 THEN EXISTS (SELECT 1 FROM attachments a WHERE a.key = jobs.key >> 1 AND a.status <> 'queued')
-      ELSE EXISTS (SELECT 1 FROM deliveries d WHERE d.key = jobs.key >> 1 AND d.status <> 'pending') END
-    """
-
-  static let renameAll: StaticString = """
-    INSERT INTO names SELECT url, sha256, count(*) FROM attachments WHERE url IS NOT NULL GROUP BY url
-    ON CONFLICT DO UPDATE SET sha256 = excluded.sha256, uses = excluded.uses
-    """
-
-  /// Counts an earlier attempt, so that what was told before is not told again.
-  static let addMissingAttachmentJobs: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
-    SELECT key * 2, ?2, 0, 'due', ?1, number, number FROM (
-      SELECT key, status, coalesce((SELECT max(number) FROM attempts WHERE attachment_key = key), 1) AS number
-      FROM attachments) a
-    WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = a.key * 2)
-    """
-
-  static let channelsWithoutLane: StaticString =
-    "SELECT DISTINCT channel FROM deliveries WHERE status = 'pending'"
-
-  /// Counts an earlier attempt, so that the next one checks whether a delivery already took effect.
-  static let addMissingDeliveryJobs: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
-    SELECT d.key * 2 + 1, l.key, 0, 'due', ?1, 1, 1 FROM deliveries d
-      JOIN lanes l ON l.kind = 'channel' AND l.name = d.channel AND l.host = ''
-    WHERE d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = d.key * 2 + 1)
-    """
-
-  /// For a copy: each job may have been started since the copy was made, and no attachment is to be blamed for the coordinator's
-  /// end. An attempt that is not the first checks whether an earlier one took effect. Where an object was to be deleted, another's
-  /// may lie by the time that the copy is restored. Its history ends here.
-  static let releaseInCopy = """
-    UPDATE jobs SET attempts = attempts + (state <> 'leased'), uncounted = uncounted + 1, holder = NULL, token = NULL,
-      state = CASE state WHEN 'leased' THEN 'due' ELSE state END;
-    DELETE FROM coordinators;
-    DELETE FROM names WHERE uses = 0;
-    UPDATE ledger SET history = 0, kernel_run = '';
-    """
 }
 
 /// A statement that is put together from parts; prepared once, as those that are one literal.

@@ -72,8 +72,12 @@ extension SQLiteLedger {
         try statement(SQL.hastenJob).run(.integer(key &* 2), .integer(tally.time))
       case .cancel(let key, let reason):
         try statement(SQL.cancelJob).run(.integer(key), .optional(reason), .integer(tally.time))
+        if let transfer = try transfer(of: key) { try leave(transfer, &tally) }
       case .prioritize(let key, let priority):
         try statement(SQL.prioritizeJob).run(.integer(key), .integer(priority))
+        if let transfer = try transfer(of: key) {
+          try statement(SQL.prioritizeTransfer).run(.integer(transfer))
+        }
       case .delete(let key, let person): try delete(key, by: person, &tally)
       }
     }
@@ -104,8 +108,13 @@ extension SQLiteLedger {
     try statement(SQL.queueAttachment).run(.integer(key))
     try statement(SQL.addToCount).run(.text(status), .integer(-1), .integer(-min(max(size, 0), 1 << 50)))
     try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(1), .integer(0))
-    try statement(SQL.addRepeatedJob).run(
-      .integer(key), .integer(try laneKey(.attachments)), .integer(tally.time))
+    if let transfer = try transfer(of: key) {
+      let earlier = try statement(SQL.attemptsOf).first(.integer(key)) { $0.integer(0) } ?? 1
+      try self.await(transfer, for: key, priority: 0, earlier: earlier, &tally)
+    } else {
+      try statement(SQL.addRepeatedJob).run(
+        .integer(key), .integer(try laneKey(.attachments)), .integer(tally.time))
+    }
     tally.changed.add(.attachment, key)
   }
 
@@ -129,6 +138,11 @@ extension SQLiteLedger {
       try statement(sql).run(.integer(key))
     }
     try statement(SQL.removeJob).run(.integer(key &* 2))
+    let transfer = try transfer(of: key)
+    if let transfer {
+      try statement(SQL.removeLink).run(.integer(key))
+      try leave(transfer, &tally)
+    }
     try statement(SQL.removeAttachment).run(.integer(key))
     try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))
     if let url = row.url { try statement(SQL.giveUpName).run(.text(url)) }

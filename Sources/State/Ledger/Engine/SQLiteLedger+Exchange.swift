@@ -16,6 +16,10 @@ struct ExchangeTally {
   var lanes: [LaneName] = []
   /// Attachments were deleted.
   var hasDeleted = false
+  /// Transfers whose files nobody needs any more.
+  var filesToDelete: [Int64] = []
+  /// Transfers under way that nobody waits for.
+  var unwanted: [Int64] = []
 
   mutating func touch(_ lane: LaneName) {
     if !lanes.contains(lane) { lanes.append(lane) }
@@ -102,6 +106,7 @@ extension SQLiteLedger {
     if exchange.addsInOrder {
       tally.newborn = Newborn(try exchange.wanted.filter { try isFree($0.lane, tally.time) })
     }
+    for checkpoint in exchange.checkpoints { try take(checkpoint) }
     for settlement in exchange.settlements { reply.settled.append(try settle(settlement, &tally)) }
     try count(tally.ended)
     for want in exchange.wanted {
@@ -114,8 +119,11 @@ extension SQLiteLedger {
       let missing = want.count - (reply.leases.count - before)
       if missing > 0, try pauses(of: lane).isEmpty {
         let granted =
-          want.lane.kind == .attachments
-          ? try claimAttachments(lane, missing, tally.token) : try claimDeliveries(lane, missing, tally.token)
+          switch want.lane.kind {
+          case .attachments: try claimAttachments(lane, missing, tally.token)
+          case .channel: try claimDeliveries(lane, missing, tally.token)
+          case .downloads: try claimTransfers(lane, missing, &tally)
+          }
         for lease in granted {
           try statement(SQL.claim).run(
             .integer(lease.job), .integer(tally.token.holder), .integer(tally.token.number))
@@ -134,6 +142,7 @@ extension SQLiteLedger {
       try stand(&reply.lanes[index], countsWaiting: want.countsWaiting, at: tally.time)
     }
     reply.contents = try exchange.contents.map(known)
+    (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
     reply.position = try advance(tally.changed, at: tally.time, tally.now)
     undecided = (exchange.number, reply)
     return reply
@@ -183,6 +192,7 @@ extension SQLiteLedger {
         if let url = outcome.url { try leaveName(url) }
         return .counted
       }
+      if let transfer = attachment.transfer { try leave(transfer, &tally) }
       tally.changed.add(.attachment, attachment.key)
       tally.addEnded(outcome.status, min(outcome.sizeBytes ?? 0, 1 << 50))
     case .again(let key, let after, let crashed, let attempt, let steps):
@@ -205,6 +215,8 @@ extension SQLiteLedger {
       try statement(SQL.endDelivery).run(
         .integer(key), .text("dead"), .text(reason.code), .text(reason.message), now)
       tally.changed.add(.delivery, key)
+    case .fetched, .transferAgain, .transferRestarts, .notFetched, .fetchAgain:
+      return try settleTransfer(settlement, &tally)
     }
     return .counted
   }
@@ -215,13 +227,13 @@ extension SQLiteLedger {
   }
 
   /// Changes the job of a settlement. False: its lease was lost.
-  private func change(_ sql: StaticString, _ settlement: Settlement) throws -> Bool {
+  func change(_ sql: StaticString, _ settlement: Settlement) throws -> Bool {
     try statement(sql).run(
       .integer(settlement.job), .integer(settlement.token.holder), .integer(settlement.token.number))
     return connection.changes == 1
   }
 
-  private func schedule(
+  func schedule(
     _ settlement: Settlement, _ time: Int64, _ after: Int64, crashed: Bool = false, isCounted: Bool = true
   ) throws -> Bool {
     // The longest wait is some thirty thousand years: no sum overflows.
@@ -345,19 +357,23 @@ extension SQLiteLedger {
     let count = try claimable(lane, count)
     try statement(SQL.dueAttachments).rows(.integer(lane), .integer(Int64(count))) { row in
       let next = AttachmentOrigin.width
-      leases.append(try lease(row, next + 6, token, row.isNull(next) ? nil : attachment(row)))
+      leases.append(try lease(row, next + 7, token, row.isNull(next) ? nil : try attachment(row)))
     }
     return leases
   }
 
-  private func attachment(_ row: borrowing Row) -> LeasedWork {
+  private func attachment(_ row: borrowing Row) throws -> LeasedWork {
     let next = AttachmentOrigin.width
+    let key = row.integer(next + 8)
+    let source: AttachmentSource =
+      row.text(next + 6) == "link"
+      ? try link(of: key, name: String(decoding: row.blob(next + 2), as: UTF8.self))
+      : .file(
+        host: row.optionalText(next + 1), path: row.blob(next + 2), size: row.integer(next + 3),
+        modified: row.integer(next + 4), folderDevice: row.optionalInteger(next + 5))
     return .attachment(
       LeasedAttachment(
-        key: row.integer(next + 7), origin: AttachmentOrigin(row), participants: row.text(next),
-        source: .file(
-          host: row.optionalText(next + 1), path: row.blob(next + 2), size: row.integer(next + 3),
-          modified: row.integer(next + 4), folderDevice: row.optionalInteger(next + 5))))
+        key: key, origin: AttachmentOrigin(row), participants: row.text(next), source: source))
   }
 
   private func claimDeliveries(_ lane: Int64, _ count: Int, _ token: Token) throws -> [Lease] {
@@ -382,7 +398,7 @@ extension SQLiteLedger {
   /// - Parameters:
   ///   - column: the first of the job's.
   ///   - work: what it is for; `nil`: that is not there.
-  private func lease(
+  func lease(
     _ row: borrowing Row, _ column: Int32, _ token: Token, _ work: LeasedWork?
   ) throws -> Lease {
     let job = row.integer(column)

@@ -18,8 +18,17 @@ extension SQLiteLedger {
     if let fault = item.fault {
       return report.refuse(item.problem(fault))
     }
-    let identity = item.attachmentSource.identity(
-      conversationId: item.conversationId, messageId: item.messageId, hash)
+    var transferIdentity: [UInt8] = []
+    if let link = item.link {
+      guard let sealer else {
+        return report.refuse(
+          item.problem(
+            "links are taken in by a coordinator whose pipeline has 'lanes: { downloads: … }', since it has the key that seals them: "
+              + "use `sluice fetch` or `sluice ingest` with such a pipeline, or start `sluice run` with one"))
+      }
+      transferIdentity = try Self.identity(of: link, sealer)
+    }
+    let identity = item.identity(transfer: transferIdentity, hash)
     // Before its message: nothing of what a person deleted comes back.
     if let id = try deleted(identity) {
       report.known += 1
@@ -46,8 +55,14 @@ extension SQLiteLedger {
     try statement(SQL.addAttachment).run(
       item.values(id: id, identity: identity, messageId: messageId, at: tally.now))
     let key = connection.lastInsertedRow
-    try statement(SQL.addAttachmentJob).run(
-      .integer(key), .integer(try laneKey(.attachments)), .integer(item.priority), .integer(tally.time))
+    if let link = item.link, let sealer {
+      let transfer = try transfer(for: link, identity: transferIdentity, sealer, at: tally.now)
+      try statement(SQL.addLink).run(.integer(key), .integer(transfer))
+      try self.await(transfer, for: key, priority: item.priority, &tally)
+    } else {
+      try statement(SQL.addAttachmentJob).run(
+        .integer(key), .integer(try laneKey(.attachments)), .integer(item.priority), .integer(tally.time))
+    }
     tally.changed.add(.attachment, key)
     report.added += 1
     report.outcomes.append(.added(id: id))

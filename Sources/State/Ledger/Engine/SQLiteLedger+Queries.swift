@@ -108,10 +108,15 @@ extension SQLiteLedger: LedgerQueries {
     }
     lane.scheduled = try count("SELECT count(*) FROM jobs WHERE state = 'scheduled' AND lane = ?1")
     lane.leased = try count("SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = ?1")
-    // Each queued attachment has a job, and there may be millions: those that are neither leased nor scheduled are due.
+    // Each queued attachment has a job, and there may be millions: those that are neither leased nor scheduled, and wait for no link,
+    // are due.
+    let waiting =
+      lane.name == .attachments
+      ? try statement("SELECT count(*) FROM jobs WHERE state = 'waiting'").first { Int($0.integer(0)) } ?? 0
+      : 0
     lane.due =
       lane.name == .attachments
-      ? max(queued - lane.scheduled - lane.leased, 0)
+      ? max(queued - lane.scheduled - lane.leased - waiting, 0)
       : try count("SELECT count(*) FROM jobs WHERE state = 'due' AND lane = ?1")
     lane.nextDue =
       try statement(SQL.nextDue).first(value) { $0.optionalInteger(0) }.map { $0.map { max($0, now) - now } }

@@ -19,6 +19,8 @@ extension SQLiteLedger {
       try statement(SQL.removeJobsOfEnded).run()
       let now = Statement.Value.integer(clock.now())
       try statement(SQL.addMissingAttachmentJobs).run(now, .integer(try laneKey(.attachments)))
+      try statement(SQL.releaseStrayWaiting).run()
+      try statement(SQL.addMissingTransferJobs).run(now, .integer(try laneKey(.downloads)))
       var channels: [String] = []
       try statement(SQL.channelsWithoutLane).rows { channels.append($0.text(0)) }
       for channel in channels { _ = try laneKey(.channel(channel)) }

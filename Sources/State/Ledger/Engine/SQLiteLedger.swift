@@ -39,6 +39,8 @@ package final class SQLiteLedger: LedgerWriter {
   /// The keys of lanes on record.
   var laneKeys: [(lane: LaneName, key: Int64)] = []
   private let home: Home?
+  /// Seals what is secret; `nil`: nothing that is can be taken in, or worked on.
+  package var sealer: (any Sealer)?
 
   /// Opens the ledger of a home for writing, brings it up to this version, and takes back what lost coordinators had in hand.
   public convenience init(_ home: Home) throws(LedgerError) {
@@ -102,6 +104,11 @@ package final class SQLiteLedger: LedgerWriter {
       if version > Schema.version { throw foreignVersion(version) }
       if version < Schema.version {
         try checkVersion()
+        // Nothing brings up a file that is damaged.
+        let fault = try connection.prepare("PRAGMA quick_check(1)").first { $0.text(0) }
+        if let fault, fault != "ok" {
+          throw LedgerError(.damaged, "\(path): \(fault); \(LedgerError.restore)")
+        }
         throw version == 0
           ? LedgerError(
             .inUse,
@@ -109,7 +116,7 @@ package final class SQLiteLedger: LedgerWriter {
           : LedgerError(
             .inUse,
             "\(path) has schema version \(version), and this sluice reads \(Schema.version); `sluice ingest` or "
-              + "`sluice run` brings it up to date")
+              + "`sluice run` brings it up to date; `sluice resume attachments` does, and works nothing")
       }
       try connection.execute("COMMIT")
     } catch let error as SQLiteError where error.code.primary == .cantOpen {

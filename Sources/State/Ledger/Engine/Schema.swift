@@ -6,7 +6,10 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
   /// refused; older ones are brought up by ``Migration``.
-  static let version: Int64 = 7
+  static let version: Int64 = 8
+
+  /// The key of a transfer's job is its own and this.
+  static let transferJobs: Int64 = 1 << 61
 
   /// Has SQLite look for what each row refers to, in debug builds and so in the tests. In a release that would be a twentieth of
   /// the coordinator's work; what is referred to is written by the same transaction or read in it, and `verify` looks at all.
@@ -20,7 +23,8 @@ enum Schema {
     -- One row. `history` is another after the ledger went back in time (0: it did, and gets one when it is opened); `position` is
     -- the number of its last change; `holder` is the last coordinator that joined. What time it was at the last exchange, to tell
     -- a clock that was changed: `seen_at` by the clock, `seen_since_boot` since the start of the kernel run `kernel_run`.
-    -- `residue` is 1 where the file may still hold the bytes of rows that a person deleted.
+    -- `residue` is 1 where the file may still hold the bytes of rows that a person deleted. `home_id` is random, and with the key
+    -- gives those that seal values; NULL: nothing was sealed yet.
     CREATE TABLE ledger (
       only INTEGER PRIMARY KEY CHECK (only = 1),
       history INTEGER NOT NULL,
@@ -29,7 +33,8 @@ enum Schema {
       seen_at INTEGER NOT NULL,
       seen_since_boot INTEGER NOT NULL,
       kernel_run TEXT NOT NULL,
-      residue INTEGER NOT NULL CHECK (residue IN (0, 1))
+      residue INTEGER NOT NULL CHECK (residue IN (0, 1)),
+      home_id BLOB CHECK (length(home_id) = 16)
     ) STRICT;
 
     -- Who may write. `number` is that of the coordinator's last exchange, so that the fate of one can be told.
@@ -61,17 +66,17 @@ enum Schema {
     -- Named queues. Of a `shared` one several coordinators may claim, of an `exclusive` one a single one at a time.
     CREATE TABLE lanes (
       key INTEGER PRIMARY KEY,
-      kind TEXT NOT NULL CHECK (kind = 'attachments' OR kind = 'channel'),
+      kind TEXT NOT NULL CHECK (kind = 'attachments' OR kind = 'channel' OR kind = 'downloads'),
       name TEXT NOT NULL CHECK ((kind = 'channel') = (name <> '')),
       host TEXT NOT NULL,               -- the only one that may claim; empty: any
       sharing TEXT NOT NULL CHECK (sharing = 'shared' OR sharing = 'exclusive'),
       UNIQUE (kind, name, host)
     ) STRICT;
 
-    -- Why lanes stand still. A start lifts what the program paused, and never what a person did.
+    -- Why lanes stand still. A start lifts a `fault` that the program met, and never what a person did or what needs a `hand`.
     CREATE TABLE pauses (
       lane INTEGER NOT NULL REFERENCES lanes,
-      cause TEXT NOT NULL CHECK (cause = 'person' OR cause = 'fault'),
+      cause TEXT NOT NULL CHECK (cause = 'person' OR cause = 'fault' OR cause = 'hand'),
       code TEXT NOT NULL,
       reason TEXT NOT NULL,
       paused_by TEXT NOT NULL,
@@ -106,9 +111,9 @@ enum Schema {
       file_name TEXT NOT NULL,
       declared_type TEXT,
       reference TEXT,                   -- the client's own name for it, which returns in every event
-      source_kind TEXT NOT NULL CHECK (source_kind = 'file'),
+      source_kind TEXT NOT NULL CHECK (source_kind = 'file' OR source_kind = 'link'),
       source_host TEXT,                 -- NULL: the one that has the ledger
-      source BLOB NOT NULL,             -- a path's bytes, which need not be UTF-8
+      source BLOB NOT NULL,             -- a path's bytes, which need not be UTF-8; of a link what may be shown
       source_size INTEGER NOT NULL,
       source_modified INTEGER NOT NULL, -- nanoseconds since 1970
       -- The device of the source's folder at intake (`st_dev`, stat(3type)). If the file is missing and the folder's device has
@@ -191,13 +196,44 @@ enum Schema {
     -- How many there are is asked often.
     CREATE INDEX deliveries_dead ON deliveries (key) WHERE status = 'dead';
 
-    -- The queue: what is due, waits for later, or is leased. A job's row goes when its work has ended. Its key is twice that of its
-    -- attachment, or twice that of its delivery and one more. So nothing has two jobs, and no index is needed to find one.
+    -- Downloads: one for each method, link, body and credential, whoever asks. While it has a job it is to be fetched. Then
+    -- `sha256` says what came, or `reason_code` why nothing did. `request` and `validators` are sealed, for this identity.
+    CREATE TABLE transfers (
+      key INTEGER PRIMARY KEY,
+      identity BLOB NOT NULL UNIQUE CHECK (length(identity) = 32),
+      host BLOB NOT NULL CHECK (length(host) = 32),   -- a blind index of scheme, host and port
+      request BLOB NOT NULL,
+      bytes INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0), -- synced; what lies beyond in the file does not count
+      total INTEGER,
+      validators BLOB,
+      restarts INTEGER NOT NULL DEFAULT 0,            -- how often it was begun again at 0
+      created_at INTEGER NOT NULL,
+      finished_at INTEGER,
+      size_bytes INTEGER CHECK (size_bytes >= 0),
+      sha256 BLOB CHECK (length(sha256) = 32),
+      is_rejected INTEGER NOT NULL DEFAULT 0 CHECK (is_rejected IN (0, 1)),
+      reason_code TEXT,                               -- also of the last try
+      reason_message TEXT,
+      CHECK (total IS NULL OR bytes <= total),
+      CHECK ((sha256 IS NULL) = (size_bytes IS NULL)),
+      CHECK (sha256 IS NULL OR finished_at IS NOT NULL)
+    ) STRICT;
+
+    -- Which attachments are fetched by which transfer. One that is queued, and whose job is `waiting`, waits for it.
+    CREATE TABLE links (
+      attachment_key INTEGER PRIMARY KEY REFERENCES attachments,
+      transfer_key INTEGER NOT NULL REFERENCES transfers
+    ) STRICT;
+    CREATE INDEX links_by_transfer ON links (transfer_key);
+
+    -- The queue: what is due, waits for later or for a transfer, or is leased. A job's row goes when its work has ended. Its key is
+    -- twice that of its attachment, twice that of its delivery and one more, or that of its transfer and 2^61. So nothing has two
+    -- jobs, and no index is needed to find one.
     CREATE TABLE jobs (
       key INTEGER PRIMARY KEY,
       lane INTEGER NOT NULL REFERENCES lanes,
       priority INTEGER NOT NULL,
-      state TEXT NOT NULL CHECK (state = 'due' OR state = 'scheduled' OR state = 'leased'),
+      state TEXT NOT NULL CHECK (state = 'due' OR state = 'scheduled' OR state = 'leased' OR state = 'waiting'),
       due_at INTEGER NOT NULL,
       holder INTEGER,                         -- the coordinator that has it, and
       token INTEGER,                          -- the number of the exchange in which it got it
@@ -213,10 +249,12 @@ enum Schema {
     CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
     CREATE INDEX jobs_leased ON jobs (key) WHERE state = 'leased';
     CREATE INDEX jobs_lost ON jobs (lane) WHERE losses >= 3;
+    CREATE INDEX jobs_waiting ON jobs (key) WHERE state = 'waiting';
 
     -- The same, with what each job is for. (VACUUM INTO refuses generated columns in a table that it copies.)
     CREATE VIEW queue AS
-    SELECT key, CASE key & 1 WHEN 0 THEN 'attachment' ELSE 'delivery' END AS kind, key >> 1 AS subject, lane, priority, state,
+    SELECT key, CASE WHEN key >= \(transferJobs) THEN 'transfer' WHEN key & 1 THEN 'delivery' ELSE 'attachment' END AS kind,
+      CASE WHEN key >= \(transferJobs) THEN key - \(transferJobs) ELSE key >> 1 END AS subject, lane, priority, state,
       due_at, holder, token, attempts, uncounted, crashes, losses, cancelled
     FROM jobs;
 
@@ -238,7 +276,7 @@ enum Schema {
 
   /// The rows of a new ledger.
   static let firstRows = """
-    INSERT INTO ledger VALUES (1, 0, 0, 0, 0, 0, '', 0);
+    INSERT INTO ledger VALUES (1, 0, 0, 0, 0, 0, '', 0, NULL);
     INSERT INTO lanes (kind, name, host, sharing) VALUES ('attachments', '', '', 'shared');
     \(countsOfAll);
     """

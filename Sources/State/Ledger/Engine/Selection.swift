@@ -31,14 +31,18 @@ struct Selection {
   private(set) var values: [Statement.Value] = []
 
   /// - Parameters:
-  ///   - more: expressions for further columns, which are NULL where an attachment does not answer.
+  ///   - more: expressions for further columns. Those with a statement in them are NULL where an attachment does not answer:
+  ///     to look whether it does, for each of many columns, takes longer than to read a column.
   ///   - isSmall: whether a conversation has few attachments.
   init(
     _ filter: AttachmentFilter, after mark: Mark, more: [String] = [], isSmall: (String) throws -> Bool
   ) rethrows {
     let (candidates, order) = try self.candidates(filter, mark, isSmall)
     let answers = self.answers(filter)
-    let columns = more.map { answers == "1" ? ", \($0)" : ", CASE WHEN \(answers) THEN \($0) END" }.joined()
+    let columns = more.map { expression in
+      answers == "1" || !expression.hasPrefix("(")
+        ? ", \(expression)" : ", CASE WHEN \(answers) THEN \(expression) END"
+    }.joined()
     sql = """
       SELECT a.created_at, a.key, \(answers)\(columns) FROM \(candidates) ORDER BY \(order)
       """
@@ -143,6 +147,9 @@ struct Selection {
       conditions.append("coalesce(a.finished_at >= \(place(.integer(start))), 0)")
     }
     if let sha256 = filter.sha256 { conditions.append("a.sha256 IS \(place(.blob(sha256)))") }
+    if filter.isWaitingForLink {
+      conditions.append("EXISTS (SELECT 1 FROM jobs w WHERE w.key = a.key * 2 AND w.state = 'waiting')")
+    }
     return conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
   }
 }
@@ -193,6 +200,20 @@ extension SQLiteLedger {
           sizeBytes: row.optionalInteger(2) ?? 0)
       }
     }
+  }
+
+  public func records(
+    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<AttachmentRecord> {
+    try select(filter, after: mark, limit: limit, more: AttachmentRecord.expressions) {
+      AttachmentRecord($0, from: 3)
+    }
+  }
+
+  public func metadata(
+    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<String> {
+    try select(filter, after: mark, limit: limit, more: ["a.metadata"]) { $0.text(3) }
   }
 
   public func attachments(

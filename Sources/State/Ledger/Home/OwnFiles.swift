@@ -48,7 +48,8 @@ public struct OwnFiles: Sendable {
   private func twin(of path: String) -> String? {
     var facts = stat()
     guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_nlink > 1 else { return nil }
-    return ["sluice.db", "sluice.db-wal", "sluice.db-shm", "sluice.lock", "reserve"].first { name in
+    return ["sluice.db", "sluice.db-wal", "sluice.db-shm", "sluice.lock", "sluice.key", "reserve"].first {
+      name in
       var own = stat()
       return stat("\(home)/\(name)", &own) == 0 && own.st_dev == facts.st_dev && own.st_ino == facts.st_ino
     }

@@ -27,6 +27,8 @@ public struct AttachmentFilter: Sendable, Equatable {
   public var objectPath: String?
   /// The path of the file it came from, as bytes. No index has it: all attachments are looked at.
   public var source: [UInt8]?
+  /// Its link is not fetched yet.
+  public var isWaitingForLink = false
 
   public init(statuses: Set<Status> = Set(Status.allCases)) {
     self.statuses = statuses
@@ -86,6 +88,8 @@ public struct Tombstone: Sendable, Equatable {
 public struct QueuePlace: Sendable, Equatable {
   public enum State: String, Sendable {
     case due, scheduled, leased
+    /// Its link is to be fetched first.
+    case waiting
   }
 
   public var state: State

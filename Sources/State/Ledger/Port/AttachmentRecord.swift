@@ -45,15 +45,15 @@ extension IntakeItem {
     [
       .text(id), .blob(identity), .text(conversationId), .text(messageId),
       .integer(self.messageId == nil ? 1 : 0), .text(fileName), .optional(declaredType), .optional(reference),
-      .text("file"),
-      .blob(source), .integer(sourceSize), .integer(sourceModified),
+      .text(link == nil ? "file" : "link"),
+      .blob(link.map { Array($0.name.utf8) } ?? source), .integer(sourceSize), .integer(sourceModified),
       .optional(folderDevice), .text(Status.queued.rawValue), .integer(now),
     ]
   }
 }
 
 extension AttachmentOrigin {
-  private static let columns = [
+  fileprivate static let columns = [
     "a.id", "a.conversation_id", "a.message_id", "m.sender_id", "a.file_name", "a.declared_type",
     "a.reference",
   ]
@@ -61,11 +61,12 @@ extension AttachmentOrigin {
   /// How many they are.
   static let width = Int32(columns.count)
 
-  /// Reads the first columns of a row.
-  convenience init(_ row: borrowing Row) {
+  /// Reads the columns from the one with this number on.
+  convenience init(_ row: borrowing Row, from first: Int32 = 0) {
     self.init(
-      id: row.text(0), conversationId: row.text(1), messageId: row.text(2), senderId: row.text(3),
-      fileName: row.text(4), declaredType: row.optionalText(5), reference: row.optionalText(6))
+      id: row.text(first), conversationId: row.text(first + 1), messageId: row.text(first + 2),
+      senderId: row.text(first + 3), fileName: row.text(first + 4), declaredType: row.optionalText(first + 5),
+      reference: row.optionalText(first + 6))
   }
 }
 
@@ -98,14 +99,22 @@ extension AttachmentOutcome {
 }
 
 extension AttachmentRecord {
-  static let columnList =
-    "\(AttachmentOrigin.columnList), a.key, a.source, a.created_at, a.finished_at, "
-    + AttachmentOutcome.columns.map { "a.\($0)" }.joined(separator: ", ")
+  private static let columns =
+    AttachmentOrigin.columns + ["a.key", "a.source", "a.created_at", "a.finished_at"]
+    + AttachmentOutcome.columns.map { "a.\($0)" }
+  static let columnList = columns.joined(separator: ", ")
+  /// The same for statements that read `attachments a` alone.
+  static let expressions = columns.map {
+    $0 != "m.sender_id"
+      ? $0
+      : "(SELECT m.sender_id FROM messages m WHERE m.conversation_id = a.conversation_id AND m.message_id = a.message_id)"
+  }
 
-  init(_ row: borrowing Row) {
-    let first = AttachmentOrigin.width
+  /// Reads the columns from the one with this number on. Steps have a table of their own.
+  init(_ row: borrowing Row, from start: Int32 = 0) {
+    let first = start + AttachmentOrigin.width
     self.init(
-      key: row.integer(first), AttachmentOrigin(row), source: row.blob(first + 1),
+      key: row.integer(first), AttachmentOrigin(row, from: start), source: row.blob(first + 1),
       AttachmentOutcome(row, first + 4), createdAt: row.integer(first + 2),
       finishedAt: row.optionalInteger(first + 3), steps: [])
   }

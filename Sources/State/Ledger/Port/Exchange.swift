@@ -10,6 +10,8 @@ public struct Exchange: Sendable {
   /// Applied in order, before the settlements.
   public var commands: [Command] = []
   public var settlements: [Settlement] = []
+  /// How far transfers are.
+  public var checkpoints: [TransferCheckpoint] = []
   /// Paths of objects that were to be deleted, and are gone from the store for good.
   public var deletedObjects: [String] = []
   /// Leases that are wanted, each lane once.
@@ -36,7 +38,7 @@ public struct Exchange: Sendable {
 
   /// Whether it writes nothing.
   var isLookup: Bool {
-    commands.isEmpty && settlements.isEmpty && wanted.isEmpty && deletedObjects.isEmpty
+    commands.isEmpty && settlements.isEmpty && wanted.isEmpty && deletedObjects.isEmpty && checkpoints.isEmpty
   }
 }
 
@@ -69,6 +71,10 @@ public struct ExchangeReply: Sendable {
   /// Paths of objects that are to be deleted from the store, where commands or deleted objects came with the exchange; not always
   /// all. Nothing gets the path before the exchange says that its object is gone.
   public var objectsToDelete: [String] = []
+  /// Transfers whose files nobody needs any more.
+  public var filesToDelete: [Int64] = []
+  /// Transfers under way that nobody waits for any more.
+  public var unwanted: [Int64] = []
   /// Of the last change that this exchange made; `nil`: it made none.
   public var position: Position?
 

@@ -1,3 +1,5 @@
+import Platform
+
 /// A file to be taken in, with what is said of it.
 ///
 /// Each field is declared once, in ``visit(_:)``: from that follow the keys of a manifest, the message to a running coordinator,
@@ -20,6 +22,18 @@ public struct IntakeItem: Sendable {
   /// The device that its folder is on (`st_dev`); `nil`: not known.
   public var folderDevice: Int64?
   public var priority: Int64
+  /// Content that is to be fetched, in the place of a file; a secret but for its host.
+  public var url: String?
+  /// How it is asked for: `GET`, `POST`; `nil`: GET.
+  public var method: String?
+  /// What a `POST` sends.
+  public var body: String?
+  /// The name of a credential in the pipeline.
+  public var credential: String?
+  /// Bytes that the content of the link has; `nil`: not known.
+  public var size: Int64?
+  /// Of the content of the link, 64 hexadecimal digits; `nil`: not known.
+  public var sha256: String?
   /// Where the file was named, for messages: `manifest.jsonl:17`.
   public var origin: String
 
@@ -57,10 +71,16 @@ public struct IntakeItem: Sendable {
     try visitor.visit(.id("declaredType"), &declaredType)
     try visitor.visit(.id("reference"), &reference)
     try visitor.visit(IntakeField("path", 1...4095), &source)
-    try visitor.visit(.own("size"), &sourceSize)
+    try visitor.visit(.own("sourceSize"), &sourceSize)
     try visitor.visit(.own("modified"), &sourceModified)
     try visitor.visit(.own("device"), &folderDevice)
     try visitor.visit(IntakeField("priority"), &priority)
+    try visitor.visit(IntakeField("url", 1...8192), &url)
+    try visitor.visit(IntakeField("method", 1...16), &method)
+    try visitor.visit(IntakeField("body", 0...(64 << 10)), &body)
+    try visitor.visit(.id("credential"), &credential)
+    try visitor.visit(IntakeField("size"), &size)
+    try visitor.visit(IntakeField("sha256", 64...64), &sha256)
     try visitor.visit(.own("origin"), &origin)
   }
 
@@ -123,6 +143,14 @@ package protocol IntakeVisitor: ~Copyable {
 }
 
 extension IntakeItem {
+  /// What is to be fetched; `nil`: it is a file.
+  public var link: Link? {
+    guard let url else { return nil }
+    return Link(
+      url: url, method: method ?? "GET", body: body, credential: credential, size: size,
+      sha256: sha256.map { Hexadecimal.bytes($0) ?? [] }, declaredType: declaredType)
+  }
+
   package var attachmentSource: AttachmentSource {
     .file(host: nil, path: source, size: sourceSize, modified: sourceModified, folderDevice: folderDevice)
   }
@@ -133,6 +161,10 @@ extension IntakeItem {
     var faults = FaultFinder()
     var item = self
     item.visit(&faults)
+    if let link {
+      if !source.isEmpty { return "it has a path and a url" }
+      return faults.first ?? link.fault
+    }
     if source.first != UInt8(ascii: "/") { return "its path is not an absolute path" }
     if sourceSize < 0 { return "its size is \(sourceSize)" }
     return faults.first
@@ -150,7 +182,10 @@ extension IntakeItem {
     mutating func visit(_ field: IntakeField, _ value: inout [String]) {
       for text in value { first = first ?? field.fault(text.utf8) }
     }
-    mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) { first = first ?? field.fault(value) }
+    mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) {
+      // Of a link there is none.
+      if !value.isEmpty { first = first ?? field.fault(value) }
+    }
     mutating func visit(_ field: IntakeField, _ value: inout Int64) {}
     mutating func visit(_ field: IntakeField, _ value: inout Int64?) {}
   }

@@ -1,7 +1,7 @@
 /// A queue with limits and a pause switch.
 public struct LaneName: Sendable, Hashable, CustomStringConvertible {
   public enum Kind: String, Sendable, CaseIterable {
-    case attachments, channel
+    case attachments, channel, downloads
   }
 
   public var kind: Kind
@@ -18,6 +18,9 @@ public struct LaneName: Sendable, Hashable, CustomStringConvertible {
 
   /// The lane of attachments.
   public static let attachments = LaneName(.attachments)
+
+  /// The lane of transfers.
+  public static let downloads = LaneName(.downloads)
 
   /// The lane of a channel's deliveries.
   public static func channel(_ name: String) -> LaneName { LaneName(.channel, name) }
@@ -51,6 +54,8 @@ public struct Pause: Sendable, Equatable {
     case person
     /// The program met a fault of the place. It tries again by itself, and a start lifts it.
     case fault
+    /// The program met a fault that needs a hand: it waits until a person lifts the pause.
+    case hand
   }
 
   /// The reason of a person who gave none.

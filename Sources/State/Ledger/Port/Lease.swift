@@ -58,6 +58,7 @@ public struct Lease: Sendable {
 public enum LeasedWork: Sendable {
   case attachment(LeasedAttachment)
   case delivery(LeasedDelivery)
+  indirect case transfer(LeasedTransfer)
 }
 
 public struct LeasedAttachment: Sendable {
@@ -82,19 +83,20 @@ public enum AttachmentSource: Sendable, Hashable {
   /// `modified` is in nanoseconds since 1970. `folderDevice` is the device that its folder was on when it was taken in (`st_dev`);
   /// `nil`: not known.
   case file(host: String?, path: [UInt8], size: Int64, modified: Int64, folderDevice: Int64?)
+  /// What a transfer fetched, or could not fetch. `name` is what may be shown of the link.
+  case link(transfer: Int64, name: String, Fetched)
 
-  /// The path of its file, as bytes.
+  /// The path of its file, as bytes; of a link, what may be shown of it.
   public var path: [UInt8] {
     switch self {
     case .file(_, let path, _, _, _): path
+    case .link(_, let name, _): Array(name.utf8)
     }
   }
 
-  /// In bytes, as it was seen when it was taken in.
-  public var size: Int64 {
-    switch self {
-    case .file(_, _, let size, _, _): size
-    }
+  /// The transfer that fetches it; `nil`: nothing is fetched.
+  public var transfer: Int64? {
+    if case .link(let transfer, _, _) = self { transfer } else { nil }
   }
 
   /// For people.
@@ -152,6 +154,16 @@ public struct Settlement: Sendable {
     case deliveryAgain(key: Int64, after: Int64, reason: Reason)
     /// The delivery has used up its attempts.
     case deadLetter(key: Int64, reason: Reason)
+    /// The content of a link lies in the transfer's file, whole. Who waits for it goes on.
+    case fetched(key: Int64, size: Int64, sha256: [UInt8])
+    /// The transfer is to be tried again after so many milliseconds.
+    case transferAgain(key: Int64, after: Int64, isCounted: Bool, TransferState, Reason)
+    /// It begins again at 0: what had come was wrong.
+    case transferRestarts(key: Int64, Reason)
+    /// The link cannot be fetched. Who waits for it ends with this reason.
+    case notFetched(key: Int64, Reason, isRejected: Bool)
+    /// What was fetched is in no place any more: it is fetched again, and the attachment waits for that.
+    case fetchAgain(key: Int64, transfer: Int64)
   }
 }
 
@@ -168,12 +180,14 @@ public struct EndedAttachment: Sendable {
   /// The fingerprint of the stages, with their bases, that the content passed first, if they promise equal
   /// results for equal content.
   public var fingerprint: String?
+  /// The transfer that fetched its content; `nil`: none did.
+  public var transfer: Int64?
 
   public init(
     _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome, attempt: Int, steps: [Step],
     events: [OutgoingEvent], priority: Int64 = 0, fingerprint: String? = nil
   ) {
-    (key, origin) = (attachment.key, attachment.origin)
+    (key, origin, transfer) = (attachment.key, attachment.origin, attachment.source.transfer)
     self.outcome = outcome
     self.attempt = attempt
     self.steps = steps

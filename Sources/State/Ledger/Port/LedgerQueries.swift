@@ -12,6 +12,11 @@ public protocol LedgerQueries: AnyObject {
   /// were looked at answered to the filter.
   func attachments(_ filter: AttachmentFilter, after: PageMark?, limit: Int) throws(LedgerError)
     -> Page<AttachmentRecord>
+  /// As ``attachments(_:after:limit:)``, without their steps, which take longer to read than all the rest.
+  func records(_ filter: AttachmentFilter, after: PageMark?, limit: Int) throws(LedgerError)
+    -> Page<AttachmentRecord>
+  /// As ``attachments(_:after:limit:)``, with nothing but their metadata: a JSON object of each.
+  func metadata(_ filter: AttachmentFilter, after: PageMark?, limit: Int) throws(LedgerError) -> Page<String>
   /// As ``attachments(_:after:limit:)``, with less of each.
   func matches(_ filter: AttachmentFilter, after: PageMark?, limit: Int) throws(LedgerError)
     -> Page<AttachmentMatch>
@@ -45,6 +50,11 @@ public protocol LedgerQueries: AnyObject {
   func objectsToDelete(limit: Int) throws(LedgerError) -> [String]
   /// The path of the object of a completed attachment; `nil`: it is not completed.
   func path(ofCompleted id: String) throws(LedgerError) -> String?
+
+  /// Transfers in the order in which their links were first asked for.
+  func transfers(after: PageMark?, limit: Int) throws(LedgerError) -> Page<TransferRecord>
+  /// The transfers whose files are needed: those that are not finished, and those that attachments are worked on from.
+  func transfersWithFiles() throws(LedgerError) -> Set<Int64>
 
   /// Where the stream of changes is now.
   func position() throws(LedgerError) -> Position

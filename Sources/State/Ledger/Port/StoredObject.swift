@@ -6,8 +6,10 @@ public struct StoredObject: Sendable, Equatable {
   public var url: String
   public var sizeBytes: Int64
   public var sha256: [UInt8]
-  /// The path of the file it came from.
+  /// The path of the file it came from; of a link, what may be shown of it.
   public var source: [UInt8]
+  /// It was fetched. The path of a file begins with a slash.
+  public var isFromLink: Bool { source.first != UInt8(ascii: "/") }
   /// The SHA-256 of the source file in hexadecimal digits, if a stage replaced the content; else `nil`, and
   /// the object's own hash applies.
   public var sourceSHA256: String?

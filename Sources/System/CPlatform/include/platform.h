@@ -157,6 +157,8 @@ int sluice_fcntl_dup_above(int fd, int least);
 int sluice_set_nonblocking(int fd);
 int sluice_terminal_width(int fd);
 int sluice_random(void *bytes, size_t count);
+/* Whether a file or folder is encrypted by its file system (fscrypt): 1, 0, or -1 where it does not say. */
+int sluice_is_encrypted(const char *path);
 /* The type of a file from its mode, S_IFREG and so on. */
 uint32_t sluice_file_type(uint32_t mode);
 

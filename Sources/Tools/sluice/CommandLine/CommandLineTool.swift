@@ -2,16 +2,17 @@ import Configuration
 import Ledger
 import Platform
 import Scheduler
+import Sealing
 import Workbench
 
 /// Finds the command, runs it, and turns every error into the user's text. This happens nowhere else.
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self, Run.self, Enqueue.self,
+      Ingest.self, Run.self, Enqueue.self, Fetch.self,
       RetryVerb.self, CancelVerb.self, PrioritizeVerb.self, DeleteVerb.self, PruneVerb.self,
       PauseVerb.self, ResumeVerb.self, ResetVerb.self,
-      Deliveries.self, DeadLettersList.self, DeadLettersRetry.self, DeadLettersDrop.self,
+      Downloads.self, Deliveries.self, DeadLettersList.self, DeadLettersRetry.self, DeadLettersDrop.self,
       StatusCommand.self, List.self, Show.self, Get.self, Report.self, Watch.self, Replay.self, Verify.self,
       Backup.self, Lint.self, Graph.self, SchemaCommand.self,
       Test.self, StagesList.self, StagesNew.self,
@@ -39,6 +40,9 @@ enum CommandLineTool {
     } catch let error as ConfigurationError {
       tell(error.diagnostics)
       return .configuration
+    } catch let error as SealingError {
+      Terminal.error(error.description)
+      return error.isConfiguration ? .configuration : .internalError
     } catch let error as LedgerError {
       Terminal.error(error.description)
       return exitCode(for: error.code)

@@ -123,7 +123,18 @@ enum Environment {
   }
 
   private static func document(file: String) throws -> PipelineDocument {
-    try PipelineDocument.parse(try contents(of: file), file: file, environment: variables)
+    try PipelineDocument.parse(try contents(of: file), file: file, environment: variables) { path in
+      Result { () throws(ProtectedFile.Problem) in
+        try ProtectedFile.read(path, limit: PipelineDocument.secretLimit, rule: .secret)
+      }
+    }
+  }
+
+  /// Where the keys lie, as the pipeline says; without one, in the home.
+  static func secretRules(_ arguments: ParsedArguments) throws -> SecretRules {
+    if let file = arguments.value("config") { return try document(file: file).secrets }
+    // One that cannot be used has been told of, where its plugins are searched.
+    return usualPipelineFile.flatMap { try? document(file: $0).secrets } ?? SecretRules()
   }
 
   /// Reads a pipeline and checks it against the installed plugins.
@@ -132,6 +143,14 @@ enum Environment {
   ///   - home: no stage may be told to write this home's own files; `nil`: nothing will be written.
   ///   - isStart: what is known of the plugins from before is enough. Commands that check ask each.
   static func pipeline(file: String, home: Home?, isStart: Bool = false) throws -> LoadedPipeline {
+    if isStart && file != "-" {
+      // What does not fit what a plugin once said may fit what it says now.
+      do { return try load(file, home, isStart: true) } catch { return try load(file, home, isStart: false) }
+    }
+    return try load(file, home, isStart: isStart)
+  }
+
+  private static func load(_ file: String, _ home: Home?, isStart: Bool) throws -> LoadedPipeline {
     var document = try document(file: file)
     document.reportFolders { access($0, F_OK) != 0 }
     let search = try PluginSearch(named: document.pluginFolders, environment: variables)

@@ -5,15 +5,18 @@ import Pipeline
 import Workbench
 import Workers
 
-/// `sluice doctor`: the features of this machine, the sandbox a worker really gets, and which plugins load.
+/// `sluice doctor`: the features of this machine, the sandbox a worker really gets, the home's keys, and which plugins
+/// load.
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
-    name: "doctor", abstract: "Check the kernel, the sandbox and the plugins.",
+    name: "doctor", abstract: "Check the kernel, the sandbox, the keys and the plugins.",
     discussion: """
       A worker is started and closed as an ingest does it, and says which parts of the sandbox are in force. The exit
-      code is 1 if something is wrong: a part that `sandbox: require` asks for, or a plugin that does not load.
+      code is 1 if something is wrong: a part that `sandbox: require` asks for, a key that cannot be used, or a plugin
+      that does not load. It says where the keys of the home lie, and whether the disk below is encrypted, as far as
+      the kernel tells.
       """,
-    options: [.config, .format, .noColor],
+    options: [.config, .home, .format, .noColor],
     example: "sluice doctor")
 
   private let arguments: ParsedArguments
@@ -29,7 +32,10 @@ struct Doctor: ParsableCommand {
     let report = DoctorReport(
       kernel: Self.kernel, landlockABI: max(Int64(sluice_landlock_abi()), 0),
       offered: sluice_sandbox_offered(), worker: Self.worker(plugins, search),
-      folders: search.folders.map { ($0, access($0, R_OK | X_OK) == 0) }, plugins: plugins)
+      folders: search.folders.map { ($0, access($0, R_OK | X_OK) == 0) }, plugins: plugins,
+      keys: KeyReport(
+        try Environment.secretRules(arguments), home: Environment.home(arguments),
+        environment: Environment.variables))
     Terminal.out(arguments.isJSON ? report.json : report.text(Style(arguments)))
     return report.problems.isEmpty ? .success : .incomplete
   }

@@ -17,6 +17,7 @@ struct DoctorReport {
   var worker: Worker
   var folders: [(path: String, isThere: Bool)]
   var plugins: [FoundPlugin]
+  var keys: KeyReport
 
   private var inForce: UInt32 {
     if case .started(_, let sandbox) = worker { sandbox } else { 0 }
@@ -43,6 +44,7 @@ struct DoctorReport {
             + "what there is")
       }
     }
+    problems += keys.problems
     problems += plugins.compactMap { plugin in
       plugin.problem.map { "stage '\(plugin.id)': \($0)" }
     }
@@ -62,7 +64,8 @@ struct DoctorReport {
     case .failed: text += "Sandbox: not known, for no worker starts\n"
     }
     for part in SandboxPart.all { text += line(part, style) }
-    text += "  Landlock ABI \(landlockABI)\n\nPlugins are searched in\n"
+    text += "  Landlock ABI \(landlockABI)\n\n"
+    text += keys.text(style) + "Plugins are searched in\n"
     for folder in folders {
       text += "  \(Terminal.printable(folder.path))\(folder.isThere ? "" : " (not there)")\n"
     }
@@ -117,6 +120,7 @@ struct DoctorReport {
           }
         }
       }
+      keys.write(to: &writer)
       writer.key("folders")
       writer.array { writer in for folder in folders { writer.value(folder.path) } }
       writer.key("plugins")

@@ -72,11 +72,13 @@ struct AttachmentStory {
       case .leased: "being worked on, attempt \(place.attempts)"
       case .scheduled where place.nextDue > 0:
         "waits until \(Clock.timestamp(now + place.nextDue)) (\(Age.text(milliseconds: place.nextDue))), after \(begun)"
+      case .waiting: "waits until its link is fetched; `sluice downloads` tells how far that is"
       case .due, .scheduled: place.attempts == 0 ? "due" : "due, after \(begun)"
       }
     var facts = [("queue", "\(state); priority \(place.priority)")]
     if let reason = place.cancellation { facts.append(("cancelled", Terminal.printable(reason))) }
-    if let pause = lanes.first(where: { $0.name == .attachments })?.pause {
+    let lane = place.state == .waiting ? LaneName.downloads : .attachments
+    if let pause = lanes.first(where: { $0.name == lane })?.pause {
       facts.append(("lane", "paused \(PauseText.text(pause))"))
     }
     return facts

@@ -18,6 +18,9 @@ enum PauseText {
     let resume = hint("resume", ShellWord.of(lane.description))
     switch pause.cause {
     case .person: return "\(resume) lets lane \(Terminal.printable(lane.description)) go on"
+    case .hand:
+      return
+        "lane \(Terminal.printable(lane.description)) stands until a person lifts that, once it is put right: \(resume)"
     case .fault:
       return
         "lane \(Terminal.printable(lane.description)) goes on by itself, or with the next start, once that is put right; "

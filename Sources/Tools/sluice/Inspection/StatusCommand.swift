@@ -1,3 +1,4 @@
+import Control
 import Glibc
 import Ledger
 import Pipeline
@@ -25,13 +26,19 @@ struct StatusCommand: ParsableCommand {
   func run() throws -> ExitCode {
     let home = Environment.home(arguments)
     let ledger = try Environment.ledger(reading: home)
+    let use = home.use
     let report = StatusReport(
-      home: home.path, use: home.use, status: try ledger.status(), isErasing: try ledger.isErasing(),
+      home: home.path, use: use,
+      workers: use == .inUse ? ControlClient.workersAtWork(home, within: Self.patience) : nil,
+      status: try ledger.status(), isErasing: try ledger.isErasing(),
       ledgerBytes: Self.size(home.ledgerPath) + Self.size(home.ledgerPath + "-wal"),
       hint: Hint(arguments), now: Clock.now())
     Terminal.out(arguments.isJSON ? report.json : report.text(Style(arguments)))
     return .success
   }
+
+  /// Milliseconds for which a coordinator is waited for. All else is shown without it.
+  private static let patience: Int32 = 20
 
   private static func size(_ path: String) -> Int64 {
     var facts = stat()

@@ -1,12 +1,15 @@
 import Ledger
 import Pipeline
 import Platform
+import Scheduler
 
 /// What `sluice status` prints.
 struct StatusReport {
   var home: String
   /// Whether a coordinator is at work.
   var use: Home.Use
+  /// `nil`: no coordinator tells at once.
+  var workers: WorkersAtWork?
   var status: LedgerStatus
   /// Bytes of deleted attachments may still be in the ledger's files.
   var isErasing: Bool
@@ -38,6 +41,7 @@ struct StatusReport {
         "whether a coordinator is at work is not known: \(Terminal.printable(reason)); ask as the user who owns it"
       }
     var text = "home         \(Terminal.printable(home)) (\(worker))\n"
+    if let workers { text += "workers      \(WorkersText.line(workers, at: now))\n" }
     text += "queue        \(queue.map { "\($0.count) \($0.state)" }.joined(separator: ", "))"
     if let oldest = status.oldestQueuedAt {
       text += "; the oldest taken in \(Age.text(milliseconds: now &- oldest)) ago"
@@ -46,10 +50,7 @@ struct StatusReport {
     text += "\ndead letters \(status.deadLetters)\n"
     let erasing = isErasing ? "; bytes of deleted attachments are still to be erased" : ""
     text += "ledger       \(ByteSize.rounded(ledgerBytes))\(erasing)\n"
-    let stored = attachments(.completed)
-    text +=
-      "store        \(ByteSize.rounded(stored.bytes)) in \(Count.text(stored.count, "completed attachment"))"
-    text += "; equal content is stored once\n\nAttachments\n"
+    text += "\nAttachments\n"
     for each in Status.allCases {
       let (count, bytes) = attachments(each)
       let size = bytes > 0 ? "  \(ByteSize.rounded(bytes))" : ""
@@ -123,12 +124,9 @@ struct StatusReport {
         }
       }
       writer.member("ledgerBytes", ledgerBytes)
-      let stored = attachments(.completed)
-      writer.member("storeBytes", stored.bytes)
-      writer.member("storeFiles", stored.count)
-      // Of use when the store was measured for a while; what is counted is whole.
-      writer.key("storeIsComplete")
-      writer.value(true)
+      writer.key("workers")
+      guard let workers else { return writer.value(nil as String?) }
+      writer.object { WorkersText.members(workers, &$0) }
     }
     return writer.text + "\n"
   }

@@ -23,7 +23,8 @@ struct WaysOut {
     } else if place.state == .scheduled && place.nextDue > 0 {
       sentences.append("\(hint("retry", id)) makes it due at once")
     }
-    if let lane = story.lanes.first(where: { $0.name == .attachments }), let pause = lane.pause {
+    let name = place.state == .waiting ? LaneName.downloads : .attachments
+    if let lane = story.lanes.first(where: { $0.name == name }), let pause = lane.pause {
       sentences.append(PauseText.remedy(lane.name, pause, hint))
     }
     if story.use == .free { sentences.append("no coordinator is running; \(hint("run")) works the queue") }

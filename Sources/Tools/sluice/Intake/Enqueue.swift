@@ -29,11 +29,19 @@ struct Enqueue: ParsableCommand {
   /// In milliseconds; `nil`: without limit.
   private let timeout: Int64?
 
+  private let waits: Bool
+
   init(_ arguments: ParsedArguments) throws(CommandError) {
+    try self.init(arguments, of: "enqueue", waits: arguments.flag("wait"))
+  }
+
+  /// - Parameter command: as the user called it.
+  init(_ arguments: ParsedArguments, of command: String, waits: Bool) throws(CommandError) {
     self.arguments = arguments
-    input = try IntakeArguments(arguments, of: "enqueue")
+    self.waits = waits
+    input = try IntakeArguments(arguments, of: command)
     timeout = try arguments.duration("timeout")
-    if timeout != nil && !arguments.flag("wait") {
+    if timeout != nil && !waits {
       throw .usage("option '--timeout' is for --wait; add it, or leave --timeout out")
     }
   }
@@ -66,7 +74,7 @@ struct Enqueue: ParsableCommand {
     if isNew && desk.isAlone && !arguments.flag("quiet") {
       Terminal.error("made a new home at \(home.path)")
     }
-    let wait = arguments.flag("wait") ? try EndWait(home) : nil
+    let wait = waits ? try EndWait(home) : nil
     var failure: (any Error)?
     let walker = InputWalker(
       defaults: input.defaults, bound: input.bound, home: home,

@@ -13,7 +13,7 @@ struct Ingest: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "ingest", abstract: "Queue files and work until the queue is empty.", arguments: "PATH…",
     discussion: """
-      Folders are walked. What an interrupted run left is finished too; a file that is known under the same message
+      Folders are walked. A link is fetched, where the pipeline has a lane for downloads. What an interrupted run left is finished too; a file that is known under the same message
       is not taken in again. A manifest has a JSON object a line: path, and optionally
       \(IntakeItem.keys.dropFirst().joined(separator: " ")); paths
       are relative to the current folder.
@@ -41,9 +41,12 @@ struct Ingest: ParsableCommand {
   /// How many new files to take in; `nil`: all.
   private let limit: Int64?
 
-  init(_ arguments: ParsedArguments) throws(CommandError) {
+  init(_ arguments: ParsedArguments) throws(CommandError) { try self.init(arguments, of: "ingest") }
+
+  /// - Parameter command: as the user called it.
+  init(_ arguments: ParsedArguments, of command: String) throws(CommandError) {
     self.arguments = arguments
-    input = try IntakeArguments(arguments, of: "ingest")
+    input = try IntakeArguments(arguments, of: command)
     deliveryPatience = try arguments.duration("wait-deliveries") ?? 0
     limit = try arguments.integer("limit")
     if let limit, limit < 1 { throw .usage("option '--limit' is 1 or more, not \(limit)") }
@@ -66,7 +69,7 @@ struct Ingest: ParsableCommand {
     defer { withExtendedLifetime(lock) {} }
     let early = EarlyWorkers(
       pipeline.definition, digest: pipeline.digest, executable: pipeline.search.worker)
-    let ledger = try home.join()
+    let ledger = try Environment.join(home, pipeline.definition)
     defer { try? ledger.leave() }  // what it held is due again either way
     let before = try ledger.status()
 
@@ -76,6 +79,7 @@ struct Ingest: ParsableCommand {
     let newFiles = try limit.map { NewFiles(try KnownFiles(home), limit: $0) }
     let walker = InputWalker(
       defaults: input.defaults, bound: input.bound, home: home,
+      fetches: pipeline.definition.downloads != nil,
       send: { items in
         let admitted = newFiles?.admitted(items) ?? items
         return (admitted.isEmpty || intake.send(admitted)) && newFiles?.hasMore != true
@@ -97,6 +101,7 @@ struct Ingest: ParsableCommand {
         early: early)
       summary = try scheduler.run(deliveryPatience: deliveryPatience) { event in
         if case .answered(let results, let ticket) = event { server.answer(ticket, results) }
+        if case .atWork(let workers) = event { server.tell(workers) }
         report.take(event)
       }
     } catch {
@@ -116,8 +121,11 @@ struct Ingest: ParsableCommand {
     if let missing = SandboxPart.missing(summary.sandbox, pipeline.definition.sandbox) {
       Terminal.error(missing)
     }
+    let unfetched = left.unfetched(by: pipeline.definition)
+    if let unfetched { Terminal.error(unfetched) }
     let isToBeContinued =
-      summary.wasStopped || !summary.pausedLanes.isEmpty || !summary.awaitedPlaces.isEmpty || owed.count > 0
+      unfetched != nil || summary.wasStopped || !summary.pausedLanes.isEmpty || !summary.awaitedPlaces.isEmpty
+      || owed.count > 0
     if isToBeContinued { return .temporary }
     return report.isClean ? .success : .incomplete
   }

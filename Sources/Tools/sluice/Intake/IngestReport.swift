@@ -76,11 +76,11 @@ final class IngestReport {
       hasProblems = true
       note(text)
     case .ledgerAway(let text): note(text)
-    case .remark(let level, let stage, let id, let text):
-      tell(LogRecord(id: id, stage: stage, level: level, text: text))
+    case .remark(let level, let stage, let id, let attachmentId, let text):
+      tell(LogRecord(id: id, attachmentId: attachmentId, stage: stage, level: level, text: text))
     case .delivered: delivered += 1
     case .stopping(let count, let stages): tellStopping(count, stages)
-    case .hangup, .staleResult: break
+    case .hangup, .atWork, .staleResult: break
     case .tick:
       problems.poll().forEach(tell)
       flush()
@@ -196,9 +196,11 @@ final class IngestReport {
     let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
     for (lane, reason, cause) in summary.pausedLanes {
       let remedy =
-        cause == .person
-        ? "a person did that, and `sluice resume \(ShellWord.of(lane))` lifts it"
-        : "run the same command again to go on"
+        cause == .hand
+        ? "put that right, then `sluice resume \(ShellWord.of(lane))` lifts it"
+        : cause == .person
+          ? "a person did that, and `sluice resume \(ShellWord.of(lane))` lifts it"
+          : "run the same command again to go on"
       let text = "\(lane) paused (\(reason)); \(remedy), nothing is lost"
       Terminal.error(text)
     }

@@ -16,6 +16,8 @@ final class InputWalker: @unchecked Sendable {
   private let defaults: IntakeDefaults
   private let bound: IntakeBound?
   private let home: (dev_t, ino_t)?
+  /// Links may be taken in.
+  private let fetches: Bool
   private var batch: [IntakeItem] = []
   /// The last folder looked up, with its device: a manifest names many files of one folder.
   private var lastFolder: (path: [UInt8], device: Int64?)?
@@ -25,13 +27,15 @@ final class InputWalker: @unchecked Sendable {
   private static let batchSize = 500
 
   init(
-    defaults: IntakeDefaults, bound: IntakeBound? = nil, home: Home, send: @escaping ([IntakeItem]) -> Bool,
+    defaults: IntakeDefaults, bound: IntakeBound? = nil, home: Home, fetches: Bool = true,
+    send: @escaping ([IntakeItem]) -> Bool,
     problem: @escaping (IntakeProblem) -> Void
   ) {
     self.send = send
     self.problem = problem
     self.defaults = defaults
     self.bound = bound
+    self.fetches = fetches
     var facts = stat()
     self.home = stat(home.path, &facts) == 0 ? (facts.st_dev, facts.st_ino) : nil
   }
@@ -39,6 +43,10 @@ final class InputWalker: @unchecked Sendable {
   /// Takes in files, and folders with everything in them.
   func walk(_ paths: [String]) {
     for path in paths where !isRefused {
+      if Self.isLink(path) {
+        add(link: path)
+        continue
+      }
       guard let resolved = Self.resolve(Array(path.utf8)) else {
         problem(IntakeProblem(path, "\(String(cString: strerror(errno))); check the path"))
         continue
@@ -52,7 +60,13 @@ final class InputWalker: @unchecked Sendable {
   func read(_ manifest: ManifestReader) {
     manifest.read(defaults, beforeWaiting: flush) { result in
       switch result {
+      case .success(let item) where item.url != nil: self.add(item)
       case .success(var item):
+        if Self.isLink(Self.text(item.source)) {
+          // It may hold a secret, and is not shown.
+          self.problem(IntakeProblem(item.origin, "'path' has a link; write it under 'url'"))
+          return !self.isRefused
+        }
         guard let resolved = Self.resolve(item.source) else {
           let reason = String(cString: strerror(errno))
           self.problem(IntakeProblem(item.origin, path: Self.text(item.source), "\(reason); check the path"))
@@ -136,8 +150,34 @@ final class InputWalker: @unchecked Sendable {
 
   static func number(_ device: dev_t) -> Int64 { Int64(bitPattern: UInt64(device)) }
 
+  /// Whether a word names a link in the place of a file.
+  static func isLink(_ word: String) -> Bool {
+    let start = word.prefix(8).lowercased()
+    return start.hasPrefix("http://") || start.hasPrefix("https://")
+  }
+
+  private func add(link url: String) {
+    let place = LinkPlace(url)?.text ?? "a link"
+    var item = IntakeItem(
+      conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
+      participants: defaults.participants, fileName: defaults.fileName ?? "download",
+      priority: defaults.priority,
+      origin: "\(place)/…")
+    (item.url, item.credential) = (url, defaults.credential)
+    (item.size, item.sha256) = (defaults.size, defaults.sha256)
+    if let fault = item.link?.fault { return problem(IntakeProblem(item.origin, "\(fault); check the link")) }
+    add(item)
+  }
+
   private func add(_ item: IntakeItem) {
-    if let refusal = bound?.problem(item.source, origin: item.origin) { return problem(refusal) }
+    if item.url != nil, !fetches {
+      return problem(
+        IntakeProblem(
+          item.origin, "the pipeline fetches no links; add 'lanes: { downloads: { use: http } }' to it"))
+    }
+    if item.url == nil, let refusal = bound?.problem(item.source, origin: item.origin) {
+      return problem(refusal)
+    }
     batch.append(item)
     if batch.count >= Self.batchSize { flush() }
   }

@@ -27,13 +27,15 @@ struct IntakeArguments {
   private let manifest: String?
 
   init(_ arguments: ParsedArguments, of command: String) throws(CommandError) {
-    defaults = try Self.defaults(arguments)
+    var defaults = try Self.defaults(arguments)
+    if command == Fetch.configuration.name { try Fetch.complete(&defaults, arguments) }
+    self.defaults = defaults
     bound = try IntakeBound(arguments)
     manifest = arguments.value("manifest")
     paths = arguments.words
     if manifest == nil && paths.isEmpty {
       throw .usage(
-        "`sluice \(command)` needs a PATH, or --manifest FILE (`sluice \(command) --help` shows an example"
+        "`sluice \(command)` needs a \(command == Fetch.configuration.name ? "LINK" : "PATH"), or --manifest FILE (`sluice \(command) --help` shows an example"
           + (command == "ingest" ? "); --manifest /dev/null only finishes what is queued" : ")"))
     }
     if manifest != nil && !paths.isEmpty { throw .usage("give paths or a manifest, not both") }

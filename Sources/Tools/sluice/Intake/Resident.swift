@@ -51,8 +51,9 @@ final class Resident {
     _ pipeline: LoadedPipeline, _ observe: @escaping (SchedulerEvent) -> Void
   ) throws -> SchedulerSummary {
     self.pipeline = pipeline
-    let ledger = try self.ledger ?? home.join()
+    let ledger = try self.ledger ?? Environment.join(home, pipeline.definition)
     self.ledger = nil
+    if let unfetched = try ledger.status().unfetched(by: pipeline.definition) { Terminal.error(unfetched) }
     defer { try? ledger.leave() }  // what it held is due again either way
     let scheduler = try Scheduler(
       pipeline.definition, digest: pipeline.digest, home: home, lock: lock, ledger: ledger,

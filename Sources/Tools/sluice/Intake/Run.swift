@@ -46,7 +46,7 @@ struct Run: ParsableCommand {
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
-    let ledger = try home.join()
+    let ledger = try Environment.join(home, pipeline.definition)
     let queued = try ledger.status().attachments.first { $0.status == .queued }?.count ?? 0
 
     let intake = try Intake(isKept: true)
@@ -84,6 +84,7 @@ struct Run: ParsableCommand {
     do {
       summary = try resident.work(pipeline) { event in
         if case .answered(let results, let ticket) = event { server.answer(ticket, results) }
+        if case .atWork(let workers) = event { server.tell(workers) }
         if case .ended(let record) = event, record.outcome.status == .completed {
           watch?.completed(record.source)
         }

@@ -3,6 +3,7 @@ import Glibc
 import Ledger
 import Objects
 import Platform
+import Scheduler
 
 /// Applies commands: through the coordinator that holds the home, or directly if there is none.
 final class CommandDesk {
@@ -101,6 +102,7 @@ final class CommandDesk {
     exchange.commands = commands
     let reply = try ledger.exchange(exchange)
     ledger.rest(isIdle: false)
+    for transfer in reply.filesToDelete { DownloadsFolder(home).delete(transfer) }
     try deleteObjects(reply.objectsToDelete, ledger)
     return reply.results
   }

@@ -40,7 +40,7 @@ enum QueueVerb {
   /// The lane that a word names.
   static func lane(_ word: String) throws(CommandError) -> LaneName {
     if let lane = LaneName(word) { return lane }
-    throw .usage("'\(word)' is no lane; lanes are attachments, and channel:NAME of each channel")
+    throw .usage("'\(word)' is no lane; lanes are attachments, downloads, and channel:NAME of each channel")
   }
 
   /// Who gives the command, for those who read it later.

@@ -7,8 +7,8 @@ struct ResetVerb: ParsableCommand {
     name: "reset", abstract: "Empty a lane: cancel its attachments, or drop its deliveries.",
     arguments: "LANE",
     discussion: """
-      Of attachments, all that are queued are cancelled, as with `sluice cancel --status queued`. Of channel:NAME, all
-      deliveries that wait are dropped; `sluice dead-letters retry ID` brings one back. A pause stays.
+      Of attachments, all that are queued are cancelled, as with `sluice cancel --status queued`; of downloads, those
+      whose links are not fetched. Of channel:NAME, all deliveries that wait are dropped; `sluice dead-letters retry ID` brings one back. A pause stays.
       """,
     options: [AttachmentVerb.dryRun, .home, .format, .quiet, .noColor],
     example: "sluice reset channel:webhook")
@@ -19,7 +19,7 @@ struct ResetVerb: ParsableCommand {
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
     guard arguments.words.count == 1, let word = arguments.words.first else {
-      throw .usage("give the lane to empty: attachments, channel:NAME")
+      throw .usage("give the lane to empty: attachments, downloads, channel:NAME")
     }
     lane = try QueueVerb.lane(word)
   }
@@ -35,6 +35,12 @@ struct ResetVerb: ParsableCommand {
       var filter = DeliveryFilter(statuses: [.pending])
       filter.channel = lane.name
       return try DeliveryVerb.change(arguments, filter, .drop, name: "reset", done: "dropped")
+    case .downloads:
+      let verb = AttachmentVerb(
+        name: "reset", done: "cancelled", before: "ended already", statuses: [.queued])
+      var links = AttachmentFilter(statuses: [.queued])
+      links.isWaitingForLink = true
+      return try verb.run(arguments, .cancel("\(QueueVerb.person) emptied the lane"), links)
     }
   }
 }

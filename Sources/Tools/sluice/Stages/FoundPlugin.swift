@@ -72,6 +72,7 @@ extension StageDescription.Role {
     case .line: "line"
     case .end: "end"
     case .channel: "channel"
+    case .source: "source"
     }
   }
 }

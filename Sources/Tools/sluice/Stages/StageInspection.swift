@@ -40,6 +40,7 @@ struct StageInspection {
       case .line: ["in the line"]
       case .end: ["at the end, for every outcome; it gets no content"]
       case .channel: ["a channel: it delivers events"]
+      case .source: ["a source: it fetches the content of links"]
       }
     if stage.produces { words.append("may replace the content") }
     if stage.flushes { words.append("a pass counts once it has flushed") }

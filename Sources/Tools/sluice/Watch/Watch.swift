@@ -8,10 +8,11 @@ struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "watch", abstract: "Show the queue live, or print changes as they happen.",
     discussion: """
-      On a terminal: the lanes, the rates and the last failures. Up and down choose a lane, p pauses it, r resumes it, q
-      quits. With --format json: a line for each change, with the record as it is now, until it is interrupted. Each line
-      has a `position`: with --since, the command goes on after it and repeats nothing but changes of the same
-      transaction. A line `restart` says that this cannot be: then read everything anew, and go on from its position.
+      On a terminal: the lanes, the rates, the workers and the last failures. Up and down choose a lane, p pauses it, r
+      resumes it, q quits. With --format json: a line for each change, with the record as it is now, until it is
+      interrupted. Each line has a `position`: with --since, the command goes on after it and repeats nothing but changes
+      of the same transaction. A line `restart` says that this cannot be: then read everything anew, and go on from its
+      position.
       """,
     options: [
       CommandOption(

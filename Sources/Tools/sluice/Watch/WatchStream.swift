@@ -1,13 +1,17 @@
 import CPlatform
+import Control
 import Glibc
 import Ledger
 import Platform
+import Scheduler
 
 /// Changes as lines of JSON, as they happen.
 struct WatchStream {
   private let ledger: WatchedLedger
   /// Milliseconds between two looks where nothing changes.
   private static let interval: Int32 = 200
+  /// Nanoseconds between two looks at the workers, and milliseconds for which a coordinator is waited for.
+  private static let workers: (interval: UInt64, patience: Int32) = (1_000_000_000, 200)
 
   init(_ ledger: WatchedLedger) {
     self.ledger = ledger
@@ -24,12 +28,27 @@ struct WatchStream {
       position = try ledger.queries.position()
       Terminal.out(line("start", position) { _ in })
     }
+    var seen: WorkersAtWork?
+    var lookedAt: UInt64 = 0
     while !Terminal.isOutBroken {
       let (lines, hasMore) = try next(&position)
       if !lines.isEmpty { Terminal.out(lines) }
+      if Clock.monotonic() >= lookedAt + Self.workers.interval {
+        let now = ControlClient.workersAtWork(ledger.home, within: Self.workers.patience)
+        if !Self.isSame(now, seen) {
+          Terminal.out(line("workers", position) { WorkersText.members(now, &$0) })
+        }
+        (seen, lookedAt) = (now, Clock.monotonic())
+      }
       if Self.isOver(signals, wait: hasMore ? 0 : Self.interval) { return }
       if !hasMore { try ledger.follow() }
     }
+  }
+
+  /// Whether the workers do the same; that times differ by a little is no change.
+  private static func isSame(_ one: WorkersAtWork?, _ other: WorkersAtWork?) -> Bool {
+    one?.groups == other?.groups && one?.longest?.stage == other?.longest?.stage
+      && one?.longest?.attachmentId == other?.longest?.attachmentId
   }
 
   /// Waits; true: a signal came, or the reader has exited.

@@ -1,7 +1,9 @@
+import Control
 import Glibc
 import Ledger
 import Pipeline
 import Platform
+import Scheduler
 
 /// The live view on a terminal.
 final class WatchView {
@@ -12,6 +14,8 @@ final class WatchView {
   private var use = Home.Use.free
   private var rates = WatchRates()
   private var failures = WatchFailures()
+  /// `nil`: no coordinator tells.
+  private var workers: WorkersAtWork?
   /// The lane that keys are for.
   private var chosen = LaneName.attachments
   /// What became of the last key.
@@ -19,6 +23,8 @@ final class WatchView {
 
   /// Milliseconds between two looks at the ledger.
   private static let interval: UInt64 = 1000
+  /// Milliseconds for which a coordinator is waited for.
+  private static let patience: Int32 = 200
 
   init(_ ledger: WatchedLedger, _ home: Home, _ style: Style) {
     (self.ledger, self.home, self.style) = (ledger, home, style)
@@ -51,6 +57,7 @@ final class WatchView {
       try failures.follow(queries)
     }
     use = home.use
+    workers = ControlClient.workersAtWork(home, within: Self.patience)
     rates.add(status)
   }
 
@@ -150,8 +157,8 @@ final class WatchView {
         + Status.allCases.filter { $0 != .queued }.map { wanted in
           let count = status.attachments.first { $0.status == wanted }?.count ?? 0
           return "\(count) \(count > 0 ? style.word(wanted.rawValue) : wanted.rawValue)"
-        }.joined(separator: ", ") + "; \(status.deadLetters) dead letters", "",
-    ]
+        }.joined(separator: ", ") + "; \(status.deadLetters) dead letters",
+    ] + WorkersText.lines(workers, at: Clock.now()) + [""]
   }
 
   private var laneLines: [String] {

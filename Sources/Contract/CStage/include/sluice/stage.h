@@ -57,6 +57,7 @@ typedef uint32_t sluice_capability;
 #define SLUICE_AT_END ((uint32_t)1)  /* runs once the outcome is known, whatever it is; gets no content */
 #define SLUICE_CHANNEL ((uint32_t)2) /* delivers events; stands under `channels:`; not with SLUICE_STORE */
 #define SLUICE_PRODUCES ((uint32_t)4) /* may replace the content, see `produce` */
+#define SLUICE_SOURCE ((uint32_t)8) /* since 1.1: fetches content, see `start`; stands under `lanes:`; with SLUICE_NETWORK */
 
 /* ---- Options: declared once; checked, completed and documented by the host. ---- */
 
@@ -159,6 +160,43 @@ typedef struct sluice_attachment {
   const char *staged_name;
 } sluice_attachment;
 
+/* Since 1.1. What a source is to fetch. It lives, with its texts, until the transfer is settled. `url`, `headers` and `body` are
+ * secrets: they stand in no sentence, metadata or line of the log. */
+typedef struct sluice_transfer {
+  uint32_t size;
+  uint32_t attempt; /* 1 for the first */
+  const char *id;
+  const char *method;               /* `GET`, `POST` */
+  const char *url;                  /* not checked by the host */
+  const char *const *headers;       /* `name: value`, ended by NULL: for the hosts below only */
+  const char *const *trusted_hosts; /* ended by NULL: names; `*.name` for all below it */
+  const char *body;                 /* NULL: none */
+  uint64_t body_length;
+  int32_t content; /* a file to read and write: the content goes there, from offset 0; the kernel holds the limit */
+  uint32_t reserved;
+  uint64_t limit; /* bytes of content that are allowed */
+
+  /* How far earlier attempts came: the last `checkpoint`. Bytes from 0; what lies beyond them in the file does not count. */
+  uint64_t bytes;
+  const char *etag;     /* NULL: none */
+  const char *modified; /* as the server wrote it; NULL: not given */
+
+  /* What whoever asked for it knows of the content. */
+  uint64_t expected_size;      /* UINT64_MAX: not known */
+  const char *expected_sha256; /* 64 hexadecimal digits; NULL: not known. The host compares it. */
+  const char *declared_type;   /* NULL: not given */
+} sluice_transfer;
+
+/* Since 1.1. How far a transfer is. `bytes` are in the file and synced (fdatasync(2)). */
+typedef struct sluice_checkpoint {
+  uint32_t size;
+  uint32_t reserved;
+  uint64_t bytes;
+  uint64_t total;       /* UINT64_MAX: not known */
+  const char *etag;     /* with which it can be gone on; NULL: none */
+  const char *modified; /* the same */
+} sluice_checkpoint;
+
 #define SLUICE_LOG_DEBUG ((uint32_t)0)
 #define SLUICE_LOG_INFO ((uint32_t)1)
 #define SLUICE_LOG_WARNING ((uint32_t)2)
@@ -219,7 +257,8 @@ typedef struct sluice_host {
   void (*pause)(sluice_call *call);
 
   /* [in-call] During `flush` only: the verdict of one attachment processed since the last flush. Call
-   * `explain` on it first. */
+   * `explain` on it first. For sources: the verdict of a transfer, with which it ends. A pass means that the whole content
+   * lies in the file, synced, and nothing beyond it. */
   void (*settle)(sluice_call *call, sluice_verdict verdict);
 
   /* [in-call] How far the work on this attachment is, from 0 to 1. */
@@ -250,6 +289,13 @@ typedef struct sluice_host {
    * NULL: this host has none of that name. The names are those of the SLUICE_EXTENSION_… below. So the contract gains what
    * few stages use without growing for all; what many use becomes a function of a later minor. */
   const void *(*extension)(sluice_call *call, const char *name);
+
+  /* [in-call] For sources: how far a transfer is. The host goes on from the last one, whatever happens to the worker. A source
+   * tells one after at most 8 MiB or two seconds. */
+  void (*checkpoint)(sluice_call *call, const sluice_checkpoint *checkpoint);
+
+  /* [in-call] For sources: how many bytes are there, synced or not, for those who look on. At most four times a second. */
+  void (*received)(sluice_call *call, uint64_t bytes);
 } sluice_host;
 
 /* A way to one Unix socket, since the sandbox lets a stage make none. */
@@ -296,7 +342,8 @@ typedef struct sluice_stage {
   const sluice_term *codes; /* the codes it may give */
   const void *context;      /* the plugin's own */
 
-  /* `open`, `process` and `close` are required, as are `id`, `version` and `summary`.
+  /* `open`, `process` and `close` are required, as are `id`, `version` and `summary`; a source has `start`, `turn`, `hold`
+   * and `stop` in the place of `process`.
    *
    * [serial] Makes an instance. It may read files and load libraries. It starts no thread that outlives it: the sandbox, which
    * closes when all stages of the worker are open, would not hold it. It starts no process: fork(2) and execve(2) end the
@@ -314,6 +361,23 @@ typedef struct sluice_stage {
 
   /* [serial] The end of the instance. Not called when the worker is killed. */
   void (*close)(void *instance);
+
+  /* Since 1.1, for sources, which work on many transfers at once. None of the four waits for the network but `turn`.
+   *
+   * [serial] Begins a transfer. It is under way until it is settled: here, or in `turn`, `hold` or `stop` of any transfer.
+   * Transfers end in any order. */
+  void (*start)(void *instance, const sluice_transfer *transfer, sluice_call *call);
+
+  /* [serial] Works on all transfers. Returns when `milliseconds` are over, when a transfer was settled, or when `wake` can be read
+   * (which the source does not do): then the host has something to say. */
+  void (*turn)(void *instance, int32_t wake, int64_t milliseconds);
+
+  /* [serial] 1: stand still, that is read nothing more of this transfer's connection, which stays open as long as its server
+   * likes. 0: go on. */
+  void (*hold)(void *instance, sluice_call *call, int32_t is_held);
+
+  /* [serial] The transfer is to end now: what has come is synced and told with `checkpoint`, and it is settled with any verdict. */
+  void (*stop)(void *instance, sluice_call *call);
 } sluice_stage;
 
 /* The exported function. It is told the host's major and returns the description; the host does the refusing. */

@@ -1,17 +1,18 @@
 import Glibc
 
 /// An IP address, version 4 or 6.
-struct IPAddress: Hashable, CustomStringConvertible {
+public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   /// 4 or 16 bytes, most significant first. An IPv4-mapped IPv6 address is stored as the IPv4 address.
-  let bytes: [UInt8]
+  public let bytes: [UInt8]
 
-  init(bytes: [UInt8]) {
+  /// - Parameter bytes: 4 or 16, most significant first.
+  public init(bytes: [UInt8]) {
     let isMapped = bytes.count == 16 && bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
     self.bytes = isMapped ? Array(bytes[12...]) : bytes
   }
 
   /// Dotted or hexadecimal, as inet_pton(3) reads it.
-  init?(_ text: String) {
+  public init?(_ text: String) {
     var bytes = [UInt8](repeating: 0, count: 16)
     if inet_pton(AF_INET, text, &bytes) == 1 {
       self.init(bytes: Array(bytes[..<4]))
@@ -36,7 +37,7 @@ struct IPAddress: Hashable, CustomStringConvertible {
     }
   }
 
-  var description: String {
+  public var description: String {
     if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     guard let start = inet_ntop(AF_INET6, bytes, &text, socklen_t(text.count)) else { return "an address" }

@@ -3,7 +3,8 @@
 /// From the IANA registries of special-purpose addresses (RFC 6890), without those marked "globally
 /// reachable", and multicast.
 extension IPAddress {
-  var isGlobal: Bool {
+  /// Whether it is one of the public Internet.
+  public var isGlobal: Bool {
     if let embedded { return embedded.isGlobal }
     if bytes.count == 16, !lies(in: Self.globalUnicast) { return false }
     return !Self.special.contains { lies(in: $0) }

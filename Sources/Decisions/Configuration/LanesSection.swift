@@ -1,0 +1,75 @@
+import Pipeline
+
+/// The section `lanes`: how links are fetched.
+enum LanesSection {
+  private static let downloads = "downloads"
+  private static let example = "write 'lanes: { downloads: { use: http } }'"
+
+  /// The lane of downloads, if it is there and can be read.
+  static func entries(_ node: Node, _ findings: inout Findings) -> [StageEntry] {
+    if node.isNull { return [] }
+    switch node.content {
+    case .unusable: return []
+    case .mapping(let entries):
+      return entries.compactMap { entry in
+        guard entry.key.text == downloads else {
+          findings.report(
+            entry.key.mark, "\(quoted(entry.key.text)) is no lane that is set up here", example)
+          return nil
+        }
+        return StageEntry(lane: entry.value, name: entry.key, &findings)
+      }
+    case .scalar, .sequence:
+      findings.report(node.mark, "'lanes' takes a map, not \(node.noun)", example)
+      return []
+    }
+  }
+}
+
+/// The section `credentials`: what is said to hosts, by name.
+enum CredentialsSection {
+  private static let example =
+    "write 'credentials: { files: { header: \"authorization: …\", hosts: [files.example.com] } }'"
+
+  static func credentials(_ node: Node, _ findings: inout Findings) -> [String: Credential] {
+    if node.isNull { return [:] }
+    guard case .mapping(let entries) = node.content else {
+      if case .unusable = node.content { return [:] }
+      findings.report(node.mark, "'credentials' takes a map, not \(node.noun)", example)
+      return [:]
+    }
+    var credentials: [String: Credential] = [:]
+    for entry in entries {
+      guard let section = Section(entry.value, keys: Grammar.credential) else {
+        if case .unusable = entry.value.content { continue }
+        findings.report(entry.value.mark, "a credential is a map, not \(entry.value.noun)", example)
+        continue
+      }
+      section.reportUnknown(&findings)
+      let header = section.readOne(Grammar.header, &findings)
+      let hosts = section.read(Grammar.hosts, &findings)
+      for key in [Grammar.header, Grammar.hosts]
+      where section[key.name] == nil && !section.misspells(key.name) {
+        findings.report(section.mark, "the credential '\(entry.key.text)' lacks '\(key.name)'", example)
+      }
+      guard let header, let hosts else { continue }
+      guard isHeader(header.value.text) else {
+        // Its value is a secret, and is not shown.
+        findings.report(
+          header.mark, "'header' is no line such as 'authorization: Bearer …' in plain ASCII",
+          "write the header's name, a colon and its value")
+        continue
+      }
+      credentials[entry.key.text] = Credential(header: header.value.text, hosts: hosts.map(\.value.text))
+    }
+    return credentials
+  }
+
+  /// A field line (RFC 9110, section 5.5) without control characters.
+  private static func isHeader(_ text: String) -> Bool {
+    guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else { return false }
+    let name = text[..<colon]
+    return name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
+      && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } && text.utf8.count <= 8192
+  }
+}

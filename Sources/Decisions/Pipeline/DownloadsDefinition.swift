@@ -1,0 +1,33 @@
+/// The lane of downloads: the source that fetches links, and under which limits.
+public struct DownloadsDefinition: Sendable, Equatable {
+  /// What fetches.
+  public var stage: StageDefinition
+  /// Transfers under way at once.
+  public var connections = 8
+  /// Bytes that the content of a link may have.
+  public var maxSize: Int64 = 50 << 20
+  /// Bytes that have to stay free where downloads are written; the lane pauses before.
+  public var minFree: Int64 = 1 << 30
+  /// How often a transfer is tried without that it comes further, and when.
+  public var retry = RetryPolicy()
+  /// The name of the credential that is used where a link names none; `nil`: none.
+  public var credential: String?
+
+  public init(stage: StageDefinition) {
+    self.stage = stage
+    retry.attempts = 5
+  }
+}
+
+/// What a source says to hosts that trust it. The header is a secret.
+public struct Credential: Sendable, Equatable {
+  /// `name: value`.
+  public var header: String
+  /// Names of hosts that get it; `*.name` for all below it.
+  public var hosts: [String]
+
+  public init(header: String, hosts: [String]) {
+    self.header = header
+    self.hosts = hosts
+  }
+}

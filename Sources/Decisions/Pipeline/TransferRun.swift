@@ -1,0 +1,95 @@
+/// Decides what becomes of a transfer after each of its attempts. The scheduler drives it; it knows neither clock nor files.
+public struct TransferRun: Sendable {
+  /// What is next.
+  public enum Next: Sendable, Equatable {
+    /// It is to be tried again after so many milliseconds, and goes on where it was. One that came further, or that the place or a
+    /// person stopped, is no attempt.
+    case again(after: Int64, isCounted: Bool, Reason)
+    /// What had come is wrong: it begins at 0.
+    case restart(Reason)
+    /// The lane stops with this reason, until the program tries again or a person lets it go on; this is no attempt.
+    case pause(Reason, needsHand: Bool)
+    /// The link cannot be fetched.
+    case failed(Reason, isRejected: Bool)
+    /// The whole content is here, as its digest says.
+    case fetched
+  }
+
+  /// Of the lane, as reasons name it.
+  public static let stage = "downloads"
+
+  /// Faults of the place that do not pass by themselves.
+  private static let needHands: Set<String> = ["disk-full", "unauthorized"]
+  /// How often content that was not what was asked for is fetched again from 0.
+  private static let restartLimit = 1
+
+  private let retry: RetryPolicy
+  /// The number of this attempt among those that count.
+  private let attempt: Int
+  /// How often it was begun again at 0.
+  private let restarts: Int
+  /// A random number in 0...1.
+  private let jitter: Double
+
+  public init(_ retry: RetryPolicy, attempt: Int, restarts: Int, jitter: Double) {
+    self.retry = retry
+    self.attempt = attempt
+    self.restarts = restarts
+    self.jitter = jitter
+  }
+
+  /// After what the source said, other than that all is there.
+  ///
+  /// - Parameter hasProgressed: synced bytes came in this attempt.
+  public func next(_ said: StageResult, hasProgressed: Bool) -> Next {
+    let reason = Reason(
+      stage: Self.stage, code: said.code ?? "unexplained",
+      message: said.message ?? "the source gives no reason")
+    switch said.verdict {
+    case .pass: return .fetched
+    case .reject: return .failed(reason, isRejected: true)
+    case .fail: return .failed(reason, isRejected: false)
+    case .retry:
+      if said.pausesLane { return .pause(reason, needsHand: Self.needHands.contains(reason.code)) }
+      return again(reason, hasProgressed: hasProgressed, notBefore: said.retryAfter)
+    }
+  }
+
+  /// After its worker ended.
+  ///
+  /// - Parameter isCulprit: the transfer is what it ended on.
+  public func nextAfterDeath(_ reason: Reason, isCulprit: Bool, hasProgressed: Bool) -> Next {
+    if !isCulprit { return .again(after: 0, isCounted: false, reason) }
+    return again(reason, hasProgressed: hasProgressed, notBefore: nil)
+  }
+
+  /// After all that the source fetched was hashed.
+  public func next(
+    size: Int64, sha256: [UInt8], expectedSize: Int64?, expectedSHA256: [UInt8]?
+  ) -> Next {
+    if let expectedSize, expectedSize != size {
+      return mismatch("size-mismatch", "it has \(size) bytes, and \(expectedSize) were announced")
+    }
+    if let expectedSHA256, expectedSHA256 != sha256 {
+      return mismatch("hash-mismatch", "its SHA-256 is not the one that was announced")
+    }
+    return .fetched
+  }
+
+  private func mismatch(_ code: String, _ message: String) -> Next {
+    let reason = Reason(stage: Self.stage, code: code, message: message)
+    return restarts < Self.restartLimit ? .restart(reason) : .failed(reason, isRejected: false)
+  }
+
+  private func again(_ reason: Reason, hasProgressed: Bool, notBefore: Int64?) -> Next {
+    // What comes further is on its way: only tries that bring nothing use up the attempts.
+    if hasProgressed {
+      return .again(
+        after: max(retry.wait(before: 2, jitter: jitter), notBefore ?? 0), isCounted: false, reason)
+    }
+    guard let delay = retry.delay(after: attempt, jitter: jitter) else {
+      return .failed(reason, isRejected: false)
+    }
+    return .again(after: max(delay, notBefore ?? 0), isCounted: true, reason)
+  }
+}

@@ -1,0 +1,54 @@
+import Scheduler
+import Wire
+
+// What the workers do: the question, and the answer.
+extension ControlMessage {
+  /// Groups of an answer, and bytes of a text in it.
+  private static let limits = (groups: 1000, text: 4096)
+
+  static func workersQuestion() -> [UInt8] { FrameWriter(.workersQuestion).bytes }
+
+  /// Whether a client asks what the workers do.
+  static func asksForWorkers(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Bool {
+    var reader = FrameReader(message)
+    guard try reader.kind() == .workersQuestion else { return false }
+    try reader.end()
+    return true
+  }
+
+  static func workers(_ workers: WorkersAtWork) -> [UInt8] {
+    var writer = FrameWriter(.workers)
+    writer.write(workers.groups) { writer, group in
+      writer.write(group.name)
+      writer.write(UInt32(clamping: group.busy))
+      writer.write(UInt32(clamping: group.total))
+    }
+    writer.write(workers.longest?.stage)
+    writer.write(workers.longest?.attachmentId)
+    writer.write(workers.longest?.since ?? 0)
+    return writer.bytes
+  }
+
+  /// Reads the coordinator's answer: what the workers do, or why it disconnects the client.
+  static func workersAnswer(
+    _ message: UnsafeRawBufferPointer
+  ) throws(FrameError) -> Swift.Result<WorkersAtWork, ControlRefusal> {
+    var reader = FrameReader(message)
+    switch try reader.kind() {
+    case .declined:
+      return .failure(ControlRefusal(reason: try reader.requiredText(atMost: limits.text)))
+    case .workers: break
+    default: throw FrameError("a message that has no place here")
+    }
+    let groups = try reader.elements(atMost: limits.groups) { (reader) throws(FrameError) in
+      let name = try reader.requiredText(atMost: limits.text)
+      return WorkersAtWork.Group(
+        name, busy: Int(try reader.integer(UInt32.self)), total: Int(try reader.integer(UInt32.self)))
+    }
+    let (stage, id) = (try reader.text(atMost: limits.text), try reader.text(atMost: limits.text))
+    let since = try reader.integer(Int64.self)
+    try reader.end()
+    guard let stage, let id else { return .success(WorkersAtWork(groups, longest: nil)) }
+    return .success(WorkersAtWork(groups, longest: .init(stage: stage, attachmentId: id, since: since)))
+  }
+}

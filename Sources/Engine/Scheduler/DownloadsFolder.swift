@@ -1,0 +1,96 @@
+import CPlatform
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Wire
+
+/// The folder in the home where transfers lie until their attachments have ended: one file for each, named by its key.
+package struct DownloadsFolder: Sendable {
+  /// Its path.
+  package var path: String
+  /// That of the store, where a content may lie that was fetched before.
+  package var store: String
+
+  package init(path: String, store: String) {
+    self.path = path
+    self.store = store
+  }
+
+  package init(_ home: Home) { self.init(path: home.downloadsPath, store: home.storePath) }
+
+  private static let suffix = ".part"
+
+  func file(of transfer: Int64) -> String { "\(path)/\(transfer)\(Self.suffix)" }
+
+  /// The file of a transfer to read and write; made where there is none.
+  ///
+  /// - Parameters:
+  ///   - bytes: what is on record of it. Where the file has less, that is lost.
+  ///   - free: bytes that have to stay free beside what it may grow to.
+  func open(_ transfer: Int64, bytes: Int64, free: Int64) -> Source.Opening {
+    mkdir(path, 0o700)
+    var folder = stat()
+    if lstat(path, &folder) != 0 || folder.st_mode & S_IFMT != S_IFDIR {
+      return .failed(
+        SourceFault(
+          "unwritable", "\(path) is no folder, or a link to one; take it away, so that one is made", .pause))
+    }
+    var space = statvfs()
+    if statvfs(path, &space) == 0 {
+      let (available, overflow) = Int64(clamping: space.f_bavail).multipliedReportingOverflow(
+        by: Int64(clamping: space.f_frsize))
+      if !overflow && available < free {
+        return .failed(
+          SourceFault(
+            "disk-full",
+            "\(path) has \(ByteSize.rounded(available)) free, and \(ByteSize.rounded(free)) are to stay so",
+            .pause))
+      }
+    }
+    let descriptor = Glibc.open(file(of: transfer), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    var facts = stat()
+    if descriptor < 0 || fstat(descriptor, &facts) != 0 {
+      let code = errno
+      if descriptor >= 0 { close(descriptor) }
+      let full = code == ENOSPC || code == EDQUOT
+      return .failed(
+        SourceFault(
+          full ? "disk-full" : "unwritable",
+          "making \(file(of: transfer)): \(String(cString: strerror(code)))", .pause))
+    }
+    return .opened(descriptor, FileState(facts))
+  }
+
+  /// What was fetched, to read: the transfer's file, or else its object.
+  func open(fetched transfer: Int64, object: String?) -> Source.Opening {
+    let paths = [file(of: transfer)] + (object.map { ["\(store)/\($0)"] } ?? [])
+    for path in paths {
+      let descriptor = sluice_open_source(path)
+      var facts = stat()
+      if descriptor < 0 { continue }
+      if fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG {
+        return .opened(descriptor, FileState(facts))
+      }
+      close(descriptor)
+    }
+    return .failed(
+      SourceFault(
+        "not-here", "what was fetched is neither in the home nor in the store any more", .fetchAgain))
+  }
+
+  package func delete(_ transfer: Int64) { unlink(file(of: transfer)) }
+
+  /// Deletes the files of all other transfers.
+  func sweep(keeping transfers: Set<Int64>) {
+    guard let listing = opendir(path) else { return }
+    defer { closedir(listing) }
+    while let entry = readdir(listing) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard name.hasSuffix(Self.suffix), let key = Int64(name.dropLast(Self.suffix.count)) else { continue }
+      if !transfers.contains(key) { delete(key) }
+    }
+  }
+}

@@ -1,0 +1,255 @@
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Sealing
+import Wire
+import Workers
+
+// The way of a transfer: its file is opened, the source fetches into it, a worker hashes what came, and those that wait for it go on.
+extension Scheduler {
+  func beginTransfer(_ flight: Flight, _ transfer: LeasedTransfer) {
+    guard let definition = pipeline.downloads else { return settle(flight, .released) }
+    if let name = transfer.link.credential, pipeline.credentials[name] == nil {
+      let reason = Reason(
+        stage: TransferRun.stage, code: "unknown-credential",
+        message: "the pipeline has no credential '\(name)'; add it under 'credentials', then "
+          + "`sluice retry` the attachment")
+      return follow(flight, .failed(reason, isRejected: false))
+    }
+    flight.progress = transfer.state
+    let room = definition.minFree.addingReportingOverflow(
+      max((transfer.link.size ?? 0) - transfer.state.bytes, 0))
+    sources.add(
+      Source(
+        serial: flight.serial,
+        .transfer(
+          transfer.key, bytes: transfer.state.bytes, free: room.overflow ? .max : room.partialValue,
+          environment.downloads)))
+  }
+
+  /// Its file is open: to be written, or after the source is done to be hashed.
+  func transferOpened(_ flight: Flight, _ transfer: LeasedTransfer) {
+    if flight.isFetched { return pool.measure(flight) }
+    if isStopping || flight.lane.pause != nil { return settle(flight, .released) }
+    // What is on record is there, unless somebody has taken it away.
+    if flight.file.size < flight.progress.bytes { flight.progress = TransferState() }
+    flight.progressAtStart = flight.progress.bytes
+    transfers?.add(flight)
+  }
+
+  func dispatchTransfers() throws(SchedulerError) {
+    guard let transfers else { return }
+    for flight in try transfers.dispatch(slot: pool.nextSlot, { work($0, transfers.definition) }) {
+      let reason = Reason(
+        stage: TransferRun.stage, code: "too-long",
+        message: "its link, body and credential are too long together")
+      follow(flight, .failed(reason, isRejected: false))
+    }
+  }
+
+  private func work(_ flight: Flight, _ definition: DownloadsDefinition) -> TransferWork {
+    guard let transfer = flight.transfer else {
+      return TransferWork(serial: flight.serial, id: "", url: "", limit: 0)
+    }
+    let link = transfer.link
+    var work = TransferWork(
+      serial: flight.serial, id: "transfer-\(transfer.key)", url: link.url, limit: definition.maxSize)
+    work.attempt = flight.lease.attempt
+    (work.method, work.body) = (link.method, link.body.map { Array($0.utf8) })
+    let state = flight.progress
+    work.start = TransferProgress(
+      bytes: state.bytes, total: state.total, etag: state.etag, modified: state.modified)
+    (work.expectedSize, work.expectedSHA256) = (link.size, link.sha256.map(Hexadecimal.text))
+    work.declaredType = link.declaredType
+    if let name = link.credential ?? definition.credential, let credential = pipeline.credentials[name] {
+      (work.headers, work.trustedHosts) = ([credential.header], credential.hosts)
+    }
+    return work
+  }
+
+  func checkTransfers() { transfers?.checkLimits() }
+
+  // MARK: What became of it
+
+  func take(_ outcomes: [TransferWorker.Outcome]) {
+    for outcome in outcomes {
+      switch outcome {
+      case .news(let flight, .checkpoint(let progress)):
+        flight.progress = TransferState(
+          bytes: progress.bytes, total: progress.total, etag: progress.etag, modified: progress.modified)
+        if let transfer = flight.transfer {
+          exchange.add(TransferCheckpoint(flight.lease, key: transfer.key, flight.progress))
+        }
+      case .news(_, .received): break
+      case .answered(let flight, let said, _):
+        var said = said
+        said.message = said.message.map { withoutSecrets($0, of: flight) }
+        if said.verdict == .pass {
+          measureFetched(flight)
+        } else if flight.isStopAsked {
+          stopped(flight)
+        } else {
+          follow(flight, run(flight).next(said, hasProgressed: flight.hasProgressed))
+        }
+      case .died(let flight, let death, let isCulprit):
+        if flight.isStopAsked {
+          _ = transfers?.removeQueued(flight)
+          stopped(flight)
+          continue
+        }
+        // The others are with the next worker.
+        if !isCulprit { continue }
+        let reason = Reason(
+          stage: TransferRun.stage, code: death.code,
+          message: withoutSecrets(transfers.map { death.message(in: $0.definition.stage) } ?? "", of: flight))
+        follow(
+          flight, run(flight).nextAfterDeath(reason, isCulprit: true, hasProgressed: flight.hasProgressed))
+      }
+    }
+  }
+
+  /// What a source says may quote a server, and so the link: what of it is secret is taken out.
+  private func withoutSecrets(_ text: String, of flight: Flight) -> String {
+    guard let link = flight.transfer?.link else { return text }
+    var secrets = [link.url, link.body ?? ""]
+    let afterPlace = link.url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last ?? ""
+    secrets.append(String(afterPlace.drop { $0 != "/" && $0 != "?" && $0 != "#" }))
+    secrets.append(String(afterPlace.drop { $0 != "?" }.dropFirst()))
+    secrets += pipeline.credentials.values.map { credential in
+      String(credential.header.drop { $0 != ":" }.dropFirst()).trimmingSpaces
+    }
+    return Redaction(secrets.filter { $0.count > 1 }.map { Secret($0) }).text(text)
+  }
+
+  /// It goes on later from where it is.
+  private func stopped(_ flight: Flight) {
+    if flight.isStalled {
+      let reason = Reason(
+        stage: TransferRun.stage, code: "timed-out",
+        message: "nothing came for \(Interval.text(pipeline.downloads?.stage.timeout ?? 0))")
+      return follow(
+        flight, run(flight).nextAfterDeath(reason, isCulprit: true, hasProgressed: flight.hasProgressed))
+    }
+    follow(
+      flight,
+      .again(
+        after: 0, isCounted: false,
+        Reason(stage: TransferRun.stage, code: "interrupted", message: "it was stopped and goes on later")))
+  }
+
+  /// What hashes parses nothing: its end says nothing of the content.
+  func hashingDied(_ death: WorkerDeath, _ flight: Flight) {
+    let reason = Reason(
+      stage: TransferRun.stage, code: death.code, message: "the worker that hashes what was fetched ended")
+    follow(flight, .again(after: 1000, isCounted: true, reason))
+  }
+
+  private func run(_ flight: Flight) -> TransferRun {
+    TransferRun(
+      pipeline.downloads?.retry ?? RetryPolicy(), attempt: flight.lease.counted,
+      restarts: flight.transfer?.restarts ?? 0, jitter: environment.jitter())
+  }
+
+  /// The source says that all is here: a worker that parses nothing hashes what the file really holds.
+  private func measureFetched(_ flight: Flight) {
+    guard let transfer = flight.transfer else { return }
+    flight.isFetched = true
+    sources.add(
+      Source(serial: flight.serial, .fetched(transfer.key, object: nil, environment.downloads)))
+  }
+
+  func applyDigest(_ report: StageReport, toTransfer flight: Flight, _ transfer: LeasedTransfer) {
+    guard let said = report.results.first, said.verdict == .pass,
+      case .text(let text)? = report.metadata.first(where: { $0.key == "sha256" })?.value,
+      let sha256 = Hexadecimal.bytes(text), sha256.count == 32
+    else {
+      let code = report.results.first?.code ?? "unreadable"
+      return pauseTransfers(
+        flight, Reason(stage: TransferRun.stage, code: code, message: "what was fetched cannot be read"),
+        .fault)
+    }
+    flight.sha256 = sha256
+    follow(
+      flight,
+      run(flight).next(
+        size: flight.file.size, sha256: sha256, expectedSize: transfer.link.size,
+        expectedSHA256: transfer.link.sha256))
+  }
+
+  private func follow(_ flight: Flight, _ next: TransferRun.Next) {
+    guard let transfer = flight.transfer else { return }
+    switch next {
+    case .again(let after, let isCounted, let reason):
+      settle(
+        flight,
+        .transferAgain(key: transfer.key, after: after, isCounted: isCounted, flight.progress, reason))
+    case .restart(let reason): settle(flight, .transferRestarts(key: transfer.key, reason))
+    case .pause(let reason, let needsHand): pauseTransfers(flight, reason, needsHand ? .hand : .fault)
+    case .failed(let reason, let isRejected):
+      settle(flight, .notFetched(key: transfer.key, reason, isRejected: isRejected))
+    case .fetched:
+      lanes.attachments.addDue()
+      settle(flight, .fetched(key: transfer.key, size: flight.file.size, sha256: flight.sha256))
+    }
+  }
+
+  /// The lane stops; the transfer goes on from its checkpoint once it goes on. The others in hand are stopped likewise.
+  private func pauseTransfers(_ flight: Flight, _ reason: Reason, _ cause: Pause.Cause) {
+    guard let transfer = flight.transfer else { return }
+    pause(flight.lane, reason, cause)
+    settle(
+      flight, .transferAgain(key: transfer.key, after: 0, isCounted: false, flight.progress, reason))
+    stopTransfers()
+  }
+
+  /// Gives back what was not begun, and has the source end the others: they go on from where they are.
+  func stopTransfers() {
+    guard let transfers else { return }
+    for flight in transfers.removeAllQueued() { settle(flight, .released) }
+    for flight in transfers.underway.values { transfers.stop(flight) }
+  }
+
+  /// The attachment waits until its link is fetched once more.
+  func fetchAgain(_ flight: Flight, _ transfer: Int64) {
+    guard let attachment = flight.attachment else { return }
+    lanes.downloads?.addDue()
+    settle(flight, .fetchAgain(key: attachment.key, transfer: transfer))
+  }
+
+  /// Gives back what was not begun, so that what is urgent is claimed at once.
+  func makeRoomForUrgent() {
+    for flight in transfers?.removeAllQueued() ?? [] { settle(flight, .released) }
+  }
+
+  /// Nobody waits for it any more.
+  func stopTransfer(_ key: Int64) {
+    guard let transfers, let flight = flights.values.first(where: { $0.transfer?.key == key }) else { return }
+    if transfers.removeQueued(flight) { settle(flight, .released) } else { transfers.stop(flight) }
+  }
+
+  func dropFiles(_ keys: [Int64]) {
+    if !keys.isEmpty { sources.add(Source(serial: 0, .removal(keys, environment.downloads))) }
+  }
+
+  /// Its source fault, where it could not be opened.
+  func transferNotOpened(_ flight: Flight, _ fault: SourceFault) {
+    let reason = Reason(stage: TransferRun.stage, code: fault.reason.code, message: fault.reason.message)
+    pauseTransfers(flight, reason, fault.reason.code == "disk-full" ? .hand : .fault)
+  }
+}
+
+extension String {
+  fileprivate var trimmingSpaces: String {
+    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}
+
+extension Flight {
+  var transfer: LeasedTransfer? {
+    if case .transfer(let transfer) = lease.work { transfer } else { nil }
+  }
+
+  /// Synced bytes came in this attempt.
+  fileprivate var hasProgressed: Bool { progress.bytes > progressAtStart }
+}

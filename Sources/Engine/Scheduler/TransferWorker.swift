@@ -1,0 +1,266 @@
+import CPlatform
+import CWorker
+import Ledger
+import Pipeline
+import Platform
+import Wire
+import Workers
+
+/// The worker of the source: many transfers at once, answered in any order.
+///
+/// It decides nothing about transfers: what it heard of them is returned as ``Outcome``.
+final class TransferWorker {
+  enum Outcome {
+    case news(Flight, TransferNews.Kind)
+    case answered(Flight, StageResult, [Metadatum])
+    /// The worker ended with it in hand. The culprit is what it ended on.
+    case died(Flight, WorkerDeath, isCulprit: Bool)
+  }
+
+  let definition: DownloadsDefinition
+  private let sandbox: SandboxPolicy
+  private let environment: SchedulerEnvironment
+  private var process: (any Worker)?
+  /// Names the worker; `nil`: there is none.
+  private(set) var slot: UInt32?
+  private var isReady = false
+  private var isEnding = false
+  /// Why it was killed, if it was.
+  private var verdict: WorkerDeath.Cause?
+  /// When it was started, in nanoseconds.
+  private var startedAt: UInt64 = 0
+  private var failedStarts = 0
+  /// When the source was last told to end a transfer, in nanoseconds.
+  private var stopAskedAt: UInt64 = 0
+  /// Opened, and not handed over yet.
+  private var queue: [Flight] = []
+  /// By serial.
+  private(set) var underway: [UInt64: Flight] = [:]
+  /// Those that stand still at their connections.
+  private var held: Set<UInt64> = []
+  /// What the next worker is to have to itself, since the last one ended with it in hand.
+  private var suspects: Set<UInt64> = []
+
+  private static let startLimit = 3
+  /// Nanoseconds for the start, and for one turn of the source, which is to take a second.
+  private static let startTimeout: UInt64 = 30_000_000_000
+  private static let turnTimeout: UInt64 = 30_000_000_000
+  /// Nanoseconds that it has to end a transfer.
+  private static let stopTimeout: UInt64 = 5_000_000_000
+  /// From this priority on, others stand still.
+  static let urgent: Int64 = 100
+
+  /// Whether a command asks for a link before all others.
+  static func isUrgent(_ command: Command) -> Bool {
+    switch command {
+    case .takeIn(let items): items.contains { $0.url != nil && $0.priority >= urgent }
+    case .attachment(let command):
+      if case .prioritize(let priority) = command.action { priority >= urgent } else { false }
+    case .lane, .delivery: false
+    }
+  }
+
+  init(_ definition: DownloadsDefinition, _ sandbox: SandboxPolicy, _ environment: SchedulerEnvironment) {
+    self.definition = definition
+    self.sandbox = sandbox
+    self.environment = environment
+  }
+
+  var isIdle: Bool { queue.isEmpty && underway.isEmpty }
+
+  func add(_ flight: Flight) { queue.append(flight) }
+
+  /// Takes a flight out before it was handed over. False: it was, or is not here.
+  func removeQueued(_ flight: Flight) -> Bool {
+    guard let place = queue.firstIndex(where: { $0 === flight }) else { return false }
+    queue.remove(at: place)
+    return true
+  }
+
+  func removeAllQueued() -> [Flight] {
+    defer { queue.removeAll() }
+    return queue
+  }
+
+  func stop(_ flight: Flight) {
+    guard underway[flight.serial] != nil, !flight.isStopAsked else { return }
+    flight.isStopAsked = true
+    stopAskedAt = environment.clock.monotonic()
+    _ = process?.give(TransferOrder(serial: flight.serial, .stop))
+  }
+
+  // MARK: Giving work
+
+  /// Hands over what waits; starts the worker where there is none.
+  ///
+  /// - Parameters:
+  ///   - slot: for a worker that is to be started.
+  ///   - work: what the worker is told of a flight.
+  /// - Returns: those of which more is known than a worker takes.
+  func dispatch(slot next: () -> UInt32, _ work: (Flight) -> TransferWork) throws(SchedulerError) -> [Flight]
+  {
+    if queue.isEmpty { return [] }
+    guard let process else {
+      try start(next())
+      return []
+    }
+    guard isReady, !isEnding else { return [] }
+    var tooLong: [Flight] = []
+    queue.sort { ($1.lease.priority, $0.serial) < ($0.lease.priority, $1.serial) }
+    while let flight = queue.first {
+      // What may have ended the last worker is alone with this one.
+      if !suspects.isEmpty && !underway.isEmpty { break }
+      guard underway.count < definition.connections || flight.lease.priority >= Self.urgent else { break }
+      queue.removeFirst()
+      switch process.give(work(flight), descriptor: flight.content) {
+      case .given:
+        underway[flight.serial] = flight
+        flight.heardAt = environment.clock.monotonic()
+      case .full, .gone:
+        // It reads what it was told before, or its end is reported.
+        queue.insert(flight, at: 0)
+        return tooLong
+      case .tooLong: tooLong.append(flight)
+      case .failed(let error): throw SchedulerError(error)
+      }
+      holdOthers()
+    }
+    return tooLong
+  }
+
+  private func start(_ slot: UInt32) throws(SchedulerError) {
+    let setup = Setup(
+      stages: [definition.stage], sandbox: sandbox, capability: .network, output: definition.maxSize)
+    do throws(SystemError) {
+      process = try environment.startWorker(slot, setup, nil)
+    } catch {
+      throw SchedulerError(error)
+    }
+    (self.slot, isReady, isEnding, verdict) = (slot, false, false, nil)
+    startedAt = environment.clock.monotonic()
+  }
+
+  /// While something urgent is under way, all else stands still.
+  private func holdOthers() {
+    let isUrgent = underway.values.contains { $0.lease.priority >= Self.urgent }
+    for (serial, flight) in underway {
+      let isHeld = isUrgent && flight.lease.priority < Self.urgent
+      if isHeld == held.contains(serial) { continue }
+      if isHeld { held.insert(serial) } else { held.remove(serial) }
+      flight.heardAt = environment.clock.monotonic()
+      _ = process?.give(TransferOrder(serial: serial, isHeld ? .hold : .goOn))
+    }
+  }
+
+  // MARK: What is heard
+
+  func take(_ news: WorkerNews) throws(SchedulerError) -> [Outcome] {
+    switch news {
+    case .said(let message): return try take(message)
+    case .writable: return []
+    case .flooded: condemn(.flooded)
+    case .closed: isEnding = true
+    case .ended(let cause): return try bury(cause)
+    }
+    return []
+  }
+
+  private func take(_ message: WorkerMessage) throws(SchedulerError) -> [Outcome] {
+    if verdict != nil { return [] }
+    switch message {
+    case .ready:
+      (isReady, failedStarts) = (true, 0)
+    case .refusal(let refusal):
+      throw SchedulerError(.configuration, "source '\(definition.stage.id)': \(refusal.message)")
+    case .news(let news):
+      guard let flight = underway[news.serial] else { return invalid("news of a transfer it was not given") }
+      if case .checkpoint(let progress) = news.kind, progress.bytes > definition.maxSize {
+        return invalid("more bytes than it may write")
+      }
+      flight.heardAt = environment.clock.monotonic()
+      return [.news(flight, news.kind)]
+    case .result(let result):
+      guard let flight = underway.removeValue(forKey: result.serial), let said = result.report.results.first
+      else {
+        return invalid("a result of a transfer it was not given")
+      }
+      held.remove(result.serial)
+      suspects.remove(result.serial)
+      holdOthers()
+      process?.resetFlood()
+      return [.answered(flight, said, result.report.metadata)]
+    case .invalid(let text): return invalid(text)
+    case .description, .trace: return invalid("an answer to no question")
+    }
+    return []
+  }
+
+  private func invalid(_ text: String) -> [Outcome] {
+    condemn(.invalidReply(text))
+    return []
+  }
+
+  /// Ends a worker that does not start, or whose source does not come back.
+  func checkLimits() {
+    guard let process, verdict == nil else { return }
+    let now = environment.clock.monotonic()
+    if !isReady {
+      if now > startedAt + Self.startTimeout {
+        condemn(.timedOut(afterMilliseconds: Int64(Self.startTimeout / 1_000_000)))
+      }
+    } else if !underway.isEmpty {
+      let since = process.status.since
+      if since > 0, now > since, now - since > Self.turnTimeout {
+        condemn(.timedOut(afterMilliseconds: Int64(Self.turnTimeout / 1_000_000)))
+      } else if let still = underway.values.first(where: { isStill($0, now) }) {
+        still.isStalled = true
+        stop(still)
+      } else if now > stopAskedAt + Self.stopTimeout, underway.values.contains(where: \.isStopAsked) {
+        condemn(.timedOut(afterMilliseconds: Int64(Self.stopTimeout / 1_000_000)))
+      } else if let count = process.excessThreads {
+        condemn(.tooManyThreads(count))
+      }
+    }
+  }
+
+  /// Nothing was heard of it for too long. One that stands still for another is not to say anything.
+  private func isStill(_ flight: Flight, _ now: UInt64) -> Bool {
+    let limit = UInt64(definition.stage.timeout) * 1_000_000
+    return !flight.isStopAsked && !held.contains(flight.serial) && now > flight.heardAt
+      && now - flight.heardAt > limit
+  }
+
+  private func condemn(_ cause: WorkerDeath.Cause) {
+    if verdict != nil { return }
+    (verdict, isEnding) = (cause, true)
+    process?.kill()
+  }
+
+  private func bury(_ cause: WorkerDeath.Cause) throws(SchedulerError) -> [Outcome] {
+    guard let process else { return [] }
+    let death = WorkerDeath(verdict ?? cause, lastWords: process.lastWords)
+    let serial = process.status.serial
+    let lost = underway.values.sorted { $0.serial < $1.serial }
+    if !isReady {
+      failedStarts += 1
+      if failedStarts >= Self.startLimit {
+        throw SchedulerError(
+          .configuration,
+          "the worker for source \(definition.stage.id) does not start: \(death.message(in: definition.stage))"
+        )
+      }
+    }
+    (self.process, slot, isReady, isEnding) = (nil, nil, false, false)
+    underway.removeAll()
+    held.removeAll()
+    let culprit = lost.first { $0.serial == serial } ?? (lost.count == 1 ? lost[0] : nil)
+    // None can be named: each is tried by itself, so that the next time one can.
+    if culprit == nil { suspects.formUnion(lost.map(\.serial)) }
+    if let culprit { suspects.remove(culprit.serial) }
+    return lost.map { flight in
+      let isCulprit = flight === culprit
+      if !isCulprit { queue.append(flight) }
+      return .died(flight, death, isCulprit: isCulprit)
+    }
+  }
+}

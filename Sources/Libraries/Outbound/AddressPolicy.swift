@@ -1,0 +1,47 @@
+import StageKit
+
+/// Decides which addresses a plugin may connect to: public Internet addresses, and those that
+/// `allow-private` names.
+///
+/// Otherwise a user who chooses an endpoint or a link could reach internal services that trust their network
+/// (server-side request forgery). The check uses the address of each connection and not the name, whose
+/// address may change at any moment.
+public struct AddressPolicy {
+  private let named: Set<IPAddress>
+  /// Names of hosts all of whose addresses are allowed.
+  private let hosts: Set<String>
+
+  /// Public addresses only.
+  public init() {
+    (named, hosts) = ([], [])
+  }
+
+  /// - Parameter entries: the values of `allow-private`: addresses and names of hosts. Throws `invalid-options` for others.
+  public init(allowing entries: [String]) throws(Outcome) {
+    var named: Set<IPAddress> = []
+    var hosts: Set<String> = []
+    for entry in entries {
+      if let address = IPAddress(entry) {
+        named.insert(address)
+      } else if HostName.isName(entry) {
+        hosts.insert(HostName.normal(entry))
+      } else {
+        throw .fail(
+          "invalid-options",
+          "allow-private: '\(entry)' is neither an address nor a host name; ranges are not taken")
+      }
+    }
+    self.named = named
+    self.hosts = hosts
+  }
+
+  /// Whether an address may be connected to, for a host in its normal spelling.
+  public func allows(_ address: IPAddress, for host: String) -> Bool {
+    address.isGlobal || hosts.contains(host) || named.contains(address)
+  }
+
+  /// The sentence for an address that is not allowed.
+  public static func refusal(of address: IPAddress) -> String {
+    "\(address) is not an address of the public Internet; if it is meant, name it under `allow-private`"
+  }
+}

@@ -1,0 +1,85 @@
+import CCurl
+
+/// An http or https URL, checked by the same parser that will be used to connect.
+public struct WebURL: Sendable {
+  /// As given; of one that was joined, as libcurl writes it.
+  public let text: String
+  /// A name in lower case, or an address without brackets.
+  public let host: String
+  public let port: Int
+  public let isSecure: Bool
+  /// With its `?` taken off; empty: none.
+  public let query: String
+
+  /// Why a text is no usable URL. The sentence repeats nothing of the URL, which may hold secrets.
+  public struct Fault: Error, Sendable {
+    public let reason: String
+    /// It is a user name or a password.
+    public var isCredential = false
+  }
+
+  /// The longest URL, in bytes.
+  public static let limit = 16 << 10
+
+  public init(_ text: String) throws(Fault) {
+    try self.init(text, after: nil)
+  }
+
+  /// Another URL, perhaps relative to this one (RFC 3986, section 5).
+  public func joined(_ reference: String) throws(Fault) -> WebURL {
+    try WebURL(reference, after: self)
+  }
+
+  private init(_ text: String, after base: WebURL?) throws(Fault) {
+    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      throw Fault(
+        reason: "has a space or a character outside ASCII; write names in their xn-- form, others as %XX")
+    }
+    guard text.utf8.count <= Self.limit else { throw Fault(reason: "has more than \(Self.limit) bytes") }
+    guard let parsed = curl_url() else { throw Fault(reason: "no memory") }
+    defer { curl_url_cleanup(parsed) }
+    if let base, curl_url_set(parsed, CURLUPART_URL, base.text, 0) != CURLUE_OK {
+      throw Fault(reason: "no memory")
+    }
+    let result = curl_url_set(parsed, CURLUPART_URL, text, 0)
+    guard result == CURLUE_OK else {
+      throw Fault(reason: "\(String(cString: curl_url_strerror(result))); give http or https")
+    }
+    guard let scheme = Self.part(CURLUPART_SCHEME, of: parsed), ["http", "https"].contains(scheme) else {
+      throw Fault(reason: "only http and https are allowed")
+    }
+    // Credentials in the URL would appear in messages and in the ledger.
+    if Self.part(CURLUPART_USER, of: parsed) != nil || Self.part(CURLUPART_PASSWORD, of: parsed) != nil {
+      throw Fault(reason: "has a user name or a password, which are not taken from URLs", isCredential: true)
+    }
+    guard let host = Self.part(CURLUPART_HOST, of: parsed), !HostName.normal(host).isEmpty else {
+      throw Fault(reason: "has no host")
+    }
+    // The parser has turned %XX into bytes.
+    guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      throw Fault(reason: "has a host outside ASCII; write names in their xn-- form")
+    }
+    guard
+      let port = Self.part(CURLUPART_PORT, of: parsed, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) })
+    else {
+      throw Fault(reason: "has no port")
+    }
+    self.text = base == nil ? text : Self.part(CURLUPART_URL, of: parsed) ?? text
+    self.host = HostName.normal(host)
+    self.port = port
+    isSecure = scheme == "https"
+    query = Self.part(CURLUPART_QUERY, of: parsed) ?? ""
+  }
+
+  /// Whether scheme, host and port are the same.
+  public func hasOrigin(of other: WebURL) -> Bool {
+    isSecure == other.isSecure && host == other.host && port == other.port
+  }
+
+  private static func part(_ part: CURLUPart, of parsed: OpaquePointer, _ flags: UInt32 = 0) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(parsed, part, &text, flags) == CURLUE_OK, let text else { return nil }
+    defer { curl_free(text) }
+    return String(cString: text)
+  }
+}

@@ -1,0 +1,75 @@
+/// The statements that put rows right, in a ledger or in a copy.
+extension SQL {
+  static let recount: StaticString = """
+    WITH rows AS (
+      SELECT status, count(*) AS number,
+        sum(CASE status WHEN 'queued' THEN 0 ELSE min(coalesce(size_bytes, 0), 1125899906842624) END) AS bytes
+      FROM attachments GROUP BY status)
+    UPDATE counts SET
+      attachments = coalesce((SELECT number FROM rows WHERE rows.status = counts.status AND counts.shard = 0), 0),
+      bytes = coalesce((SELECT bytes FROM rows WHERE rows.status = counts.status AND counts.shard = 0), 0)
+    """
+
+  static let addMissingCounts = SQLText(Schema.countsOfAll)
+
+  /// Of attachments and deliveries that have ended: they would be worked on, and told, again.
+  static let removeJobsOfEnded = SQLText(
+    """
+    DELETE FROM jobs WHERE CASE
+      WHEN key >= \(Schema.transferJobs) THEN EXISTS (
+        SELECT 1 FROM transfers t WHERE t.key = jobs.key - \(Schema.transferJobs) AND t.finished_at IS NOT NULL)
+      WHEN key & 1 THEN EXISTS (SELECT 1 FROM deliveries d WHERE d.key = jobs.key >> 1 AND d.status <> 'pending')
+      ELSE EXISTS (SELECT 1 FROM attachments a WHERE a.key = jobs.key >> 1 AND a.status <> 'queued') END
+    """)
+
+  static let renameAll: StaticString = """
+    INSERT INTO names SELECT url, sha256, count(*) FROM attachments WHERE url IS NOT NULL GROUP BY url
+    ON CONFLICT DO UPDATE SET sha256 = excluded.sha256, uses = excluded.uses
+    """
+
+  /// Counts an earlier attempt, so that what was told before is not told again.
+  static let addMissingAttachmentJobs: StaticString = """
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
+    SELECT key * 2, ?2, 0, CASE WHEN isFetching THEN 'waiting' ELSE 'due' END, ?1, number, number FROM (
+      SELECT key, status, EXISTS (SELECT 1 FROM links l JOIN transfers t ON t.key = l.transfer_key
+        WHERE l.attachment_key = attachments.key AND t.sha256 IS NULL) AS isFetching, coalesce((SELECT max(number) FROM attempts WHERE attachment_key = key), 1) AS number
+      FROM attachments) a
+    WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = a.key * 2)
+    """
+
+  /// Waits for a transfer that is none of its own.
+  static let releaseStrayWaiting: StaticString = """
+    UPDATE jobs SET state = 'due' WHERE state = 'waiting'
+      AND NOT EXISTS (SELECT 1 FROM links l WHERE jobs.key = l.attachment_key * 2)
+    """
+
+  static let addMissingTransferJobs = SQLText(
+    """
+    INSERT INTO jobs (key, lane, priority, state, due_at)
+    SELECT DISTINCT l.transfer_key + \(Schema.transferJobs), ?2, 0, 'due', ?1
+    FROM jobs w JOIN links l ON w.key = l.attachment_key * 2 WHERE w.state = 'waiting'
+      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = l.transfer_key + \(Schema.transferJobs))
+    """)
+
+  static let channelsWithoutLane: StaticString =
+    "SELECT DISTINCT channel FROM deliveries WHERE status = 'pending'"
+
+  /// Counts an earlier attempt, so that the next one checks whether a delivery already took effect.
+  static let addMissingDeliveryJobs: StaticString = """
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
+    SELECT d.key * 2 + 1, l.key, 0, 'due', ?1, 1, 1 FROM deliveries d
+      JOIN lanes l ON l.kind = 'channel' AND l.name = d.channel AND l.host = ''
+    WHERE d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = d.key * 2 + 1)
+    """
+
+  /// For a copy: each job may have been started since the copy was made, and no attachment is to be blamed for the coordinator's
+  /// end. An attempt that is not the first checks whether an earlier one took effect. Where an object was to be deleted, another's
+  /// may lie by the time that the copy is restored. Its history ends here.
+  static let releaseInCopy = """
+    UPDATE jobs SET attempts = attempts + (state <> 'leased'), uncounted = uncounted + 1, holder = NULL, token = NULL,
+      state = CASE state WHEN 'leased' THEN 'due' ELSE state END;
+    DELETE FROM coordinators;
+    DELETE FROM names WHERE uses = 0;
+    UPDATE ledger SET history = 0, kernel_run = '';
+    """
+}

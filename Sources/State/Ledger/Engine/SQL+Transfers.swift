@@ -1,0 +1,136 @@
+/// The statements about downloads. The key of a transfer's job is its own and 2^61.
+extension SQL {
+  static let transferWithIdentity: StaticString = "SELECT key FROM transfers WHERE identity = ?1"
+
+  static let addTransfer: StaticString =
+    "INSERT INTO transfers (identity, host, request, created_at) VALUES (?1, ?2, ?3, ?4)"
+
+  static let addLink: StaticString = "INSERT INTO links (attachment_key, transfer_key) VALUES (?1, ?2)"
+
+  static let removeLink: StaticString = "DELETE FROM links WHERE attachment_key = ?1"
+
+  static let transferOf: StaticString = "SELECT transfer_key FROM links WHERE attachment_key = ?1"
+
+  static let attachmentsOf: StaticString =
+    "SELECT attachment_key FROM links WHERE transfer_key = ?1 LIMIT 1000"
+
+  static let isFetched: StaticString = "SELECT sha256 IS NOT NULL FROM transfers WHERE key = ?1"
+
+  static let addLinkedJob: StaticString = """
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
+    VALUES (?1 * 2, ?2, ?3, ?4, ?5, ?6, ?6)
+    """
+
+  /// One that is to be fetched has neither come nor failed.
+  static let reopenTransfer: StaticString = """
+    UPDATE transfers SET finished_at = NULL, size_bytes = NULL, sha256 = NULL, is_rejected = 0, reason_code = NULL,
+      reason_message = NULL, restarts = 0, bytes = CASE WHEN sha256 IS NULL THEN bytes ELSE 0 END
+    WHERE key = ?1 AND finished_at IS NOT NULL
+    """
+
+  static let addTransferJob = SQLText(
+    """
+    INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4)
+    ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority)
+    """)
+
+  /// How many attachments it is the transfer of; how many of them wait for it, and are worked on; whether it is under way.
+  static let needsOfTransfer = SQLText(
+    """
+    SELECT count(*), count(j.key) FILTER (WHERE j.state = 'waiting'), count(j.key) FILTER (WHERE j.state <> 'waiting'),
+      EXISTS (SELECT 1 FROM jobs WHERE key = ?1 + \(Schema.transferJobs) AND state = 'leased')
+    FROM links l LEFT JOIN jobs j ON j.key = l.attachment_key * 2 WHERE l.transfer_key = ?1
+    """)
+
+  /// Its file goes.
+  static let forgetProgress: StaticString =
+    "UPDATE transfers SET bytes = 0, total = NULL, validators = NULL WHERE key = ?1"
+
+  static let removeTransfer: StaticString = "DELETE FROM transfers WHERE key = ?1"
+
+  static let wakeWaiting: StaticString = """
+    UPDATE jobs SET state = 'due', due_at = ?2
+    WHERE state = 'waiting' AND key IN (SELECT attachment_key * 2 FROM links WHERE transfer_key = ?1)
+    """
+
+  static let endFetched: StaticString = """
+    UPDATE transfers SET finished_at = ?2, size_bytes = ?3, sha256 = ?4, bytes = ?3, total = ?3, reason_code = NULL,
+      reason_message = NULL
+    WHERE key = ?1
+    """
+
+  static let endNotFetched: StaticString = """
+    UPDATE transfers SET finished_at = ?2, reason_code = ?3, reason_message = ?4, is_rejected = ?5 WHERE key = ?1
+    """
+
+  static let noteTransfer: StaticString =
+    "UPDATE transfers SET reason_code = ?2, reason_message = ?3 WHERE key = ?1"
+
+  static let restartTransfer: StaticString = """
+    UPDATE transfers SET restarts = restarts + 1, bytes = 0, total = NULL, validators = NULL, reason_code = ?2,
+      reason_message = ?3
+    WHERE key = ?1
+    """
+
+  /// The attachment waits for its transfer again; the attempt does not count.
+  static let waitAgain: StaticString = """
+    UPDATE jobs SET state = 'waiting', holder = NULL, token = NULL, uncounted = uncounted + 1
+    WHERE key = ?1 AND holder = ?2 AND token = ?3
+    """
+
+  static let priorityOf: StaticString = "SELECT priority FROM jobs WHERE key = ?1 * 2"
+
+  static let isHeld: StaticString =
+    "SELECT EXISTS (SELECT 1 FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3)"
+
+  static let identityOf: StaticString = "SELECT identity FROM transfers WHERE key = ?1"
+
+  static let recordProgress: StaticString =
+    "UPDATE transfers SET bytes = ?2, total = ?3, validators = ?4 WHERE key = ?1"
+
+  /// What became of the link of an attachment, and where its content lies in the store.
+  static let fetchedOf: StaticString = """
+    SELECT t.key, t.sha256, t.is_rejected, t.reason_code, t.reason_message,
+      (SELECT url FROM attachments a WHERE a.sha256 = t.sha256 AND a.url IS NOT NULL AND a.size_bytes = t.size_bytes LIMIT 1)
+    FROM links l JOIN transfers t ON t.key = l.transfer_key WHERE l.attachment_key = ?1
+    """
+
+  static let dueTransfers = SQLText(
+    """
+    SELECT t.key, t.identity, t.request, t.bytes, t.total, t.validators, t.restarts, \(jobColumns)
+    FROM jobs j LEFT JOIN transfers t ON t.key = j.key - \(Schema.transferJobs) \(due)
+    """)
+
+  /// A transfer is as urgent as the most urgent that waits for it.
+  static let prioritizeTransfer = SQLText(
+    """
+    UPDATE jobs SET priority = (
+      SELECT max(j.priority) FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting'
+      WHERE l.transfer_key = ?1)
+    WHERE key = ?1 + \(Schema.transferJobs) AND EXISTS (
+      SELECT 1 FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting' WHERE l.transfer_key = ?1)
+    """)
+
+  static let pageOfTransfers = SQLText(
+    """
+    SELECT t.key, (SELECT a.source FROM links l JOIN attachments a ON a.key = l.attachment_key WHERE l.transfer_key = t.key LIMIT 1),
+      coalesce(t.size_bytes, t.bytes), coalesce(t.size_bytes, t.total), t.sha256 IS NOT NULL, t.finished_at, t.reason_code,
+      t.reason_message, j.state, j.due_at, coalesce(j.attempts, 0), coalesce(j.priority, 0),
+      (SELECT count(*) FROM links l WHERE l.transfer_key = t.key)
+    FROM transfers t LEFT JOIN jobs j ON j.key = t.key + \(Schema.transferJobs)
+    WHERE t.key > ?1 ORDER BY t.key LIMIT ?2
+    """)
+
+  /// One that is to be fetched.
+  static let queuedTransfer = SQLText(
+    """
+    SELECT identity, request FROM transfers t
+    WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.key = t.key + \(Schema.transferJobs)) LIMIT 1
+    """)
+
+  static let transfersWithFiles = SQLText(
+    """
+    SELECT key FROM transfers t WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.key = t.key + \(Schema.transferJobs))
+      OR EXISTS (SELECT 1 FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 WHERE l.transfer_key = t.key)
+    """)
+}

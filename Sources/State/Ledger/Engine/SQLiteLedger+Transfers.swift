@@ -1,0 +1,310 @@
+import Pipeline
+import Platform
+import SQLite
+
+// Transfers: what is fetched, for whom, and what became of it.
+extension SQLiteLedger {
+  // MARK: The key
+
+  /// What the keys of the home follow from. The id is made once, and never changed.
+  package func sealedHome() throws(LedgerError) -> SealedHome {
+    try transaction {
+      try statement("UPDATE ledger SET home_id = randomblob(16) WHERE home_id IS NULL").run()
+      let id = try statement("SELECT home_id FROM ledger").first { $0.blob(0) } ?? []
+      let hasValues = try statement("SELECT EXISTS (SELECT 1 FROM transfers)").first { $0.integer(0) == 1 }
+      let sample = try statement(SQL.queuedTransfer).first {
+        SealedSample(bytes: $0.blob(1), place: Self.place("request", $0.blob(0)))
+      }
+      return SealedHome(id: id, hasValues: hasValues ?? false, sample: sample)
+    }
+  }
+
+  // MARK: Who waits
+
+  /// The transfer that fetches a link; makes its row where there is none.
+  func transfer(for link: Link, identity: [UInt8], _ sealer: any Sealer, at now: Int64) throws -> Int64 {
+    if let key = try statement(SQL.transferWithIdentity).first(.blob(identity), make: { $0.integer(0) }) {
+      return key
+    }
+    let place = LinkPlace(link.url)?.text ?? ""
+    try statement(SQL.addTransfer).run(
+      .blob(identity), .blob(try sealer.blindIndex(Array(place.utf8), purpose: "host")),
+      .blob(try sealer.seal(link.coded, for: Self.place("request", identity))), .integer(now))
+    return connection.lastInsertedRow
+  }
+
+  /// Makes a queued attachment wait for its transfer, and the transfer due where it is not. Where the content is here already,
+  /// the attachment is due at once.
+  ///
+  /// - Parameter earlier: attempts that were made before.
+  func await(
+    _ transfer: Int64, for attachment: Int64, priority: Int64, earlier: Int64 = 0,
+    _ tally: inout ExchangeTally
+  ) throws {
+    let isHere = try statement(SQL.isFetched).first(.integer(transfer), make: { $0.integer(0) }) == 1
+    try statement(SQL.addLinkedJob).run(
+      .integer(attachment), .integer(try laneKey(.attachments)), .integer(priority),
+      .text(isHere ? "due" : "waiting"), .integer(tally.time), .integer(earlier))
+    if !isHere { try queueTransfer(transfer, priority: priority, tally.time) }
+    tally.touch(isHere ? .attachments : .downloads)
+  }
+
+  /// A transfer is due. One that is queued already may only become more urgent.
+  private func queueTransfer(_ key: Int64, priority: Int64, _ time: Int64) throws {
+    try statement(SQL.reopenTransfer).run(.integer(key))
+    try statement(SQL.addTransferJob).run(
+      .integer(key), .integer(try laneKey(.downloads)), .integer(priority), .integer(time))
+  }
+
+  /// The transfer of an attachment; `nil`: its content is a file.
+  func transfer(of attachment: Int64) throws -> Int64? {
+    try statement(SQL.transferOf).first(.integer(attachment)) { $0.integer(0) }
+  }
+
+  /// An attachment has ended, or does not wait any more: what of its transfer nobody needs is to go.
+  func leave(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
+    let needs = try statement(SQL.needsOfTransfer).first(.integer(transfer)) { row in
+      (links: row.integer(0), waiting: row.integer(1), working: row.integer(2), isLeased: row.integer(3) == 1)
+    }
+    guard let needs else { return }
+    if needs.waiting == 0 {
+      if needs.isLeased {
+        tally.unwanted.append(transfer)
+      } else {
+        try statement(SQL.removeJob).run(.integer(transfer &+ Schema.transferJobs))
+        if needs.working == 0 {
+          tally.filesToDelete.append(transfer)
+          try statement(SQL.forgetProgress).run(.integer(transfer))
+        }
+      }
+    }
+    // One under way goes with the end of its lease.
+    if needs.links == 0 && !needs.isLeased { try statement(SQL.removeTransfer).run(.integer(transfer)) }
+  }
+
+  /// Those that wait for a transfer are due.
+  private func wake(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
+    try statement(SQL.wakeWaiting).run(.integer(transfer), .integer(tally.time))
+    tally.touch(.attachments)
+    try statement(SQL.attachmentsOf).rows(.integer(transfer)) {
+      tally.changed.add(.attachment, $0.integer(0))
+    }
+  }
+
+  // MARK: Results
+
+  func settleTransfer(_ settlement: Settlement, _ tally: inout ExchangeTally) throws -> SettlementOutcome {
+    switch settlement.ending {
+    case .fetched(let key, let size, let sha256):
+      guard try change(SQL.endJob, settlement) else { return .leaseLost }
+      try statement(SQL.endFetched).run(
+        .integer(key), .integer(tally.now), .integer(size), .blob(sha256))
+      try wake(key, &tally)
+      try leave(key, &tally)
+    case .transferAgain(let key, let after, let isCounted, let state, let reason):
+      guard try schedule(settlement, tally.time, after, isCounted: isCounted) else { return .leaseLost }
+      try record(state, of: key)
+      try statement(SQL.noteTransfer).run(.integer(key), .text(reason.code), .text(reason.message))
+      try leave(key, &tally)
+    case .transferRestarts(let key, let reason):
+      guard try schedule(settlement, tally.time, 0) else { return .leaseLost }
+      try statement(SQL.restartTransfer).run(.integer(key), .text(reason.code), .text(reason.message))
+      try leave(key, &tally)
+    case .notFetched(let key, let reason, let isRejected):
+      guard try change(SQL.endJob, settlement) else { return .leaseLost }
+      try statement(SQL.endNotFetched).run(
+        .integer(key), .integer(tally.now), .text(reason.code), .text(reason.message),
+        .integer(isRejected ? 1 : 0))
+      try wake(key, &tally)
+      try leave(key, &tally)
+    case .fetchAgain(let key, let transfer):
+      guard try change(SQL.waitAgain, settlement) else { return .leaseLost }
+      let priority = try statement(SQL.priorityOf).first(.integer(key)) { $0.integer(0) } ?? 0
+      try queueTransfer(transfer, priority: priority, tally.time)
+      tally.touch(.downloads)
+    default: break
+    }
+    return .counted
+  }
+
+  /// How far a transfer is, where its lease holds.
+  func take(_ checkpoint: TransferCheckpoint) throws {
+    let holds = try statement(SQL.isHeld).first(
+      .integer(checkpoint.job), .integer(checkpoint.token.holder), .integer(checkpoint.token.number)
+    ) { $0.integer(0) }
+    if holds == 1 { try record(checkpoint.state, of: checkpoint.key) }
+  }
+
+  private func record(_ state: TransferState, of key: Int64) throws {
+    guard let sealer, let identity = try statement(SQL.identityOf).first(.integer(key), make: { $0.blob(0) })
+    else { return }
+    let validators = state.coded
+    try statement(SQL.recordProgress).run(
+      .integer(key), .integer(state.bytes), .optional(state.total),
+      .optional(
+        try validators.map { try sealer.seal($0, for: Self.place("validators", identity)) }))
+  }
+
+  // MARK: Claiming
+
+  func claimTransfers(_ lane: Int64, _ count: Int, _ tally: inout ExchangeTally) throws -> [Lease] {
+    guard let sealer else { return [] }
+    var leases: [Lease] = []
+    var broken: [(key: Int64, reason: String)] = []
+    try statement(SQL.dueTransfers).rows(.integer(lane), .integer(Int64(count))) { row in
+      guard !row.isNull(0) else {
+        leases.append(try lease(row, 7, tally.token, nil))
+        return
+      }
+      do {
+        leases.append(try lease(row, 7, tally.token, try transfer(row, sealer)))
+      } catch {
+        broken.append((row.integer(0), "\(error)"))
+      }
+    }
+    // One that was changed or cannot be opened holds up no other.
+    for (key, reason) in broken {
+      try statement(SQL.removeJob).run(.integer(key &+ Schema.transferJobs))
+      try statement(SQL.endNotFetched).run(
+        .integer(key), .integer(tally.now), .text("unreadable"),
+        .text("what is on record of the link cannot be opened: \(reason)"), .integer(0))
+      try wake(key, &tally)
+      try leave(key, &tally)
+    }
+    return leases
+  }
+
+  private struct NoLink: Error, CustomStringConvertible {
+    var description: String { "it is no link" }
+  }
+
+  private func transfer(_ row: borrowing Row, _ sealer: any Sealer) throws -> LeasedWork {
+    let (key, identity) = (row.integer(0), row.blob(1))
+    guard let link = Link(coded: try sealer.open(row.blob(2), for: Self.place("request", identity))) else {
+      throw NoLink()
+    }
+    var state = TransferState(bytes: row.integer(3), total: row.optionalInteger(4))
+    if !row.isNull(5) {
+      state.takeValidators(coded: try sealer.open(row.blob(5), for: Self.place("validators", identity)))
+    }
+    return .transfer(LeasedTransfer(key: key, link: link, state: state, restarts: Int(row.integer(6))))
+  }
+
+  /// What became of the link of an attachment.
+  func link(of key: Int64, name: String) throws -> AttachmentSource {
+    let found = try statement(SQL.fetchedOf).first(.integer(key)) { row in
+      let fetched: Fetched =
+        row.isNull(1)
+        ? .failed(
+          Reason(
+            stage: "downloads", code: row.optionalText(3) ?? "not-fetched",
+            message: row.optionalText(4) ?? "it was not fetched"), isRejected: row.integer(2) == 1)
+        : .here(object: row.optionalText(5), sha256: row.blob(1))
+      return AttachmentSource.link(transfer: row.integer(0), name: name, fetched)
+    }
+    guard let found else {
+      throw LedgerError(
+        .damaged, "\(path): attachment \(key) has a link and no transfer; \(LedgerError.restore)")
+    }
+    return found
+  }
+
+  static func place(_ column: String, _ identity: [UInt8]) -> SealedPlace {
+    SealedPlace(table: "transfers", column: column, row: identity)
+  }
+
+  /// What is the same for the same request.
+  static func identity(of link: Link, _ sealer: any Sealer) throws -> [UInt8] {
+    var parts: [UInt8] = []
+    // With what was announced: who announces something else does not decide for others.
+    let announced = [link.size.map(String.init) ?? "", link.sha256.map(Hexadecimal.text) ?? ""]
+    for part in [link.method, link.url, link.body ?? "", link.credential ?? ""] + announced {
+      parts += Array(part.utf8) + [0]
+    }
+    return try sealer.blindIndex(parts, purpose: "transfer")
+  }
+
+  // MARK: What is shown
+
+  public func transfers(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<TransferRecord> {
+    let now = clock.steady()
+    return try page(after: mark, limit) { after in
+      var rows: [TransferRecord] = []
+      try statement(SQL.pageOfTransfers).rows(.integer(after), .integer(Int64(limit))) { row in
+        rows.append(record(row, now))
+      }
+      return (rows, rows.last?.key)
+    }
+  }
+
+  private func record(_ row: borrowing Row, _ now: Int64) -> TransferRecord {
+    let state: TransferRecord.State =
+      switch row.optionalText(8) {
+      case "due": .waiting
+      case "scheduled": row.integer(9) > now ? .scheduled : .waiting
+      case "leased": .running
+      default:
+        row.integer(4) == 1 ? .fetched : row.optionalText(6) == nil || row.isNull(5) ? .stopped : .failed
+      }
+    return TransferRecord(
+      key: row.integer(0), name: String(decoding: row.blob(1), as: UTF8.self), state: state,
+      bytes: row.integer(2), total: row.optionalInteger(3), attachments: Int(row.integer(12)),
+      attempts: Int(row.integer(10)), priority: row.integer(11),
+      nextDue: state == .scheduled ? max(row.integer(9) - now, 0) : 0, code: row.optionalText(6),
+      reason: row.optionalText(7))
+  }
+
+  // MARK: Files
+
+  /// The transfers whose files are needed: those that are not finished, and those that attachments are worked on from.
+  public func transfersWithFiles() throws(LedgerError) -> Set<Int64> {
+    try reading {
+      var keys: Set<Int64> = []
+      try statement(SQL.transfersWithFiles).rows { keys.insert($0.integer(0)) }
+      return keys
+    }
+  }
+}
+
+// MARK: - As sealed
+
+extension Link {
+  /// Its fields, each ended by NUL, which none of them has; after a `=` those that are there.
+  var coded: [UInt8] {
+    var bytes: [UInt8] = []
+    let fields: [String?] = [
+      method, url, body, credential, size.map(String.init), sha256.map(Hexadecimal.text), declaredType,
+    ]
+    for field in fields {
+      if let field { bytes += [UInt8(ascii: "=")] + Array(field.utf8) }
+      bytes.append(0)
+    }
+    return bytes
+  }
+
+  init?(coded bytes: [UInt8]) {
+    let fields = bytes.split(separator: 0, omittingEmptySubsequences: false).map { field in
+      field.first == UInt8(ascii: "=") ? String(decoding: field.dropFirst(), as: UTF8.self) : nil
+    }
+    guard fields.count >= 7, let method = fields[0], let url = fields[1] else { return nil }
+    self.init(
+      url: url, method: method, body: fields[2], credential: fields[3], size: fields[4].flatMap { Int64($0) },
+      sha256: fields[5].flatMap { Hexadecimal.bytes($0) }, declaredType: fields[6])
+  }
+}
+
+extension TransferState {
+  /// Its validators; `nil`: it has none.
+  fileprivate var coded: [UInt8]? {
+    if etag == nil && modified == nil { return nil }
+    return Array((etag ?? "").utf8) + [0] + Array((modified ?? "").utf8)
+  }
+
+  fileprivate mutating func takeValidators(coded bytes: [UInt8]) {
+    let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    guard parts.count == 2 else { return }
+    (etag, modified) = (parts[0].isEmpty ? nil : parts[0], parts[1].isEmpty ? nil : parts[1])
+  }
+}

@@ -1,0 +1,47 @@
+/// Content that is to be fetched. All but the name of its host is secret.
+public struct Link: Sendable, Hashable {
+  public var url: String
+  /// `GET`, `POST`.
+  public var method: String
+  /// What a `POST` sends.
+  public var body: String?
+  /// The name of a credential in the pipeline; `nil`: that of the lane, if it has one.
+  public var credential: String?
+  /// Bytes that the content has; `nil`: not known.
+  public var size: Int64?
+  /// Of the content; `nil`: not known.
+  public var sha256: [UInt8]?
+  /// The media type that is expected; `nil`: not known.
+  public var declaredType: String?
+
+  public init(
+    url: String, method: String = "GET", body: String? = nil, credential: String? = nil, size: Int64? = nil,
+    sha256: [UInt8]? = nil, declaredType: String? = nil
+  ) {
+    self.url = url
+    self.method = method
+    self.body = body
+    self.credential = credential
+    self.size = size
+    self.sha256 = sha256
+    self.declaredType = declaredType
+  }
+
+  /// What may be shown of it: `https://files.example.com/…`.
+  public var name: String {
+    guard let place = LinkPlace(url) else { return "a link" }
+    return "\(place.text)/…"
+  }
+
+  /// Why it cannot be fetched, whatever the network does; `nil`: it may be.
+  package var fault: String? {
+    if LinkPlace(url) == nil { return "its url is none of http or https with the name of a host" }
+    if method != "GET" && method != "POST" {
+      return "its method is '\(method)', and GET and POST are allowed"
+    }
+    if body != nil && method != "POST" { return "it has a body, and its method is not POST" }
+    if let size, size < 0 { return "its size is \(size)" }
+    if let sha256, sha256.count != 32 { return "its sha256 is not 64 hexadecimal digits" }
+    return nil
+  }
+}

@@ -1,0 +1,38 @@
+/// Keeps what is secret out of the file: the ledger binds nothing that was not sealed before.
+public protocol Sealer: Sendable {
+  /// Seals bytes for one place. What is moved to another does not open.
+  func seal(_ bytes: [UInt8], for place: SealedPlace) throws -> [UInt8]
+  /// Opens what was sealed for this place.
+  func open(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]
+  /// 32 bytes that are the same for the same bytes and purpose, and tell nothing of them without the key.
+  func blindIndex(_ bytes: [UInt8], purpose: String) throws -> [UInt8]
+}
+
+/// What seals follow from besides the key.
+public struct SealedHome: Sendable, Hashable {
+  /// 16 random bytes, always the same for a home.
+  public var id: [UInt8]
+  /// Something is sealed.
+  public var hasValues: Bool
+  /// One that was sealed and will be opened, with its place; `nil`: there is none.
+  public var sample: SealedSample?
+}
+
+/// A value that was sealed.
+public struct SealedSample: Sendable, Hashable {
+  public var bytes: [UInt8]
+  public var place: SealedPlace
+}
+
+/// Where a sealed value stands.
+public struct SealedPlace: Sendable, Hashable {
+  public var table: String
+  public var column: String
+  public var row: [UInt8]
+
+  public init(table: String, column: String, row: [UInt8]) {
+    self.table = table
+    self.column = column
+    self.row = row
+  }
+}

@@ -1,0 +1,100 @@
+import Pipeline
+
+/// How far a transfer is, as the ledger keeps it.
+public struct TransferState: Sendable, Hashable {
+  /// In its file and synced.
+  public var bytes: Int64
+  /// Of the whole content; `nil`: not known.
+  public var total: Int64?
+  public var etag: String?
+  /// The server's `Last-Modified`.
+  public var modified: String?
+
+  public init(bytes: Int64 = 0, total: Int64? = nil, etag: String? = nil, modified: String? = nil) {
+    self.bytes = bytes
+    self.total = total
+    self.etag = etag
+    self.modified = modified
+  }
+}
+
+/// The transfer that a lease is for: one for each link, whoever asks for it.
+public struct LeasedTransfer: Sendable {
+  public var key: Int64
+  public var link: Link
+  public var state: TransferState
+  /// How often it was begun again at 0 since what had come was wrong.
+  public var restarts: Int
+
+  package init(key: Int64, link: Link, state: TransferState, restarts: Int) {
+    self.key = key
+    self.link = link
+    self.state = state
+    self.restarts = restarts
+  }
+}
+
+/// What became of the content of a link.
+public enum Fetched: Sendable, Hashable {
+  /// It lies in the transfer's file, or else in the store; and has this SHA-256.
+  case here(object: String?, sha256: [UInt8])
+  /// It could not be fetched.
+  case failed(Reason, isRejected: Bool)
+}
+
+/// What a coordinator tells of a transfer under way.
+public struct TransferCheckpoint: Sendable {
+  public var key: Int64
+  public var job: Int64
+  public var token: Token
+  public var state: TransferState
+
+  public init(_ lease: Lease, key: Int64, _ state: TransferState) {
+    (job, token) = (lease.job, lease.token)
+    self.key = key
+    self.state = state
+  }
+}
+
+/// A transfer as people see it.
+public struct TransferRecord: Sendable {
+  public enum State: String, Sendable, CaseIterable {
+    /// It is due, and is begun once there is room.
+    case waiting
+    /// It is tried again later.
+    case scheduled
+    /// A coordinator has it in hand.
+    case running
+    case fetched, failed
+    /// Nobody waits for it any more.
+    case stopped
+  }
+
+  public var key: Int64
+  /// What may be shown of the link.
+  public var name: String
+  public var state: State
+  /// Synced; the whole where it is fetched.
+  public var bytes: Int64
+  /// `nil`: not known.
+  public var total: Int64?
+  /// How many attachments it is the transfer of.
+  public var attachments: Int
+  public var attempts: Int
+  public var priority: Int64
+  /// In how many milliseconds it is tried again; 0: it is due, or not queued.
+  public var nextDue: Int64
+  /// Why the last try failed.
+  public var code: String?
+  public var reason: String?
+
+  package init(
+    key: Int64, name: String, state: State, bytes: Int64, total: Int64?, attachments: Int, attempts: Int,
+    priority: Int64, nextDue: Int64, code: String?, reason: String?
+  ) {
+    (self.key, self.name, self.state) = (key, name, state)
+    (self.bytes, self.total, self.attachments) = (bytes, total, attachments)
+    (self.attempts, self.priority, self.nextDue) = (attempts, priority, nextDue)
+    (self.code, self.reason) = (code, reason)
+  }
+}

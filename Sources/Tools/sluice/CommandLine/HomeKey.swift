@@ -1,0 +1,54 @@
+import Ledger
+import Pipeline
+import Platform
+import Sealing
+
+/// The key of a home as the ledger uses it: a ``Vault`` that seals links and what servers said of them.
+struct HomeKey: Sealer {
+  private let vault: Vault
+
+  /// Finds the key, as the pipeline names it; makes one where it names none and nothing is sealed yet.
+  init(_ home: Home, _ sealed: SealedHome, _ rules: SecretRules) throws {
+    func find(_ text: String?) throws -> FoundKey {
+      let found = try FoundKey.find(
+        text.flatMap { KeySource($0) }, home: home.path, makesKey: !sealed.hasValues,
+        environment: Environment.variables)
+      if let warning = found.warning { Terminal.error(warning) }
+      return found
+    }
+    vault = try Vault(try find(rules.key).key, home: sealed.id, older: try rules.old.map { try find($0).key })
+    guard let sample = sealed.sample else { return }
+    do throws(SealingError) {
+      _ = try vault.open(sample.bytes, for: Self.place(sample.place))
+    } catch {
+      // With another key nothing would open. A single value that was changed fails by itself.
+      if case .missingKey = error.code { throw error }
+    }
+  }
+
+  func seal(_ bytes: [UInt8], for place: SealedPlace) throws -> [UInt8] {
+    try vault.seal(bytes, for: Self.place(place))
+  }
+
+  func open(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8] {
+    try vault.open(sealed, for: Self.place(place))
+  }
+
+  func blindIndex(_ bytes: [UInt8], purpose: String) throws -> [UInt8] {
+    try vault.blindIndex(bytes, purpose: purpose)
+  }
+
+  private static func place(_ place: SealedPlace) -> Place {
+    Place(table: place.table, column: place.column, row: .bytes(place.row))
+  }
+}
+
+extension Environment {
+  /// Joins the ledger of a home; where links are fetched, with the key that seals them. The caller holds the home's lock.
+  static func join(
+    _ home: Home, _ pipeline: PipelineDefinition
+  ) throws -> any LedgerWriter & LedgerMaintenance {
+    if pipeline.downloads == nil { return try home.join() }
+    return try home.join { try HomeKey(home, $0, pipeline.secrets) }
+  }
+}

@@ -1,0 +1,79 @@
+import Ledger
+import Manifest
+import Platform
+
+/// `sluice fetch`: queues links, and waits until all of them are fetched and have been through the pipeline.
+struct Fetch: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    name: "fetch", abstract: "Fetch links, and take what comes through the pipeline.", arguments: "LINK…",
+    discussion: """
+      The pipeline needs a lane for downloads: 'lanes: { downloads: { use: http } }'. With a running `sluice run` the links
+      are handed to it, and the command returns when all have ended. Without one it works until the queue is empty, as
+      `sluice ingest` does. A link that is fetched, or being fetched, is not asked for a second time. Of a link only the
+      host is shown and recorded in plain; the rest is sealed. Words of a command line can be seen by other users of the
+      machine: give secret links by --manifest.
+      """,
+    options: [
+      .config, .home,
+      CommandOption(
+        name: "manifest", value: "FILE",
+        help: "Take links from JSON lines with a `url`; `-` is standard input."),
+      CommandOption(name: "now", help: "Before all others, which stand still meanwhile."),
+      CommandOption(name: "name", value: "NAME", help: "The file's name; else `download`."),
+      CommandOption(name: "size", value: "BYTES", help: "How many bytes the content has."),
+      CommandOption(name: "sha256", value: "DIGITS", help: "Its SHA-256; what has another is not taken."),
+      CommandOption(
+        name: "credential", value: "NAME",
+        help: "One under `credentials` in the pipeline; else that of the lane."),
+    ] + IntakeArguments.defaultOptions + [
+      CommandOption(
+        name: "timeout", value: "10m", help: "Wait at most so long for a coordinator; then end with 75."),
+      .format, .quiet, .verbose, .noColor,
+    ],
+    example:
+      "sluice fetch --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 https://files.example.com/a.pdf"
+  )
+
+  /// The priority of a link that goes before all others.
+  private static let urgent: Int64 = 100
+
+  private let arguments: ParsedArguments
+
+  init(_ arguments: ParsedArguments) throws(CommandError) {
+    self.arguments = arguments
+    // What is wrong may hold a secret, and is not shown.
+    if let place = arguments.words.firstIndex(where: { !InputWalker.isLink($0) }) {
+      throw .usage("word \(place + 1) is no link; give one such as https://files.example.com/a.pdf")
+    }
+    let isOne = arguments.words.count == 1
+    for option in ["name", "size", "sha256"] where arguments.value(option) != nil && !isOne {
+      throw .usage("option '--\(option)' is for one link; give the others in a manifest")
+    }
+    // Whichever way it goes, what is wrong is told before anything is done.
+    _ = try IntakeArguments(arguments, of: Self.configuration.name)
+  }
+
+  func run() throws -> ExitCode {
+    if Environment.home(arguments).isInUse {
+      return try Enqueue(arguments, of: Self.configuration.name, waits: true).run()
+    }
+    return try Ingest(arguments, of: Self.configuration.name).run()
+  }
+
+  /// What its options say of links.
+  static func complete(_ defaults: inout IntakeDefaults, _ arguments: ParsedArguments) throws(CommandError) {
+    if arguments.flag("now") {
+      if arguments.value("priority") != nil { throw .usage("give --now or --priority, not both") }
+      defaults.priority = urgent
+    }
+    (defaults.fileName, defaults.credential) = (arguments.value("name"), arguments.value("credential"))
+    defaults.size = try arguments.integer("size")
+    if let size = defaults.size, size < 0 { throw .usage("option '--size' is 0 or more, not \(size)") }
+    if let digits = arguments.value("sha256") {
+      guard digits.utf8.count == 64, Hexadecimal.bytes(digits) != nil else {
+        throw .usage("option '--sha256' has 64 hexadecimal digits")
+      }
+      defaults.sha256 = digits.lowercased()
+    }
+  }
+}

@@ -1,0 +1,44 @@
+extension BadFile {
+  /// Downloads and what is said to hosts. Lines are counted from the fourth.
+  static let lanes = table(
+    startingWith: """
+      version: 1
+      stages:
+      - use: mime
+
+      """,
+    #"""
+    === lanes are no map
+    lanes: http
+    > 4:8: 'lanes' takes a map, not 'http'; write 'lanes: { downloads: { use: http } }'
+
+    === a lane that is none
+    lanes: { uploads: { use: http } }
+    > 4:10: 'uploads' is no lane that is set up here; write 'lanes: { downloads: { use: http } }'
+
+    === a stage that fetches nothing
+    lanes: { downloads: { use: mime } }
+    > 4:28: 'mime' fetches no links; name a source, such as 'use: http'
+
+    === a lane without a source
+    lanes: { downloads: { connections: 4 } }
+    > 4:21: the lane does not say which plugin it uses; add 'use: NAME'
+
+    === a source as a channel
+    channels: { links: { use: http } }
+    > 4:27: 'http' fetches content, which no stage and no channel does; write 'lanes: { downloads: { use: http } }'
+
+    === a credential that is not there
+    lanes: { downloads: { use: http, credential: fils } }
+    credentials: { files: { header: "a: b", hosts: [h] } }
+    > 4:46: there is no credential 'fils'; did you mean 'files'?
+
+    === a credential that is half
+    credentials: { files: { header: "a: b" } }
+    > 4:23: the credential 'files' lacks 'hosts'; write 'credentials: { files: { header: "authorization: …", hosts: [files.example.com] } }'
+
+    === a header that is none is not shown
+    credentials: { files: { header: "secret", hosts: [h] } }
+    > 4:33: 'header' is no line such as 'authorization: Bearer …' in plain ASCII; write the header's name, a colon and its value
+    """#)
+}

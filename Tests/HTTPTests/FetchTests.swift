@@ -1,0 +1,135 @@
+import Foundation
+import Testing
+import Wire
+
+/// Good answers, through a real worker in its sandbox.
+@Suite(.serialized)
+struct FetchTests {
+  @Test(arguments: [0, 1, 100, 64 << 10, (64 << 10) + 1, 5 << 20])
+  func contentOfAnyLengthComesWhole(count: Int) throws {
+    let content = sample(count)
+    let server = try Server { _, exchange in exchange.answer(200, ["ETag: \"a\""], content) }
+    let worker = try SourceWorker()
+    let fetched = try worker.fetch(server.url("/file"))
+    #expect(fetched.summary == "pass", "\(fetched.message)")
+    #expect(fetched.holds(content))
+    #expect(fetched.received.last == Int64(count))
+    let request = try #require(server.requests.first)
+    #expect(request.line == "GET /file HTTP/1.1")
+    #expect(request.headers["accept-encoding"] == "identity")
+    #expect(request.headers["cookie"] == nil && request.headers["range"] == nil)
+  }
+
+  @Test func aChunkedAnswerComesWhole() throws {
+    let content = sample(300_000)
+    let server = try Server { _, exchange in
+      exchange.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+      for start in stride(from: 0, to: content.count, by: 70_000) {
+        let piece = content[start..<min(start + 70_000, content.count)]
+        exchange.send("\(String(piece.count, radix: 16))\r\n")
+        exchange.send(piece)
+        exchange.send("\r\n")
+      }
+      exchange.send("0\r\nX-Trailer: y\r\n\r\n")
+    }
+    let fetched = try SourceWorker().fetch(server.url("/"))
+    #expect(fetched.summary == "pass", "\(fetched.message)")
+    #expect(fetched.holds(content))
+  }
+
+  @Test func anAnswerThatEndsWithItsConnectionComesWhole() throws {
+    let content = sample(200_000)
+    let server = try Server { _, exchange in
+      exchange.send("HTTP/1.0 200 OK\r\n\r\n")
+      exchange.send(content)
+      exchange.close()
+    }
+    #expect(try SourceWorker().fetch(server.url("/")).holds(content))
+  }
+
+  @Test func whatLaysInTheFileBeforeIsTakenAway() throws {
+    let content = sample(1000)
+    let server = try Server { _, exchange in exchange.answer(200, [], content) }
+    let fetched = try SourceWorker().fetch(server.url("/"), content: sample(5000, seed: 9))
+    #expect(fetched.summary == "pass")
+    #expect(fetched.holds(content))
+  }
+
+  @Test func connectionsAreUsedAgain() throws {
+    let server = try Server { _, exchange in exchange.answer(200, [], sample(1000)) }
+    let worker = try SourceWorker()
+    for _ in 0..<10 { #expect(try worker.fetch(server.url("/")).summary == "pass") }
+    #expect(server.connections == 1)
+  }
+
+  @Test func theServersNameAndTypeAreToldCleaned() throws {
+    let server = try Server { _, exchange in
+      exchange.answer(
+        200,
+        [
+          "Content-Disposition: attachment; filename=\"plain.pdf\"; filename*=UTF-8''..%2Fr%C3%A9sum%C3%A9%0A.pdf",
+          "Content-Type: application/pdf; x=\(String(repeating: "y", count: 400))",
+        ], sample(10))
+    }
+    let fetched = try SourceWorker().fetch(server.url("/"))
+    #expect(fetched.metadata["fileName"] == ".._résumé.pdf")
+    #expect(fetched.metadata["contentType"]?.hasPrefix("application/pdf; x=yyy") == true)
+    #expect(fetched.metadata["contentType"]?.utf8.count == 255)
+  }
+
+  @Test func aPostSendsItsBody() throws {
+    let server = try Server { request, exchange in
+      exchange.answer(200, [], request.method == "POST" ? request.body.reversed() : [])
+    }
+    let fetched = try SourceWorker().fetch(server.url("/")) {
+      $0.method = "POST"
+      $0.body = Array("stressed".utf8)
+    }
+    #expect(fetched.holds(Array("desserts".utf8)))
+  }
+
+  @Test func manyAtOnceAllComeWholeInBoundedMemory() throws {
+    let content = sample(2_000_000)
+    let server = try Server { _, exchange in exchange.answer(200, ["ETag: \"a\""], content) }
+    var options = SourceWorker.Options()
+    (options.connections, options.perHost) = (50, 50)
+    let worker = try SourceWorker(options)
+    let serials = try (0..<60).map { _ in try worker.give(server.url("/")) }
+    for serial in serials {
+      let fetched = try worker.result(of: serial, within: 60)
+      #expect(fetched.summary == "pass", "\(fetched.message)")
+      #expect(fetched.holds(content))
+    }
+    let peak = try Memory.peak(of: worker.process.pid)
+    #expect(peak < 40 << 20, "the worker had \(peak >> 10) KiB")
+  }
+
+  @Test func onlySoManyAreUnderWayAtATime() throws {
+    let gate = Gate()
+    let server = try Server { _, exchange in
+      gate.enter()
+      exchange.answer(200, [], sample(10))
+      gate.leave()
+    }
+    var options = SourceWorker.Options()
+    (options.connections, options.perHost) = (6, 3)
+    let worker = try SourceWorker(options)
+    let serials = try (0..<12).map { _ in try worker.give(server.url("/")) }
+    for serial in serials { #expect(try worker.result(of: serial).summary == "pass") }
+    #expect(gate.most == 3)
+    #expect(server.connections == 3)
+  }
+
+  @Test func theRateHoldsForAllTogether() throws {
+    let content = sample(1 << 20)
+    let server = try Server { _, exchange in exchange.answer(200, [], content) }
+    var options = SourceWorker.Options()
+    options.rate = 2 << 20
+    let worker = try SourceWorker(options)
+    let start = Date.now
+    let serials = try (0..<4).map { _ in try worker.give(server.url("/")) }
+    for serial in serials { #expect(try worker.result(of: serial).holds(content)) }
+    let took = Date.now.timeIntervalSince(start)
+    #expect(took > 1.75 && took < 2.5, "4 MiB at 2 MiB/s took \(took) s")
+  }
+}
