@@ -13,11 +13,12 @@ package final class ModelReader: LedgerQueries {
 
   private var rows: ModelRows { moment ?? ledger.rows.withLock { $0 } }
 
-  /// The model has no links.
-  package func transfers(after: PageMark?, limit: Int) throws(LedgerError) -> Page<TransferRecord> {
-    Page([], next: nil)
+  package func transfers(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<TransferRecord> {
+    let (rows, now) = (rows, ledger.clock())
+    return try page(rows.transfers.keys.sorted(), after: mark, limit, >, { rows.record($0, now) })
   }
-  package func transfersWithFiles() throws(LedgerError) -> Set<Int64> { [] }
+
+  package func transfersWithFiles() throws(LedgerError) -> Set<Int64> { rows.transfersWithFiles }
 
   package func snapshot<Value>(_ body: () throws -> Value) throws -> Value {
     moment = rows
@@ -36,10 +37,10 @@ package final class ModelReader: LedgerQueries {
       let jobs = rows.jobs.values.filter { $0.lane == name }
       var lane = LedgerStatus.Lane(name)
       (lane.due, lane.leased) = (jobs.count(where: \.isDue), jobs.count { $0.token != nil })
-      lane.scheduled = jobs.count - lane.due - lane.leased
+      lane.scheduled = jobs.count { $0.dueAt != nil }
       lane.nextDue = jobs.compactMap(\.dueAt).min().map { max($0 - now, 0) }
       lane.pause = rows.pauses(of: name).first
-      if !jobs.isEmpty || lane.pause != nil { status.lanes.append(lane) }
+      if lane.due + lane.leased + lane.scheduled > 0 || lane.pause != nil { status.lanes.append(lane) }
     }
     status.deadLetters = Int64(rows.deliveries.count { $0.value.status == .dead })
     status.oldestQueuedAt =
@@ -163,7 +164,7 @@ package final class ModelReader: LedgerQueries {
     let (rows, now) = (rows, ledger.clock())
     guard let job = rows.attachments[key]?.job.flatMap({ rows.jobs[$0] }) else { return nil }
     return QueuePlace(
-      state: job.token != nil ? .leased : job.dueAt != nil ? .scheduled : .due,
+      state: job.isWaiting ? .waiting : job.token != nil ? .leased : job.dueAt != nil ? .scheduled : .due,
       nextDue: max((job.dueAt ?? now) - now, 0), priority: job.priority, attempts: job.attempts,
       cancellation: job.cancellation)
   }

@@ -25,9 +25,12 @@ extension ModelRows {
       case .cancel(let key, let reason):
         guard let job = attachments[key]?.job else { continue }
         jobs[job]?.cancellation = reason
+        jobs[job]?.isWaiting = false
         hasten(job, tally.now)
+        if let transfer = attachments[key]?.transfer { leave(transfer, &tally) }
       case .prioritize(let key, let priority):
         if let job = attachments[key]?.job { jobs[job]?.priority = priority }
+        if let transfer = attachments[key]?.transfer { prioritize(transfer) }
       case .delete(let key, let person): delete(key, by: person, &tally)
       }
       tally.touch(.attachments)
@@ -47,8 +50,13 @@ extension ModelRows {
     attachments[key]?.outcome = AttachmentOutcome(.queued)
     attachments[key]?.finishedAt = nil
     attachments[key]?.fingerprint = nil
-    let job = addJob(
-      .attachment(key), .attachments, priority: 0, attempts: before.attempts.keys.max() ?? 1)
+    let attempts = before.attempts.keys.max() ?? 1
+    let job =
+      if let transfer = before.transfer {
+        addLinkedJob(key, transfer, priority: 0, attempts: attempts, &tally)
+      } else {
+        addJob(.attachment(key), .attachments, priority: 0, attempts: attempts)
+      }
     attachments[key]?.job = job
     tally.changed.append(.attachment(key))
   }
@@ -61,6 +69,10 @@ extension ModelRows {
     for key in attachment.deliveries {
       if let job = deliveries[key]?.job { jobs[job] = nil }
       deliveries[key] = nil
+    }
+    if let transfer = attachment.transfer {
+      transfers[transfer]?.attachments.remove(key)
+      leave(transfer, &tally)
     }
     (keysById[origin.id], keysByIdentity[attachment.identity]) = (nil, nil)
     deletedIdentities[attachment.identity] = origin.id

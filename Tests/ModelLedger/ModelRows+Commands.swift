@@ -21,8 +21,8 @@ extension ModelRows {
     if let fault = item.fault {
       return report.refuse(item.problem(fault))
     }
-    let identity = item.attachmentSource.identity(
-      conversationId: item.conversationId, messageId: item.messageId, tally.maker.hash)
+    let transferIdentity = item.link.map { Self.identity(of: $0, tally.maker.hash) } ?? []
+    let identity = item.identity(transfer: transferIdentity, tally.maker.hash)
     if let id = deletedIdentities[identity] {
       report.known += 1
       report.knownDeleted += 1
@@ -52,7 +52,21 @@ extension ModelRows {
         fileName: item.fileName, declaredType: item.declaredType, reference: item.reference),
       identity: identity, source: item.attachmentSource, participants: message?.participants ?? "[]",
       createdAt: tally.now)
-    let job = addJob(.attachment(key), .attachments, priority: item.priority)
+    if let link = item.link {
+      // What may be shown of it stands where a file has its path.
+      attachments[key]?.source = .file(
+        host: nil, path: Array(link.name.utf8), size: item.sourceSize, modified: item.sourceModified,
+        folderDevice: nil)
+    }
+    let job: Int64
+    if let link = item.link {
+      let transfer = transfer(for: link, identity: transferIdentity)
+      attachments[key]?.transfer = transfer
+      transfers[transfer]?.attachments.insert(key)
+      job = addLinkedJob(key, transfer, priority: item.priority, &tally)
+    } else {
+      job = addJob(.attachment(key), .attachments, priority: item.priority)
+    }
     attachments[key]?.job = job
     (keysByIdentity[identity], keysById[id]) = (key, key)
     count(.queued, 1)

@@ -11,6 +11,8 @@ struct ModelTally {
   var lanes: [LaneName] = []
   /// Attachments were deleted.
   var hasDeleted = false
+  var filesToDelete: [Int64] = []
+  var unwanted: [Int64] = []
 
   mutating func touch(_ lane: LaneName) {
     if !lanes.contains(lane) { lanes.append(lane) }
@@ -29,11 +31,12 @@ extension ModelRows {
     if tally.hasDeleted || !exchange.deletedObjects.isEmpty {
       reply.objectsToDelete = Array(objectsToDelete.prefix(1000))
     }
+    for checkpoint in exchange.checkpoints { take(checkpoint) }
     reply.settled = exchange.settlements.map { settle($0, &tally) }
     for want in exchange.wanted {
       if lanes[want.lane] == nil { lanes[want.lane] = [] }
       wake(want.lane, now)
-      let leases = claim(want, token)
+      let leases = claim(want, &tally)
       reply.leases += leases
       var state = LaneState(want.lane)
       state.granted = leases.count
@@ -47,6 +50,7 @@ extension ModelRows {
       stand(&reply.lanes[index], countsWaiting: counts, now)
     }
     reply.contents = exchange.contents.map { known($0) }
+    (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
     record(tally.changed)
     reply.position = tally.changed.isEmpty ? nil : position
     return reply
@@ -58,12 +62,18 @@ extension ModelRows {
     for job in jobs.values where job.lane == lane && (job.dueAt ?? .max) <= now { jobs[job.key]?.dueAt = nil }
   }
 
-  private mutating func claim(_ want: Want, _ token: Token) -> [Lease] {
+  private mutating func claim(_ want: Want, _ tally: inout ModelTally) -> [Lease] {
+    let token = tally.token
     if want.count == 0 || !pauses(of: want.lane).isEmpty { return [] }
     if want.lane.sharing == .exclusive && isHeld(want.lane, byOtherThan: token.holder) { return [] }
     let due = jobs.values.filter { $0.isDue && $0.lane == want.lane }
     var leases: [Lease] = []
     for job in due.sorted(by: { ($1.priority, $0.key) < ($0.priority, $1.key) }).prefix(want.count) {
+      if let transfer = unfetched(job) {
+        waitForTransfer(job, transfer)
+        tally.touch(.downloads)
+        continue
+      }
       guard let work = work(job.subject) else { continue }
       jobs[job.key]?.token = token
       jobs[job.key]?.attempts += 1
@@ -90,10 +100,26 @@ extension ModelRows {
     case .attachment(let key):
       return attachments[key].map {
         .attachment(
-          LeasedAttachment(key: key, origin: $0.origin, participants: $0.participants, source: $0.source))
+          LeasedAttachment(key: key, origin: $0.origin, participants: $0.participants, source: source($0)))
       }
     case .delivery(let key): return deliveries[key].map { .delivery($0.lease) }
+    case .transfer(let key): return leased(key)
     }
+  }
+
+  /// The transfer that an attachment is to wait for, before it is worked on.
+  private func unfetched(_ job: Job) -> Int64? {
+    guard case .attachment(let key) = job.subject, job.cancellation == nil,
+      let transfer = attachments[key]?.transfer, transfers[transfer]?.isFinished != true
+    else { return nil }
+    return transfer
+  }
+
+  private func source(_ attachment: Attachment) -> AttachmentSource {
+    guard let transfer = attachment.transfer else { return attachment.source }
+    return .link(
+      transfer: transfer, name: attachment.source.name,
+      fetched(transfer) ?? .failed(notFetched(transfers[transfer]?.reason), isRejected: false))
   }
 
   /// Fills in the state of a lane.
@@ -125,6 +151,7 @@ extension ModelRows {
       }
       jobs[job.key] = nil
       end(ended, &tally)
+      if let transfer = attachments[ended.key]?.transfer { leave(transfer, &tally) }
     case .again(let key, let after, let crashed, let attempt, let steps):
       schedule(job, tally.now + min(after, 1 << 50), tally.now)
       if crashed { jobs[job.key]?.crashes += 1 }
@@ -133,20 +160,22 @@ extension ModelRows {
       schedule(job, tally.now + min(after, 1 << 50), tally.now)
       jobs[job.key]?.uncounted += 1
       record(steps, of: key, attempt, tally.now)
-    case .released: giveBack(job.key)
+    case .released:
+      giveBack(job.key)
+      if case .transfer(let key) = job.subject { leave(key, &tally) }
     case .delivered(let key): endDelivery(key, .delivered, nil, &tally)
     case .deliveryAgain(let key, let after, let reason):
       schedule(job, tally.now + min(after, 1 << 50), tally.now)
       deliveries[key]?.reason = reason
     case .deadLetter(let key, let reason): endDelivery(key, .dead, reason, &tally)
-    // The model has no links.
-    case .fetched, .transferAgain, .transferRestarts, .notFetched, .fetchAgain: return .leaseLost
+    case .fetched, .transferAgain, .transferRestarts, .notFetched, .fetchAgain:
+      return settle(job, transfer: settlement.ending, &tally)
     }
     return .counted
   }
 
   /// What a person does not want any more waits for nothing.
-  private mutating func schedule(_ job: Job, _ dueAt: Int64, _ now: Int64) {
+  mutating func schedule(_ job: Job, _ dueAt: Int64, _ now: Int64) {
     jobs[job.key]?.token = nil
     jobs[job.key]?.dueAt = job.cancellation == nil ? dueAt : min(dueAt, now)
   }

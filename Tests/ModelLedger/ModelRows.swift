@@ -29,6 +29,8 @@ struct ModelRows: Sendable {
     var origin: AttachmentOrigin
     var identity: [UInt8]
     var source: AttachmentSource
+    /// What fetches its link; `nil`: it has none.
+    var transfer: Int64?
     var participants: String
     var outcome = AttachmentOutcome(.queued)
     var createdAt: Int64
@@ -54,6 +56,7 @@ struct ModelRows: Sendable {
     enum Subject {
       case attachment(Int64)
       case delivery(Int64)
+      case transfer(Int64)
     }
 
     var key: Int64
@@ -64,6 +67,8 @@ struct ModelRows: Sendable {
     var dueAt: Int64?
     /// It is leased under this token.
     var token: Token?
+    /// It waits for a transfer.
+    var isWaiting = false
     var attempts = 0
     var uncounted = 0
     var crashes = 0
@@ -71,7 +76,7 @@ struct ModelRows: Sendable {
     /// Why its result is not wanted any more.
     var cancellation: String?
 
-    var isDue: Bool { dueAt == nil && token == nil }
+    var isDue: Bool { dueAt == nil && token == nil && !isWaiting }
   }
 
   /// What has changed, as it is kept: what it is called is looked up when it is read.
@@ -99,6 +104,7 @@ struct ModelRows: Sendable {
   var keysByIdentity: [[UInt8]: Int64] = [:]
   var keysById: [String: Int64] = [:]
   var deliveries: [Int64: Delivery] = [:]
+  var transfers: [Int64: Transfer] = [:]
   var tombstones: [Tombstone] = []
   /// Of what was deleted.
   var deletedIdentities: [[UInt8]: String] = [:]
@@ -139,6 +145,7 @@ struct ModelRows: Sendable {
       giveBack(key)
       if isLost { jobs[key]?.losses += 1 }
     }
+    for key in keys { if case .transfer(let key)? = jobs[key]?.subject { leave(key) } }
     return keys.count
   }
 
@@ -194,6 +201,7 @@ struct ModelRows: Sendable {
       switch subject {
       case .attachment(let key): key * 2
       case .delivery(let key): key * 2 + 1
+      case .transfer(let key): key + Self.transferJobs
       }
     jobs[key] = Job(
       key: key, lane: lane, subject: subject, priority: priority, attempts: attempts, uncounted: attempts)
@@ -203,8 +211,7 @@ struct ModelRows: Sendable {
 
   /// Why a lane stands still, a person's pause first.
   func pauses(of lane: LaneName) -> [Pause] {
-    let pauses = (lanes[lane] ?? []).map(\.pause)
-    return pauses.filter { $0.cause == .person } + pauses.filter { $0.cause == .fault }
+    (lanes[lane] ?? []).map(\.pause).sorted { $0.cause.rawValue > $1.cause.rawValue }
   }
 
   static func bytes(_ outcome: AttachmentOutcome) -> Int64 { min(outcome.sizeBytes ?? 0, 1 << 50) }

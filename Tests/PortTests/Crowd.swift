@@ -185,8 +185,12 @@ final class Crowd {
       [Command.lane(LaneCommand(lane, .resume(nil))), .lane(LaneCommand(lane, .hasten))]
     }
     exchange.settlements = members[index].leases.map { lease in
-      if case .attachment = lease.work { return Settlement(lease, Sample.failed(lease)) }
-      return Settlement(lease, .delivered(key: Sample.key(lease)))
+      switch lease.work {
+      case .attachment: Settlement(lease, Sample.failed(lease))
+      case .delivery: Settlement(lease, .delivered(key: Sample.key(lease)))
+      case .transfer:
+        Settlement(lease, .notFetched(key: Sample.key(lease), Sample.reason, isRejected: false))
+      }
     }
     exchange.wanted = RandomExchange.lanes.map { Want($0, 10) }
     return exchange

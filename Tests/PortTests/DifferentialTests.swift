@@ -108,6 +108,13 @@ private final class Pair {
     exchange.wanted = draw.wants()
     exchange.contents = (0..<draw.number(0...2)).map { _ in draw.question() }
     var other = exchange
+    // Of those in hand, and of stale ones.
+    for twins in leases.suffix(4) {
+      guard case .transfer(let transfer) = twins.model.work, draw.once(in: 2) else { continue }
+      let state = draw.state()
+      exchange.checkpoints.append(TransferCheckpoint(twins.model, key: transfer.key, state))
+      other.checkpoints.append(TransferCheckpoint(twins.sqlite, key: transfer.key, state))
+    }
     exchange.settlements = settlements.map { Settlement($0.0.model, $0.1) }
     other.settlements = settlements.map { Settlement($0.0.sqlite, $0.1) }
     for _ in 0..<(draw.once(in: 30) ? 2 : 1) { try send(exchange, other) }

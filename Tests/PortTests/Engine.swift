@@ -77,9 +77,16 @@ final class Bench {
       (writer, reader) = (try model.join(), model.reader())
     case .sqlite:
       model = nil
-      let ledger = try SQLiteLedger(path: path, clock: time.clock, ids: ids.generator())
-      (writer, reader) = (ledger, ledger)
+      (writer, reader) = try Self.open(path, time, ids)
     }
+  }
+
+  private static func open(
+    _ path: String, _ time: StillClock, _ ids: SeededIds
+  ) throws -> (any LedgerWriter, any LedgerQueries) {
+    let ledger = try SQLiteLedger(path: path, clock: time.clock, ids: ids.generator())
+    ledger.sealer = PlainSealer()
+    return (ledger, ledger)
   }
 
   deinit {
@@ -94,8 +101,7 @@ final class Bench {
     if let model {
       writer = try model.join()
     } else {
-      let ledger = try SQLiteLedger(path: path, clock: time.clock, ids: ids.generator())
-      (writer, reader) = (ledger, ledger)
+      (writer, reader) = try Self.open(path, time, ids)
     }
     number = 0
     return before

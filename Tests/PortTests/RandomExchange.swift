@@ -10,7 +10,7 @@ struct RandomExchange {
   /// So many steps an attempt may leave.
   var stepCounts = [0, 1, 2, 9]
 
-  static let lanes: [LaneName] = [.attachments, Sample.events, .channel("hook")]
+  static let lanes: [LaneName] = [.attachments, Sample.events, .channel("hook"), .downloads]
 
   mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
 
@@ -54,6 +54,13 @@ struct RandomExchange {
       sender: once(in: 15) ? "ben" : "ann", priority: Int64(number(-1...1)))
     item.declaredType = pick([nil, nil, "text/plain"])
     item.reference = pick([nil, "ref 1"])
+    if once(in: 3) {
+      item.fileName = "link \(number(1...5))"
+      item.source = []
+      item.url = "https://files.example.com/\(item.fileName.suffix(1))"
+      item.size = pick([nil, nil, 3])
+      item.credential = pick([nil, nil, "files"])
+    }
     switch number(0...80) {
     case 0: item.source = [1]
     case 1: item.conversationId = ""
@@ -65,10 +72,11 @@ struct RandomExchange {
 
   mutating func laneCommand() -> LaneCommand {
     let lane = once(in: 15) ? LaneName.channel("never") : pick(Self.lanes)
-    switch number(0...9) {
+    switch number(0...10) {
     case 0: return LaneCommand(lane, .pause(Sample.person))
     case 1: return LaneCommand(lane, .pause(Sample.disk))
-    case 2...5: return LaneCommand(lane, .resume(pick([nil, .person, .fault])))
+    case 10: return LaneCommand(lane, .pause(Sample.hand))
+    case 2...5: return LaneCommand(lane, .resume(pick([nil, .person, .fault, .hand])))
     default: return LaneCommand(lane, .hasten)
     }
   }
@@ -85,7 +93,13 @@ struct RandomExchange {
   mutating func ending(_ lease: Lease) -> Settlement.Ending {
     let (key, after) = (Sample.key(lease), pick([0, 0, 1, 50, 4000, .max] as [Int64]))
     switch (lease.work, number(0...9)) {
-    case (_, 0), (.transfer, _): return .released
+    case (_, 0): return .released
+    case (.transfer, 1...3):
+      return .transferAgain(key: key, after: after, isCounted: once(in: 2), state(), Sample.reason)
+    case (.transfer, 4): return .transferRestarts(key: key, Sample.reason)
+    case (.transfer, 5): return .notFetched(key: key, Sample.reason, isRejected: once(in: 2))
+    case (.transfer, _):
+      return .fetched(key: key, size: Int64(number(3...4)), sha256: Sample.content(UInt8(number(1...6))))
     case (.delivery, 1...2): return .deliveryAgain(key: key, after: after, reason: Sample.reason)
     case (.delivery, 3): return .deadLetter(key: key, reason: Sample.reason)
     case (.delivery, _): return .delivered(key: key)
@@ -93,8 +107,18 @@ struct RandomExchange {
       return Sample.again(lease, after: after, crashed: once(in: 3), steps: steps())
     case (.attachment, 3):
       return .putOff(key: key, after: after, attempt: lease.attempt, steps: steps())
+    case (.attachment(let attachment), 4) where attachment.source.transfer != nil:
+      return .fetchAgain(key: key, transfer: attachment.source.transfer ?? 0)
     case (.attachment(let attachment), _): return .attachment(ended(attachment, lease))
     }
+  }
+
+  /// How far a transfer is.
+  mutating func state() -> TransferState {
+    let bytes = Int64(number(0...5))
+    return TransferState(
+      bytes: bytes, total: pick([nil, bytes, bytes + 3]), etag: pick([nil, "\"e\""]),
+      modified: pick([nil, "yesterday"]))
   }
 
   mutating func steps() -> [Step] {

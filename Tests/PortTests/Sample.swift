@@ -8,6 +8,7 @@ enum Sample {
   static let step = Step(stage: "mime", verdict: "pass", code: nil, message: nil, microseconds: 12)
   static let reason = Reason(stage: "pdf", code: "too-many-pages", message: "it has 9 pages")
   static let disk = Pause(.fault, code: "disk-full", reason: "no room", by: "host")
+  static let hand = Pause(.hand, code: "unauthorized", reason: "it is refused", by: "host")
   static let person = Pause(.person, code: "asked", reason: "maintenance", by: "ann")
 
   static func item(

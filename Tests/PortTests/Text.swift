@@ -48,6 +48,8 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
       try ledger.deliveries(DeliveryFilter(), after: $0, limit: pageLimit)
     }
     lines += deliveries.map { "\($0)" }
+    lines += try pages(pageLimit) { try ledger.transfers(after: $0, limit: pageLimit) }.map { "\($0)" }
+    lines.append("files of \(try ledger.transfersWithFiles().sorted())")
     lines.append("tombstones \(try ledger.tombstoneCount()) \(try ledger.tombstones(idPrefix: ""))")
     lines.append("to delete \(try ledger.objectsToDelete(limit: 1000))")
     let objects = try pages(pageLimit) { try ledger.objects(after: $0, limit: pageLimit) }

@@ -125,7 +125,7 @@ final class Witness {
       switch command.action {
       case .pause(let pause): paused.insert("\(command.lane) \(pause.cause)")
       case .resume(let cause):
-        for other in [Pause.Cause.person, .fault] where cause == nil || cause == other {
+        for other in [Pause.Cause.person, .fault, .hand] where cause == nil || cause == other {
           paused.remove("\(command.lane) \(other)")
         }
       case .hasten: break
@@ -142,7 +142,8 @@ final class Witness {
     work[settlement.job]?.token = nil
     if outcome == .conflict { return }
     switch settlement.ending {
-    case .again, .deliveryAgain: work[settlement.job]?.counted += 1
+    case .again, .deliveryAgain, .transferRestarts, .transferAgain(_, _, isCounted: true, _, _):
+      work[settlement.job]?.counted += 1
     case .attachment(let attachment):
       ends[attachment.origin.id, default: 0] += 1
       expect(ends[attachment.origin.id] == 1, "\(attachment.origin.fileName) ended twice")
@@ -153,8 +154,8 @@ final class Witness {
         delivered.insert("\(work[settlement.job]?.id ?? "") \(key)").inserted, "delivery \(key) ended twice")
       ended.insert(work[settlement.job]?.id ?? "")
       work[settlement.job] = nil
-    case .putOff, .released, .fetched, .transferAgain, .transferRestarts, .notFetched, .fetchAgain:
-      break
+    case .fetched, .notFetched: work[settlement.job] = nil
+    case .putOff, .released, .transferAgain, .fetchAgain: break
     }
   }
 
@@ -167,7 +168,10 @@ final class Witness {
       (lane, attachmentId) = (.attachments, attachment.origin.id)
       let attempt = "\(attachmentId) \(lease.attempt)"
       expect(attempts.insert(attempt).inserted, "attempt \(attempt) was made before")
-    case .transfer: (lane, attachmentId) = (.downloads, "")
+    case .transfer:
+      (lane, attachmentId) = (.downloads, "")
+      // One that nobody waited for any more was forgotten.
+      if lease.attempt == 1 && work[lease.job]?.token == nil { work[lease.job] = nil }
     case .delivery(let leased):
       (lane, attachmentId) = (.channel(leased.channel), leased.attachmentId)
       delivery = leased.key

@@ -6,8 +6,7 @@ import SQLite
 struct LedgerImage {
   struct Attachment {
     var id: String
-    /// The path of its file.
-    var source: String
+    var fileName: String
     var status: String
     var stage, code, url: String?
     /// In hexadecimal digits.
@@ -28,7 +27,7 @@ struct LedgerImage {
   init(_ connection: Connection) throws {
     try connection.prepare(
       """
-      SELECT a.id, CAST(source AS TEXT), status, reason_stage, reason_code, url, lower(hex(sha256)),
+      SELECT a.id, file_name, status, reason_stage, reason_code, url, lower(hex(sha256)),
         (SELECT count(*) FROM deliveries d JOIN events e ON e.key = d.event_key WHERE e.attachment_key = a.key),
         (SELECT count(DISTINCT type) FROM events e WHERE e.attachment_key = a.key),
         (SELECT attempts FROM queue WHERE kind = 'attachment' AND subject = a.key)
@@ -37,7 +36,7 @@ struct LedgerImage {
     ).rows { row in
       attachments.append(
         Attachment(
-          id: row.text(0), source: row.text(1), status: row.text(2), stage: row.optionalText(3),
+          id: row.text(0), fileName: row.text(1), status: row.text(2), stage: row.optionalText(3),
           code: row.optionalText(4), url: row.optionalText(5), sha256: row.text(6),
           deliveries: Int(row.integer(7)), types: Int(row.integer(8)), attempts: Int(row.integer(9))))
     }
@@ -61,7 +60,7 @@ struct LedgerImage {
       let deliveries = try reader.deliveries(of: record.key)
       attachments.append(
         Attachment(
-          id: record.origin.id, source: String(decoding: record.source, as: UTF8.self),
+          id: record.origin.id, fileName: record.origin.fileName,
           status: record.outcome.status.rawValue, stage: record.outcome.reason?.stage,
           code: record.outcome.reason?.code, url: record.outcome.url,
           sha256: record.outcome.sha256.map(Self.hexadecimal) ?? "", deliveries: deliveries.count,

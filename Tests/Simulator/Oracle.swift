@@ -24,6 +24,10 @@ struct Oracle {
     for attempt in 1... {
       var run = AttachmentRun(plan, attempt: attempt)
       var content = scenario.content(of: item)
+      if scenario.isLink(item), let (code, isRejected) = scenario.linkFault(content) {
+        let reason = Reason(stage: TransferRun.stage, code: code, message: "")
+        if isRejected { run.rejectForLength(reason) } else { run.takeSourceFault(reason, mayPass: false) }
+      }
       while true {
         switch run.next(isSourceChanged: { false }) {
         case .measure: run.measured(Chance.digest(of: content))

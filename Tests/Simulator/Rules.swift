@@ -34,6 +34,9 @@ final class Rules {
     var dueAt: Int64
   }
 
+  /// Links of transfers, by key; and those that were fetched.
+  private var urls: [Int64: String] = [:]
+  private var fetched: Set<String> = []
   /// The first due job of each lane that is free, and since when it is.
   private var dueSince: [DueJob: Int] = [:]
   /// When each job may be claimed again, in milliseconds of the world, whatever its clocks say.
@@ -147,7 +150,9 @@ final class Rules {
           expect(settledDeliveries.insert(id).inserted, "delivery \(key) ends twice")
         }
       case .released: released(settlement.job)
-      case .fetched, .transferAgain, .transferRestarts, .notFetched, .fetchAgain: break
+      case .fetched(let key, _, _): fetched.insert(urls[key] ?? "")
+      case .fetchAgain(_, let key): fetched.remove(urls[key] ?? "")
+      case .transferAgain, .transferRestarts, .notFetched: break
       case .again(_, let after, _, _, _), .putOff(_, let after, _, _), .deliveryAgain(_, let after, _):
         notBefore[settlement.job] = world.milliseconds + Int(after)
       }
@@ -164,7 +169,12 @@ final class Rules {
         expect(!ended.contains(attachment.origin.id), "\(attachment.origin.id) is claimed after its end")
         leased[attachment.origin.id] = lease.attempt
         idOfJob[lease.job] = attachment.origin.id
-      case .transfer: world.fail("a transfer is claimed, and there are no links")
+      case .transfer(let transfer):
+        // Unless the last who had it was deleted.
+        expect(
+          !fetched.contains(transfer.link.url) || !deeds.mayBeDeleted.isEmpty,
+          "\(transfer.link.url) is fetched again")
+        urls[transfer.key] = transfer.link.url
       }
     }
   }
@@ -218,14 +228,16 @@ final class Rules {
           WHERE state = 'due' OR state = 'scheduled' AND due_at <= ?1)
         SELECT l.kind || l.name, open.key, due_at FROM open JOIN lanes l ON l.key = open.lane WHERE place = 1
           AND lane NOT IN (SELECT lane FROM pauses)
-          AND (SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = open.lane) < ?2
+          AND (SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = open.lane)
+            < CASE l.kind WHEN 'downloads' THEN min(?5, ?2) ELSE ?2 END
           -- One that is to be alone waits for all others, and all others for it.
           AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = open.lane AND losses >= ?3)
           AND (l.kind <> 'attachments' OR NOT ?4)
         """
       ).rows(
         .integer(world.steady), .integer(Int64(scenario.tuning.window - deeds.gone)),
-        .integer(Int64(Lease.lossesBeforeSolitude)), .integer(world.isUnder(.filesHang) ? 1 : 0)
+        .integer(Int64(Lease.lossesBeforeSolitude)), .integer(world.isUnder(.filesHang) ? 1 : 0),
+        .integer(Int64(2 * (scenario.pipeline.downloads?.connections ?? 0) - deeds.gone))
       ) { waiting.append(DueJob(lane: $0.text(0), key: $0.integer(1), dueAt: $0.integer(2))) }
       dueSince = dueSince.filter { job, _ in waiting.contains(job) }
       for job in waiting {
@@ -313,7 +325,7 @@ final class Rules {
     var found: [Int: Int] = [:]
     var paths: [String: String] = [:]
     for attachment in image.attachments {
-      let number = Int(attachment.source.split(separator: "/").last ?? "") ?? -1
+      let number = Int(attachment.fileName.drop { $0 != "#" }.dropFirst()) ?? -1
       found[number, default: 0] += 1
       guard let item = scenario.items.first(where: { $0.number == number }) else { continue }
       checkOutcome(

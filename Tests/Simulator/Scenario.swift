@@ -121,7 +121,9 @@ struct Scenario {
           end: begin + chance.integer(50...8000, "ledger away", "length")))
     }
     deeds = Self.deeds(chance, count)
-    pipeline = Self.pipeline(chance)
+    var pipeline = Self.pipeline(chance)
+    pipeline.downloads = Self.downloads(chance)
+    self.pipeline = pipeline
     template = chance.choice(Template.allCases, "template")
     var tuning = Tuning()
     tuning.window = chance.choice([1, 2, 5, 20, 256], "window")

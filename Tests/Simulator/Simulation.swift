@@ -32,6 +32,10 @@ final class Simulation {
   private var scheduler: Scheduler?
   /// What stages have met.
   private var met: Set<String> = []
+  /// Bytes that are safe of the files of transfers, by name.
+  private var syncedBytes: [String: Int] = [:]
+  /// When the last file of a transfer is open, in nanoseconds.
+  private var lastOpening: UInt64 = 0
   /// Contents that were measured, by digest.
   private var contents: [String: String] = [:]
   private var failedStarts: [String: Int] = [:]
@@ -76,11 +80,14 @@ final class Simulation {
     let manager = FileManager.default
     try? manager.removeItem(atPath: folder)
     try? manager.removeItem(atPath: folder + ".away")
+    try? manager.removeItem(atPath: downloads)
     try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for item in scenario.items {
       try Data(scenario.content(of: item).utf8).write(to: URL(fileURLWithPath: source(of: item)))
     }
   }
+
+  private var downloads: String { folder + ".downloads" }
 
   private func source(of item: Scenario.Item) -> String { "\(folder)/\(item.number)" }
 
@@ -136,12 +143,14 @@ final class Simulation {
     let seed = UInt64(scenario.chance.integer(0...1 << 30, "loss", "\(life.number)"))
     world.end()
     world.store.endLife(lost: isPowerLost ? Int(seed % 30) : 0)
+    if isPowerLost { loseUnsynced() }
     if isPowerLost { memory_disk_lose_power(seed) } else { memory_disk_end_process() }
   }
 
   private func join(_ ids: UUIDv7Generator) throws -> (any LedgerWriter, any LedgerQueries) {
     guard let model else {
       let ledger = try SQLiteLedger(path: Self.ledgerPath, clock: world.clock, ids: ids)
+      ledger.sealer = PlainSealer()
       return (ledger, ledger)
     }
     let writer = try model.join("host", ids: ids)
@@ -170,6 +179,7 @@ final class Simulation {
       store: world.store, descriptorLimit: 1 << 20,
       startWorker: { [unowned self] slot, setup, _ in
         trace.note("start \(setup.stages.map(\.id)) as \(slot)")
+        if setup.stages[0].id == ScriptedSource.id { return ScriptedSource(self, slot: slot) }
         return ScriptedWorker(self, slot: slot, setup)
       },
       awaitWritable: { _, _ in }, exchange: { [unowned self] in exchange($0) },
@@ -194,6 +204,7 @@ final class Simulation {
       },
       close: { _ in })
     environment.tuning = scenario.tuning
+    environment.downloads = DownloadsFolder(path: downloads, store: folder + ".nowhere")
     return environment
   }
 
@@ -201,7 +212,13 @@ final class Simulation {
     let hangs = world.rest(of: .filesHang)
     for source in sources {
       opened += 1
-      world.arrange(microseconds: hangs + scenario.chance.integer(10...900, "open", "\(opened)")) { [self] in
+      var wait = hangs + scenario.chance.integer(10...900, "open", "\(opened)")
+      if !source.isFile {
+        // One after the other: to delete one and then to make it again is not the other way round.
+        lastOpening = max(world.time + UInt64(wait) * 1000, lastOpening + 1000)
+        wait = Int((lastOpening - world.time) / 1000)
+      }
+      world.arrange(microseconds: wait) { [self] in
         placeFolder()
         return [.opened(serial: source.serial, source.open())]
       }
@@ -237,6 +254,15 @@ final class Simulation {
 
   private func item(_ item: Scenario.Item) -> IntakeItem {
     let content = scenario.content(of: item)
+    if scenario.isLink(item) {
+      var link = IntakeItem(
+        conversationId: item.conversation, messageId: "message-\(item.number)", senderId: "sender",
+        participants: item.participants, fileName: item.fileName, priority: item.priority,
+        origin: "item \(item.number)")
+      link.url = scenario.url(of: item)
+      if scenario.isAnnounced(content) { link.sha256 = Chance.digest(of: content) }
+      return link
+    }
     return IntakeItem(
       conversationId: item.conversation, messageId: nil, senderId: "sender", participants: item.participants,
       fileName: item.fileName, source: Array(source(of: item).utf8), sourceSize: Int64(content.utf8.count),
@@ -257,6 +283,32 @@ final class Simulation {
       ledger.rest(isIdle: number % 7 == 0)
       return []
     }
+  }
+
+  // MARK: Transfers
+
+  /// A power loss takes what was not synced.
+  private func loseUnsynced() {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: downloads)) ?? [] {
+      let path = "\(downloads)/\(name)"
+      var facts = stat()
+      if stat(path, &facts) == 0 { truncate(path, min(facts.st_size, off_t(syncedBytes[name] ?? 0))) }
+    }
+  }
+
+  private func file(of work: TransferWork) -> String { "\(work.id.dropFirst("transfer-".count)).part" }
+
+  func begins(_ work: TransferWork) {
+    if work.start.bytes == 0 { syncedBytes[file(of: work)] = 0 }
+  }
+
+  func synced(_ work: TransferWork, _ bytes: Int) { syncedBytes[file(of: work)] = bytes }
+
+  /// What the source does with the content of a link now: what it does once, it does when it meets it first.
+  func linkAct(_ content: String) -> LinkAct {
+    let act = scenario.linkAct(content)
+    if [.fetch, .fail, .reject, .wrong].contains(act) { return act }
+    return met.insert("the link of \(content)").inserted ? act : .fetch
   }
 
   // MARK: What workers ask
@@ -339,4 +391,8 @@ extension LedgerRequest {
     return "\(isFate)\(new) new, \(exchange.settlements.count) settled, wants "
       + "\(exchange.wanted.map { "\($0.lane) \($0.count)" }), asks \(exchange.contents.count)"
   }
+}
+
+extension Source {
+  fileprivate var isFile: Bool { if case .file = kind { true } else { false } }
 }

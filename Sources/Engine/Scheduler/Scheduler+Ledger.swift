@@ -67,9 +67,10 @@ extension Scheduler {
       gate.learn(flight, question, known)
       route(flight)
     }
-    for lease in reply.leases { accept(lease) }
     for key in reply.unwanted { stopTransfer(key) }
+    // Before the leases: the key of a transfer that is gone may be another's by now.
     dropFiles(reply.filesToDelete)
+    for lease in reply.leases { accept(lease) }
   }
 
   /// The ledger failed. What was sent is kept, and sent again; unless that is of no use.

@@ -235,6 +235,11 @@ extension Scheduler {
   /// Its source fault, where it could not be opened.
   func transferNotOpened(_ flight: Flight, _ fault: SourceFault) {
     let reason = Reason(stage: TransferRun.stage, code: fault.reason.code, message: fault.reason.message)
+    if fault.remedy == .fetchAgain {
+      // A person has taken the file away before it was hashed.
+      flight.progress = TransferState()
+      return follow(flight, .again(after: 0, isCounted: true, reason))
+    }
     pauseTransfers(flight, reason, fault.reason.code == "disk-full" ? .hand : .fault)
   }
 }

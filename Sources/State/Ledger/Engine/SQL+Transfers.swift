@@ -72,13 +72,25 @@ extension SQL {
     WHERE key = ?1
     """
 
-  /// The attachment waits for its transfer again; the attempt does not count.
+  /// The attachment waits for its transfer again, unless it was cancelled; the attempt does not count.
   static let waitAgain: StaticString = """
-    UPDATE jobs SET state = 'waiting', holder = NULL, token = NULL, uncounted = uncounted + 1
+    UPDATE jobs SET state = CASE WHEN cancelled IS NULL THEN 'waiting' ELSE 'due' END, holder = NULL, token = NULL,
+      uncounted = uncounted + 1
     WHERE key = ?1 AND holder = ?2 AND token = ?3
     """
 
+  static let waitForTransfer: StaticString = "UPDATE jobs SET state = 'waiting' WHERE key = ?1 * 2"
+
+  static let queuedJob: StaticString = "SELECT state, priority FROM jobs WHERE key = ?1 * 2"
+
   static let priorityOf: StaticString = "SELECT priority FROM jobs WHERE key = ?1 * 2"
+
+  /// Those that a coordinator (?1) has in hand (?2 is 1), or that others have (0).
+  static let transfersInHand = SQLText(
+    """
+    SELECT key - \(Schema.transferJobs) FROM jobs
+    WHERE state = 'leased' AND key >= \(Schema.transferJobs) AND (holder = ?1) = ?2
+    """)
 
   static let isHeld: StaticString =
     "SELECT EXISTS (SELECT 1 FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3)"
@@ -91,7 +103,8 @@ extension SQL {
   /// What became of the link of an attachment, and where its content lies in the store.
   static let fetchedOf: StaticString = """
     SELECT t.key, t.sha256, t.is_rejected, t.reason_code, t.reason_message,
-      (SELECT url FROM attachments a WHERE a.sha256 = t.sha256 AND a.url IS NOT NULL AND a.size_bytes = t.size_bytes LIMIT 1)
+      (SELECT url FROM attachments a WHERE a.sha256 = t.sha256 AND a.url IS NOT NULL AND a.size_bytes = t.size_bytes LIMIT 1),
+      t.finished_at
     FROM links l JOIN transfers t ON t.key = l.transfer_key WHERE l.attachment_key = ?1
     """
 

@@ -120,7 +120,7 @@ extension SQLiteLedger {
       if missing > 0, try pauses(of: lane).isEmpty {
         let granted =
           switch want.lane.kind {
-          case .attachments: try claimAttachments(lane, missing, tally.token)
+          case .attachments: try claimAttachments(lane, missing, &tally)
           case .channel: try claimDeliveries(lane, missing, tally.token)
           case .downloads: try claimTransfers(lane, missing, &tally)
           }
@@ -163,7 +163,7 @@ extension SQLiteLedger {
   }
 
   /// When the next job of a lane is due that waits for later; `nil`: there is none.
-  private func nextDue(_ lane: Int64) throws -> Int64? {
+  func nextDue(_ lane: Int64) throws -> Int64? {
     try statement(SQL.nextDue).first(.integer(lane)) { $0.optionalInteger(0) } ?? nil
   }
 
@@ -203,6 +203,9 @@ extension SQLiteLedger {
       try record(steps, of: key, attempt, tally.now)
     case .released:
       guard try change(SQL.releaseJob, settlement) else { return .leaseLost }
+      if settlement.job >= Schema.transferJobs {
+        try leave(settlement.job &- Schema.transferJobs, &tally)
+      }
     case .delivered(let key):
       guard try change(SQL.endJob, settlement) else { return .leaseLost }
       try statement(SQL.endDelivery).run(.integer(key), .text("delivered"), .null, .null, now)
@@ -328,87 +331,5 @@ extension SQLiteLedger {
       try statement(SQL.addToCount).run(.text(status.rawValue), .integer(count), .integer(bytes))
       try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(-count), .integer(0))
     }
-  }
-
-  // MARK: Claiming
-
-  /// Whether the lane has no due job and is not paused, so that a job added now is next.
-  private func isFree(_ lane: LaneName, _ time: Int64) throws -> Bool {
-    let key = try laneKey(lane)
-    if try statement(SQL.hasDue).first(.integer(key), make: { $0.integer(0) }) == 1 { return false }
-    if let next = try nextDue(key), next <= time { return false }
-    return try pauses(of: key).isEmpty
-  }
-
-  /// How many may be claimed at once: where one of them is to be alone, those before it and itself. It waits until they are done.
-  private func claimable(_ lane: Int64, _ count: Int) throws -> Int {
-    guard try statement(SQL.hasLost).first(.integer(lane), make: { $0.integer(0) }) == 1 else { return count }
-    var (found, isOver) = (0, false)
-    try statement(SQL.lossesOfNext).rows(.integer(lane), .integer(Int64(count))) { row in
-      if isOver { return }
-      found += 1
-      isOver = row.integer(0) >= Lease.lossesBeforeSolitude
-    }
-    return found
-  }
-
-  private func claimAttachments(_ lane: Int64, _ count: Int, _ token: Token) throws -> [Lease] {
-    var leases: [Lease] = []
-    let count = try claimable(lane, count)
-    try statement(SQL.dueAttachments).rows(.integer(lane), .integer(Int64(count))) { row in
-      let next = AttachmentOrigin.width
-      leases.append(try lease(row, next + 7, token, row.isNull(next) ? nil : try attachment(row)))
-    }
-    return leases
-  }
-
-  private func attachment(_ row: borrowing Row) throws -> LeasedWork {
-    let next = AttachmentOrigin.width
-    let key = row.integer(next + 8)
-    let source: AttachmentSource =
-      row.text(next + 6) == "link"
-      ? try link(of: key, name: String(decoding: row.blob(next + 2), as: UTF8.self))
-      : .file(
-        host: row.optionalText(next + 1), path: row.blob(next + 2), size: row.integer(next + 3),
-        modified: row.integer(next + 4), folderDevice: row.optionalInteger(next + 5))
-    return .attachment(
-      LeasedAttachment(
-        key: key, origin: AttachmentOrigin(row), participants: row.text(next), source: source))
-  }
-
-  private func claimDeliveries(_ lane: Int64, _ count: Int, _ token: Token) throws -> [Lease] {
-    var leases: [Lease] = []
-    try statement(SQL.dueDeliveries).rows(.integer(lane), .integer(Int64(count))) { row in
-      leases.append(try lease(row, 9, token, row.isNull(6) ? nil : delivery(row)))
-    }
-    return leases
-  }
-
-  private func delivery(_ row: borrowing Row) -> LeasedWork {
-    .delivery(
-      LeasedDelivery(
-        key: row.integer(10), id: row.text(0), channel: row.text(1), recipient: row.text(2),
-        type: row.text(3),
-        data: row.text(4), createdAt: row.integer(5), attachmentId: row.text(6), conversationId: row.text(7),
-        messageId: row.text(8)))
-  }
-
-  /// The lease of a due job.
-  ///
-  /// - Parameters:
-  ///   - column: the first of the job's.
-  ///   - work: what it is for; `nil`: that is not there.
-  func lease(
-    _ row: borrowing Row, _ column: Int32, _ token: Token, _ work: LeasedWork?
-  ) throws -> Lease {
-    let job = row.integer(column)
-    guard let work else {
-      throw LedgerError(.damaged, "\(path): job \(job) is for nothing; \(LedgerError.restore)")
-    }
-    let (attempts, uncounted) = (Int(row.integer(column + 2)) + 1, Int(row.integer(column + 4)))
-    return Lease(
-      job: job, token: token, attempt: attempts, counted: max(attempts, 0) - max(uncounted, 0),
-      crashes: Int(row.integer(column + 3)), losses: Int(row.integer(column + 5)),
-      priority: row.integer(column + 6), cancellation: row.optionalText(column + 7), work: work)
   }
 }

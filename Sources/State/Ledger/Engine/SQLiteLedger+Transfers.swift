@@ -50,10 +50,18 @@ extension SQLiteLedger {
   }
 
   /// A transfer is due. One that is queued already may only become more urgent.
-  private func queueTransfer(_ key: Int64, priority: Int64, _ time: Int64) throws {
+  func queueTransfer(_ key: Int64, priority: Int64, _ time: Int64) throws {
     try statement(SQL.reopenTransfer).run(.integer(key))
     try statement(SQL.addTransferJob).run(
       .integer(key), .integer(try laneKey(.downloads)), .integer(priority), .integer(time))
+  }
+
+  /// A person took an attachment back while it waited, and then wanted it after all: it waits again.
+  func waitForTransfer(_ attachment: Int64, _ time: Int64) throws {
+    guard let transfer = try transfer(of: attachment) else { return }
+    try statement(SQL.waitForTransfer).run(.integer(attachment))
+    let priority = try statement(SQL.priorityOf).first(.integer(attachment)) { $0.integer(0) } ?? 0
+    try queueTransfer(transfer, priority: priority, time)
   }
 
   /// The transfer of an attachment; `nil`: its content is a file.
@@ -61,25 +69,41 @@ extension SQLiteLedger {
     try statement(SQL.transferOf).first(.integer(attachment)) { $0.integer(0) }
   }
 
+  /// The transfers that this coordinator, or all others, have in hand.
+  func transfersInHand(ofOthers: Bool) throws -> [Int64] {
+    var keys: [Int64] = []
+    try statement(SQL.transfersInHand).rows(.integer(holder), .integer(ofOthers ? 0 : 1)) {
+      keys.append($0.integer(0))
+    }
+    return keys
+  }
+
   /// An attachment has ended, or does not wait any more: what of its transfer nobody needs is to go.
   func leave(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
+    switch try leave(transfer) {
+    case .keepsFile: break
+    case .isUnwanted: tally.unwanted.append(transfer)
+    case .dropsFile: tally.filesToDelete.append(transfer)
+    }
+  }
+
+  enum Left { case keepsFile, isUnwanted, dropsFile }
+
+  func leave(_ transfer: Int64) throws -> Left {
     let needs = try statement(SQL.needsOfTransfer).first(.integer(transfer)) { row in
       (links: row.integer(0), waiting: row.integer(1), working: row.integer(2), isLeased: row.integer(3) == 1)
     }
-    guard let needs else { return }
-    if needs.waiting == 0 {
-      if needs.isLeased {
-        tally.unwanted.append(transfer)
-      } else {
-        try statement(SQL.removeJob).run(.integer(transfer &+ Schema.transferJobs))
-        if needs.working == 0 {
-          tally.filesToDelete.append(transfer)
-          try statement(SQL.forgetProgress).run(.integer(transfer))
-        }
-      }
-    }
+    guard let needs, needs.waiting == 0 else { return .keepsFile }
     // One under way goes with the end of its lease.
-    if needs.links == 0 && !needs.isLeased { try statement(SQL.removeTransfer).run(.integer(transfer)) }
+    if needs.isLeased { return .isUnwanted }
+    try statement(SQL.removeJob).run(.integer(transfer &+ Schema.transferJobs))
+    if needs.working > 0 { return .keepsFile }
+    if needs.links == 0 {
+      try statement(SQL.removeTransfer).run(.integer(transfer))
+    } else {
+      try statement(SQL.forgetProgress).run(.integer(transfer))
+    }
+    return .dropsFile
   }
 
   /// Those that wait for a transfer are due.
@@ -119,7 +143,9 @@ extension SQLiteLedger {
       try leave(key, &tally)
     case .fetchAgain(let key, let transfer):
       guard try change(SQL.waitAgain, settlement) else { return .leaseLost }
-      let priority = try statement(SQL.priorityOf).first(.integer(key)) { $0.integer(0) } ?? 0
+      let queued = try statement(SQL.queuedJob).first(.integer(key)) { ($0.text(0), $0.integer(1)) }
+      // One that a person does not want any more waits for nothing.
+      guard let (state, priority) = queued, state == "waiting" else { break }
       try queueTransfer(transfer, priority: priority, tally.time)
       tally.touch(.downloads)
     default: break
@@ -190,9 +216,10 @@ extension SQLiteLedger {
     return .transfer(LeasedTransfer(key: key, link: link, state: state, restarts: Int(row.integer(6))))
   }
 
-  /// What became of the link of an attachment.
-  func link(of key: Int64, name: String) throws -> AttachmentSource {
-    let found = try statement(SQL.fetchedOf).first(.integer(key)) { row in
+  /// What became of the link of an attachment; `nil`: nothing has yet. One that was cancelled before is not fetched.
+  func link(of key: Int64, name: String, isCancelled: Bool) throws -> AttachmentSource? {
+    let found = try statement(SQL.fetchedOf).first(.integer(key)) { row -> AttachmentSource? in
+      if row.isNull(6) && !isCancelled { return nil }
       let fetched: Fetched =
         row.isNull(1)
         ? .failed(

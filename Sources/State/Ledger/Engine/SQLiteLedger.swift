@@ -184,7 +184,7 @@ package final class SQLiteLedger: LedgerWriter {
   /// Lifts what the program paused, as a visible change.
   private func liftFaults() throws {
     var changed = ChangedSubjects()
-    try statement("SELECT lane FROM pauses WHERE cause = 'fault'").rows { changed.add(.lane, $0.integer(0)) }
+    try statement(SQL.faultyLanes).rows { changed.add(.lane, $0.integer(0)) }
     try statement(SQL.liftFaults).run()
     if let position = try advance(changed, at: clock.steady(), clock.now()) { lastChange = position.number }
   }
@@ -195,15 +195,19 @@ package final class SQLiteLedger: LedgerWriter {
   }
 
   private func giveBackLost() throws -> Int {
+    let transfers = try transfersInHand(ofOthers: true)
     try statement(SQL.takeBackLost).run(.integer(holder))
     let count = connection.changes
+    for transfer in transfers { _ = try leave(transfer) }
     try statement(SQL.removeLost).run(.integer(holder))
     return count
   }
 
   public func leave() throws(LedgerError) {
     try transaction {
+      let transfers = try transfersInHand(ofOthers: false)
       try statement(SQL.giveBack).run(.integer(holder))
+      for transfer in transfers { _ = try leave(transfer) }
       try statement(SQL.removeCoordinator).run(.integer(holder))
     }
     erase()

@@ -1,0 +1,102 @@
+import Pipeline
+import SQLite
+
+// Claiming: what is due is leased, with all that the work needs.
+extension SQLiteLedger {
+  /// Whether the lane has no due job and is not paused, so that a job added now is next.
+  func isFree(_ lane: LaneName, _ time: Int64) throws -> Bool {
+    let key = try laneKey(lane)
+    if try statement(SQL.hasDue).first(.integer(key), make: { $0.integer(0) }) == 1 { return false }
+    if let next = try nextDue(key), next <= time { return false }
+    return try pauses(of: key).isEmpty
+  }
+
+  /// How many may be claimed at once: where one of them is to be alone, those before it and itself. It waits until they are done.
+  private func claimable(_ lane: Int64, _ count: Int) throws -> Int {
+    guard try statement(SQL.hasLost).first(.integer(lane), make: { $0.integer(0) }) == 1 else { return count }
+    var (found, isOver) = (0, false)
+    try statement(SQL.lossesOfNext).rows(.integer(lane), .integer(Int64(count))) { row in
+      if isOver { return }
+      found += 1
+      isOver = row.integer(0) >= Lease.lossesBeforeSolitude
+    }
+    return found
+  }
+
+  func claimAttachments(_ lane: Int64, _ count: Int, _ tally: inout ExchangeTally) throws -> [Lease] {
+    var leases: [Lease] = []
+    var unfetched: [Int64] = []
+    let count = try claimable(lane, count)
+    try statement(SQL.dueAttachments).rows(.integer(lane), .integer(Int64(count))) { row in
+      let next = AttachmentOrigin.width
+      guard !row.isNull(next) else {
+        leases.append(try lease(row, next + 7, tally.token, nil))
+        return
+      }
+      if let work = try attachment(row) {
+        leases.append(try lease(row, next + 7, tally.token, work))
+      } else {
+        unfetched.append(row.integer(next + 8))
+      }
+    }
+    for key in unfetched { try waitForTransfer(key, tally.time) }
+    if !unfetched.isEmpty { tally.touch(.downloads) }
+    return leases
+  }
+
+  /// `nil`: its link is not fetched.
+  private func attachment(_ row: borrowing Row) throws -> LeasedWork? {
+    let next = AttachmentOrigin.width
+    let key = row.integer(next + 8)
+    let source: AttachmentSource
+    if row.text(next + 6) == "link" {
+      let name = String(decoding: row.blob(next + 2), as: UTF8.self)
+      let link = try link(of: key, name: name, isCancelled: !row.isNull(next + 14))
+      guard let link else { return nil }
+      source = link
+    } else {
+      source = .file(
+        host: row.optionalText(next + 1), path: row.blob(next + 2), size: row.integer(next + 3),
+        modified: row.integer(next + 4), folderDevice: row.optionalInteger(next + 5))
+    }
+    return .attachment(
+      LeasedAttachment(
+        key: key, origin: AttachmentOrigin(row), participants: row.text(next), source: source))
+  }
+
+  func claimDeliveries(_ lane: Int64, _ count: Int, _ token: Token) throws -> [Lease] {
+    var leases: [Lease] = []
+    try statement(SQL.dueDeliveries).rows(.integer(lane), .integer(Int64(count))) { row in
+      leases.append(try lease(row, 9, token, row.isNull(6) ? nil : delivery(row)))
+    }
+    return leases
+  }
+
+  private func delivery(_ row: borrowing Row) -> LeasedWork {
+    .delivery(
+      LeasedDelivery(
+        key: row.integer(10), id: row.text(0), channel: row.text(1), recipient: row.text(2),
+        type: row.text(3),
+        data: row.text(4), createdAt: row.integer(5), attachmentId: row.text(6), conversationId: row.text(7),
+        messageId: row.text(8)))
+  }
+
+  /// The lease of a due job.
+  ///
+  /// - Parameters:
+  ///   - column: the first of the job's.
+  ///   - work: what it is for; `nil`: that is not there.
+  func lease(
+    _ row: borrowing Row, _ column: Int32, _ token: Token, _ work: LeasedWork?
+  ) throws -> Lease {
+    let job = row.integer(column)
+    guard let work else {
+      throw LedgerError(.damaged, "\(path): job \(job) is for nothing; \(LedgerError.restore)")
+    }
+    let (attempts, uncounted) = (Int(row.integer(column + 2)) + 1, Int(row.integer(column + 4)))
+    return Lease(
+      job: job, token: token, attempt: attempts, counted: max(attempts, 0) - max(uncounted, 0),
+      crashes: Int(row.integer(column + 3)), losses: Int(row.integer(column + 5)),
+      priority: row.integer(column + 6), cancellation: row.optionalText(column + 7), work: work)
+  }
+}

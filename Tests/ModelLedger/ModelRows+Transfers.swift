@@ -1,0 +1,237 @@
+import Ledger
+import Pipeline
+import Platform
+
+// Transfers: who waits for what, and what becomes of it.
+extension ModelRows {
+  struct Transfer {
+    var identity: [UInt8]
+    var link: Link
+    var state = TransferState()
+    var restarts = 0
+    var isFinished = false
+    /// What came: its size and its SHA-256.
+    var fetched: (size: Int64, sha256: [UInt8])?
+    var isRejected = false
+    /// Of the last try.
+    var reason: Reason?
+    var job: Int64?
+    /// Those that have its link.
+    var attachments: Set<Int64> = []
+  }
+
+  /// The keys of jobs of transfers begin here.
+  static let transferJobs: Int64 = 1 << 61
+
+  // MARK: Who waits
+
+  static func identity(of link: Link, _ hash: SHA256) -> [UInt8] {
+    var link = link
+    link.declaredType = nil
+    var values = HashedValues()
+    values.add(String(describing: link))
+    return hash.digest(of: values)
+  }
+
+  mutating func transfer(for link: Link, identity: [UInt8]) -> Int64 {
+    if let known = transfers.first(where: { $0.value.identity == identity }) { return known.key }
+    let key = Self.next(transfers.keys)
+    transfers[key] = Transfer(identity: identity, link: link)
+    return key
+  }
+
+  /// The job of an attachment with a link: it waits, unless the content is here already.
+  mutating func addLinkedJob(
+    _ attachment: Int64, _ transfer: Int64, priority: Int64, attempts: Int = 0, _ tally: inout ModelTally
+  ) -> Int64 {
+    let job = addJob(.attachment(attachment), .attachments, priority: priority, attempts: attempts)
+    if transfers[transfer]?.fetched != nil {
+      tally.touch(.attachments)
+    } else {
+      jobs[job]?.isWaiting = true
+      queueTransfer(transfer, priority: priority)
+      tally.touch(.downloads)
+    }
+    return job
+  }
+
+  /// A transfer is due. One that is queued already may only become more urgent.
+  mutating func queueTransfer(_ key: Int64, priority: Int64) {
+    if transfers[key]?.isFinished == true {
+      if transfers[key]?.fetched != nil { transfers[key]?.state.bytes = 0 }
+      transfers[key]?.isFinished = false
+      transfers[key]?.fetched = nil
+      transfers[key]?.isRejected = false
+      transfers[key]?.reason = nil
+      transfers[key]?.restarts = 0
+    }
+    if let job = transfers[key]?.job {
+      let before = jobs[job]?.priority ?? priority
+      jobs[job]?.priority = max(before, priority)
+    } else {
+      let job = addJob(.transfer(key), .downloads, priority: priority)
+      transfers[key]?.job = job
+    }
+  }
+
+  /// An attachment that was cancelled and then wanted after all waits again.
+  mutating func waitForTransfer(_ job: Job, _ transfer: Int64) {
+    jobs[job.key]?.isWaiting = true
+    queueTransfer(transfer, priority: job.priority)
+  }
+
+  /// The attachments of a transfer, in order.
+  private func attachments(of transfer: Int64) -> [Int64] { transfers[transfer]?.attachments.sorted() ?? [] }
+
+  mutating func leave(_ transfer: Int64, _ tally: inout ModelTally) {
+    switch leave(transfer) {
+    case .keepsFile: break
+    case .isUnwanted: tally.unwanted.append(transfer)
+    case .dropsFile: tally.filesToDelete.append(transfer)
+    }
+  }
+
+  enum Left { case keepsFile, isUnwanted, dropsFile }
+
+  /// What of a transfer nobody needs goes.
+  @discardableResult
+  mutating func leave(_ key: Int64) -> Left {
+    let keys = attachments(of: key)
+    let queued = keys.compactMap { attachments[$0]?.job.flatMap { jobs[$0] } }
+    if queued.contains(where: \.isWaiting) { return .keepsFile }
+    if let job = transfers[key]?.job {
+      if jobs[job]?.token != nil { return .isUnwanted }
+      jobs[job] = nil
+      transfers[key]?.job = nil
+    }
+    if !queued.isEmpty { return .keepsFile }
+    transfers[key]?.state = TransferState()
+    if keys.isEmpty { transfers[key] = nil }
+    return .dropsFile
+  }
+
+  /// Those that wait for a transfer are due.
+  private mutating func wakeWaiting(for transfer: Int64, _ tally: inout ModelTally) {
+    let keys = attachments(of: transfer)
+    for job in keys.compactMap({ attachments[$0]?.job }) { jobs[job]?.isWaiting = false }
+    tally.touch(.attachments)
+    tally.changed += keys.prefix(1000).map { .attachment($0) }
+  }
+
+  /// A transfer is as urgent as the most urgent that waits for it.
+  mutating func prioritize(_ transfer: Int64) {
+    guard let job = transfers[transfer]?.job else { return }
+    let waiting = attachments(of: transfer).compactMap { attachments[$0]?.job.flatMap { jobs[$0] } }
+      .filter(\.isWaiting)
+    if let most = waiting.map(\.priority).max() { jobs[job]?.priority = most }
+  }
+
+  // MARK: Results
+
+  mutating func settle(
+    _ job: Job, transfer ending: Settlement.Ending, _ tally: inout ModelTally
+  ) -> SettlementOutcome {
+    switch ending {
+    case .fetched(let key, let size, let sha256):
+      endJob(of: key)
+      transfers[key]?.fetched = (size, sha256)
+      transfers[key]?.state.bytes = size
+      transfers[key]?.state.total = size
+      transfers[key]?.reason = nil
+      wakeWaiting(for: key, &tally)
+      leave(key, &tally)
+    case .notFetched(let key, let reason, let isRejected):
+      endJob(of: key)
+      transfers[key]?.reason = reason
+      transfers[key]?.isRejected = isRejected
+      wakeWaiting(for: key, &tally)
+      leave(key, &tally)
+    case .transferAgain(let key, let after, let isCounted, let state, let reason):
+      schedule(job, tally.now + min(after, 1 << 50), tally.now)
+      if !isCounted { jobs[job.key]?.uncounted += 1 }
+      transfers[key]?.state = state
+      transfers[key]?.reason = reason
+      leave(key, &tally)
+    case .transferRestarts(let key, let reason):
+      schedule(job, tally.now, tally.now)
+      transfers[key]?.state = TransferState()
+      transfers[key]?.restarts += 1
+      transfers[key]?.reason = reason
+      leave(key, &tally)
+    case .fetchAgain(_, let transfer):
+      giveBack(job.key)
+      // One that a person does not want any more waits for nothing.
+      guard job.cancellation == nil else { break }
+      waitForTransfer(job, transfer)
+      tally.touch(.downloads)
+    default: return .leaseLost
+    }
+    return .counted
+  }
+
+  private mutating func endJob(of key: Int64) {
+    if let job = transfers[key]?.job { jobs[job] = nil }
+    transfers[key]?.job = nil
+    transfers[key]?.isFinished = true
+  }
+
+  mutating func take(_ checkpoint: TransferCheckpoint) {
+    if jobs[checkpoint.job]?.token == checkpoint.token { transfers[checkpoint.key]?.state = checkpoint.state }
+  }
+
+  // MARK: Leases
+
+  func leased(_ key: Int64) -> LeasedWork? {
+    transfers[key].map {
+      .transfer(LeasedTransfer(key: key, link: $0.link, state: $0.state, restarts: $0.restarts))
+    }
+  }
+
+  /// What became of the link of an attachment; `nil`: nothing has yet.
+  func fetched(_ key: Int64) -> Fetched? {
+    guard let transfer = transfers[key], transfer.isFinished else { return nil }
+    guard let (size, sha256) = transfer.fetched else {
+      return .failed(notFetched(transfer.reason), isRejected: transfer.isRejected)
+    }
+    let object = keysInOrder.compactMap { attachments[$0]?.outcome }.first {
+      $0.url != nil && $0.sha256 == sha256 && $0.sizeBytes == size
+    }
+    return .here(object: object?.url, sha256: sha256)
+  }
+
+  func notFetched(_ reason: Reason?) -> Reason {
+    Reason(
+      stage: "downloads", code: reason?.code ?? "not-fetched",
+      message: reason?.message ?? "it was not fetched")
+  }
+
+  // MARK: What is shown
+
+  func record(_ key: Int64, _ now: Int64) -> TransferRecord? {
+    guard let transfer = transfers[key] else { return nil }
+    let job = transfer.job.flatMap { jobs[$0] }
+    let state: TransferRecord.State =
+      if let job {
+        job.token != nil ? .running : (job.dueAt ?? now) > now ? .scheduled : .waiting
+      } else {
+        transfer.fetched != nil
+          ? .fetched : transfer.reason == nil || !transfer.isFinished ? .stopped : .failed
+      }
+    let keys = attachments(of: key)
+    return TransferRecord(
+      key: key, name: keys.isEmpty ? "" : transfer.link.name, state: state,
+      bytes: transfer.fetched?.size ?? transfer.state.bytes,
+      total: transfer.fetched?.size ?? transfer.state.total, attachments: keys.count,
+      attempts: job?.attempts ?? 0, priority: job?.priority ?? 0,
+      nextDue: state == .scheduled ? (job?.dueAt ?? now) - now : 0, code: transfer.reason?.code,
+      reason: transfer.reason?.message)
+  }
+
+  /// The transfers whose files are needed.
+  var transfersWithFiles: Set<Int64> {
+    Set(
+      transfers.keys.filter { key in
+        transfers[key]?.job != nil || attachments(of: key).contains { attachments[$0]?.job != nil }
+      })
+  }
+}
