@@ -52,11 +52,12 @@ extension Fetch {
     let host = question.link.host
     let reason = String(cString: curl_easy_strerror(result))
     switch result {
-    case CURLE_COULDNT_RESOLVE_HOST: return .retry("name-not-found", "the name \(host) has no address")
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return NetworkRoute.isMissingToNameServers
+        ? .pause("offline", "this machine has no route to a name server")
+        : .retry("name-not-found", "the name \(host) has no address")
     case CURLE_COULDNT_CONNECT:
-      guard let address = request.gate.refusedAddress else {
-        return .retry("unreachable", "\(host) does not take connections")
-      }
+      guard let address = request.gate.refusedAddress else { return notConnected(host) }
       return cameFromPublic
         ? Redirect.portal(host)
         : .fail("address-not-allowed", "\(host): \(AddressPolicy.refusal(of: address))")
@@ -72,6 +73,16 @@ extension Fetch {
       return MalformedAnswer(reason).outcome(of: host)
     default: return .retry("unreachable", "\(host) gave no answer: \(reason)")
     }
+  }
+
+  /// An address was allowed, and there is no connection to it.
+  private func notConnected(_ host: String) -> Outcome {
+    if NetworkRoute.isMissing(to: request.gate.allowedAddresses) {
+      return .pause("offline", "this machine has no route to \(host)")
+    }
+    return request.systemError == ECONNREFUSED
+      ? .retry("connection-refused", "\(host) does not take connections")
+      : .retry("unreachable", "there is no connection to \(host)")
   }
 
   /// What a failure of the file means. It is cut to what is known to be on disk.

@@ -23,6 +23,8 @@ struct HTTP: Source {
       "host-not-allowed": "The host is not among `hosts`.",
       "redirect-refused": "A redirect leads from https to http, has no usable target, or there are too many.",
       "unreachable": "There was no connection, or no answer on it.",
+      "connection-refused": "The host does not take connections.",
+      "offline": "This machine has no route to the host, or to a name server. The lane pauses until it has.",
       "name-not-found": "The host's name has no address.",
       "tls-failed": "There was no secure connection to the host.",
       "timed-out": "The transfer took longer than `total-timeout`.",

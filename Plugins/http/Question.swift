@@ -20,6 +20,8 @@ struct Question {
   var declaredType: String?
   /// A credential went along.
   var isTrusted = false
+  /// Another server than the one that was asked has led here.
+  var isRedirected = false
   /// It was asked again from the start, since the file had changed.
   var hasRestarted = false
 }

@@ -24,6 +24,7 @@ enum Redirect {
     }
     var next = question
     next.link = link
+    next.isRedirected = next.isRedirected || !link.hasOrigin(of: question.link)
     guard question.method == .post else { return next }
     switch status {
     case 303: next.method = .get

@@ -100,6 +100,12 @@ final class Request {
     return text.isEmpty || text.utf8.count > 200 || !isPlain ? general : text
   }
 
+  /// Why there was no connection, as an errno; 0: not known.
+  var systemError: Int32 {
+    var number = 0
+    return sluice_curl_get_number(handle, CURLINFO_OS_ERRNO, &number) == CURLE_OK ? Int32(number) : 0
+  }
+
   /// Whether the answer came from an address of the public Internet.
   var isFromPublicAddress: Bool {
     var text: UnsafePointer<CChar>?

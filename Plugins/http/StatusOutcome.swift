@@ -6,6 +6,9 @@ enum StatusOutcome {
   static func of(_ head: AnswerHead, _ question: Question, now: Int64) -> Outcome {
     let (host, status) = (question.link.host, head.status)
     switch status {
+    case 401 where question.isTrusted && question.isRedirected:
+      // Any server can redirect to this one: it must not stop the lane.
+      return .fail("unauthorized", "\(host), to which another server redirects, answered 401")
     case 401 where question.isTrusted:
       return .pause(
         "unauthorized", "\(host) answered 401 though a credential went along: renew it, then resume the lane")

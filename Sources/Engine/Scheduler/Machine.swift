@@ -22,6 +22,8 @@ final class Machine {
   private let sourceThread: RequestThread<[Source], [(serial: UInt64, opening: Source.Opening)]>
   private let storeThread: RequestThread<StoreRequest, StoreReply>
   private let store: FileStore
+  /// Tells of changes of the network; -1: it is not watched.
+  private var network: Int32 = -1
   private var workers: [UInt32: WorkerProcess] = [:]
   /// Workers whose end is not told, but has to be asked for.
   private var unwatched: Set<UInt32> = []
@@ -32,7 +34,7 @@ final class Machine {
   /// What an event of the epoll is about: the upper half of its tag. The lower half is a worker's slot.
   private enum Subject: UInt64 {
     case ledger = 1
-    case sources, store, intake, signal, socket, standardError, process
+    case sources, store, intake, signal, socket, standardError, process, network
 
     func tag(_ slot: UInt32 = 0) -> UInt64 { rawValue << 32 | UInt64(slot) }
   }
@@ -94,6 +96,7 @@ final class Machine {
       publish: { self.storeThread.send(.publish($0)) }, delete: { self.storeThread.send(.delete($0)) },
       nextBatch: { self.intake?.take() }, lostPlace: lostPlace(lock), wait: wait, close: close)
     environment.downloads = DownloadsFolder(home)
+    environment.watchNetwork = watchNetwork
     environment.isAsked = { self.intake?.takeQuestion() ?? false }
     return environment
   }
@@ -106,6 +109,12 @@ final class Machine {
 
   private func watch(_ descriptor: Int32, _ subject: Subject, _ slot: UInt32 = 0) {
     sluice_epoll_add(epoll, descriptor, subject.tag(slot), 1, 0)
+  }
+
+  private func watchNetwork() {
+    if network >= 0 { return }
+    network = sluice_watch_network()
+    if network >= 0 { watch(network, .network) }
   }
 
   // MARK: Workers
@@ -151,7 +160,9 @@ final class Machine {
     storeThread.stop()
     // It may be in a call that does not return, on a file system that hangs; and it changes nothing.
     sourceThread.abandon()
-    for descriptor in [epoll, storeFolder, homeFolder] { Glibc.close(descriptor) }
+    for descriptor in [epoll, storeFolder, homeFolder, network] where descriptor >= 0 {
+      Glibc.close(descriptor)
+    }
   }
 
   // MARK: Waiting
@@ -194,6 +205,7 @@ final class Machine {
       if event.readable != 0 || event.hangup != 0 { hear(slot, &happenings) }
     case .standardError: drain(slot, &happenings)
     case .process: bury(slot, &happenings)
+    case .network: if sluice_network_has_changed(network) != 0 { happenings.append(.networkChanged) }
     case nil: break
     }
   }

@@ -36,12 +36,14 @@ extension Scheduler {
 
   private func resumeLanes(at time: Int64) {
     for lane in lanes.all {
-      guard lane.pause?.cause == .fault, time - lane.pausedAt >= Self.pauseLength else { continue }
+      guard let pause = lane.pause, pause.cause == .fault else { continue }
+      let length = Connectivity.isAway(pause.code) ? connectivity.wait : Self.pauseLength
+      guard time - lane.pausedAt >= length else { continue }
       if lane !== lanes.attachments || !publishing.isBehind { resume(lane) }
     }
   }
 
-  private func resume(_ lane: Lane) {
+  func resume(_ lane: Lane) {
     lane.resume()
     exchange.add(.lane(LaneCommand(lane.name, .resume(.fault))))
     observe(.laneResumed(lane: lane.name.description))
@@ -54,7 +56,7 @@ extension Scheduler {
       let results = Array(reply.results.prefix(commands.count))
       observe(.answered(results, ticket: ticket))
       follow(commands, results)
-      if commands.contains(where: TransferWorker.isUrgent) { makeRoomForUrgent() }
+      if commands.contains(where: TransferWorker.isUrgent) { releaseWaitingTransfers() }
     }
     for (settlement, outcome) in zip(sent.settlements, reply.settled) { take(settlement, outcome) }
     for state in reply.lanes {
@@ -203,7 +205,10 @@ extension Scheduler {
 
   /// What waits for a worker goes back to the queue: it would only meet the same fault.
   private func releaseQueued(of lane: Lane) {
-    if lane === lanes.downloads { return stopTransfers() }
+    if lane === lanes.downloads {
+      // Without a network, those under way may still hear from a host, which ends the pause.
+      return Connectivity.isAway(lane.pause?.code ?? "") ? releaseWaitingTransfers() : stopTransfers()
+    }
     for flight in pool.removeQueued(where: { $0.lane === lane && $0.run.isInLine }) {
       settle(flight, .released)
     }

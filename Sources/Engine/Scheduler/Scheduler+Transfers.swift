@@ -76,6 +76,7 @@ extension Scheduler {
     for outcome in outcomes {
       switch outcome {
       case .news(let flight, .checkpoint(let progress)):
+        if progress.bytes > flight.progress.bytes { heardHost() }
         flight.progress = TransferState(
           bytes: progress.bytes, total: progress.total, etag: progress.etag, modified: progress.modified)
         if let transfer = flight.transfer {
@@ -86,11 +87,13 @@ extension Scheduler {
         var said = said
         said.message = said.message.map { withoutSecrets($0, of: flight) }
         if said.verdict == .pass {
+          heardHost()
           measureFetched(flight)
         } else if flight.isStopAsked {
           stopped(flight)
         } else {
-          follow(flight, run(flight).next(said, hasProgressed: flight.hasProgressed))
+          let next = run(flight).next(said, hasProgressed: flight.hasProgressed)
+          follow(flight, afterSilence(flight, said, next))
         }
       case .died(let flight, let death, let isCulprit):
         if flight.isStopAsked {
@@ -120,6 +123,36 @@ extension Scheduler {
       String(credential.header.drop { $0 != ":" }.dropFirst()).trimmingSpaces
     }
     return Redaction(secrets.filter { $0.count > 1 }.map { Secret($0) }).text(text)
+  }
+
+  // MARK: The network
+
+  /// Something came from a host: a pause for want of a network is over.
+  private func heardHost() {
+    connectivity.heard()
+    if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
+  }
+
+  func networkChanged() {
+    connectivity.networkChanged()
+    if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
+  }
+
+  /// What a transfer that has ended says of the network, and so what is next.
+  private func afterSilence(
+    _ flight: Flight, _ said: StageResult, _ next: TransferRun.Next
+  ) -> TransferRun.Next {
+    let host = flight.transfer.flatMap { LinkPlace($0.link.url) }?.text ?? ""
+    switch connectivity.take(said.code, host: host) {
+    case .heard: heardHost()
+    case .nothing, .silence: break
+    case .away(let reason): return .pause(reason, needsHand: false)
+    case .noWay:
+      var said = said
+      said.pausesLane = false
+      return run(flight).next(said, hasProgressed: flight.hasProgressed)
+    }
+    return next
   }
 
   /// It goes on later from where it is.
@@ -200,7 +233,7 @@ extension Scheduler {
     pause(flight.lane, reason, cause)
     settle(
       flight, .transferAgain(key: transfer.key, after: 0, isCounted: false, flight.progress, reason))
-    stopTransfers()
+    if Connectivity.isAway(reason.code) { environment.watchNetwork() } else { stopTransfers() }
   }
 
   /// Gives back what was not begun, and has the source end the others: they go on from where they are.
@@ -217,8 +250,8 @@ extension Scheduler {
     settle(flight, .fetchAgain(key: attachment.key, transfer: transfer))
   }
 
-  /// Gives back what was not begun, so that what is urgent is claimed at once.
-  func makeRoomForUrgent() {
+  /// Gives back what was not begun.
+  func releaseWaitingTransfers() {
     for flight in transfers?.removeAllQueued() ?? [] { settle(flight, .released) }
   }
 

@@ -21,6 +21,7 @@ public final class Scheduler {
   var deletions = Deletions()
   /// What fetches links; `nil`: they are not fetched.
   let transfers: TransferWorker?
+  var connectivity = Connectivity()
   var exchange: LedgerExchange
   private let ledger: any LedgerQueries
   private let home: String
@@ -172,6 +173,7 @@ public final class Scheduler {
     case .opened(let serial, let opening): take(opening, of: serial)
     case .published(let results): try takePublished(results)
     case .deleted(let results): takeDeleted(results)
+    case .networkChanged: networkChanged()
     case .signal(let number): takeSignal(number)
     }
   }

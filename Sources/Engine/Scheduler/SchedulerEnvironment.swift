@@ -35,6 +35,8 @@ package struct SchedulerEnvironment {
   package var nextBatch: () -> Intake.Batch?
   /// Whether what the workers do was asked for since the last call.
   package var isAsked: () -> Bool = { false }
+  /// Has ``Happening/networkChanged`` told from now on.
+  package var watchNetwork: () -> Void = {}
   /// What is no longer where it was; `nil`: home and store are in place.
   package var lostPlace: () -> Place?
   /// Waits up to so many milliseconds, and returns as soon as something has happened.
@@ -104,6 +106,8 @@ package enum Happening {
   case published([SystemError?])
   /// For each path of the batch, why its object is still there.
   case deleted([SystemError?])
+  /// Addresses or routes of this machine have changed.
+  case networkChanged
   /// A signal asks for the end.
   case signal(Int32)
 }

@@ -5,7 +5,8 @@ import Glibc
 public final class AddressGate {
   private let policy: AddressPolicy
   private var host = ""
-  private var hasConnected = false
+  /// Those that a connection was tried to.
+  public private(set) var allowedAddresses: [IPAddress] = []
   private var refused: IPAddress?
 
   public init(_ policy: AddressPolicy) {
@@ -15,12 +16,12 @@ public final class AddressGate {
   /// Forgets what was refused; the next connections are for this host, in its normal spelling.
   public func startAfresh(for host: String) {
     self.host = host
-    hasConnected = false
+    allowedAddresses = []
     refused = nil
   }
 
   /// The refused address, if there was no allowed one.
-  public var refusedAddress: IPAddress? { hasConnected ? nil : refused }
+  public var refusedAddress: IPAddress? { allowedAddresses.isEmpty ? refused : nil }
 
   /// Sets the callback, with this object as context; it must live as long as the handle.
   public func install(on handle: UnsafeMutableRawPointer) -> [CURLcode] {
@@ -33,7 +34,7 @@ public final class AddressGate {
 
   fileprivate func mayConnect(to address: IPAddress) -> Bool {
     let allowed = policy.allows(address, for: host)
-    if allowed { hasConnected = true } else { refused = address }
+    if allowed { allowedAddresses.append(address) } else { refused = address }
     return allowed
   }
 }

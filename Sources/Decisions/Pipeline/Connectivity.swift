@@ -1,0 +1,89 @@
+/// Concludes from how transfers end whether the network is away, where the source cannot tell. One host that does not answer says
+/// nothing about the network; several in a row do.
+public struct Connectivity: Sendable {
+  /// What the end of a transfer says of the network.
+  public enum Conclusion: Sendable, Equatable {
+    /// It is there: a host was heard.
+    case heard
+    case nothing
+    /// No host was heard, which may be the host's fault.
+    case silence
+    /// It is away, for this reason. The transfer is not to blame.
+    case away(Reason)
+    /// There is no way to this host, and there is one to others.
+    case noWay
+  }
+
+  /// So many transfers in a row, to so many hosts, have to end without an answer.
+  private static let transfers = 3
+  private static let hosts = 2
+
+  /// Codes of a source that heard no host, and the code and sentence of the pause that they lead to.
+  private static let signs = [
+    "unreachable": (offline, "no host answers"),
+    "name-not-found": (offline, "the names of hosts have no addresses"),
+    "captive-portal": (portal, "the network answers in the place of the hosts, perhaps with its login page"),
+  ]
+
+  /// Codes that say nothing about hosts.
+  private static let ofHome: Set<String> = [
+    "disk-full", "unwritable", "stopped", "interrupted", "timed-out", "stalled",
+  ]
+
+  /// Codes of pauses while there is no network. A source says the first itself where this machine has no route.
+  public static let offline = "offline"
+  public static let portal = "captive-portal"
+
+  private var count = 0
+  private var silent: Set<String> = []
+  /// How often in a row it was away.
+  private var rounds = 0
+  /// Hosts to which there was no route; and those of them that this holds for though others were heard.
+  private var routeless: Set<String> = []
+  private var cutOff: Set<String> = []
+
+  public init() {}
+
+  /// Whether a pause with this code ends by itself when the network is back.
+  public static func isAway(_ code: String) -> Bool { code == offline || code == portal }
+
+  /// Something came from a host.
+  public mutating func heard() {
+    cutOff.formUnion(routeless)
+    (count, silent, rounds, routeless) = (0, [], 0, [])
+  }
+
+  /// A transfer has ended.
+  ///
+  /// - Parameters:
+  ///   - code: what the source said; `nil`: all is here.
+  ///   - host: with its scheme and port.
+  public mutating func take(_ code: String?, host: String) -> Conclusion {
+    if code == Self.offline {
+      if cutOff.contains(host) { return .noWay }
+      routeless.insert(host)
+      rounds += 1
+      return .nothing
+    }
+    if let code, Self.ofHome.contains(code) { return .nothing }
+    guard let code, let (pause, sentence) = Self.signs[code] else {
+      heard()
+      return .heard
+    }
+    count += 1
+    silent.insert(host)
+    // Once it was away, one more is enough.
+    guard rounds > 0 || count >= Self.transfers && silent.count >= Self.hosts else { return .silence }
+    rounds += 1
+    return .away(
+      Reason(stage: TransferRun.stage, code: pause, message: "\(sentence); it is tried again by itself"))
+  }
+
+  /// Milliseconds until it is tried again.
+  public var wait: Int64 { min(1000 << Int64(min(max(rounds - 1, 0), 5)), 30_000) }
+
+  /// The system has told of a change: the next tries follow each other quickly.
+  public mutating func networkChanged() {
+    (rounds, routeless, cutOff) = (min(rounds, 1), [], [])
+  }
+}

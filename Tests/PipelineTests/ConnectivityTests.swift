@@ -1,0 +1,85 @@
+import Testing
+
+@testable import Pipeline
+
+/// What the ends of transfers say of the network.
+struct ConnectivityTests {
+  private func away(_ code: String, _ connectivity: inout Connectivity, _ hosts: String...) -> [Bool] {
+    hosts.map { host in
+      if case .away(let reason) = connectivity.take(code, host: host) {
+        #expect(Connectivity.isAway(reason.code))
+        return true
+      }
+      return false
+    }
+  }
+
+  @Test func threeInARowToTwoHostsSayThatTheNetworkIsAway() {
+    var connectivity = Connectivity()
+    #expect(away("unreachable", &connectivity, "a", "a", "a", "b") == [false, false, false, true])
+  }
+
+  @Test func oneHostThatDoesNotAnswerSaysNothing() {
+    var connectivity = Connectivity()
+    let many = Array(repeating: "a", count: 50)
+    #expect(many.allSatisfy { connectivity.take("name-not-found", host: $0) == .silence })
+  }
+
+  @Test(arguments: [
+    nil, "gone", "server-busy", "unauthorized", "connection-refused", "tls-failed", "short-body",
+  ])
+  func whoeverAnswersIsHeard(code: String?) {
+    var connectivity = Connectivity()
+    #expect(away("unreachable", &connectivity, "a", "b") == [false, false])
+    #expect(connectivity.take(code, host: "c") == .heard)
+    #expect(away("unreachable", &connectivity, "a", "b") == [false, false], "it begins to count anew")
+  }
+
+  @Test(arguments: ["disk-full", "stopped", "stalled"]) func aFaultAtHomeSaysNothing(code: String) {
+    var connectivity = Connectivity()
+    #expect(away("unreachable", &connectivity, "a", "b") == [false, false])
+    #expect(connectivity.take(code, host: "c") == .nothing)
+    #expect(away("unreachable", &connectivity, "a") == [true])
+  }
+
+  @Test func onceItIsAwayEachSilenceIsEnoughUntilAHostIsHeard() {
+    var connectivity = Connectivity()
+    #expect(away("unreachable", &connectivity, "a", "b", "a") == [false, false, true])
+    #expect(away("unreachable", &connectivity, "a", "a") == [true, true])
+    connectivity.heard()
+    #expect(away("unreachable", &connectivity, "a", "b") == [false, false])
+  }
+
+  @Test func itIsTriedAgainSoonAndThenLessOften() {
+    var connectivity = Connectivity()
+    var waits: [Int64] = []
+    for _ in 1...8 {
+      _ = connectivity.take("offline", host: "a")
+      waits.append(connectivity.wait)
+    }
+    #expect(waits == [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
+    connectivity.networkChanged()
+    #expect(connectivity.wait == 1000)
+  }
+
+  @Test func aHostWithoutARouteIsToBlameWhereOthersAreHeard() {
+    var connectivity = Connectivity()
+    #expect(connectivity.take("offline", host: "six") == .nothing, "the source pauses the lane")
+    connectivity.heard()
+    #expect(connectivity.take("offline", host: "six") == .noWay)
+    #expect(connectivity.take("offline", host: "other") == .nothing)
+    connectivity.networkChanged()
+    #expect(connectivity.take("offline", host: "six") == .nothing, "it may have a way now")
+  }
+
+  @Test func aPageInThePlaceOfContentOnSeveralHostsIsALogin() {
+    var connectivity = Connectivity()
+    _ = connectivity.take("captive-portal", host: "a")
+    _ = connectivity.take("captive-portal", host: "b")
+    guard case .away(let reason) = connectivity.take("captive-portal", host: "b") else {
+      Issue.record("it is not away")
+      return
+    }
+    #expect(reason.code == "captive-portal")
+  }
+}
