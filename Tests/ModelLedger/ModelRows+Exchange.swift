@@ -67,8 +67,11 @@ extension ModelRows {
     if want.count == 0 || !pauses(of: want.lane).isEmpty { return [] }
     if want.lane.sharing == .exclusive && isHeld(want.lane, byOtherThan: token.holder) { return [] }
     let due = jobs.values.filter { $0.isDue && $0.lane == want.lane }
+      .sorted { ($1.priority, $0.key) < ($0.priority, $1.key) }
+    let chosen =
+      want.lane.kind == .downloads ? choose(due, want, token.holder) : Array(due.prefix(want.count))
     var leases: [Lease] = []
-    for job in due.sorted(by: { ($1.priority, $0.key) < ($0.priority, $1.key) }).prefix(want.count) {
+    for job in chosen {
       if let transfer = unfetched(job) {
         waitForTransfer(job, transfer)
         tally.touch(.downloads)

@@ -7,6 +7,7 @@ extension ModelRows {
   struct Transfer {
     var identity: [UInt8]
     var link: Link
+    var host: Int64
     var state = TransferState()
     var restarts = 0
     var isFinished = false
@@ -36,7 +37,8 @@ extension ModelRows {
   mutating func transfer(for link: Link, identity: [UInt8]) -> Int64 {
     if let known = transfers.first(where: { $0.value.identity == identity }) { return known.key }
     let key = Self.next(transfers.keys)
-    transfers[key] = Transfer(identity: identity, link: link)
+    let host = (try? PlainSealer().host(of: link)) ?? 0
+    transfers[key] = Transfer(identity: identity, link: link, host: host)
     return key
   }
 
@@ -181,9 +183,32 @@ extension ModelRows {
 
   // MARK: Leases
 
+  private func host(of job: Job) -> Int64? {
+    if case .transfer(let key) = job.subject { transfers[key]?.host } else { nil }
+  }
+
+  /// Which of the due transfers, in their order, a coordinator gets.
+  mutating func choose(_ due: [Job], _ want: Want, _ holder: Int64) -> [Job] {
+    var claim = TransferClaim(count: want.count, perHost: want.perHost)
+    if want.perHost > 0 {
+      let leased = jobs.values.filter { $0.token != nil }.compactMap(host)
+      for (host, all) in Dictionary(grouping: leased, by: \.self) { claim.hasInHand(host, all.count) }
+    }
+    var chosen = due.prefix(claim.looks).filter { claim.takes(job: $0.key, host(of: $0) ?? 0) }
+    let byHost = Dictionary(grouping: due) { host(of: $0) ?? 0 }
+    var turn = HostTurn(after: lastHosts[holder] ?? .min)
+    while want.perHost > 0, !claim.isFull {
+      guard let host = turn.next({ last in byHost.keys.filter { $0 > last }.min() }) else { break }
+      lastHosts[holder] = host
+      chosen += (byHost[host] ?? []).prefix(want.perHost).filter { claim.takes(job: $0.key, host) }
+    }
+    return chosen
+  }
+
   func leased(_ key: Int64) -> LeasedWork? {
     transfers[key].map {
-      .transfer(LeasedTransfer(key: key, link: $0.link, state: $0.state, restarts: $0.restarts))
+      .transfer(
+        LeasedTransfer(key: key, link: $0.link, state: $0.state, host: $0.host, restarts: $0.restarts))
     }
   }
 

@@ -97,6 +97,8 @@ struct ModelRows: Sendable {
   let history: Int64
   var holders: [Int64: Holder] = [:]
   var lastHolder: Int64 = 0
+  /// The host that had the last turn, by holder.
+  var lastHosts: [Int64: Int64] = [:]
   var lanes: [LaneName: [Standing]] = [.attachments: []]
   var messages: [MessageName: Message] = [:]
   /// By key. The key of the last may be given again, once that is deleted.

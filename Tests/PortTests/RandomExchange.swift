@@ -57,7 +57,7 @@ struct RandomExchange {
     if once(in: 3) {
       item.fileName = "link \(number(1...5))"
       item.source = []
-      item.url = "https://files.example.com/\(item.fileName.suffix(1))"
+      item.url = "https://\(pick(["a", "b", "c"])).example.com/\(item.fileName.suffix(1))"
       item.size = pick([nil, nil, 3])
       item.credential = pick([nil, nil, "files"])
     }
@@ -83,7 +83,8 @@ struct RandomExchange {
 
   mutating func wants() -> [Want] {
     Self.lanes.shuffled(using: &random).prefix(number(0...3)).map {
-      Want($0, number(0...4), countsWaiting: number(0...3))
+      Want(
+        $0, number(0...4), countsWaiting: number(0...3), perHost: $0 == .downloads ? pick([0, 1, 2]) : 0)
     }
   }
 

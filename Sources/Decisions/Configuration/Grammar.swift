@@ -130,6 +130,11 @@ enum Grammar {
     ) { $0.connections = Int($1.integer) },
     Setting(
       key(
+        "per-host", .integer, range: 1...256, example: "4",
+        "Of these, to one host and port; else \(lanes.perHost).")
+    ) { $0.perHost = Int($1.integer) },
+    Setting(
+      key(
         "max-size", .bytes, range: 0...(1 << 40), example: "50MB",
         "The content of a link may have so many bytes; else \(ByteSize.text(lanes.maxSize)).")
     ) { $0.maxSize = $1.integer },

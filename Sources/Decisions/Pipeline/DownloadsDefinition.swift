@@ -4,6 +4,8 @@ public struct DownloadsDefinition: Sendable, Equatable {
   public var stage: StageDefinition
   /// Transfers under way at once.
   public var connections = 8
+  /// Of these, to one host and port.
+  public var perHost = 4
   /// Bytes that the content of a link may have.
   public var maxSize: Int64 = 50 << 20
   /// Bytes that have to stay free where downloads are written; the lane pauses before.

@@ -71,20 +71,23 @@ struct Lanes {
   let downloads: Lane?
   /// Leases in hand of one lane, at most.
   private(set) var window: Int
-  /// Transfers in hand, at most: each that is under way, and some that wait for the connections of their hosts.
-  private let transfers: Int
+  /// Transfers in hand, at most: each that is under way, and some that wait for the connections of their hosts. Of one host: two more
+  /// than are under way at once.
+  private let transfers: (all: Int, perHost: Int)
 
-  /// - Parameter connections: transfers under way at once; 0: links are not fetched.
-  init(channels names: [String], connections: Int = 0, window: Int) {
+  /// - Parameters:
+  ///   - connections: transfers under way at once; 0: links are not fetched.
+  ///   - perHost: of these, to one host.
+  init(channels names: [String], connections: Int = 0, perHost: Int = 0, window: Int) {
     attachments = Lane(.attachments)
     channels = names.map { Lane(.channel($0)) }
     downloads = connections > 0 ? Lane(.downloads) : nil
-    transfers = connections * 2
+    transfers = (connections * 2, perHost > 0 ? perHost + 2 : 0)
     all = [attachments] + channels + (downloads.map { [$0] } ?? [])
     self.window = window
   }
 
-  private func window(of lane: Lane) -> Int { lane === downloads ? min(transfers, window) : window }
+  private func window(of lane: Lane) -> Int { lane === downloads ? min(transfers.all, window) : window }
 
   let all: [Lane]
 
@@ -107,7 +110,9 @@ struct Lanes {
       if count > 0 { lane.ask(at: time) }
       if count > 0 || putOff.contains(lane.name) {
         wanted.append(
-          Want(lane.name, count, countsWaiting: lane === attachments && awaited > 0 ? awaited + 1 : 0))
+          Want(
+            lane.name, count, countsWaiting: lane === attachments && awaited > 0 ? awaited + 1 : 0,
+            perHost: lane === downloads ? transfers.perHost : 0))
       }
     }
     return wanted

@@ -102,6 +102,7 @@ public final class Scheduler {
     exchange = LedgerExchange(environment.tuning)
     lanes = Lanes(
       channels: pipeline.channels.map(\.name), connections: pipeline.downloads?.connections ?? 0,
+      perHost: pipeline.downloads?.perHost ?? 0,
       window: environment.tuning.window)
     transfers = pipeline.downloads.map { TransferWorker($0, pipeline.sandbox, environment) }
   }

@@ -106,12 +106,12 @@ final class TransferWorker {
     }
     guard isReady, !isEnding else { return [] }
     var tooLong: [Flight] = []
-    queue.sort { ($1.lease.priority, $0.serial) < ($0.lease.priority, $1.serial) }
-    while let flight = queue.first {
+    while let place = nextPlace() {
+      let flight = queue[place]
       // What may have ended the last worker is alone with this one.
       if !suspects.isEmpty && !underway.isEmpty { break }
       guard underway.count < definition.connections || flight.lease.priority >= Self.urgent else { break }
-      queue.removeFirst()
+      queue.remove(at: place)
       switch process.give(work(flight), descriptor: flight.content) {
       case .given:
         underway[flight.serial] = flight
@@ -126,6 +126,21 @@ final class TransferWorker {
       holdOthers()
     }
     return tooLong
+  }
+
+  /// Where in the queue the next one is: the most urgent, then that of the host with the fewest under way, so that a host that does
+  /// not answer holds up little, then the oldest. `nil`: each waits for a connection of its host.
+  private func nextPlace() -> Int? {
+    var busy: [Int64: Int] = [:]
+    for flight in underway.values { busy[flight.host, default: 0] += 1 }
+    let places = queue.indices.filter {
+      queue[$0].lease.priority >= Self.urgent || busy[queue[$0].host, default: 0] < definition.perHost
+    }
+    return places.min { first, second in
+      let (one, other) = (queue[first], queue[second])
+      return (-one.lease.priority, busy[one.host, default: 0], one.serial)
+        < (-other.lease.priority, busy[other.host, default: 0], other.serial)
+    }
   }
 
   private func start(_ slot: UInt32) throws(SchedulerError) {
@@ -263,4 +278,9 @@ final class TransferWorker {
       return .died(flight, death, isCulprit: isCulprit)
     }
   }
+}
+
+extension Flight {
+  /// That of its link; 0: it has none.
+  fileprivate var host: Int64 { transfer?.host ?? 0 }
 }

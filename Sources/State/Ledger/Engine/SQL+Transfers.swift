@@ -30,7 +30,8 @@ extension SQL {
 
   static let addTransferJob = SQLText(
     """
-    INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4)
+    INSERT INTO jobs (key, lane, priority, state, due_at, host)
+    SELECT ?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4, host FROM transfers WHERE key = ?1
     ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority)
     """)
 
@@ -108,11 +109,26 @@ extension SQL {
     FROM links l JOIN transfers t ON t.key = l.transfer_key WHERE l.attachment_key = ?1
     """
 
-  static let dueTransfers = SQLText(
+  private static let transferColumns = """
+    SELECT t.key, t.identity, t.request, t.bytes, t.total, t.validators, t.restarts, coalesce(j.host, 0), \(jobColumns)
+    FROM jobs j LEFT JOIN transfers t ON t.key = j.key - \(Schema.transferJobs)
     """
-    SELECT t.key, t.identity, t.request, t.bytes, t.total, t.validators, t.restarts, \(jobColumns)
-    FROM jobs j LEFT JOIN transfers t ON t.key = j.key - \(Schema.transferJobs) \(due)
+
+  static let dueTransfers = SQLText("\(transferColumns) \(due)")
+
+  /// Those of one host.
+  static let dueTransfersOfHost = SQLText(
+    """
+    \(transferColumns) WHERE j.state = 'due' AND j.lane = ?1 AND j.host = ?3 ORDER BY j.priority DESC, j.key LIMIT ?2
     """)
+
+  /// The next host with due transfers.
+  static let nextHost: StaticString =
+    "SELECT min(host) FROM jobs WHERE state = 'due' AND lane = ?1 AND host > ?2"
+
+  static let transfersInHandByHost: StaticString = """
+    SELECT host, count(*) FROM jobs WHERE state = 'leased' AND host IS NOT NULL GROUP BY host
+    """
 
   /// A transfer is as urgent as the most urgent that waits for it.
   static let prioritizeTransfer = SQLText(

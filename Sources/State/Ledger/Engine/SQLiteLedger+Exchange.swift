@@ -122,7 +122,7 @@ extension SQLiteLedger {
           switch want.lane.kind {
           case .attachments: try claimAttachments(lane, missing, &tally)
           case .channel: try claimDeliveries(lane, missing, tally.token)
-          case .downloads: try claimTransfers(lane, missing, &tally)
+          case .downloads: try claimTransfers(want, lane, &tally)
           }
         for lease in granted {
           try statement(SQL.claim).run(

@@ -26,9 +26,8 @@ extension SQLiteLedger {
     if let key = try statement(SQL.transferWithIdentity).first(.blob(identity), make: { $0.integer(0) }) {
       return key
     }
-    let place = LinkPlace(link.url)?.text ?? ""
     try statement(SQL.addTransfer).run(
-      .blob(identity), .blob(try sealer.blindIndex(Array(place.utf8), purpose: "host")),
+      .blob(identity), .integer(try sealer.host(of: link)),
       .blob(try sealer.seal(link.coded, for: Self.place("request", identity))), .integer(now))
     return connection.lastInsertedRow
   }
@@ -173,20 +172,40 @@ extension SQLiteLedger {
 
   // MARK: Claiming
 
-  func claimTransfers(_ lane: Int64, _ count: Int, _ tally: inout ExchangeTally) throws -> [Lease] {
+  /// Leases what is most urgent, then oldest, as many of a host as are wanted at most. Where those at the front have their share,
+  /// the other hosts get the rest in turn: one host that does not answer keeps nobody else waiting.
+  func claimTransfers(_ want: Want, _ lane: Int64, _ tally: inout ExchangeTally) throws -> [Lease] {
     guard let sealer else { return [] }
+    var claim = TransferClaim(count: want.count, perHost: want.perHost)
+    if want.perHost > 0 {
+      try statement(SQL.transfersInHandByHost).rows { claim.hasInHand($0.integer(0), Int($0.integer(1))) }
+    }
     var leases: [Lease] = []
     var broken: [(key: Int64, reason: String)] = []
-    try statement(SQL.dueTransfers).rows(.integer(lane), .integer(Int64(count))) { row in
+    func take(_ row: borrowing Row) throws {
+      let host = row.integer(7)
+      guard claim.takes(job: row.integer(8), host) else { return }
       guard !row.isNull(0) else {
-        leases.append(try lease(row, 7, tally.token, nil))
+        leases.append(try lease(row, 8, tally.token, nil))
         return
       }
       do {
-        leases.append(try lease(row, 7, tally.token, try transfer(row, sealer)))
+        leases.append(try lease(row, 8, tally.token, try transfer(row, sealer)))
       } catch {
         broken.append((row.integer(0), "\(error)"))
       }
+    }
+    try statement(SQL.dueTransfers).rows(.integer(lane), .integer(Int64(claim.looks))) { try take($0) }
+    var turn = HostTurn(after: lastHost)
+    while want.perHost > 0, !claim.isFull {
+      let host = try turn.next { last in
+        try statement(SQL.nextHost).first(.integer(lane), .integer(last)) { $0.optionalInteger(0) } ?? nil
+      }
+      guard let host else { break }
+      lastHost = host
+      try statement(SQL.dueTransfersOfHost).rows(
+        .integer(lane), .integer(Int64(want.perHost)), .integer(host)
+      ) { try take($0) }
     }
     // One that was changed or cannot be opened holds up no other.
     for (key, reason) in broken {
@@ -213,7 +232,9 @@ extension SQLiteLedger {
     if !row.isNull(5) {
       state.takeValidators(coded: try sealer.open(row.blob(5), for: Self.place("validators", identity)))
     }
-    return .transfer(LeasedTransfer(key: key, link: link, state: state, restarts: Int(row.integer(6))))
+    return .transfer(
+      LeasedTransfer(
+        key: key, link: link, state: state, host: row.integer(7), restarts: Int(row.integer(6))))
   }
 
   /// What became of the link of an attachment; `nil`: nothing has yet. One that was cancelled before is not fetched.

@@ -41,6 +41,8 @@ package final class SQLiteLedger: LedgerWriter {
   private let home: Home?
   /// Seals what is secret; `nil`: nothing that is can be taken in, or worked on.
   package var sealer: (any Sealer)?
+  /// The host that was last given more than its place in the queue; see ``claimTransfers(_:_:_:)``.
+  var lastHost = Int64.min
 
   /// Opens the ledger of a home for writing, brings it up to this version, and takes back what lost coordinators had in hand.
   public convenience init(_ home: Home) throws(LedgerError) {

@@ -201,7 +201,7 @@ enum Schema {
     CREATE TABLE transfers (
       key INTEGER PRIMARY KEY,
       identity BLOB NOT NULL UNIQUE CHECK (length(identity) = 32),
-      host BLOB NOT NULL CHECK (length(host) = 32),   -- a blind index of scheme, host and port
+      host INTEGER NOT NULL,                          -- of a blind index of scheme, host and port
       request BLOB NOT NULL,
       bytes INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0), -- synced; what lies beyond in the file does not count
       total INTEGER,
@@ -242,10 +242,12 @@ enum Schema {
       crashes INTEGER NOT NULL DEFAULT 0,     -- workers it took down or held up
       losses INTEGER NOT NULL DEFAULT 0,      -- coordinators that were lost with it in hand
       cancelled TEXT,                         -- why its result is not wanted any more; NULL: it is
+      host INTEGER,                           -- of a transfer
       CHECK ((state = 'leased') = (holder IS NOT NULL)),
       CHECK ((holder IS NULL) = (token IS NULL))
     ) STRICT;
     CREATE INDEX jobs_due ON jobs (lane, priority DESC) WHERE state = 'due'; -- then by key
+    CREATE INDEX jobs_due_by_host ON jobs (lane, host, priority DESC) WHERE state = 'due' AND host IS NOT NULL;
     CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
     CREATE INDEX jobs_leased ON jobs (key) WHERE state = 'leased';
     CREATE INDEX jobs_lost ON jobs (lane) WHERE losses >= 3;

@@ -49,8 +49,11 @@ public struct Want: Sendable, Equatable {
   public var count: Int
   /// How far to count the jobs that wait for later; 0: not at all.
   public var countsWaiting: Int
+  /// Of transfers: how many leases of one host may be in hand, of all coordinators; 0: any number.
+  public var perHost: Int
 
-  public init(_ lane: LaneName, _ count: Int, countsWaiting: Int = 0) {
+  public init(_ lane: LaneName, _ count: Int, countsWaiting: Int = 0, perHost: Int = 0) {
+    self.perHost = perHost
     self.lane = lane
     self.count = count
     self.countsWaiting = countsWaiting

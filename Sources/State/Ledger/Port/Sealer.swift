@@ -8,6 +8,14 @@ public protocol Sealer: Sendable {
   func blindIndex(_ bytes: [UInt8], purpose: String) throws -> [UInt8]
 }
 
+extension Sealer {
+  /// What stands for the host of a link where it is counted: the first bytes of a blind index of scheme, host and port.
+  package func host(of link: Link) throws -> Int64 {
+    let index = try blindIndex(Array((LinkPlace(link.url)?.text ?? "").utf8), purpose: "host")
+    return index.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+  }
+}
+
 /// What seals follow from besides the key.
 public struct SealedHome: Sendable, Hashable {
   /// 16 random bytes, always the same for a home.

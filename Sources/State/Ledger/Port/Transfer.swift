@@ -23,11 +23,14 @@ public struct LeasedTransfer: Sendable {
   public var key: Int64
   public var link: Link
   public var state: TransferState
+  /// The same for all links with the same scheme, host and port; tells nothing of them.
+  public var host: Int64
   /// How often it was begun again at 0 since what had come was wrong.
   public var restarts: Int
 
-  package init(key: Int64, link: Link, state: TransferState, restarts: Int) {
+  package init(key: Int64, link: Link, state: TransferState, host: Int64, restarts: Int) {
     self.key = key
+    self.host = host
     self.link = link
     self.state = state
     self.restarts = restarts

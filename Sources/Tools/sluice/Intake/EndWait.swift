@@ -39,13 +39,23 @@ final class EndWait {
 
   /// Waits until all have ended, or until this time of the monotonic clock, in nanoseconds.
   ///
-  /// - Parameter body: gets each as it ends.
-  func wait(until deadline: UInt64?, each body: (AttachmentRecord) -> Void) throws(LedgerError) {
+  /// - Parameters:
+  ///   - look: gets once a second how the queue stands.
+  ///   - body: gets each as it ends.
+  func wait(
+    until deadline: UInt64?, look: (LedgerStatus) -> Void, each body: (AttachmentRecord) -> Void
+  ) throws(LedgerError) {
+    var lookedAt: UInt64 = 0
     while !pending.isEmpty {
       for id in unsure { try look(id, body) }
       unsure.removeAll()
       if try takeChanges(body) { continue }
-      if let deadline, Clock.monotonic() >= deadline { return }
+      let now = Clock.monotonic()
+      if let deadline, now >= deadline { return }
+      if now - lookedAt >= 1_000_000_000 {
+        lookedAt = now
+        look(try ledger.status())
+      }
       usleep(Self.interval)
     }
   }

@@ -54,13 +54,31 @@ struct Enqueue: ParsableCommand {
     guard let wait = try handOver(manifest, home, report) else {
       return report.problems.count == 0 ? .success : .incomplete
     }
-    if !home.isInUse && wait.open > 0 {
-      Terminal.error("no coordinator works on \(home.path); waiting for `sluice run` or an ingest to do so")
-    }
-    try wait.wait(until: timeout.map { started + UInt64($0) * 1_000_000 }) { report.add($0) }
+    var told: Set<String> = []
+    try wait.wait(
+      until: timeout.map { started + UInt64($0) * 1_000_000 },
+      look: { status in
+        for hindrance in Self.hindrances(status, home) where told.insert(hindrance).inserted {
+          Terminal.error(hindrance)
+        }
+      }, each: { report.add($0) })
     report.end(wait)
     if wait.open > 0 { return .temporary }
     return wait.notCompleted == 0 && report.problems.count == 0 ? .success : .incomplete
+  }
+
+  /// Why what is waited for may not end, with what to do; each is told once.
+  private static func hindrances(_ status: LedgerStatus, _ home: Home) -> [String] {
+    if !home.isInUse {
+      return ["no coordinator works on \(home.path); waiting for `sluice run` or an ingest to do so"]
+    }
+    return status.lanes.compactMap { lane in
+      lane.pause.map {
+        let way =
+          $0.cause == .fault ? "it is tried again by itself" : "`sluice resume \(lane.name)` lets it go on"
+        return "\(lane.name) is paused: \(Terminal.printable($0.reason)); \(way)"
+      }
+    }
   }
 
   /// Hands over what is named. The home is free for others when it returns.

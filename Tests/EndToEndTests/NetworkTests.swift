@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+/// Downloads over a real line between two hosts: routes that go and come back, hosts that do not answer.
+@Suite(.serialized, .enabled(if: TwoHosts.isPossible, Comment(rawValue: TwoHosts.skipped)))
+struct NetworkTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func write(hosts: Int, attempts: Int) throws {
+    let addresses = (1...hosts + 1).map(TwoHosts.address).joined(separator: ", ")
+    try folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      lanes:
+        downloads:
+          use: http
+          min-free: 1MB
+          retry: { attempts: \(attempts), backoff: 100ms, max: 1s }
+          options: { allow-private: [\(addresses)], connect-timeout: 2s }
+      stages:
+        - use: mime
+        - use: store
+          options: { path: "{sha256}" }
+      """)
+  }
+
+  private func enqueue(_ links: [(host: Int, path: String)]) throws {
+    let lines = links.map { link in
+      """
+      {"url":"http://\(TwoHosts.address(link.host)):\(TwoHosts.port)/\(link.path)","conversationId":"c",\
+      "messageId":"\(link.host) \(link.path)","senderId":"ann","fileName":"\(link.path)"}
+      """
+    }
+    let outcome = try SluiceCommand.run(
+      ["enqueue", "--home", "home", "--manifest", "-"], in: folder, input: lines.joined(separator: "\n"))
+    #expect(outcome.status == 0, "\(outcome.err)")
+  }
+
+  private func listed() throws -> [Printed.Attachment] {
+    try SluiceCommand.run(["list", "--home", "home", "--format", "json"], in: folder)
+      .records(Printed.Attachment.self)
+  }
+
+  private func completed() throws -> Int { try listed().count { $0.status == "completed" } }
+
+  @Test func aRouteThatGoesCostsNoAttemptAndIsUsedWhenItIsBack() throws {
+    // One attempt: whatever counted would be the last.
+    try write(hosts: 2, attempts: 1)
+    let names = (1...40).map { "f\($0)" }
+    for name in names {
+      try folder.write("served/\(name)", String(repeating: name, count: 20_000))
+    }
+    let hosts = try TwoHosts(folder, hosts: 2, rate: 400_000)
+    let coordinator = try hosts.startCoordinator()
+    defer { kill(coordinator.processIdentifier, SIGKILL) }
+    try enqueue(names.prefix(30).enumerated().map { ($0.offset % 2 + 1, $0.element) })
+    for _ in 1...6 {
+      usleep(100_000)
+      try hosts.deleteRoute()
+      usleep(150_000)
+      try hosts.addRoute()
+    }
+    try Resident.wait("30 came through") { try completed() == 30 }
+    try hosts.deleteRoute()
+    try enqueue(names.suffix(10).map { (1, $0) })
+    var status = ""
+    try Resident.wait("the lane says that it is offline") {
+      status = try SluiceCommand.run(["status", "--home", "home"], in: folder).out
+      return status.contains("offline")
+    }
+    #expect(status.contains("downloads"), "\(status)")
+    // The program tries less and less often; the return of the route is what counts.
+    sleep(4)
+    let before = Date().timeIntervalSince1970
+    try hosts.addRoute()
+    try Resident.wait("all came") { try completed() == 40 }
+    let first = try #require(try hosts.requests().first { $0.time >= before })
+    #expect(first.time - before < 1.5, "the first request came \(first.time - before) s after the route")
+    #expect(try listed().allSatisfy { $0.status == "completed" })
+    #expect(try hosts.requests().count { $0.status == "200" } >= 40)
+  }
+
+  @Test func aHostThatAnswersNothingHoldsUpTheOthersLittle() throws {
+    try write(hosts: 9, attempts: 5)
+    let names = (1...12).map { "f\($0)" }
+    for name in names { try folder.write("served/\(name)", String(repeating: name, count: 10_000)) }
+    let hosts = try TwoHosts(folder, hosts: 9, rate: 100_000)
+    let coordinator = try hosts.startCoordinator()
+    defer { kill(coordinator.processIdentifier, SIGKILL) }
+    func seconds(_ round: String, beside dead: [(host: Int, path: String)]) throws -> Double {
+      let links = names.flatMap { name in (1...9).map { (host: $0, path: "\(name)?\(round)") } }
+      let before = try completed()
+      let begin = Date()
+      // The dead host's are the oldest.
+      try enqueue(dead + links)
+      try Resident.wait("those of the other hosts came") { try completed() == before + links.count }
+      return Date().timeIntervalSince(begin)
+    }
+    let alone = try seconds("alone", beside: [])
+    let beside = try seconds("beside", beside: (1...40).map { (10, "dead\($0)") })
+    #expect(beside < alone * 1.4, "\(alone) s without it, \(beside) s with it")
+  }
+}
