@@ -77,7 +77,10 @@ extension Fetch {
 
   /// An address was allowed, and there is no connection to it.
   private func notConnected(_ host: String) -> Outcome {
-    if NetworkRoute.isMissing(to: request.gate.allowedAddresses) {
+    let addresses = request.gate.allowedAddresses
+    // The route may be back by now. Of addresses of both families it is not known which had none.
+    let hadNone = request.systemError == ENETUNREACH && Set(addresses.map(\.bytes.count)).count == 1
+    if hadNone || NetworkRoute.isMissing(to: addresses) {
       return .pause("offline", "this machine has no route to \(host)")
     }
     return request.systemError == ECONNREFUSED

@@ -46,7 +46,7 @@ struct ConnectivityTests {
     var connectivity = Connectivity()
     #expect(away("unreachable", &connectivity, "a", "b", "a") == [false, false, true])
     #expect(away("unreachable", &connectivity, "a", "a") == [true, true])
-    connectivity.heard()
+    connectivity.heard("c")
     #expect(away("unreachable", &connectivity, "a", "b") == [false, false])
   }
 
@@ -64,12 +64,24 @@ struct ConnectivityTests {
 
   @Test func aHostWithoutARouteIsToBlameWhereOthersAreHeard() {
     var connectivity = Connectivity()
-    #expect(connectivity.take("offline", host: "six") == .nothing, "the source pauses the lane")
-    connectivity.heard()
+    for _ in 1...3 {
+      #expect(connectivity.take("offline", host: "six") == .nothing, "the source pauses the lane")
+      connectivity.heard("four")
+    }
     #expect(connectivity.take("offline", host: "six") == .noWay)
     #expect(connectivity.take("offline", host: "other") == .nothing)
     connectivity.networkChanged()
     #expect(connectivity.take("offline", host: "six") == .nothing, "it may have a way now")
+  }
+
+  @Test func aHostThatWasHeardItselfIsNotToBlame() {
+    var connectivity = Connectivity()
+    for _ in 1...9 {
+      #expect(connectivity.take("offline", host: "a") == .nothing)
+      #expect(connectivity.take("offline", host: "b") == .nothing)
+      connectivity.heard("a")
+      connectivity.heard("b")
+    }
   }
 
   @Test func aPageInThePlaceOfContentOnSeveralHostsIsALogin() {

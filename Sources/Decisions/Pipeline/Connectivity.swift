@@ -38,9 +38,10 @@ public struct Connectivity: Sendable {
   private var silent: Set<String> = []
   /// How often in a row it was away.
   private var rounds = 0
-  /// Hosts to which there was no route; and those of them that this holds for though others were heard.
-  private var routeless: Set<String> = []
-  private var cutOff: Set<String> = []
+  /// Hosts to which there was no route: how often, each time after others were heard.
+  private var routeless: [String: (times: Int, wereOthersHeard: Bool)] = [:]
+  /// So often the host is to blame: routes come and go.
+  private static let timesToBlame = 3
 
   public init() {}
 
@@ -48,9 +49,12 @@ public struct Connectivity: Sendable {
   public static func isAway(_ code: String) -> Bool { code == offline || code == portal }
 
   /// Something came from a host.
-  public mutating func heard() {
-    cutOff.formUnion(routeless)
-    (count, silent, rounds, routeless) = (0, [], 0, [])
+  ///
+  /// - Parameter host: with its scheme and port.
+  public mutating func heard(_ host: String) {
+    (count, silent, rounds) = (0, [], 0)
+    routeless[host] = nil
+    for other in routeless.keys { routeless[other]?.wereOthersHeard = true }
   }
 
   /// A transfer has ended.
@@ -60,14 +64,16 @@ public struct Connectivity: Sendable {
   ///   - host: with its scheme and port.
   public mutating func take(_ code: String?, host: String) -> Conclusion {
     if code == Self.offline {
-      if cutOff.contains(host) { return .noWay }
-      routeless.insert(host)
+      var (times, wereOthersHeard) = routeless[host] ?? (0, false)
+      if wereOthersHeard { times += 1 }
+      routeless[host] = (times, false)
+      if times >= Self.timesToBlame { return .noWay }
       rounds += 1
       return .nothing
     }
     if let code, Self.ofHome.contains(code) { return .nothing }
     guard let code, let (pause, sentence) = Self.signs[code] else {
-      heard()
+      heard(host)
       return .heard
     }
     count += 1
@@ -84,6 +90,6 @@ public struct Connectivity: Sendable {
 
   /// The system has told of a change: the next tries follow each other quickly.
   public mutating func networkChanged() {
-    (rounds, routeless, cutOff) = (min(rounds, 1), [], [])
+    (rounds, routeless) = (min(rounds, 1), [:])
   }
 }

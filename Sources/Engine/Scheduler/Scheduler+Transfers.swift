@@ -76,7 +76,7 @@ extension Scheduler {
     for outcome in outcomes {
       switch outcome {
       case .news(let flight, .checkpoint(let progress)):
-        if progress.bytes > flight.progress.bytes { heardHost() }
+        if progress.bytes > flight.progress.bytes { heardHost(of: flight) }
         flight.progress = TransferState(
           bytes: progress.bytes, total: progress.total, etag: progress.etag, modified: progress.modified)
         if let transfer = flight.transfer {
@@ -87,7 +87,7 @@ extension Scheduler {
         var said = said
         said.message = said.message.map { withoutSecrets($0, of: flight) }
         if said.verdict == .pass {
-          heardHost()
+          heardHost(of: flight)
           measureFetched(flight)
         } else if flight.isStopAsked {
           stopped(flight)
@@ -128,9 +128,13 @@ extension Scheduler {
   // MARK: The network
 
   /// Something came from a host: a pause for want of a network is over.
-  private func heardHost() {
-    connectivity.heard()
+  private func heardHost(of flight: Flight) {
+    connectivity.heard(place(of: flight))
     if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
+  }
+
+  private func place(of flight: Flight) -> String {
+    flight.transfer.flatMap { LinkPlace($0.link.url) }?.text ?? ""
   }
 
   func networkChanged() {
@@ -142,9 +146,8 @@ extension Scheduler {
   private func afterSilence(
     _ flight: Flight, _ said: StageResult, _ next: TransferRun.Next
   ) -> TransferRun.Next {
-    let host = flight.transfer.flatMap { LinkPlace($0.link.url) }?.text ?? ""
-    switch connectivity.take(said.code, host: host) {
-    case .heard: heardHost()
+    switch connectivity.take(said.code, host: place(of: flight)) {
+    case .heard: heardHost(of: flight)
     case .nothing, .silence: break
     case .away(let reason): return .pause(reason, needsHand: false)
     case .noWay:

@@ -15,7 +15,8 @@ final class TwoHosts {
   private var nginx: Process?
 
   static let isPossible: Bool = {
-    guard geteuid() == 0, ["/usr/sbin/ip", "/usr/sbin/nginx"].allSatisfy({ access($0, X_OK) == 0 }),
+    guard geteuid() == 0,
+      ["/usr/sbin/ip", "/usr/sbin/nginx"].allSatisfy(FileManager.default.isExecutableFile),
       let folder = try? TemporaryFolder()
     else { return false }
     return (try? TwoHosts(folder, hosts: 1)) != nil
@@ -39,13 +40,16 @@ final class TwoHosts {
       try ip("netns", "add", name)
       try ip("-n", name, "link", "set", "lo", "up")
     }
-    try ip("link", "add", "a", "netns", client, "type", "veth", "peer", "name", "b", "netns", server)
-    try ip("-n", client, "addr", "add", "198.18.0.2/30", "dev", "a")
-    try ip("-n", server, "addr", "add", "\(Self.router)/30", "dev", "b")
-    for number in 1...hosts { try ip("-n", server, "addr", "add", "\(Self.address(number))/32", "dev", "b") }
+    try ip(
+      "link", "add", "veth-c", "netns", client, "type", "veth", "peer", "name", "veth-s", "netns", server)
+    try ip("-n", client, "addr", "add", "198.18.0.2/30", "dev", "veth-c")
+    try ip("-n", server, "addr", "add", "\(Self.router)/30", "dev", "veth-s")
+    for number in 1...hosts {
+      try ip("-n", server, "addr", "add", "\(Self.address(number))/32", "dev", "veth-s")
+    }
     try ip("-n", server, "route", "add", "blackhole", Self.address(hosts + 1))
-    try ip("-n", client, "link", "set", "a", "up")
-    try ip("-n", server, "link", "set", "b", "up")
+    try ip("-n", client, "link", "set", "veth-c", "up")
+    try ip("-n", server, "link", "set", "veth-s", "up")
     try addRoute()
     try folder.write("served/0", "0")
     try folder.write(

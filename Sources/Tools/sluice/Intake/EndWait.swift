@@ -40,10 +40,10 @@ final class EndWait {
   /// Waits until all have ended, or until this time of the monotonic clock, in nanoseconds.
   ///
   /// - Parameters:
-  ///   - look: gets once a second how the queue stands.
+  ///   - standing: gets once a second how the queue stands.
   ///   - body: gets each as it ends.
   func wait(
-    until deadline: UInt64?, look: (LedgerStatus) -> Void, each body: (AttachmentRecord) -> Void
+    until deadline: UInt64?, standing: (LedgerStatus) -> Void, each body: (AttachmentRecord) -> Void
   ) throws(LedgerError) {
     var lookedAt: UInt64 = 0
     while !pending.isEmpty {
@@ -54,7 +54,7 @@ final class EndWait {
       if let deadline, now >= deadline { return }
       if now - lookedAt >= 1_000_000_000 {
         lookedAt = now
-        look(try ledger.status())
+        standing(try ledger.status())
       }
       usleep(Self.interval)
     }

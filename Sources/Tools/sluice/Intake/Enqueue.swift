@@ -57,7 +57,7 @@ struct Enqueue: ParsableCommand {
     var told: Set<String> = []
     try wait.wait(
       until: timeout.map { started + UInt64($0) * 1_000_000 },
-      look: { status in
+      standing: { status in
         for hindrance in Self.hindrances(status, home) where told.insert(hindrance).inserted {
           Terminal.error(hindrance)
         }
