@@ -10,6 +10,8 @@ extension Conformance {
   private static let stopTimeout: Int64 = 5000
   /// Milliseconds in which a transfer may pass though it was told to stop: its end crossed the order.
   private static let crossing: Int64 = 1000
+  /// Milliseconds in which a source that gets something tells a checkpoint, and some more.
+  private static let checkpointTime: Int64 = 3000
   /// Milliseconds for what is on its way when a transfer is held, and then without a byte.
   private static let settling: Int64 = 300
   private static let stillness: Int64 = 500
@@ -46,9 +48,11 @@ extension Conformance {
 
   func killed() throws -> Check.Result {
     try interrupt("after a kill") { bench, transfer in
-      // What it told before counts.
-      _ = try bench.listen(
-        Self.settling, "fetched", until: { transfer.result != nil || !transfer.checkpoints.isEmpty })
+      // What it told before counts: something, after the time in which it is to tell.
+      if transfer.hasBytes {
+        _ = try bench.listen(
+          Self.checkpointTime, "fetched", until: { transfer.result != nil || !transfer.checkpoints.isEmpty })
+      }
       bench.kill()
       return nil
     }
@@ -102,10 +106,13 @@ extension Conformance {
       let bench = try sourceBench()
       let transfer = try bench.give(link)
       try bench.order(transfer, .hold)
+      if let problem = try isMoving(transfer, bench) { return problem }
+      // One so small that it came before the order.
+      let isOver = transfer.result != nil
       let other = try bench.give(link)
       try bench.finish(other, "\(name(link)) beside one that is held")
       if let problem = try problem(of: other, file, "beside one that is held") { return problem }
-      if transfer.result == nil, let problem = try isMoving(transfer, bench) { return problem }
+      if !isOver && transfer.result != nil { return movement("ends: \(transfer.summary)") }
       try bench.order(transfer, .goOn)
       _ = try bench.listen(stage.timeout, name(link), until: { transfer.hasBytes || transfer.result != nil })
       try bench.order(transfer, .hold)
@@ -125,10 +132,14 @@ extension Conformance {
     let before = transfer.file.state
     let isEnded = try bench.listen(Self.stillness, "held", until: hasEnded)
     if !isEnded && transfer.file.state == before { return nil }
-    return .failed(
+    return movement(
       isEnded
-        ? "held, a transfer ends: \(transfer.summary)"
-        : "held, a transfer is still written to after \(Interval.text(Self.settling))",
+        ? "ends: \(transfer.summary)" : "is still written to after \(Interval.text(Self.settling))")
+  }
+
+  private func movement(_ what: String) -> Check.Result {
+    .failed(
+      "held, a transfer \(what)",
       remedy:
         "from `hold` on read nothing more of its connection, until it is to go on; time limits stand still as well"
     )

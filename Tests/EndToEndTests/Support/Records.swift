@@ -80,6 +80,7 @@ enum Printed {
     var completed: Int
     var failed: Int
     var waitingForSource: Int
+    var links: Int
     var known: Int
     var knownNotCompleted: Int
     var notTakenIn: Int
@@ -119,6 +120,7 @@ enum Printed {
     var sizeBytes: Int
     var completed: Int
     var rejected: Int
+    var links: Int
     var known: Int
     var knownNotCompleted: Int
     var notTakenIn: Int
