@@ -24,7 +24,7 @@ struct LintOpeningTests {
       says: "pipeline.yaml:5:16: stage 'downloads': response: 'xml' is none of"),
     Wrong(
       credential: "Host: other.example",
-      says: "pipeline.yaml:6:21: 'header' sets 'host', which belongs to the request itself"),
+      says: "pipeline.yaml:6:20: 'header' sets 'host', which belongs to the request itself"),
     Wrong(
       stages: """
         stages: [{ use: size }]

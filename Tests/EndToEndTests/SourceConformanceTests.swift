@@ -91,7 +91,7 @@ struct SourceConformanceTests {
     let failed = try outcome.every(Printed.Check.self).filter { $0.result == "failed" }
     #expect(failed.first?.name == change.check, "\(failed)")
     #expect("\(failed.first?.message ?? "") \(failed.first?.remedy ?? "")".contains(change.says), "\(failed)")
-    if let also = change.also { #expect(failed.contains { $0.name == also }, "\(failed)") }
+    if let also = change.also { #expect(failed.map(\.name) == [change.check, also], "\(failed)") }
   }
 
   @Test func withoutALinkTheChecksThatNeedOneSaySo() throws {

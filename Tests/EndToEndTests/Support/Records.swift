@@ -80,7 +80,6 @@ enum Printed {
     var completed: Int
     var failed: Int
     var waitingForSource: Int
-    var links: Int
     var known: Int
     var knownNotCompleted: Int
     var notTakenIn: Int
