@@ -102,6 +102,14 @@ public final class CaseRunner {
     var stage = StageDefinition(id: description.id, description: description, values: values)
     if let timeout = one.timeout { stage.timeout = timeout }
     if let memory = one.memory { stage.memory = memory }
+    if (description.role == .source) != (one.link != nil) {
+      throw WorkbenchError(
+        .configuration,
+        one.link == nil
+          ? "'\(description.id)' is a source: write what it is to fetch as 'link: URL'"
+          : "'\(description.id)' is no source and fetches no 'link'; write an 'input'")
+    }
+    if let link = one.link { return try run(one, stage, link, folder) }
     var trial = try trial(one, needsContent: description.role == .line)
     switch description.role {
     case .line: break
@@ -110,9 +118,7 @@ public final class CaseRunner {
       trial.work.reason = one.reason
     case .channel:
       trial.work.event = Work.Event(one.event ?? .init())
-    case .source:
-      throw WorkbenchError(
-        .configuration, "'\(description.id)' is a source, and cases are for stages and channels")
+    case .source: break
     }
     let size = trial.work.frame.count
     if size > Frame.limit {
@@ -135,6 +141,39 @@ public final class CaseRunner {
     found.milliseconds = Double(result.microseconds) / 1000
     if let produced = result.produced { found.produced = facts(of: produced.content, produced.sha256) }
     if let location = result.location { try folder.publish(trial.work.origin.id, to: location) }
+    return found
+  }
+
+  /// Fetches the link of a case. What lies in the file then is what is produced.
+  private func run(
+    _ one: Case, _ stage: StageDefinition, _ link: String, _ folder: ScratchFolder
+  ) throws -> Found {
+    var found = Found()
+    var stage = stage
+    stage.output = DownloadsDefinition.usualMaxSize
+    let bench = SourceBench(StageRunner(stage, launch), limit: stage.output, folder)
+    do throws(WorkbenchError) {
+      try bench.runner.start()
+    } catch {
+      guard [.refused, .configuration].contains(error.code) else { throw error }
+      found.refused = error.description
+      return found
+    }
+    let start = Clock.monotonic()
+    do {
+      let transfer = try bench.give(link)
+      try bench.finish(transfer, "the link")
+      (found.verdict, found.code) = (transfer.result?.verdict.name, transfer.result?.code)
+      (found.message, found.metadata) = (transfer.result?.message, transfer.metadata)
+      if transfer.isPassed {
+        let content = try transfer.file.content()
+        found.produced = facts(of: content, try measure(content))
+      }
+    } catch let end as UnexpectedEnd {
+      (found.verdict, found.code) = (end.death.verdict, end.death.code)
+      found.message = end.death.message(in: stage)
+    }
+    found.milliseconds = Double((Clock.monotonic() - start) / 1000) / 1000
     return found
   }
 

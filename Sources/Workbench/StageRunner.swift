@@ -47,7 +47,7 @@ public final class StageRunner {
   /// includes the calls made while the stage was opened.
   public private(set) var trace: [TraceLine] = []
   private let launch: Launch
-  private var process: WorkerProcess?
+  var process: WorkerProcess?
   private var serial: UInt64 = 0
   /// The serial number before the first piece of work of this worker.
   private var openedAt: UInt64 = 0
@@ -189,12 +189,17 @@ public final class StageRunner {
 
 extension StageRunner {
   /// The worker's next message, or how it ended.
-  private enum Answer {
+  enum Answer {
     case message(WorkerMessage)
     case death(WorkerDeath)
   }
 
   private func answer(of process: WorkerProcess, within limit: Int64) throws(WorkbenchError) -> Answer {
+    try next(of: process, within: limit) ?? .death(end(process, .timedOut(afterMilliseconds: limit)))
+  }
+
+  /// The same; `nil`: it says nothing for so many milliseconds.
+  func next(of process: WorkerProcess, within limit: Int64) throws(WorkbenchError) -> Answer? {
     let start = Clock.monotonic()
     var waiting = [process.socket, process.standardError, launch.signals].map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -202,7 +207,7 @@ extension StageRunner {
     while true {
       // In a tool such as a debugger there is no time limit.
       let left = launch.tool.isEmpty ? limit - Int64(clamping: (Clock.monotonic() - start) / 1_000_000) : 1000
-      if left < 0 { return .death(end(process, .timedOut(afterMilliseconds: limit))) }
+      if left < 0 { return nil }
       poll(&waiting, nfds_t(waiting.count), Int32(clamping: min(left + 1, countsThreads ? 20 : left + 1)))
       if countsThreads, let count = process.excessThreads {
         return .death(end(process, .tooManyThreads(count)))
@@ -233,7 +238,7 @@ extension StageRunner {
   /// Ends and reaps a worker.
   ///
   /// - Parameter cause: why it is killed; `nil`: it closed its socket, by ending or while still running.
-  private func end(_ process: WorkerProcess, _ cause: WorkerDeath.Cause?) -> WorkerDeath {
+  func end(_ process: WorkerProcess, _ cause: WorkerDeath.Cause?) -> WorkerDeath {
     var cause = cause
     if cause == nil {
       cause = process.endAfterClosing()

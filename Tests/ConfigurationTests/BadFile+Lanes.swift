@@ -37,6 +37,10 @@ extension BadFile {
     credentials: { files: { header: "a: b" } }
     > 4:23: the credential 'files' lacks 'hosts'; write 'credentials: { files: { header: "authorization: …", hosts: [files.example.com] } }'
 
+    === a header that belongs to the request
+    credentials: { files: { header: "Range: secret", hosts: [h] } }
+    > 4:33: 'header' sets 'range', which belongs to the request itself and is no credential's; write one such as 'authorization: Bearer …', 'cookie: …' or 'x-api-key: …'
+
     === a header that is none is not shown
     credentials: { files: { header: "secret", hosts: [h] } }
     > 4:33: 'header' is no line such as 'authorization: Bearer …' in plain ASCII; write the header's name, a colon and its value

@@ -88,4 +88,32 @@ struct DryRunTests {
     #expect(try third.summary.total == 1 && !third.summary.more && third.summary.known == 4)
     #expect(try SluiceCommand.run(["ingest", "--limit", "0", "in"], in: folder).status == 2)
   }
+
+  @Test func linksAreCountedAndNotFetched() throws {
+    let environment = ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()]
+    let pipeline = try folder.read("pipeline.yaml")
+    let manifest =
+      ["one", "two", "one"].map { #"{"url":"https://files.example.com/bytes/\#($0)"}"# }
+      + [#"{"path":"in/0.txt"}"#]
+    try folder.write("list.jsonl", manifest.joined(separator: "\n") + "\n")
+    func dryRun(_ words: [String] = []) throws -> SluiceCommand.Outcome {
+      try SluiceCommand.run(
+        ["ingest", "--dry-run", "--home", "home", "--manifest", "list.jsonl"] + words, in: folder,
+        environment: environment)
+    }
+    let without = try dryRun()
+    #expect(without.status == 1)
+    #expect(without.err.contains("the pipeline fetches no links"), "\(without.err)")
+    try folder.write("pipeline.yaml", pipeline + "\nlanes: { downloads: { use: well } }\n")
+    let outcome = try dryRun()
+    #expect(outcome.status == 0, "\(outcome.err)")
+    #expect(outcome.out.contains("to fetch     https://files.example.com/…\n"))
+    #expect(outcome.out.contains("\n1 new file of 14 B would be taken in: 1 completed"), "\(outcome.out)")
+    #expect(outcome.out.contains("\n2 links would be fetched, "))
+    #expect(!outcome.out.contains("/bytes/"), "a link may hold a secret")
+    let json = try dryRun(["--format", "json"])
+    #expect(try json.last(Printed.DryRun.self).links == 2)
+    #expect(try dryRun(["--limit", "1"]).out.contains("\n1 link would be fetched, "))
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/home"))
+  }
 }

@@ -6,11 +6,14 @@ import Testing
 @Suite(.serialized)
 struct NewStageTests {
   /// Each an example: a capability of a stage of the line, or another role.
-  static let kinds = ["content", "store", "network", "end", "channel"]
+  static let kinds = ["content", "store", "network", "end", "channel", "source"]
 
   /// The words of `stages new` for it.
   private func words(_ kind: String) -> [String] {
-    ["stages", "new", "my-\(kind)", ["end", "channel"].contains(kind) ? "--role" : "--capability", kind]
+    [
+      "stages", "new", "my-\(kind)", ["end", "channel", "source"].contains(kind) ? "--role" : "--capability",
+      kind,
+    ]
   }
 
   @Test(arguments: kinds)
@@ -37,8 +40,9 @@ struct NewStageTests {
     #expect(made.status == 0, "\(made.err)")
     try build(installed, folder, capability)
     let plugin = ".build/release/libsluice-my-\(capability).so"
+    let link = capability == "source" ? ["--link", "https://lines.example/1000000"] : []
     let checked = try installed.run(
-      ["stages", "check", plugin, "--docs", "README.md"], in: folder, below: "my-\(capability)")
+      ["stages", "check", plugin, "--docs", "README.md"] + link, in: folder, below: "my-\(capability)")
     #expect(checked.status == 0, "\(checked.out)\(checked.err)")
     let tested = try installed.run(["test", "."], in: folder, below: "my-\(capability)")
     #expect(tested.status == 0, "\(tested.out)\(tested.err)")
@@ -107,11 +111,12 @@ struct NewStageTests {
     #expect(try folder.read("greeting-list/pipeline.yaml").contains("use: greeting-list\n"))
   }
 
-  @Test func theExampleOfARoleHasOneCapability() throws {
+  @Test(arguments: [("channel", "content"), ("source", "network")])
+  func theExampleOfARoleHasOneCapability(role: String, capability: String) throws {
     let outcome = try SluiceCommand.run(
-      ["stages", "new", "mine", "--role", "channel", "--capability", "store"], in: TemporaryFolder())
+      ["stages", "new", "mine", "--role", role, "--capability", "store"], in: TemporaryFolder())
     #expect(outcome.status == 2)
-    #expect(outcome.err.contains("leave --capability out"), "\(outcome.err)")
+    #expect(outcome.err.contains("capability \(capability); leave --capability out"), "\(outcome.err)")
   }
 
   /// A second plugin of an id would hide the first, or be hidden by it.
@@ -171,6 +176,7 @@ struct NewStageTests {
       #expect(try ran.only(Printed.StageRun.self).code == "unavailable")
       return
     }
+    if capability == "source" { return try expectItFetches(installed, folder, below) }
     try Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0]).write(
       to: URL(fileURLWithPath: "\(folder.path)/\(below)/no-text"))
     let files = capability == "end" ? ["hello.txt", "no-text"] : ["hello.txt", "other.txt"]
@@ -187,6 +193,19 @@ struct NewStageTests {
       let type = capability == "end" ? "my-end.refused" : "attachment.completed"
       #expect(events.map { $0["type"].text } == Array(repeating: type, count: capability == "end" ? 1 : 2))
     }
+  }
+
+  private func expectItFetches(_ installed: Installation, _ folder: TemporaryFolder, _ below: String) throws {
+    let links = ["2", "400000", "none"].map { "https://lines.example/\($0)" }
+    let ran = try installed.run(
+      ["fetch", "--config", "pipeline.yaml", "--format", "json"] + links, in: folder, below: below)
+    #expect(ran.status == 1)
+    #expect(
+      ran.attachments.map { "\($0.status) \($0.reason?.code ?? "")" }.sorted() == [
+        "completed ", "completed ", "failed unknown-link",
+      ], "\(ran.out)\(ran.err)")
+    let sizes = ran.attachments.compactMap(\.sizeBytes).sorted()
+    #expect(sizes == [38, 7_600_000])
   }
 
   private func plugin(_ folder: TemporaryFolder, _ below: String) -> String {

@@ -60,9 +60,29 @@ enum CredentialsSection {
           "write the header's name, a colon and its value")
         continue
       }
+      if let name = reserved(header.value.text) {
+        findings.report(
+          header.mark, "'header' sets '\(name)', which belongs to the request itself and is no credential's",
+          "write one such as 'authorization: Bearer …', 'cookie: …' or 'x-api-key: …'")
+        continue
+      }
       credentials[entry.key.text] = Credential(header: header.value.text, hosts: hosts.map(\.value.text))
     }
     return credentials
+  }
+
+  /// Names of fields that say how a request is made, or which part of the content it asks for: a source sets them, and refuses
+  /// links with others.
+  private static let ownNames: Set<String> = [
+    "accept-encoding", "connection", "content-length", "expect", "host", "if-match", "if-modified-since",
+    "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "proxy-connection", "range", "te",
+    "trailer", "transfer-encoding", "upgrade",
+  ]
+
+  /// The name of a field that is one of those; `nil`: it is not.
+  private static func reserved(_ text: String) -> String? {
+    let name = text.prefix { $0 != ":" }.lowercased()
+    return ownNames.contains(name) ? name : nil
   }
 
   /// A field line (RFC 9110, section 5.5) without control characters.

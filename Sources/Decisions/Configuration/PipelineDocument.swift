@@ -93,4 +93,23 @@ public struct PipelineDocument: Sendable {
     var resolver = Resolver(document: self, descriptions: descriptions, known: known, ownFile: ownFile)
     return try resolver.definition()
   }
+
+  /// Where a stage, a channel or a lane stands under its id.
+  public enum Part: Sendable {
+    case stage, channel, lane
+  }
+
+  /// What a plugin says against its options when it is opened, at its place in the file.
+  ///
+  /// - Parameter id: of the stage, or the name of the channel or lane.
+  public func diagnostic(_ part: Part, _ id: String, _ message: String) -> Diagnostic {
+    let entries =
+      switch part {
+      case .stage: stages
+      case .channel: channels
+      case .lane: lanes
+      }
+    let mark = entries.first { $0.id?.value.text == id }.map { $0.place(of: message) } ?? .start
+    return Diagnostic(file: findings.file, line: mark.line, column: mark.column, message: message)
+  }
 }

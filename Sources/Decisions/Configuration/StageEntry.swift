@@ -112,6 +112,14 @@ struct StageEntry: Sendable {
     }
   }
 
+  /// Where the user has to look for what the plugin says of its options when it is opened: at the option that the message names,
+  /// or else at `use`.
+  func place(of message: String) -> Mark {
+    let words = message.split { !($0.isASCII && ($0.isLetter || $0.isNumber) || $0 == "-") }
+    let named = options.first { option in words.contains { $0 == option.key.text } }
+    return named?.key.mark ?? use?.mark ?? mark
+  }
+
   private static func section(
     _ node: Node, _ noun: String, _ keys: [String], _ findings: inout Findings
   ) -> Section? {

@@ -7,13 +7,16 @@ public struct DownloadsDefinition: Sendable, Equatable {
   /// Of these, to one host and port.
   public var perHost = 4
   /// Bytes that the content of a link may have.
-  public var maxSize: Int64 = 50 << 20
+  public var maxSize = usualMaxSize
   /// Bytes that have to stay free where downloads are written; the lane pauses before.
   public var minFree: Int64 = 1 << 30
   /// How often a transfer is tried without that it comes further, and when.
   public var retry = RetryPolicy()
   /// The name of the credential that is used where a link names none; `nil`: none.
   public var credential: String?
+
+  /// What ``maxSize`` is where a pipeline says nothing.
+  public static let usualMaxSize: Int64 = 50 << 20
 
   public init(stage: StageDefinition) {
     self.stage = stage

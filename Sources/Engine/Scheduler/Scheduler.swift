@@ -352,6 +352,7 @@ public final class Scheduler {
     let now = environment.clock.monotonic()
     guard isStopping, !flights.isEmpty, now - stopNoteAt >= Self.stopNoteInterval else { return }
     stopNoteAt = now
-    observe(.stopping(inHand: flights.count, with: pool.busyStages))
+    let downloads = flights.values.count { $0.transfer != nil && !$0.isFetched }
+    observe(.stopping(inHand: flights.count - downloads, with: pool.busyStages, downloads: downloads))
   }
 }

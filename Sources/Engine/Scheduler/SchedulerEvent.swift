@@ -17,9 +17,9 @@ public enum SchedulerEvent: Sendable {
   case lanePaused(lane: String, reason: String)
   /// A resident scheduler tries it again.
   case laneResumed(lane: String)
-  /// A signal asked for the end, and this much is still in hand, with these stages and channels; told at once, and every five
-  /// seconds.
-  case stopping(inHand: Int, with: [String])
+  /// A signal asked for the end, and this much is still in hand, with these stages and channels, and so many downloads, which
+  /// do not end first; told at once, and every five seconds.
+  case stopping(inHand: Int, with: [String], downloads: Int)
   /// SIGHUP came while the scheduler stays: what it means is the observer's to say.
   case hangup
   /// The ledger does not answer, and is tried again; told once.

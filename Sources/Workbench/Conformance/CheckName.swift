@@ -1,7 +1,10 @@
+import Pipeline
+
 /// A check by its name, in the order in which checks are run.
 public enum CheckName: String, Sendable, CaseIterable {
   case description, documentation, abi, open, options, reopen
   case empty, names, broken, deterministic, instances, growth, huge, cancel
+  case fetch, links, several, stop, hold, limit, killed, transfers
   case passes, sandbox, declared, stdout
 
   /// What must hold, as a sentence without a full stop.
@@ -22,6 +25,14 @@ public enum CheckName: String, Sendable, CaseIterable {
     case .huge: "content of 4 GiB has a verdict, within time and memory"
     case .cancel:
       "a worker that is killed in the middle leaves nothing, and the next attempt is like the first"
+    case .fetch: "a link's content lies in its file, and no checkpoint goes beyond what is there"
+    case .links: "links that cannot be fetched have a verdict, which does not quote them"
+    case .several: "several transfers at once end, each with its content"
+    case .stop: "a transfer that is stopped ends in time, and goes on later to the same content"
+    case .hold: "a transfer that is held stands still, and goes on to the same content"
+    case .limit: "content beyond the limit is rejected, and ends no worker"
+    case .killed: "after a kill, a transfer goes on from its checkpoint to the same content"
+    case .transfers: "three hundred transfers leave no memory and no descriptors"
     case .passes: "something passes"
     case .sandbox: "the capability it declares suffices"
     case .declared: "it says only what the contract and its description know"
@@ -32,8 +43,18 @@ public enum CheckName: String, Sendable, CaseIterable {
   /// Whether it takes a second or more with many stages.
   public var isSlow: Bool {
     switch self {
-    case .broken, .growth, .huge, .cancel: true
+    case .broken, .growth, .huge, .cancel, .transfers: true
     default: false
+    }
+  }
+
+  /// Whether it is for plugins of this role.
+  func isFor(_ role: StageDescription.Role) -> Bool {
+    switch self {
+    case .empty, .names, .broken, .deterministic, .instances, .growth, .huge, .cancel: role != .source
+    case .fetch, .links, .several, .stop, .hold, .limit, .killed, .transfers: role == .source
+    case .description, .documentation, .abi, .open, .options, .reopen, .passes, .sandbox, .declared, .stdout:
+      true
     }
   }
 
@@ -63,8 +84,10 @@ public struct CheckSelection: Sendable {
 
   public init() {}
 
-  /// The checks that are told of, in order.
-  var names: [CheckName] { CheckName.allCases.filter { only.isEmpty || only.contains($0) } }
+  /// The checks that are told of, in order: those asked for, or else those for this role.
+  func names(for role: StageDescription.Role) -> [CheckName] {
+    CheckName.allCases.filter { only.isEmpty ? $0.isFor(role) : only.contains($0) }
+  }
 
   func leavesOut(_ name: CheckName) -> Bool { isFast && name.isSlow && !only.contains(name) }
 }

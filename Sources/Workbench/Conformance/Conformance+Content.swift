@@ -54,7 +54,6 @@ extension Conformance {
   private static let someHash = String(repeating: "0", count: 64)
 
   func names() throws -> Check.Result {
-    if isSource { return .skipped(Self.sourceReason) }
     let trier = try bench()
     for name in Specimens.hostileNames {
       var trial = try trial(try Content(bytes: Array("hello\n".utf8)), fileName: name)
@@ -149,7 +148,6 @@ extension Conformance {
 
   /// Kills the worker shortly after its work began, as on cancellation or a timeout.
   func cancel() throws -> Check.Result {
-    if isSource { return .skipped(Self.sourceReason) }
     let content = try takesContent ? Content(zeros: 256 << 20) : standardOutput
     var trial = trial(content)
     trial.work.sha256 = Self.someHash
@@ -183,7 +181,6 @@ extension Conformance {
   }
 
   func growth() throws -> Check.Result {
-    if isSource { return .skipped(Self.sourceReason) }
     let trier = try bench()
     let samples = try samples()
     var before: (memory: Int, descriptors: Int)?
@@ -194,10 +191,19 @@ extension Conformance {
     guard let before, let after = trier.pid.flatMap({ Self.heldAtRest($0) }) else {
       return .skipped("proc(5) does not tell what the worker holds")
     }
+    return Self.growth(from: before, to: after, "`process`")
+  }
+
+  /// What a worker holds more after three hundred pieces of work.
+  ///
+  /// - Parameter call: where it was to be given back.
+  static func growth(
+    from before: (memory: Int, descriptors: Int), to after: (memory: Int, descriptors: Int), _ call: String
+  ) -> Check.Result {
     if after.descriptors > before.descriptors {
       return .failed(
         "\(Count.text(after.descriptors - before.descriptors, "descriptor")) more",
-        remedy: "close what `process` opens")
+        remedy: "close what is opened in \(call)")
     }
     // In pages. An allocator's use varies by a few pages.
     let grown = (after.memory - before.memory) * Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -205,12 +211,12 @@ extension Conformance {
       ? .passed
       : .failed(
         "\(ByteSize.rounded(Int64(grown))) more",
-        remedy: "free what `process` allocates; see --under valgrind")
+        remedy: "free what is allocated in \(call); see --under valgrind")
   }
 
   /// The memory and descriptors of an idle worker. A worker frees content shortly after its answer, and later
   /// than that on a busy machine, so that the lowest of several samples counts.
-  private static func heldAtRest(_ pid: pid_t) -> (memory: Int, descriptors: Int)? {
+  static func heldAtRest(_ pid: pid_t) -> (memory: Int, descriptors: Int)? {
     var least = held(pid)
     for _ in 0..<20 {
       usleep(10_000)

@@ -18,6 +18,10 @@ public final class Conformance {
   let documentation: String?
   /// Contents given by the stage's author, in addition to the generated ones.
   let specimens: [Content]
+  /// Links that a source can fetch, as its author says.
+  let links: [String]
+  /// What they yield, once it is known.
+  var references: [String: Reference] = [:]
   /// What workers wrote to standard output.
   let standardOutput: Content
   private(set) var observations = Observations()
@@ -29,7 +33,8 @@ public final class Conformance {
 
   public init(
     _ stage: StageDefinition, digest: StageDefinition, search: PluginSearch, launch: StageRunner.Launch,
-    temporaryFolder: String, documentation: String?, specimens: [Content]
+    temporaryFolder: String, documentation: String?, specimens: [Content],
+    links: [String] = []
   ) throws {
     self.stage = stage
     self.digest = digest
@@ -38,6 +43,7 @@ public final class Conformance {
     self.temporaryFolder = temporaryFolder
     self.documentation = documentation
     self.specimens = specimens
+    self.links = links
     standardOutput = try Content(bytes: [])
   }
 
@@ -46,7 +52,7 @@ public final class Conformance {
   /// - Throws: ``WorkbenchError`` if the stage cannot be checked at all.
   public func run(_ selection: CheckSelection = CheckSelection(), _ report: (Check) -> Void) throws {
     self.selection = selection
-    let names = selection.names
+    let names = selection.names(for: stage.description.role)
     /// Why checks that need an open stage are not done.
     var closed: String?
     if !names.contains(.open), names.contains(where: \.needsOpenStage) {
@@ -58,7 +64,9 @@ public final class Conformance {
     }
     for name in names {
       let result: Check.Result
-      if selection.leavesOut(name) {
+      if !name.isFor(stage.description.role) {
+        result = .skipped(takesTransfers ? "a source gets no content" : "it is for sources")
+      } else if selection.leavesOut(name) {
         result = .skipped("left out by --fast")
       } else if let closed, name.needsOpenStage {
         result = .skipped(closed)
@@ -92,6 +100,14 @@ public final class Conformance {
       case .growth: return try growth()
       case .huge: return try huge()
       case .cancel: return try cancel()
+      case .fetch: return try fetch()
+      case .links: return try hostile()
+      case .several: return try several()
+      case .stop: return try stop()
+      case .hold: return try hold()
+      case .limit: return try limit()
+      case .killed: return try killed()
+      case .transfers: return try transfers()
       case .passes: return passes()
       case .sandbox: return sandbox()
       case .declared: return declared()
@@ -104,7 +120,8 @@ public final class Conformance {
 
   /// One cause is told once: a check that meets it again names the check that told it.
   private func result(of end: UnexpectedEnd, in name: CheckName) -> Check.Result {
-    if case .forbiddenCall = end.death.cause, selection.names.contains(.sandbox) {
+    if case .forbiddenCall = end.death.cause, selection.names(for: stage.description.role).contains(.sandbox)
+    {
       return .skipped("\(end.what): its worker ends by a forbidden call, which `sandbox` tells")
     }
     if let earlier = ends.first(where: { $0.death.isLike(end.death) }) {
@@ -114,7 +131,8 @@ public final class Conformance {
     if case .timedOut = end.death.cause { timedOut = name }
     let command = "sluice stages run \(stage.description.file) FILE"
     return .failed(
-      "\(end.what): \(end.death.message(in: stage))", remedy: end.death.remedy(command: command))
+      "\(end.what): \(end.death.message(in: stage))", remedy: end.remedy ?? end.death.remedy(command: command)
+    )
   }
 
   func observe(_ result: TrialResult) { observations.add(result) }
@@ -152,7 +170,6 @@ public final class Conformance {
     return trial
   }
 
-  var isSource: Bool { stage.description.role == .source }
-  static let sourceReason = "a source gets transfers, for which there is no server here"
+  private var takesTransfers: Bool { stage.description.role == .source }
   var takesContent: Bool { stage.description.role == .line }
 }

@@ -55,7 +55,9 @@ extension Conformance {
       return .failed(
         "none of \(Count.text(observations.trials, "delivery", "deliveries")) succeeded: \(objection)",
         remedy: "give it a place that takes events, with --set: the other checks saw it refuse only")
-    case .line, .end, .source:
+    case .source:
+      return .noted("nothing did: \(objection). With a --link that it fetches the checks see more")
+    case .line, .end:
       return .noted("nothing did: \(objection). With a FILE that it passes the checks see more")
     }
   }

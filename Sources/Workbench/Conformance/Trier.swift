@@ -48,6 +48,8 @@ struct UnexpectedEnd: Error {
   var death: WorkerDeath
   /// What the stage was given.
   var what: String
+  /// What its author may do about it; `nil`: what the death says.
+  var remedy: String?
 }
 
 extension WorkerDeath {

@@ -42,10 +42,11 @@ enum FixtureStages {
 
   /// Compiles the template of a stage in C with one place changed, as libsluice-greeting.so in a folder.
   static func brokenGreeting(
-    in folder: TemporaryFolder, old: String, new: String, helpers: String = "", _ flags: [String] = ["-O1"]
+    in folder: TemporaryFolder, kind: String = "content", old: String, new: String, helpers: String = "",
+    _ flags: [String] = ["-O1"]
   ) throws {
     let source = try String(
-      contentsOfFile: SluiceCommand.projectFolder + "/Templates/c/content/greeting.c", encoding: .utf8)
+      contentsOfFile: SluiceCommand.projectFolder + "/Templates/c/\(kind)/greeting.c", encoding: .utf8)
     #expect(source.components(separatedBy: old).count == 2, "'\(old)' stands there once")
     let own = """
       #include <pthread.h>

@@ -96,6 +96,7 @@ extension Printed {
   struct Diagnostic: Record {
     static let kind = "diagnostic"
     var line: Int
+    var column: Int
   }
 
   struct Version: Record {

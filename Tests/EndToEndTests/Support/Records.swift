@@ -119,6 +119,7 @@ enum Printed {
     var sizeBytes: Int
     var completed: Int
     var rejected: Int
+    var links: Int
     var known: Int
     var knownNotCompleted: Int
     var notTakenIn: Int

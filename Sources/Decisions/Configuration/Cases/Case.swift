@@ -50,6 +50,8 @@ public struct Case: Sendable {
   public var outcome: Status?
   public var reason: Reason?
   public var event: Event?
+  /// What a source is to fetch.
+  public var link: String?
   /// The initial files of the store, or for a channel of the home: texts by path.
   public var files: [String: String] = [:]
   public var canned: [String: Canned] = [:]

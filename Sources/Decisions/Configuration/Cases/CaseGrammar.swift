@@ -6,7 +6,10 @@ enum CaseGrammar {
   static let shared = [
     "name", "input", "file-name", "declared-type", "media-type", "metadata", "attempt", "files", "expect",
   ]
-  static let stageCase = shared + ["options", "timeout", "memory", "twin", "outcome", "reason", "event"]
+  static let stageCase =
+    shared + [
+      "options", "timeout", "memory", "twin", "outcome", "reason", "event", "link",
+    ]
   static let pipelineCase = shared + ["stages"]
   static let contents = ["text", "base64", "zeros"]
   static let input = contents + ["times"]

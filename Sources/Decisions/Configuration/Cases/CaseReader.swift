@@ -106,6 +106,7 @@ struct CaseReader {
     }
     one.reason = readReason(section["reason"])
     one.event = readEvent(section["event"])
+    one.link = text(section, "link", "https://files.example.com/a.pdf")
     one.files = readFiles(section["files"])
     readOptions(section, &one)
     readCanned(section["stages"], &one)

@@ -167,7 +167,7 @@ enum Environment {
     let known = search.all().map(\.id)
     let ownFiles = home.map { OwnFiles(of: $0) }
     let definition = try document.resolve(described, known: known) { ownFiles?.name(ofPathInHome: $0) }
-    return LoadedPipeline(definition: definition, digest: digest, search: search)
+    return LoadedPipeline(definition: definition, digest: digest, search: search, document: document)
   }
 
   static func contents(of file: String) throws(CommandError) -> [UInt8] {
@@ -200,4 +200,6 @@ struct LoadedPipeline {
   var definition: PipelineDefinition
   var digest: StageDescription
   var search: PluginSearch
+  /// As written, for the places of what the plugins say against it.
+  var document: PipelineDocument
 }

@@ -35,7 +35,7 @@ struct Doctor: ParsableCommand {
       folders: search.folders.map { ($0, access($0, R_OK | X_OK) == 0) }, plugins: plugins,
       keys: KeyReport(
         try Environment.secretRules(arguments), home: Environment.home(arguments),
-        environment: Environment.variables))
+        sealed: SealedLinks(Environment.home(arguments)), environment: Environment.variables))
     Terminal.out(arguments.isJSON ? report.json : report.text(Style(arguments)))
     return report.problems.isEmpty ? .success : .incomplete
   }

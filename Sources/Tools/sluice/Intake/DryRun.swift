@@ -5,11 +5,13 @@ import Pipeline
 import Platform
 import Workbench
 
-/// `sluice ingest --dry-run`: what would be taken in, and what the pipeline would say of it. Records nothing.
+/// `sluice ingest --dry-run`: what would be taken in, and what the pipeline would say of it. Records nothing, and
+/// fetches nothing.
 final class DryRun {
   private let rehearsal: Rehearsal
   private let folder: ScratchFolder
   private let files: NewFiles
+  private let fetches: Bool
   private var report: DryRunReport
   private var failure: (any Error)?
 
@@ -23,13 +25,15 @@ final class DryRun {
     let digest = StageDefinition(id: pipeline.digest.id, description: pipeline.digest, values: [])
     rehearsal = Rehearsal(pipeline.definition, digest: digest, launch: launch, folder: folder)
     files = NewFiles(Environment.lacksLedger(home) ? nil : try KnownFiles(home), limit: limit)
+    fetches = pipeline.definition.downloads != nil
     report = DryRunReport(arguments, manifest: manifest)
   }
 
   /// Looks at what is named.
   func run(_ input: IntakeArguments, _ manifest: ManifestReader?, home: Home) throws -> ExitCode {
     let walker = InputWalker(
-      defaults: input.defaults, bound: input.bound, home: home, send: look, problem: { self.report.add($0) })
+      defaults: input.defaults, bound: input.bound, home: home, fetches: fetches, send: look,
+      problem: { self.report.add($0) })
     if let manifest { walker.read(manifest) } else { walker.walk(input.paths) }
     if let failure { throw failure }
     report.end(hasMore: files.hasMore)
@@ -44,6 +48,7 @@ final class DryRun {
       case .known(let attachment):
         let status = attachment?.status ?? .queued
         report.addKnown(isNotCompleted: status.isFinal && status != .completed)
+      case .new where item.url != nil: report.add(link: item)
       case .new:
         do {
           report.add(item, try rehearse(item))

@@ -12,6 +12,7 @@ struct DryRunReport {
   private var counts: [Status: Int64] = [:]
   private var files: Int64 = 0
   private var bytes: Int64 = 0
+  private var links: Int64 = 0
   private var known: Int64 = 0
   private var knownNotCompleted: Int64 = 0
 
@@ -57,11 +58,20 @@ struct DryRunReport {
     Terminal.out(parts.joined(separator: "  ") + "\n")
   }
 
+  /// Of a link nothing is known before it is fetched, and its host alone is shown.
+  mutating func add(link item: IntakeItem) {
+    links += 1
+    if isJSON { return Terminal.out(json(item, AttachmentOutcome(.queued))) }
+    if isQuiet { return }
+    Terminal.out(
+      "\(style.word("to fetch", width: 11))  \(Terminal.printable(item.link?.name ?? item.origin))\n")
+  }
+
   private func json(_ item: IntakeItem, _ outcome: AttachmentOutcome) -> String {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "rehearsal")
-      writer.member("source", String(decoding: item.source, as: UTF8.self))
+      writer.member("source", item.link?.name ?? String(decoding: item.source, as: UTF8.self))
       writer.member("fileName", item.fileName)
       writer.member("conversationId", item.conversationId)
       writer.member("status", outcome.status.rawValue)
@@ -84,6 +94,10 @@ struct DryRunReport {
     if let again = counts[.queued] { parts.append("\(again) to be tried again") }
     var text =
       "\n\(Count.text(files, "new file")) of \(ByteSize.rounded(bytes)) would be taken in: \(parts.joined(separator: ", "))\n"
+    if links > 0 {
+      text +=
+        "\(Count.text(links, "link")) would be fetched, but for what is known from before; of the content nothing is known yet\n"
+    }
     if known > 0 {
       let rest = knownNotCompleted > 0 ? "; \(knownNotCompleted) of them not completed" : ""
       text += "\(known) known from before would be left as they are\(rest)\n"
@@ -103,6 +117,7 @@ struct DryRunReport {
         writer.member(status.rawValue, counts[status] ?? 0)
       }
       writer.member("triedAgain", counts[.queued] ?? 0)
+      writer.member("links", links)
       writer.member("known", known)
       writer.member("knownNotCompleted", knownNotCompleted)
       writer.member("notTakenIn", Int64(problems.count))

@@ -79,7 +79,7 @@ final class IngestReport {
     case .remark(let level, let stage, let id, let attachmentId, let text):
       tell(LogRecord(id: id, attachmentId: attachmentId, stage: stage, level: level, text: text))
     case .delivered: delivered += 1
-    case .stopping(let count, let stages): tellStopping(count, stages)
+    case .stopping(let count, let stages, let downloads): tellStopping(count, stages, downloads)
     case .hangup, .atWork, .staleResult: break
     case .tick:
       problems.poll().forEach(tell)
@@ -146,10 +146,17 @@ final class IngestReport {
     Terminal.error(record.line)
   }
 
-  private func tellStopping(_ count: Int, _ stages: [String]) {
+  private func tellStopping(_ count: Int, _ stages: [String], _ downloads: Int) {
+    var parts: [String] = []
     let place = stages.isEmpty ? "" : " (\(stages.joined(separator: ", ")))"
+    if count > 0 || downloads == 0 { parts.append("\(count) in hand\(place) end first") }
+    if downloads > 0 {
+      parts.append(
+        "\(Count.text(downloads, "download")) \(downloads == 1 ? "stops" : "stop") now and \(downloads == 1 ? "goes" : "go") on from there later"
+      )
+    }
     note(
-      "stopping: \(count) in hand\(place) end first, and the rest stays in the queue; a second signal ends it at once and "
+      "stopping: \(parts.joined(separator: ", ")), and the rest stays in the queue; a second signal ends it at once and "
         + "loses nothing")
   }
 

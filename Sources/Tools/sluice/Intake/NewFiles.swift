@@ -36,6 +36,7 @@ final class NewFiles: @unchecked Sendable {
     if let ledger, (try? ledger.wasDeleted(item)) == true { return .known(nil) }
     var hasher = Hasher()
     hasher.combine(item.source)
+    hasher.combine(item.url)
     hasher.combine(item.conversationId)
     hasher.combine(item.messageId)
     let hash = hasher.finalize()

@@ -51,7 +51,7 @@ final class PipelineReload: Sendable {
     do {
       let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
       let refusals = StageOpenings(pipeline).refusals()
-      for refusal in refusals { Terminal.error("\(file): \(refusal)", prefix: "") }
+      CommandLineTool.tell(refusals.map(\.printable))
       return refusals.isEmpty ? pipeline : nil
     } catch let error as ConfigurationError {
       CommandLineTool.tell(error.diagnostics)

@@ -7,11 +7,11 @@ struct Lint: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "lint", abstract: "Check a pipeline file against its plugins.", arguments: "[FILE]",
     discussion: """
-      Every key, stage, option and value is checked against what the plugins declare, and stages are opened in
-      workers, as an ingest opens them, but for those that write files. Everything that is wrong is told, with file,
-      line, column and a remedy, and the exit code is 78. Without FILE the same pipeline is checked as `sluice
-      ingest` takes; `-` is standard input. A plugin that hides another of the same id is told of. No stage may be
-      told to write a file of the home's own.
+      Every key, stage, option and value is checked against what the plugins declare, and stages, channels and the
+      source of links are opened in workers, as an ingest opens them, but for those that write files. Everything
+      that is wrong is told, with file, line, column and a remedy, and the exit code is 78. Without FILE the same
+      pipeline is checked as `sluice ingest` takes; `-` is standard input. A plugin that hides another of the same
+      id is told of. No stage may be told to write a file of the home's own.
       """,
     options: [.config, .home, .format, .noColor],
     example: "sluice lint pipeline.yaml")
@@ -35,7 +35,8 @@ struct Lint: ParsableCommand {
       let pipeline = loaded.definition
       let refusals = StageOpenings(loaded).refusals()
       if !refusals.isEmpty {
-        for refusal in refusals { tell(refusal, file) }
+        if !arguments.isJSON { throw ConfigurationError(diagnostics: refusals.map(\.printable)) }
+        for refusal in refusals { Terminal.out(json(refusal)) }
         return .configuration
       }
       tellHidden(in: loaded, file)
@@ -51,6 +52,7 @@ struct Lint: ParsableCommand {
   private func tellHidden(in loaded: LoadedPipeline, _ file: String) {
     let uses =
       loaded.definition.stages.map(\.description) + loaded.definition.channels.map(\.stage.description)
+      + (loaded.definition.downloads.map { [$0.stage.description] } ?? [])
     var told: Set<String> = []
     for use in uses where told.insert(use.id).inserted {
       for hidden in loaded.search.hiddenFiles(of: use.id) {
@@ -76,17 +78,10 @@ struct Lint: ParsableCommand {
     return writer.text + "\n"
   }
 
-  private func tell(_ refusal: String, _ file: String) {
-    if arguments.isJSON {
-      Terminal.out(json(Diagnostic(file: file, line: 0, column: 0, message: refusal)))
-    } else {
-      Terminal.error("\(file): \(Terminal.printable(refusal))", prefix: "")
-    }
-  }
-
   private func text(_ pipeline: PipelineDefinition, _ file: String) -> String {
     var text = "\(Terminal.printable(file)): \(Style(arguments).word("ok")): "
     text += "stages \(pipeline.stages.map(\.id).joined(separator: ", "))"
+    if let source = pipeline.downloads?.stage.description.id { text += "; links by \(source)" }
     if !pipeline.channels.isEmpty {
       text += "; channels \(pipeline.channels.map(\.name).joined(separator: ", "))"
     }

@@ -60,7 +60,7 @@ extension TransferRecord {
     if state == .scheduled { parts.append("again in \(Age.text(milliseconds: nextDue))") }
     if priority != 0 { parts.append("priority \(priority)") }
     if let code, state != .fetched {
-      parts.append("(\(Terminal.printable(code)): \(Terminal.printable(reason ?? "")))")
+      parts.append("(\(RecordText.reason(code, reason ?? "")))")
     }
     return parts.joined(separator: "  ") + "\n"
   }

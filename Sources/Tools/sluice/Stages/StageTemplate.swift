@@ -30,23 +30,27 @@ struct StageName {
 
 /// What a new stage is an example of: a folder of templates.
 enum StageKind: String, CaseIterable {
-  case content, store, network, end, channel
+  case content, store, network, end, channel, source
 
   /// - Parameters: the values of `--role` and `--capability`; `nil`: not given.
   init(role: String?, capability: String?) throws(CommandError) {
     switch role ?? "line" {
     case "line": self = StageKind(rawValue: capability ?? "content") ?? .content
     case let role:
-      guard capability ?? "content" == "content" else {
+      self = role == "end" ? .end : role == "source" ? .source : .channel
+      let own = self == .source ? "network" : "content"
+      guard capability ?? own == own else {
         throw .usage(
-          "the example of --role \(role) has capability content; leave --capability out, and change it in the source"
+          "the example of --role \(role) has capability \(own); leave --capability out\(self == .source ? "" : ", and change it in the source")"
         )
       }
-      self = role == "end" ? .end : .channel
     }
   }
 
-  static let roles = ["line", "end", "channel"]
+  static let roles = ["line", "end", "channel", "source"]
+
+  /// A link that the example fetches; `nil`: it fetches none.
+  var link: String? { self == .source ? "https://lines.example/1000000" : nil }
 }
 
 /// The template files of a new stage: a working stage called `greeting`, with names and paths filled in.
@@ -57,6 +61,8 @@ struct StageTemplate {
   var plugin = ""
   var plugins = ""
   var reference = ""
+  /// What `sluice stages check` is told beside the plugin and its documentation.
+  var checked = ""
 
   /// - Parameter share: the absolute path of the installation's share/sluice.
   init(_ name: StageName, share: String) {
@@ -70,7 +76,8 @@ struct StageTemplate {
       String(decoding: bytes, as: UTF8.self),
       [
         ("@REFERENCE@\n", reference), ("@SHARE@", share), ("@INCLUDE@", include), ("@PLUGIN@", plugin),
-        ("@PLUGINS@", plugins), ("greeting_stage", "\(name.symbol)_stage"),
+        ("@PLUGINS@", plugins), ("@CHECKED@", checked),
+        ("greeting_stage", "\(name.symbol)_stage"),
         ("libsluice-greeting", "libsluice-\(name.id)"),
         ("Greeting", name.type), ("greeting.c", "\(name.id).c"), ("\"greeting", "\"\(name.id)"),
         ("`greeting", "`\(name.id)"),

@@ -14,7 +14,8 @@ struct StagesCheck: ParsableCommand {
       STAGE is the id of a stage or a plugin's file, in whatever language it is written. It is loaded, opened with
       many options, and given content of many kinds, in workers under the sandbox; each FILE is one more content.
       For each check that fails the table says what to do, and the exit code is 1. After the first time-out the
-      checks that are left are named, and not done. A channel needs a place that takes events, with --set.
+      checks that are left are named, and not done. A channel needs a place that takes events, with --set, and a
+      source links that it can fetch, with --link: its transfers are stopped, held, limited and killed.
       """,
     options: [
       CommandOption(
@@ -22,7 +23,12 @@ struct StagesCheck: ParsableCommand {
         help: "An option of the stage; lists with commas, maps as PATTERN:VALUE; repeatable.",
         takesSeveral: true),
       CommandOption(
-        name: "timeout", value: "DURATION", help: "For one content, such as 500ms or 30s; else 20s."),
+        name: "link", value: "URL",
+        help: "For a source: a link that it can fetch, the same content each time; repeatable.",
+        takesSeveral: true),
+      CommandOption(
+        name: "timeout", value: "DURATION",
+        help: "For one content or link, such as 500ms or 30s; else 20s."),
       CommandOption(
         name: "docs", value: "FILE", help: "Its documentation; else the README.md beside it."),
       CommandOption(
@@ -111,6 +117,15 @@ struct StagesCheck: ParsableCommand {
     var stage = try sound.definition(settings: arguments.values("set"))
     stage.description = chosen.description
     stage.timeout = timeout
+    let links = arguments.values("link")
+    let isSource = stage.description.role == .source
+    if isSource && arguments.words.count > 1 {
+      throw CommandError.usage(
+        "'\(stage.id)' is a source and gets no FILE; name what it is to fetch with --link URL")
+    }
+    if !isSource && !links.isEmpty {
+      throw CommandError.usage("'\(stage.id)' is no source and fetches no --link; name a FILE for it to see")
+    }
     var specimens: [Content] = []
     for file in arguments.words.dropFirst() {
       do throws(Content.Problem) {
@@ -122,7 +137,7 @@ struct StagesCheck: ParsableCommand {
     return try Conformance(
       stage, digest: chosen.digest, search: chosen.search,
       launch: Environment.launch(arguments, chosen.search), temporaryFolder: Environment.temporaryFolder,
-      documentation: try documentation(chosen), specimens: specimens)
+      documentation: try documentation(chosen), specimens: specimens, links: links)
   }
 
   private func documentation(_ chosen: ChosenStage) throws -> String? {

@@ -19,7 +19,7 @@ struct StagesNew: ParsableCommand {
         help: "What a stage of the line may touch; else content.",
         choices: StageDescription.Capability.allCases.map(\.name)),
       CommandOption(
-        name: "role", value: "line|end|channel", help: "Where it stands in a pipeline; else line.",
+        name: "role", value: "line|end|channel|source", help: "Where it stands in a pipeline; else line.",
         choices: StageKind.roles),
       CommandOption(
         name: "share", value: "DIR",
@@ -52,9 +52,11 @@ struct StagesNew: ParsableCommand {
     let isSwift = language == "swift"
     template.plugin = isSwift ? ".build/release/libsluice-\(name.id).so" : "libsluice-\(name.id).so"
     template.plugins = isSwift ? ".build/release" : "."
+    template.checked = kind.link.map { " --link \($0)" } ?? ""
     template.reference = try template.text("shared/\(kind)/reference.md")
     var files: [(from: String, to: String)] = [
-      ("\(language)/README.md", "README.md"), ("shared/\(kind)/cases.yaml", "cases.yaml"),
+      (kind == .source ? "\(language)/source/README.md" : "\(language)/README.md", "README.md"),
+      ("shared/\(kind)/cases.yaml", "cases.yaml"),
       ("shared/\(kind)/pipeline.yaml", "pipeline.yaml"),
     ]
     if isSwift {
@@ -73,8 +75,10 @@ struct StagesNew: ParsableCommand {
     let build = isSwift ? "swift build -c release" : "make"
     let plugin = isSwift ? template.plugin : "./\(template.plugin)"
     for line in [
-      build, "sluice stages check \(plugin) --docs README.md", "sluice test .",
-      "sluice ingest --config pipeline.yaml FILE",
+      build, "sluice stages check \(plugin) --docs README.md\(template.checked)", "sluice test .",
+      kind == .source
+        ? "sluice fetch --config pipeline.yaml https://lines.example/1000"
+        : "sluice ingest --config pipeline.yaml FILE",
     ] {
       Terminal.out("  \(line)\n")
     }

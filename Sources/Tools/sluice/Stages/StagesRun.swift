@@ -87,11 +87,17 @@ struct StagesRun: ParsableCommand {
 
   func run() throws -> ExitCode {
     let chosen = try ChosenStage(name, try Environment.search(arguments))
-    if chosen.description.role != .line {
+    let id = chosen.description.id
+    switch chosen.description.role {
+    case .line: break
+    case .end, .channel:
       throw CommandError.usage(
-        "'\(chosen.description.id)' "
-          + (chosen.description.role == .end ? "runs at the end of a line" : "delivers events")
-          + ", and gets no file; `sluice test` runs it on cases, `sluice ingest` in a pipeline")
+        "'\(id)' \(chosen.description.role == .end ? "runs at the end of a line" : "delivers events"), and gets no file; "
+          + "`sluice test` runs it on cases, `sluice ingest` in a pipeline")
+    case .source:
+      throw CommandError.usage(
+        "'\(id)' fetches links, and gets no file; `sluice stages check \(id) --link URL` tries it, `sluice fetch` runs it "
+          + "in a pipeline")
     }
     var stage = try chosen.definition(settings: arguments.values("set"))
     if let timeout { stage.timeout = timeout }

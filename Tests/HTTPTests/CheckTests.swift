@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+/// `sluice stages check http`, as its author would run it.
+struct CheckTests {
+  private struct Check: Decodable {
+    var name: String
+    var result: String
+    var message: String?
+  }
+
+  /// A server of two files.
+  ///
+  /// - Parameter knowsRanges: whether it gives the rest of a file where it is asked for that.
+  private static func server(knowsRanges: Bool) throws -> Server {
+    let files = ["/large": sample(24 << 20), "/small": sample(5000, seed: 2)]
+    return try Server { request, exchange in
+      guard let content = files[request.path] else { return exchange.answer(404) }
+      if knowsRanges, let first = request.first, first < content.count {
+        let range = "Content-Range: bytes \(first)-\(content.count - 1)/\(content.count)"
+        return exchange.answer(206, [range, "ETag: \"one\""], content[first...])
+      }
+      exchange.answer(200, knowsRanges ? ["ETag: \"one\"", "Accept-Ranges: bytes"] : [], content)
+    }
+  }
+
+  private static func check(_ words: [String]) throws -> (status: Int32, checks: [Check], text: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: SourceWorker.binaries + "/sluice")
+    process.arguments = ["stages", "check", "http", "--format", "json"] + words
+    let (out, errors) = (Pipe(), Pipe())
+    (process.standardOutput, process.standardError) = (out, errors)
+    try process.run()
+    let text = String(decoding: out.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    let checks = try text.split(separator: "\n").map {
+      try JSONDecoder().decode(Check.self, from: Data($0.utf8))
+    }
+    let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    return (process.terminationStatus, checks, text + said)
+  }
+
+  @Test(arguments: [true, false])
+  func theSourceIsAsSourcesShouldBe(knowsRanges: Bool) throws {
+    let server = try Self.server(knowsRanges: knowsRanges)
+    // Bounded, so that a transfer can be interrupted in the middle.
+    let (status, checks, text) = try Self.check([
+      "--set", "allow-private=127.0.0.1", "--set", "rate=64MB", "--set", "connect-timeout=1s", "--link",
+      server.url("/large"), "--link", server.url("/small"),
+    ])
+    #expect(status == 0, "\(text)")
+    let done = checks.filter { $0.result == "passed" }.map(\.name)
+    for name in ["fetch", "links", "several", "stop", "hold", "limit", "killed", "transfers", "passes"] {
+      #expect(done.contains(name), "\(text)")
+    }
+    if knowsRanges {
+      #expect(server.requests.contains { ($0.first ?? 0) > 64 << 10 }, "it went on from where it was")
+    }
+  }
+
+  @Test func aLinkThatIsNotAllowedIsNotFetched() throws {
+    let server = try Self.server(knowsRanges: true)
+    let (status, checks, _) = try Self.check(["--link", server.url("/small")])
+    #expect(status == 1)
+    let failed = checks.filter { $0.result == "failed" }
+    #expect(failed.map(\.name) == ["fetch"])
+    #expect(failed.first?.message?.contains("address-not-allowed") == true)
+    #expect(server.requests.isEmpty)
+  }
+}
