@@ -5,7 +5,8 @@ import Testing
 /// `UPDATE_GOLDEN=1` rewrites these.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "run", "enqueue", "fetch", "retry", "cancel", "prioritize", "delete", "prune", "pause",
+    "ingest", "run", "enqueue", "fetch", "retry", "refresh", "cancel", "prioritize", "delete", "prune",
+    "pause",
     "resume",
     "reset",
     "downloads", "deliveries", "dead-letters list", "dead-letters retry", "dead-letters drop", "status",

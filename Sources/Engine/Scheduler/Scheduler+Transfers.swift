@@ -90,7 +90,12 @@ extension Scheduler {
         } else if flight.isStopAsked {
           stopped(flight)
         } else {
-          follow(flight, run(flight).next(said, hasProgressed: flight.hasProgressed))
+          let mayHaveExpired =
+            flight.transfer?.link.mayHaveExpired(at: environment.clock.now()) ?? false
+          follow(
+            flight,
+            run(flight).next(
+              said, hasProgressed: flight.hasProgressed, mayHaveExpired: mayHaveExpired))
         }
       case .died(let flight, let death, let isCulprit):
         if flight.isStopAsked {

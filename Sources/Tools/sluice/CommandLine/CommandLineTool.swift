@@ -10,7 +10,7 @@ enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
       Ingest.self, Run.self, Enqueue.self, Fetch.self,
-      RetryVerb.self, CancelVerb.self, PrioritizeVerb.self, DeleteVerb.self, PruneVerb.self,
+      RetryVerb.self, RefreshVerb.self, CancelVerb.self, PrioritizeVerb.self, DeleteVerb.self, PruneVerb.self,
       PauseVerb.self, ResumeVerb.self, ResetVerb.self,
       Downloads.self, Deliveries.self, DeadLettersList.self, DeadLettersRetry.self, DeadLettersDrop.self,
       StatusCommand.self, List.self, Show.self, Get.self, Report.self, Watch.self, Replay.self, Verify.self,
