@@ -11,7 +11,8 @@ import Testing
     "reset",
     "downloads", "deliveries", "dead-letters list", "dead-letters retry", "dead-letters drop", "status",
     "list", "show",
-    "get", "report", "watch", "replay", "verify", "backup", "lint", "graph", "schema", "test", "stages list",
+    "get", "report", "watch", "replay", "verify", "backup", "rekey", "lint", "graph", "schema", "test",
+    "stages list",
     "stages new",
     "stages run", "stages check", "stages inspect", "stages doctor", "doctor", "version", "completions",
   ]

@@ -77,7 +77,7 @@ static void well_start(void *instance, const sluice_transfer *transfer, sluice_c
   } else if (!strcmp(what, "/still")) one->held = 1;
   else if (!strncmp(what, "/gone", 5)) finish(well, index, SLUICE_FAIL, "gone", "the well is dry");
   else if (!strcmp(what, "/large")) finish(well, index, SLUICE_REJECT, "too-large-to-fetch", "more than is allowed");
-  else if (!strcmp(what, "/denied")) {
+  else if (!strncmp(what, "/denied", 7)) {
     if (transfer->headers && transfer->headers[0] && strstr(transfer->headers[0], "good")) {
       one->length = 1000;
       return;

@@ -63,9 +63,9 @@ struct Migration {
     try connection.execute(Schema.countsOfAll)
   }
 
-  // MARK: From 7
+  // MARK: From 7 and 8
 
-  /// From 7 to 8: downloads. Tables allow more in some columns, which needs no row to be written: their statements in the schema are
+  /// From 7 to 8: downloads. From 8 to 9: the key of the blind indexes. Tables allow more in some columns, which needs no row to be written: their statements in the schema are
   /// replaced, as SQLite allows for that (https://sqlite.org/lang_altertable.html, section 7).
   private func bringUpFromSeven() throws {
     let model = try Connection(":memory:")
@@ -141,7 +141,7 @@ struct Migration {
   /// What was leased is of a lost coordinator, and comes back when the next one joins. Pauses were the program's own: a start lifts
   /// them.
   private static let copy = """
-    INSERT INTO ledger SELECT 1, 0, 0, 0, seen_at, 0, '', 0, NULL FROM old_ledger;
+    INSERT INTO ledger SELECT 1, 0, 0, 0, seen_at, 0, '', 0, NULL, NULL FROM old_ledger;
     INSERT INTO counts SELECT 0, status, attachments, bytes FROM old_counts;
     INSERT INTO messages SELECT * FROM old_messages;
     INSERT INTO fingerprints SELECT * FROM old_lines;

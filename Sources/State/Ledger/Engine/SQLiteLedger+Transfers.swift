@@ -15,7 +15,10 @@ extension SQLiteLedger {
       let sample = try statement(SQL.queuedTransfer).first {
         SealedSample(bytes: $0.blob(1), place: Self.place("request", $0.blob(0)))
       }
-      return SealedHome(id: id, hasValues: hasValues ?? false, sample: sample)
+      let last = try statement("SELECT request FROM transfers ORDER BY key DESC LIMIT 1").first { $0.blob(0) }
+      let indexKey =
+        try statement("SELECT index_key FROM ledger").first { $0.isNull(0) ? nil : $0.blob(0) } ?? nil
+      return SealedHome(id: id, hasValues: hasValues ?? false, sample: sample, last: last, indexKey: indexKey)
     }
   }
 

@@ -6,7 +6,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
   /// refused; older ones are brought up by ``Migration``.
-  static let version: Int64 = 8
+  static let version: Int64 = 9
 
   /// The key of a transfer's job is its own and this.
   static let transferJobs: Int64 = 1 << 61
@@ -24,7 +24,7 @@ enum Schema {
     -- the number of its last change; `holder` is the last coordinator that joined. What time it was at the last exchange, to tell
     -- a clock that was changed: `seen_at` by the clock, `seen_since_boot` since the start of the kernel run `kernel_run`.
     -- `residue` is 1 where the file may still hold the bytes of rows that a person deleted. `home_id` is random, and with the key
-    -- gives those that seal values; NULL: nothing was sealed yet.
+    -- gives those that seal values; NULL: nothing was sealed yet. `index_key` makes the blind indexes; it is sealed, and never changes.
     CREATE TABLE ledger (
       only INTEGER PRIMARY KEY CHECK (only = 1),
       history INTEGER NOT NULL,
@@ -34,7 +34,8 @@ enum Schema {
       seen_since_boot INTEGER NOT NULL,
       kernel_run TEXT NOT NULL,
       residue INTEGER NOT NULL CHECK (residue IN (0, 1)),
-      home_id BLOB CHECK (length(home_id) = 16)
+      home_id BLOB CHECK (length(home_id) = 16),
+      index_key BLOB
     ) STRICT;
 
     -- Who may write. `number` is that of the coordinator's last exchange, so that the fate of one can be told.
@@ -276,7 +277,7 @@ enum Schema {
 
   /// The rows of a new ledger.
   static let firstRows = """
-    INSERT INTO ledger VALUES (1, 0, 0, 0, 0, 0, '', 0, NULL);
+    INSERT INTO ledger VALUES (1, 0, 0, 0, 0, 0, '', 0, NULL, NULL);
     INSERT INTO lanes (kind, name, host, sharing) VALUES ('attachments', '', '', 'shared');
     \(countsOfAll);
     """
