@@ -18,7 +18,6 @@ struct HTTP: Source {
       "refused": "The server answered with a status that is not about content.",
       "unauthorized":
         "The server wants a credential, or another one (401). With a credential, the lane pauses.",
-      "link-expired": "The server does not accept the signature of the link any more (403, 404, 410).",
       "address-not-allowed": "The address is private, and `allow-private` does not name it.",
       "host-not-allowed": "The host is not among `hosts`.",
       "redirect-refused": "A redirect leads from https to http, has no usable target, or there are too many.",

@@ -15,10 +15,6 @@ enum StatusOutcome {
     case 401:
       return .fail("unauthorized", "\(host) answered 401, and no credential is configured for it")
     case 403, 404, 410:
-      if isSigned(question.link) {
-        return .fail(
-          "link-expired", "\(host) answered \(status) to a signed link: it has expired; a new link goes on")
-      }
       return status == 403
         ? .fail("forbidden", "\(host) answered 403")
         : .fail("gone", "\(host) answered \(status): it does not have the content")
@@ -34,18 +30,6 @@ enum StatusOutcome {
       return .fail("refused", "\(host) answered 304 (not modified), which was not asked for")
     default:
       return .fail("refused", "\(host) answered \(status)")
-    }
-  }
-
-  /// Names of parameters that stand in the links that storage services sign.
-  private static let signatures: Set<String> = [
-    "x-amz-signature", "x-goog-signature", "sig", "expires", "signature",
-  ]
-
-  /// Whether a link looks as if it were valid for a time only.
-  static func isSigned(_ link: WebURL) -> Bool {
-    link.query.split(separator: "&").contains { parameter in
-      signatures.contains(parameter.prefix { $0 != "=" }.lowercased())
     }
   }
 }

@@ -5,12 +5,14 @@ import Testing
 /// `UPDATE_GOLDEN=1` rewrites these.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "run", "enqueue", "fetch", "retry", "cancel", "prioritize", "delete", "prune", "pause",
+    "ingest", "run", "enqueue", "fetch", "retry", "refresh", "cancel", "prioritize", "delete", "prune",
+    "pause",
     "resume",
     "reset",
     "downloads", "deliveries", "dead-letters list", "dead-letters retry", "dead-letters drop", "status",
     "list", "show",
-    "get", "report", "watch", "replay", "verify", "backup", "lint", "graph", "schema", "test", "stages list",
+    "get", "report", "watch", "replay", "verify", "backup", "rekey", "lint", "graph", "schema", "test",
+    "stages list",
     "stages new",
     "stages run", "stages check", "stages inspect", "stages doctor", "doctor", "version", "completions",
   ]

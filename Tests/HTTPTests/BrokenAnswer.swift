@@ -163,9 +163,9 @@ struct BrokenAnswer: Sendable {
     status(451, "fail refused"), status(500, "retry server-busy"), status(501, "fail refused"),
     status(502, "retry server-busy"), status(503, "retry server-busy"), status(504, "retry server-busy"),
     status(505, "fail refused"), status(507, "retry server-busy"), status(511, "retry captive-portal"),
-    status(403, "fail link-expired", query: "?X-Amz-Date=1&X-Amz-Signature=hidden"),
-    status(404, "fail link-expired", query: "?Expires=1&Key=hidden"),
-    status(410, "fail link-expired", query: "?sv=1&sig=hidden"),
+    status(403, "fail forbidden", query: "?X-Amz-Date=1&X-Amz-Signature=hidden"),
+    status(404, "fail gone", query: "?Expires=1&Key=hidden"),
+    status(410, "fail gone", query: "?sv=1&sig=hidden"),
   ]
 
   private static let redirects: [BrokenAnswer] = [

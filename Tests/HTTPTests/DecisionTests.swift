@@ -114,21 +114,6 @@ struct DecisionTests {
       ResumePlan.make(held: 10, Validators(modified: "a\r\nb"), expectedSize: nil, knowsHash: false) == nil)
   }
 
-  @Test(arguments: [
-    "https://a.example/?X-Amz-Signature=1", "https://a.example/?a=1&sig=2", "https://a.example/?expires=1",
-  ])
-  func aSignedLinkIsKnownByItsQuery(url: String) throws {
-    #expect(StatusOutcome.isSigned(try WebURL(url)))
-  }
-
-  @Test(arguments: [
-    "https://a.example/", "https://a.example/sig=1", "https://a.example/?signal=1",
-    "https://a.example/?a=sig#sig=1",
-  ])
-  func anotherLinkIsNotSigned(url: String) throws {
-    #expect(!StatusOutcome.isSigned(try WebURL(url)))
-  }
-
   @Test func theRateIsKept() {
     var rate = Rate(1000, now: 0)
     var taken = 0

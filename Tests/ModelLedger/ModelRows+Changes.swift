@@ -39,7 +39,7 @@ extension ModelRows {
   }
 
   /// Its attempts stay on record, and are counted on.
-  private mutating func queueAgain(_ key: Int64, _ tally: inout ModelTally) {
+  mutating func queueAgain(_ key: Int64, _ tally: inout ModelTally) {
     guard let before = attachments[key] else { return }
     if let url = before.outcome.url {
       names[url]?.uses -= 1

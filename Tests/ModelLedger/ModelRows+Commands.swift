@@ -12,6 +12,7 @@ extension ModelRows {
     case .lane(let request): return apply(request, &tally)
     case .attachment(let request): return apply(request, &tally)
     case .delivery(let request): return apply(request, &tally)
+    case .refresh(let request): return apply(request, &tally)
     }
   }
 

@@ -78,12 +78,18 @@ extension ModelRows {
         continue
       }
       guard let work = work(job.subject) else { continue }
+      var cancellation = job.cancellation
+      if case .transfer = job.subject {
+        // It goes out with its new link.
+        jobs[job.key]?.cancellation = nil
+        cancellation = nil
+      }
       jobs[job.key]?.token = token
       jobs[job.key]?.attempts += 1
       let lease = Lease(
         job: job.key, token: token, attempt: job.attempts + 1, counted: job.attempts + 1 - job.uncounted,
         crashes: job.crashes, losses: job.losses, priority: job.priority,
-        cancellation: job.cancellation, work: work)
+        cancellation: cancellation, work: work)
       leases.append(lease)
       if lease.isSolitary { break }
     }

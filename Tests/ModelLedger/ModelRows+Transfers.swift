@@ -19,6 +19,9 @@ extension ModelRows {
     var job: Int64?
     /// Those that have its link.
     var attachments: Set<Int64> = []
+
+    /// It has ended since its link was not taken any more.
+    var isExpired: Bool { isFinished && fetched == nil && reason?.code == TransferRun.expired }
   }
 
   /// The keys of jobs of transfers begin here.
@@ -28,7 +31,7 @@ extension ModelRows {
 
   static func identity(of link: Link, _ hash: SHA256) -> [UInt8] {
     var link = link
-    link.declaredType = nil
+    (link.declaredType, link.expiresAt) = (nil, nil)
     var values = HashedValues()
     values.add(String(describing: link))
     return hash.digest(of: values)
@@ -83,7 +86,7 @@ extension ModelRows {
   }
 
   /// The attachments of a transfer, in order.
-  private func attachments(of transfer: Int64) -> [Int64] { transfers[transfer]?.attachments.sorted() ?? [] }
+  func attachments(of transfer: Int64) -> [Int64] { transfers[transfer]?.attachments.sorted() ?? [] }
 
   mutating func leave(_ transfer: Int64, _ tally: inout ModelTally) {
     switch leave(transfer) {
@@ -107,6 +110,8 @@ extension ModelRows {
       transfers[key]?.job = nil
     }
     if !queued.isEmpty { return .keepsFile }
+    // What came is there for a new link.
+    if transfers[key]?.isExpired == true && !keys.isEmpty { return .keepsFile }
     transfers[key]?.state = TransferState()
     if keys.isEmpty { transfers[key] = nil }
     return .dropsFile
@@ -133,6 +138,15 @@ extension ModelRows {
   mutating func settle(
     _ job: Job, transfer ending: Settlement.Ending, _ tally: inout ModelTally
   ) -> SettlementOutcome {
+    // What became of an old link says nothing of the new one, unless all is here.
+    if case .transfer(let key) = job.subject, job.cancellation != nil {
+      if case .fetched = ending {
+      } else {
+        giveBack(job.key)
+        leave(key, &tally)
+        return .conflict
+      }
+    }
     switch ending {
     case .fetched(let key, let size, let sha256):
       endJob(of: key)
@@ -178,7 +192,9 @@ extension ModelRows {
   }
 
   mutating func take(_ checkpoint: TransferCheckpoint) {
-    if jobs[checkpoint.job]?.token == checkpoint.token { transfers[checkpoint.key]?.state = checkpoint.state }
+    if jobs[checkpoint.job]?.token == checkpoint.token && jobs[checkpoint.job]?.cancellation == nil {
+      transfers[checkpoint.key]?.state = checkpoint.state
+    }
   }
 
   // MARK: Leases
@@ -256,7 +272,8 @@ extension ModelRows {
   var transfersWithFiles: Set<Int64> {
     Set(
       transfers.keys.filter { key in
-        transfers[key]?.job != nil || attachments(of: key).contains { attachments[$0]?.job != nil }
+        transfers[key]?.job != nil || transfers[key]?.isExpired == true
+          || attachments(of: key).contains { attachments[$0]?.job != nil }
       })
   }
 }

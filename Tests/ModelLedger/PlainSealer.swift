@@ -25,4 +25,6 @@ package struct PlainSealer: Sealer {
     values.add(bytes)
     return try SHA256().digest(of: values)
   }
+  package func reseal(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]? { nil }
+  package var newIndexKey: [UInt8]? { nil }
 }

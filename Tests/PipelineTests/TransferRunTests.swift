@@ -34,6 +34,25 @@ struct TransferRunTests {
         == .failed(reason("too-large-to-fetch"), isRejected: true))
   }
 
+  @Test(arguments: ["forbidden", "gone"]) func aLinkWhoseTimeIsOverHasACodeOfItsOwn(_ code: String) {
+    let expired = run().next(said(.fail, code), hasProgressed: true, mayHaveExpired: true)
+    guard case .failed(let reason, isRejected: false) = expired else {
+      Issue.record("\(expired)")
+      return
+    }
+    #expect(reason.code == "link-expired")
+    #expect(reason.message.hasPrefix("a sentence; ") && reason.message.contains("sluice refresh"))
+  }
+
+  @Test func anotherAnswerSaysNothingOfItsTime() {
+    #expect(
+      run().next(said(.fail, "refused"), hasProgressed: true, mayHaveExpired: true)
+        == .failed(self.reason("refused"), isRejected: false))
+    #expect(
+      run().next(said(.retry, "gone"), hasProgressed: false, mayHaveExpired: true)
+        == .again(after: 1000, isCounted: true, self.reason("gone")))
+  }
+
   @Test(arguments: [(1, 1000), (2, 2000)] as [(Int, Int64)])
   func aPassingFaultIsTriedAgainLaterAndLater(_ attempt: Int, _ wait: Int64) {
     #expect(

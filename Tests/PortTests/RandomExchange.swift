@@ -24,7 +24,8 @@ struct RandomExchange {
   mutating func command(_ ids: [String]) -> Command {
     switch number(0...9) {
     case 0...6: .takeIn((0..<number(0...4)).map { _ in item() })
-    case 7 where !ids.isEmpty: .attachment(attachmentCommand(ids))
+    case 7 where !ids.isEmpty:
+      once(in: 3) ? .refresh(refreshCommand(ids)) : .attachment(attachmentCommand(ids))
     default: .lane(laneCommand())
     }
   }
@@ -37,6 +38,15 @@ struct RandomExchange {
     return AttachmentCommand(
       once(in: 20) ? "nobody" : pick(ids), pick(actions),
       only: once(in: 5) ? [.queued, .failed] : nil)
+  }
+
+  /// A new link: mostly one that no transfer has.
+  private mutating func refreshCommand(_ ids: [String]) -> RefreshCommand {
+    let host = pick(["files.example.com", "files.example.com", "new.example.com"])
+    let path = once(in: 2) ? number(1...5) : number(6...99)
+    return RefreshCommand(
+      once(in: 20) ? "nobody" : pick(ids), url: once(in: 20) ? "no link" : "https://\(host)/\(path)",
+      expiresAt: pick([nil, 77]))
   }
 
   /// What a person does to a delivery: mostly to one that is there.
@@ -60,6 +70,7 @@ struct RandomExchange {
       item.url = "https://\(pick(["a", "b", "c"])).example.com/\(item.fileName.suffix(1))"
       item.size = pick([nil, nil, 3])
       item.credential = pick([nil, nil, "files"])
+      item.expiresAt = pick([nil, "2026-01-31T08:00:00Z"])
     }
     switch number(0...80) {
     case 0: item.source = [1]
@@ -98,7 +109,9 @@ struct RandomExchange {
     case (.transfer, 1...3):
       return .transferAgain(key: key, after: after, isCounted: once(in: 2), state(), Sample.reason)
     case (.transfer, 4): return .transferRestarts(key: key, Sample.reason)
-    case (.transfer, 5): return .notFetched(key: key, Sample.reason, isRejected: once(in: 2))
+    case (.transfer, 5):
+      return .notFetched(
+        key: key, pick([Sample.reason, Sample.expired, Sample.expired]), isRejected: once(in: 2))
     case (.transfer, _):
       return .fetched(key: key, size: Int64(number(3...4)), sha256: Sample.content(UInt8(number(1...6))))
     case (.delivery, 1...2): return .deliveryAgain(key: key, after: after, reason: Sample.reason)

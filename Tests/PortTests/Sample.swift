@@ -7,6 +7,7 @@ enum Sample {
   static let events = LaneName.channel("events")
   static let step = Step(stage: "mime", verdict: "pass", code: nil, message: nil, microseconds: 12)
   static let reason = Reason(stage: "pdf", code: "too-many-pages", message: "it has 9 pages")
+  static let expired = Reason(stage: "downloads", code: "link-expired", message: "it answers 403")
   static let disk = Pause(.fault, code: "disk-full", reason: "no room", by: "host")
   static let hand = Pause(.hand, code: "unauthorized", reason: "it is refused", by: "host")
   static let person = Pause(.person, code: "asked", reason: "maintenance", by: "ann")

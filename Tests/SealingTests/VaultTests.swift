@@ -271,4 +271,24 @@ struct VaultTests {
     #expect(error?.code == .refused, "\(hint)")
     #expect(error?.isConfiguration == false)
   }
+
+  // MARK: Blind indexes under another key
+
+  @Test func blindIndexesStayWhatTheyAreUnderAnotherKey() throws {
+    let old = try Samples.vault(1)
+    let place = Place(table: "ledger", column: "index_key", row: 1)
+    let index = try old.blindIndex([1, 2], purpose: "a")
+    let between = try Samples.vault(2, older: [1])
+    #expect(try between.blindIndex([1, 2], purpose: "a") != index)
+    let sealed = try between.sealedIndexKey(ofKeyOf: try old.seal([3], for: Samples.place), for: place)
+    #expect(between.keyID(of: sealed) == between.keyID)
+    let bytes = try between.open(sealed, for: place)
+    let new = try Vault(try Samples.key(2), home: Samples.home, indexKey: bytes)
+    #expect(try new.blindIndex([1, 2], purpose: "a") == index)
+    let own = try between.sealedIndexKey(ofKeyOf: nil, for: place)
+    #expect(try between.open(own, for: place) != bytes)
+    #expect(throws: SealingError.self) {
+      try Vault(try Samples.key(2), home: Samples.home, indexKey: [1])
+    }
+  }
 }

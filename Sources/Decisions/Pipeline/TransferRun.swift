@@ -20,6 +20,10 @@ public struct TransferRun: Sendable {
 
   /// Faults of the place that do not pass by themselves.
   private static let needHands: Set<String> = ["disk-full", "unauthorized"]
+  /// What a source says where the server does not give the content: 403, 404, 410.
+  private static let refusals: Set<String> = ["forbidden", "gone"]
+  /// The reason of a transfer whose link is not taken any more. What had come is kept for a new link.
+  public static let expired = "link-expired"
   /// How often content that was not what was asked for is fetched again from 0.
   private static let restartLimit = 1
 
@@ -40,11 +44,17 @@ public struct TransferRun: Sendable {
 
   /// After what the source said, other than that all is there.
   ///
-  /// - Parameter hasProgressed: synced bytes came in this attempt.
-  public func next(_ said: StageResult, hasProgressed: Bool) -> Next {
-    let reason = Reason(
+  /// - Parameters:
+  ///   - hasProgressed: synced bytes came in this attempt.
+  ///   - mayHaveExpired: the link is valid for a time only, which may be over.
+  public func next(_ said: StageResult, hasProgressed: Bool, mayHaveExpired: Bool = false) -> Next {
+    var reason = Reason(
       stage: Self.stage, code: said.code ?? "unexplained",
       message: said.message ?? "the source gives no reason")
+    if mayHaveExpired && said.verdict == .fail && Self.refusals.contains(reason.code) {
+      reason.code = Self.expired
+      reason.message += "; the link was valid for a time only, so give a new one: `sluice refresh`"
+    }
     switch said.verdict {
     case .pass: return .fetched
     case .reject: return .failed(reason, isRejected: true)

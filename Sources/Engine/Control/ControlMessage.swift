@@ -16,10 +16,12 @@ enum ControlMessage {
   static let itemLimit = 500
   /// The longest text of an answer, or of a command that is not about files, in bytes.
   private static let textLimit = 4096
+  /// The longest link, in bytes.
+  private static let linkLimit = 8192
 
   /// What a command is, before what it says.
   private enum Kind: UInt8 {
-    case takeIn = 1, pause, resume, hasten, attachment, delivery
+    case takeIn = 1, pause, resume, hasten, attachment, delivery, refresh
   }
 
   /// What a result is, before what it says.
@@ -60,6 +62,12 @@ enum ControlMessage {
         writer.write(command.key)
         writer.write(command.deliveryId)
         writer.write(command.action == .drop)
+      case .refresh(let command):
+        writer.write(Kind.refresh.rawValue)
+        writer.write(command.attachmentId)
+        writer.write(command.url)
+        writer.write(command.expiresAt != nil)
+        writer.write(command.expiresAt ?? 0)
       }
     }
     return writer.bytes
@@ -140,6 +148,10 @@ enum ControlMessage {
       case .delivery:
         let (key, id) = (try reader.integer(Int64.self), try text(&reader))
         return .delivery(DeliveryCommand(key: key, id, try reader.boolean() ? .drop : .retry))
+      case .refresh:
+        let (id, url) = (try text(&reader), try reader.requiredText(atMost: linkLimit))
+        let (isLimited, time) = (try reader.boolean(), try reader.integer(Int64.self))
+        return .refresh(RefreshCommand(id, url: url, expiresAt: isLimited ? time : nil))
       case nil: throw FrameError("an unknown command")
       }
     }

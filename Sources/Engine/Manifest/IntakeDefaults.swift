@@ -6,10 +6,11 @@ public struct IntakeDefaults: Sendable {
   public var priority: Int64 = 0
   /// Of links; `nil`: `download`.
   public var fileName: String?
-  /// Of links: the name of a credential, the size in bytes, and 64 hexadecimal digits.
+  /// Of links: the name of a credential, the size in bytes, 64 hexadecimal digits, and a time as RFC 3339 writes it.
   public var credential: String?
   public var size: Int64?
   public var sha256: String?
+  public var expiresAt: String?
 
   public init() {}
 }

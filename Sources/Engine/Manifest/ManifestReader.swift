@@ -154,9 +154,11 @@ public struct ManifestReader: Sendable {
       if !item.source.isEmpty { throw problem("it has 'path' and 'url'; give one of them") }
       if members.found["fileName"] == nil { item.fileName = "download" }
       if item.link?.sha256?.isEmpty == true { throw problem("'sha256' is 64 hexadecimal digits") }
+      if let fault = item.expiryFault { throw problem(fault) }
       return item
     }
-    for key in ["method", "body", "credential", "size", "sha256"] where members.found[key] != nil {
+    for key in ["method", "body", "credential", "size", "sha256", "expiresAt"] where members.found[key] != nil
+    {
       throw problem("the key '\(key)' is for links, and there is no 'url'")
     }
     if item.source.isEmpty { throw problem("the key 'path' is missing or empty") }

@@ -92,7 +92,10 @@ extension Scheduler {
         } else if flight.isStopAsked {
           stopped(flight)
         } else {
-          let next = run(flight).next(said, hasProgressed: flight.hasProgressed)
+          let mayHaveExpired =
+            flight.transfer?.link.mayHaveExpired(at: environment.clock.now()) ?? false
+          let next = run(flight).next(
+            said, hasProgressed: flight.hasProgressed, mayHaveExpired: mayHaveExpired)
           follow(flight, afterSilence(flight, said, next))
         }
       case .died(let flight, let death, let isCulprit):

@@ -20,6 +20,7 @@ public final class Vault: Sendable {
   public static let leastHomeID = 16
 
   private let current: HomeKeys
+  private let index: KeyRoom
   private let all: [KeyID: HomeKeys]
   private let older: [HomeKeys]
   private let cipher: AESGCM
@@ -29,9 +30,11 @@ public final class Vault: Sendable {
   ///   - master: seals, and opens what it sealed.
   ///   - home: the home's id, 16 random bytes or more, which never change.
   ///   - older: keys that open what they sealed. One that equals another is of no account.
+  ///   - indexKey: 32 bytes that make the blind indexes, so that they stay what they are under another master key; `nil`: they
+  ///     follow from `master`.
   ///   - seals: how many values were sealed with `master` before, as ``seals`` said.
   public init(
-    _ master: MasterKey, home: [UInt8], older: [MasterKey] = [], seals: UInt64 = 0
+    _ master: MasterKey, home: [UInt8], older: [MasterKey] = [], indexKey: [UInt8]? = nil, seals: UInt64 = 0
   ) throws(SealingError) {
     precondition(home.count >= Self.leastHomeID, "a home's id has 16 bytes or more")
     guard let cipher = AESGCM() else {
@@ -39,6 +42,16 @@ public final class Vault: Sendable {
     }
     self.cipher = cipher
     current = try HomeKeys(master, home: home)
+    if let indexKey {
+      guard indexKey.count == AESGCM.keySize else {
+        throw SealingError(
+          .refused,
+          "the key of the blind indexes has \(indexKey.count) bytes; restore the ledger from a backup")
+      }
+      index = try KeyRoom(AESGCM.keySize) { $0.copyBytes(from: indexKey) }
+    } else {
+      index = current.blindIndex
+    }
     var all = [current.id: current]
     var others: [HomeKeys] = []
     for key in older {
@@ -193,13 +206,21 @@ public final class Vault: Sendable {
   ///
   /// - Parameter purpose: what it is for, such as a column: for another purpose the same value has another index.
   public func blindIndex(_ bytes: [UInt8], purpose: String) throws(SealingError) -> [UInt8] {
-    try Self.index(bytes, purpose, current.blindIndex)
+    try Self.index(bytes, purpose, index)
+  }
+
+  /// The key that makes the blind indexes where one of these keys does, sealed for its place.
+  ///
+  /// - Parameter value: sealed with that key; `nil`, or with none of them: the newest is meant.
+  public func sealedIndexKey(ofKeyOf value: [UInt8]?, for place: Place) throws(SealingError) -> [UInt8] {
+    let keys = value.flatMap { keyID(of: $0) }.flatMap { all[$0] } ?? current
+    return try seal(keys.blindIndex.bytes, for: place)
   }
 
   /// The same by each key, the newest first: while values are sealed anew, a row may have that of an older key.
   public func blindIndexes(_ bytes: [UInt8], purpose: String) throws(SealingError) -> [[UInt8]] {
     var indexes: [[UInt8]] = []
-    for keys in [current] + older { indexes.append(try Self.index(bytes, purpose, keys.blindIndex)) }
+    for key in [index] + older.map(\.blindIndex) { indexes.append(try Self.index(bytes, purpose, key)) }
     return indexes
   }
 

@@ -66,6 +66,7 @@ final class RawClient {
     message.append(0)
     number(Int64(0))
     text(nil)
+    text(nil)
     text("raw")
     return withUnsafeBytes(of: UInt32(message.count).littleEndian) { Array($0) } + message
   }

@@ -8,6 +8,9 @@
  *   /large         is refused as too large
  *   /short/N       says that all is there, with one byte less than N
  *   /still         never says anything
+ *   /lapse/N       N bytes as /slow; `forbidden` at the half, unless the query has `fresh`. With `rest` only what is
+ *                  gone on with comes
+ * The bytes follow from the path without its query.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -21,7 +24,7 @@
 struct under_way {
   sluice_call *call;
   const sluice_transfer *transfer;
-  uint64_t at, length;
+  uint64_t at, length, lapse;
   int held, is_slow;
 };
 
@@ -63,14 +66,18 @@ static void well_start(void *instance, const sluice_transfer *transfer, sluice_c
   const char *what = path(transfer->url);
   int index = well->count++;
   struct under_way *one = &well->list[index];
-  *one = (struct under_way){call, transfer, transfer->bytes, 0, 0, 0};
+  *one = (struct under_way){call, transfer, transfer->bytes, 0, 0, 0, 0};
   if (!strncmp(what, "/bytes/", 7)) one->length = strtoull(what + 7, NULL, 10);
   else if (!strncmp(what, "/slow/", 6)) one->length = strtoull(what + 6, NULL, 10), one->is_slow = 1;
   else if (!strncmp(what, "/short/", 7)) one->length = strtoull(what + 7, NULL, 10) - 1;
-  else if (!strcmp(what, "/still")) one->held = 1;
-  else if (!strcmp(what, "/gone")) finish(well, index, SLUICE_FAIL, "gone", "the well is dry");
+  else if (!strncmp(what, "/lapse/", 7)) {
+    if (strstr(what, "rest") && !transfer->bytes) return finish(well, index, SLUICE_FAIL, "gone", "only the rest is here");
+    one->length = strtoull(what + 7, NULL, 10), one->is_slow = 1;
+    if (!strstr(what, "fresh")) one->lapse = one->length / 2;
+  } else if (!strcmp(what, "/still")) one->held = 1;
+  else if (!strncmp(what, "/gone", 5)) finish(well, index, SLUICE_FAIL, "gone", "the well is dry");
   else if (!strcmp(what, "/large")) finish(well, index, SLUICE_REJECT, "too-large-to-fetch", "more than is allowed");
-  else if (!strcmp(what, "/denied")) {
+  else if (!strncmp(what, "/denied", 7)) {
     if (transfer->headers && transfer->headers[0] && strstr(transfer->headers[0], "good")) {
       one->length = 1000;
       return;
@@ -94,7 +101,7 @@ static void draw(struct well *well, int index) {
   struct under_way *one = &well->list[index];
   static unsigned char water[1 << 16];
   unsigned seed = 7;
-  for (const char *c = path(one->transfer->url); *c; c++) seed = seed * 31 + (unsigned char)*c;
+  for (const char *c = path(one->transfer->url); *c && *c != '?'; c++) seed = seed * 31 + (unsigned char)*c;
   uint64_t most = one->is_slow ? sizeof water : 1 << 20;
   for (uint64_t drawn = 0; drawn < most && one->at < one->length;) {
     uint64_t count = one->length - one->at < sizeof water ? one->length - one->at : sizeof water;
@@ -108,6 +115,8 @@ static void draw(struct well *well, int index) {
     drawn += (uint64_t)written;
   }
   if (one->is_slow) tell(well, one);
+  if (one->lapse && one->at >= one->lapse)
+    return finish(well, index, SLUICE_FAIL, "forbidden", "the well knows this bucket no more");
   if (one->at < one->length) return;
   if (ftruncate(one->transfer->content, (off_t)one->length) || fdatasync(one->transfer->content)) return;
   finish(well, index, SLUICE_PASS, NULL, NULL);
@@ -150,7 +159,7 @@ static void well_stop(void *instance, sluice_call *call) {
 static void well_close(void *instance) { free(instance); }
 
 static const sluice_term codes[] = {
-    {"gone", "It is not there."}, {"too-large-to-fetch", "It is too large."}, {"busy", "Too many at once."},
+    {"gone", "It is not there."}, {"forbidden", "It is not given."}, {"too-large-to-fetch", "It is too large."}, {"busy", "Too many at once."},
     {"unauthorized", "The token is not taken."}, {"server-busy", "Not now."}, {"disk-full", "No room."}, {"interrupted", "It was stopped."}};
 
 static const sluice_stage stage = {

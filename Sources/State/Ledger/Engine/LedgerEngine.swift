@@ -15,7 +15,9 @@ extension Home {
     sealer: (SealedHome) throws -> any Sealer
   ) throws -> any LedgerWriter & LedgerMaintenance {
     let ledger = try SQLiteLedger(self)
-    ledger.sealer = try sealer(try ledger.sealedHome())
+    let made = try sealer(try ledger.sealedHome())
+    if let key = made.newIndexKey { try ledger.keepIndexKey(key) }
+    ledger.sealer = made
     return ledger
   }
 

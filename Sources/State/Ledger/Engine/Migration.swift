@@ -141,7 +141,7 @@ struct Migration {
   /// What was leased is of a lost coordinator, and comes back when the next one joins. Pauses were the program's own: a start lifts
   /// them.
   private static let copy = """
-    INSERT INTO ledger SELECT 1, 0, 0, 0, seen_at, 0, '', 0, NULL FROM old_ledger;
+    INSERT INTO ledger SELECT 1, 0, 0, 0, seen_at, 0, '', 0, NULL, NULL FROM old_ledger;
     INSERT INTO counts SELECT 0, status, attachments, bytes FROM old_counts;
     INSERT INTO messages SELECT * FROM old_messages;
     INSERT INTO fingerprints SELECT * FROM old_lines;

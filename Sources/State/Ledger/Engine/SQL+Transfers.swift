@@ -1,3 +1,5 @@
+import Pipeline
+
 /// The statements about downloads. The key of a transfer's job is its own and 2^61.
 extension SQL {
   static let transferWithIdentity: StaticString = "SELECT key FROM transfers WHERE identity = ?1"
@@ -35,11 +37,16 @@ extension SQL {
     ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority)
     """)
 
-  /// How many attachments it is the transfer of; how many of them wait for it, and are worked on; whether it is under way.
+  /// Whether a transfer has ended since its link was not taken any more. What came is kept for a new one.
+  static let isExpired = "t.finished_at IS NOT NULL AND t.reason_code = '\(TransferRun.expired)'"
+
+  /// How many attachments it is the transfer of; how many of them wait for it, and are worked on; whether it is under way, and
+  /// whether its link has expired.
   static let needsOfTransfer = SQLText(
     """
     SELECT count(*), count(j.key) FILTER (WHERE j.state = 'waiting'), count(j.key) FILTER (WHERE j.state <> 'waiting'),
-      EXISTS (SELECT 1 FROM jobs WHERE key = ?1 + \(Schema.transferJobs) AND state = 'leased')
+      EXISTS (SELECT 1 FROM jobs WHERE key = ?1 + \(Schema.transferJobs) AND state = 'leased'),
+      EXISTS (SELECT 1 FROM transfers t WHERE key = ?1 AND \(isExpired))
     FROM links l LEFT JOIN jobs j ON j.key = l.attachment_key * 2 WHERE l.transfer_key = ?1
     """)
 
@@ -94,7 +101,7 @@ extension SQL {
     """)
 
   static let isHeld: StaticString =
-    "SELECT EXISTS (SELECT 1 FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3)"
+    "SELECT EXISTS (SELECT 1 FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3 AND cancelled IS NULL)"
 
   static let identityOf: StaticString = "SELECT identity FROM transfers WHERE key = ?1"
 
@@ -161,5 +168,55 @@ extension SQL {
     """
     SELECT key FROM transfers t WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.key = t.key + \(Schema.transferJobs))
       OR EXISTS (SELECT 1 FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 WHERE l.transfer_key = t.key)
+      OR (\(isExpired))
     """)
+
+  // MARK: A new link
+
+  /// What a new link for an attachment has to see.
+  static let attachmentToRefresh: StaticString = """
+    SELECT a.key, a.status, j.state, j.cancelled IS NOT NULL, t.key, t.sha256 IS NOT NULL, t.identity, t.request, t.bytes,
+      t.total, t.validators
+    FROM attachments a LEFT JOIN jobs j ON j.key = a.key * 2 LEFT JOIN links l ON l.attachment_key = a.key
+      LEFT JOIN transfers t ON t.key = l.transfer_key
+    WHERE a.id = ?1
+    """
+
+  /// Those that share a transfer: what is to be known of each before it waits for a new link.
+  static let sharers = SQLText(
+    """
+    SELECT a.key, a.status, a.status IN ('rejected', 'failed') AND a.reason_stage = '\(TransferRun.stage)', j.state,
+      j.cancelled IS NOT NULL, j.priority
+    FROM links l JOIN attachments a ON a.key = l.attachment_key LEFT JOIN jobs j ON j.key = a.key * 2
+    WHERE l.transfer_key = ?1 ORDER BY a.key
+    """)
+
+  static let replaceLink: StaticString = """
+    UPDATE transfers SET identity = ?2, host = ?3, request = ?4, bytes = ?5, total = ?6, validators = ?7 WHERE key = ?1
+    """
+
+  /// Its job is counted for the host of its link.
+  static let moveToHost = SQLText(
+    """
+    UPDATE jobs SET host = (SELECT host FROM transfers WHERE key = ?1) WHERE key = ?1 + \(Schema.transferJobs)
+    """)
+
+  static let moveLinks: StaticString = "UPDATE links SET transfer_key = ?2 WHERE transfer_key = ?1"
+
+  /// What may be shown of the link.
+  static let nameSources: StaticString = """
+    UPDATE attachments SET source = ?2 WHERE key IN (SELECT attachment_key FROM links WHERE transfer_key = ?1)
+    """
+
+  static let wakeOne: StaticString =
+    "UPDATE jobs SET state = 'due', due_at = ?2 WHERE key = ?1 * 2 AND state = 'waiting'"
+
+  /// What the lease under way says of the old link does not count, but that all is fetched.
+  static let setLinkReplaced: StaticString =
+    "UPDATE jobs SET cancelled = 'its link was replaced' WHERE key = ?1 AND state = 'leased'"
+
+  static let isLinkReplaced: StaticString =
+    "SELECT cancelled IS NOT NULL FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
+
+  static let takeNewLink: StaticString = "UPDATE jobs SET cancelled = NULL WHERE key = ?1"
 }

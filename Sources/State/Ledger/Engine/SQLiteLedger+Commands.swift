@@ -24,6 +24,10 @@ extension SQLiteLedger {
         results += try apply(run { if case .attachment(let one) = $0 { one } else { nil } }, &tally)
       case .delivery:
         results += try apply(run { if case .delivery(let one) = $0 { one } else { nil } }, &tally)
+      case .refresh(let request):
+        // Each changes which links the next one meets.
+        rest = rest.dropFirst()
+        results.append(try refresh(request, &tally))
       }
     }
     return results

@@ -15,7 +15,10 @@ extension SQLiteLedger {
       let sample = try statement(SQL.queuedTransfer).first {
         SealedSample(bytes: $0.blob(1), place: Self.place("request", $0.blob(0)))
       }
-      return SealedHome(id: id, hasValues: hasValues ?? false, sample: sample)
+      let last = try statement("SELECT request FROM transfers ORDER BY key DESC LIMIT 1").first { $0.blob(0) }
+      let indexKey =
+        try statement("SELECT index_key FROM ledger").first { $0.isNull(0) ? nil : $0.blob(0) } ?? nil
+      return SealedHome(id: id, hasValues: hasValues ?? false, sample: sample, last: last, indexKey: indexKey)
     }
   }
 
@@ -90,7 +93,11 @@ extension SQLiteLedger {
 
   func leave(_ transfer: Int64) throws -> Left {
     let needs = try statement(SQL.needsOfTransfer).first(.integer(transfer)) { row in
-      (links: row.integer(0), waiting: row.integer(1), working: row.integer(2), isLeased: row.integer(3) == 1)
+      (
+        links: row.integer(0), waiting: row.integer(1), working: row.integer(2),
+        isLeased: row.integer(3) == 1,
+        isExpired: row.integer(4) == 1
+      )
     }
     guard let needs, needs.waiting == 0 else { return .keepsFile }
     // One under way goes with the end of its lease.
@@ -99,6 +106,9 @@ extension SQLiteLedger {
     if needs.working > 0 { return .keepsFile }
     if needs.links == 0 {
       try statement(SQL.removeTransfer).run(.integer(transfer))
+    } else if needs.isExpired {
+      // What came is there for a new link.
+      return .keepsFile
     } else {
       try statement(SQL.forgetProgress).run(.integer(transfer))
     }
@@ -117,6 +127,11 @@ extension SQLiteLedger {
   // MARK: Results
 
   func settleTransfer(_ settlement: Settlement, _ tally: inout ExchangeTally) throws -> SettlementOutcome {
+    if try isOfReplacedLink(settlement) {
+      guard try change(SQL.releaseJob, settlement) else { return .leaseLost }
+      try leave(settlement.job &- Schema.transferJobs, &tally)
+      return .conflict
+    }
     switch settlement.ending {
     case .fetched(let key, let size, let sha256):
       guard try change(SQL.endJob, settlement) else { return .leaseLost }
@@ -206,6 +221,11 @@ extension SQLiteLedger {
       try statement(SQL.dueTransfersOfHost).rows(
         .integer(lane), .integer(Int64(want.perHost)), .integer(host)
       ) { try take($0) }
+    }
+    // Those that go out with the new link say what counts.
+    for index in leases.indices where leases[index].cancellation != nil {
+      try statement(SQL.takeNewLink).run(.integer(leases[index].job))
+      leases[index].cancellation = nil
     }
     // One that was changed or cannot be opened holds up no other.
     for (key, reason) in broken {
@@ -322,6 +342,8 @@ extension Link {
     var bytes: [UInt8] = []
     let fields: [String?] = [
       method, url, body, credential, size.map(String.init), sha256.map(Hexadecimal.text), declaredType,
+      // What came later is at the end: older rows have less.
+      expiresAt.map(String.init),
     ]
     for field in fields {
       if let field { bytes += [UInt8(ascii: "=")] + Array(field.utf8) }
@@ -337,18 +359,19 @@ extension Link {
     guard fields.count >= 7, let method = fields[0], let url = fields[1] else { return nil }
     self.init(
       url: url, method: method, body: fields[2], credential: fields[3], size: fields[4].flatMap { Int64($0) },
-      sha256: fields[5].flatMap { Hexadecimal.bytes($0) }, declaredType: fields[6])
+      sha256: fields[5].flatMap { Hexadecimal.bytes($0) }, declaredType: fields[6],
+      expiresAt: fields.count > 7 ? fields[7].flatMap { Int64($0) } : nil)
   }
 }
 
 extension TransferState {
   /// Its validators; `nil`: it has none.
-  fileprivate var coded: [UInt8]? {
+  var coded: [UInt8]? {
     if etag == nil && modified == nil { return nil }
     return Array((etag ?? "").utf8) + [0] + Array((modified ?? "").utf8)
   }
 
-  fileprivate mutating func takeValidators(coded bytes: [UInt8]) {
+  mutating func takeValidators(coded bytes: [UInt8]) {
     let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).map {
       String(decoding: $0, as: UTF8.self)
     }

@@ -24,7 +24,8 @@ enum Schema {
     -- the number of its last change; `holder` is the last coordinator that joined. What time it was at the last exchange, to tell
     -- a clock that was changed: `seen_at` by the clock, `seen_since_boot` since the start of the kernel run `kernel_run`.
     -- `residue` is 1 where the file may still hold the bytes of rows that a person deleted. `home_id` is random, and with the key
-    -- gives those that seal values; NULL: nothing was sealed yet.
+    -- gives those that seal values; NULL: nothing was sealed yet. `index_key` makes the blind indexes; it is sealed, and never
+    -- changes.
     CREATE TABLE ledger (
       only INTEGER PRIMARY KEY CHECK (only = 1),
       history INTEGER NOT NULL,
@@ -34,7 +35,8 @@ enum Schema {
       seen_since_boot INTEGER NOT NULL,
       kernel_run TEXT NOT NULL,
       residue INTEGER NOT NULL CHECK (residue IN (0, 1)),
-      home_id BLOB CHECK (length(home_id) = 16)
+      home_id BLOB CHECK (length(home_id) = 16),
+      index_key BLOB
     ) STRICT;
 
     -- Who may write. `number` is that of the coordinator's last exchange, so that the fate of one can be told.
@@ -278,7 +280,7 @@ enum Schema {
 
   /// The rows of a new ledger.
   static let firstRows = """
-    INSERT INTO ledger VALUES (1, 0, 0, 0, 0, 0, '', 0, NULL);
+    INSERT INTO ledger VALUES (1, 0, 0, 0, 0, 0, '', 0, NULL, NULL);
     INSERT INTO lanes (kind, name, host, sharing) VALUES ('attachments', '', '', 'shared');
     \(countsOfAll);
     """

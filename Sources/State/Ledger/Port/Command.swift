@@ -8,6 +8,7 @@ public enum Command: Sendable {
   case lane(LaneCommand)
   case attachment(AttachmentCommand)
   case delivery(DeliveryCommand)
+  case refresh(RefreshCommand)
 }
 
 public struct LaneCommand: Sendable, Equatable {
@@ -74,6 +75,24 @@ public struct DeliveryCommand: Sendable, Equatable {
     self.deliveryId = deliveryId
     self.action = action
   }
+}
+
+/// Gives the transfer of an attachment a new link to the same bytes, and makes those that share it wait for it again.
+public struct RefreshCommand: Sendable, Equatable, CustomStringConvertible {
+  public var attachmentId: String
+  /// A secret but for its host.
+  public var url: String
+  /// Until when servers take it, in milliseconds since 1970; `nil`: not known.
+  public var expiresAt: Int64?
+
+  public init(_ attachmentId: String, url: String, expiresAt: Int64? = nil) {
+    self.attachmentId = attachmentId
+    self.url = url
+    self.expiresAt = expiresAt
+  }
+
+  /// Without what is secret, so that no log or trace has it.
+  public var description: String { "a new link, \(Link(url: url).name), for \(attachmentId)" }
 }
 
 /// What became of a command.

@@ -34,6 +34,8 @@ public struct IntakeItem: Sendable {
   public var size: Int64?
   /// Of the content of the link, 64 hexadecimal digits; `nil`: not known.
   public var sha256: String?
+  /// Until when servers take the link, as RFC 3339 writes it, in UTC; `nil`: not known.
+  public var expiresAt: String?
   /// Where the file was named, for messages: `manifest.jsonl:17`.
   public var origin: String
 
@@ -81,6 +83,7 @@ public struct IntakeItem: Sendable {
     try visitor.visit(.id("credential"), &credential)
     try visitor.visit(IntakeField("size"), &size)
     try visitor.visit(IntakeField("sha256", 64...64), &sha256)
+    try visitor.visit(IntakeField("expiresAt", 20...24), &expiresAt)
     try visitor.visit(.own("origin"), &origin)
   }
 
@@ -148,7 +151,14 @@ extension IntakeItem {
     guard let url else { return nil }
     return Link(
       url: url, method: method ?? "GET", body: body, credential: credential, size: size,
-      sha256: sha256.map { Hexadecimal.bytes($0) ?? [] }, declaredType: declaredType)
+      sha256: sha256.map { Hexadecimal.bytes($0) ?? [] }, declaredType: declaredType,
+      expiresAt: expiresAt.flatMap { Clock.milliseconds(ofTimestamp: $0) })
+  }
+
+  /// Why its `expiresAt` is no time; `nil`: it is one, or there is none.
+  package var expiryFault: String? {
+    guard let expiresAt, Clock.milliseconds(ofTimestamp: expiresAt) == nil else { return nil }
+    return "'expiresAt' is no time in UTC such as 2026-01-31T08:00:00Z"
   }
 
   package var attachmentSource: AttachmentSource {
@@ -163,7 +173,7 @@ extension IntakeItem {
     item.visit(&faults)
     if let link {
       if !source.isEmpty { return "it has a path and a url" }
-      return faults.first ?? link.fault
+      return faults.first ?? expiryFault ?? link.fault
     }
     if source.first != UInt8(ascii: "/") { return "its path is not an absolute path" }
     if sourceSize < 0 { return "its size is \(sourceSize)" }

@@ -10,6 +10,23 @@ public protocol LedgerMaintenance: LedgerQueries {
   func recount() throws(LedgerError)
   /// Adds the missing jobs of queued attachments and pending deliveries, and takes away those of ended ones.
   func mendJobs() throws(LedgerError)
+  /// Seals values anew with the newest key, in one transaction: those of so many rows that follow a key. What has the newest key
+  /// already stays as it is. Needs what seals.
+  func resealRows(after key: Int64, limit: Int) throws(LedgerError) -> Resealed
+  /// How many rows have values that are sealed with each key, by the key's id.
+  func sealedRows() throws(LedgerError) -> [String: Int64]
+  /// Overwrites what the file and its log may have of values that were sealed anew. False: a reader is in the way.
+  func eraseReplaced() throws(LedgerError) -> Bool
   /// Queues an attachment whose object is lost, as if it had just been taken in.
   func requeue(_ object: StoredObject) throws(LedgerError)
+}
+
+/// What became of some rows that were to be sealed anew.
+public struct Resealed: Sendable, Equatable {
+  /// Rows that were.
+  public var rows: Int64 = 0
+  /// The last that was looked at; `nil`: there are no more.
+  public var last: Int64?
+
+  public init() {}
 }

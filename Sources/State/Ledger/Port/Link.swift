@@ -13,10 +13,12 @@ public struct Link: Sendable, Hashable {
   public var sha256: [UInt8]?
   /// The media type that is expected; `nil`: not known.
   public var declaredType: String?
+  /// Until when servers take the link, in milliseconds since 1970; `nil`: not known. It is no part of what makes two links the same.
+  public var expiresAt: Int64?
 
   public init(
     url: String, method: String = "GET", body: String? = nil, credential: String? = nil, size: Int64? = nil,
-    sha256: [UInt8]? = nil, declaredType: String? = nil
+    sha256: [UInt8]? = nil, declaredType: String? = nil, expiresAt: Int64? = nil
   ) {
     self.url = url
     self.method = method
@@ -25,6 +27,7 @@ public struct Link: Sendable, Hashable {
     self.size = size
     self.sha256 = sha256
     self.declaredType = declaredType
+    self.expiresAt = expiresAt
   }
 
   /// What may be shown of it: `https://files.example.com/…`.

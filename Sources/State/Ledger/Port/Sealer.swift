@@ -6,6 +6,10 @@ public protocol Sealer: Sendable {
   func open(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]
   /// 32 bytes that are the same for the same bytes and purpose, and tell nothing of them without the key.
   func blindIndex(_ bytes: [UInt8], purpose: String) throws -> [UInt8]
+  /// Seals anew with the newest key; `nil`: it is sealed with that.
+  func reseal(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]?
+  /// The key of the blind indexes, sealed, where the home had none on record; `nil`: it has.
+  var newIndexKey: [UInt8]? { get }
 }
 
 extension Sealer {
@@ -24,6 +28,13 @@ public struct SealedHome: Sendable, Hashable {
   public var hasValues: Bool
   /// One that was sealed and will be opened, with its place; `nil`: there is none.
   public var sample: SealedSample?
+  /// The last that was sealed; `nil`: nothing is.
+  public var last: [UInt8]?
+  /// The key of the blind indexes, sealed; `nil`: none is on record.
+  public var indexKey: [UInt8]?
+
+  /// Where that key stands.
+  public var indexKeyPlace: SealedPlace { SealedPlace(table: "ledger", column: "index_key", row: id) }
 }
 
 /// A value that was sealed.

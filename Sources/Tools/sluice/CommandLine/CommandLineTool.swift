@@ -10,11 +10,11 @@ enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
       Ingest.self, Run.self, Enqueue.self, Fetch.self,
-      RetryVerb.self, CancelVerb.self, PrioritizeVerb.self, DeleteVerb.self, PruneVerb.self,
+      RetryVerb.self, RefreshVerb.self, CancelVerb.self, PrioritizeVerb.self, DeleteVerb.self, PruneVerb.self,
       PauseVerb.self, ResumeVerb.self, ResetVerb.self,
       Downloads.self, Deliveries.self, DeadLettersList.self, DeadLettersRetry.self, DeadLettersDrop.self,
       StatusCommand.self, List.self, Show.self, Get.self, Report.self, Watch.self, Replay.self, Verify.self,
-      Backup.self, Lint.self, Graph.self, SchemaCommand.self,
+      Backup.self, Rekey.self, Lint.self, Graph.self, SchemaCommand.self,
       Test.self, StagesList.self, StagesNew.self,
       StagesRun.self, StagesCheck.self, StagesInspect.self, StagesDoctor.self,
       Doctor.self, Version.self, Completions.self,

@@ -6,6 +6,7 @@ import Sealing
 /// The key of a home as the ledger uses it: a ``Vault`` that seals links and what servers said of them.
 struct HomeKey: Sealer {
   private let vault: Vault
+  let newIndexKey: [UInt8]?
 
   /// Finds the key, as the pipeline names it; makes one where it names none and nothing is sealed yet.
   init(_ home: Home, _ sealed: SealedHome, _ rules: SecretRules) throws {
@@ -16,10 +17,33 @@ struct HomeKey: Sealer {
       if let warning = found.warning { Terminal.error(warning) }
       return found
     }
-    vault = try Vault(try find(rules.key).key, home: sealed.id, older: try rules.old.map { try find($0).key })
-    guard let sample = sealed.sample else { return }
+    let (key, older) = (try find(rules.key).key, try rules.old.map { try find($0).key })
+    let vault = try Vault(key, home: sealed.id, older: older)
+    try Self.check(sealed.sample, vault)
+    let place = Self.place(sealed.indexKeyPlace)
+    newIndexKey =
+      sealed.indexKey == nil ? try vault.sealedIndexKey(ofKeyOf: sealed.last, for: place) : nil
+    let indexKey = try Self.opened(sealed.indexKey ?? newIndexKey, place, vault)
+    self.vault = try Vault(key, home: sealed.id, older: older, indexKey: indexKey)
+  }
+
+  /// The key of the blind indexes; `nil`: its key is lost, and nothing is known again that was sealed with it.
+  private static func opened(
+    _ value: [UInt8]?, _ place: Place, _ vault: Vault
+  ) throws(SealingError) -> [UInt8]? {
+    guard let value else { return nil }
     do throws(SealingError) {
-      _ = try vault.open(sample.bytes, for: Self.place(sample.place))
+      return try vault.open(value, for: place)
+    } catch {
+      if case .missingKey = error.code { return nil }
+      throw error
+    }
+  }
+
+  private static func check(_ sample: SealedSample?, _ vault: Vault) throws(SealingError) {
+    guard let sample else { return }
+    do throws(SealingError) {
+      _ = try vault.open(sample.bytes, for: place(sample.place))
     } catch {
       // With another key nothing would open. A single value that was changed fails by itself.
       if case .missingKey = error.code { throw error }
@@ -32,6 +56,10 @@ struct HomeKey: Sealer {
 
   func open(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8] {
     try vault.open(sealed, for: Self.place(place))
+  }
+
+  func reseal(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]? {
+    try vault.reseal(sealed, for: Self.place(place))
   }
 
   func blindIndex(_ bytes: [UInt8], purpose: String) throws -> [UInt8] {

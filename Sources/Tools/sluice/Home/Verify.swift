@@ -78,5 +78,6 @@ struct Verify: ParsableCommand {
       }
     }
     inner.totals = try verification.run()
+    inner.sealed = try ledger.sealedRows()
   }
 }

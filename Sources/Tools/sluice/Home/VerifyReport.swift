@@ -7,6 +7,8 @@ import Platform
 /// What `sluice verify` prints.
 struct VerifyReport {
   var totals = Verification.Totals()
+  /// Rows with values that are sealed with each key, by its id.
+  var sealed: [String: Int64] = [:]
   private var found: Int64 = 0
   private var repaired: Int64 = 0
   private let isJSON: Bool
@@ -72,6 +74,12 @@ struct VerifyReport {
       text +=
         "; \(Count.text(totals.queued, "attachment")) \(verb) queued again: `sluice ingest` stores \(object)"
     }
+    if sealed.count > 1 {
+      let rows = sealed.sorted { $0.key < $1.key }.map {
+        "\(Count.text($0.value, "row")) with the key \($0.key)"
+      }
+      text += "; sealed are \(rows.joined(separator: ", ")): `sluice rekey` seals all with the newest"
+    }
     return text + "\n"
   }
 
@@ -102,6 +110,10 @@ struct VerifyReport {
       writer.member("findings", found)
       writer.member("repaired", repaired)
       writer.member("queued", totals.queued)
+      writer.key("sealedRows")
+      writer.object { writer in
+        for (id, rows) in sealed.sorted(by: { $0.key < $1.key }) { writer.member(id, rows) }
+      }
       writer.key("seconds")
       writer.value((seconds * 1000).rounded() / 1000)
     }

@@ -10,6 +10,10 @@ struct WaysOut {
     if let place = story.place {
       add(queued: place, story)
     } else if [.rejected, .failed, .quarantined, .cancelled].contains(story.record.outcome.status) {
+      if story.record.outcome.reason?.code == TransferRun.expired {
+        sentences.append(
+          "\(story.hint("refresh", "\(story.record.origin.id) LINK")) gives it a new link to the same bytes")
+      }
       sentences.append("\(story.hint("retry", story.record.origin.id)) queues it again")
     }
     add(deliveries: story)

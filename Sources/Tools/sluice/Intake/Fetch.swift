@@ -22,6 +22,7 @@ struct Fetch: ParsableCommand {
       CommandOption(name: "name", value: "NAME", help: "The file's name; else `download`."),
       CommandOption(name: "size", value: "BYTES", help: "How many bytes the content has."),
       CommandOption(name: "sha256", value: "DIGITS", help: "Its SHA-256; what has another is not taken."),
+      expiresAt,
       CommandOption(
         name: "credential", value: "NAME",
         help: "One under `credentials` in the pipeline; else that of the lane."),
@@ -33,6 +34,10 @@ struct Fetch: ParsableCommand {
     example:
       "sluice fetch --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 https://files.example.com/a.pdf"
   )
+
+  static let expiresAt = CommandOption(
+    name: "expires-at", value: "TIME",
+    help: "Until when servers take the link, in UTC: 2026-01-31T08:00:00Z.")
 
   /// The priority of a link that goes before all others.
   private static let urgent: Int64 = 100
@@ -46,7 +51,7 @@ struct Fetch: ParsableCommand {
       throw .usage("word \(place + 1) is no link; give one such as https://files.example.com/a.pdf")
     }
     let isOne = arguments.words.count == 1
-    for option in ["name", "size", "sha256"] where arguments.value(option) != nil && !isOne {
+    for option in ["name", "size", "sha256", "expires-at"] where arguments.value(option) != nil && !isOne {
       throw .usage("option '--\(option)' is for one link; give the others in a manifest")
     }
     // Whichever way it goes, what is wrong is told before anything is done.
@@ -75,5 +80,16 @@ struct Fetch: ParsableCommand {
       }
       defaults.sha256 = digits.lowercased()
     }
+    if try expiry(arguments) != nil { defaults.expiresAt = arguments.value("expires-at") }
+  }
+
+  /// The time that ``expiresAt`` says, in milliseconds since 1970; `nil`: none is given.
+  static func expiry(_ arguments: ParsedArguments) throws(CommandError) -> Int64? {
+    guard let text = arguments.value("expires-at") else { return nil }
+    // A day alone says no time.
+    guard text.utf8.count > 10, let time = Clock.milliseconds(ofTimestamp: text) else {
+      throw .usage("option '--expires-at' is a time in UTC such as 2026-01-31T08:00:00Z")
+    }
+    return time
   }
 }

@@ -164,7 +164,7 @@ final class InputWalker: @unchecked Sendable {
       priority: defaults.priority,
       origin: "\(place)/…")
     (item.url, item.credential) = (url, defaults.credential)
-    (item.size, item.sha256) = (defaults.size, defaults.sha256)
+    (item.size, item.sha256, item.expiresAt) = (defaults.size, defaults.sha256, defaults.expiresAt)
     if let fault = item.link?.fault { return problem(IntakeProblem(item.origin, "\(fault); check the link")) }
     add(item)
   }

@@ -13,6 +13,8 @@ final class CommandDesk {
   }
 
   private let home: Home
+  /// Joins the ledger where no coordinator has the home.
+  private let join: () throws -> any LedgerWriter
   private var way: Way
 
   /// How long to wait for a coordinator that is starting or ending: number of tries, and microseconds between
@@ -21,12 +23,16 @@ final class CommandDesk {
   /// How often the same files are sent before the coordinator counts as gone.
   private static let tries = 3
 
-  init(_ home: Home) throws {
+  convenience init(_ home: Home) throws { try self.init(home) { try home.join() } }
+
+  /// - Parameter join: joins the ledger, with the key where the commands need it.
+  init(_ home: Home, joining join: @escaping () throws -> any LedgerWriter) throws {
     self.home = home
-    way = try Self.way(home)
+    self.join = join
+    way = try Self.way(home, join)
   }
 
-  private static func way(_ home: Home) throws -> Way {
+  private static func way(_ home: Home, _ join: () throws -> any LedgerWriter) throws -> Way {
     for _ in 0..<connecting.times {
       do {
         return .coordinator(try ControlClient(home))
@@ -38,15 +44,17 @@ final class CommandDesk {
       } catch {
         // If no coordinator listens, the lock tells more; other errors are reported at the end.
       }
+      let lock: HomeLock
       do throws(LedgerError) {
         try home.create()
-        let lock = try home.lock()
-        return .ledger(try home.join(), lock)
+        lock = try home.lock()
       } catch {
         guard error.code == .inUse else { throw error }
         // What holds the home listens in a moment, or ends; a check does neither.
         usleep(connecting.each)
+        continue
       }
+      return .ledger(try join(), lock)
     }
     do {
       return .coordinator(try ControlClient(home))
@@ -153,7 +161,7 @@ final class CommandDesk {
                 + "what is done is not done twice")
           }
           usleep(Self.connecting.each)
-          way = try Self.way(home)
+          way = try Self.way(home, join)
         }
       }
     }
