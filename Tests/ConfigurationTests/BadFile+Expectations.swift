@@ -30,7 +30,7 @@ extension BadFile {
       loud: true
       expect: { verdct: pass, loud: true }
     > 4:3: unknown key 'mediatype'; did you mean 'media-type'?
-    > 5:3: unknown key 'loud'; the keys here are: name, input, file-name, declared-type, media-type, metadata, attempt, files, expect, options, timeout, memory, twin, outcome, reason, event
+    > 5:3: unknown key 'loud'; the keys here are: name, input, file-name, declared-type, media-type, metadata, attempt, files, expect, options, timeout, memory, twin, outcome, reason, event, link
     > 6:13: unknown key 'verdct'; did you mean 'verdict'?
     > 6:27: unknown key 'loud'; the keys here are: refused, verdict, produced, code, message, media-type, metadata, metadata-includes, events, location, files, within
 

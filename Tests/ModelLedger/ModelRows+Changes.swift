@@ -27,7 +27,10 @@ extension ModelRows {
         jobs[job]?.cancellation = reason
         jobs[job]?.isWaiting = false
         hasten(job, tally.now)
-        if let transfer = attachments[key]?.transfer { leave(transfer, &tally) }
+        if let transfer = attachments[key]?.transfer {
+          leave(transfer, &tally)
+          prioritize(transfer)
+        }
       case .prioritize(let key, let priority):
         if let job = attachments[key]?.job { jobs[job]?.priority = priority }
         if let transfer = attachments[key]?.transfer { prioritize(transfer) }
@@ -73,6 +76,7 @@ extension ModelRows {
     if let transfer = attachment.transfer {
       transfers[transfer]?.attachments.remove(key)
       leave(transfer, &tally)
+      prioritize(transfer)
     }
     (keysById[origin.id], keysByIdentity[attachment.identity]) = (nil, nil)
     deletedIdentities[attachment.identity] = origin.id

@@ -96,7 +96,7 @@ extension Scheduler {
             flight.transfer?.link.mayHaveExpired(at: environment.clock.now()) ?? false
           let next = run(flight).next(
             said, hasProgressed: flight.hasProgressed, mayHaveExpired: mayHaveExpired)
-          follow(flight, afterSilence(flight, said, next))
+          if let next = afterSilence(flight, said, next) { follow(flight, next) }
         }
       case .died(let flight, let death, let isCulprit):
         if flight.isStopAsked {
@@ -145,14 +145,20 @@ extension Scheduler {
     if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
   }
 
-  /// What a transfer that has ended says of the network, and so what is next.
+  /// Milliseconds for which a transfer that heard no host, or was refused, stands behind the others.
+  private static let standBack: Int64 = 30_000
+
+  /// What a transfer that has ended says of the network, and so what is next; `nil`: it is settled.
   private func afterSilence(
     _ flight: Flight, _ said: StageResult, _ next: TransferRun.Next
-  ) -> TransferRun.Next {
+  ) -> TransferRun.Next? {
     switch connectivity.take(said.code, host: place(of: flight)) {
     case .heard: heardHost(of: flight)
     case .nothing, .silence: break
-    case .away(let reason): return .pause(reason, needsHand: false)
+    case .away(let reason):
+      // The next try begins with other hosts: those at the front may be dead.
+      pauseTransfers(flight, reason, .fault, after: Self.standBack)
+      return nil
     case .noWay:
       var said = said
       said.pausesLane = false
@@ -224,7 +230,10 @@ extension Scheduler {
         flight,
         .transferAgain(key: transfer.key, after: after, isCounted: isCounted, flight.progress, reason))
     case .restart(let reason): settle(flight, .transferRestarts(key: transfer.key, reason))
-    case .pause(let reason, let needsHand): pauseTransfers(flight, reason, needsHand ? .hand : .fault)
+    case .pause(let reason, let needsHand):
+      pauseTransfers(
+        flight, reason, needsHand ? .hand : .fault,
+        after: reason.code == "unauthorized" ? Self.standBack : 0)
     case .failed(let reason, let isRejected):
       settle(flight, .notFetched(key: transfer.key, reason, isRejected: isRejected))
     case .fetched:
@@ -234,11 +243,13 @@ extension Scheduler {
   }
 
   /// The lane stops; the transfer goes on from its checkpoint once it goes on. The others in hand are stopped likewise.
-  private func pauseTransfers(_ flight: Flight, _ reason: Reason, _ cause: Pause.Cause) {
+  private func pauseTransfers(
+    _ flight: Flight, _ reason: Reason, _ cause: Pause.Cause, after: Int64 = 0
+  ) {
     guard let transfer = flight.transfer else { return }
     pause(flight.lane, reason, cause)
     settle(
-      flight, .transferAgain(key: transfer.key, after: 0, isCounted: false, flight.progress, reason))
+      flight, .transferAgain(key: transfer.key, after: after, isCounted: false, flight.progress, reason))
     if Connectivity.isAway(reason.code) { environment.watchNetwork() } else { stopTransfers() }
   }
 

@@ -38,8 +38,11 @@ final class TransferWorker {
   private(set) var underway: [UInt64: Flight] = [:]
   /// Those that stand still at their connections.
   private var held: Set<UInt64> = []
-  /// What the next worker is to have to itself, since the last one ended with it in hand.
+  /// In hand of a worker that ended, and it was not to be told which of them did it. They begin one after the other.
   private var suspects: Set<UInt64> = []
+  /// The suspect that has begun last, and until when nothing begins beside it, in nanoseconds.
+  private var probation: (serial: UInt64, until: UInt64)?
+  private static let probationLength: UInt64 = 5_000_000_000
 
   private static let startLimit = 3
   /// Nanoseconds for the start, and for one turn of the source, which is to take a second.
@@ -108,14 +111,16 @@ final class TransferWorker {
     var tooLong: [Flight] = []
     while let place = nextPlace() {
       let flight = queue[place]
-      // What may have ended the last worker is alone with this one.
-      if !suspects.isEmpty && !underway.isEmpty { break }
+      if suspectAtWork != nil && flight.lease.priority < Self.urgent { break }
       guard underway.count < definition.connections || flight.lease.priority >= Self.urgent else { break }
       queue.remove(at: place)
       switch process.give(work(flight), descriptor: flight.content) {
       case .given:
         underway[flight.serial] = flight
         flight.heardAt = environment.clock.monotonic()
+        if suspects.remove(flight.serial) != nil {
+          probation = (flight.serial, flight.heardAt + Self.probationLength)
+        }
       case .full, .gone:
         // It reads what it was told before, or its end is reported.
         queue.insert(flight, at: 0)
@@ -126,6 +131,12 @@ final class TransferWorker {
       holdOthers()
     }
     return tooLong
+  }
+
+  /// The suspect beside which nothing begins now.
+  private var suspectAtWork: Flight? {
+    guard let probation, environment.clock.monotonic() < probation.until else { return nil }
+    return underway[probation.serial]
   }
 
   /// Where in the queue the next one is: the most urgent, then that of the host with the fewest under way, so that a host that does
@@ -265,11 +276,12 @@ final class TransferWorker {
         )
       }
     }
+    let suspect = suspectAtWork
     (self.process, slot, isReady, isEnding) = (nil, nil, false, false)
     underway.removeAll()
     held.removeAll()
-    let culprit = lost.first { $0.serial == serial } ?? (lost.count == 1 ? lost[0] : nil)
-    // None can be named: each is tried by itself, so that the next time one can.
+    let culprit = lost.first { $0.serial == serial } ?? suspect ?? (lost.count == 1 ? lost[0] : nil)
+    // None can be named: they begin one after the other, so that the next time one can.
     if culprit == nil { suspects.formUnion(lost.map(\.serial)) }
     if let culprit { suspects.remove(culprit.serial) }
     return lost.map { flight in

@@ -76,7 +76,10 @@ extension SQLiteLedger {
         try statement(SQL.hastenJob).run(.integer(key &* 2), .integer(tally.time))
       case .cancel(let key, let reason):
         try statement(SQL.cancelJob).run(.integer(key), .optional(reason), .integer(tally.time))
-        if let transfer = try transfer(of: key) { try leave(transfer, &tally) }
+        if let transfer = try transfer(of: key) {
+          try leave(transfer, &tally)
+          try statement(SQL.prioritizeTransfer).run(.integer(transfer))
+        }
       case .prioritize(let key, let priority):
         try statement(SQL.prioritizeJob).run(.integer(key), .integer(priority))
         if let transfer = try transfer(of: key) {
@@ -146,6 +149,7 @@ extension SQLiteLedger {
     if let transfer {
       try statement(SQL.removeLink).run(.integer(key))
       try leave(transfer, &tally)
+      try statement(SQL.prioritizeTransfer).run(.integer(transfer))
     }
     try statement(SQL.removeAttachment).run(.integer(key))
     try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))
