@@ -117,7 +117,7 @@ struct BrokenAnswerTests {
 
   @Test func aNameWithoutAnAddressIsNotFound() throws {
     let fetched = try SourceWorker().fetch("http://no-such-name.invalid/hidden")
-    let codes = ["name-not-found", "unreachable", "offline"]
+    let codes: [String?] = ["name-not-found", "unreachable", "offline"]
     #expect(codes.contains(fetched.code), "\(fetched.message)")
     #expect(fetched.verdict == .retry)
   }

@@ -145,8 +145,8 @@ extension Scheduler {
     if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
   }
 
-  /// Milliseconds for which a transfer that heard no host, or was refused, stands behind the others.
-  private static let standBack: Int64 = 30_000
+  /// Milliseconds for which a transfer stands behind the others that heard no host, or that was refused.
+  private static let standBack: (silent: Int64, refused: Int64) = (30_000, 2000)
 
   /// What a transfer that has ended says of the network, and so what is next; `nil`: it is settled.
   private func afterSilence(
@@ -157,7 +157,7 @@ extension Scheduler {
     case .nothing, .silence: break
     case .away(let reason):
       // The next try begins with other hosts: those at the front may be dead.
-      pauseTransfers(flight, reason, .fault, after: Self.standBack)
+      pauseTransfers(flight, reason, .fault, after: Self.standBack.silent)
       return nil
     case .noWay:
       var said = said
@@ -233,7 +233,7 @@ extension Scheduler {
     case .pause(let reason, let needsHand):
       pauseTransfers(
         flight, reason, needsHand ? .hand : .fault,
-        after: reason.code == "unauthorized" ? Self.standBack : 0)
+        after: reason.code == "unauthorized" ? Self.standBack.refused : 0)
     case .failed(let reason, let isRejected):
       settle(flight, .notFetched(key: transfer.key, reason, isRejected: isRejected))
     case .fetched:
