@@ -96,7 +96,8 @@ struct SourceConformanceTests {
     #expect(outcome.status == 1, "\(outcome.err)")
     let failed = try outcome.every(Printed.Check.self).filter { $0.result == "failed" }
     #expect(failed.first?.name == change.check, "\(failed)")
-    #expect("\(failed.first?.message ?? "") \(failed.first?.remedy ?? "")".contains(change.says), "\(failed)")
+    let said = "\(failed.first?.message ?? "") \(failed.first?.remedy ?? "")"
+    #expect(said.contains(change.says), "\(failed)")
     if let also = change.also { #expect(failed.map(\.name) == [change.check, also], "\(failed)") }
   }
 
