@@ -164,7 +164,7 @@ extension Scheduler {
     if case .link(let transfer, _, .here(_, let fetched))? = flight.attachment?.source, !flight.isSealed,
       fetched != Hexadecimal.bytes(text)
     {
-      // Somebody has changed what lies there since it was fetched.
+      // What lies there was changed since it was fetched.
       return fetchAgain(flight, transfer)
     }
     flight.run.measured(text)

@@ -32,7 +32,7 @@ extension Scheduler {
   func transferOpened(_ flight: Flight, _ transfer: LeasedTransfer) {
     if flight.isFetched { return pool.measure(flight) }
     if isStopping || flight.lane.pause != nil { return settle(flight, .released) }
-    // What is on record is there, unless somebody has taken it away.
+    // What is on record is there, unless the file was taken away.
     if flight.file.size < flight.progress.bytes { flight.progress = TransferState() }
     flight.progressAtStart = flight.progress.bytes
     transfers?.add(flight)
@@ -272,7 +272,7 @@ extension Scheduler {
     for flight in transfers?.removeAllQueued() ?? [] { settle(flight, .released) }
   }
 
-  /// Nobody waits for it any more.
+  /// No attachment waits for it any more.
   func stopTransfer(_ key: Int64) {
     guard let transfers, let flight = flights.values.first(where: { $0.transfer?.key == key }) else { return }
     if transfers.removeQueued(flight) { settle(flight, .released) } else { transfers.stop(flight) }

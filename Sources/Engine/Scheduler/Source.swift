@@ -13,7 +13,7 @@ package struct Source: Sendable {
     case fetched(Int64, object: String?, DownloadsFolder)
     /// The file of a transfer, to write; `free` bytes have to stay free.
     case transfer(Int64, bytes: Int64, free: Int64, DownloadsFolder)
-    /// The files of transfers that nobody needs any more: they are deleted.
+    /// The files of transfers that are no longer needed: they are deleted.
     case removal([Int64], DownloadsFolder)
   }
 

@@ -62,7 +62,7 @@ package final class AESGCM: @unchecked Sendable {
       sealed.count == output.count + SealedValue.tagSize && nonce.count == SealedValue.nonceSize
         && key.count == Self.keySize)
     let isOpen = decrypt(sealed, key, nonce, associated, output)
-    // What was decrypted before the tag was found wrong must reach nobody.
+    // What was decrypted before the tag was found wrong must not get out.
     if !isOpen, let start = output.baseAddress { OPENSSL_cleanse(start, output.count) }
     return isOpen
   }

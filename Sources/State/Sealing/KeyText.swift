@@ -14,7 +14,7 @@ enum KeyText {
     return key(hexadecimal(line) ?? base64(line))
   }
 
-  /// The same byte again and again is no key, but a file that somebody filled in for the time being.
+  /// The same byte again and again is no key, but a placeholder.
   private static func key(_ bytes: [UInt8]?) -> [UInt8]? {
     bytes.flatMap { Set($0).count > 1 ? $0 : nil }
   }

@@ -75,7 +75,7 @@ public final class Vault: Sendable {
   /// The ids of the keys that only open, as they were given.
   public var olderKeyIDs: [KeyID] { older.map(\.id) }
 
-  /// How many values were sealed with the key. Whoever makes the next vault hands it over.
+  /// How many values were sealed with the key. It is handed to the next vault.
   public var seals: UInt64 { count.load(ordering: .relaxed) }
   /// Whether the key has sealed so much that it should be replaced.
   public var rotationIsDue: Bool { seals >= Self.rotationLimit }

@@ -5,7 +5,7 @@ import Glibc
 public struct ProtectedFile: Sendable {
   /// Who may own the file, and who may read it.
   public enum Rule: Sendable {
-    /// A key: owned by this user or root, and nobody else may do anything with it.
+    /// A key: owned by this user or root, without any right for others.
     case key
     /// A credential of systemd, which may grant it by an access control list. Its mask shows as the group's right to read.
     case credential

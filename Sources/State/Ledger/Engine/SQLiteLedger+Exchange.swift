@@ -16,9 +16,9 @@ struct ExchangeTally {
   var lanes: [LaneName] = []
   /// Attachments were deleted.
   var hasDeleted = false
-  /// Transfers whose files nobody needs any more.
+  /// Transfers whose files are no longer needed.
   var filesToDelete: [Int64] = []
-  /// Transfers under way that nobody waits for.
+  /// Transfers under way that no attachment waits for.
   var unwanted: [Int64] = []
 
   mutating func touch(_ lane: LaneName) {

@@ -80,7 +80,7 @@ extension SQLiteLedger {
     return keys
   }
 
-  /// An attachment has ended, or does not wait any more: what of its transfer nobody needs is to go.
+  /// An attachment has ended, or does not wait any more: what is no longer needed of its transfer goes.
   func leave(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
     switch try leave(transfer) {
     case .keepsFile: break
@@ -188,7 +188,7 @@ extension SQLiteLedger {
   // MARK: Claiming
 
   /// Leases what is most urgent, then oldest, as many of a host as are wanted at most. Where those at the front have their share,
-  /// the other hosts get the rest in turn: one host that does not answer keeps nobody else waiting.
+  /// the other hosts get the rest in turn: a host that does not answer keeps no other waiting.
   func claimTransfers(_ want: Want, _ lane: Int64, _ tally: inout ExchangeTally) throws -> [Lease] {
     guard let sealer else { return [] }
     var claim = TransferClaim(count: want.count, perHost: want.perHost)

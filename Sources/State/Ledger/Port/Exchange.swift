@@ -74,9 +74,9 @@ public struct ExchangeReply: Sendable {
   /// Paths of objects that are to be deleted from the store, where commands or deleted objects came with the exchange; not always
   /// all. Nothing gets the path before the exchange says that its object is gone.
   public var objectsToDelete: [String] = []
-  /// Transfers whose files nobody needs any more.
+  /// Transfers whose files are no longer needed.
   public var filesToDelete: [Int64] = []
-  /// Transfers under way that nobody waits for any more.
+  /// Transfers under way that no attachment waits for any more.
   public var unwanted: [Int64] = []
   /// Of the last change that this exchange made; `nil`: it made none.
   public var position: Position?

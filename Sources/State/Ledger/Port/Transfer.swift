@@ -18,7 +18,7 @@ public struct TransferState: Sendable, Hashable {
   }
 }
 
-/// The transfer that a lease is for: one for each link, whoever asks for it.
+/// The transfer that a lease is for: one for each link, however many attachments have it.
 public struct LeasedTransfer: Sendable {
   public var key: Int64
   public var link: Link
@@ -69,7 +69,7 @@ public struct TransferRecord: Sendable {
     /// A coordinator has it in hand.
     case running
     case fetched, failed
-    /// Nobody waits for it any more.
+    /// No attachment waits for it any more.
     case stopped
   }
 
