@@ -90,7 +90,7 @@ import Testing
     #expect(transfer.state == Self.state)
     #expect(lease.counted == 1)
     let bytes = [UInt8](repeating: 7, count: 32)
-    _ = try reply(lease, .fetched(key: transfer.key, size: 300, sha256: bytes))
+    _ = try reply(lease, .fetched(key: transfer.key, FetchedContent(size: 300, sha256: bytes)))
     #expect(try desk.claim(10).count == 2)
     // Who has the new link joins.
     _ = try take(item(message: "m3", url: new))
@@ -147,7 +147,7 @@ import Testing
     #expect(try desk.findings() == [])
     let lease = try #require(try desk.claim(9, lane: .downloads).first)
     let bytes = [UInt8](repeating: 7, count: 32)
-    _ = try self.reply(lease, .fetched(key: Desk.key(lease), size: 300, sha256: bytes))
+    _ = try self.reply(lease, .fetched(key: Desk.key(lease), FetchedContent(size: 300, sha256: bytes)))
     #expect(try desk.claim(10).count == 3)
     #expect(try desk.findings() == [])
   }
@@ -178,7 +178,7 @@ import Testing
     let lease = try desk.claimOne(lane: .downloads)
     _ = try refresh(ids[0], "https://files.example.com/new")
     let bytes = [UInt8](repeating: 7, count: 32)
-    let end = try reply(lease, .fetched(key: Desk.key(lease), size: 300, sha256: bytes))
+    let end = try reply(lease, .fetched(key: Desk.key(lease), FetchedContent(size: 300, sha256: bytes)))
     #expect(end.settled == [.counted])
     #expect(try desk.claim(1).count == 1)
   }
@@ -214,7 +214,7 @@ import Testing
     }
     let lease = try desk.claimOne(lane: .downloads)
     let bytes = [UInt8](repeating: 7, count: 32)
-    _ = try reply(lease, .fetched(key: Desk.key(lease), size: 5, sha256: bytes))
+    _ = try reply(lease, .fetched(key: Desk.key(lease), FetchedContent(size: 5, sha256: bytes)))
     #expect(reason(try refresh(id, new)).contains("was fetched"))
     let work = try #require(try desk.claim(9).first { Desk.id($0) == id })
     _ = try reply(work, Desk.completed(work))

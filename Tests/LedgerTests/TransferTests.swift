@@ -78,7 +78,7 @@ import Testing
     #expect(transfer.state == TransferState())
     #expect(try findings().isEmpty)
     let reply = try settle(
-      lease, .fetched(key: transfer.key, size: 9, sha256: Array(repeating: 7, count: 32)))
+      lease, .fetched(key: transfer.key, FetchedContent(size: 9, sha256: Array(repeating: 7, count: 32))))
     #expect(reply.settled == [.counted])
     let attachment = try #require(try claim(.attachments).first)
     #expect(
@@ -99,7 +99,8 @@ import Testing
     let lease = try #require(leases.first)
     #expect(lease.priority == 9, "it is as urgent as the most urgent that waits")
     _ = try settle(
-      lease, .fetched(key: try transfer(lease).key, size: 9, sha256: Array(repeating: 7, count: 32)))
+      lease,
+      .fetched(key: try transfer(lease).key, FetchedContent(size: 9, sha256: Array(repeating: 7, count: 32))))
     #expect(try claim(.attachments).count == 3)
   }
 
@@ -107,7 +108,8 @@ import Testing
     _ = try take(item(message: "m1"))
     let lease = try #require(try claim(.downloads).first)
     _ = try settle(
-      lease, .fetched(key: try transfer(lease).key, size: 9, sha256: Array(repeating: 7, count: 32)))
+      lease,
+      .fetched(key: try transfer(lease).key, FetchedContent(size: 9, sha256: Array(repeating: 7, count: 32))))
     _ = try take(item(message: "m2"))
     #expect(try claim(.downloads).isEmpty)
     #expect(try claim(.attachments).count == 2)
@@ -117,7 +119,7 @@ import Testing
     _ = try take(item())
     let lease = try #require(try claim(.downloads).first)
     let key = try transfer(lease).key
-    _ = try settle(lease, .fetched(key: key, size: 9, sha256: Array(repeating: 7, count: 32)))
+    _ = try settle(lease, .fetched(key: key, FetchedContent(size: 9, sha256: Array(repeating: 7, count: 32))))
     let attachment = try #require(try claim(.attachments).first)
     guard case .attachment(let work) = attachment.work else { throw Unexpected() }
     _ = try settle(attachment, .fetchAgain(key: work.key, transfer: key))

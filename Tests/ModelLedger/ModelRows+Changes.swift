@@ -29,11 +29,11 @@ extension ModelRows {
         hasten(job, tally.now)
         if let transfer = attachments[key]?.transfer {
           leave(transfer, &tally)
-          prioritize(transfer)
+          prioritize(transfer, &tally)
         }
       case .prioritize(let key, let priority):
         if let job = attachments[key]?.job { jobs[job]?.priority = priority }
-        if let transfer = attachments[key]?.transfer { prioritize(transfer) }
+        if let transfer = attachments[key]?.transfer { prioritize(transfer, &tally) }
       case .delete(let key, let person): delete(key, by: person, &tally)
       }
       tally.touch(.attachments)
@@ -76,7 +76,7 @@ extension ModelRows {
     if let transfer = attachment.transfer {
       transfers[transfer]?.attachments.remove(key)
       leave(transfer, &tally)
-      prioritize(transfer)
+      prioritize(transfer, &tally)
     }
     (keysById[origin.id], keysByIdentity[attachment.identity]) = (nil, nil)
     deletedIdentities[attachment.identity] = origin.id

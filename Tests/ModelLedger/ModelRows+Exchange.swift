@@ -13,6 +13,7 @@ struct ModelTally {
   var hasDeleted = false
   var filesToDelete: [Int64] = []
   var unwanted: [Int64] = []
+  var priorities: [TransferPriority] = []
 
   mutating func touch(_ lane: LaneName) {
     if !lanes.contains(lane) { lanes.append(lane) }
@@ -51,6 +52,7 @@ extension ModelRows {
     }
     reply.contents = exchange.contents.map { known($0) }
     (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
+    reply.priorities = tally.priorities
     record(tally.changed)
     reply.position = tally.changed.isEmpty ? nil : position
     return reply

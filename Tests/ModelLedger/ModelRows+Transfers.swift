@@ -12,7 +12,7 @@ extension ModelRows {
     var restarts = 0
     var isFinished = false
     /// What came: its size and its SHA-256.
-    var fetched: (size: Int64, sha256: [UInt8])?
+    var fetched: FetchedContent?
     var isRejected = false
     /// Of the last try.
     var reason: Reason?
@@ -50,14 +50,24 @@ extension ModelRows {
     _ attachment: Int64, _ transfer: Int64, priority: Int64, attempts: Int = 0, _ tally: inout ModelTally
   ) -> Int64 {
     let job = addJob(.attachment(attachment), .attachments, priority: priority, attempts: attempts)
-    if transfers[transfer]?.fetched != nil {
+    if let content = transfers[transfer]?.fetched {
+      name(attachment, as: content)
       tally.touch(.attachments)
     } else {
       jobs[job]?.isWaiting = true
       queueTransfer(transfer, priority: priority)
+      tellPriority(of: transfer, &tally)
       tally.touch(.downloads)
     }
     return job
+  }
+
+  /// One without a name gets the server's.
+  private mutating func name(_ attachment: Int64, as content: FetchedContent) {
+    guard let name = content.fileName, let origin = attachments[attachment]?.origin,
+      origin.fileName == IntakeItem.unnamed
+    else { return }
+    attachments[attachment]?.origin = origin.replacing(fileName: name)
   }
 
   /// A transfer is due. One that is queued already may only become more urgent.
@@ -125,9 +135,15 @@ extension ModelRows {
     tally.changed += keys.prefix(1000).map { .attachment($0) }
   }
 
+  private func tellPriority(of transfer: Int64, _ tally: inout ModelTally) {
+    guard let job = transfers[transfer]?.job.flatMap({ jobs[$0] }), job.token != nil else { return }
+    tally.priorities.append(TransferPriority(key: transfer, priority: job.priority))
+  }
+
   /// A transfer is as urgent as the most urgent that waits for it.
-  mutating func prioritize(_ transfer: Int64) {
+  mutating func prioritize(_ transfer: Int64, _ tally: inout ModelTally) {
     guard let job = transfers[transfer]?.job else { return }
+    defer { tellPriority(of: transfer, &tally) }
     let waiting = attachments(of: transfer).compactMap { attachments[$0]?.job.flatMap { jobs[$0] } }
       .filter(\.isWaiting)
     if let most = waiting.map(\.priority).max() { jobs[job]?.priority = most }
@@ -148,11 +164,14 @@ extension ModelRows {
       }
     }
     switch ending {
-    case .fetched(let key, let size, let sha256):
+    case .fetched(let key, let content):
       endJob(of: key)
-      transfers[key]?.fetched = (size, sha256)
-      transfers[key]?.state.bytes = size
-      transfers[key]?.state.total = size
+      transfers[key]?.fetched = content
+      transfers[key]?.state.bytes = content.size
+      transfers[key]?.state.total = content.size
+      for key in attachments(of: key) where attachments[key]?.job.flatMap({ jobs[$0] })?.isWaiting == true {
+        name(key, as: content)
+      }
       transfers[key]?.reason = nil
       wakeWaiting(for: key, &tally)
       leave(key, &tally)
@@ -231,13 +250,13 @@ extension ModelRows {
   /// What became of the link of an attachment; `nil`: nothing has yet.
   func fetched(_ key: Int64) -> Fetched? {
     guard let transfer = transfers[key], transfer.isFinished else { return nil }
-    guard let (size, sha256) = transfer.fetched else {
+    guard let content = transfer.fetched else {
       return .failed(notFetched(transfer.reason), isRejected: transfer.isRejected)
     }
     let object = keysInOrder.compactMap { attachments[$0]?.outcome }.first {
-      $0.url != nil && $0.sha256 == sha256 && $0.sizeBytes == size
+      $0.url != nil && $0.sha256 == content.sha256 && $0.sizeBytes == content.size
     }
-    return .here(object: object?.url, sha256: sha256)
+    return .here(object: object?.url, sha256: content.sha256)
   }
 
   func notFetched(_ reason: Reason?) -> Reason {
@@ -262,10 +281,22 @@ extension ModelRows {
     return TransferRecord(
       key: key, name: keys.isEmpty ? "" : transfer.link.name, state: state,
       bytes: transfer.fetched?.size ?? transfer.state.bytes,
-      total: transfer.fetched?.size ?? transfer.state.total, attachments: keys.count,
+      total: transfer.fetched?.size ?? transfer.state.total,
+      attachments: keys.count { attachments[$0]?.outcome.status != .cancelled },
+      attachmentId: keys.first.flatMap { attachments[$0]?.origin.id },
+      fileName: keys.first.flatMap { attachments[$0]?.origin.fileName },
+      contentType: transfer.fetched?.contentType,
+      isHeld: state == .running && (job?.priority ?? 0) < TransferPriority.urgent && hasUrgentTransfer,
       attempts: job?.attempts ?? 0, priority: job?.priority ?? 0,
       nextDue: state == .scheduled ? (job?.dueAt ?? now) - now : 0, code: transfer.reason?.code,
       reason: transfer.reason?.message)
+  }
+
+  private var hasUrgentTransfer: Bool {
+    transfers.values.contains { transfer in
+      guard let job = transfer.job.flatMap({ jobs[$0] }) else { return false }
+      return job.token != nil && job.priority >= TransferPriority.urgent
+    }
   }
 
   /// The transfers whose files are needed.

@@ -113,7 +113,12 @@ struct RandomExchange {
       return .notFetched(
         key: key, pick([Sample.reason, Sample.expired, Sample.expired]), isRejected: once(in: 2))
     case (.transfer, _):
-      return .fetched(key: key, size: Int64(number(3...4)), sha256: Sample.content(UInt8(number(1...6))))
+      return .fetched(
+        key: key,
+        FetchedContent(
+          size: Int64(number(3...4)), sha256: Sample.content(UInt8(number(1...6))),
+          fileName: [nil, "named by the server.pdf"][number(0...1)],
+          contentType: [nil, "application/pdf"][number(0...1)]))
     case (.delivery, 1...2): return .deliveryAgain(key: key, after: after, reason: Sample.reason)
     case (.delivery, 3): return .deadLetter(key: key, reason: Sample.reason)
     case (.delivery, _): return .delivered(key: key)

@@ -44,11 +44,13 @@ struct WorkersQuestionsTests {
         try message[..<count].withUnsafeBytes { _ = try ControlMessage.workersAnswer($0) }
       }
     }
-    let question = ControlMessage.workersQuestion()
-    #expect(try question.withUnsafeBytes { try ControlMessage.asksForWorkers($0) })
-    #expect(try !message.withUnsafeBytes { try ControlMessage.asksForWorkers($0) })
+    let question = ControlMessage.workersQuestion(.looks)
+    #expect(try question.withUnsafeBytes { try ControlMessage.readQuestion($0) } == .looks)
+    let other = ControlMessage.workersQuestion(.attends)
+    #expect(try other.withUnsafeBytes { try ControlMessage.readQuestion($0) } == .attends)
+    #expect(try message.withUnsafeBytes { try ControlMessage.readQuestion($0) } == nil)
     #expect(throws: FrameError.self) {
-      try (question + [0]).withUnsafeBytes { _ = try ControlMessage.asksForWorkers($0) }
+      try (question + [0]).withUnsafeBytes { _ = try ControlMessage.readQuestion($0) }
     }
   }
 

@@ -150,7 +150,7 @@ final class Rules {
           expect(settledDeliveries.insert(id).inserted, "delivery \(key) ends twice")
         }
       case .released: released(settlement.job)
-      case .fetched(let key, _, _): fetched.insert(urls[key] ?? "")
+      case .fetched(let key, _): fetched.insert(urls[key] ?? "")
       case .fetchAgain(_, let key): fetched.remove(urls[key] ?? "")
       case .transferAgain, .transferRestarts, .notFetched: break
       case .again(_, let after, _, _, _), .putOff(_, let after, _, _), .deliveryAgain(_, let after, _):

@@ -3,6 +3,8 @@ import Pipeline
 /// Reads the tree of a file into a ``PipelineDocument``.
 struct DocumentReader {
   var document: PipelineDocument
+  /// What was filled in.
+  let substitution: Substitution
 
   /// False if the errors found make it useless to look plugins up.
   mutating func read(_ root: Node) -> Bool {
@@ -19,7 +21,7 @@ struct DocumentReader {
     readChannels(section)
     if let node = section["lanes"] { document.lanes = LanesSection.entries(node, &document.findings) }
     if let node = section["credentials"] {
-      document.credentials = CredentialsSection.credentials(node, &document.findings)
+      document.credentials = CredentialsSection.credentials(node, substitution, &document.findings)
     }
     checkNames()
     readRetry(section)

@@ -148,7 +148,16 @@ enum Grammar {
         "credential", .text, example: "files",
         "The name under `credentials` of what is said to hosts where a link names none; else nothing is.")
     ) { $0.credential = $1.text },
+    Setting(
+      "only-while",
+      "`attended`: links are fetched while a client waits for one, or watches the queue; else \(lanes.onlyWhile)."
+    ) { $0.onlyWhile = $1 },
+    Setting(schedule) { $0.schedule = Timetable($1.text) },
   ]
+
+  static let schedule = key(
+    "schedule", .text, example: "mon-fri 22:00-06:00, sat-sun 00:00-24:00",
+    "When links are fetched, in local time; else at any time.")
 
   static let header = key(
     "header", .text, required: true, example: "authorization: Bearer ${FILES_TOKEN}",

@@ -31,7 +31,9 @@ enum CredentialsSection {
   private static let example =
     "write 'credentials: { files: { header: \"authorization: …\", hosts: [files.example.com] } }'"
 
-  static func credentials(_ node: Node, _ findings: inout Findings) -> [String: Credential] {
+  static func credentials(
+    _ node: Node, _ substitution: Substitution, _ findings: inout Findings
+  ) -> [String: Credential] {
     if node.isNull { return [:] }
     guard case .mapping(let entries) = node.content else {
       if case .unusable = node.content { return [:] }
@@ -66,9 +68,23 @@ enum CredentialsSection {
           "write one such as 'authorization: Bearer …', 'cookie: …' or 'x-api-key: …'")
         continue
       }
-      credentials[entry.key.text] = Credential(header: header.value.text, hosts: hosts.map(\.value.text))
+      credentials[entry.key.text] = Credential(
+        header: header.value.text, hosts: hosts.map(\.value.text),
+        readAgain: section[Grammar.header.name].flatMap { reader(of: $0, substitution) })
     }
     return credentials
+  }
+
+  /// Reads the files of a header again; `nil`: it takes nothing from a file.
+  private static func reader(of node: Node, _ substitution: Substitution) -> (@Sendable () -> String?)? {
+    guard case .scalar(let scalar) = node.content, scalar.isSecret, let written = scalar.written else {
+      return nil
+    }
+    return {
+      let filled = substitution.fill(written, limit: headerLimit)
+      guard filled.faults.isEmpty, isHeader(filled.text), reserved(filled.text) == nil else { return nil }
+      return filled.text
+    }
   }
 
   /// Names of fields that say how a request is made, or which part of the content it asks for: a source sets them, and refuses
@@ -85,11 +101,14 @@ enum CredentialsSection {
     return ownNames.contains(name) ? name : nil
   }
 
+  /// Bytes.
+  private static let headerLimit = 8192
+
   /// A field line (RFC 9110, section 5.5) without control characters.
   private static func isHeader(_ text: String) -> Bool {
     guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else { return false }
     let name = text[..<colon]
     return name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
-      && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } && text.utf8.count <= 8192
+      && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } && text.utf8.count <= headerLimit
   }
 }

@@ -45,10 +45,11 @@ public struct PipelineDocument: Sendable {
   ///   - bytes: the file's content, at most 1 MiB of UTF-8.
   ///   - file: its path; diagnostics begin with it, and relative plugin folders are taken from its folder.
   ///   - environment: for `${NAME}` and `${NAME:-default}` in values.
-  ///   - secretFile: reads a file for `${file:/path}`; relative paths have got the folder of `file`. Without it none is read.
+  ///   - secretFile: reads a file for `${file:/path}`; relative paths have got the folder of `file`. Without it none is read. What
+  ///     is read keeps it, to read the headers of credentials again.
   public static func parse(
     _ bytes: [UInt8], file: String, environment: [String: String],
-    secretFile: ((String) -> Result<[UInt8], ProtectedFile.Problem>)? = nil
+    secretFile: (@Sendable (String) -> Result<[UInt8], ProtectedFile.Problem>)? = nil
   ) throws(ConfigurationError) -> PipelineDocument {
     var findings = Findings(file: file)
     let substitution = Substitution(
@@ -58,7 +59,7 @@ public struct PipelineDocument: Sendable {
       throw findings.error
     }
     let root = SecretPlaces.checked(tree, &findings)
-    var reader = DocumentReader(document: PipelineDocument(findings: findings))
+    var reader = DocumentReader(document: PipelineDocument(findings: findings), substitution: substitution)
     if reader.read(root) { return reader.document }
     findings = reader.document.findings
     for entry in reader.document.stages + reader.document.channels + reader.document.lanes {

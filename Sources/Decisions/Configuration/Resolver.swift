@@ -50,6 +50,11 @@ struct Resolver {
             for: given.value.text, among: document.credentials.keys.sorted(),
             called: "names under 'credentials'"))
       }
+      if let given = entry.laneSettings[Grammar.schedule.name], definition.schedule == nil {
+        findings.report(
+          given.mark, "\(quoted(given.value.text)) names no times of the week",
+          "write '22:00-06:00', or 'mon-fri 22:00-06:00, sat-sun 00:00-24:00'")
+      }
       downloads = definition
     }
     combinations.checkMemory(document.settings[Grammar.memoryTotal.name], stages, &findings)

@@ -2,12 +2,12 @@ import Platform
 
 /// What is filled in in a value: environment variables as `${NAME}` and `${NAME:-default}`, secrets from files as
 /// `${file:/path}`, and `$$` for a dollar sign.
-struct Substitution {
+struct Substitution: Sendable {
   let environment: [String: String]
   /// Relative paths of secrets are taken from here: empty, or with a slash at its end.
   var folder = ""
   /// Reads the file of a secret.
-  var secretFile: (String) -> Result<[UInt8], ProtectedFile.Problem> = { Self.unread($0) }
+  var secretFile: @Sendable (String) -> Result<[UInt8], ProtectedFile.Problem> = { Self.unread($0) }
 
   /// A value with all that was filled in.
   struct Filled {
@@ -98,7 +98,7 @@ struct Substitution {
   }
 
   /// Where no files are read.
-  static func unread(_ path: String) -> Result<[UInt8], ProtectedFile.Problem> {
+  @Sendable static func unread(_ path: String) -> Result<[UInt8], ProtectedFile.Problem> {
     .failure(ProtectedFile.Problem(path: path, reason: "no files are read here", remedy: "use a variable"))
   }
 

@@ -1,4 +1,5 @@
-/// What is said of an attachment when it is taken in. It never changes. What the sender chose is hostile.
+/// What is said of an attachment when it is taken in. It never changes, but that a link without a name may get one once it is
+/// fetched. What the sender or a server chose is hostile.
 ///
 /// A class: it goes along with all that is said of an attachment, and a copy of its texts each time would cost more than what is said.
 public final class AttachmentOrigin: Sendable, Equatable {
@@ -6,7 +7,7 @@ public final class AttachmentOrigin: Sendable, Equatable {
   public let conversationId: String
   public let messageId: String
   public let senderId: String
-  /// As the sender gave it.
+  /// As the sender gave it; of a link that was given without one, as the server did.
   public let fileName: String
   /// The media type as the sender gave it.
   public let declaredType: String?
@@ -33,14 +34,15 @@ public final class AttachmentOrigin: Sendable, Equatable {
         && one.declaredType == other.declaredType && one.reference == other.reference
   }
 
-  /// Another with some of its values replaced, for a rehearsal.
+  /// Another with some of its values replaced.
   public func replacing(
     id: String? = nil, conversationId: String? = nil, messageId: String? = nil, senderId: String? = nil,
-    declaredType: String? = nil
+    fileName: String? = nil, declaredType: String? = nil
   ) -> AttachmentOrigin {
     AttachmentOrigin(
       id: id ?? self.id, conversationId: conversationId ?? self.conversationId,
-      messageId: messageId ?? self.messageId, senderId: senderId ?? self.senderId, fileName: fileName,
+      messageId: messageId ?? self.messageId, senderId: senderId ?? self.senderId,
+      fileName: fileName ?? self.fileName,
       declaredType: declaredType ?? self.declaredType, reference: reference)
   }
 }

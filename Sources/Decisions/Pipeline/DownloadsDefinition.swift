@@ -14,6 +14,10 @@ public struct DownloadsDefinition: Sendable, Equatable {
   public var retry = RetryPolicy()
   /// The name of the credential that is used where a link names none; `nil`: none.
   public var credential: String?
+  /// While what links are fetched.
+  public var onlyWhile = Attendance.always
+  /// When links are fetched, in local time; `nil`: at any time.
+  public var schedule: Timetable?
 
   /// What ``maxSize`` is where a pipeline says nothing.
   public static let usualMaxSize: Int64 = 50 << 20
@@ -24,15 +28,29 @@ public struct DownloadsDefinition: Sendable, Equatable {
   }
 }
 
+/// While what links are fetched.
+public enum Attendance: String, Sendable, CaseIterable {
+  case always
+  /// While a client waits for links, or watches the queue.
+  case attended
+}
+
 /// What a source says to hosts that trust it. The header is a secret.
 public struct Credential: Sendable, Equatable {
   /// `name: value`.
   public var header: String
   /// Names of hosts that get it; `*.name` for all below it.
   public var hosts: [String]
+  /// Reads the header again, where a part of it comes from a file; its result is `nil` where that cannot be used.
+  public var readAgain: (@Sendable () -> String?)?
 
-  public init(header: String, hosts: [String]) {
+  public init(header: String, hosts: [String], readAgain: (@Sendable () -> String?)? = nil) {
     self.header = header
     self.hosts = hosts
+    self.readAgain = readAgain
+  }
+
+  public static func == (one: Credential, other: Credential) -> Bool {
+    one.header == other.header && one.hosts == other.hosts
   }
 }

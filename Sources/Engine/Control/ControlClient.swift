@@ -61,15 +61,20 @@ public final class ControlClient {
 
   /// What the workers of a home do now; `nil`: no coordinator answers within so many milliseconds, twice at most, or it is of a
   /// version that does not know the question.
-  public static func workersAtWork(_ home: Home, within patience: Int32) -> WorkersAtWork? {
+  ///
+  /// - Parameter isAttending: the caller waits for what is queued, or watches, and asks each second: some pipelines fetch links only
+  ///   meanwhile.
+  public static func workersAtWork(
+    _ home: Home, within patience: Int32, isAttending: Bool = false
+  ) -> WorkersAtWork? {
     // Whoever asks has more to show than this: it is left out where it cannot be had.
     guard let client = try? ControlClient(home, welcomeWithin: patience) else { return nil }
     sluice_limit_receiving(client.descriptor, patience)
-    return try? client.workersAtWork()
+    return try? client.workersAtWork(isAttending ? .attends : .looks)
   }
 
-  private func workersAtWork() throws -> WorkersAtWork {
-    try write(ControlMessage.framed(ControlMessage.workersQuestion()))
+  private func workersAtWork(_ interest: ControlMessage.Interest) throws -> WorkersAtWork {
+    try write(ControlMessage.framed(ControlMessage.workersQuestion(interest)))
     return try receive { message throws(FrameError) in try ControlMessage.workersAnswer(message) }.get()
   }
 

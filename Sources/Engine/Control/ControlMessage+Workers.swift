@@ -6,14 +6,26 @@ extension ControlMessage {
   /// Groups of an answer, and bytes of a text in it.
   private static let limits = (groups: 1000, text: 4096)
 
-  static func workersQuestion() -> [UInt8] { FrameWriter(.workersQuestion).bytes }
+  /// What a client wants with its question.
+  enum Interest {
+    case looks
+    /// It waits for what is queued, or watches, and asks each second.
+    case attends
+  }
 
-  /// Whether a client asks what the workers do.
-  static func asksForWorkers(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Bool {
+  static func workersQuestion(_ interest: Interest) -> [UInt8] {
+    var writer = FrameWriter(.workersQuestion)
+    writer.write(interest == .attends)
+    return writer.bytes
+  }
+
+  /// Why a client asks what the workers do; `nil`: the message is another.
+  static func readQuestion(_ message: UnsafeRawBufferPointer) throws(FrameError) -> Interest? {
     var reader = FrameReader(message)
-    guard try reader.kind() == .workersQuestion else { return false }
+    guard try reader.kind() == .workersQuestion else { return nil }
+    let attends = try reader.boolean()
     try reader.end()
-    return true
+    return attends ? .attends : .looks
   }
 
   static func workers(_ workers: WorkersAtWork) -> [UInt8] {

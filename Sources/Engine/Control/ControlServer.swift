@@ -185,8 +185,11 @@ public final class ControlServer: Sendable {
     inbox.append(UnsafeRawBufferPointer(rebasing: room[..<count]))
     do {
       while let message = try inbox.next() {
-        if try message.withUnsafeBytes({ bytes throws(FrameError) in try ControlMessage.asksForWorkers(bytes)
-        }) {
+        let interest = try message.withUnsafeBytes { bytes throws(FrameError) in
+          try ControlMessage.readQuestion(bytes)
+        }
+        if let interest {
+          if interest == .attends { intake.attend() }
           if !takeQuestion(ticket) { return decline(ticket, "it asks again before it has its answer") }
           continue
         }

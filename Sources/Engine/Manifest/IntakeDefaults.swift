@@ -1,6 +1,8 @@
 /// The values for all files that a manifest does not override.
 public struct IntakeDefaults: Sendable {
   public var conversationId = "default"
+  /// `nil`: each is a message of its own.
+  public var messageId: String?
   public var senderId = "operator"
   public var participants: [String] = []
   public var priority: Int64 = 0

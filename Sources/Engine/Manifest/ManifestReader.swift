@@ -129,7 +129,7 @@ public struct ManifestReader: Sendable {
       throw problem("not a JSON object; write one a line, such as {\"path\": \"inbox/a.pdf\"}")
     }
     var item = IntakeItem(
-      conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
+      conversationId: defaults.conversationId, messageId: defaults.messageId, senderId: defaults.senderId,
       participants: defaults.participants, fileName: "", source: [], sourceSize: 0, sourceModified: 0,
       priority: defaults.priority, origin: origin)
     var members = Members(parser: parser)
@@ -152,7 +152,7 @@ public struct ManifestReader: Sendable {
     }
     if item.url != nil {
       if !item.source.isEmpty { throw problem("it has 'path' and 'url'; give one of them") }
-      if members.found["fileName"] == nil { item.fileName = "download" }
+      if members.found["fileName"] == nil { item.fileName = IntakeItem.unnamed }
       if item.link?.sha256?.isEmpty == true { throw problem("'sha256' is 64 hexadecimal digits") }
       if let fault = item.expiryFault { throw problem(fault) }
       return item

@@ -10,7 +10,7 @@ import Wire
 final class Flight {
   /// Names it in this run.
   let serial: UInt64
-  let lease: Lease
+  var lease: Lease
   let lane: Lane
   /// What its stages have said so far, and what is next. Of a delivery it is never asked.
   var run: AttachmentRun
@@ -54,8 +54,10 @@ final class Flight {
   var isStalled = false
   /// When the source last said how far it is, in nanoseconds of the monotonic clock.
   var heardAt: UInt64 = 0
-  /// Of what was fetched.
-  var sha256: [UInt8] = []
+  /// What was fetched, as far as it is known.
+  var fetched = FetchedContent(size: 0, sha256: [])
+  /// The header of the credential that it was begun with; `nil`: it has none.
+  var credentialHeader: String?
 
   /// A person does not want it any more, and a worker may have it; `nil`: it goes on.
   var takenBack: TakenBack?

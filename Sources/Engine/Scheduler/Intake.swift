@@ -22,6 +22,7 @@ public final class Intake: Sendable {
 
   private let batches = Mailbox<Batch>(capacity: 2)
   private let hasQuestion = Atomic(false)
+  private let hasAttention = Atomic(false)
   /// Readable when a batch waits, or all have been sent.
   let readable: Int32
 
@@ -74,6 +75,17 @@ public final class Intake: Sendable {
   /// Whether that was asked since the last call.
   func takeQuestion() -> Bool {
     hasQuestion.load(ordering: .relaxed) && hasQuestion.exchange(false, ordering: .relaxed)
+  }
+
+  /// A client waits for what is queued, or watches. To be told each second.
+  public func attend() {
+    hasAttention.store(true, ordering: .relaxed)
+    sluice_eventfd_raise(readable)
+  }
+
+  /// Whether that was told since the last call.
+  func takeAttention() -> Bool {
+    hasAttention.load(ordering: .relaxed) && hasAttention.exchange(false, ordering: .relaxed)
   }
 
   /// The next batch, if one waits; an empty one is the end.

@@ -97,8 +97,19 @@ final class Machine {
       nextBatch: { self.intake?.take() }, lostPlace: lostPlace(lock), wait: wait, close: close)
     environment.downloads = DownloadsFolder(home)
     environment.watchNetwork = watchNetwork
+    environment.minuteOfWeek = Self.minuteOfWeek
+    environment.isAttended = { self.intake?.takeAttention() ?? false }
     environment.isAsked = { self.intake?.takeQuestion() ?? false }
     return environment
+  }
+
+  /// As the machine's time zone says (localtime_r(3)).
+  private static func minuteOfWeek() -> Int {
+    var now = time(nil)
+    var local = tm()
+    localtime_r(&now, &local)
+    // `tm_wday` counts from Sunday.
+    return (Int(local.tm_wday) + 6) % 7 * 1440 + Int(local.tm_hour) * 60 + Int(local.tm_min)
   }
 
   private func lostPlace(_ lock: HomeLock) -> () -> Place? {

@@ -36,7 +36,9 @@ extension Scheduler {
 
   private func resumeLanes(at time: Int64) {
     for lane in lanes.all {
-      guard let pause = lane.pause, pause.cause == .fault else { continue }
+      guard let pause = lane.pause, pause.cause == .fault, !Self.conditionCodes.contains(pause.code) else {
+        continue
+      }
       let length = Connectivity.isAway(pause.code) ? connectivity.wait : Self.pauseLength
       guard time - lane.pausedAt >= length else { continue }
       if lane !== lanes.attachments || !publishing.isBehind { resume(lane) }
@@ -70,6 +72,7 @@ extension Scheduler {
       route(flight)
     }
     for key in reply.unwanted { stopTransfer(key) }
+    for change in reply.priorities { prioritizeTransfer(change) }
     // Before the leases: the key of a transfer that is gone may be another's by now.
     dropFiles(reply.filesToDelete)
     for lease in reply.leases { accept(lease) }
@@ -101,6 +104,7 @@ extension Scheduler {
     } else if lane.needsPerson, !isPausing(lane) {
       lane.resume()
       observe(.laneResumed(lane: lane.name.description))
+      if lane === lanes.downloads { readCredentialsAgain() }
       // A fault that came before may still be there.
       if lane === lanes.attachments && publishing.isBehind { pauseForStore() }
     }

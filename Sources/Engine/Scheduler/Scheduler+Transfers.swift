@@ -10,7 +10,7 @@ import Workers
 extension Scheduler {
   func beginTransfer(_ flight: Flight, _ transfer: LeasedTransfer) {
     guard let definition = pipeline.downloads else { return settle(flight, .released) }
-    if let name = transfer.link.credential, pipeline.credentials[name] == nil {
+    if let name = transfer.link.credential, credentials[name] == nil {
       let reason = Reason(
         stage: TransferRun.stage, code: "unknown-credential",
         message: "the pipeline has no credential '\(name)'; add it under 'credentials', then "
@@ -62,8 +62,9 @@ extension Scheduler {
       bytes: state.bytes, total: state.total, etag: state.etag, modified: state.modified)
     (work.expectedSize, work.expectedSHA256) = (link.size, link.sha256.map(Hexadecimal.text))
     work.declaredType = link.declaredType
-    if let name = link.credential ?? definition.credential, let credential = pipeline.credentials[name] {
+    if let name = credentialName(of: flight), let credential = credentials[name] {
       (work.headers, work.trustedHosts) = ([credential.header], credential.hosts)
+      flight.credentialHeader = credential.header
     }
     return work
   }
@@ -83,14 +84,18 @@ extension Scheduler {
           exchange.add(TransferCheckpoint(flight.lease, key: transfer.key, flight.progress))
         }
       case .news(_, .received): break
-      case .answered(let flight, let said, _):
-        var said = said
+      case .answered(let flight, var said, let metadata):
         said.message = said.message.map { withoutSecrets($0, of: flight) }
         if said.verdict == .pass {
           heardHost(of: flight)
+          flight.fetched.take(metadata)
           measureFetched(flight)
         } else if flight.isStopAsked {
           stopped(flight)
+        } else if said.code == "unauthorized", said.pausesLane, hasNewCredential(flight) {
+          let reason = Reason(
+            stage: TransferRun.stage, code: "unauthorized", message: "its credential was replaced meanwhile")
+          follow(flight, .again(after: 0, isCounted: false, reason))
         } else {
           let mayHaveExpired =
             flight.transfer?.link.mayHaveExpired(at: environment.clock.now()) ?? false
@@ -122,10 +127,32 @@ extension Scheduler {
     let afterPlace = link.url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last ?? ""
     secrets.append(String(afterPlace.drop { $0 != "/" && $0 != "?" && $0 != "#" }))
     secrets.append(String(afterPlace.drop { $0 != "?" }.dropFirst()))
-    secrets += pipeline.credentials.values.map { credential in
-      String(credential.header.drop { $0 != ":" }.dropFirst()).trimmingSpaces
-    }
+    let headers = credentials.values.map(\.header) + (flight.credentialHeader.map { [$0] } ?? [])
+    secrets += headers.map { String($0.drop { $0 != ":" }.dropFirst()).trimmingSpaces }
     return Redaction(secrets.filter { $0.count > 1 }.map { Secret($0) }).text(text)
+  }
+
+  // MARK: Credentials
+
+  private func credentialName(of flight: Flight) -> String? {
+    flight.transfer?.link.credential ?? pipeline.downloads?.credential
+  }
+
+  /// Whether its credential has another header than the one that the server refused; one from a file is read again.
+  private func hasNewCredential(_ flight: Flight) -> Bool {
+    guard let name = credentialName(of: flight), let credential = credentials[name] else { return false }
+    if credential.header == flight.credentialHeader { readAgain(name) }
+    return credentials[name]?.header != flight.credentialHeader
+  }
+
+  /// A small file, which is read where the scheduler waits for it: once for each time that a lane pauses or is resumed.
+  private func readAgain(_ name: String) {
+    if let header = credentials[name]?.readAgain?() { credentials[name]?.header = header }
+  }
+
+  /// A person has let the lane go on: that may be since a credential has been replaced.
+  func readCredentialsAgain() {
+    for name in credentials.keys { readAgain(name) }
   }
 
   // MARK: The network
@@ -214,7 +241,7 @@ extension Scheduler {
         flight, Reason(stage: TransferRun.stage, code: code, message: "what was fetched cannot be read"),
         .fault)
     }
-    flight.sha256 = sha256
+    (flight.fetched.size, flight.fetched.sha256) = (flight.file.size, sha256)
     follow(
       flight,
       run(flight).next(
@@ -238,7 +265,7 @@ extension Scheduler {
       settle(flight, .notFetched(key: transfer.key, reason, isRejected: isRejected))
     case .fetched:
       lanes.attachments.addDue()
-      settle(flight, .fetched(key: transfer.key, size: flight.file.size, sha256: flight.sha256))
+      settle(flight, .fetched(key: transfer.key, flight.fetched))
     }
   }
 
@@ -272,6 +299,13 @@ extension Scheduler {
     for flight in transfers?.removeAllQueued() ?? [] { settle(flight, .released) }
   }
 
+  /// A command has made it more or less urgent: others stand still for it, or go on.
+  func prioritizeTransfer(_ change: TransferPriority) {
+    guard let flight = flights.values.first(where: { $0.transfer?.key == change.key }) else { return }
+    flight.lease.priority = change.priority
+    transfers?.holdOthers()
+  }
+
   /// No attachment waits for it any more.
   func stopTransfer(_ key: Int64) {
     guard let transfers, let flight = flights.values.first(where: { $0.transfer?.key == key }) else { return }
@@ -297,6 +331,26 @@ extension Scheduler {
 extension String {
   fileprivate var trimmingSpaces: String {
     String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}
+
+extension FetchedContent {
+  /// The longest name and type that are taken, in bytes.
+  private static let textLimit = 255
+
+  /// Takes what the source says of name and type. The worker is not trusted: a name that is none is left out.
+  fileprivate mutating func take(_ metadata: [Metadatum]) {
+    for datum in metadata {
+      guard case .text(let text) = datum.value, (1...Self.textLimit).contains(text.utf8.count),
+        !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+      else { continue }
+      switch datum.key {
+      case "fileName" where !text.utf8.contains(UInt8(ascii: "/")) && text != "." && text != "..":
+        fileName = text
+      case "contentType": contentType = text
+      default: break
+      }
+    }
   }
 }
 

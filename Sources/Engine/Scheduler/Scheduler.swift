@@ -22,6 +22,10 @@ public final class Scheduler {
   /// What fetches links; `nil`: they are not fetched.
   let transfers: TransferWorker?
   var connectivity = Connectivity()
+  /// Those of the pipeline, by name, as their files said last.
+  var credentials: [String: Credential]
+  /// Until when a client attends, in milliseconds of the steady clock.
+  var attendedUntil: Int64 = .min
   var exchange: LedgerExchange
   private let ledger: any LedgerQueries
   private let home: String
@@ -105,6 +109,7 @@ public final class Scheduler {
       perHost: pipeline.downloads?.perHost ?? 0,
       window: environment.tuning.window)
     transfers = pipeline.downloads.map { TransferWorker($0, pipeline.sandbox, environment) }
+    credentials = pipeline.credentials
   }
 
   /// Works until the queue is empty and the intake is finished. Attachments whose source stays out of reach, and deliveries that
@@ -156,6 +161,7 @@ public final class Scheduler {
       tellSlowSource()
       tellStopping()
       if environment.isAsked() { observe(.atWork(pool.atWork)) }
+      followConditions()
       observe(.tick)
     }
   }

@@ -35,6 +35,10 @@ package struct SchedulerEnvironment {
   package var nextBatch: () -> Intake.Batch?
   /// Whether what the workers do was asked for since the last call.
   package var isAsked: () -> Bool = { false }
+  /// Whether a client said since the last call that it waits for what is queued, or watches.
+  package var isAttended: () -> Bool = { false }
+  /// Minutes since Monday, 0:00, in local time.
+  package var minuteOfWeek: () -> Int = { 0 }
   /// Has ``Happening/networkChanged`` told from now on.
   package var watchNetwork: () -> Void = {}
   /// What is no longer where it was; `nil`: home and store are in place.

@@ -50,8 +50,7 @@ final class TransferWorker {
   private static let turnTimeout: UInt64 = 30_000_000_000
   /// Nanoseconds that it has to end a transfer.
   private static let stopTimeout: UInt64 = 5_000_000_000
-  /// From this priority on, others stand still.
-  static let urgent: Int64 = 100
+  private static let urgent = TransferPriority.urgent
 
   /// Whether a command asks for a link before all others.
   static func isUrgent(_ command: Command) -> Bool {
@@ -167,7 +166,7 @@ final class TransferWorker {
   }
 
   /// While something urgent is under way, all else stands still.
-  private func holdOthers() {
+  func holdOthers() {
     let isUrgent = underway.values.contains { $0.lease.priority >= Self.urgent }
     for (serial, flight) in underway {
       let isHeld = isUrgent && flight.lease.priority < Self.urgent

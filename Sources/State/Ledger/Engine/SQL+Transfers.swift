@@ -16,7 +16,7 @@ extension SQL {
   static let attachmentsOf: StaticString =
     "SELECT attachment_key FROM links WHERE transfer_key = ?1 LIMIT 1000"
 
-  static let isFetched: StaticString = "SELECT sha256 IS NOT NULL FROM transfers WHERE key = ?1"
+  static let isFetched: StaticString = "SELECT sha256 IS NOT NULL, file_name FROM transfers WHERE key = ?1"
 
   static let addLinkedJob: StaticString = """
     INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
@@ -26,7 +26,7 @@ extension SQL {
   /// One that is to be fetched has neither come nor failed.
   static let reopenTransfer: StaticString = """
     UPDATE transfers SET finished_at = NULL, size_bytes = NULL, sha256 = NULL, is_rejected = 0, reason_code = NULL,
-      reason_message = NULL, restarts = 0, bytes = CASE WHEN sha256 IS NULL THEN bytes ELSE 0 END
+      reason_message = NULL, file_name = NULL, content_type = NULL, restarts = 0, bytes = CASE WHEN sha256 IS NULL THEN bytes ELSE 0 END
     WHERE key = ?1 AND finished_at IS NOT NULL
     """
 
@@ -63,9 +63,20 @@ extension SQL {
 
   static let endFetched: StaticString = """
     UPDATE transfers SET finished_at = ?2, size_bytes = ?3, sha256 = ?4, bytes = ?3, total = ?3, reason_code = NULL,
-      reason_message = NULL
+      reason_message = NULL, file_name = ?5, content_type = ?6
     WHERE key = ?1
     """
+
+  /// Those that wait for a transfer and have no name get that of the server.
+  static let nameWaiting = SQLText(
+    """
+    UPDATE attachments SET file_name = ?2 WHERE file_name = '\(IntakeItem.unnamed)'
+      AND key IN (SELECT l.attachment_key FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting'
+        WHERE l.transfer_key = ?1)
+    """)
+
+  static let nameOne = SQLText(
+    "UPDATE attachments SET file_name = ?2 WHERE file_name = '\(IntakeItem.unnamed)' AND key = ?1")
 
   static let endNotFetched: StaticString = """
     UPDATE transfers SET finished_at = ?2, reason_code = ?3, reason_message = ?4, is_rejected = ?5 WHERE key = ?1
@@ -147,14 +158,26 @@ extension SQL {
       SELECT 1 FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting' WHERE l.transfer_key = ?1)
     """)
 
+  static let priorityUnderway = SQLText(
+    "SELECT priority FROM jobs WHERE key = ?1 + \(Schema.transferJobs) AND state = 'leased'")
+
   static let pageOfTransfers = SQLText(
     """
-    SELECT t.key, (SELECT a.source FROM links l JOIN attachments a ON a.key = l.attachment_key WHERE l.transfer_key = t.key LIMIT 1),
-      coalesce(t.size_bytes, t.bytes), coalesce(t.size_bytes, t.total), t.sha256 IS NOT NULL, t.finished_at, t.reason_code,
-      t.reason_message, j.state, j.due_at, coalesce(j.attempts, 0), coalesce(j.priority, 0),
-      (SELECT count(*) FROM links l WHERE l.transfer_key = t.key)
+    SELECT t.key, a.source, coalesce(t.size_bytes, t.bytes), coalesce(t.size_bytes, t.total), t.sha256 IS NOT NULL,
+      t.finished_at, t.reason_code, t.reason_message, j.state, j.due_at, coalesce(j.attempts, 0), coalesce(j.priority, 0),
+      (SELECT count(*) FROM links l JOIN attachments a ON a.key = l.attachment_key AND a.status <> 'cancelled'
+        WHERE l.transfer_key = t.key),
+      a.id, a.file_name, t.content_type
     FROM transfers t LEFT JOIN jobs j ON j.key = t.key + \(Schema.transferJobs)
+      LEFT JOIN attachments a ON a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)
     WHERE t.key > ?1 ORDER BY t.key LIMIT ?2
+    """)
+
+  /// Whether something urgent is under way.
+  static let hasUrgent = SQLText(
+    """
+    SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND key >= \(Schema.transferJobs)
+      AND priority >= \(TransferPriority.urgent))
     """)
 
   /// One that is to be fetched.

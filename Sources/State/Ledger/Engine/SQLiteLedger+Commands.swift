@@ -78,12 +78,12 @@ extension SQLiteLedger {
         try statement(SQL.cancelJob).run(.integer(key), .optional(reason), .integer(tally.time))
         if let transfer = try transfer(of: key) {
           try leave(transfer, &tally)
-          try statement(SQL.prioritizeTransfer).run(.integer(transfer))
+          try prioritize(transfer, &tally)
         }
       case .prioritize(let key, let priority):
         try statement(SQL.prioritizeJob).run(.integer(key), .integer(priority))
         if let transfer = try transfer(of: key) {
-          try statement(SQL.prioritizeTransfer).run(.integer(transfer))
+          try prioritize(transfer, &tally)
         }
       case .delete(let key, let person): try delete(key, by: person, &tally)
       }
@@ -149,7 +149,7 @@ extension SQLiteLedger {
     if let transfer {
       try statement(SQL.removeLink).run(.integer(key))
       try leave(transfer, &tally)
-      try statement(SQL.prioritizeTransfer).run(.integer(transfer))
+      try prioritize(transfer, &tally)
     }
     try statement(SQL.removeAttachment).run(.integer(key))
     try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))

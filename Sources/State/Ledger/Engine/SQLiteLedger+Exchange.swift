@@ -20,6 +20,7 @@ struct ExchangeTally {
   var filesToDelete: [Int64] = []
   /// Transfers under way that no attachment waits for.
   var unwanted: [Int64] = []
+  var priorities: [TransferPriority] = []
 
   mutating func touch(_ lane: LaneName) {
     if !lanes.contains(lane) { lanes.append(lane) }
@@ -143,6 +144,7 @@ extension SQLiteLedger {
     }
     reply.contents = try exchange.contents.map(known)
     (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
+    reply.priorities = tally.priorities
     reply.position = try advance(tally.changed, at: tally.time, tally.now)
     undecided = (exchange.number, reply)
     return reply

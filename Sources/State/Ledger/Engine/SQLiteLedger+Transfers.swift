@@ -43,11 +43,17 @@ extension SQLiteLedger {
     _ transfer: Int64, for attachment: Int64, priority: Int64, earlier: Int64 = 0,
     _ tally: inout ExchangeTally
   ) throws {
-    let isHere = try statement(SQL.isFetched).first(.integer(transfer), make: { $0.integer(0) }) == 1
+    let (isHere, name) =
+      try statement(SQL.isFetched).first(.integer(transfer)) { ($0.integer(0) == 1, $0.optionalText(1)) }
+      ?? (false, nil)
+    if let name { try statement(SQL.nameOne).run(.integer(attachment), .text(name)) }
     try statement(SQL.addLinkedJob).run(
       .integer(attachment), .integer(try laneKey(.attachments)), .integer(priority),
       .text(isHere ? "due" : "waiting"), .integer(tally.time), .integer(earlier))
-    if !isHere { try queueTransfer(transfer, priority: priority, tally.time) }
+    if !isHere {
+      try queueTransfer(transfer, priority: priority, tally.time)
+      try tellPriority(of: transfer, &tally)
+    }
     tally.touch(isHere ? .attachments : .downloads)
   }
 
@@ -64,6 +70,18 @@ extension SQLiteLedger {
     try statement(SQL.waitForTransfer).run(.integer(attachment))
     let priority = try statement(SQL.priorityOf).first(.integer(attachment)) { $0.integer(0) } ?? 0
     try queueTransfer(transfer, priority: priority, time)
+  }
+
+  /// A transfer is as urgent as the most urgent that waits for it.
+  func prioritize(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
+    try statement(SQL.prioritizeTransfer).run(.integer(transfer))
+    try tellPriority(of: transfer, &tally)
+  }
+
+  /// Where it is under way, others may have to stand still for it, or may go on.
+  private func tellPriority(of transfer: Int64, _ tally: inout ExchangeTally) throws {
+    let priority = try statement(SQL.priorityUnderway).first(.integer(transfer)) { $0.integer(0) }
+    if let priority { tally.priorities.append(TransferPriority(key: transfer, priority: priority)) }
   }
 
   /// The transfer of an attachment; `nil`: its content is a file.
@@ -133,10 +151,12 @@ extension SQLiteLedger {
       return .conflict
     }
     switch settlement.ending {
-    case .fetched(let key, let size, let sha256):
+    case .fetched(let key, let content):
       guard try change(SQL.endJob, settlement) else { return .leaseLost }
       try statement(SQL.endFetched).run(
-        .integer(key), .integer(tally.now), .integer(size), .blob(sha256))
+        .integer(key), .integer(tally.now), .integer(content.size), .blob(content.sha256),
+        .optional(content.fileName), .optional(content.contentType))
+      if let name = content.fileName { try statement(SQL.nameWaiting).run(.integer(key), .text(name)) }
       try wake(key, &tally)
       try leave(key, &tally)
     case .transferAgain(let key, let after, let isCounted, let state, let reason):
@@ -298,14 +318,15 @@ extension SQLiteLedger {
     let now = clock.steady()
     return try page(after: mark, limit) { after in
       var rows: [TransferRecord] = []
+      let hasUrgent = try statement(SQL.hasUrgent).first { $0.integer(0) == 1 } ?? false
       try statement(SQL.pageOfTransfers).rows(.integer(after), .integer(Int64(limit))) { row in
-        rows.append(record(row, now))
+        rows.append(record(row, now, hasUrgent: hasUrgent))
       }
       return (rows, rows.last?.key)
     }
   }
 
-  private func record(_ row: borrowing Row, _ now: Int64) -> TransferRecord {
+  private func record(_ row: borrowing Row, _ now: Int64, hasUrgent: Bool) -> TransferRecord {
     let state: TransferRecord.State =
       switch row.optionalText(8) {
       case "due": .waiting
@@ -317,6 +338,8 @@ extension SQLiteLedger {
     return TransferRecord(
       key: row.integer(0), name: String(decoding: row.blob(1), as: UTF8.self), state: state,
       bytes: row.integer(2), total: row.optionalInteger(3), attachments: Int(row.integer(12)),
+      attachmentId: row.optionalText(13), fileName: row.optionalText(14), contentType: row.optionalText(15),
+      isHeld: hasUrgent && state == .running && row.integer(11) < TransferPriority.urgent,
       attempts: Int(row.integer(10)), priority: row.integer(11),
       nextDue: state == .scheduled ? max(row.integer(9) - now, 0) : 0, code: row.optionalText(6),
       reason: row.optionalText(7))

@@ -6,7 +6,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
   /// refused; older ones are brought up by ``Migration``.
-  static let version: Int64 = 8
+  static let version: Int64 = 9
 
   /// The key of a transfer's job is its own and this.
   static let transferJobs: Int64 = 1 << 61
@@ -216,6 +216,8 @@ enum Schema {
       is_rejected INTEGER NOT NULL DEFAULT 0 CHECK (is_rejected IN (0, 1)),
       reason_code TEXT,                               -- also of the last try
       reason_message TEXT,
+      file_name TEXT,                                 -- what the server says of the content, once it is fetched
+      content_type TEXT,
       CHECK (total IS NULL OR bytes <= total),
       CHECK ((sha256 IS NULL) = (size_bytes IS NULL)),
       CHECK (sha256 IS NULL OR finished_at IS NOT NULL)

@@ -78,6 +78,8 @@ public struct ExchangeReply: Sendable {
   public var filesToDelete: [Int64] = []
   /// Transfers under way that no attachment waits for any more.
   public var unwanted: [Int64] = []
+  /// Transfers under way whose priority commands have changed, or may have.
+  public var priorities: [TransferPriority] = []
   /// Of the last change that this exchange made; `nil`: it made none.
   public var position: Position?
 

@@ -106,6 +106,11 @@ public struct IntakeItem: Sendable {
   }()
 }
 
+extension IntakeItem {
+  /// The name of what is fetched as long as neither a person nor a server has named it.
+  public static let unnamed = "download"
+}
+
 /// What is to be known of a field besides its value.
 package struct IntakeField: Sendable {
   package var name: String

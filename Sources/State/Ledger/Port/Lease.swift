@@ -155,7 +155,7 @@ public struct Settlement: Sendable {
     /// The delivery has used up its attempts.
     case deadLetter(key: Int64, reason: Reason)
     /// The content of a link lies in the transfer's file, whole. Who waits for it goes on.
-    case fetched(key: Int64, size: Int64, sha256: [UInt8])
+    case fetched(key: Int64, FetchedContent)
     /// The transfer is to be tried again after so many milliseconds.
     case transferAgain(key: Int64, after: Int64, isCounted: Bool, TransferState, Reason)
     /// It begins again at 0: what had come was wrong.

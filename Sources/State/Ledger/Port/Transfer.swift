@@ -37,6 +37,22 @@ public struct LeasedTransfer: Sendable {
   }
 }
 
+/// Content that was fetched, whole.
+public struct FetchedContent: Sendable, Equatable {
+  /// Bytes.
+  public var size: Int64
+  public var sha256: [UInt8]
+  /// The server's name for it, without what would be harmful in one; `nil`: it gives none.
+  public var fileName: String?
+  /// The server's `Content-Type`; `nil`: it gives none.
+  public var contentType: String?
+
+  public init(size: Int64, sha256: [UInt8], fileName: String? = nil, contentType: String? = nil) {
+    (self.size, self.sha256) = (size, sha256)
+    (self.fileName, self.contentType) = (fileName, contentType)
+  }
+}
+
 /// What became of the content of a link.
 public enum Fetched: Sendable, Hashable {
   /// It lies in the transfer's file, or else in the store; and has this SHA-256.
@@ -81,8 +97,14 @@ public struct TransferRecord: Sendable {
   public var bytes: Int64
   /// `nil`: not known.
   public var total: Int64?
-  /// How many attachments it is the transfer of.
+  /// How many attachments it is the transfer of, and the oldest of them.
   public var attachments: Int
+  public var attachmentId: String?
+  public var fileName: String?
+  /// The server's `Content-Type`, once it is fetched.
+  public var contentType: String?
+  /// It is under way, and stands still while something urgent is.
+  public var isHeld: Bool
   public var attempts: Int
   public var priority: Int64
   /// In how many milliseconds it is tried again; 0: it is due, or not queued.
@@ -92,12 +114,27 @@ public struct TransferRecord: Sendable {
   public var reason: String?
 
   package init(
-    key: Int64, name: String, state: State, bytes: Int64, total: Int64?, attachments: Int, attempts: Int,
+    key: Int64, name: String, state: State, bytes: Int64, total: Int64?, attachments: Int,
+    attachmentId: String?, fileName: String?, contentType: String?, isHeld: Bool = false, attempts: Int,
     priority: Int64, nextDue: Int64, code: String?, reason: String?
   ) {
-    (self.key, self.name, self.state) = (key, name, state)
+    (self.key, self.name, self.state, self.isHeld) = (key, name, state, isHeld)
     (self.bytes, self.total, self.attachments) = (bytes, total, attachments)
+    (self.attachmentId, self.fileName, self.contentType) = (attachmentId, fileName, contentType)
     (self.attempts, self.priority, self.nextDue) = (attempts, priority, nextDue)
     (self.code, self.reason) = (code, reason)
+  }
+}
+
+/// How urgent a transfer is.
+public struct TransferPriority: Sendable, Equatable {
+  /// From this priority on, others stand still.
+  public static let urgent: Int64 = 100
+
+  public var key: Int64
+  public var priority: Int64
+
+  package init(key: Int64, priority: Int64) {
+    (self.key, self.priority) = (key, priority)
   }
 }

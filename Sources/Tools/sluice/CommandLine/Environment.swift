@@ -123,7 +123,7 @@ enum Environment {
   }
 
   private static func document(file: String) throws -> PipelineDocument {
-    try PipelineDocument.parse(try contents(of: file), file: file, environment: variables) { path in
+    try PipelineDocument.parse(try contents(of: file), file: file, environment: variables) { @Sendable path in
       Result { () throws(ProtectedFile.Problem) in
         try ProtectedFile.read(path, limit: PipelineDocument.secretLimit, rule: .secret)
       }

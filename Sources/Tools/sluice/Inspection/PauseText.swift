@@ -21,6 +21,8 @@ enum PauseText {
     case .hand:
       return
         "lane \(Terminal.printable(lane.description)) stands until a person lifts that, once it is put right: \(resume)"
+    case .fault where pause.code == "schedule" || pause.code == "not-attended":
+      return "lane \(Terminal.printable(lane.description)) goes on by itself then"
     case .fault:
       return
         "lane \(Terminal.printable(lane.description)) goes on by itself, or with the next start, once that is put right; "

@@ -58,6 +58,8 @@ struct Enqueue: ParsableCommand {
     try wait.wait(
       until: timeout.map { started + UInt64($0) * 1_000_000 },
       standing: { status in
+        // Who asks attends: some pipelines fetch links only meanwhile.
+        _ = ControlClient.workersAtWork(home, within: Self.patience, isAttending: true)
         for hindrance in Self.hindrances(status, home) where told.insert(hindrance).inserted {
           Terminal.error(hindrance)
         }
@@ -66,6 +68,9 @@ struct Enqueue: ParsableCommand {
     if wait.open > 0 { return .temporary }
     return wait.notCompleted == 0 && report.problems.count == 0 ? .success : .incomplete
   }
+
+  /// Milliseconds for which a coordinator is waited for.
+  private static let patience: Int32 = 200
 
   /// Why what is waited for may not end, with what to do; each is told once.
   private static func hindrances(_ status: LedgerStatus, _ home: Home) -> [String] {

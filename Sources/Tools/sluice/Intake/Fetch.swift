@@ -19,10 +19,11 @@ struct Fetch: ParsableCommand {
         name: "manifest", value: "FILE",
         help: "Take links from JSON lines with a `url`; `-` is standard input."),
       CommandOption(name: "now", help: "Before all others, which stand still meanwhile."),
-      CommandOption(name: "name", value: "NAME", help: "The file's name; else `download`."),
+      CommandOption(name: "name", value: "NAME", help: "The file's name; else the server's, or `download`."),
       CommandOption(name: "size", value: "BYTES", help: "How many bytes the content has."),
       CommandOption(name: "sha256", value: "DIGITS", help: "Its SHA-256; what has another is not taken."),
       expiresAt,
+      CommandOption(name: "message", value: "ID", help: "The message they belong to; else each is its own."),
       CommandOption(
         name: "credential", value: "NAME",
         help: "One under `credentials` in the pipeline; else that of the lane."),
@@ -38,9 +39,6 @@ struct Fetch: ParsableCommand {
   static let expiresAt = CommandOption(
     name: "expires-at", value: "TIME",
     help: "Until when servers take the link, in UTC: 2026-01-31T08:00:00Z.")
-
-  /// The priority of a link that goes before all others.
-  private static let urgent: Int64 = 100
 
   private let arguments: ParsedArguments
 
@@ -69,7 +67,11 @@ struct Fetch: ParsableCommand {
   static func complete(_ defaults: inout IntakeDefaults, _ arguments: ParsedArguments) throws(CommandError) {
     if arguments.flag("now") {
       if arguments.value("priority") != nil { throw .usage("give --now or --priority, not both") }
-      defaults.priority = urgent
+      defaults.priority = TransferPriority.urgent
+    }
+    if let id = arguments.value("message") {
+      if id.isEmpty || id.utf8.count > 256 { throw .usage("--message has 1 to 256 bytes") }
+      defaults.messageId = id
     }
     (defaults.fileName, defaults.credential) = (arguments.value("name"), arguments.value("credential"))
     defaults.size = try arguments.integer("size")

@@ -159,8 +159,8 @@ final class InputWalker: @unchecked Sendable {
   private func add(link url: String) {
     let place = LinkPlace(url)?.text ?? "a link"
     var item = IntakeItem(
-      conversationId: defaults.conversationId, messageId: nil, senderId: defaults.senderId,
-      participants: defaults.participants, fileName: defaults.fileName ?? "download",
+      conversationId: defaults.conversationId, messageId: defaults.messageId, senderId: defaults.senderId,
+      participants: defaults.participants, fileName: defaults.fileName ?? IntakeItem.unnamed,
       priority: defaults.priority,
       origin: "\(place)/…")
     (item.url, item.credential) = (url, defaults.credential)

@@ -34,12 +34,17 @@ struct Downloads: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    let ledger = try Environment.ledger(reading: Environment.home(arguments))
+    let home = Environment.home(arguments)
+    let ledger = try Environment.ledger(reading: home)
     let style = Style(arguments)
+    // What the last coordinator had in hand when it was lost waits for the next.
+    let isWorkedOn = home.use != .free
     var mark: PageMark?
     repeat {
       let page = try ledger.transfers(after: mark, limit: 500)
-      for transfer in page.rows where states.contains(transfer.state) {
+      for var transfer in page.rows {
+        if transfer.state == .running && !isWorkedOn { transfer.state = .waiting }
+        guard states.contains(transfer.state) else { continue }
         Terminal.out(arguments.isJSON ? transfer.json : transfer.text(style))
       }
       mark = page.next
@@ -50,7 +55,11 @@ struct Downloads: ParsableCommand {
 
 extension TransferRecord {
   fileprivate func text(_ style: Style) -> String {
-    var parts = [Help.pad(state.rawValue, 9), Terminal.printable(name)]
+    var parts = [Help.pad(isHeld ? "held" : state.rawValue, 9)]
+    parts += [
+      attachmentId.map { String($0.prefix(13)) }, fileName.map(Terminal.printable), Terminal.printable(name),
+    ]
+    .compactMap(\.self)
     switch (state, total) {
     case (.fetched, _): parts.append(ByteSize.rounded(bytes))
     case (_, let total?): parts.append("\(ByteSize.rounded(bytes)) of \(ByteSize.rounded(total))")
@@ -59,27 +68,35 @@ extension TransferRecord {
     if attachments != 1 { parts.append(Count.text(attachments, "attachment")) }
     if state == .scheduled { parts.append("again in \(Age.text(milliseconds: nextDue))") }
     if priority != 0 { parts.append("priority \(priority)") }
-    if let code, state != .fetched {
+    if isHeld { parts.append("stands still for an urgent one") }
+    if let code = saidCode {
       parts.append("(\(RecordText.reason(code, reason ?? "")))")
     }
     return parts.joined(separator: "  ") + "\n"
   }
+
+  /// Why the last try failed; not of one that is tried again right now.
+  private var saidCode: String? { state == .fetched || state == .running ? nil : code }
 
   fileprivate var json: String {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "download")
       writer.member("key", key)
+      writer.member("attachmentId", attachmentId)
+      writer.member("fileName", fileName)
       writer.member("link", name)
       writer.member("state", state.rawValue)
+      writer.member("held", isHeld)
       writer.member("bytes", bytes)
       writer.member("total", total)
       writer.member("attachments", Int64(attachments))
       writer.member("attempts", Int64(attempts))
       writer.member("priority", priority)
       writer.member("nextDueMilliseconds", state == .scheduled ? nextDue : nil)
-      writer.member("code", state == .fetched ? nil : code)
-      writer.member("message", state == .fetched ? nil : reason)
+      writer.member("contentType", contentType)
+      writer.member("code", saidCode)
+      writer.member("message", saidCode == nil ? nil : reason)
     }
     return writer.text + "\n"
   }

@@ -34,7 +34,7 @@ struct WatchStream {
       let (lines, hasMore) = try next(&position)
       if !lines.isEmpty { Terminal.out(lines) }
       if Clock.monotonic() >= lookedAt + Self.workers.interval {
-        let now = ControlClient.workersAtWork(ledger.home, within: Self.workers.patience)
+        let now = ControlClient.workersAtWork(ledger.home, within: Self.workers.patience, isAttending: true)
         if !Self.isSame(now, seen) {
           Terminal.out(line("workers", position) { WorkersText.members(now, &$0) })
         }

@@ -57,7 +57,7 @@ final class WatchView {
       try failures.follow(queries)
     }
     use = home.use
-    workers = ControlClient.workersAtWork(home, within: Self.patience)
+    workers = ControlClient.workersAtWork(home, within: Self.patience, isAttending: true)
     rates.add(status)
   }
 
