@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Synchronization
 import Testing
 
@@ -137,7 +138,7 @@ struct LaneTests {
     let client = try home.start(
       ["enqueue", "--wait", "--manifest", "-"], input: #"{"url":"\#(server.url("/b"))"}"#)
     try home.wait("it comes") { server.bodyBytes > 100_000 }
-    kill(client.processIdentifier, SIGKILL)
+    Glibc.kill(client.processIdentifier, SIGKILL)
     client.waitUntilExit()
     try home.wait("it stands again", seconds: 4) { try home.sluice("status").out.contains("not-attended") }
     let before = server.bodyBytes

@@ -243,7 +243,9 @@ extension ModelRows {
   func leased(_ key: Int64) -> LeasedWork? {
     transfers[key].map {
       .transfer(
-        LeasedTransfer(key: key, link: $0.link, state: $0.state, host: $0.host, restarts: $0.restarts))
+        LeasedTransfer(
+          key: key, link: $0.link, state: $0.state, host: $0.host, restarts: $0.restarts,
+          fileName: attachments(of: key).first.flatMap { attachments[$0]?.origin.fileName } ?? ""))
     }
   }
 

@@ -36,7 +36,14 @@ struct WorkersQuestionsTests {
   func anAnswerIsReadAsItWasWrittenAndNoPartOfIt(longest: WorkersAtWork.Piece?) throws {
     let workers = WorkersAtWork(
       [.init("mime, size, pdf", busy: 2, total: 3), .init("channel:events", busy: 0, total: 1)],
-      longest: longest)
+      longest: longest,
+      downloads: longest == nil
+        ? nil
+        : DownloadsAtWork(
+          [
+            .init(fileName: "a.pdf", link: "https://files.example.com/…", bytes: 5, total: 9, isHeld: false),
+            .init(fileName: "b", link: "", bytes: 0, total: nil, isHeld: true),
+          ], rate: 7))
     let message = ControlMessage.workers(workers)
     #expect(try message.withUnsafeBytes { try ControlMessage.workersAnswer($0).get() } == workers)
     for count in 0..<message.count {

@@ -4,7 +4,7 @@ import Wire
 // What the workers do: the question, and the answer.
 extension ControlMessage {
   /// Groups of an answer, and bytes of a text in it.
-  private static let limits = (groups: 1000, text: 4096)
+  private static let limits = (groups: 1000, transfers: 1000, text: 4096)
 
   /// What a client wants with its question.
   enum Interest {
@@ -38,6 +38,15 @@ extension ControlMessage {
     writer.write(workers.longest?.stage)
     writer.write(workers.longest?.attachmentId)
     writer.write(workers.longest?.since ?? 0)
+    writer.write(workers.downloads != nil)
+    writer.write(workers.downloads?.rate ?? 0)
+    writer.write(Array((workers.downloads?.transfers ?? []).prefix(limits.transfers))) { writer, transfer in
+      writer.write(transfer.fileName)
+      writer.write(transfer.link)
+      writer.write(transfer.bytes)
+      writer.write(transfer.total ?? -1)
+      writer.write(transfer.isHeld)
+    }
     return writer.bytes
   }
 
@@ -59,8 +68,19 @@ extension ControlMessage {
     }
     let (stage, id) = (try reader.text(atMost: limits.text), try reader.text(atMost: limits.text))
     let since = try reader.integer(Int64.self)
+    let (fetches, rate) = (try reader.boolean(), try reader.integer(Int64.self))
+    let transfers = try reader.elements(atMost: limits.transfers) { (reader) throws(FrameError) in
+      let name = try reader.requiredText(atMost: limits.text)
+      let link = try reader.requiredText(atMost: limits.text)
+      let (bytes, total) = (try reader.integer(Int64.self), try reader.integer(Int64.self))
+      return DownloadsAtWork.Transfer(
+        fileName: name, link: link, bytes: bytes, total: total < 0 ? nil : total, isHeld: try reader.boolean()
+      )
+    }
     try reader.end()
-    guard let stage, let id else { return .success(WorkersAtWork(groups, longest: nil)) }
-    return .success(WorkersAtWork(groups, longest: .init(stage: stage, attachmentId: id, since: since)))
+    var workers = WorkersAtWork(
+      groups, longest: nil, downloads: fetches ? DownloadsAtWork(transfers, rate: rate) : nil)
+    if let stage, let id { workers.longest = .init(stage: stage, attachmentId: id, since: since) }
+    return .success(workers)
   }
 }

@@ -47,6 +47,8 @@ final class Flight {
   var progress = TransferState()
   /// Bytes that were there when this attempt began.
   var progressAtStart: Int64 = 0
+  /// Bytes that the source says have come, synced or not.
+  var received: Int64 = 0
   /// The source says that all is here.
   var isFetched = false
   /// The source was told to end it; and because nothing was heard of it.

@@ -60,6 +60,7 @@ public final class Scheduler {
   /// It stops so that another scheduler goes on.
   private var isHandingOver = false
   private var stopNoteAt: UInt64 = 0
+  private var downloadsToldAt: UInt64 = 0
   private var placesCheckedAt: UInt64 = 0
   var observe: (SchedulerEvent) -> Void = { _ in }
 
@@ -160,7 +161,12 @@ public final class Scheduler {
       try checkPlaces(every: Self.placeCheckInterval)
       tellSlowSource()
       tellStopping()
-      if environment.isAsked() { observe(.atWork(pool.atWork)) }
+      if environment.isAsked() {
+        var atWork = pool.atWork
+        atWork.downloads = transfers?.atWork()
+        observe(.atWork(atWork))
+      }
+      tellDownloads()
       followConditions()
       observe(.tick)
     }
@@ -349,6 +355,18 @@ public final class Scheduler {
     unmeasured.removeAll()
     stopTransfers()
     if let suspect, !isSuspectUnderway { settle(suspect, .released) }
+  }
+
+  /// Nanoseconds between two words on what is fetched.
+  private static let downloadsInterval: UInt64 = 250_000_000
+
+  /// Of a run that ends by itself: who waits for it sees what comes.
+  private func tellDownloads() {
+    guard let transfers, !isResident else { return }
+    let now = environment.clock.monotonic()
+    guard now - downloadsToldAt >= Self.downloadsInterval else { return }
+    downloadsToldAt = now
+    observe(.downloads(transfers.atWork()))
   }
 
   /// Nanoseconds between two words on what is still in hand.

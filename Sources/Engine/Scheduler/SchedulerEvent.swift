@@ -30,6 +30,8 @@ public enum SchedulerEvent: Sendable {
   case remark(LogLevel, stage: String, id: String, attachmentId: String, text: String)
   /// What the workers do, for who has asked.
   case atWork(WorkersAtWork)
+  /// What is fetched, four times a second, of a run that ends by itself.
+  case downloads(DownloadsAtWork)
   /// A result came for a lease that was lost; it was not counted.
   case staleResult
   /// About ten times a second, and whenever nothing happens.

@@ -19,7 +19,7 @@ final class TransferWorker {
 
   let definition: DownloadsDefinition
   private let sandbox: SandboxPolicy
-  private let environment: SchedulerEnvironment
+  let environment: SchedulerEnvironment
   private var process: (any Worker)?
   /// Names the worker; `nil`: there is none.
   private(set) var slot: UInt32?
@@ -38,6 +38,7 @@ final class TransferWorker {
   private(set) var underway: [UInt64: Flight] = [:]
   /// Those that stand still at their connections.
   private var held: Set<UInt64> = []
+  var throughput = Throughput()
   /// In hand of a worker that ended, and it was not to be told which of them did it. They begin one after the other.
   private var suspects: Set<UInt64> = []
   /// The suspect that has begun last, and until when nothing begins beside it, in nanoseconds.
@@ -117,6 +118,7 @@ final class TransferWorker {
       case .given:
         underway[flight.serial] = flight
         flight.heardAt = environment.clock.monotonic()
+        flight.received = flight.progress.bytes
         if suspects.remove(flight.serial) != nil {
           probation = (flight.serial, flight.heardAt + Self.probationLength)
         }
@@ -177,6 +179,8 @@ final class TransferWorker {
     }
   }
 
+  func isHeld(_ flight: Flight) -> Bool { held.contains(flight.serial) }
+
   // MARK: What is heard
 
   func take(_ news: WorkerNews) throws(SchedulerError) -> [Outcome] {
@@ -203,6 +207,8 @@ final class TransferWorker {
         return invalid("more bytes than it may write")
       }
       flight.heardAt = environment.clock.monotonic()
+      throughput.add(max(news.kind.bytes - flight.received, 0), at: flight.heardAt)
+      flight.received = news.kind.bytes
       return [.news(flight, news.kind)]
     case .result(let result):
       guard let flight = underway.removeValue(forKey: result.serial), let said = result.report.results.first
@@ -287,6 +293,16 @@ final class TransferWorker {
       let isCulprit = flight === culprit
       if !isCulprit { queue.append(flight) }
       return .died(flight, death, isCulprit: isCulprit)
+    }
+  }
+}
+
+extension TransferNews.Kind {
+  /// In the file.
+  fileprivate var bytes: Int64 {
+    switch self {
+    case .checkpoint(let progress): progress.bytes
+    case .received(let bytes): bytes
     }
   }
 }

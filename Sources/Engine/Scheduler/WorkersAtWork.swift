@@ -36,9 +36,11 @@ public struct WorkersAtWork: Sendable, Equatable {
   public var groups: [Group]
   /// What has been with one stage for longest; `nil`: nothing is in hand.
   public var longest: Piece?
+  /// `nil`: links are not fetched.
+  public var downloads: DownloadsAtWork?
 
-  public init(_ groups: [Group], longest: Piece?) {
-    (self.groups, self.longest) = (groups, longest)
+  public init(_ groups: [Group], longest: Piece?, downloads: DownloadsAtWork? = nil) {
+    (self.groups, self.longest, self.downloads) = (groups, longest, downloads)
   }
 
   /// Of all groups.

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// A folder with a pipeline that fetches, and the commands on it. Deleted when the test ends.
@@ -37,7 +38,7 @@ final class Home {
   }
 
   deinit {
-    if let resident, resident.isRunning { kill(resident.processIdentifier, SIGKILL) }
+    if let resident, resident.isRunning { Glibc.kill(resident.processIdentifier, SIGKILL) }
     try? FileManager.default.removeItem(atPath: folder)
   }
 
@@ -78,6 +79,21 @@ final class Home {
     try process.run()
     resident = process
     try wait("the coordinator works") { self.said.contains("works the queue of") || !process.isRunning }
+  }
+
+  /// Ends it as the kernel does.
+  func kill() {
+    guard let resident else { return }
+    Glibc.kill(resident.processIdentifier, SIGKILL)
+    resident.waitUntilExit()
+  }
+
+  /// The workers of the coordinator.
+  var workers: [pid_t] {
+    guard let resident else { return [] }
+    let pid = resident.processIdentifier
+    let children = try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
+    return (children ?? "").split(separator: " ").compactMap { pid_t($0) }
   }
 
   /// What `sluice run` has said.

@@ -128,7 +128,10 @@ extension SQL {
     """
 
   private static let transferColumns = """
-    SELECT t.key, t.identity, t.request, t.bytes, t.total, t.validators, t.restarts, coalesce(j.host, 0), \(jobColumns)
+    SELECT t.key, t.identity, t.request, t.bytes, t.total, t.validators, t.restarts, coalesce(j.host, 0),
+      (SELECT a.file_name FROM attachments a
+        WHERE a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)),
+      \(jobColumns)
     FROM jobs j LEFT JOIN transfers t ON t.key = j.key - \(Schema.transferJobs)
     """
 
@@ -179,6 +182,9 @@ extension SQL {
     SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND key >= \(Schema.transferJobs)
       AND priority >= \(TransferPriority.urgent))
     """)
+
+  static let failedTransfers: StaticString =
+    "SELECT count(*) FROM transfers WHERE reason_code IS NOT NULL AND finished_at IS NOT NULL"
 
   /// One that is to be fetched.
   static let queuedTransfer = SQLText(

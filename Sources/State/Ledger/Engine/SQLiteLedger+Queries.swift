@@ -93,6 +93,7 @@ extension SQLiteLedger: LedgerQueries {
         .sorted { $0.name.description < $1.name.description }
       status.deadLetters =
         try statement("SELECT count(*) FROM deliveries WHERE status = 'dead'").first { $0.integer(0) } ?? 0
+      status.failedDownloads = try statement(SQL.failedTransfers).first { $0.integer(0) } ?? 0
       status.oldestQueuedAt = try statement(Query.oldest).first { $0.optionalInteger(0) } ?? nil
       return status
     }

@@ -219,13 +219,13 @@ extension SQLiteLedger {
     var broken: [(key: Int64, reason: String)] = []
     func take(_ row: borrowing Row) throws {
       let host = row.integer(7)
-      guard claim.takes(job: row.integer(8), host) else { return }
+      guard claim.takes(job: row.integer(9), host) else { return }
       guard !row.isNull(0) else {
-        leases.append(try lease(row, 8, tally.token, nil))
+        leases.append(try lease(row, 9, tally.token, nil))
         return
       }
       do {
-        leases.append(try lease(row, 8, tally.token, try transfer(row, sealer)))
+        leases.append(try lease(row, 9, tally.token, try transfer(row, sealer)))
       } catch {
         broken.append((row.integer(0), "\(error)"))
       }
@@ -274,7 +274,8 @@ extension SQLiteLedger {
     }
     return .transfer(
       LeasedTransfer(
-        key: key, link: link, state: state, host: row.integer(7), restarts: Int(row.integer(6))))
+        key: key, link: link, state: state, host: row.integer(7), restarts: Int(row.integer(6)),
+        fileName: row.optionalText(8) ?? ""))
   }
 
   /// What became of the link of an attachment; `nil`: nothing has yet. One that was cancelled before is not fetched.

@@ -223,6 +223,9 @@ enum Schema {
       CHECK (sha256 IS NULL OR finished_at IS NOT NULL)
     ) STRICT;
 
+    -- How many there are is asked often.
+    CREATE INDEX transfers_failed ON transfers (key) WHERE reason_code IS NOT NULL AND finished_at IS NOT NULL;
+
     -- Which attachments are fetched by which transfer. One that is queued, and whose job is `waiting`, waits for it.
     CREATE TABLE links (
       attachment_key INTEGER PRIMARY KEY REFERENCES attachments,

@@ -157,6 +157,8 @@ public struct LedgerStatus: Sendable {
   public var attachments: [(status: Status, count: Int64, bytes: Int64)] = []
   public var lanes: [Lane] = []
   public var deadLetters: Int64 = 0
+  /// Links that could not be fetched.
+  public var failedDownloads: Int64 = 0
   /// When the oldest attachment in the queue was taken in, in milliseconds since 1970.
   public var oldestQueuedAt: Int64?
 

@@ -27,9 +27,14 @@ public struct LeasedTransfer: Sendable {
   public var host: Int64
   /// How often it was begun again at 0 since what had come was wrong.
   public var restarts: Int
+  /// Of its oldest attachment.
+  public var fileName: String
 
-  package init(key: Int64, link: Link, state: TransferState, host: Int64, restarts: Int) {
+  package init(
+    key: Int64, link: Link, state: TransferState, host: Int64, restarts: Int, fileName: String
+  ) {
     self.key = key
+    self.fileName = fileName
     self.host = host
     self.link = link
     self.state = state

@@ -2,10 +2,13 @@ import Glibc
 import Ledger
 import Pipeline
 import Platform
+import Scheduler
 
-/// One line on a terminal that says how far the work is.
+/// Lines on a terminal that say how far the work is: one for all, and some for what is fetched.
 struct ProgressBar {
   var total: Int64
+  /// What is fetched now.
+  var downloads: DownloadsAtWork?
   private var done: Int64 = 0
   private var refused: Int64 = 0
   private var bytes: Int64 = 0
@@ -45,14 +48,24 @@ struct ProgressBar {
     let bar =
       width >= 5
       ? "[\(String(repeating: "#", count: filled))\(String(repeating: ".", count: width - filled))]" : ""
-    Terminal.write("\r\(bar)\(facts)\u{1B}[K", to: STDERR_FILENO)
+    // Below, from where the cursor goes back up.
+    let below = downloads.map {
+      DownloadsText.lines($0, width: Terminal.width(STDERR_FILENO), atMost: Self.downloadsShown)
+    }
+    var text = "\r\(bar)\(facts)\u{1B}[J"
+    for line in below ?? [] { text += "\n\(line)" }
+    if let count = below?.count, count > 0 { text += "\u{1B}[\(count)A" }
+    Terminal.write(text, to: STDERR_FILENO)
   }
+
+  /// Lines for what is fetched, at most.
+  private static let downloadsShown = 8
 
   /// Removes it from the terminal, so that other text can be printed.
   mutating func clear() {
     if !isShown { return }
     isShown = false
-    Terminal.write("\r\u{1B}[K", to: STDERR_FILENO)
+    Terminal.write("\r\u{1B}[J", to: STDERR_FILENO)
   }
 
   private static func clock(_ seconds: Int64) -> String {

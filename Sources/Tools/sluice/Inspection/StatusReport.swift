@@ -30,6 +30,19 @@ struct StatusReport {
     ]
   }
 
+  /// What is fetched, in a line; `nil`: nothing is, and nothing has failed.
+  private var downloads: String? {
+    let active = workers?.downloads?.transfers.count ?? 0
+    var parts: [String] = []
+    if active > 0 {
+      parts.append("\(active) under way at \(ByteSize.rounded(workers?.downloads?.rate ?? 0))/s")
+    }
+    if status.failedDownloads > 0 {
+      parts.append("\(status.failedDownloads) failed: \(hint("downloads", "--state failed")) lists them")
+    }
+    return parts.isEmpty ? nil : parts.joined(separator: "; ")
+  }
+
   // MARK: For people
 
   func text(_ style: Style) -> String {
@@ -48,6 +61,7 @@ struct StatusReport {
     }
     if use == .free && queue[0].count > 0 { text += "\n             \(hint("run")) works it" }
     text += "\ndead letters \(status.deadLetters)\n"
+    if let downloads { text += "downloads    \(downloads)\n" }
     let erasing = isErasing ? "; bytes of deleted attachments are still to be erased" : ""
     text += "ledger       \(ByteSize.rounded(ledgerBytes))\(erasing)\n"
     text += "\nAttachments\n"
@@ -124,6 +138,8 @@ struct StatusReport {
         }
       }
       writer.member("ledgerBytes", ledgerBytes)
+      writer.key("downloads")
+      writer.object { DownloadsText.members(workers?.downloads, status, &$0) }
       writer.key("workers")
       guard let workers else { return writer.value(nil as String?) }
       writer.object { WorkersText.members(workers, &$0) }

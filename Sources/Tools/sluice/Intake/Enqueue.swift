@@ -54,14 +54,16 @@ struct Enqueue: ParsableCommand {
     guard let wait = try handOver(manifest, home, report) else {
       return report.problems.count == 0 ? .success : .incomplete
     }
+    report.beginWait(for: wait.open)
     var told: Set<String> = []
     try wait.wait(
       until: timeout.map { started + UInt64($0) * 1_000_000 },
       standing: { status in
         // Who asks attends: some pipelines fetch links only meanwhile.
-        _ = ControlClient.workersAtWork(home, within: Self.patience, isAttending: true)
+        let workers = ControlClient.workersAtWork(home, within: Self.patience, isAttending: true)
+        report.show(workers?.downloads)
         for hindrance in Self.hindrances(status, home) where told.insert(hindrance).inserted {
-          Terminal.error(hindrance)
+          report.note(hindrance)
         }
       }, each: { report.add($0) })
     report.end(wait)

@@ -1,7 +1,9 @@
+import Glibc
 import Ledger
 import Manifest
 import Pipeline
 import Platform
+import Scheduler
 
 /// What `sluice enqueue` prints.
 final class EnqueueReport {
@@ -12,6 +14,8 @@ final class EnqueueReport {
   private var known = 0
   /// Of the known ones, those that a person has deleted.
   private var deleted = 0
+  /// While it waits, on a terminal.
+  private var progress: ProgressBar?
 
   init(_ arguments: ParsedArguments, manifest: String?) {
     isJSON = arguments.isJSON
@@ -79,8 +83,29 @@ final class EnqueueReport {
 
   // MARK: With --wait
 
+  /// It begins to wait for so many attachments.
+  func beginWait(for count: Int) {
+    if !isQuiet && !isJSON && Terminal.isTerminal(STDERR_FILENO) {
+      progress = ProgressBar(total: Int64(count))
+    }
+  }
+
+  /// What is fetched meanwhile.
+  func show(_ downloads: DownloadsAtWork?) {
+    progress?.downloads = downloads
+    progress?.draw()
+  }
+
+  /// Something that is to be known while it waits.
+  func note(_ text: String) {
+    progress?.clear()
+    Terminal.error(text)
+  }
+
   /// An attachment has ended.
   func add(_ record: AttachmentRecord) {
+    progress?.clear()
+    progress?.add(record)
     if isJSON {
       Terminal.out(RecordText.json(record))
     } else if !isQuiet || record.outcome.status != .completed {
@@ -89,6 +114,8 @@ final class EnqueueReport {
   }
 
   func end(_ wait: EndWait) {
+    progress?.clear()
+    progress = nil
     if isJSON {
       var writer = JSONWriter()
       writer.object { writer in

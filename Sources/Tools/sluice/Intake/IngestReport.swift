@@ -80,6 +80,7 @@ final class IngestReport {
       tell(LogRecord(id: id, attachmentId: attachmentId, stage: stage, level: level, text: text))
     case .delivered: delivered += 1
     case .stopping(let count, let stages, let downloads): tellStopping(count, stages, downloads)
+    case .downloads(let downloads): progress?.downloads = downloads
     case .hangup, .atWork, .staleResult: break
     case .tick:
       problems.poll().forEach(tell)

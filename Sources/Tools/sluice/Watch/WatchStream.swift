@@ -38,6 +38,10 @@ struct WatchStream {
         if !Self.isSame(now, seen) {
           Terminal.out(line("workers", position) { WorkersText.members(now, &$0) })
         }
+        if now?.downloads != seen?.downloads, now?.downloads ?? seen?.downloads != nil {
+          let status = try ledger.queries.status()
+          Terminal.out(line("downloads", position) { DownloadsText.members(now?.downloads, status, &$0) })
+        }
         (seen, lookedAt) = (now, Clock.monotonic())
       }
       if Self.isOver(signals, wait: hasMore ? 0 : Self.interval) { return }

@@ -25,6 +25,8 @@ final class WatchView {
   private static let interval: UInt64 = 1000
   /// Milliseconds for which a coordinator is waited for.
   private static let patience: Int32 = 200
+  /// Lines for what is fetched, at most.
+  private static let downloadsShown = 6
 
   init(_ ledger: WatchedLedger, _ home: Home, _ style: Style) {
     (self.ledger, self.home, self.style) = (ledger, home, style)
@@ -158,7 +160,13 @@ final class WatchView {
           let count = status.attachments.first { $0.status == wanted }?.count ?? 0
           return "\(count) \(count > 0 ? style.word(wanted.rawValue) : wanted.rawValue)"
         }.joined(separator: ", ") + "; \(status.deadLetters) dead letters",
-    ] + WorkersText.lines(workers, at: Clock.now()) + [""]
+    ] + WorkersText.lines(workers, at: Clock.now()) + downloadLines + [""]
+  }
+
+  private var downloadLines: [String] {
+    workers?.downloads.map {
+      DownloadsText.lines($0, width: Terminal.width(STDOUT_FILENO), atMost: Self.downloadsShown)
+    } ?? []
   }
 
   private var laneLines: [String] {

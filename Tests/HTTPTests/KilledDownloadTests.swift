@@ -1,0 +1,120 @@
+import Foundation
+import Glibc
+import Platform
+import Synchronization
+import Testing
+
+/// `kill -9` of the coordinator and its workers at random moments of many transfers: what is on record as fetched is never asked
+/// for again, and of what is under way little is fetched twice.
+struct KilledDownloadTests {
+  private static let isSoak = ProcessInfo.processInfo.environment["SLUICE_SOAK"] != nil
+
+  /// A server of files that counts what it gives of each.
+  private final class Files: Sendable {
+    private let contents: [String: [UInt8]]
+    private let given = Mutex<[String: Int]>([:])
+    private let asked = Mutex<[String]>([])
+
+    init(_ contents: [String: [UInt8]]) { self.contents = contents }
+
+    /// The names that were asked for since the last call.
+    func takeAsked() -> [String] {
+      asked.withLock { asked in
+        defer { asked = [] }
+        return asked
+      }
+    }
+
+    func given(_ name: String) -> Int { given.withLock { $0[name] ?? 0 } }
+
+    func server() throws -> Server {
+      try Server { [self] request, exchange in
+        let name = String(request.path.dropFirst())
+        guard let content = contents[name] else { return exchange.answer(404) }
+        asked.withLock { $0.append(name) }
+        let first = min(request.first ?? 0, content.count)
+        if first > 0 && first == content.count {
+          return exchange.answer(416, "Content-Range: bytes */\(content.count)")
+        }
+        let range = "Content-Range: bytes \(first)-\(content.count - 1)/\(content.count)\r\n"
+        exchange.send(
+          "HTTP/1.1 \(first > 0 ? "206 Partial Content\r\n\(range)" : "200 OK\r\n")ETag: \"\(name)\"\r\n"
+            + "Content-Length: \(content.count - first)\r\n\r\n")
+        var rest = content[first...]
+        while !rest.isEmpty {
+          let piece = rest.prefix(256 << 10)
+          guard exchange.send(piece) else { return }
+          given.withLock { $0[name, default: 0] += piece.count }
+          rest = rest.dropFirst(piece.count)
+          usleep(2000)
+        }
+      }
+    }
+  }
+
+  @Test func whatIsFetchedIsNotAskedForAgain() throws {
+    var (killed, round) = (0, 0)
+    while killed < (Self.isSoak ? 500 : 4) {
+      round += 1
+      killed +=
+        try Self.isSoak
+        ? kill(files: 100, of: 24 << 20, pause: 20_000...700_000, seed: round)
+        : kill(files: 24, of: 3 << 20, pause: 20_000...200_000, seed: round)
+    }
+  }
+
+  /// Kills until all files are fetched. Returns how often.
+  private func kill(files count: Int, of most: Int, pause: ClosedRange<UInt32>, seed: Int) throws -> Int {
+    var random = SplitMix(state: UInt64(seed))
+    var contents: [String: [UInt8]] = [:]
+    for number in 0..<count {
+      contents["f\(number)"] = sample(Int.random(in: 1000...most, using: &random), seed: UInt64(number))
+    }
+    let files = Files(contents)
+    let server = try files.server()
+    let home = try Home(lane: "per-host: 8")
+    let lines = contents.keys.sorted().map { name in
+      #"{"url":"\#(server.url("/" + name))","conversationId":"c","messageId":"\#(name)","senderId":"ann","fileName":"\#(name)"}"#
+    }
+    var finished: Set<String> = []
+    var killed = 0
+    while finished.count < count && killed < 200 {
+      try home.run()
+      if killed == 0 {
+        let queued = try home.sluice(["enqueue", "--manifest", "-"], input: lines.joined(separator: "\n"))
+        #expect(queued.status == 0, "\(queued.errors)")
+      }
+      usleep(UInt32.random(in: pause, using: &random))
+      if Bool.random(using: &random), let worker = home.workers.randomElement(using: &random) {
+        Glibc.kill(worker, SIGKILL)
+        usleep(UInt32.random(in: 0...50_000, using: &random))
+      }
+      home.kill()
+      killed += 1
+      let again = files.takeAsked().filter(finished.contains)
+      #expect(again.isEmpty, "asked for again: \(again)")
+      finished.formUnion(
+        try home.records("downloads", "--state", "fetched").compactMap { $0["fileName"] as? String })
+    }
+    let last = try home.sluice("ingest", "--manifest", "/dev/null")
+    #expect(last.status == 0, "\(last.errors)")
+    #expect(files.takeAsked().filter(finished.contains).isEmpty)
+    #expect(try home.count("completed") == count)
+    #expect(try home.sluice("verify").status == 0)
+    for record in try home.records("list") {
+      let name = try #require(record["fileName"] as? String)
+      let hash = try SHA256()
+      hash.begin()
+      contents[name]?.withUnsafeBytes { hash.add($0) }
+      #expect(record["sha256"] as? String == Hexadecimal.text(hash.finish()), "\(name)")
+    }
+    // A transfer in hand loses what came since its last checkpoint, 8 MiB at most, and what its connection held.
+    let twice = contents.mapValues(\.count).map { max(files.given($0.key) - $0.value, 0) }
+    #expect(twice.reduce(0, +) <= killed * 8 * (12 << 20))
+    #expect(twice.allSatisfy { $0 <= killed * (12 << 20) })
+    print(
+      "killed \(killed) times: \(twice.reduce(0, +) >> 10) KiB of \(contents.reduce(0) { $0 + $1.value.count } >> 10) came twice"
+    )
+    return killed
+  }
+}
