@@ -10,14 +10,46 @@ final class FaultedIngest {
   /// The status each source must have.
   private(set) var expected: [String: String] = [:]
 
-  /// The folder that is ingested.
+  /// The folder that is ingested, or the manifest of links.
   private let inputs: String
+  private let isOfLinks: Bool
 
   static let recipients = ["ben", "eva"]
 
   private var witness: Witness { Witness(folder: folder) }
 
+  /// The same for links, which a source without a network fetches: one of them is not there, and two have the same content.
+  init(links: Void) throws {
+    isOfLinks = true
+    folder = try TemporaryFolder()
+    faults = try FaultLibrary(folder, home: folder.path + "/var")
+    inputs = folder.path + "/links.jsonl"
+    try folder.write(
+      "pipeline.yaml",
+      Self.pipeline + """
+
+        lanes:
+          downloads:
+            use: well
+            min-free: 1MB
+            retry: { attempts: 30, backoff: 5ms, max: 20ms }
+        """)
+    let links = [
+      "one": "/bytes/5000", "two": "/bytes/300000", "twin": "/bytes/5000?again", "slow": "/slow/200000",
+      "none": "/gone",
+    ]
+    // Of a link only the host is recorded in plain: each has its own, so that they can be told apart.
+    try folder.write(
+      "links.jsonl",
+      links.map { #"{"url":"https://\#($0.key).example.com\#($0.value)","fileName":"\#($0.key)"}"# }.sorted()
+        .joined(separator: "\n"))
+    for name in links.keys {
+      expected["https://\(name).example.com/…"] = name == "none" ? "failed" : "completed"
+    }
+  }
+
   init(journal: Bool = false) throws {
+    isOfLinks = false
     folder = try TemporaryFolder()
     faults = try FaultLibrary(
       folder, home: folder.path + "/var", journal: journal ? folder.path + "/journal" : nil)
@@ -44,6 +76,7 @@ final class FaultedIngest {
 
   /// The same files under the same names, in a new folder, with the output of an earlier run.
   init(like other: FaultedIngest, told text: [UInt8]) throws {
+    isOfLinks = false
     folder = try TemporaryFolder()
     faults = try FaultLibrary(folder, home: folder.path + "/var")
     try folder.write("pipeline.yaml", Self.pipeline)
@@ -63,19 +96,20 @@ final class FaultedIngest {
   private var arguments: [String] {
     [
       "ingest", "--home", "var", "--sender", "ann", "--participants", "ann,ben,eva", "--conversation", "c1",
-      "--format", "json", inputs,
-    ]
+      "--format", "json",
+    ] + (isOfLinks ? ["--manifest", inputs] : [inputs])
   }
 
   /// Runs it with or without a fault. A run that takes longer than half a minute counts as hanging.
   @discardableResult
   func run(_ fault: FaultLibrary.Fault? = nil) throws -> SluiceCommand.Outcome {
     faults.set(fault)
+    // Without a fault and without a journal, the library is not needed.
+    var environment = fault == nil && !faults.keepsJournal ? [:] : try faults.environment()
+    if isOfLinks { environment["SLUICE_PLUGIN_PATH"] = try FixtureStages.folder() }
     let outcome = try SluiceCommand.run(
       ["--signal=KILL", "30", SluiceCommand.folder + "/sluice"] + arguments, in: folder,
-      // Without a fault and without a journal, the library is not needed.
-      environment: fault == nil && !faults.keepsJournal ? [:] : try faults.environment(),
-      program: "/usr/bin/timeout", witness: witness)
+      environment: environment, program: "/usr/bin/timeout", witness: witness)
     #expect(outcome.status != 137, "it hangs: \(fault.map { "\($0)" } ?? "no fault")")
     return outcome
   }

@@ -7,11 +7,18 @@ import Testing
 @Suite(.serialized)
 struct KillAtEveryStepTests {
   @Test func everyStepIsKilledOnce() throws { try KillingSteps(seed: 1).run(times: 1) }
+
+  @Test func someStepsOfDownloadsAreKilled() throws {
+    try KillingSteps(seed: 3, ofLinks: true).run(times: 1, every: 8)
+  }
 }
 
 @Suite(.serialized, .enabled(if: Soak.isOn, Soak.skipped))
 struct KillAtEveryStepSoakTests {
-  @Test func everyStepIsKilledTenTimes() throws { try KillingSteps(seed: 2).run(times: 10) }
+  @Test(arguments: [false, true])
+  func everyStepIsKilledTenTimes(ofLinks: Bool) throws {
+    try KillingSteps(seed: 2, ofLinks: ofLinks).run(times: 10)
+  }
 }
 
 private final class KillingSteps {
@@ -23,18 +30,25 @@ private final class KillingSteps {
   private var kills = [Int](repeating: 0, count: 4)
   private var wrong = [Int](repeating: 0, count: 4)
 
-  init(seed: UInt64) {
+  private let isOfLinks: Bool
+
+  init(seed: UInt64, ofLinks isOfLinks: Bool = false) {
     random = SplitMix(state: seed)
+    self.isOfLinks = isOfLinks
   }
 
-  func run(times: Int) throws {
+  private func make() throws -> FaultedIngest { try isOfLinks ? FaultedIngest(links: ()) : FaultedIngest() }
+
+  /// - Parameter every: of so many steps one is taken.
+  func run(times: Int, every: Int = 1) throws {
     // The number of steps varies with the timing: several runs see more.
     for _ in 0..<3 {
-      for point in try Self.look() { points[point.name] = max(points[point.name] ?? 0, point.count) }
+      for point in try look() { points[point.name] = max(points[point.name] ?? 0, point.count) }
     }
     #expect(points.count > 40, "\(points.keys.sorted())")
     var missed: [String] = []
-    for (name, count) in points.sorted(by: { $0.key < $1.key }) {
+    let all = points.sorted(by: { $0.key < $1.key })
+    for (name, count) in stride(from: 0, to: all.count, by: every).map({ all[$0] }) {
       for action in [FaultLibrary.Action.killBefore, .killAfter] {
         let before = hits[name] ?? 0
         for time in 0..<times {
@@ -49,16 +63,18 @@ private final class KillingSteps {
       if hits[name] ?? 0 < times { missed.append(name) }
     }
     // Steps that depend on chance, such as a message that arrived at that moment.
-    #expect(missed.count <= points.count / 5, "too seldom hit: \(missed)")
+    #expect(missed.count <= points.count / every / 5 + (every > 1 ? 2 : 0), "too seldom hit: \(missed)")
     for depth in kills.indices {
       let place = depth == 0 ? "" : ", \(depth) deep in the recovery"
-      Soak.row("kill -9 at a step" + place, tries: kills[depth], failures: wrong[depth])
+      Soak.row(
+        "kill -9 at a step\(isOfLinks ? " of downloads" : "")" + place, tries: kills[depth],
+        failures: wrong[depth])
     }
   }
 
   /// Kills an ingest at a step, then the recovery at a random step, and then its recovery.
   private func kill(at name: String, _ nth: Int, _ action: FaultLibrary.Action) throws {
-    let ingest = try FaultedIngest()
+    let ingest = try make()
     var story = ""
     var deepest = 0
     var (match, nth) = (name, nth)
@@ -77,8 +93,8 @@ private final class KillingSteps {
     wrong[deepest] += try ingest.finish(story)
   }
 
-  private static func look() throws -> [FaultLibrary.Point] {
-    let ingest = try FaultedIngest()
+  private func look() throws -> [FaultLibrary.Point] {
+    let ingest = try make()
     // A fault that never occurs, so that the library is loaded and counts.
     try ingest.run(.init(match: "nothing", nth: 1, action: .killBefore))
     return ingest.faults.points
