@@ -42,7 +42,7 @@ enum Answer {
     }
   }
 
-  /// The outcome for events of the same batch that were not sent yet; `nil`: they are sent.
+  /// The outcome for the events that wait; `nil`: they are sent.
   ///
   /// An endpoint that is gone, asks for time or times out would answer each of them alike, and waiting for
   /// each in turn would take a quarter of an hour.

@@ -2,11 +2,11 @@ import CCurl
 import Outbound
 import StageKit
 
-/// The requests of a batch, several at a time. Connections stay open between batches.
+/// The requests, several at a time, and the events that wait for theirs. Connections stay open.
 ///
-/// Events for one recipient keep their order: each starts after the one before it has ended. The first
-/// request of a batch runs alone, so that an endpoint that does not answer costs one timeout, and its name is
-/// looked up once instead of by one thread per request.
+/// Events for one recipient keep their order: each starts after the one before it has ended; those of others go on meanwhile. Until
+/// the endpoint has answered for the first time, or after it kept silent, one request is under way alone, so that an endpoint that does not answer costs one timeout, and its
+/// name is looked up once instead of by one thread per request.
 final class Requests {
   /// Requests under way at a time.
   private static let limit = 16
@@ -14,11 +14,11 @@ final class Requests {
   private let multi: UnsafeMutableRawPointer
   private var idle: [Request] = []
   private var active: [Request] = []
+  /// Not sent yet, in order.
+  private var waiting: [(attachment: Attachment, event: Event)] = []
   private var ended: [(Attachment, Outcome?)] = []
-  /// Whether the endpoint has answered in this batch.
+  /// Whether the endpoint has answered, and has not kept silent since.
   private var isProven = false
-  /// The outcome for all events not sent yet, if an answer decides about them.
-  private var outcomeForOthers: Outcome?
 
   init(
     to endpoint: Endpoint, policy: AddressPolicy, certificates: Certificates?, timeout: Int64
@@ -41,11 +41,53 @@ final class Requests {
     curl_multi_cleanup(multi)
   }
 
-  /// Sends an event when it is its turn, after at most one timeout, and does not wait for the answer.
-  func start(_ attachment: Attachment, _ event: Event, signedWith secrets: SigningSecrets) throws(Outcome) {
-    let recipient = event.recipient
-    while outcomeForOthers == nil && !mayStart(for: recipient) { drive() }
-    if let outcomeForOthers { throw outcomeForOthers }
+  /// Whether events are under way.
+  var isBusy: Bool { !active.isEmpty || !waiting.isEmpty }
+
+  /// Takes an event, which is sent when it is its turn.
+  func add(_ attachment: Attachment, _ event: Event, signedWith secrets: SigningSecrets) {
+    waiting.append((attachment, event))
+    start(signedWith: secrets)
+    perform()
+  }
+
+  /// Waits for progress of any request or for a descriptor to be readable, and returns the outcomes of the events that have ended.
+  func turn(
+    wake: Int32, for milliseconds: Int64, signedWith secrets: SigningSecrets
+  ) -> [(Attachment, Outcome?)] {
+    start(signedWith: secrets)
+    if ended.isEmpty {
+      var extra = curl_waitfd(fd: wake, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+      let result = curl_multi_poll(
+        multi, &extra, wake >= 0 ? 1 : 0, Int32(clamping: max(milliseconds, 0)), nil)
+      if result == CURLM_OK { perform() } else { giveUp(result) }
+      start(signedWith: secrets)
+    }
+    defer { ended.removeAll(keepingCapacity: true) }
+    return ended
+  }
+
+  /// Sends what may be sent.
+  private func start(signedWith secrets: SigningSecrets) {
+    // A recipient's later event does not overtake an earlier one that waits.
+    var busy = Set(active.map(\.recipient))
+    var place = 0
+    while place < waiting.count, active.isEmpty || isProven && active.count < Self.limit {
+      let (attachment, event) = waiting[place]
+      guard busy.insert(event.recipient).inserted else {
+        place += 1
+        continue
+      }
+      waiting.remove(at: place)
+      do throws(Outcome) { try send(attachment, event, signedWith: secrets) } catch {
+        ended.append((attachment, error))
+      }
+    }
+  }
+
+  private func send(
+    _ attachment: Attachment, _ event: Event, signedWith secrets: SigningSecrets
+  ) throws(Outcome) {
     guard let request = idle.last else { throw .retry("unreachable", "no request is free") }
     try request.ready(for: attachment, event, signedWith: secrets)
     let result = curl_multi_add_handle(multi, request.handle)
@@ -54,29 +96,6 @@ final class Requests {
     }
     idle.removeLast()
     active.append(request)
-    perform()
-  }
-
-  /// Waits for all requests and returns their outcomes.
-  func finish() -> [(Attachment, Outcome?)] {
-    while !active.isEmpty { drive() }
-    defer {
-      ended.removeAll(keepingCapacity: true)
-      isProven = false
-      outcomeForOthers = nil
-    }
-    return ended
-  }
-
-  private func mayStart(for recipient: String) -> Bool {
-    if active.isEmpty { return true }
-    return isProven && active.count < Self.limit && !active.contains { $0.recipient == recipient }
-  }
-
-  /// Waits for progress of any request, and processes it.
-  private func drive() {
-    let result = curl_multi_poll(multi, nil, 0, 1000, nil)
-    if result == CURLM_OK { perform() } else { giveUp(result) }
   }
 
   private func perform() {
@@ -89,8 +108,12 @@ final class Requests {
       else { continue }
       let answer = request.answer(message.pointee.data.result)
       if case .status = answer { isProven = true }
-      if let others = answer.outcomeForOthers { outcomeForOthers = others }
       end(request, answer.outcome)
+      if let others = answer.outcomeForOthers {
+        ended += waiting.map { ($0.attachment, others) }
+        waiting.removeAll()
+        isProven = false
+      }
     }
     if result != CURLM_OK { giveUp(result) }
   }

@@ -3,13 +3,13 @@ import StageKit
 
 /// Posts each event to an endpoint, signed by Standard Webhooks 1.0.0, at least once.
 ///
-/// `process` starts a request and returns while it is under way; `flush` waits for all requests and reports
-/// their results. Both may wait for requests under way, each of which takes at most `timeout`.
+/// `process` begins with an event and returns; `turn` works on all that are under way, and settles each as soon as it has its
+/// answer. `flush`, for hosts of contract 1.0, waits for all.
 struct Webhook: Stage {
   static let about = About(
     id: "webhook", version: "1.0.0",
     summary: "Posts events to an endpoint, signed as Standard Webhooks asks.",
-    capability: .network, role: .channel, flushes: true,
+    capability: .network, role: .channel, flushes: true, turns: true,
     codes: [
       "endpoint-gone": "The endpoint answered 410: it wants no more events. The lane pauses.",
       "endpoint-refused": "The endpoint answered with another status than 2xx.",
@@ -60,11 +60,17 @@ struct Webhook: Stage {
     guard event.body.count <= Self.largestBody else {
       throw .fail("too-large", "\(event.body.count) bytes, and \(Self.largestBody) are allowed")
     }
-    try requests.start(attachment, event, signedWith: secrets)
+    requests.add(attachment, event, signedWith: secrets)
+  }
+
+  mutating func turn(wake: Int32, for milliseconds: Int64) {
+    for (attachment, outcome) in requests.turn(wake: wake, for: milliseconds, signedWith: secrets) {
+      attachment.settle(outcome)
+    }
   }
 
   mutating func flush() {
-    for (attachment, outcome) in requests.finish() { attachment.settle(outcome) }
+    while requests.isBusy { turn(wake: -1, for: 1000) }
   }
 }
 

@@ -82,7 +82,7 @@ struct StartTests {
     letSettle()
     _ = try workers(ingest("one"))
     try #require(try workers(ingest("one")) == Self.working)
-    try folder.write("cache/sluice/plugins", "sluice plugins 1\nis not this")
+    try folder.write("cache/sluice/plugins", "sluice plugins 2\nis not this")
     chmod(folder.path + "/cache/sluice/plugins", 0o600)
     #expect(try workers(ingest("one")) == Self.asking + Self.working)
     #expect(try workers(ingest("one")) == Self.working, "it was made anew")

@@ -43,6 +43,7 @@ package final class ModelReader: LedgerQueries {
       if lane.due + lane.leased + lane.scheduled > 0 || lane.pause != nil { status.lanes.append(lane) }
     }
     status.deadLetters = Int64(rows.deliveries.count { $0.value.status == .dead })
+    status.failedDownloads = Int64(rows.transfers.count { $0.value.isFinished && $0.value.reason != nil })
     status.oldestQueuedAt =
       rows.attachments.filter { $0.value.job != nil }.min { $0.key < $1.key }?.value.createdAt
     return status

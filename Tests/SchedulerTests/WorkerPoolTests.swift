@@ -38,9 +38,10 @@ struct WorkerPoolTests {
     /// Milliseconds.
     var time: UInt64 = 1000
 
-    init(produces: Bool, memory: Int64? = nil) {
+    init(produces: Bool, turns: Bool = false, memory: Int64? = nil) {
       var description = StageDescription(id: "convert", version: "1", summary: "", file: "")
       description.produces = produces
+      description.turns = turns
       var stage = StageDefinition(id: "convert", description: description, values: [])
       stage.output = 1000
       let pipeline = PipelineDefinition(stages: [stage], channels: [], workers: 1, memoryTotal: memory)
@@ -135,6 +136,56 @@ struct WorkerPoolTests {
     try bench.open()
     try bench.dispatch(held: 1)
     #expect(bench.started.map(\.worker.given) == [[2]])
+  }
+
+  @Test(arguments: [true, false])
+  func onlyOneThatTurnsAnswersInAnyOrder(turns: Bool) throws {
+    let bench = Bench(produces: false, turns: turns)
+    for serial: UInt64 in 1...3 {
+      bench.pool.enqueue(Flight.attachment(serial: serial), bench.pool.line[0], 0..<1)
+    }
+    try bench.dispatch()
+    try bench.open()
+    try bench.dispatch()
+    let (slot, worker) = try #require(bench.started.first)
+    #expect(worker.given == [1, 2, 3])
+    func answer(_ serial: UInt64) throws -> [UInt64] {
+      try bench.pool.take(.said(.result(WorkResult(serial: serial))), of: slot, isStopping: false).compactMap
+      {
+        if case .answered(let flight, _, _) = $0 { flight.serial } else { nil }
+      }
+    }
+    #expect(try answer(2) == (turns ? [2] : []))
+    #expect(worker.isKilled == !turns)
+    if !turns { return }
+    #expect(try answer(3) == [3])
+    #expect(try answer(3) == [], "it has answered that")
+    #expect(worker.isKilled)
+  }
+
+  @Test func oneThatTurnsAnswersSomethingWithinTheTimeForOne() throws {
+    let bench = Bench(produces: false, turns: true)
+    for serial: UInt64 in 1...3 {
+      bench.pool.enqueue(Flight.attachment(serial: serial), bench.pool.line[0], 0..<1)
+    }
+    try bench.dispatch()
+    try bench.open()
+    try bench.dispatch()
+    let (slot, worker) = try #require(bench.started.first)
+    for serial: UInt64 in 1...2 {
+      bench.time += 50_000
+      worker.status.since = bench.time * 1_000_000
+      _ = bench.pool.checkLimits()
+      #expect(!worker.isKilled)
+      _ = try bench.pool.take(.said(.result(WorkResult(serial: serial))), of: slot, isStopping: false)
+    }
+    for _ in 0..<7 {
+      // It turns, and the third never ends.
+      bench.time += 10_000
+      worker.status.since = bench.time * 1_000_000
+      _ = bench.pool.checkLimits()
+    }
+    #expect(worker.isKilled)
   }
 
   @Test func theOneThatAWorkerShowedAnswersForItsEnd() throws {

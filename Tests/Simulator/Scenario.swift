@@ -199,6 +199,7 @@ struct Scenario {
       description.role = .channel
       description.flushes = chance.oneIn(2, name, "flushes")
       description.capability = description.flushes ? .content : .network
+      description.turns = !description.flushes && chance.oneIn(2, name, "turns")
       var stage = StageDefinition(id: name, description: description, values: [])
       stage.timeout = 3000
       return ChannelDefinition(

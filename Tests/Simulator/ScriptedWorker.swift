@@ -59,6 +59,7 @@ final class ScriptedWorker: Worker {
   private var world: World { simulation.world }
   private var scenario: Scenario { simulation.scenario }
   private var flushes: Bool { setup.stages.contains { $0.description.flushes } }
+  private var turns: Bool { setup.stages.contains { $0.description.turns } }
 
   init(_ simulation: Simulation, slot: UInt32, _ setup: Setup) {
     self.simulation = simulation
@@ -242,6 +243,16 @@ final class ScriptedWorker: Worker {
     status.since = world.clock.monotonic()
     if flushes {
       unflushed.append(piece)
+      return proceed()
+    }
+    if turns {
+      // Answered when it has ended, in any order.
+      status.stage = SLUICE_FLUSHING
+      let time = scenario.chance.integer(500...400_000, "turn \(piece.work.serial) \(world.milliseconds)")
+      arrange(microseconds: time) { [self] in
+        if current == nil { status.since = world.clock.monotonic() }
+        return [said(.result(piece.result))]
+      }
       return proceed()
     }
     return [said(.result(piece.result))] + proceed()

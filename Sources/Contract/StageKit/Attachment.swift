@@ -2,7 +2,8 @@ import Glibc
 
 /// The attachment a stage works on, and what it may say of it.
 ///
-/// Valid until `process` returns; for a stage that flushes, until the `flush` that follows.
+/// Valid until `process` returns; for a stage that flushes, until the `flush` that follows; for a channel that turns, until it is
+/// settled.
 public struct Attachment {
   private let raw: UnsafePointer<sluice_attachment>
   private let call: OpaquePointer
@@ -170,7 +171,7 @@ public struct Attachment {
     return String(cString: path)
   }
 
-  /// During `flush`: the verdict of this attachment; `nil` is a pass.
+  /// During `flush` or `turn`: the verdict of this attachment; `nil` is a pass.
   public func settle(_ outcome: Outcome?) {
     if let outcome { say(outcome) }
     host.pointee.settle(call, outcome?.verdict ?? SLUICE_PASS)

@@ -40,7 +40,7 @@ public final class Exported: @unchecked Sendable {
     describe(Author.about, Author.options)
     stage.pointee.process = nil
     stage.pointee.start = startTransfer
-    stage.pointee.turn = turnTransfers
+    stage.pointee.turn = turnInstance
     stage.pointee.hold = holdTransfer
     stage.pointee.stop = stopTransfer
   }
@@ -65,7 +65,7 @@ public final class Exported: @unchecked Sendable {
         version: forever(about.version), summary: forever(about.summary), options: forever(options),
         keys: forever(keys), codes: forever(codes), context: Unmanaged.passRetained(self).toOpaque(),
         open: openInstance, process: processAttachment, flush: about.flushes ? flushInstance : nil,
-        close: closeInstance, start: nil, turn: nil, hold: nil, stop: nil))
+        close: closeInstance, start: nil, turn: about.turns ? turnInstance : nil, hold: nil, stop: nil))
   }
 
   private static func option(_ declaration: Declaration) -> sluice_option {
@@ -113,6 +113,8 @@ private final class Box<Author: Stage>: Instance {
       return error.verdict
     }
   }
+
+  override func turn(_ wake: Int32, _ milliseconds: Int64) { author.turn(wake: wake, for: milliseconds) }
 
   override func flush(_ call: OpaquePointer) -> sluice_verdict {
     do throws(Outcome) {
@@ -188,7 +190,7 @@ private func startTransfer(
   Unmanaged<Instance>.fromOpaque(instance).takeUnretainedValue().start(transfer, call)
 }
 
-private func turnTransfers(_ instance: UnsafeMutableRawPointer?, _ wake: Int32, _ milliseconds: Int64) {
+private func turnInstance(_ instance: UnsafeMutableRawPointer?, _ wake: Int32, _ milliseconds: Int64) {
   guard let instance else { return }
   Unmanaged<Instance>.fromOpaque(instance).takeUnretainedValue().turn(wake, milliseconds)
 }

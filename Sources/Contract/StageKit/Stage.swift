@@ -34,9 +34,20 @@ public protocol Stage {
   /// The durability barrier, for a stage whose ``About/flushes`` is true: a pass from `process` counts once this
   /// returns. What it throws is the verdict of every attachment since the last flush that was not settled.
   mutating func flush() throws(Outcome)
+
+  /// For a channel whose ``About/turns`` is true: works on the events that `process` has begun, and settles those that have ended, in
+  /// any order.
+  ///
+  /// - Parameters:
+  ///   - wake: return when this descriptor can be read, without reading it; -1: there is none.
+  ///   - milliseconds: return at the latest then, and when an event was settled.
+  mutating func turn(wake: Int32, for milliseconds: Int64)
 }
 
 extension Stage {
+  /// Does nothing: for a stage whose ``About/turns`` is false.
+  public mutating func turn(wake: Int32, for milliseconds: Int64) {}
+
   /// None.
   public static var options: [any OptionDeclaration] { [] }
 
@@ -82,6 +93,9 @@ public struct About: Sendable {
   public var flushes: Bool
   /// Whether it may replace the content, see ``Attachment/produce()``.
   public var produces: Bool
+  /// Of a channel: whether `process` only begins with an event, which is under way until it is settled; see
+  /// ``Stage/turn(wake:for:)``. It has `flush` as well, for hosts of contract 1.0, which do not know this.
+  public var turns: Bool
   /// The metadata it may record: key and meaning.
   public var keys: KeyValuePairs<String, String>
   /// The codes it may give: code and meaning.
@@ -90,7 +104,8 @@ public struct About: Sendable {
   /// A stage in the line that touches nothing but content, unless more is said.
   public init(
     id: String, version: String, summary: String, capability: Capability = .content, role: Role = .line,
-    flushes: Bool = false, produces: Bool = false, keys: KeyValuePairs<String, String> = [:],
+    flushes: Bool = false, produces: Bool = false, turns: Bool = false,
+    keys: KeyValuePairs<String, String> = [:],
     codes: KeyValuePairs<String, String> = [:]
   ) {
     self.id = id
@@ -100,6 +115,7 @@ public struct About: Sendable {
     self.role = role
     self.flushes = flushes
     self.produces = produces
+    self.turns = turns
     self.keys = keys
     self.codes = codes
   }

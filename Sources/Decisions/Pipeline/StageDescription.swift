@@ -35,6 +35,8 @@ public struct StageDescription: Sendable, Equatable {
   public var role = Role.line
   public var flushes = false
   public var produces = false
+  /// A channel that works on many events at once, and answers in any order.
+  public var turns = false
   public var options: [OptionDescription] = []
   public var keys: [Term] = []
   public var codes: [Term] = []

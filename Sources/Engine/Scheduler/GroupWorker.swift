@@ -19,9 +19,10 @@ final class GroupWorker {
   let slot: UInt32
   let group: WorkerGroup
   var state = State.starting
-  /// Given and not answered, in order.
+  /// Given and not answered, in order; a group that turns answers in any order.
   var inFlight: [Flight] = []
-  /// When the first of these began to be the first, in nanoseconds; or when the worker was started.
+  /// When the first of these began to be the first, in nanoseconds; of a group that turns, when it last answered. Or when the worker
+  /// was started.
   var headSince: UInt64
   /// Pieces of work answered.
   var done = 0
@@ -74,8 +75,9 @@ extension GroupWorker {
 
   /// Why a result cannot be one of the work that the worker was given; `nil`: it can.
   func flaw(in result: WorkResult) -> String? {
-    guard let flight = inFlight.first, flight.serial == result.serial, let dispatch = flight.dispatched
-    else { return "a result for work it was not given, or not in order" }
+    guard let flight = answered(by: result), let dispatch = flight.dispatched else {
+      return "a result for work it was not given, or not in order"
+    }
     var last = dispatch.first - 1
     for stage in result.report.results {
       guard stage.index > last, stage.index < dispatch.end else {
@@ -87,6 +89,19 @@ extension GroupWorker {
     guard result.report.produced else { return nil }
     let producer = result.report.results.last.map { group.stages[$0.index].description }
     return producer?.produces == true ? nil : "new content from no stage that makes any"
+  }
+
+  /// What a result is of; `nil`: it can be of nothing that the worker was given.
+  private func answered(by result: WorkResult) -> Flight? {
+    if group.turns { return inFlight.first { $0.serial == result.serial } }
+    return inFlight.first.flatMap { $0.serial == result.serial ? $0 : nil }
+  }
+
+  /// Takes out what a result is of, which ``flaw(in:)`` has found to be there.
+  func removeAnswered(by result: WorkResult) -> Flight? {
+    guard let flight = answered(by: result) else { return nil }
+    inFlight.removeAll { $0 === flight }
+    return flight
   }
 
   /// The limit that it has passed, in milliseconds; `nil`: none.
@@ -102,10 +117,11 @@ extension GroupWorker {
     let status = process.status
     let allowance = group.purpose == .digest ? head.file.size / Self.slowestHashing : 0
     var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout } + allowance
-    if group.flushes { limit *= Int64(inFlight.count) }
+    // One that turns answers one at least within the time for one.
+    if group.flushes && !group.turns { limit *= Int64(inFlight.count) }
     if elapsed(headSince) > limit { return limit }
     if status.stage == SLUICE_FLUSHING {
-      limit = stages.filter(\.description.flushes).map(\.timeout).max() ?? limit
+      limit = stages.filter { $0.description.flushes || $0.description.turns }.map(\.timeout).max() ?? limit
     } else if status.serial != 0, Int(status.stage) < stages.count {
       limit = stages[Int(status.stage)].timeout + allowance
     } else {

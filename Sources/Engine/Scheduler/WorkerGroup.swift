@@ -19,7 +19,10 @@ final class WorkerGroup {
   let capability: StageDescription.Capability
   /// A process for each piece of work.
   let isFresh: Bool
+  /// Its answers come when they are ready for many together, and not one after the other.
   let flushes: Bool
+  /// They come in any order.
+  let turns: Bool
   /// As many as may run.
   let limit: Int
   /// Pieces of work in one worker at a time: enough to hide the way there and back; with a barrier, enough to share it.
@@ -49,7 +52,8 @@ final class WorkerGroup {
     self.capability = capability
     self.isFresh = isFresh
     self.limit = limit
-    flushes = stages.contains { $0.description.flushes }
+    turns = stages.contains { $0.description.turns }
+    flushes = turns || stages.contains { $0.description.flushes }
     self.depth = depth ?? (isFresh ? 1 : flushes ? 64 : purpose == .digest ? 16 : 6)
   }
 

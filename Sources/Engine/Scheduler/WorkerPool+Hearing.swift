@@ -53,7 +53,7 @@ extension WorkerPool {
   private func take(
     _ result: WorkResult, of worker: GroupWorker, _ now: UInt64, _ isStopping: Bool
   ) -> [Outcome] {
-    let flight = worker.inFlight.removeFirst()
+    guard let flight = worker.removeAnswered(by: result) else { return [] }
     worker.headSince = now
     worker.askedToLetGo = nil
     worker.process.resetFlood()

@@ -87,7 +87,9 @@ extension GroupWorker {
   fileprivate var piece: (stage: String, flight: Flight, since: UInt64)? {
     guard state != .ending, let head = inFlight.first, let dispatch = head.dispatched else { return nil }
     let status = process.status
-    if status.stage == SLUICE_FLUSHING, let stage = group.stages.first(where: \.description.flushes) {
+    if status.stage == SLUICE_FLUSHING,
+      let stage = group.stages.first(where: { $0.description.flushes || $0.description.turns })
+    {
       return (stage.id, head, max(status.since, headSince))
     }
     if let flight = inFlight.first(where: { $0.serial == status.serial }), let own = flight.dispatched,

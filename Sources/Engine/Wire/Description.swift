@@ -9,6 +9,7 @@ extension StageDescription {
     writer.write(Self.number(of: role))
     writer.write(flushes)
     writer.write(produces)
+    writer.write(turns)
     writer.write(options) { writer, option in
       writer.write(option.name)
       writer.write(option.kind.rawValue)
@@ -58,6 +59,7 @@ extension StageDescription {
     self.role = role
     flushes = try reader.boolean()
     produces = try reader.boolean()
+    turns = try reader.boolean()
     options = try reader.elements(atMost: 256) { (reader) throws(FrameError) -> OptionDescription in
       let name = try reader.requiredText(atMost: 128)
       guard let kind = OptionDescription.Kind(rawValue: try reader.integer(UInt32.self)) else {

@@ -28,7 +28,7 @@ package struct DescriptionCache {
   /// The file, in its folder.
   package static let name = "plugins"
   /// The first bytes of the file. Another format gets another number.
-  private static let mark = Array("sluice plugins 1\n".utf8)
+  private static let mark = Array("sluice plugins 2\n".utf8)
   /// How many plugins are remembered, and how long the file may be, in bytes.
   private static let countLimit = 256
   private static let sizeLimit = 1 << 20

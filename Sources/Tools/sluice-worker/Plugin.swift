@@ -87,6 +87,12 @@ enum Plugin {
   /// The size of `sluice_stage` in minor 0, up to its last field `close`. A later field is read only where the description's
   /// size says that it is there.
   private static let sizeOfFirst = (MemoryLayout<sluice_stage>.offset(of: \.close) ?? 0) + 8
+  /// Whether a stage is a channel that works on many events at once.
+  static func turns(_ stage: UnsafePointer<sluice_stage>) -> Bool {
+    stage.pointee.flags & SLUICE_CHANNEL != 0 && Int(stage.pointee.size) >= sizeOfSource
+      && stage.pointee.turn != nil
+  }
+
   /// The size of that of a source.
   private static let sizeOfSource = (MemoryLayout<sluice_stage>.offset(of: \.stop) ?? 0) + 8
 
@@ -132,6 +138,7 @@ enum Plugin {
       }
     description.flushes = raw.flush != nil
     description.produces = raw.flags & SLUICE_PRODUCES != 0
+    description.turns = turns(stage)
     description.options = UnsafeBufferPointer(start: raw.options, count: Int(raw.option_count)).compactMap(
       option)
     description.keys = terms(raw.keys, raw.key_count)

@@ -13,13 +13,17 @@ struct Worker {
   private let mostMemory: Int64
   private var memory: Int64
   private let flushes: Bool
+  /// It has one stage, a channel that works on many events at once.
+  private let turns: Bool
   private let tracer: Tracer?
-  /// Done but for the barrier, in order.
+  /// Done but for the barrier, in order; or begun and not settled.
   private var unflushed: [Call] = []
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
 
   /// Attachments between two barriers, at most.
   private static let batch = 64
+  /// Milliseconds of one turn, at most.
+  private static let turnLength: Int64 = 1000
 
   static func run(_ socket: ControlSocket) -> Never {
     var worker = Worker(socket)
@@ -55,6 +59,7 @@ struct Worker {
           watchesNames: setup.watchesNames)
       }
       flushes = stages.contains { $0.flushes }
+      turns = stages.count == 1 && stages[0].turns
       mostMemory = setup.stages.map(\.memory).max() ?? 0
       memory = mostMemory
       Doors.finish()
@@ -91,7 +96,9 @@ struct Worker {
 
   /// Takes the next piece of work; where none waits, ends the batch first.
   private mutating func step() {
-    guard let message = socket.receive(waiting: unflushed.isEmpty, into: room) else { return flush() }
+    guard let message = socket.receive(waiting: unflushed.isEmpty, into: room) else {
+      return turns ? turn() : flush()
+    }
     do throws(FrameError) {
       var reader = FrameReader(UnsafeRawBufferPointer(message.bytes))
       guard case .work = try reader.kind() else { throw FrameError("not a piece of work") }
@@ -102,7 +109,7 @@ struct Worker {
       // The coordinator is the one that is trusted: a frame it did not mean ends the worker, and it will say so.
       exit(70)
     }
-    if unflushed.count >= Self.batch { flush() }
+    if turns { tellSettled() } else if unflushed.count >= Self.batch { flush() }
   }
 
   private mutating func run(_ input: WorkInput) {
@@ -127,12 +134,14 @@ struct Worker {
       call.trace("process", "-> \(Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")")
       call.record(stage: index, verdict, microseconds: microseconds(since: start))
       if verdict != SLUICE_PASS { break }
-      if stage.flushes { call.mark(stage: index) }
+      if stage.flushes || turns { call.mark(stage: index) }
       // The coordinator seals and measures new content before anyone reads it.
       if call.result.report.produced { break }
     }
     sluice_status_begin(status, 0, status.pointee.stage)
-    if flushes {
+    let isUnderway = turns && call.result.report.results.last?.verdict == .pass
+    if flushes || isUnderway {
+      call.explanation = Call.Explanation()
       unflushed.append(call)
     } else {
       socket.send(call.result.frame)
@@ -174,6 +183,24 @@ struct Worker {
     sluice_status_begin(status, 0, 0)
     for call in unflushed { socket.send(call.result.frame) }
     unflushed.removeAll(keepingCapacity: true)
+  }
+
+  /// Lets the channel work on what is under way.
+  private mutating func turn() {
+    // No single event answers for what happens now.
+    sluice_status_begin(status, 0, SLUICE_FLUSHING)
+    stages[0].raw.pointee.turn(stages[0].instance, socket.descriptor, Self.turnLength)
+    sluice_status_begin(status, 0, 0)
+    tellSettled()
+  }
+
+  private mutating func tellSettled() {
+    unflushed.removeAll { call in
+      guard let settled = call.settled else { return false }
+      if settled != SLUICE_PASS { call.amend(stage: 0, to: settled) }
+      socket.send(call.result.frame)
+      return true
+    }
   }
 
   private func microseconds(since start: UInt64) -> Int64 {

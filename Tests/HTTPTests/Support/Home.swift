@@ -16,7 +16,8 @@ final class Home {
   /// - Parameters:
   ///   - lane: more keys of the lane.
   ///   - credentials: the whole section.
-  init(lane: String = "", credentials: String = "") throws {
+  ///   - endpoint: an URL that all participants' events are posted to.
+  init(lane: String = "", credentials: String = "", endpoint: String? = nil) throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try write(
       "pipeline.yaml",
@@ -34,7 +35,18 @@ final class Home {
         - use: mime
         - use: store
           options: { path: "{fileName}-{sha256}" }
+      \(endpoint.map(Self.telling) ?? "")
       """)
+  }
+
+  private static func telling(_ endpoint: String) -> String {
+    let secret = "whsec_" + Data(repeating: 7, count: 32).base64EncodedString()
+    return """
+        - use: notify
+          options: { to: everyone, channels: [hook] }
+      channels:
+        hook: { use: webhook, options: { url: "\(endpoint)", secrets: "\(secret)", allow-private: [127.0.0.1] } }
+      """
   }
 
   deinit {

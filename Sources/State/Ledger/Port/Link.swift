@@ -38,7 +38,7 @@ public struct Link: Sendable, Hashable {
 
   /// Why it cannot be fetched, whatever the network does; `nil`: it may be.
   package var fault: String? {
-    if LinkPlace(url) == nil { return "its url is none of http or https with the name of a host" }
+    if LinkPlace(url) == nil { return placeFault }
     if method != "GET" && method != "POST" {
       return "its method is '\(method)', and GET and POST are allowed"
     }
@@ -46,5 +46,18 @@ public struct Link: Sendable, Hashable {
     if let size, size < 0 { return "its size is \(size)" }
     if let sha256, sha256.count != 32 { return "its sha256 is not 64 hexadecimal digits" }
     return nil
+  }
+
+  /// Why its url says no place. It shows nothing of it, which may be a secret.
+  private var placeFault: String {
+    if url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }) {
+      return
+        "its url has a space, a control character or a backslash, which links write as %20, %5C and so on"
+    }
+    let start = url.prefix(8).lowercased()
+    if !start.hasPrefix("http://") && !start.hasPrefix("https://") {
+      return "its url begins with neither http:// nor https://"
+    }
+    return "its url names no host, or a port that is none from 1 to 65535"
   }
 }

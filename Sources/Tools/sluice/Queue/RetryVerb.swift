@@ -26,6 +26,9 @@ struct RetryVerb: ParsableCommand {
     self.arguments = arguments
     lanes = arguments.words.compactMap { LaneName($0) }
     if arguments.flag("now") {
+      if lanes.count == arguments.words.count, !lanes.isEmpty {
+        throw .usage("what waits in the lanes that are named is due at once without --now, too; leave it out")
+      }
       if FilterOptions.areGiven(arguments) {
         throw .usage("--now is for all that waits; leave it out, or the ids and filters")
       }

@@ -43,7 +43,11 @@ struct StageInspection {
       case .source: ["a source: it fetches the content of links"]
       }
     if stage.produces { words.append("may replace the content") }
-    if stage.flushes { words.append("a pass counts once it has flushed") }
+    if stage.turns {
+      words.append("works on many events at once")
+    } else if stage.flushes {
+      words.append("a pass counts once it has flushed")
+    }
     return words.joined(separator: "; ")
   }
 
@@ -72,7 +76,7 @@ struct StageInspection {
       ] { writer.member(key, value) }
       writer.member("sha256", sha256)
       if stage.role == .channel { writer.member("eventSchema", EventSchema.id) }
-      for (key, value) in [("produces", stage.produces), ("flushes", stage.flushes)] {
+      for (key, value) in [("produces", stage.produces), ("flushes", stage.flushes), ("turns", stage.turns)] {
         writer.key(key)
         writer.value(value)
       }

@@ -257,8 +257,8 @@ typedef struct sluice_host {
   void (*pause)(sluice_call *call);
 
   /* [in-call] During `flush` only: the verdict of one attachment processed since the last flush. Call
-   * `explain` on it first. For sources: the verdict of a transfer, with which it ends. A pass means that the whole content
-   * lies in the file, synced, and nothing beyond it. */
+   * `explain` on it first. For channels with `turn`: the verdict of an event, with which it ends. For sources: the verdict of a
+   * transfer, with which it ends. A pass means that the whole content lies in the file, synced, and nothing beyond it. */
   void (*settle)(sluice_call *call, sluice_verdict verdict);
 
   /* [in-call] How far the work on this attachment is, from 0 to 1. */
@@ -356,7 +356,8 @@ typedef struct sluice_stage {
 
   /* [serial] The durability barrier, or NULL. Until it returns, a pass from `process` does not count. The host calls
    * it when nothing more waits, and after at most 64 attachments. Anything but SLUICE_PASS is the verdict of
-   * every attachment since the last flush that was not settled. `call` is for explaining that. */
+   * every attachment since the last flush that was not settled. `call` is for explaining that. A channel with `turn` has it
+   * for hosts of 1.0, which do not know `turn`. */
   sluice_verdict (*flush)(void *instance, sluice_call *call);
 
   /* [serial] The end of the instance. Not called when the worker is killed. */
@@ -364,12 +365,17 @@ typedef struct sluice_stage {
 
   /* Since 1.1, for sources, which work on many transfers at once. None of the four waits for the network but `turn`.
    *
+   * A channel may have `turn` and none of the others: then it works on many events at once. A pass of `process`, which does not
+   * wait, says that an event is under way until it is settled: in `turn`, or in `process` of another event. Its attachment and
+   * its call are valid until then. Events end in any order, so that one whose receiver is slow holds up no other; `flush` is
+   * not called.
+   *
    * [serial] Begins a transfer. It is under way until it is settled: here, or in `turn`, `hold` or `stop` of any transfer.
    * Transfers end in any order. */
   void (*start)(void *instance, const sluice_transfer *transfer, sluice_call *call);
 
-  /* [serial] Works on all transfers. Returns when `milliseconds` are over, when a transfer was settled, or when `wake` can be read
-   * (which the source does not do): then the host has something to say. */
+  /* [serial] Works on all transfers, or events. Returns when `milliseconds` are over, when one was settled, or when `wake` can be
+   * read (which the source does not do): then the host has something to say. */
   void (*turn)(void *instance, int32_t wake, int64_t milliseconds);
 
   /* [serial] 1: stand still, that is read nothing more of this transfer's connection, which stays open as long as its server
