@@ -64,7 +64,7 @@ guards: deps
 	@Tests/guards.sh
 
 # What it compares with.
-bench: PACKAGES += poppler-utils file sqlite3 parallel python3 python3-venv python3-pip libmagic1
+bench: PACKAGES += poppler-utils file sqlite3 parallel python3 python3-venv python3-pip libmagic1 aria2 curl nginx-light
 bench: build
 	@.build/release/sluice-bench $(BENCH)
 

@@ -150,8 +150,9 @@ var bench: [Target] {
     .executableTarget(
       name: "sluice-bench",
       dependencies: [
-        "Control", "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "SQLite",
-        "Wire", "Workers",
+        "Control", "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler",
+        "Sealing",
+        "SQLite", "Wire", "Workers",
       ],
       path: "Tests/Benchmarks", exclude: ["baseline.json", "peers", "raw.c"])
   ]

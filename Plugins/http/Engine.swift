@@ -39,9 +39,10 @@ final class Engine {
     nonisolated(unsafe) let waker = multi  // curl_multi_wakeup may be called on any thread
     syncing = Syncing { curl_multi_wakeup(waker) }
     rate = Rate(settings.rate, now: Self.clock())
-    // Each transfer has a connection of its own, so that one that is held holds no other. Connections that are free are kept.
+    // Each transfer has a connection of its own, so that one that is held holds no other. Connections that are free are kept, as
+    // far as they are likely to be used again.
     _ = sluice_curl_multi_set_number(multi, CURLMOPT_PIPELINING, 0)
-    _ = sluice_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, settings.connections + 8)
+    _ = sluice_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, min(settings.connections, 50) + 8)
   }
 
   deinit {

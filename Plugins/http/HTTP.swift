@@ -44,11 +44,12 @@ struct HTTP: Source {
     ])
 
   static let connections = Option<Int64>.integer(
-    "connections", default: 8, help: "Transfers at a time; more wait, and those that are held do not count."
-  ).within(1...50)
+    "connections", default: 256,
+    help: "Transfers at a time, beside what the lane says; more wait, and those that are held do not count."
+  ).within(1...256)
   static let perHost = Option<Int64>.integer(
-    "per-host", default: 4, help: "Transfers at a time from one host and port."
-  ).within(1...50)
+    "per-host", default: 256, help: "Transfers at a time from one host and port, beside what the lane says."
+  ).within(1...256)
   static let redirects = Option<Int64>.integer(
     "redirects", default: 5, help: "How many redirects are followed; those from https to http never are."
   ).within(0...20)

@@ -26,7 +26,7 @@ func bench() throws -> Int32 {
   let grounds = try Grounds(settings.disks, isQuick: settings.isQuick)
   let report = Report()
   for group in RowGroup.all where settings.only.isEmpty || settings.only.contains(group.name) {
-    for ground in group.isOnEveryDisk ? grounds.all : Array(grounds.all.prefix(1)) {
+    for ground in group.grounds(grounds.all) {
       report.disk = ground.disk
       group.run(settings, ground, report)
     }

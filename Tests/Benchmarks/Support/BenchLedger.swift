@@ -9,16 +9,20 @@ final class BenchLedger {
   private let ledger: any LedgerWriter
   private var number: Int64 = 0
 
-  private init(_ path: String) throws {
+  private init(_ path: String, seals: Bool) throws {
     let home = Home(path)
     try home.create()
     lock = try home.lock()
-    ledger = try home.join()
+    ledger = seals ? try home.join { try BenchKey(home, $0) } : try home.join()
   }
 
   /// Uses a home, and releases it for another process afterwards.
-  static func at<Result>(_ path: String, _ body: (BenchLedger) throws -> Result) throws -> Result {
-    let ledger = try BenchLedger(path)
+  ///
+  /// - Parameter seals: it takes links.
+  static func at<Result>(
+    _ path: String, seals: Bool = false, _ body: (BenchLedger) throws -> Result
+  ) throws -> Result {
+    let ledger = try BenchLedger(path, seals: seals)
     defer { withExtendedLifetime(ledger) {} }
     return try body(ledger)
   }
@@ -27,10 +31,25 @@ final class BenchLedger {
   ///
   /// - Parameter sources: real files; each is taken in under as many conversations as needed to reach
   ///   `count`.
-  func takeIn(_ count: Int, sources: Sources) throws {
+  func takeIn(_ count: Int, sources: Sources) throws { try takeIn(count, sources.item) }
+
+  /// Queues links, each its own.
+  ///
+  /// - Parameter host: the number of the host that the link with this index leads to.
+  func takeIn(links count: Int, _ host: (_ index: Int, _ count: Int) -> Int) throws {
+    try takeIn(count) { index in
+      var item = IntakeItem(
+        conversationId: "c\(index / 1000)", messageId: "m\(index)", senderId: "a", participants: ["a", "b"],
+        fileName: "file", origin: "bench")
+      item.url = "https://host-\(host(index, count)).example.com/files/\(index)?token=\(index &* 7919)"
+      return item
+    }
+  }
+
+  private func takeIn(_ count: Int, _ item: (Int) -> IntakeItem) throws {
     var done = 0
     while done < count {
-      let items = (done..<min(done + 500, count)).map(sources.item)
+      let items = (done..<min(done + 500, count)).map(item)
       let reply = try exchange { $0.commands = [.takeIn(items)] }
       guard case .takenIn(let report) = reply.results.first, report.added == items.count else {
         throw BenchError("the ledger did not take in \(items.count) files")
@@ -41,9 +60,14 @@ final class BenchLedger {
 
   /// Settles some leases and claims others in one transaction.
   func exchange(_ settlements: [Settlement], claiming count: Int) throws -> [Lease] {
+    try exchange(settlements, wanting: count > 0 ? Want(.attachments, count) : nil)
+  }
+
+  /// The same, with leases of any lane.
+  func exchange(_ settlements: [Settlement], wanting want: Want?) throws -> [Lease] {
     let reply = try exchange {
       $0.settlements = settlements
-      if count > 0 { $0.wanted = [Want(.attachments, count)] }
+      $0.wanted = want.map { [$0] } ?? []
     }
     guard reply.settled.allSatisfy({ $0 == .counted }) else {
       throw BenchError("the ledger refused a settlement")

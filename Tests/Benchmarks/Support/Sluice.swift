@@ -14,12 +14,17 @@ enum Sluice {
 
   /// Writes a pipeline of these stages, and returns its path.
   ///
-  /// - Parameter workers: `nil`: the number of processors.
+  /// - Parameters:
+  ///   - lanes: the settings of the lane for downloads, if there is one.
+  ///   - workers: `nil`: the number of processors.
   static func pipeline(
-    _ name: String, stages: [String] = standard, channels: [String] = [events], workers: Int? = nil
+    _ name: String, stages: [String] = standard, channels: [String] = [events], lanes: [String] = [],
+    workers: Int? = nil
   ) throws -> String {
     let path = "\(Ground.path)/\(name).yaml"
-    var text = "version: 1\nstages:\n" + stages.map { "  - { \($0) }\n" }.joined()
+    var text = "version: 1\n"
+    if !lanes.isEmpty { text += "lanes:\n" + lanes.map { "  \($0)\n" }.joined() }
+    text += "stages:\n" + stages.map { "  - { \($0) }\n" }.joined()
     if !channels.isEmpty { text += "channels:\n" + channels.map { "  \($0)\n" }.joined() }
     if let workers { text += "workers: \(workers)\n" }
     try Files.write(text, to: path)
@@ -51,6 +56,19 @@ enum Sluice {
   static func ingest(_ pipeline: String, home: String, _ input: Input) throws -> Ending {
     let child = try start(pipeline, home: home, [input.folder])
     let ending = try child.end(as: 0)
+    try expectStored(input, home: home, child)
+    return ending
+  }
+
+  /// Fetches the links of a manifest, which lead to all of the input, and checks that all of it was stored and told.
+  static func fetch(_ pipeline: String, home: String, _ manifest: String, _ input: Input) throws -> Ending {
+    let child = try start(pipeline, home: home, ["--manifest", manifest])
+    let ending = try child.end(as: 0)
+    try expectStored(input, home: home, child)
+    return ending
+  }
+
+  private static func expectStored(_ input: Input, home: String, _ child: Child) throws {
     try expectCompleted(input.count, child)
     var stored = 0, bytes: Int64 = 0
     var inodes: Set<ino_t> = []
@@ -66,7 +84,6 @@ enum Sluice {
     }
     let told = try lines(home + "/events.jsonl")
     guard told == input.count else { throw BenchError("\(told) events for \(input.count) attachments") }
-    return ending
   }
 
   /// Checks the line of the summary that counts attachments; one that counts deliveries may follow.

@@ -83,6 +83,47 @@ final class TwoHosts {
     if try FixtureStages.run("/usr/sbin/ip", words) != 0 { throw Refused(words: words) }
   }
 
+  /// Makes the line slow towards the host that fetches: 20 Mbit a second, 30 ms on the way where the kernel has netem, and a queue
+  /// of 100 ms.
+  ///
+  /// Its kernel keeps 128 KiB of a connection at most. What comes for a transfer that stands still fills that, at the cost of the
+  /// others on the line; with the 6 MB that Linux allows by default, eight of them take the line for many seconds.
+  func slowDown() throws {
+    try sysctl(client, "net.ipv4.tcp_rmem=4096 131072 131072")
+    // BBR, where it is the default, takes a line without a delay for one without bandwidth.
+    try sysctl(server, "net.ipv4.tcp_congestion_control=reno")
+    let netem = ["netem", "delay", "30ms", "rate", "20mbit", "limit", "170"]
+    let bucket = ["tbf", "rate", "20mbit", "burst", "16kb", "limit", "250kb"]
+    // A packet is to be one, as on a line of its own.
+    try ip("-n", server, "link", "set", "veth-s", "gso_max_segs", "1")
+    for words in [netem, bucket] where try tc("add", words) == 0 { return }
+    throw Refused(words: bucket)
+  }
+
+  func speedUp() throws { if try tc("delete", []) != 0 { throw Refused(words: ["delete"]) } }
+
+  /// Whether tc(8) is there, and the kernel can make a line slow.
+  static let canSlowDown: Bool = {
+    guard isPossible, ["/usr/sbin/tc", "/usr/sbin/sysctl"].allSatisfy(FileManager.default.isExecutableFile),
+      let folder = try? TemporaryFolder(), let hosts = try? TwoHosts(folder, hosts: 1)
+    else { return false }
+    return (try? hosts.slowDown()) != nil
+  }()
+
+  /// For `.enabled(if:)`.
+  static let cannotSlowDown = "\(skipped); or the kernel has neither netem nor tbf for tc(8)"
+
+  private func tc(_ verb: String, _ words: [String]) throws -> Int32 {
+    try FixtureStages.run(
+      "/usr/sbin/ip",
+      ["netns", "exec", server, "/usr/sbin/tc", "qdisc", verb, "dev", "veth-s", "root"] + words)
+  }
+
+  private func sysctl(_ host: String, _ setting: String) throws {
+    let words = ["netns", "exec", host, "/usr/sbin/sysctl", "-qw", setting]
+    if try FixtureStages.run("/usr/sbin/ip", words) != 0 { throw Refused(words: words) }
+  }
+
   func addRoute() throws { try ip("-n", client, "route", "add", "default", "via", Self.router) }
   func deleteRoute() throws { try ip("-n", client, "route", "delete", "default") }
 

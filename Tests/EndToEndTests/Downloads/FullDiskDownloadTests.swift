@@ -1,0 +1,143 @@
+import Foundation
+import Platform
+import Testing
+
+/// A disk that becomes full while links are fetched: the lane stops, what is not on record is given back, and a person lets it
+/// go on.
+@Suite(.serialized, .enabled(if: SmallDisk.isPossible, Comment(rawValue: SmallDisk.skipped)))
+struct FullDiskDownloadTests {
+  @Test(arguments: ["home/downloads", "home"])
+  func aFullDiskStopsTheLaneUntilAPersonLetsItGoOn(place: String) throws {
+    #expect(try FillingDisk(place, rounds: 2, seed: 3).run() == 0)
+  }
+}
+
+/// The long version, for `make soak`.
+@Suite(
+  .serialized, .enabled(if: Soak.isOn, Soak.skipped),
+  .enabled(if: SmallDisk.isPossible, Comment(rawValue: SmallDisk.skipped)))
+struct FullDiskDownloadSoakTests {
+  @Test(arguments: ["home/downloads", "home"])
+  func nothingIsLostHoweverOftenTheDiskIsFull(place: String) throws {
+    let disk = try FillingDisk(place, rounds: 200, seed: 5)
+    let failures = try disk.run()
+    Soak.row("the disk is full while links are fetched: \(place)", tries: disk.done, failures: failures)
+    if place == "home" { #expect(disk.fullLedgers < disk.done / 2, "\(disk.fullLedgers)") }
+  }
+}
+
+/// Fills a disk of 64 MB at random moments of transfers, and makes room again.
+private final class FillingDisk {
+  private let home: DownloadHome
+  private let disk: SmallDisk
+  private let server: ContentServer
+  private let rounds: Int
+  private var random: SplitMix
+  private var coordinator: Resident
+  private var failures = 0
+  private(set) var done = 0
+  /// Rounds in which the ledger had no room either, so that the coordinator ended.
+  private(set) var fullLedgers = 0
+
+  private static let size = 9 << 20
+  private static let links = 4
+
+  /// - Parameter place: what lies on the disk: the home, or the files of transfers alone.
+  init(_ place: String, rounds: Int, seed: UInt64) throws {
+    // With one attempt, whatever counted would be the last.
+    home = try DownloadHome(["retry: { attempts: 1 }"])
+    disk = try SmallDisk(home.folder.path + "/" + place, size: "64m")
+    server = try ContentServer()
+    self.rounds = rounds
+    random = SplitMix(state: seed)
+    coordinator = try Resident(home.folder)
+  }
+
+  /// Returns how many checks failed.
+  func run() throws -> Int {
+    for round in 0..<rounds {
+      try self.round(round)
+      done += 1
+    }
+    expect(coordinator.stop() == 0, "it ends")
+    let verified = try home.sluice("verify")
+    expect(verified.status == 0, "\(verified.out)")
+    return failures
+  }
+
+  private func expect(_ isSo: Bool, _ text: @autoclosure () -> String) {
+    #expect(isSo, "round \(done): \(text())")
+    if !isSo { failures += 1 }
+  }
+
+  private func round(_ number: Int) throws {
+    let paths = (0..<Self.links).map { "/content/\(Self.size)/r\(number)-\($0)" }
+    // All four take more than a second.
+    server.setRate(30 << 20)
+    try home.enqueue(paths, at: server.url)
+    try Resident.wait("something came") { self.server.bytes(of: paths) > 1 << 20 }
+    usleep(UInt32.random(in: 0...500_000, using: &random))
+    try disk.fill("filler")
+    server.setRate(0)
+    if try isPaused() {
+      try checkPaused(paths)
+      // No start lifts the pause.
+      if number % 2 == 1 { try restart() }
+    } else {
+      // The ledger had no room for the pause, or for anything else: it says so, and the next one begins where it was.
+      fullLedgers += 1
+      coordinator.process.waitUntilExit()
+      expect(coordinator.process.terminationStatus == 75, "\(coordinator.errors)")
+      expect(coordinator.errors.contains("no room on the disk; make room"), coordinator.errors)
+    }
+    try FileManager.default.removeItem(atPath: disk.path + "/filler")
+    if coordinator.process.isRunning {
+      try checkStillPaused()
+    } else {
+      coordinator = try Resident(home.folder)
+    }
+    let outcome = try home.sluice("resume", "downloads")
+    expect(outcome.status == 0, outcome.err)
+    failures += try home.checkCompleted(paths)
+    for path in paths {
+      let again = server.bytes(of: [path]) - Self.size
+      // 8 MiB that were not on record, and what the kernel held.
+      expect(again <= 10 << 20, "\(again) bytes were sent twice")
+    }
+    expect(try home.sluice("delete", "--status", "completed").status == 0, "they are deleted")
+  }
+
+  /// Waits until the lane is paused. False: the coordinator has ended.
+  private func isPaused() throws -> Bool {
+    try Resident.wait("the lane is paused") {
+      try !coordinator.process.isRunning || home.sluice("status").out.contains("disk-full")
+    }
+    return coordinator.process.isRunning
+  }
+
+  /// What is not on record is given back.
+  private func checkPaused(_ paths: [String]) throws {
+    try Resident.wait("nothing is under way") { try home.downloads("running").isEmpty }
+    let left = try home.downloads()
+    expect(!left.isEmpty, "it was full before all came")
+    for (key, facts) in home.partials() {
+      guard let record = left.first(where: { $0.key == key }) else { continue }
+      expect(Int(facts.st_size) == record.bytes, "\(facts.st_size) bytes of \(record.bytes) on record")
+      expect(Int(facts.st_blocks) * 512 <= record.bytes + 4096, "\(facts.st_blocks) blocks")
+    }
+  }
+
+  private func restart() throws {
+    expect(coordinator.stop() == 0, coordinator.errors)
+    coordinator = try Resident(home.folder)
+  }
+
+  /// Though there is room, nothing is asked for.
+  private func checkStillPaused() throws {
+    let requests = server.requests.count
+    usleep(300_000)
+    expect(server.requests.count == requests, "it is paused, and asks")
+    let status = try home.sluice("status").out
+    expect(status.contains("disk-full"), status)
+  }
+}
