@@ -81,6 +81,6 @@ enum LinkRows {
     guard case .transfer(let transfer) = lease.work else { throw BenchError("a lease of no link") }
     var sha256 = [UInt8](repeating: 0, count: 32)
     withUnsafeBytes(of: transfer.key) { sha256.replaceSubrange(0..<8, with: $0) }
-    return Settlement(lease, .fetched(key: transfer.key, size: 1000, sha256: sha256))
+    return Settlement(lease, .fetched(key: transfer.key, FetchedContent(size: 1000, sha256: sha256)))
   }
 }
