@@ -73,7 +73,6 @@ enum DownloadRows {
   private static func words(_ peer: Peer, _ list: String, _ store: String) -> [String] {
     switch peer {
     case .aria2:
-      // On an ext4, to allocate files before takes it ten times as long.
       [
         "--no-conf", "--quiet", "--file-allocation=none", "-j\(connections)", "-x1", "-s1", "--dir", store,
         "-i", list,
