@@ -73,7 +73,10 @@ enum DownloadRows {
   private static func words(_ peer: Peer, _ list: String, _ store: String) -> [String] {
     switch peer {
     case .aria2:
-      ["--no-conf", "--quiet", "-j\(connections)", "-x1", "-s1", "--dir", store, "-i", list]
+      [
+        "--no-conf", "--quiet", "--file-allocation=none", "-j\(connections)", "-x1", "-s1", "--dir", store,
+        "-i", list,
+      ]
     case .curl:
       [
         "-q", "--silent", "--show-error", "--fail", "--parallel", "--parallel-max", "\(connections)",
