@@ -47,11 +47,11 @@ struct ControlSocketTests {
     let resident = try Resident(folder)
     let client = try RawClient(socket)
     // What the workers do, asked a thousand times at once.
-    client.send(Array(repeating: [1, 0, 0, 0, 36], count: 1000).flatMap { $0 })
+    client.send(Array(repeating: [2, 0, 0, 0, 36, 0], count: 1000).flatMap { $0 })
     let answers = client.received(within: 5)
     #expect(answers.contains("it asks again before it has its answer"), "\(answers)")
     let longer = try RawClient(socket)
-    longer.send([2, 0, 0, 0, 36, 0])
+    longer.send([3, 0, 0, 0, 36, 0, 0])
     #expect(longer.received(within: 3).contains("what it was sent is no message"))
     #expect(try enqueue().status == 0)
     try resident.wait(for: 3)

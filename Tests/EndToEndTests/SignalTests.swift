@@ -77,7 +77,9 @@ struct SignalTests {
     for number in 0..<4 { try inbox.add("slow-\(number)", "misbehave dawdle\n") }
     try inbox.addNeighbours(20)
     let underway = try inbox.start()
-    try inbox.waitForWork()
+    try Resident.wait("a stage works") {
+      try SluiceCommand.run(["status", "--home", "home"], in: inbox.folder).out.contains("misbehave")
+    }
     kill(underway.process.processIdentifier, signals[0])
     usleep(50_000)
     #expect(underway.process.isRunning, "the first lets what is in hand end")
