@@ -20,6 +20,9 @@ let house: KeyValuePairs = [
   "Workbench": [
     "Workbench"
   ],
+  "Front": [
+    "HTTPServer"
+  ],
   "Engine": [
     "Control", "Manifest", "Objects", "Scheduler", "Wire", "Workers",
   ],
@@ -33,7 +36,7 @@ let house: KeyValuePairs = [
     "Bytes", "CPlatform", "CWorker", "Platform",
   ],
   "Libraries": [
-    "CCrypto", "CCurl", "CMagic", "CPNG", "CPoppler", "CPopplerData", "CSQLite", "CSeccomp", "CTLS",
+    "CCrypto", "CCurl", "CLLHTTP", "CMagic", "CPNG", "CPoppler", "CPopplerData", "CSQLite", "CSeccomp", "CTLS",
     "CTurboJPEG", "CVips", "CWebP", "CYAML", "Outbound", "PDFDocument",
   ],
   "Contract": [
@@ -97,6 +100,8 @@ var contract: [Target] {
 var core: [Target] {
   [
     .target(name: "Bytes"),
+    .target(name: "CLLHTTP"),
+    .target(name: "HTTPServer", dependencies: ["CLLHTTP", "CPlatform", "Platform"]),
     .target(name: "CPlatform"),
     .target(name: "CWorker", dependencies: ["CPlatform", "CSeccomp"]),
     .target(name: "Pipeline"),
@@ -248,6 +253,7 @@ var tests: [Target] {
       dependencies: [
         "CPlatform", "HTTPSource", "Outbound", "Pipeline", "Platform", "StageKit", "Wire", "Workers",
       ]),
+    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"]),
     .testTarget(name: "PDFTests", dependencies: ["PDFStage", "PDFDocument"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
