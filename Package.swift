@@ -36,7 +36,8 @@ let house: KeyValuePairs = [
     "Bytes", "CPlatform", "CWorker", "Platform",
   ],
   "Libraries": [
-    "CCrypto", "CCurl", "CLLHTTP", "CMagic", "CPNG", "CPoppler", "CPopplerData", "CSQLite", "CSeccomp", "CTLS",
+    "CCrypto", "CCurl", "CLLHTTP", "CMagic", "CPNG", "CPoppler", "CPopplerData", "CSQLite", "CSeccomp",
+    "CTLS",
     "CTurboJPEG", "CVips", "CWebP", "CYAML", "Outbound", "PDFDocument",
   ],
   "Contract": [
@@ -253,7 +254,7 @@ var tests: [Target] {
       dependencies: [
         "CPlatform", "HTTPSource", "Outbound", "Pipeline", "Platform", "StageKit", "Wire", "Workers",
       ]),
-    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"]),
+    .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .testTarget(name: "PDFTests", dependencies: ["PDFStage", "PDFDocument"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),

@@ -28,7 +28,9 @@ struct HeadBuffer {
       }
       if isAfterCR { throw RequestFault(400, "a CR stands without LF") }
       if byte == 0 { throw RequestFault(400, "the head of the request has a NUL") }
-      if lines > 0 && bytes.count == lineStart + 1 && (byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")) {
+      if lines > 0 && bytes.count == lineStart + 1
+        && (byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t"))
+      {
         throw RequestFault(400, "a field of the header goes on in the next line")
       }
       if lines == 0 && bytes.count > limits.requestLine {

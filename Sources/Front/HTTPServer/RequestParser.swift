@@ -101,7 +101,9 @@ public final class RequestParser {
     pieces.forEach(piece)
     if !isMessageDone { return (bytes.count, false) }
     isChunked = false
-    guard let end = llhttp_get_error_pos(parser), let start = bytes.baseAddress else { return (bytes.count, true) }
+    guard let end = llhttp_get_error_pos(parser), let start = bytes.baseAddress else {
+      return (bytes.count, true)
+    }
     return (UnsafeRawPointer(end) - start, true)
   }
 
@@ -121,7 +123,9 @@ public final class RequestParser {
   /// Without the white space at its end, which is not part of a value (RFC 9112, 5.1).
   private static func trimmed(_ value: Range<Int>, _ raw: [UInt8]) -> Range<Int> {
     var end = value.upperBound
-    while end > value.lowerBound, raw[end - 1] == UInt8(ascii: " ") || raw[end - 1] == UInt8(ascii: "\t") { end -= 1 }
+    while end > value.lowerBound, raw[end - 1] == UInt8(ascii: " ") || raw[end - 1] == UInt8(ascii: "\t") {
+      end -= 1
+    }
     return value.lowerBound..<end
   }
 
@@ -131,7 +135,8 @@ public final class RequestParser {
       // A method that a server does not know is another thing than bytes that are no request.
       let word = head.prefix { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") }
       return !word.isEmpty && head.dropFirst(word.count).first == UInt8(ascii: " ")
-        ? RequestFault(501, "the method is not known here") : RequestFault(400, "this is no request of HTTP/1.1")
+        ? RequestFault(501, "the method is not known here")
+        : RequestFault(400, "this is no request of HTTP/1.1")
     case HPE_INVALID_VERSION, HPE_PAUSED_H2_UPGRADE:
       return RequestFault(505, "HTTP/1.1 and HTTP/1.0 are spoken here")
     case HPE_INVALID_CONTENT_LENGTH, HPE_UNEXPECTED_CONTENT_LENGTH:

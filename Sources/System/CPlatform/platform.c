@@ -167,6 +167,11 @@ int sluice_listen(const char *path) {
 
 int sluice_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC); }
 
+int sluice_accept_at_once(int fd, void *peer) {
+  socklen_t length = sizeof(struct sockaddr_storage);
+  return accept4(fd, peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
 static int limit_waiting(int fd, int option, int milliseconds) {
   struct timeval limit = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
   return setsockopt(fd, SOL_SOCKET, option, &limit, sizeof limit);
@@ -257,7 +262,8 @@ ssize_t sluice_receive(int fd, void *bytes, size_t capacity, int *fds, int *fd_c
 int sluice_epoll(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
 static int epoll_set(int epoll, int operation, int fd, uint64_t tag, int readable, int writable) {
-  struct epoll_event event = {.events = (readable ? EPOLLIN : 0) | (writable ? EPOLLOUT : 0), .data.u64 = tag};
+  uint32_t events = (readable & 1 ? EPOLLIN : 0) | (readable & SLUICE_ENDS ? EPOLLRDHUP : 0) | (writable ? EPOLLOUT : 0);
+  struct epoll_event event = {.events = events, .data.u64 = tag};
   return epoll_ctl(epoll, operation, fd, &event);
 }
 
@@ -280,7 +286,7 @@ int sluice_epoll_wait(int epoll, sluice_ready *ready, int capacity, int millisec
     ready[i].tag = events[i].data.u64;
     ready[i].readable = (events[i].events & EPOLLIN) != 0;
     ready[i].writable = (events[i].events & EPOLLOUT) != 0;
-    ready[i].hangup = (events[i].events & (EPOLLHUP | EPOLLERR)) != 0;
+    ready[i].hangup = (events[i].events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) != 0;
   }
   return count;
 }

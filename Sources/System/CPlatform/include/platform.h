@@ -96,6 +96,8 @@ int sluice_socketpair(int sockets[2]);
 /* A non-blocking Unix stream socket that only its owner can connect to. */
 int sluice_listen(const char *path);
 int sluice_accept(int fd);
+/* The same without waiting, and the new socket does not wait either. `peer` has room for a sockaddr_storage. */
+int sluice_accept_at_once(int fd, void *peer);
 /* Connects. Connecting, sending and receiving each wait at most so many milliseconds: then EAGAIN. */
 int sluice_connect(const char *path, int milliseconds);
 /* Receiving waits at most so many milliseconds: then EAGAIN. */
@@ -112,6 +114,9 @@ typedef struct sluice_ready {
   uint64_t tag;
   uint32_t readable, writable, hangup;
 } sluice_ready;
+
+/* Added to `readable`: also tells, as a hangup, that the other side sends no more, while nothing is read. */
+#define SLUICE_ENDS 2
 
 int sluice_epoll(void);
 int sluice_epoll_add(int epoll, int fd, uint64_t tag, int readable, int writable);

@@ -1,0 +1,86 @@
+import Glibc
+
+/// What is written to a connection, in order.
+struct Output {
+  enum Piece {
+    case bytes([UInt8], from: Int)
+    case file(SharedDescriptor, Range<Int64>)
+  }
+
+  /// What writing came to.
+  enum Result: Equatable {
+    case all
+    /// The client has to take something first.
+    case some
+    /// The connection is lost, or a file is shorter than it was said to be.
+    case broken
+  }
+
+  private var pieces: [Piece] = []
+  private var first = 0
+  /// Bytes in memory that are not written.
+  private(set) var pending = 0
+
+  /// Bytes of a file that are written before other connections have their turn.
+  private static let turn: Int64 = 1 << 20
+
+  var isEmpty: Bool { first == pieces.count }
+
+  mutating func add(_ bytes: [UInt8]) {
+    if bytes.isEmpty { return }
+    pending += bytes.count
+    pieces.append(.bytes(bytes, from: 0))
+  }
+
+  mutating func add(_ file: SharedDescriptor, _ range: Range<Int64>) {
+    if !range.isEmpty { pieces.append(.file(file, range)) }
+  }
+
+  /// Writes what the socket takes.
+  ///
+  /// - Parameter written: is told how many bytes those were.
+  mutating func write(to socket: Int32, _ written: (Int) -> Void) -> Result {
+    var quota = Self.turn
+    while first < pieces.count {
+      if quota <= 0 { return .some }
+      let (count, rest) = Self.write(pieces[first], to: socket, hasMore: first + 1 < pieces.count, quota)
+      if count < 0 {
+        if errno == EINTR { continue }
+        return errno == EAGAIN || errno == EWOULDBLOCK ? .some : .broken
+      }
+      if count == 0 { return .broken }
+      written(count)
+      quota -= Int64(count)
+      if case .bytes = pieces[first] { pending -= count }
+      if let rest {
+        pieces[first] = rest
+      } else {
+        first += 1
+      }
+    }
+    pieces.removeAll()
+    first = 0
+    return .all
+  }
+
+  /// - Returns: what the call returned, and what of the piece is left.
+  private static func write(
+    _ piece: Piece, to socket: Int32, hasMore: Bool, _ quota: Int64
+  ) -> (count: Int, rest: Piece?) {
+    switch piece {
+    case .bytes(let bytes, let start):
+      let flags = Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0)
+      let count = bytes.withUnsafeBytes { buffer in
+        Glibc.send(socket, buffer.baseAddress.map { $0 + start }, buffer.count - start, flags)
+      }
+      if count < 0 { return (count, piece) }
+      return (count, start + count == bytes.count ? nil : .bytes(bytes, from: start + count))
+    case .file(let file, let range):
+      var offset = Int(range.lowerBound)
+      let count = sendfile(socket, file.number, &offset, Int(min(Int64(range.count), quota)))
+      if count < 0 { return (count, piece) }
+      let next = range.lowerBound + Int64(count)
+      return (count, next == range.upperBound ? nil : .file(file, next..<range.upperBound))
+    }
+  }
+}

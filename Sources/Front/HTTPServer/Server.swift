@@ -1,0 +1,159 @@
+import CPlatform
+import Glibc
+import Platform
+
+/// A server of HTTP/1.1 on one thread (RFC 9110 and 9112). It knows nothing of what is served: that is the handler's.
+public final class Server {
+  public let loop: EventLoop
+  public let limits: ServerLimits
+  /// Why the last connections were refused, for the log: called for what never became a request.
+  public var onRefusal: ((RequestFault, Peer) -> Void)?
+  unowned let handler: any RequestHandler
+  private(set) var isDraining = false
+  private var listeners: [(socket: Int32, watch: EventLoop.Watch)] = []
+  private var connections: [ObjectIdentifier: Connection] = [:]
+  private var perAddress: [String: Int] = [:]
+  private let buffer: UnsafeMutableRawBufferPointer
+  /// Given up for a moment where the process has no descriptor left, so that a client is told and not left waiting.
+  private var spare: Int32
+
+  private static let acceptsInATurn = 64
+
+  /// Milliseconds of the monotonic clock.
+  static var now: UInt64 { Clock.monotonic() / 1_000_000 }
+
+  /// - Parameter handler: lives as long as the server.
+  public init(_ loop: EventLoop, _ limits: ServerLimits = ServerLimits(), handler: any RequestHandler) {
+    (self.loop, self.limits, self.handler) = (loop, limits, handler)
+    buffer = .allocate(byteCount: 64 << 10, alignment: 16)
+    spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    loop.onTick { [weak self] in self?.checkDeadlines() }
+  }
+
+  deinit {
+    buffer.deallocate()
+    if spare >= 0 { Glibc.close(spare) }
+  }
+
+  /// Connections that are open.
+  public var count: Int { connections.count }
+
+  /// Takes connections from a socket that listens, until it drains.
+  public func listen(on socket: consuming Descriptor) throws(SystemError) {
+    let number = socket.release()
+    _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
+    let watch = try loop.watch(number, EventLoop.Interest(reads: true)) { [unowned self] _ in
+      accept(from: number)
+    }
+    listeners.append((number, watch))
+  }
+
+  /// Takes no more connections, closes those that are idle, and lets requests under way end.
+  public func drain() {
+    isDraining = true
+    for listener in listeners {
+      loop.forget(listener.watch)
+      Glibc.close(listener.socket)
+    }
+    listeners = []
+    for connection in connections.values { connection.drain() }
+  }
+
+  /// Closes all that is left.
+  public func closeAll() {
+    for connection in connections.values { connection.close() }
+  }
+
+  // MARK: For connections
+
+  func withBuffer(_ body: (UnsafeMutableRawBufferPointer) -> Void) { body(buffer) }
+
+  func refusal(_ fault: RequestFault) -> Response { .text(fault.status, fault.reason + "\n") }
+
+  func refused(_ fault: RequestFault, _ peer: Peer) { onRefusal?(fault, peer) }
+
+  func closed(_ connection: Connection) {
+    connections[ObjectIdentifier(connection)] = nil
+    let place = Self.place(of: connection.peer)
+    guard !place.isEmpty, let count = perAddress[place] else { return }
+    perAddress[place] = count > 1 ? count - 1 : nil
+  }
+
+  // MARK: Taking connections
+
+  private func accept(from listener: Int32) {
+    for _ in 0..<Self.acceptsInATurn {
+      var address = sockaddr_storage()
+      let socket = sluice_accept_at_once(listener, &address)
+      if socket < 0 {
+        if errno == EMFILE || errno == ENFILE { turnAway(from: listener) }
+        return
+      }
+      let peer = Self.peer(address)
+      let place = Self.place(of: peer)
+      guard connections.count < limits.connections,
+        place.isEmpty || perAddress[place, default: 0] < limits.perAddress,
+        let connection = try? Connection(self, socket, peer)
+      else {
+        Self.turnAway(socket)
+        continue
+      }
+      if !place.isEmpty {
+        perAddress[place, default: 0] += 1
+        var on: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+      }
+      connections[ObjectIdentifier(connection)] = connection
+    }
+  }
+
+  /// Without a descriptor for it, a connection would stay in the queue of the kernel, and the loop would turn for ever.
+  private func turnAway(from listener: Int32) {
+    if spare >= 0 { Glibc.close(spare) }
+    let socket = Glibc.accept(listener, nil, nil)
+    if socket >= 0 { Self.turnAway(socket) }
+    spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
+  }
+
+  private static func turnAway(_ socket: Int32) {
+    let text =
+      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    _ = send(socket, text, text.utf8.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+    Glibc.close(socket)
+  }
+
+  private func checkDeadlines() {
+    let now = Self.now
+    for connection in connections.values { connection.checkDeadlines(now) }
+  }
+
+  private static func peer(_ storage: sockaddr_storage) -> Peer {
+    withUnsafeBytes(of: storage) { bytes in
+      var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+      switch Int32(storage.ss_family) {
+      case AF_INET:
+        let address = bytes.load(as: sockaddr_in.self)
+        var host = address.sin_addr
+        inet_ntop(AF_INET, &host, &text, socklen_t(text.count))
+        return Peer(address: Self.text(text), port: UInt16(bigEndian: address.sin_port))
+      case AF_INET6:
+        let address = bytes.load(as: sockaddr_in6.self)
+        var host = address.sin6_addr
+        inet_ntop(AF_INET6, &host, &text, socklen_t(text.count))
+        return Peer(address: Self.text(text), port: UInt16(bigEndian: address.sin6_port))
+      default: return Peer(address: "", port: 0)
+      }
+    }
+  }
+
+  private static func text(_ characters: [CChar]) -> String {
+    String(decoding: characters.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  /// What a client has to itself: an address, or with IPv6 the network that one line is given.
+  private static func place(of peer: Peer) -> String {
+    var address = in6_addr()
+    guard inet_pton(AF_INET6, peer.address, &address) == 1 else { return peer.address }
+    return withUnsafeBytes(of: &address) { Hexadecimal.text(Array($0.prefix(8))) }
+  }
+}

@@ -1,0 +1,25 @@
+/// How much clients may have of a server, and how long they may take. Times are in milliseconds.
+public struct ServerLimits: Sendable {
+  public var request = RequestLimits()
+  /// Connections at once.
+  public var connections = 10_000
+  /// Connections at once from one address, or one /64 of IPv6; those of a Unix socket count for none.
+  public var perAddress = 200
+  /// From the first byte of a head to its last: whoever trickles holds no place for long.
+  public var headTime: UInt64 = 10_000
+  /// Between two requests.
+  public var idleTime: UInt64 = 60_000
+  /// A body must bring ``bodyRate`` bytes a second, seen over this time.
+  public var bodyTime: UInt64 = 10_000
+  public var bodyRate = 1024
+  /// Without a byte being taken by the client that reads an answer.
+  public var writeTime: UInt64 = 30_000
+  /// What is read and dropped after an answer that came before the body: a client that still sends would miss the answer if the
+  /// connection were closed (RFC 9112, 9.6).
+  public var lingerBytes = 1 << 20
+  public var lingerTime: UInt64 = 5000
+  /// Bytes of a stream that its reader has not taken; more: the connection is closed.
+  public var streamBacklog = 256 << 10
+
+  public init() {}
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Glibc
+import HTTPServer
+import Platform
+import Testing
+
+/// The server with real connections over loopback.
+struct ServerTests {
+  @Test func answersComeInOrderOverOneConnection() throws {
+    let server = try RunningServer { exchange in exchange.answer(.text(200, exchange.head.target)) }
+    let client = try server.connect()
+    client.send(
+      "GET /a HTTP/1.1\r\nHost: a\r\n\r\nHEAD /b HTTP/1.1\r\nHost: a\r\n\r\nGET /c HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    )
+    let text = client.rest()
+    #expect(text.components(separatedBy: "HTTP/1.1 200 OK\r\n").count == 4, "\(text)")
+    #expect(text.contains("\r\n\r\n/aHTTP/1.1") && text.hasSuffix("Connection: close\r\n\r\n/c"), "\(text)")
+    #expect(text.contains("Content-Length: 2\r\n") && !text.contains("\r\n\r\n/b"), "\(text)")
+  }
+
+  @Test func aBodyIsReadOnceItIsAskedFor() throws {
+    let server = try RunningServer { exchange in
+      Collector(exchange) { body in exchange.answer(.text(200, "\(body.count)")) }.start()
+    }
+    let client = try server.connect()
+    let body = String(repeating: "x", count: 300_000)
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 300000\r\n\r\n")
+    #expect(client.read(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+    client.send(body)
+    #expect(client.read(until: "300000").hasPrefix("HTTP/1.1 200 OK"))
+    client.send(
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\nGET / HTTP/1.0\r\n\r\n"
+    )
+    #expect(client.rest().hasSuffix("\r\n\r\n0"))
+  }
+
+  @Test func anEarlyAnswerIsReadByAClientThatStillSends() throws {
+    let server = try RunningServer { exchange in exchange.answer(.text(413, "too large")) }
+    for _ in 0..<100 {
+      let client = try server.connect()
+      client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 700000\r\n\r\n")
+      client.send(String(repeating: "x", count: 700_000))
+      #expect(client.rest().hasSuffix("too large"))
+    }
+  }
+
+  @Test func framingThatIsWrongIsAnsweredAndTheConnectionClosed() throws {
+    let server = try RunningServer { exchange in exchange.answer(.text(200, "fine")) }
+    let client = try server.connect()
+    client.send(
+      "GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nGET /c HTTP/1.1\r\nHost: a\r\n\r\n"
+    )
+    let text = client.rest()
+    #expect(
+      text.contains("fineHTTP/1.1 400 Bad Request\r\n") && !text.contains("fineHTTP/1.1 200"), "\(text)")
+    // Within a body that is read.
+    let reading = try RunningServer { exchange in
+      Collector(exchange) { _ in exchange.answer(.text(200, "whole")) }.start()
+    }
+    let other = try reading.connect()
+    other.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nx\r\n")
+    #expect(other.rest().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+  }
+
+  @Test func aFileIsSentAndOneThatIsTooShortCutsTheConnection() throws {
+    let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+    let path = NSTemporaryDirectory() + "sluice-http-\(UUID().uuidString)"
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    defer { unlink(path) }
+    let file = SharedDescriptor(try Descriptor.open(path, O_RDONLY))
+    let server = try RunningServer { exchange in
+      let range: Range<Int64> = exchange.head.target == "/long" ? 0..<4_000_000 : 5..<2_999_999
+      exchange.answer(Response(200, [], .file(file, range)))
+    }
+    let client = try server.connect()
+    client.send("GET / HTTP/1.0\r\n\r\n")
+    let got = client.restBytes()
+    #expect(Array(got.suffix(2_999_994)) == Array(bytes[5..<2_999_999]))
+    let cut = try server.connect()
+    cut.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n")
+    let less = cut.restBytes()
+    #expect(less.count > 3_000_000 && less.count < 3_001_000)
+  }
+
+  @Test func aStreamIsSentAsItComesAndItsEndIsMarked() throws {
+    let server = try RunningServer { exchange in
+      exchange.answer(Response(200, [], .stream))
+      exchange.send(Array("one".utf8))
+      exchange.send(Array("three".utf8))
+      exchange.finish()
+    }
+    let client = try server.connect()
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(client.read(until: "0\r\n\r\n").hasSuffix("\r\n\r\n3\r\none\r\n5\r\nthree\r\n0\r\n\r\n"))
+    client.send("GET / HTTP/1.0\r\n\r\n")
+    #expect(client.rest().hasSuffix("\r\n\r\nonethree"))
+  }
+
+  @Test func aReaderThatTakesNothingIsClosedAndOneThatLeavesIsNoticed() throws {
+    var limits = ServerLimits()
+    limits.streamBacklog = 10_000
+    let server = try RunningServer(limits) { exchange in
+      exchange.answer(Response(200, [], .stream))
+      if exchange.head.target == "/much" {
+        for _ in 0..<2000 where exchange.send([UInt8](repeating: 1, count: 10_000)) {}
+      }
+    }
+    let slow = try server.connect()
+    slow.send("GET /much HTTP/1.1\r\nHost: a\r\n\r\n")
+    try server.waitFor { $0.ended == 1 }
+    let client = try server.connect()
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(client.read(until: "chunked\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+    client.close()
+    try server.waitFor { $0.ended == 2 && $0.connections == 0 }
+  }
+
+  @Test func whoeverIsTooSlowIsSentAway() throws {
+    var limits = ServerLimits()
+    (limits.headTime, limits.idleTime, limits.bodyTime) = (1000, 1000, 1000)
+    let server = try RunningServer(limits) { exchange in
+      Collector(exchange) { _ in exchange.answer(.text(200, "whole")) }.start()
+    }
+    let head = try server.connect()
+    let idle = try server.connect()
+    let body = try server.connect()
+    head.send("GET / HTTP/1.1\r\nHo")
+    body.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nhello")
+    #expect(head.rest().hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
+    #expect(idle.rest().isEmpty)
+    #expect(body.rest().hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
+    try server.waitFor { $0.ended == 1 && $0.cut == 1 }
+  }
+
+  @Test func oneAddressHasSoManyConnections() throws {
+    var limits = ServerLimits()
+    limits.perAddress = 2
+    let server = try RunningServer(limits) { exchange in exchange.answer(.text(200, "fine")) }
+    let first = try server.connect()
+    let second = try server.connect()
+    let third = try server.connect()
+    #expect(third.rest().hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
+    first.close()
+    try server.waitFor { $0.connections == 1 }
+    let fourth = try server.connect()
+    for client in [second, fourth] {
+      client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(client.read(until: "fine").hasPrefix("HTTP/1.1 200"))
+    }
+  }
+
+  @Test func addressesAreReadAndOthersAreNone() {
+    #expect(ListenAddress("127.0.0.1:8080") == .tcp(host: "127.0.0.1", port: 8080))
+    #expect(ListenAddress("localhost:0") == .tcp(host: "127.0.0.1", port: 0))
+    #expect(ListenAddress("[::1]:80") == .tcp(host: "::1", port: 80))
+    #expect(ListenAddress("unix:/run/a.sock") == .unix(path: "/run/a.sock"))
+    #expect(ListenAddress("systemd") == .systemd)
+    for bad in [
+      "", "8080", ":8080", "a:80", "127.0.0.1", "127.0.0.1:65536", "::1:80", "[::1]", "unix:a", "1.2.3.4:-1",
+    ] {
+      #expect(ListenAddress(bad) == nil, "\(bad)")
+    }
+    #expect(HTTPDate.text(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
+  }
+}
