@@ -40,11 +40,11 @@ run: build
 		'find var/store -type f' '$(SLUICE) --help'
 
 test: build
-	@swift build --build-tests 2>&1 | tail -n 5
-	@swift test --skip-build
+	@set -o pipefail; swift build --build-tests 2>&1 | tail -n 5
+	@Tests/run.sh
 
 soak: build
-	@swift build --build-tests 2>&1 | tail -n 5
+	@set -o pipefail; swift build --build-tests 2>&1 | tail -n 5
 	@$(RM) .build/soak.tsv; set -o pipefail; \
 	SLUICE_SOAK=1 SLUICE_SOAK_TABLE=$(CURDIR)/.build/soak.tsv swift test --skip-build --filter "Soak|CrowdTests|DifferentialTests|SourceConformanceTests|CheckTests" 2>&1 | \
 	tee .build/soak.log | grep -E '^(✔|✘)' | cut -c 1-300; \
