@@ -5,8 +5,9 @@ struct PauseVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "pause", abstract: "Stop a lane of the queue until it is resumed.", arguments: "LANE…",
     discussion: """
-      Lanes are attachments, and channel:NAME of each channel. What is being worked on ends; nothing more of the lane is
-      begun, by this coordinator and later ones, until `sluice resume`. Files are taken in all the same.
+      Lanes are attachments, downloads, and channel:NAME of each channel. What is being worked on ends, but for downloads,
+      which stop where they are and go on from there; nothing more of the lane is begun, by this coordinator and later
+      ones, until `sluice resume`. Files and links are taken in all the same.
       """,
     options: [
       .home,
@@ -22,7 +23,7 @@ struct PauseVerb: ParsableCommand {
     self.arguments = arguments
     lanes = try arguments.words.map(QueueVerb.lane)
     try QueueVerb.checkReason(arguments)
-    if lanes.isEmpty { throw .usage("give the lanes to pause: attachments, channel:NAME") }
+    if lanes.isEmpty { throw .usage("give the lanes to pause: attachments, downloads, channel:NAME") }
   }
 
   func run() throws -> ExitCode {

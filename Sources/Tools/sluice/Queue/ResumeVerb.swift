@@ -13,7 +13,7 @@ struct ResumeVerb: ParsableCommand {
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
     lanes = try arguments.words.map(QueueVerb.lane)
-    if lanes.isEmpty { throw .usage("give the lanes to resume: attachments, channel:NAME") }
+    if lanes.isEmpty { throw .usage("give the lanes to resume: attachments, downloads, channel:NAME") }
   }
 
   func run() throws -> ExitCode {
