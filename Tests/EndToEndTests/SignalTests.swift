@@ -132,7 +132,7 @@ struct SignalTests {
 
   /// A coordinator that exits at once does not wait for its workers, which it has killed before.
   private func expectNoWorker(of pid: Int32) throws {
-    for _ in 0..<100 where !Inbox.workers(of: pid).isEmpty { usleep(10_000) }
+    waitBriefly(1) { Inbox.workers(of: pid).isEmpty }
     #expect(Inbox.workers(of: pid) == [], "no worker is left")
   }
 
