@@ -11,13 +11,13 @@ rm -rf "$logs" && mkdir -p "$logs"
 
 # The parts, the longest first; those of the real program by the first letter of their suite.
 parts=(
-    "modules-most   --skip   ^(EndToEnd|HTTP|Port|Workers)Tests"
-    "modules-others --filter ^(HTTP|Port|Workers)Tests"
     "program-A-C    --filter ^EndToEndTests[.][A-C]"
-    "program-D-H    --filter ^EndToEndTests[.][D-H]"
     "program-I-L    --filter ^EndToEndTests[.][I-L]"
-    "program-M-Q    --filter ^EndToEndTests[.][M-Q]"
     "program-R-S    --filter ^EndToEndTests[.][RS]"
+    "program-M-Q    --filter ^EndToEndTests[.][M-Q]"
+    "modules-others --filter ^(HTTP|Port|Workers)Tests"
+    "program-D-H    --filter ^EndToEndTests[.][D-H]"
+    "modules-most   --skip   ^(EndToEnd|HTTP|Port|Workers)Tests"
     "program-T-Z    --filter ^EndToEndTests --skip ^EndToEndTests[.][A-S]"
 )
 
