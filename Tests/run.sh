@@ -12,11 +12,11 @@ rm -rf "$logs" && mkdir -p "$logs"
 # The parts, the longest first; those of the real program by the first letter of their suite.
 parts=(
     "program-A-C    --filter ^EndToEndTests[.][A-C]"
-    "program-I-L    --filter ^EndToEndTests[.][I-L]"
     "program-R-S    --filter ^EndToEndTests[.][RS]"
     "program-M-Q    --filter ^EndToEndTests[.][M-Q]"
-    "modules-others --filter ^(HTTP|Port|Workers)Tests"
+    "program-I-L    --filter ^EndToEndTests[.][I-L]"
     "program-D-H    --filter ^EndToEndTests[.][D-H]"
+    "modules-others --filter ^(HTTP|Port|Workers)Tests"
     "modules-most   --skip   ^(EndToEnd|HTTP|Port|Workers)Tests"
     "program-T-Z    --filter ^EndToEndTests --skip ^EndToEndTests[.][A-S]"
 )

@@ -4,7 +4,7 @@ import Testing
 /// Many small files in one ingest: a hundred thousand with `make soak`.
 @Suite(.serialized)
 struct ManyFilesTests {
-  private static let count = Soak.isOn ? 100_000 : 30_000
+  private static let count = Soak.isOn ? 100_000 : 10_000
   private static let part = count / 10
 
   @Test func theCoordinatorStaysSmallAndTheLastFilesGoAsFastAsTheFirst() throws {

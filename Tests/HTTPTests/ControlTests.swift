@@ -161,8 +161,8 @@ struct ControlTests {
     #expect(!isDone.contains(false))
     #expect(lives > 3, "it was killed \(lives - 1) times")
     for index in 0..<count {
-      let content = Array(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(index)")))
-      #expect(content.elementsEqual(pool[(index * 1000)..<(index * 1000 + size)]))
+      let content = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(index)"))
+      #expect(content == Data(pool[(index * 1000)..<(index * 1000 + size)]))
       let twice = sent.value(index) - size
       #expect(
         twice <= (lives - 1) * (8 << 20), "\(twice) bytes of \(index) were sent twice in \(lives) lives")
