@@ -40,13 +40,13 @@ run: build
 		'find var/store -type f' '$(SLUICE) --help'
 
 test: build
-	@swift build --build-tests 2>&1 | tail -n 5
-	@swift test --skip-build
+	@set -o pipefail; { swift build -c release --product sluice-simulator && swift build --build-tests; } 2>&1 | tail -n 5
+	@Tests/run.sh
 
 soak: build
-	@swift build --build-tests 2>&1 | tail -n 5
+	@set -o pipefail; { swift build -c release --product sluice-simulator && swift build --build-tests; } 2>&1 | tail -n 5
 	@$(RM) .build/soak.tsv; set -o pipefail; \
-	SLUICE_SOAK=1 SLUICE_SOAK_TABLE=$(CURDIR)/.build/soak.tsv swift test --skip-build --filter "Soak|CrowdTests|DifferentialTests|SourceConformanceTests|CheckTests" 2>&1 | \
+	SLUICE_SOAK=1 SLUICE_SOAK_TABLE=$(CURDIR)/.build/soak.tsv swift test --skip-build --filter "Soak|CrowdTests|DifferentialTests|ManyFilesTests|SourceConformanceTests|CheckTests" 2>&1 | \
 	tee .build/soak.log | grep -E '^(✔|✘)' | cut -c 1-300; \
 	code=$$?; echo; printf '%-50s %10s %10s\n' fault tries failures; \
 	sort .build/soak.tsv | awk -F '\t' '$$1 != fault { show() } { fault = $$1; tries += $$2; failures += $$3 } \
@@ -66,14 +66,17 @@ guards: deps
 # What it compares with.
 bench: PACKAGES += poppler-utils file sqlite3 parallel python3 python3-venv python3-pip libmagic1 aria2 curl nginx-light
 bench: build
+	@swift build -c release --product sluice-bench
 	@.build/release/sluice-bench $(BENCH)
 
 bench-check: PACKAGES += valgrind binutils
 bench-check: build
+	@swift build -c release --product sluice-bench
 	@.build/release/sluice-bench --check
 
+# Without the programs of tests and benchmarks, which those who need them build.
 build: deps
-	@swift build -c release
+	@SLUICE_BUILD=product swift build -c release
 
 deps:
 	@missing=(); \

@@ -8,9 +8,12 @@ let package = Package(
     .executable(name: "sluice-worker", targets: ["sluice-worker"]),
     .library(name: "StageKit", targets: ["StageKit"]),
   ] + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
-  targets: systemLibraries + contract + core + executables + bench + shared + stages.map(\.target) + tests
-    + fuzzer
+  targets: systemLibraries + contract + core + executables + shared + stages.map(\.target)
+    + (isProductOnly ? [] : bench + tests + fuzzer)
 )
+
+/// `SLUICE_BUILD=product`, as `make build` sets it: without tests and measurements, whose programs take a third of a build.
+nonisolated var isProductOnly: Bool { Context.environment["SLUICE_BUILD"] == "product" }
 
 /// The folders of Sources, from top to bottom: a module imports from its own folder and those below.
 let house: KeyValuePairs = [

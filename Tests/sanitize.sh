@@ -58,7 +58,7 @@ for sanitizer in "$@"; do
     swift test --skip-build "${flags[@]}" --scratch-path "$scratch" --skip EndToEndTests \
         >"$scratch/unit.log" 2>&1 </dev/null
     report "$sanitizer" modules "$scratch/unit.log" $?
-    [[ $sanitizer == undefined ]] || cp "$scratch/debug/sluice" "$bin/sluice"
+    [[ $sanitizer == undefined ]] || cp "$scratch"/debug/{sluice,sluice-witness} "$bin"
     SLUICE_BIN_DIR=$PWD/$bin swift test --skip-build "${flags[@]}" --scratch-path "$scratch" \
         --filter "$real" --skip "$timed" >"$scratch/end-to-end.log" 2>&1 </dev/null
     report "$sanitizer" real "$scratch/end-to-end.log" $?

@@ -46,7 +46,7 @@ final class Journal {
     }
   }
 
-  /// Ends this process where the file was deleted, or another was moved to its place: lines would go to nobody. The next worker
+  /// Ends this process where the file was deleted, or another was moved to its place: no reader would see the lines. The next worker
   /// opens the file that is there, and gets the same events.
   private func endWhereReplaced() {
     var facts = stat()

@@ -85,12 +85,12 @@ struct BadPipelineTests {
     try inbox.folder.write("pipeline.yaml", Pipelines.only("hang-on-load"))
     let underway = try inbox.start()
     let pid = underway.process.processIdentifier
-    for _ in 0..<500 where Inbox.workers(of: pid).count != 1 { usleep(10_000) }
+    waitBriefly(5) { Inbox.workers(of: pid).count == 1 }
     usleep(200_000)
     #expect(Inbox.workers(of: pid).count == 1)
     kill(pid, SIGKILL)
     underway.process.waitUntilExit()
-    for _ in 0..<200 where !Inbox.workers(of: pid).isEmpty { usleep(10_000) }
+    waitBriefly(2) { Inbox.workers(of: pid).isEmpty }
     #expect(Inbox.workers(of: pid) == [])
   }
 

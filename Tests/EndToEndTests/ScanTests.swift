@@ -232,10 +232,10 @@ struct ScanTests {
     let underway = try inbox.start()
     try inbox.waitForWork()
     let coordinator = underway.process.processIdentifier
-    for _ in 0..<500 where Self.doors(of: coordinator) == [] { usleep(10_000) }
+    waitBriefly(5) { Self.doors(of: coordinator) != [] }
     let door = try #require(Self.doors(of: coordinator).first)
     kill(try parent(of: door), SIGKILL)
-    for _ in 0..<500 where [[], [door]].contains(Self.doors(of: coordinator)) { usleep(10_000) }
+    waitBriefly(5) { ![[], [door]].contains(Self.doors(of: coordinator)) }
     #expect(Self.doors(of: coordinator).count == 1 && Self.doors(of: coordinator) != [door])
     kill(coordinator, SIGKILL)
     _ = try underway.end()

@@ -99,7 +99,8 @@ struct SignalTests {
   @Test func aSignalThatComesWhileFilesAreStillBeingFoundLosesNone() throws {
     let inbox = try inbox(files: 1500)
     let underway = try inbox.start()
-    for _ in 0..<2000 where (try? inbox.ledger("SELECT count(*) FROM jobs") ?? "0") ?? "0" == "0" {
+    for _ in 0..<2000 {
+      if let jobs = try? inbox.ledger("SELECT count(*) FROM jobs"), jobs != "0" { break }
       usleep(1000)
     }
     kill(underway.process.processIdentifier, SIGTERM)
@@ -131,7 +132,7 @@ struct SignalTests {
 
   /// A coordinator that exits at once does not wait for its workers, which it has killed before.
   private func expectNoWorker(of pid: Int32) throws {
-    for _ in 0..<100 where !Inbox.workers(of: pid).isEmpty { usleep(10_000) }
+    waitBriefly(1) { Inbox.workers(of: pid).isEmpty }
     #expect(Inbox.workers(of: pid) == [], "no worker is left")
   }
 

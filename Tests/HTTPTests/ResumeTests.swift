@@ -210,7 +210,8 @@ struct ResumeTests {
       // `/kind/round`
       let kind = Int(request.path.split(separator: "/").first ?? "") ?? 0
       let version = served.next()
-      let etag = kind == 2 ? nil : kind == 3 ? "W/\"\(version)\"" : "\"\(version)\""
+      let strong = "\"\(version)\""
+      let etag: String? = kind == 2 ? nil : kind == 3 ? "W/" + strong : strong
       if served.breaks() {
         let whole = versions[version]
         let first = request.first ?? 0
@@ -218,10 +219,10 @@ struct ResumeTests {
           request.first != nil && first < whole.count && (kind != 0 || request.headers["if-range"] == etag)
         let start = isPart ? first : 0
         let rest = whole[start...]
-        exchange.send(
-          "HTTP/1.1 \(isPart ? 206 : 200) x\r\nContent-Length: \(rest.count)\r\n"
-            + (etag.map { "ETag: \($0)\r\n" } ?? "")
-            + (isPart ? "Content-Range: bytes \(start)-\(whole.count - 1)/\(whole.count)\r\n" : "") + "\r\n")
+        var head = "HTTP/1.1 \(isPart ? 206 : 200) x\r\nContent-Length: \(rest.count)\r\n"
+        if let etag { head += "ETag: \(etag)\r\n" }
+        if isPart { head += "Content-Range: bytes \(start)-\(whole.count - 1)/\(whole.count)\r\n" }
+        exchange.send(head + "\r\n")
         exchange.send(rest.prefix(served.length(below: rest.count)))
         exchange.close()
       } else {

@@ -79,29 +79,13 @@ package final class ModelReader: LedgerQueries {
     return page
   }
 
-  /// A place in the order of intake.
-  private struct Place: LosslessStringConvertible {
-    var createdAt, key: Int64
-
-    init(_ createdAt: Int64, _ key: Int64) { (self.createdAt, self.key) = (createdAt, key) }
-
-    init?(_ text: String) {
-      let parts = text.split(separator: ".")
-      guard parts.count == 2, let createdAt = Int64(parts[0]), let key = Int64(parts[1]) else { return nil }
-      self.init(createdAt, key)
-    }
-
-    var description: String { "\(createdAt).\(key)" }
-  }
-
   private func select<Row>(
     _ filter: AttachmentFilter, after mark: PageMark?, limit: Int,
     _ make: (ModelRows.Attachment, Int64) -> Row
   ) throws(LedgerError) -> Page<Row> {
     let rows = rows
-    let places = rows.keysInOrder.map { Place(rows.attachments[$0]?.createdAt ?? 0, $0) }
     return try page(
-      places, after: mark, limit, { ($1.createdAt, $1.key) < ($0.createdAt, $0.key) },
+      rows.places, after: mark, limit, >,
       { place in
         rows.attachments[place.key].flatMap { filter.matches($0) ? make($0, place.key) : nil }
       })

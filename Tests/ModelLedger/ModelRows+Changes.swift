@@ -66,7 +66,7 @@ extension ModelRows {
 
   /// All that is of it goes; its object where that is no other's, once the store has deleted it.
   private mutating func delete(_ key: Int64, by person: String, _ tally: inout ModelTally) {
-    guard let attachment = attachments.removeValue(forKey: key) else { return }
+    guard let attachment = remove(key) else { return }
     let origin = attachment.origin
     if let job = attachment.job { jobs[job] = nil }
     for key in attachment.deliveries {

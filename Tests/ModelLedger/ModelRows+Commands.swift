@@ -47,12 +47,13 @@ extension ModelRows {
     let message = messages[MessageName(conversation: item.conversationId, message: messageId)]
     let id = tally.maker.ids.next()
     let key = Self.next(attachments.keys)
-    attachments[key] = Attachment(
-      origin: AttachmentOrigin(
-        id: id, conversationId: item.conversationId, messageId: messageId, senderId: item.senderId,
-        fileName: item.fileName, declaredType: item.declaredType, reference: item.reference),
-      identity: identity, source: item.attachmentSource, participants: message?.participants ?? "[]",
-      createdAt: tally.now)
+    add(
+      Attachment(
+        origin: AttachmentOrigin(
+          id: id, conversationId: item.conversationId, messageId: messageId, senderId: item.senderId,
+          fileName: item.fileName, declaredType: item.declaredType, reference: item.reference),
+        identity: identity, source: item.attachmentSource, participants: message?.participants ?? "[]",
+        createdAt: tally.now), key)
     if let link = item.link {
       // What may be shown of it stands where a file has its path.
       attachments[key]?.source = .file(
@@ -117,11 +118,16 @@ extension ModelRows {
   /// Of so many attachments with a content the words are looked at.
   private static let looked = 32
 
+  /// The attachments whose object is that content, in order of intake.
+  func stored(sha256: [UInt8], size: Int64) -> [Attachment] {
+    places.compactMap { attachments[$0.key] }.filter {
+      $0.outcome.url != nil && $0.outcome.sha256 == sha256 && $0.outcome.sizeBytes == size
+    }
+  }
+
   func known(_ question: ContentQuestion) -> KnownContent {
     var known = KnownContent()
-    let equal = keysInOrder.compactMap { attachments[$0] }.filter {
-      $0.outcome.url != nil && $0.outcome.sha256 == question.sha256 && $0.outcome.sizeBytes == question.size
-    }
+    let equal = stored(sha256: question.sha256, size: question.size)
     known.url = equal.first?.outcome.url
     guard let fingerprint = question.fingerprint else { return known }
     for attachment in equal.filter({ $0.fingerprint == fingerprint }).prefix(Self.looked) {

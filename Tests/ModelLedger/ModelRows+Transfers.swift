@@ -255,10 +255,8 @@ extension ModelRows {
     guard let content = transfer.fetched else {
       return .failed(notFetched(transfer.reason), isRejected: transfer.isRejected)
     }
-    let object = keysInOrder.compactMap { attachments[$0]?.outcome }.first {
-      $0.url != nil && $0.sha256 == content.sha256 && $0.sizeBytes == content.size
-    }
-    return .here(object: object?.url, sha256: content.sha256)
+    let object = stored(sha256: content.sha256, size: content.size).first
+    return .here(object: object?.outcome.url, sha256: content.sha256)
   }
 
   func notFetched(_ reason: Reason?) -> Reason {

@@ -103,6 +103,8 @@ struct ModelRows: Sendable {
   var messages: [MessageName: Message] = [:]
   /// By key. The key of the last may be given again, once that is deleted.
   var attachments: [Int64: Attachment] = [:]
+  /// Those of all attachments, in order.
+  private(set) var places: [Place] = []
   var keysByIdentity: [[UInt8]: Int64] = [:]
   var keysById: [String: Int64] = [:]
   var deliveries: [Int64: Delivery] = [:]
@@ -159,9 +161,34 @@ struct ModelRows: Sendable {
 
   // MARK: Orders
 
-  /// The keys of attachments in order of intake.
-  var keysInOrder: [Int64] {
-    attachments.sorted { ($0.value.createdAt, $0.key) < ($1.value.createdAt, $1.key) }.map(\.key)
+  /// The place of an attachment in the order of intake.
+  struct Place: LosslessStringConvertible, Comparable {
+    var createdAt, key: Int64
+
+    init(_ createdAt: Int64, _ key: Int64) { (self.createdAt, self.key) = (createdAt, key) }
+
+    init?(_ text: String) {
+      let parts = text.split(separator: ".")
+      guard parts.count == 2, let createdAt = Int64(parts[0]), let key = Int64(parts[1]) else { return nil }
+      self.init(createdAt, key)
+    }
+
+    var description: String { "\(createdAt).\(key)" }
+
+    static func < (one: Self, other: Self) -> Bool {
+      (one.createdAt, one.key) < (other.createdAt, other.key)
+    }
+  }
+
+  mutating func add(_ attachment: Attachment, _ key: Int64) {
+    let place = Place(attachment.createdAt, key)
+    places.insert(place, at: places.lastIndex { $0 < place }.map { $0 + 1 } ?? 0)
+    attachments[key] = attachment
+  }
+
+  mutating func remove(_ key: Int64) -> Attachment? {
+    places.removeAll { $0.key == key }
+    return attachments.removeValue(forKey: key)
   }
 
   // MARK: Small changes

@@ -10,7 +10,10 @@ private final class Progress: Sendable {
 
 struct MailboxTests {
   private static func wait(for condition: () -> Bool) {
-    for _ in 0..<5000 where !condition() { usleep(1000) }
+    for _ in 0..<5000 {
+      if condition() { return }
+      usleep(1000)
+    }
   }
 
   @Test func whatIsSentIsReceivedInOrder() throws {

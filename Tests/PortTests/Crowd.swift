@@ -163,7 +163,8 @@ final class Crowd {
   /// The faults stop, and whoever lives does all that is owed.
   func finish() throws {
     isCalm = true
-    for _ in 0..<400 where try isOwed() {
+    for _ in 0..<400 {
+      guard try isOwed() else { break }
       time.pass(1000)
       for index in members.indices {
         members[index].stoppedUntil = 0

@@ -129,13 +129,15 @@ extension Check {
     }
     if event["id"] as? String != delivery.id { return "its id is \(event["id"] ?? "missing")" }
     if event["type"] as? String != delivery.type { return "its type is \(event["type"] ?? "missing")" }
-    let fault =
-      differs("recipientId", delivery.recipient) ?? differs("attachmentId", attachment.id)
-      ?? differs("conversationId", attachment.conversation) ?? differs("messageId", attachment.message)
-      ?? differs("senderId", attachment.sender) ?? differs("fileName", attachment.fileName)
-      ?? differs("status", attachment.status) ?? differs("url", attachment.url)
-      ?? differs("sha256", attachment.sha256) ?? differs("sizeBytes", attachment.size.map(String.init))
-    if let fault { return fault }
+    let expected: [(name: String, value: String?)] = [
+      ("recipientId", delivery.recipient), ("attachmentId", attachment.id),
+      ("conversationId", attachment.conversation), ("messageId", attachment.message),
+      ("senderId", attachment.sender), ("fileName", attachment.fileName), ("status", attachment.status),
+      ("url", attachment.url), ("sha256", attachment.sha256), ("sizeBytes", attachment.size.map(String.init)),
+    ]
+    for (name, value) in expected {
+      if let fault = differs(name, value) { return fault }
+    }
     data["recipientId"] = nil
     guard let recorded = object(delivery.data),
       NSDictionary(dictionary: data) == NSDictionary(dictionary: recorded)

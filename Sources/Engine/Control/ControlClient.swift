@@ -67,7 +67,7 @@ public final class ControlClient {
   public static func workersAtWork(
     _ home: Home, within patience: Int32, isAttending: Bool = false
   ) -> WorkersAtWork? {
-    // Whoever asks has more to show than this: it is left out where it cannot be had.
+    // A coordinator that is stopped or busy does not answer in time: `status` then shows the rest without this.
     guard let client = try? ControlClient(home, welcomeWithin: patience) else { return nil }
     sluice_limit_receiving(client.descriptor, patience)
     return try? client.workersAtWork(isAttending ? .attends : .looks)

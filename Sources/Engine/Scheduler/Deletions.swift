@@ -1,6 +1,6 @@
 import Platform
 
-/// Objects that are to be deleted from the store, since nobody's attachment has them any more.
+/// Objects that are to be deleted from the store, since no attachment has them any more.
 ///
 /// The ledger keeps their paths until it hears that they are gone. So nothing is lost where the process ends in between, and no
 /// other object gets such a path before.

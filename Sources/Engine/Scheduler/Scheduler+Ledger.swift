@@ -181,7 +181,7 @@ extension Scheduler {
   /// An object of an earlier run has not got its path. Nothing is begun before it has: another attachment could take it.
   func waitForPath(_ object: StagedObject, _ error: SystemError) {
     if error.code == EEXIST {
-      // Somebody else's file. To wait is of no use.
+      // A file that Sluice did not put there. To wait is of no use.
       let text =
         "\(error); the object of attachment \(object.name.attachmentId) waits in the store's .incoming; take that file away"
       return observe(.problem(text))

@@ -47,7 +47,7 @@ extension Scheduler {
     observe(.laneResumed(lane: name.description))
   }
 
-  /// Takes a delivery out of its queue. One that a channel has goes to its end, which nobody hears of.
+  /// Takes a delivery out of its queue. One that a channel has goes to its end, and its result is dropped.
   private func giveUp(_ flight: Flight) {
     flight.isGone = true
     if !flight.isSettled, !pool.removeQueued(where: { $0 === flight }).isEmpty { settle(flight, .released) }
@@ -89,7 +89,7 @@ extension Scheduler {
 
   // MARK: Objects of what was deleted
 
-  /// Has the objects deleted that are nobody's any more.
+  /// Has the objects deleted that no attachment has any more.
   func deleteObjects() {
     let batch = deletions.nextBatch(at: time) { path in
       publishing.isOnItsWay(path)

@@ -1,7 +1,7 @@
 /// Bytes that grow at their end, with room after them.
 ///
 /// Frames and JSON are put together piece by piece. With an array, each piece would cost a check of who else holds it and of its
-/// bounds, several times what it costs to copy it. Unchecked, because it is not copyable: whoever has it is the only one.
+/// bounds, several times what it costs to copy it. Unchecked, because it is not copyable, so that it has one owner.
 @frozen
 public struct ByteRoom: ~Copyable, @unchecked Sendable {
   @usableFromInline internal var start: UnsafeMutableRawPointer

@@ -121,7 +121,8 @@ final class FaultedIngest {
   func finish(mayFail: Bool = false, _ story: @autoclosure () -> String) throws -> Int {
     var last = try run()
     // A failed delivery is retried after five seconds and some jitter.
-    for _ in 0..<3 where try hasJobs {
+    for _ in 0..<3 {
+      guard try hasJobs else { break }
       usleep(6_000_000)
       last = try run()
     }

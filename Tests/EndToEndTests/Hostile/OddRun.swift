@@ -148,7 +148,7 @@ struct OddRun {
 
   private mutating func check(_ folder: TemporaryFolder) {
     checkEnd()
-    for _ in 0..<100 where !Inbox.workers(of: pid).isEmpty { usleep(20_000) }
+    waitBriefly(2) { Inbox.workers(of: pid).isEmpty }
     expect(Inbox.workers(of: pid) == [], "a worker is left running")
     if end == nil { return }
     if case .exit = end {

@@ -32,7 +32,7 @@ final class ControlGroup {
 
   deinit {
     // Its processes have been reaped, or will be in a moment.
-    for _ in 0..<100 where rmdir(path) != 0 { usleep(10_000) }
+    waitBriefly(1) { rmdir(path) == 0 }
   }
 
   /// The command line that runs a command in the group.

@@ -8,13 +8,9 @@ struct Witness {
   /// Channels whose calls the witness receives.
   var calls: [String] = []
 
-  /// It is built with everything else but not installed: it is beside the program under test, or in the
-  /// release build.
+  /// It is built with the tests and is no part of the product; sanitizers build it elsewhere.
   static let program =
-    [
-      SluiceCommand.folder, SluiceCommand.projectFolder + "/.build/release",
-      SluiceCommand.projectFolder + "/.build/debug",
-    ]
+    [SluiceCommand.projectFolder + "/.build/debug", SluiceCommand.folder]
     .map { $0 + "/sluice-witness" }.first { access($0, X_OK) == 0 } ?? "sluice-witness"
 
   var journal: String { folder.path + "/.witness" }

@@ -199,9 +199,8 @@ final class Exchange {
 
   /// An answer with its length.
   func answer(_ status: Int = 200, _ headers: [String] = [], _ body: some Collection<UInt8>) {
-    send(
-      "HTTP/1.1 \(status) Scripted\r\nContent-Length: \(body.count)\r\n"
-        + headers.map { $0 + "\r\n" }.joined() + "\r\n")
+    let lines: [String] = ["HTTP/1.1 \(status) Scripted", "Content-Length: \(body.count)"] + headers
+    send(lines.joined(separator: "\r\n") + "\r\n\r\n")
     send(body)
   }
 

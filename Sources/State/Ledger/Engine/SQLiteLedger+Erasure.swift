@@ -35,7 +35,7 @@ extension SQLiteLedger {
   /// Nanoseconds without an exchange after which a larger one is.
   private static let longIdle: UInt64 = 30_000_000_000
 
-  /// Erases where nobody waits. A large ledger takes so long that nobody is to come meanwhile.
+  /// Erases while no command and no worker waits for the ledger. A large ledger takes so long that none may come meanwhile.
   ///
   /// - Returns: whether it is to be called again.
   func eraseAtRest() -> Bool {

@@ -198,7 +198,7 @@ enum Schema {
     -- How many there are is asked often.
     CREATE INDEX deliveries_dead ON deliveries (key) WHERE status = 'dead';
 
-    -- Downloads: one for each method, link, body and credential, whoever asks. While it has a job it is to be fetched. Then
+    -- Downloads: one for each method, link, body and credential, however many attachments wait for it. While it has a job it is to be fetched. Then
     -- `sha256` says what came, or `reason_code` why nothing did. `request` and `validators` are sealed, for this identity.
     CREATE TABLE transfers (
       key INTEGER PRIMARY KEY,

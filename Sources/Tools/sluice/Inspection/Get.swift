@@ -78,7 +78,7 @@ struct Get: ParsableCommand {
     return .success
   }
 
-  /// Whoever reads the output has enough, as `head` does: there is nothing to report.
+  /// The reader of the output has enough, as `head` does: there is nothing to report.
   private struct ReaderLeft: Error {}
 
   // MARK: No object

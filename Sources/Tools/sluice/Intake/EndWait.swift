@@ -3,7 +3,7 @@ import Ledger
 import Pipeline
 import Platform
 
-/// Waits until attachments have ended, whoever works on them. Reads only.
+/// Waits until attachments have ended, in this process or in another. Reads only.
 final class EndWait {
   private let ledger: any LedgerQueries
   /// Up to here the changes are known.

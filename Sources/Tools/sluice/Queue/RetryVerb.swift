@@ -8,8 +8,8 @@ struct RetryVerb: ParsableCommand {
     discussion: """
       Attachments that were rejected, failed, cancelled or are in quarantine are queued again, before those that were
       taken in after them; events of a type that was told before are not told again. Those that wait for their next try
-      are due at once. Of a lane (attachments, downloads, channel:NAME), all that waits for later is due at once; with --now, of every
-      lane. `sluice dead-letters retry` is for deliveries that were given up.
+      are due at once. Of a lane (attachments, downloads, channel:NAME), all that waits for later is due at once; with
+      --now, of every lane. `sluice dead-letters retry` is for deliveries that were given up.
       """,
     options: [CommandOption(name: "now", help: "Make all that waits for later due, in every lane.")]
       + AttachmentVerb.options,
