@@ -6,6 +6,7 @@ let package = Package(
   products: [
     .executable(name: "sluice", targets: ["sluice"]),
     .executable(name: "sluice-worker", targets: ["sluice-worker"]),
+    .executable(name: "sluice-httpd", targets: ["sluice-httpd"]),
     .library(name: "StageKit", targets: ["StageKit"]),
   ] + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
   targets: systemLibraries + contract + core + executables + shared + stages.map(\.target)
@@ -18,13 +19,13 @@ nonisolated var isProductOnly: Bool { Context.environment["SLUICE_BUILD"] == "pr
 /// The folders of Sources, from top to bottom: a module imports from its own folder and those below.
 let house: KeyValuePairs = [
   "Tools": [
-    "sluice", "sluice-worker", "sluice-samples",
+    "sluice", "sluice-httpd", "sluice-worker", "sluice-samples",
   ],
   "Workbench": [
     "Workbench"
   ],
   "Front": [
-    "HTTPServer"
+    "FrontDoor", "FrontWire", "HTTPServer",
   ],
   "Engine": [
     "Control", "Manifest", "Objects", "Scheduler", "Wire", "Workers",
@@ -55,7 +56,7 @@ for (folder, modules) in house {
 
 // The programs are neither asynchronous nor do they match regular expressions. What is imported is linked, and each process would
 // load five libraries more. For the plugins the linker is told, in `Stage`: the kit is in them, and has no unsafe flags.
-let linked = core.map(\.name) + ["sluice", "sluice-worker"]
+let linked = core.map(\.name) + ["sluice", "sluice-httpd", "sluice-worker"]
 for target in package.targets where linked.contains(target.name) {
   target.swiftSettings = [
     .unsafeFlags([
@@ -106,6 +107,12 @@ var core: [Target] {
     .target(name: "Bytes"),
     .target(name: "CLLHTTP"),
     .target(name: "HTTPServer", dependencies: ["CLLHTTP", "CPlatform", "Platform"]),
+    .target(name: "FrontWire", dependencies: ["Wire"]),
+    .target(
+      name: "FrontDoor",
+      dependencies: [
+        "CPlatform", "FrontWire", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "Wire", "Workers",
+      ]),
     .target(name: "CPlatform"),
     .target(name: "CWorker", dependencies: ["CPlatform", "CSeccomp"]),
     .target(name: "Pipeline"),
@@ -144,11 +151,14 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "Control", "CPlatform", "CWorker", "JSONText", "Ledger", "Manifest", "Objects",
-        "Pipeline", "Platform", "Scheduler", "Sealing", "Wire", "Workbench", "Workers",
+        "Configuration", "Control", "CPlatform", "CWorker", "FrontDoor", "JSONText", "Ledger", "Manifest",
+        "Objects", "Pipeline", "Platform", "Scheduler", "Sealing", "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
       name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
+    .executableTarget(
+      name: "sluice-httpd",
+      dependencies: ["CPlatform", "CWorker", "FrontWire", "HTTPServer", "Platform", "Wire"]),
     .executableTarget(name: "sluice-samples", dependencies: ["CCrypto"]),
   ]
 }

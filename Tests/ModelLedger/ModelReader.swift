@@ -49,6 +49,20 @@ package final class ModelReader: LedgerQueries {
     return status
   }
 
+  // MARK: Access
+
+  package func token(hash: [UInt8]) throws(LedgerError) -> AccessToken? {
+    rows.tokens.first { $0.hash == hash }?.token
+  }
+
+  package func tokens() throws(LedgerError) -> [AccessToken] {
+    rows.tokens.map(\.token).sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+  }
+
+  package func participants(of key: Int64) throws(LedgerError) -> [String] {
+    rows.attachments[key]?.participants ?? []
+  }
+
   // MARK: Attachments
 
   private func record(_ attachment: ModelRows.Attachment, _ key: Int64) -> AttachmentRecord {
@@ -280,5 +294,6 @@ extension AttachmentFilter {
       && since.map { attachment.createdAt >= $0 } ?? true
       && until.map { attachment.createdAt < $0 } ?? true
       && endedBefore.map { (attachment.finishedAt ?? .max) < $0 } ?? true
+      && participant.map { origin.senderId == $0 || attachment.participants.contains($0) } ?? true
   }
 }

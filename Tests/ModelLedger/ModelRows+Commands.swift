@@ -13,7 +13,23 @@ extension ModelRows {
     case .attachment(let request): return apply(request, &tally)
     case .delivery(let request): return apply(request, &tally)
     case .refresh(let request): return apply(request, &tally)
+    case .token(let request): return apply(request, tally.now)
     }
+  }
+
+  private mutating func apply(_ request: TokenCommand, _ now: Int64) -> CommandResult {
+    let place = tokens.firstIndex { $0.token.id == request.id }
+    switch request.action {
+    case .add(let hash, let name, let role, let expiresAt):
+      if place != nil { return .refused("there is a token '\(request.id)' already; make another") }
+      let token = AccessToken(id: request.id, name: name, role: role, createdAt: now, expiresAt: expiresAt)
+      tokens.append((hash, token))
+    case .revoke:
+      guard let place else { return .refused("there is no token '\(request.id)'") }
+      if tokens[place].token.revokedAt != nil { return .done(hasChanged: false) }
+      tokens[place].token.revokedAt = now
+    }
+    return .done(hasChanged: true)
   }
 
   // MARK: Intake
@@ -52,7 +68,7 @@ extension ModelRows {
         origin: AttachmentOrigin(
           id: id, conversationId: item.conversationId, messageId: messageId, senderId: item.senderId,
           fileName: item.fileName, declaredType: item.declaredType, reference: item.reference),
-        identity: identity, source: item.attachmentSource, participants: message?.participants ?? "[]",
+        identity: identity, source: item.attachmentSource, participants: message?.participants ?? [],
         createdAt: tally.now), key)
     if let link = item.link {
       // What may be shown of it stands where a file has its path.
@@ -82,7 +98,7 @@ extension ModelRows {
     let name = MessageName(conversation: item.conversationId, message: id)
     if messages[name] == nil {
       messages[name] = Message(
-        sender: item.senderId, participants: JSONWriter.array(of: item.participants))
+        sender: item.senderId, participants: item.participants)
     }
     return messages[name]?.sender
   }

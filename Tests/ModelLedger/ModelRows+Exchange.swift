@@ -1,5 +1,6 @@
 import Ledger
 import Pipeline
+import Platform
 
 /// What one exchange gathers.
 struct ModelTally {
@@ -111,7 +112,9 @@ extension ModelRows {
     case .attachment(let key):
       return attachments[key].map {
         .attachment(
-          LeasedAttachment(key: key, origin: $0.origin, participants: $0.participants, source: source($0)))
+          LeasedAttachment(
+            key: key, origin: $0.origin, participants: JSONWriter.array(of: $0.participants),
+            source: source($0)))
       }
     case .delivery(let key): return deliveries[key].map { .delivery($0.lease) }
     case .transfer(let key): return leased(key)

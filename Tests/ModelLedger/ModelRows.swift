@@ -22,7 +22,8 @@ struct ModelRows: Sendable {
   }
 
   struct Message {
-    var sender, participants: String
+    var sender: String
+    var participants: [String]
   }
 
   struct Attachment {
@@ -31,7 +32,7 @@ struct ModelRows: Sendable {
     var source: AttachmentSource
     /// What fetches its link; `nil`: it has none.
     var transfer: Int64?
-    var participants: String
+    var participants: [String]
     var outcome = AttachmentOutcome(.queued)
     var createdAt: Int64
     var finishedAt: Int64?
@@ -110,6 +111,7 @@ struct ModelRows: Sendable {
   var deliveries: [Int64: Delivery] = [:]
   var transfers: [Int64: Transfer] = [:]
   var tombstones: [Tombstone] = []
+  var tokens: [(hash: [UInt8], token: AccessToken)] = []
   /// Of what was deleted.
   var deletedIdentities: [[UInt8]: String] = [:]
   var jobs: [Int64: Job] = [:]

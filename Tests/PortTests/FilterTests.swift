@@ -14,6 +14,8 @@ struct FilterTests {
       if draw.once(in: 3) { bench.time.pass(Int64(draw.number(1...50))) }
       var item = Sample.item("\(draw.pick(["a", "b", "é"]))\(number)\(draw.pick([".pdf", ".txt", ""]))")
       item.conversationId = draw.pick(["c", "d", "e"])
+      item.senderId = draw.pick(["ann", "cyd"])
+      item.participants = draw.pick([[], ["cyd"], ["ben", "ann"]])
       try bench.takeIn(item)
     }
     for lease in try bench.claim(260) {
@@ -48,7 +50,8 @@ struct FilterTests {
     var answers: (AttachmentRecord) -> Bool
   }
 
-  private func criteria(_ all: [AttachmentRecord], _ now: Int64) -> [Criterion] {
+  /// - Parameter present: the keys of those in whose message ann takes part.
+  private func criteria(_ all: [AttachmentRecord], _ now: Int64, present: Set<Int64>) -> [Criterion] {
     let ids = Set(all.enumerated().filter { $0.offset % 7 == 3 }.map(\.element.origin.id))
     let middle = (Self.start + now) / 2
     return [
@@ -80,6 +83,9 @@ struct FilterTests {
       Criterion(
         name: "content", set: { $0.sha256 = Sample.content(2) },
         answers: { $0.outcome.sha256 == Sample.content(2) }),
+      Criterion(
+        name: "participant", set: { $0.participant = "ann" },
+        answers: { $0.origin.senderId == "ann" || present.contains($0.key) }),
     ]
   }
 
@@ -102,7 +108,9 @@ struct FilterTests {
   @Test(arguments: Engine.allCases) func eachFilterGivesWhatAnswersToIt(engine: Engine) throws {
     let bench = try Bench(engine)
     let all = try fill(bench, seed: 3)
-    let criteria = criteria(all, bench.time.now)
+    let present = try all.filter { try bench.reader.participants(of: $0.key).contains("ann") }.map(\.key)
+    #expect((20..<280).contains(present.count))
+    let criteria = criteria(all, bench.time.now, present: Set(present))
     var some = 0
     for (index, first) in criteria.enumerated() {
       for second in criteria[index...] {

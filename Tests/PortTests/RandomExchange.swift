@@ -26,8 +26,16 @@ struct RandomExchange {
     case 0...6: .takeIn((0..<number(0...4)).map { _ in item() })
     case 7 where !ids.isEmpty:
       once(in: 3) ? .refresh(refreshCommand(ids)) : .attachment(attachmentCommand(ids))
-    default: .lane(laneCommand())
+    default: once(in: 5) ? .token(tokenCommand()) : .lane(laneCommand())
     }
+  }
+
+  private mutating func tokenCommand() -> TokenCommand {
+    let hash = [UInt8](repeating: UInt8(number(1...20)), count: 32)
+    if once(in: 2) { return .revoke(once(in: 9) ? "none" : AccessToken.id(of: hash)) }
+    return .add(
+      hash: hash, name: pick(["ann", "ben"]), role: pick(AccessToken.Role.allCases),
+      expiresAt: pick([nil, 7]))
   }
 
   private mutating func attachmentCommand(_ ids: [String]) -> AttachmentCommand {

@@ -20,12 +20,14 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
     status.attachments.sort { $0.status.rawValue < $1.status.rawValue }
     var lines = [
       "\(status)", "position \(try ledger.position().number)", "objects \(try ledger.hasObjects())",
+      "tokens \(try ledger.tokens())",
     ]
     try ledger.attachments { record in
       lines.append("\(record)")
       lines += try ledger.attempts(of: record.key).map { "\(record.key) \($0)" }
       lines += try ledger.deliveries(of: record.key).map { "\(record.key) \($0)" }
       lines.append("\(try ledger.place(of: record.key).map { "\($0)" } ?? "nowhere")")
+      lines.append("\(try ledger.participants(of: record.key))")
       lines.append("\(try ledger.path(ofCompleted: record.origin.id) ?? "none")")
       lines.append("\(try ledger.object(ofAttachment: record.origin.id).map { "\($0)" } ?? "none")")
       return true

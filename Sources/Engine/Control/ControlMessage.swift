@@ -21,7 +21,7 @@ enum ControlMessage {
 
   /// What a command is, before what it says.
   private enum Kind: UInt8 {
-    case takeIn = 1, pause, resume, hasten, attachment, delivery, refresh
+    case takeIn = 1, pause, resume, hasten, attachment, delivery, refresh, token
   }
 
   /// What a result is, before what it says.
@@ -68,9 +68,40 @@ enum ControlMessage {
         writer.write(command.url)
         writer.write(command.expiresAt != nil)
         writer.write(command.expiresAt ?? 0)
+      case .token(let command):
+        writer.write(Kind.token.rawValue)
+        write(command, &writer)
       }
     }
     return writer.bytes
+  }
+
+  private static func write(_ command: TokenCommand, _ writer: inout FrameWriter) {
+    switch command.action {
+    case .revoke:
+      writer.write(false)
+      writer.write(command.id)
+    case .add(let hash, let name, let role, let expiresAt):
+      writer.write(true)
+      hash.withUnsafeBytes { writer.write($0) }
+      writer.write(name)
+      writer.write(role.rawValue)
+      writer.write(expiresAt != nil)
+      writer.write(expiresAt ?? 0)
+    }
+  }
+
+  private static func tokenCommand(_ reader: inout FrameReader) throws(FrameError) -> TokenCommand {
+    guard try reader.boolean() else { return .revoke(try text(&reader)) }
+    guard let hash = try reader.textBytes(), hash.count == 32 else {
+      throw FrameError("the hash of a token that is none")
+    }
+    let (name, role) = (try text(&reader), try text(&reader))
+    guard !name.isEmpty, let role = AccessToken.Role(rawValue: role) else {
+      throw FrameError("a token without a name, or with a role that is none")
+    }
+    let (isLimited, time) = (try reader.boolean(), try reader.integer(Int64.self))
+    return .add(hash: [UInt8](hash), name: name, role: role, expiresAt: isLimited ? time : nil)
   }
 
   /// What an attachment's command is.
@@ -152,6 +183,7 @@ enum ControlMessage {
         let (id, url) = (try text(&reader), try reader.requiredText(atMost: linkLimit))
         let (isLimited, time) = (try reader.boolean(), try reader.integer(Int64.self))
         return .refresh(RefreshCommand(id, url: url, expiresAt: isLimited ? time : nil))
+      case .token: return .token(try tokenCommand(&reader))
       case nil: throw FrameError("an unknown command")
       }
     }

@@ -19,6 +19,10 @@ public enum Frame {
     case commands = 32, results, declined, welcome
     // The same, about workers: the question, and the answer.
     case workersQuestion = 36, workers
+    // To the process that serves HTTP.
+    case serve = 48, reply, part, finish, takeBody, drain
+    // From it.
+    case serving = 64, request, body, cut, ended
   }
 }
 

@@ -11,6 +11,8 @@ import Wire
 public struct PluginSearch: Sendable {
   public let folders: [String]
   public let worker: String
+  /// The program that speaks HTTP.
+  public let server: String
 
   /// - Parameter named: the pipeline's own folders.
   public init(named: [String], environment: [String: String]) throws(SystemError) {
@@ -18,6 +20,7 @@ public struct PluginSearch: Sendable {
     let path = environment["SLUICE_PLUGIN_PATH", default: ""].split(separator: ":").map(String.init)
     folders = [here] + path + named + ["/usr/lib/sluice/plugins"]
     worker = here + "/sluice-worker"
+    server = here + "/sluice-httpd"
   }
 
   private static func ownFolder() throws(SystemError) -> String {

@@ -43,6 +43,9 @@ public final class EventLoop {
 
   deinit { close(epoll) }
 
+  /// A descriptor that stands for nothing but its number; the caller closes it. -1: there is none left.
+  func spareDescriptor() -> Int32 { sluice_fcntl_dup_above(epoll, 0) }
+
   /// Calls about once a second, for deadlines.
   public func onTick(_ body: @escaping () -> Void) { ticks.append(body) }
 

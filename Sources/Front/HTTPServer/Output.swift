@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// What is written to a connection, in order.
 struct Output {

@@ -53,6 +53,11 @@ public struct RequestHead: Sendable, Equatable {
     return found.map { text($0.value) }
   }
 
+  /// All fields in their order, with names in small letters. Bytes that are no UTF-8 become U+FFFD.
+  public var pairs: [(name: String, value: String)] {
+    fields.map { (text($0.name).lowercased(), text($0.value)) }
+  }
+
   private func text(_ range: Range<Int>) -> String { String(decoding: raw[range], as: UTF8.self) }
 
   private func isNamed(_ field: Field, _ name: String) -> Bool {

@@ -66,15 +66,6 @@ public struct Response {
   }
 }
 
-/// A descriptor that is closed once no answer needs it any more.
-public final class SharedDescriptor: Sendable {
-  public let number: Int32
-
-  public init(_ descriptor: consuming Descriptor) { number = descriptor.release() }
-
-  deinit { close(number) }
-}
-
 /// Dates as IMF-fixdate (RFC 9110, 5.6.7).
 public enum HTTPDate {
   public static func now() -> String { text(time(nil)) }

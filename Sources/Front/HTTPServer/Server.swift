@@ -26,7 +26,7 @@ public final class Server {
   public init(_ loop: EventLoop, _ limits: ServerLimits = ServerLimits(), handler: any RequestHandler) {
     (self.loop, self.limits, self.handler) = (loop, limits, handler)
     buffer = .allocate(byteCount: 64 << 10, alignment: 16)
-    spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    spare = loop.spareDescriptor()
     loop.onTick { [weak self] in self?.checkDeadlines() }
   }
 
@@ -112,7 +112,7 @@ public final class Server {
     if spare >= 0 { Glibc.close(spare) }
     let socket = Glibc.accept(listener, nil, nil)
     if socket >= 0 { Self.turnAway(socket) }
-    spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    spare = loop.spareDescriptor()
   }
 
   private static func turnAway(_ socket: Int32) {

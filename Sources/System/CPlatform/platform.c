@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- Processes ---- */
@@ -423,6 +424,14 @@ int sluice_pipe(int ends[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
   return sluice_set_nonblocking(ends[0]);
 }
+int sluice_parse_time(const char *text, const char *format, int64_t *seconds) {
+  struct tm parts = {0};
+  const char *end = strptime(text, format, &parts);
+  if (!end || *end) return -1;
+  *seconds = timegm(&parts);
+  return 0;
+}
+
 int sluice_fcntl_dup_above(int fd, int least) { return fcntl(fd, F_DUPFD_CLOEXEC, least); }
 
 int sluice_terminal_width(int fd) {

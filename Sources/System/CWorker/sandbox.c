@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <linux/netlink.h>
 #include <seccomp.h>
@@ -98,6 +99,9 @@ static uint32_t close_files(uint32_t capability, int folder) {
 
 /* ---- System calls ---- */
 
+/* The server's, which is no capability of the contract. */
+enum { FRONT = 3 };
+
 #define ALLOW(name) failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(name), 0)
 #define ALLOW_IF(name, ...) \
   failed |= seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(name), \
@@ -190,6 +194,20 @@ static int allow_network(scmp_filter_ctx filter) {
   return failed;
 }
 
+/* Allows what a server needs of connections to sockets that were opened for it. It opens, connects and binds nothing: what
+ * descriptors it has beyond those comes over the control socket. */
+static int allow_front(scmp_filter_ctx filter) {
+  int failed = 0;
+  ALLOW(accept4); ALLOW(recvfrom); ALLOW(sendto); ALLOW(sendfile); ALLOW(shutdown);
+  ALLOW(setsockopt); ALLOW(getsockname); ALLOW_IF(fcntl, IS(1, F_SETFL));
+  ALLOW(epoll_ctl); ALLOW(epoll_wait); ALLOW(epoll_pwait); ALLOW(eventfd2);
+  ALLOW(fdatasync);
+  ALLOW_IF(clone, HAS(0, CLONE_THREAD));
+  failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+  ALLOW_IF(prctl, IS(0, PR_SET_NAME));
+  return failed;
+}
+
 static int close_system_calls(uint32_t capability, int journal) {
   /* TRAP and not KILL, so that the handler can record the call's number for the message. The signal is
    * delivered even if it is blocked, and no other handler can be set. */
@@ -200,6 +218,7 @@ static int close_system_calls(uint32_t capability, int journal) {
   int failed = allow_content(filter);
   if (capability == 1) failed |= allow_store(filter);
   if (capability == 2) failed |= allow_network(filter);
+  if (capability == FRONT) failed |= allow_front(filter);
   if (journal) {
     ALLOW(fdatasync);
     ALLOW(fsync);
@@ -228,6 +247,9 @@ int sluice_forbid_processes(void) {
 }
 
 /* ---- All of it ---- */
+
+/* The user and the group that own nothing. */
+enum { NOBODY = 65534 };
 
 /* Landlock and seccomp bind the calling thread and those it starts later, not other existing threads. */
 static int has_other_threads(void) {
@@ -265,6 +287,30 @@ uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_li
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) level |= SLUICE_SANDBOX_NO_NEW_PRIVILEGES;
   level |= close_files(capability, folder);
   if (close_system_calls(capability, capability == 0 && output_limit < 0)) level |= SLUICE_SANDBOX_SYSCALLS;
+  return level;
+}
+
+uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit) {
+  uint32_t level = 0;
+  if (has_other_threads()) return 0;
+  /* Nothing that root may do is needed, and what it owns is not reached. The parent's signal is forgotten with the user. */
+  if (geteuid() == 0) {
+    int parent_signal = 0;
+    prctl(PR_GET_PDEATHSIG, &parent_signal);
+    if (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0) return 0;
+    prctl(PR_SET_PDEATHSIG, parent_signal);
+  }
+  int failed = limit(RLIMIT_CORE, 0);
+  failed |= limit(RLIMIT_FSIZE, (rlim_t)output_limit);
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit files;
+  failed |= getrlimit(RLIMIT_NOFILE, &files);
+  failed |= limit(RLIMIT_NOFILE, files.rlim_max < descriptors ? files.rlim_max : descriptors);
+  if (!failed) level |= SLUICE_SANDBOX_LIMITS;
+  drop_capabilities(0);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) level |= SLUICE_SANDBOX_NO_NEW_PRIVILEGES;
+  level |= close_files(0, -1);
+  if (close_system_calls(FRONT, 0)) level |= SLUICE_SANDBOX_SYSCALLS;
   return level;
 }
 

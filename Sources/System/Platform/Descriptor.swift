@@ -30,3 +30,12 @@ public struct Descriptor: ~Copyable, Sendable {
     close(number)
   }
 }
+
+/// A descriptor that several share. It is closed once none of them needs it any more.
+public final class SharedDescriptor: Sendable {
+  public let number: Int32
+
+  public init(_ descriptor: consuming Descriptor) { number = descriptor.release() }
+
+  deinit { Glibc.close(number) }
+}

@@ -63,9 +63,9 @@ struct Migration {
     try connection.execute(Schema.countsOfAll)
   }
 
-  // MARK: From 7 and 8
+  // MARK: From 7 to 9
 
-  /// From 7 to 8: downloads. From 8 to 9: what servers say of their content. Tables allow more in some columns and have more of
+  /// From 7 to 8: downloads. From 8 to 9: what servers say of their content. From 9 to 10: tokens. Tables allow more in some columns and have more of
   /// them at their end, which needs no row to be written: their statements in the schema are replaced, as SQLite allows for that
   /// (https://sqlite.org/lang_altertable.html, section 7).
   private func bringUpFromSeven() throws {

@@ -28,6 +28,7 @@ extension SQLiteLedger {
         // Each changes which links the next one meets.
         rest = rest.dropFirst()
         results.append(try refresh(request, &tally))
+      case .token: results += try apply(run { if case .token(let one) = $0 { one } else { nil } }, tally)
       }
     }
     return results

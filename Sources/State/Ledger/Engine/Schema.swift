@@ -6,7 +6,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
   /// refused; older ones are brought up by ``Migration``.
-  static let version: Int64 = 9
+  static let version: Int64 = 10
 
   /// The key of a transfer's job is its own and this.
   static let transferJobs: Int64 = 1 << 61
@@ -266,6 +266,17 @@ enum Schema {
       CASE WHEN key >= \(transferJobs) THEN key - \(transferJobs) ELSE key >> 1 END AS subject, lane, priority, state,
       due_at, holder, token, attempts, uncounted, crashes, losses, cancelled
     FROM jobs;
+
+    -- What lets clients in over HTTP. `id` is the beginning of `hash`, the SHA-256 of the token, which is not kept.
+    CREATE TABLE tokens (
+      id TEXT PRIMARY KEY,
+      hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+      name TEXT NOT NULL CHECK (name <> ''),
+      role TEXT NOT NULL CHECK (role = 'user' OR role = 'service' OR role = 'admin'),
+      created_at INTEGER NOT NULL,
+      expires_at INTEGER,
+      revoked_at INTEGER
+    ) STRICT;
 
     -- Every attempt, with what each of its stages said: a JSON array of arrays of stage, verdict, code, message, microseconds.
     CREATE TABLE attempts (

@@ -150,6 +150,14 @@ struct Selection {
     if filter.isWaitingForLink {
       conditions.append("EXISTS (SELECT 1 FROM jobs w WHERE w.key = a.key * 2 AND w.state = 'waiting')")
     }
+    if let participant = filter.participant {
+      let name = place(.text(participant))
+      conditions.append(
+        """
+        EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = a.conversation_id AND m.message_id = a.message_id
+          AND (m.sender_id = \(name) OR EXISTS (SELECT 1 FROM json_each(m.participants) p WHERE p.value = \(name))))
+        """)
+    }
     return conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
   }
 }

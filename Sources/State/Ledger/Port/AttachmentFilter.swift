@@ -1,4 +1,5 @@
 import Pipeline
+import Platform
 
 /// Which attachments are meant: those that answer to all that is said. Empty, it is all of them.
 public struct AttachmentFilter: Sendable, Equatable {
@@ -29,6 +30,8 @@ public struct AttachmentFilter: Sendable, Equatable {
   public var source: [UInt8]?
   /// Its link is not fetched yet.
   public var isWaitingForLink = false
+  /// Its sender, or one who takes part in its message.
+  public var participant: String?
 
   public init(statuses: Set<Status> = Set(Status.allCases)) {
     self.statuses = statuses
@@ -36,6 +39,15 @@ public struct AttachmentFilter: Sendable, Equatable {
 
   /// Whether all attachments are meant.
   public var isEmpty: Bool { self == AttachmentFilter() }
+
+  /// A duration before now, a day, or a time as RFC 3339 writes it, in UTC; `nil`: it is none of them.
+  public static func time(_ text: String, _ now: Int64) -> Int64? {
+    if let interval = Interval(text) {
+      let (time, overflow) = now.subtractingReportingOverflow(interval.milliseconds)
+      return overflow ? nil : time
+    }
+    return Clock.milliseconds(ofTimestamp: text)
+  }
 }
 
 /// An attachment that answers to a filter.

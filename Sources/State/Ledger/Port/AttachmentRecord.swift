@@ -149,3 +149,40 @@ extension AttachmentOutcome {
     writer.raw(metadata)
   }
 }
+
+extension AttachmentRecord {
+  /// Writes its members.
+  ///
+  /// - Parameter withSource: with the place it came from, which is for those who operate the server.
+  public func write(to writer: inout JSONWriter, withSource: Bool = true) {
+    writer.member("id", origin.id)
+    origin.write(to: &writer)
+    if withSource { writer.member("source", String(decoding: source, as: UTF8.self)) }
+    outcome.write(to: &writer)
+    writer.key("stages")
+    writer.array { writer in
+      for step in steps {
+        writer.object { writer in
+          writer.member("stage", step.stage)
+          writer.member("verdict", step.verdict)
+          writer.key("milliseconds")
+          writer.value(Double(step.microseconds) / 1000)
+        }
+      }
+    }
+  }
+}
+
+extension AttemptRecord {
+  /// Writes its members.
+  public func write(to writer: inout JSONWriter) {
+    writer.member("number", Int64(number))
+    writer.member("stage", step.stage)
+    writer.member("verdict", step.verdict)
+    writer.member("code", step.code)
+    writer.member("message", step.message)
+    writer.key("milliseconds")
+    writer.value(Double(step.microseconds) / 1000)
+    writer.member("recordedAt", Clock.timestamp(recordedAt))
+  }
+}

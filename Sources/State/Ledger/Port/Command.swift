@@ -9,6 +9,7 @@ public enum Command: Sendable {
   case attachment(AttachmentCommand)
   case delivery(DeliveryCommand)
   case refresh(RefreshCommand)
+  case token(TokenCommand)
 }
 
 public struct LaneCommand: Sendable, Equatable {

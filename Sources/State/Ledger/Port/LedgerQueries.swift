@@ -56,6 +56,13 @@ public protocol LedgerQueries: AnyObject {
   /// The transfers whose files are needed: those that are not finished, and those that attachments are worked on from.
   func transfersWithFiles() throws(LedgerError) -> Set<Int64>
 
+  /// The token with this SHA-256; `nil`: there is none. One that is expired or taken back is found, too.
+  func token(hash: [UInt8]) throws(LedgerError) -> AccessToken?
+  /// All tokens, in the order in which they were made.
+  func tokens() throws(LedgerError) -> [AccessToken]
+  /// Who takes part in the message of an attachment, in its order; the sender need not be one.
+  func participants(of key: Int64) throws(LedgerError) -> [String]
+
   /// Where the stream of changes is now.
   func position() throws(LedgerError) -> Position
   /// What has changed after a position, in order, with no change that would be added before them later. `nil`: the ledger has

@@ -162,6 +162,8 @@ int sluice_fcntl_dup_above(int fd, int least);
 int sluice_set_nonblocking(int fd);
 int sluice_terminal_width(int fd);
 int sluice_random(void *bytes, size_t count);
+/* Seconds since 1970 of a time in UTC, written as a format of strptime(3) says, and nothing after it. 0, or -1. */
+int sluice_parse_time(const char *text, const char *format, int64_t *seconds);
 /* Whether a file or folder is encrypted by its file system (fscrypt): 1, 0, or -1 where it does not say. */
 int sluice_is_encrypted(const char *path);
 /* The type of a file from its mode, S_IFREG and so on. */

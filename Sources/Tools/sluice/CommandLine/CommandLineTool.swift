@@ -9,9 +9,10 @@ import Workbench
 enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
-      Ingest.self, Run.self, Enqueue.self, Fetch.self,
+      Ingest.self, Run.self, Serve.self, Enqueue.self, Fetch.self,
       RetryVerb.self, RefreshVerb.self, CancelVerb.self, PrioritizeVerb.self, DeleteVerb.self, PruneVerb.self,
       PauseVerb.self, ResumeVerb.self, ResetVerb.self,
+      TokensAdd.self, TokensList.self, TokensRevoke.self,
       Downloads.self, Deliveries.self, DeadLettersList.self, DeadLettersRetry.self, DeadLettersDrop.self,
       StatusCommand.self, List.self, Show.self, Get.self, Report.self, Watch.self, Replay.self, Verify.self,
       Backup.self, Rekey.self, Lint.self, Graph.self, SchemaCommand.self,

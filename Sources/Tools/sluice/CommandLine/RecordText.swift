@@ -18,21 +18,7 @@ enum RecordText {
   /// - Parameter withKind: begin with the one that says what it is.
   static func members(_ record: AttachmentRecord, withKind: Bool = true, _ writer: inout JSONWriter) {
     if withKind { writer.member("record", "attachment") }
-    writer.member("id", record.origin.id)
-    record.origin.write(to: &writer)
-    writer.member("source", String(decoding: record.source, as: UTF8.self))
-    record.outcome.write(to: &writer)
-    writer.key("stages")
-    writer.array { writer in
-      for step in record.steps {
-        writer.object { writer in
-          writer.member("stage", step.stage)
-          writer.member("verdict", step.verdict)
-          writer.key("milliseconds")
-          writer.value(Double(step.microseconds) / 1000)
-        }
-      }
-    }
+    record.write(to: &writer)
   }
 
   /// One line for people.

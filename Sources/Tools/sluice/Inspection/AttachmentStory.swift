@@ -124,16 +124,7 @@ struct AttachmentStory {
       writer.key("attempts")
       writer.array { writer in
         for attempt in attempts {
-          writer.object { writer in
-            writer.member("number", Int64(attempt.number))
-            writer.member("stage", attempt.step.stage)
-            writer.member("verdict", attempt.step.verdict)
-            writer.member("code", attempt.step.code)
-            writer.member("message", attempt.step.message)
-            writer.key("milliseconds")
-            writer.value(Double(attempt.step.microseconds) / 1000)
-            writer.member("recordedAt", Clock.timestamp(attempt.recordedAt))
-          }
+          writer.object { attempt.write(to: &$0) }
         }
       }
       writer.key("deliveries")

@@ -1,5 +1,6 @@
 import CPlatform
 import Control
+import FrontDoor
 import Glibc
 import Ledger
 import Platform
@@ -15,10 +16,11 @@ struct Run: ParsableCommand {
       hand and then the program, with exit code 0; a second one ends it at once, which loses nothing. SIGHUP has
       it read pipeline.yaml again: a good one holds for what begins after it, a faulty one is told and not used.
       """,
-    options: [.config, .home] + WatchArguments.options + [
-      IntakeBound.option, .format, .quiet, .verbose, .noColor,
-    ],
+    options: options,
     example: "sluice run --home /var/lib/sluice --config /etc/sluice/pipeline.yaml")
+
+  static let options: [CommandOption] =
+    [.config, .home] + WatchArguments.options + [IntakeBound.option, .format, .quiet, .verbose, .noColor]
 
   private let arguments: ParsedArguments
   private let watching: WatchArguments
@@ -28,14 +30,17 @@ struct Run: ParsableCommand {
     self.arguments = arguments
     if let word = arguments.words.first {
       throw .usage(
-        "`sluice run` takes no '\(word)'; `sluice enqueue` hands it files, and --watch DIR takes those of a folder"
+        "this takes no '\(word)'; `sluice enqueue` hands it files, and --watch DIR takes those of a folder"
       )
     }
     watching = try WatchArguments(arguments)
     bound = try IntakeBound(arguments)
   }
 
-  func run() throws -> ExitCode {
+  func run() throws -> ExitCode { try run(opening: nil) }
+
+  /// - Parameter door: makes the way in over HTTP, where there is to be one.
+  func run(opening door: ((Home, LoadedPipeline, Intake) throws -> FrontDoor)?) throws -> ExitCode {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
     let file = try Environment.pipelineFile(arguments)
@@ -61,9 +66,17 @@ struct Run: ParsableCommand {
       (watch, watchThread) = (inbox, try Thread { inbox.run() })
     }
     let server = try ControlServer(home, intake: intake, bound: bound)
+    let front: FrontDoor?
+    do {
+      front = try door?(home, pipeline, intake)
+    } catch {
+      server.stop()
+      throw error
+    }
     func stop() {
       // The threads wait for nothing then.
       intake.close()
+      front?.stop()
       server.stop()
       watch?.stop()
       problems.close()
@@ -83,7 +96,10 @@ struct Run: ParsableCommand {
     let summary: SchedulerSummary
     do {
       summary = try resident.work(pipeline) { event in
-        if case .answered(let results, let ticket) = event { server.answer(ticket, results) }
+        if case .answered(let results, let ticket) = event {
+          server.answer(ticket, results)
+          front?.answer(ticket, results)
+        }
         if case .atWork(let workers) = event { server.tell(workers) }
         if case .ended(let record) = event, record.outcome.status == .completed {
           watch?.completed(record.source)

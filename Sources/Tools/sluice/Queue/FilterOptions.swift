@@ -92,18 +92,9 @@ enum FilterOptions {
     _ arguments: ParsedArguments, _ option: String, _ now: Int64
   ) throws(CommandError) -> Int64? {
     guard let text = arguments.value(option) else { return nil }
-    if let time = time(text, now) { return time }
+    if let time = AttachmentFilter.time(text, now) { return time }
     throw .usage(
       "--\(option) is a time, such as 2h (ago), 2026-01-31 or 2026-01-31T08:00:00Z, not '\(Terminal.printable(text))'"
     )
-  }
-
-  /// A duration before now, a day, or a time as RFC 3339 writes it, in UTC; `nil`: it is none of them.
-  static func time(_ text: String, _ now: Int64) -> Int64? {
-    if let interval = Interval(text) {
-      let (time, overflow) = now.subtractingReportingOverflow(interval.milliseconds)
-      return overflow ? nil : time
-    }
-    return Clock.milliseconds(ofTimestamp: text)
   }
 }

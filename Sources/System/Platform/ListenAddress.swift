@@ -1,6 +1,5 @@
 import CPlatform
 import Glibc
-import Platform
 
 /// Where a server listens.
 public enum ListenAddress: Sendable, Equatable {
@@ -46,6 +45,39 @@ public enum ListenAddress: Sendable, Equatable {
     case .tcp(let host, _): host.hasPrefix("127.") || host == "::1"
     case .unix, .systemd: true
     }
+  }
+
+  /// Where a socket listens: `http://127.0.0.1:8080`, or `unix:/path`.
+  public static func name(of socket: Int32) -> String {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let asked = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+    }
+    if asked != 0 { return "a socket" }
+    return withUnsafeBytes(of: address) { bytes in
+      var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+      switch Int32(address.ss_family) {
+      case AF_INET:
+        let four = bytes.load(as: sockaddr_in.self)
+        var host = four.sin_addr
+        inet_ntop(AF_INET, &host, &text, socklen_t(text.count))
+        return "http://\(string(text)):\(UInt16(bigEndian: four.sin_port))"
+      case AF_INET6:
+        let six = bytes.load(as: sockaddr_in6.self)
+        var host = six.sin6_addr
+        inet_ntop(AF_INET6, &host, &text, socklen_t(text.count))
+        return "http://[\(string(text))]:\(UInt16(bigEndian: six.sin6_port))"
+      default:
+        let start = MemoryLayout<sockaddr_un>.offset(of: \sockaddr_un.sun_path) ?? 2
+        let path = bytes[start..<max(Int(length), start)].prefix { $0 != 0 }
+        return "unix:\(String(decoding: path, as: UTF8.self))"
+      }
+    }
+  }
+
+  private static func string(_ characters: [CChar]) -> String {
+    String(decoding: characters.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   /// Bytes of a path with its end (unix(7)).

@@ -1,0 +1,200 @@
+import FrontWire
+import Glibc
+import Ledger
+import Objects
+import Pipeline
+import Platform
+
+extension API {
+  // MARK: Lists
+
+  private static let defaultLimit = 50
+  private static let mostRows = 200
+  /// Pages that are looked through for one answer: of many attachments few may be the asker's.
+  private static let mostPages = 20
+
+  /// The attachments that answer to the parameters; of a user, those it takes part in.
+  func attachments(_ request: FrontRequest, _ token: AccessToken?) throws -> FrontReply {
+    var (filter, limit, mark) = try Self.filter(request)
+    if let token, token.role == .user { filter.participant = token.name }
+    var rows: [AttachmentRecord] = []
+    for _ in 0..<Self.mostPages {
+      let page = try page(filter, after: mark, limit: limit - rows.count)
+      rows += page.rows
+      mark = page.next
+      if mark == nil || rows.count == limit { break }
+    }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.key("attachments")
+      writer.array { writer in
+        for row in rows {
+          writer.object { row.write(to: &$0, withSource: token?.role != .user) }
+        }
+      }
+      writer.member("next", mark?.text)
+    }
+    return Self.json(writer.text)
+  }
+
+  private func page(
+    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
+  ) throws -> Page<AttachmentRecord> {
+    do throws(LedgerError) {
+      return try ledger.attachments(filter, after: mark, limit: limit)
+    } catch {
+      // The text of a mark is the client's.
+      if mark == nil || error.code != .other { throw error }
+      throw Self.invalid("after", "is no mark of a page; leave it out for the first")
+    }
+  }
+
+  private static func filter(_ request: FrontRequest) throws -> (AttachmentFilter, limit: Int, PageMark?) {
+    var filter = AttachmentFilter()
+    var statuses: Set<Status> = []
+    var limit = defaultLimit
+    var mark: PageMark?
+    let now = Clock.now()
+    func time(_ pair: FrontRequest.Pair) throws -> Int64 {
+      if let time = AttachmentFilter.time(pair.value, now) { return time }
+      throw invalid(pair.name, "is a time, such as 2h (ago), 2026-01-31 or 2026-01-31T08:00:00Z")
+    }
+    for pair in request.query {
+      switch pair.name {
+      case "status":
+        for name in pair.value.split(separator: ",") {
+          guard let status = Status(rawValue: String(name)) else {
+            throw invalid("status", "is one of \(Status.allCases.map(\.rawValue).joined(separator: ", "))")
+          }
+          statuses.insert(status)
+        }
+      case "code": filter.code = pair.value
+      case "stage": filter.stage = pair.value
+      case "type": filter.mediaType = pair.value.lowercased()
+      case "conversation": filter.conversationId = pair.value
+      case "name": filter.fileName = pair.value
+      case "since": filter.since = try time(pair)
+      case "until": filter.until = try time(pair)
+      case "sha256":
+        guard pair.value.utf8.count == 64, let bytes = Hexadecimal.bytes(pair.value.lowercased()) else {
+          throw invalid("sha256", "is 64 hexadecimal digits")
+        }
+        filter.sha256 = bytes
+      case "limit":
+        guard let number = Int(pair.value), (1...mostRows).contains(number) else {
+          throw invalid("limit", "is a number from 1 to \(mostRows)")
+        }
+        limit = number
+      case "after": mark = PageMark(pair.value)
+      default:
+        throw Problem(
+          400, "no-such-parameter", "there is no parameter '\(pair.name)' here",
+          remedy:
+            "those are status, code, stage, type, conversation, name, since, until, sha256, limit and after"
+        )
+      }
+    }
+    if !statuses.isEmpty { filter.statuses = statuses }
+    return (filter, limit, mark)
+  }
+
+  private static func invalid(_ name: String, _ rule: String) -> Problem {
+    Problem(400, "invalid-parameter", "'\(name)' \(rule)")
+  }
+
+  // MARK: One
+
+  /// An attachment with its history and its place in the queue.
+  func story(_ record: AttachmentRecord, _ token: AccessToken?) throws -> FrontReply {
+    let (attempts, place) = try ledger.snapshot {
+      (try ledger.attempts(of: record.key), try ledger.place(of: record.key))
+    }
+    let now = Clock.now()
+    var writer = JSONWriter()
+    writer.object { writer in
+      record.write(to: &writer, withSource: token?.role != .user)
+      writer.member("createdAt", Clock.timestamp(record.createdAt))
+      writer.member("finishedAt", record.finishedAt.map(Clock.timestamp))
+      writer.key("attempts")
+      writer.array { writer in
+        for attempt in attempts { writer.object { attempt.write(to: &$0) } }
+      }
+      writer.key("queue")
+      guard let place else { return writer.value(nil as String?) }
+      writer.object { writer in
+        writer.member("state", place.state.rawValue)
+        writer.member("dueAt", place.nextDue > 0 ? Clock.timestamp(now + place.nextDue) : nil)
+        writer.member("attempts", Int64(place.attempts))
+      }
+    }
+    return Self.json(writer.text)
+  }
+
+  // MARK: Content
+
+  /// The content of an attachment, or the part that is asked for.
+  func content(_ record: AttachmentRecord, _ request: FrontRequest) throws -> Answer {
+    guard let path = record.outcome.url, let sha256 = record.outcome.sha256 else {
+      if record.outcome.status == .queued {
+        throw Problem(
+          404, "not-ready", "it is still being worked on", remedy: "ask again, or listen for its event",
+          fields: [.init("Retry-After", "1")])
+      }
+      throw Problem(
+        404, "no-content", "it is \(record.outcome.status.rawValue), and no content of it was kept")
+    }
+    let file = try open(path, record)
+    var facts = stat()
+    guard fstat(file.number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,
+      Int64(facts.st_size) == record.outcome.sizeBytes
+    else {
+      throw Self.damaged
+    }
+    let validators = Conditions.Validators(
+      tag: "\"sha256-\(Hexadecimal.text(sha256))\"",
+      modified: Int((record.finishedAt ?? record.createdAt) / 1000),
+      size: Int64(facts.st_size))
+    let own: [FrontRequest.Pair] = [
+      .init("ETag", validators.tag), .init("Last-Modified", Self.date(validators.modified)),
+    ]
+    let isDownload = request.query.contains { $0.name == "download" && $0.value != "0" }
+    let fields =
+      ContentFields.all(
+        mediaType: record.outcome.mediaType, fileName: record.origin.fileName, isDownload: isDownload) + own
+    switch Conditions.outcome(request, validators) {
+    case .whole: return .file(FrontReply(200, fields, .file(0..<validators.size)), file)
+    case .part(let range):
+      let place = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(validators.size)"
+      return .file(FrontReply(206, fields + [.init("Content-Range", place)], .file(range)), file)
+    case .unchanged: return .reply(FrontReply(304, own + [.init("Cache-Control", "private, no-cache")]))
+    case .failed: throw Problem(412, "changed", "the content is another than the one that was asked for")
+    case .unsatisfiable:
+      throw Problem(
+        416, "no-such-range", "the content has \(validators.size) bytes",
+        fields: [.init("Content-Range", "bytes */\(validators.size)")])
+    }
+  }
+
+  private func open(_ path: String, _ record: AttachmentRecord) throws -> SharedDescriptor {
+    do throws(SystemError) {
+      let root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY)
+      guard let file = try FileStore(root: root.number, home.storePath).open(path) else {
+        throw SystemError(path, code: ENOENT)
+      }
+      return SharedDescriptor(file)
+    } catch {
+      throw Self.damaged
+    }
+  }
+
+  private static let damaged = Problem(
+    500, "damaged", "the content is not in the store as it was", remedy: "`sluice verify` tells more")
+
+  private static func date(_ seconds: Int) -> String {
+    var (time, parts) = (seconds, tm())
+    gmtime_r(&time, &parts)
+    var text = [CChar](repeating: 0, count: 40)
+    strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+    return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}

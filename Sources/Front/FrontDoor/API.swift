@@ -1,0 +1,150 @@
+import FrontWire
+import Ledger
+import Objects
+import Platform
+
+/// Answers requests: looks up who asks, what may be asked for, and reads it. Used by one thread.
+final class API {
+  /// What becomes of a request.
+  enum Answer {
+    case reply(FrontReply)
+    /// With the file that is the content of the reply.
+    case file(FrontReply, SharedDescriptor)
+    /// Commands that the coordinator applies; the answer follows from their results.
+    case commands([Command], @Sendable ([CommandResult]) -> FrontReply)
+  }
+
+  let home: Home
+  let ledger: any LedgerQueries
+  private let version: String
+  private let hash: SHA256
+
+  init(_ home: Home, version: String) throws {
+    (self.home, self.version) = (home, version)
+    ledger = try home.reader()
+    hash = try SHA256()
+  }
+
+  func answer(_ request: FrontRequest) -> Answer {
+    do {
+      return try self.answer(to: request)
+    } catch let problem as Problem {
+      return .reply(problem.reply)
+    } catch is LedgerError {
+      return .reply(Problem.away.reply)
+    } catch {
+      return .reply(
+        Problem(500, "fault", "the answer could not be made", remedy: "the server's log says why").reply)
+    }
+  }
+
+  private func answer(to request: FrontRequest) throws -> Answer {
+    let found = Route.matching(request.segments)
+    if found.isEmpty { throw Problem(404, "no-such-path", "there is nothing at this path") }
+    let method = request.method == "HEAD" ? "GET" : request.method
+    let allowed = found.map(\.route.method)
+    guard let (route, id) = found.first(where: { $0.route.method == method }) else {
+      let list = (allowed + (allowed.contains("GET") ? ["HEAD"] : []) + ["OPTIONS"]).joined(separator: ", ")
+      if method == "OPTIONS" { return .reply(FrontReply(204, [.init("Allow", list)])) }
+      throw Problem(
+        405, "no-such-method", "this path knows no \(method)", fields: [.init("Allow", list)])
+    }
+    let token = try token(of: request)
+    if token == nil && !route.parties.contains(.nobody) { throw Problem.unauthorized }
+    switch route {
+    case .version: return .reply(Self.json("{\"version\":\"\(version)\"}"))
+    case .ready: return .reply(try readiness(isAdmin: token?.role == .admin))
+    case .attachments: return .reply(try attachments(request, token))
+    case .attachment: return .reply(try story(try record(id, route, token), token))
+    case .content: return try content(try record(id, route, token), request)
+    case .retryAttachment:
+      return change(try record(id, route, token), .retry)
+    case .deleteAttachment:
+      return change(try record(id, route, token), .delete(by: token?.name ?? ""))
+    }
+  }
+
+  // MARK: Who asks
+
+  /// The token that came along and is worth something; `nil`: none came.
+  private func token(of request: FrontRequest) throws -> AccessToken? {
+    let values = request.values("authorization")
+    if values.isEmpty { return nil }
+    guard values.count == 1, let text = Self.bearer(values[0]),
+      let token = try ledger.token(hash: digest(text)),
+      token.isValid(at: Clock.now())
+    else {
+      throw Problem.unauthorized
+    }
+    return token
+  }
+
+  /// The token of `Bearer TOKEN` (RFC 6750, 2.1).
+  private static func bearer(_ value: String) -> String? {
+    let parts = value.split(separator: " ", omittingEmptySubsequences: true)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+    return String(parts[1])
+  }
+
+  private func digest(_ text: String) -> [UInt8] {
+    hash.begin()
+    Array(text.utf8).withUnsafeBytes { hash.add($0) }
+    return hash.finish()
+  }
+
+  /// An attachment that the asker may see, and may do with what the route does.
+  private func record(_ id: String, _ route: Route, _ token: AccessToken?) throws -> AttachmentRecord {
+    let records = try ledger.attachments(idPrefix: id)
+    guard let record = records.first(where: { $0.origin.id == id }) else { throw Problem.notFound }
+    let party = Party(
+      token, sender: record.origin.senderId, participants: try ledger.participants(of: record.key))
+    guard Route.attachment.parties.contains(party) else { throw Problem.notFound }
+    guard route.parties.contains(party) else { throw Problem.forbidden }
+    return record
+  }
+
+  // MARK: Changes
+
+  private func change(_ record: AttachmentRecord, _ action: AttachmentCommand.Action) -> Answer {
+    let command = AttachmentCommand(record.origin.id, action)
+    return .commands([.attachment(command)]) { results in
+      switch results.first {
+      case .done(let hasChanged): Self.json("{\"changed\":\(hasChanged)}")
+      case .refused(let reason): Problem(409, "refused", reason).reply
+      default: Problem.away.reply
+      }
+    }
+  }
+
+  // MARK: Answers
+
+  static func json(_ text: String, _ status: Int = 200) -> FrontReply {
+    FrontReply(
+      status,
+      [
+        .init("Content-Type", "application/json"), .init("Cache-Control", "no-store"),
+        .init("X-Content-Type-Options", "nosniff"),
+      ], .bytes(Array((text + "\n").utf8)))
+  }
+
+  private func readiness(isAdmin: Bool) throws -> FrontReply {
+    let status = try ledger.status()
+    let paused = status.lanes.filter { $0.pause != nil }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("ready", true)
+      // What stands still and why is the operator's to know.
+      guard isAdmin else { return }
+      writer.key("paused")
+      writer.array { writer in
+        for lane in paused {
+          writer.object { writer in
+            writer.member("lane", lane.name.description)
+            writer.member("reason", lane.pause?.reason)
+          }
+        }
+      }
+    }
+    return Self.json(writer.text)
+  }
+}

@@ -1,0 +1,70 @@
+import FrontWire
+
+/// What is said of a content that others sent, so that no browser takes it for a page of this server.
+enum ContentFields {
+  /// Types that a browser may show; any other is saved to a file. HTML, SVG and XML run scripts, and are never among them.
+  private static let shown: Set<String> = [
+    "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "text/plain", "application/pdf",
+  ]
+
+  /// - Parameter isDownload: it is to be saved in any case.
+  static func all(mediaType: String?, fileName: String, isDownload: Bool) -> [FrontRequest.Pair] {
+    let type = mediaType ?? "application/octet-stream"
+    let isShown = shown.contains(type) && !isDownload
+    return [
+      .init("Content-Type", type == "text/plain" ? "text/plain; charset=utf-8" : type),
+      .init("Content-Disposition", disposition(fileName, isShown: isShown)),
+      .init("Accept-Ranges", "bytes"),
+      .init("Cache-Control", "private, no-cache"),
+      .init("Vary", "Authorization, Cookie"),
+      .init("X-Content-Type-Options", "nosniff"),
+      .init("Referrer-Policy", "no-referrer"),
+      .init("Cross-Origin-Resource-Policy", "same-origin"),
+      .init("Content-Security-Policy", "sandbox; default-src 'none'"),
+    ]
+  }
+
+  /// A name for old programs and one for the others (RFC 6266, RFC 8187).
+  static func disposition(_ fileName: String, isShown: Bool) -> String {
+    let name = harmless(fileName)
+    let plain = name.unicodeScalars.map { scalar -> Character in
+      scalar.isASCII && !["\"", "\\", "%"].contains(scalar) ? Character(scalar) : "_"
+    }
+    var text = isShown ? "inline" : "attachment"
+    text += "; filename=\"\(String(plain))\""
+    if name != String(plain) { text += "; filename*=UTF-8''\(encoded(name))" }
+    return text
+  }
+
+  /// The last part of a path, without what acts on a terminal or turns the direction of writing; at most 200 bytes.
+  private static func harmless(_ fileName: String) -> String {
+    var name = ""
+    for scalar in fileName.unicodeScalars {
+      switch scalar.value {
+      case 0x2F, 0x5C: name = ""
+      case 0..<0x20, 0x7F...0x9F, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFFD: continue
+      default: name.unicodeScalars.append(scalar)
+      }
+    }
+    while name.utf8.count > 200 { name.removeLast() }
+    name = String(name.drop { $0 == " " || $0 == "." })
+    while name.last == " " || name.last == "." { name.removeLast() }
+    return name.isEmpty ? "attachment" : name
+  }
+
+  /// As `ext-value` of RFC 8187, 3.2.1.
+  private static func encoded(_ name: String) -> String {
+    var text = ""
+    for byte in name.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return text
+  }
+}

@@ -1,0 +1,266 @@
+import CPlatform
+import FrontWire
+import Glibc
+import Ledger
+import Platform
+import Scheduler
+import Synchronization
+import Wire
+import Workers
+
+/// The way in over HTTP: a process without rights that speaks with the world, and threads of this one that answer what it asks.
+///
+/// That process is started again where it ends. Nothing is lost with it but the connections it had.
+public final class FrontDoor: Sendable {
+  public struct Settings: Sendable {
+    /// The program `sluice-httpd`.
+    public var executable: String
+    /// Of this program, as clients are told.
+    public var version: String
+    public var connections: UInt32 = 10_000
+    public var perAddress: UInt32 = 200
+    /// Whether it must not serve where the kernel lacks a part of the sandbox.
+    public var requiresSandbox = true
+
+    public init(executable: String, version: String) {
+      (self.executable, self.version) = (executable, version)
+    }
+  }
+
+  /// A request whose commands are on their way to the ledger.
+  private struct Waiting {
+    var serial: UInt64
+    /// The life of the process that asked.
+    var life: UInt64
+    var reply: @Sendable ([CommandResult]) -> FrontReply
+  }
+
+  private struct State {
+    /// Where the process is heard and told; -1: there is none.
+    var socket: Int32 = -1
+    var life: UInt64 = 0
+    var waiting: [UInt64: Waiting] = [:]
+    /// Those of other clients of the intake are small.
+    var lastTicket: UInt64 = 1 << 63
+    var hasServed = false
+  }
+
+  private let home: Home
+  private let settings: Settings
+  private let sockets: [SharedDescriptor]
+  private let intake: Intake
+  private let say: @Sendable (String) -> Void
+  private let stopping: SharedDescriptor
+  private let state = Mutex(State())
+  private let results = Mailbox<(ticket: UInt64, results: [CommandResult])>(capacity: 4096)
+  private let threads = Mutex<[Thread]>([])
+
+  /// Threads that answer, each with a connection to the ledger of its own.
+  private static let readers = 2
+  /// Milliseconds that requests under way have when the program ends.
+  private static let drainTime: Int32 = 5000
+  /// Milliseconds of a life that is no failure to start.
+  private static let soundLife: UInt64 = 10_000
+
+  /// - Parameters:
+  ///   - sockets: those that connections come from; they listen.
+  ///   - intake: where commands go. What comes of them is to be told with ``answer(_:_:)``.
+  ///   - say: tells the operator a line. Any thread calls it.
+  public init(
+    _ home: Home, _ settings: Settings, sockets: [SharedDescriptor], intake: Intake,
+    say: @escaping @Sendable (String) -> Void
+  ) throws(SystemError) {
+    (self.home, self.settings, self.sockets, self.intake) = (home, settings, sockets, intake)
+    self.say = say
+    let stopping = sluice_eventfd()
+    if stopping < 0 { throw SystemError("making an eventfd") }
+    self.stopping = SharedDescriptor(Descriptor(owning: stopping))
+    let started = [
+      try Thread { [self] in keepServing() }, try Thread { [self] in passResults() },
+    ]
+    threads.withLock { $0 = started }
+  }
+
+  /// Tells what came of commands. Others' tickets are none of its business.
+  public func answer(_ ticket: UInt64, _ results: [CommandResult]) {
+    if ticket >= 1 << 63 { self.results.send((ticket, results)) }
+  }
+
+  /// Takes no more connections, lets requests under way end for a few seconds, and ends.
+  public func stop() {
+    sluice_eventfd_raise(stopping.number)
+    results.close()
+    for thread in threads.withLock({ $0 }) { thread.join() }
+  }
+
+  // MARK: The life of the process
+
+  private func keepServing() {
+    var failures = 0
+    while true {
+      let began = Clock.monotonic()
+      do throws(SystemError) {
+        try serve()
+      } catch {
+        say("the HTTP server cannot be started: \(error)")
+      }
+      let lasted = (Clock.monotonic() - began) / 1_000_000
+      failures = lasted < Self.soundLife ? min(failures + 1, 8) : 0
+      if isStopping(within: Int32(100 << failures)) { return }
+    }
+  }
+
+  /// Waits so many milliseconds, or until it is to end.
+  private func isStopping(within milliseconds: Int32) -> Bool {
+    var one = pollfd(fd: stopping.number, events: Int16(POLLIN), revents: 0)
+    return poll(&one, 1, milliseconds) > 0
+  }
+
+  /// Starts a process, and answers it until it ends.
+  private func serve() throws(SystemError) {
+    let process = try ChildProcess(executable: settings.executable, words: ["serve", String(getpid())])
+    let setup = FrontSetup(
+      connections: settings.connections, perAddress: settings.perAddress, longestFile: 0,
+      requiresSandbox: settings.requiresSandbox)
+    let frame = ToFront.serve(setup).frame
+    let numbers = sockets.map(\.number)
+    if sluice_send(process.socket, frame, frame.count, numbers, Int32(numbers.count), 0) < 0 {
+      process.kill()
+      process.reap()
+      throw SystemError("telling it what to serve")
+    }
+    let socket = process.socket
+    let life = state.withLock { state in
+      state.socket = socket
+      state.life += 1
+      return state.life
+    }
+    var readers: [Thread] = []
+    for _ in 0..<Self.readers { readers.append(try Thread { [self] in answerRequests(on: socket, life) }) }
+    let cause = waitForEnd(of: process)
+    shutdown(socket, Int32(SHUT_RDWR))
+    for reader in readers { reader.join() }
+    state.withLock { state in
+      state.socket = -1
+      state.waiting = state.waiting.filter { $0.value.life != life }
+    }
+    if !isStopping(within: 0) {
+      let words = ChildProcess.printable(process.words)
+      say(
+        "the HTTP server ended (\(cause))\(words.isEmpty ? "" : ": \(words)"); it is started again, and clients may connect anew"
+      )
+    }
+  }
+
+  /// Waits until a process has ended, which is told to where the program ends.
+  private func waitForEnd(of process: ChildProcess) -> WorkerDeath.Cause {
+    var isTold = false
+    var left = Self.drainTime
+    while true {
+      _ = process.drainStandardError()
+      if let cause = process.ended() { return cause }
+      var watched = [
+        pollfd(fd: process.handle, events: Int16(POLLIN), revents: 0),
+        pollfd(
+          fd: process.isStandardErrorClosed ? -1 : process.standardError, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: isTold ? -1 : stopping.number, events: Int16(POLLIN), revents: 0),
+      ]
+      let wait: Int32 = isTold ? 50 : 1000
+      poll(&watched, nfds_t(watched.count), wait)
+      if watched[2].revents != 0 {
+        isTold = true
+        send(.drain)
+      } else if isTold {
+        left -= wait
+        if left <= 0 { process.kill() }
+      }
+    }
+  }
+
+  // MARK: Requests
+
+  /// Answers what the process asks, until it ends or says something that it may not.
+  private func answerRequests(on socket: Int32, _ life: UInt64) {
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 16)
+    defer { room.deallocate() }
+    var api: API?
+    while true {
+      let count = sluice_receive(socket, room.baseAddress, room.count, nil, nil, 0)
+      if count == 0 || (count < 0 && errno != EMSGSIZE) { return }
+      do throws(FrameError) {
+        if count < 0 { throw FrameError("a frame of more than \(Frame.limit) bytes") }
+        switch try FromFront(UnsafeRawBufferPointer(rebasing: room[..<count])) {
+        case .serving: tellThatItServes()
+        case .request(let request):
+          if api == nil { api = try? API(home, version: settings.version) }
+          answer(api?.answer(request) ?? .reply(Problem.away.reply), request.serial, life)
+        case .body, .cut, .ended: break
+        }
+      } catch {
+        say("the HTTP server says what it may not: \(error)")
+        shutdown(socket, Int32(SHUT_RDWR))
+        return
+      }
+    }
+  }
+
+  private func tellThatItServes() {
+    let isFirst = state.withLock { state in
+      defer { state.hasServed = true }
+      return !state.hasServed
+    }
+    guard isFirst else { return }
+    for socket in sockets { say("listening on \(ListenAddress.name(of: socket.number))") }
+  }
+
+  private func answer(_ answer: API.Answer, _ serial: UInt64, _ life: UInt64) {
+    switch answer {
+    case .reply(let reply): send(reply, serial)
+    case .file(let reply, let file): send(.reply(serial: serial, reply), file)
+    case .commands(let commands, let reply):
+      let ticket = state.withLock { state in
+        state.lastTicket += 1
+        state.waiting[state.lastTicket] = Waiting(serial: serial, life: life, reply: reply)
+        return state.lastTicket
+      }
+      if intake.send(commands, ticket: ticket) { return }
+      _ = state.withLock { $0.waiting.removeValue(forKey: ticket) }
+      send(Problem.away.reply, serial)
+    }
+  }
+
+  /// Passes on what came of commands. So the scheduler, which tells it, never waits for a slow process.
+  private func passResults() {
+    while case let all = results.receive(), !all.isEmpty {
+      for (ticket, results) in all {
+        let waiting = state.withLock { $0.waiting.removeValue(forKey: ticket) }
+        if let waiting { send(waiting.reply(results), waiting.serial) }
+      }
+    }
+  }
+
+  /// Sends an answer, in parts where it is long.
+  private func send(_ reply: FrontReply, _ serial: UInt64) {
+    guard case .bytes(let bytes) = reply.content, bytes.count > FrontReply.partLimit else {
+      return send(.reply(serial: serial, reply))
+    }
+    var head = reply
+    head.content = .stream
+    send(.reply(serial: serial, head))
+    for start in stride(from: 0, to: bytes.count, by: FrontReply.partLimit) {
+      send(
+        .part(serial: serial, Array(bytes[start..<min(start + FrontReply.partLimit, bytes.count)])))
+    }
+    send(.finish(serial: serial))
+  }
+
+  /// Nothing is told to a process that has ended.
+  private func send(_ message: ToFront, _ file: SharedDescriptor? = nil) {
+    let frame = message.frame
+    let numbers = file.map { [$0.number] } ?? []
+    state.withLock { state in
+      if state.socket < 0 { return }
+      _ = sluice_send(state.socket, frame, frame.count, numbers, Int32(numbers.count), 0)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import FrontWire
+import Platform
+
+/// Why a request is not answered as was wished (RFC 9457).
+struct Problem: Error {
+  var status: Int
+  /// For programs: stays as it is.
+  var code: String
+  /// For people: what is wrong, as a sentence without its full stop.
+  var detail: String
+  /// What to do next.
+  var remedy: String?
+  /// More fields of the answer.
+  var fields: [FrontRequest.Pair] = []
+
+  init(
+    _ status: Int, _ code: String, _ detail: String, remedy: String? = nil,
+    fields: [FrontRequest.Pair] = []
+  ) {
+    (self.status, self.code, self.detail) = (status, code, detail)
+    (self.remedy, self.fields) = (remedy, fields)
+  }
+
+  var reply: FrontReply {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("status", Int64(status))
+      writer.member("code", code)
+      writer.member("detail", detail)
+      if let remedy { writer.member("remedy", remedy) }
+    }
+    return FrontReply(
+      status,
+      fields + [.init("Content-Type", "application/problem+json"), .init("Cache-Control", "no-store")],
+      .bytes(Array((writer.text + "\n").utf8)))
+  }
+
+  // MARK: Those that are told in several places
+
+  /// The same for what is not there and for what is not the asker's to know of.
+  static let notFound = Problem(404, "not-found", "there is nothing here that this token may see")
+
+  static let unauthorized = Problem(
+    401, "unauthorized", "this needs a token that is known, not expired and not revoked",
+    remedy: "send 'Authorization: Bearer TOKEN'; `sluice tokens add NAME` makes one",
+    fields: [.init("WWW-Authenticate", "Bearer realm=\"sluice\"")])
+
+  static let forbidden = Problem(403, "forbidden", "this token may see this, and not change it")
+
+  static let away = Problem(
+    503, "away", "the ledger cannot be reached at the moment", remedy: "try again",
+    fields: [.init("Retry-After", "1")])
+}

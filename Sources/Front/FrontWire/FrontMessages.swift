@@ -1,0 +1,142 @@
+import Wire
+
+/// What the coordinator tells the process that serves HTTP. A frame of a SOCK_SEQPACKET socket each.
+public enum ToFront: Sendable, Equatable {
+  /// The first: it begins.
+  case serve(FrontSetup)
+  /// Answers a request; once.
+  case reply(serial: UInt64, FrontReply)
+  /// More of a stream that is the answer to a request.
+  case part(serial: UInt64, [UInt8])
+  /// The stream is whole.
+  case finish(serial: UInt64)
+  /// The body of a request is wanted; at most so many bytes.
+  case takeBody(serial: UInt64, limit: Int64)
+  /// It takes no more connections, lets requests under way end, and ends.
+  case drain
+
+  public var frame: [UInt8] {
+    switch self {
+    case .serve(let setup):
+      var writer = FrameWriter(.serve)
+      setup.write(to: &writer)
+      return writer.bytes
+    case .reply(let serial, let reply):
+      var writer = FrameWriter(.reply)
+      writer.write(serial)
+      reply.write(to: &writer)
+      return writer.bytes
+    case .part(let serial, let bytes):
+      var writer = FrameWriter(.part)
+      writer.write(serial)
+      bytes.withUnsafeBytes { writer.write($0) }
+      return writer.bytes
+    case .finish(let serial):
+      var writer = FrameWriter(.finish)
+      writer.write(serial)
+      return writer.bytes
+    case .takeBody(let serial, let limit):
+      var writer = FrameWriter(.takeBody)
+      writer.write(serial)
+      writer.write(limit)
+      return writer.bytes
+    case .drain: return FrameWriter(.drain).bytes
+    }
+  }
+
+  public init(_ frame: UnsafeRawBufferPointer) throws(FrameError) {
+    var reader = FrameReader(frame)
+    switch try reader.kind() {
+    case .serve: self = .serve(try FrontSetup(&reader))
+    case .reply: self = .reply(serial: try reader.integer(UInt64.self), try FrontReply(&reader))
+    case .part: self = .part(serial: try reader.integer(UInt64.self), try reader.requiredBytes())
+    case .finish: self = .finish(serial: try reader.integer(UInt64.self))
+    case .takeBody:
+      self = .takeBody(serial: try reader.integer(UInt64.self), limit: try reader.integer(Int64.self))
+    case .drain: self = .drain
+    default: throw FrameError("a frame that has no place here")
+    }
+    try reader.end()
+  }
+}
+
+/// What the process that serves HTTP tells the coordinator.
+public enum FromFront: Sendable, Equatable {
+  /// It takes connections. The parts of the sandbox in force, as bits.
+  case serving(sandbox: UInt32)
+  case request(FrontRequest)
+  /// More of a body that was asked for, and whether it is whole with it.
+  case body(serial: UInt64, [UInt8], isWhole: Bool)
+  /// The body will not come, or not all of it.
+  case cut(serial: UInt64)
+  /// The answer is written, or the client has left.
+  case ended(serial: UInt64, FrontEnd)
+
+  public var frame: [UInt8] {
+    switch self {
+    case .serving(let sandbox):
+      var writer = FrameWriter(.serving)
+      writer.write(sandbox)
+      return writer.bytes
+    case .request(let request):
+      var writer = FrameWriter(.request)
+      request.write(to: &writer)
+      return writer.bytes
+    case .body(let serial, let bytes, let isWhole):
+      var writer = FrameWriter(.body)
+      writer.write(serial)
+      bytes.withUnsafeBytes { writer.write($0) }
+      writer.write(isWhole)
+      return writer.bytes
+    case .cut(let serial):
+      var writer = FrameWriter(.cut)
+      writer.write(serial)
+      return writer.bytes
+    case .ended(let serial, let end):
+      var writer = FrameWriter(.ended)
+      writer.write(serial)
+      for number in [Int64(end.status), end.received, end.sent, end.microseconds] { writer.write(number) }
+      writer.write(end.isWhole)
+      return writer.bytes
+    }
+  }
+
+  public init(_ frame: UnsafeRawBufferPointer) throws(FrameError) {
+    var reader = FrameReader(frame)
+    switch try reader.kind() {
+    case .serving: self = .serving(sandbox: try reader.integer(UInt32.self))
+    case .request: self = .request(try FrontRequest(&reader))
+    case .body:
+      self = .body(
+        serial: try reader.integer(UInt64.self), try reader.requiredBytes(), isWhole: try reader.boolean())
+    case .cut: self = .cut(serial: try reader.integer(UInt64.self))
+    case .ended:
+      let serial = try reader.integer(UInt64.self)
+      let status = Int(truncatingIfNeeded: try reader.integer(Int64.self))
+      self = .ended(
+        serial: serial,
+        FrontEnd(
+          status: status, received: try reader.integer(Int64.self), sent: try reader.integer(Int64.self),
+          microseconds: try reader.integer(Int64.self), isWhole: try reader.boolean()))
+    default: throw FrameError("a frame that has no place here")
+    }
+    try reader.end()
+  }
+}
+
+/// How a request and its answer went, for the log.
+public struct FrontEnd: Sendable, Equatable {
+  /// Of the answer; 0: there was none.
+  public var status: Int
+  /// Bytes of the request's body, and of the answer with its head.
+  public var received: Int64
+  public var sent: Int64
+  public var microseconds: Int64
+  /// The client took all of it, as far as the kernel tells.
+  public var isWhole: Bool
+
+  public init(status: Int, received: Int64, sent: Int64, microseconds: Int64, isWhole: Bool) {
+    (self.status, self.received, self.sent) = (status, received, sent)
+    (self.microseconds, self.isWhole) = (microseconds, isWhole)
+  }
+}

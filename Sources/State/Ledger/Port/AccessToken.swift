@@ -1,0 +1,67 @@
+import Platform
+
+/// A client's right to speak with the server: what is on record of its token, which is not. A hash of it finds this row.
+public struct AccessToken: Sendable, Equatable {
+  /// What whoever has it may do; the server says which of its routes that are.
+  public enum Role: String, Sendable, CaseIterable {
+    /// A participant: what is its own, and what it takes part in.
+    case user
+    /// A product's own backend: it names senders and participants.
+    case service
+    /// A person who operates the server.
+    case admin
+  }
+
+  /// The beginning of the hash, in hexadecimal digits: what people call it by.
+  public var id: String
+  /// Of a user: its id as a participant.
+  public var name: String
+  public var role: Role
+  /// In milliseconds since 1970, as the others.
+  public var createdAt: Int64
+  /// From when on it is worth nothing; `nil`: it does not expire.
+  public var expiresAt: Int64?
+  /// When it was taken back; `nil`: it was not.
+  public var revokedAt: Int64?
+
+  public init(
+    id: String, name: String, role: Role, createdAt: Int64, expiresAt: Int64? = nil, revokedAt: Int64? = nil
+  ) {
+    (self.id, self.name, self.role) = (id, name, role)
+    (self.createdAt, self.expiresAt, self.revokedAt) = (createdAt, expiresAt, revokedAt)
+  }
+
+  /// Whether it opens anything.
+  ///
+  /// - Parameter now: in milliseconds since 1970.
+  public func isValid(at now: Int64) -> Bool { revokedAt == nil && expiresAt.map { now < $0 } ?? true }
+
+  /// Digits of an id.
+  public static let idLength = 12
+
+  /// The id of the token with this hash.
+  public static func id(of hash: [UInt8]) -> String { Hexadecimal.text(Array(hash.prefix(idLength / 2))) }
+}
+
+/// Changes which tokens there are.
+public struct TokenCommand: Sendable, Equatable {
+  public enum Action: Sendable, Equatable {
+    /// - Parameter hash: the SHA-256 of the token.
+    case add(hash: [UInt8], name: String, role: AccessToken.Role, expiresAt: Int64?)
+    /// Takes it back, for good.
+    case revoke
+  }
+
+  public var id: String
+  public var action: Action
+
+  public static func add(
+    hash: [UInt8], name: String, role: AccessToken.Role, expiresAt: Int64? = nil
+  ) -> TokenCommand {
+    TokenCommand(AccessToken.id(of: hash), .add(hash: hash, name: name, role: role, expiresAt: expiresAt))
+  }
+
+  public static func revoke(_ id: String) -> TokenCommand { TokenCommand(id, .revoke) }
+
+  private init(_ id: String, _ action: Action) { (self.id, self.action) = (id, action) }
+}

@@ -1,0 +1,180 @@
+import CPlatform
+import CWorker
+import FrontWire
+import Glibc
+import HTTPServer
+import Platform
+import Wire
+
+/// Hands requests to the coordinator, and its answers to the clients.
+final class Gate: RequestHandler {
+  private let line: CoordinatorLine
+  private let loop: EventLoop
+  /// Requests that the coordinator knows of, and that have not ended.
+  private var exchanges: [UInt64: Exchange] = [:]
+  private var last: UInt64 = 0
+  private var server: Server?
+  private var isDraining = false
+
+  /// What an exchange remembers.
+  private final class Number {
+    let serial: UInt64
+
+    init(_ serial: UInt64) { self.serial = serial }
+  }
+
+  private init(_ loop: EventLoop) {
+    (self.loop, line) = (loop, CoordinatorLine(loop))
+  }
+
+  /// Serves until the coordinator says that it is enough, or ends.
+  static func serve() throws {
+    // A crash leaves where it happened for the coordinator.
+    let page = mmap(nil, Int(SLUICE_STATUS_SIZE), PROT_READ | PROT_WRITE, MAP_SHARED, SLUICE_FD_STATUS, 0)
+    if let page, page != MAP_FAILED {
+      sluice_note_modules()
+      sluice_watch(page.assumingMemoryBound(to: sluice_status.self))
+    }
+    close(SLUICE_FD_STATUS)
+    close(SLUICE_FD_FOLDER)
+    let loop = try EventLoop()
+    let gate = Gate(loop)
+    let (setup, sockets) = try gate.line.receiveSetup()
+    var limits = ServerLimits()
+    (limits.connections, limits.perAddress) = (Int(setup.connections), Int(setup.perAddress))
+    let server = Server(loop, limits, handler: gate)
+    gate.server = server
+    for socket in sockets { try server.listen(on: Descriptor(owning: dup(socket.number))) }
+    try gate.line.listen { [unowned gate] message, descriptor in gate.take(message, descriptor) }
+    // The C library looks for the time zone's file once, even of one that has none.
+    tzset()
+    let level = sluice_front_close(setup.connections + Self.ownDescriptors, setup.longestFile)
+    let needed = UInt32(SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_FILES | SLUICE_SANDBOX_SYSCALLS)
+    if setup.requiresSandbox && level & needed != needed {
+      throw FrameError("this kernel cannot close the sandbox; `sluice doctor` says what it lacks")
+    }
+    gate.line.send(.serving(sandbox: level))
+    gate.loop.onTick { [unowned gate] in gate.endWhereDrained() }
+    try loop.run()
+    server.closeAll()
+  }
+
+  /// Descriptors beside those of connections: files that are sent, and the few of its own.
+  private static let ownDescriptors: UInt32 = 2048
+
+  // MARK: What clients ask
+
+  func begin(_ exchange: Exchange) {
+    let target: RequestTarget
+    do {
+      target = try RequestTarget(exchange.head.target)
+    } catch {
+      return exchange.answer(.text(error.status, error.reason + "\n"))
+    }
+    // Whether this process lives is not the coordinator's to say.
+    if target.segments == ["livez"] { return exchange.answer(.text(200, "ok\n")) }
+    if line.isCrowded {
+      return exchange.answer(.text(503, "too many requests wait; try again\n", [("Retry-After", "1")]))
+    }
+    last += 1
+    let request = FrontRequest(
+      serial: last, method: exchange.head.method, segments: target.segments,
+      query: target.query.map { FrontRequest.Pair($0.name, $0.value) },
+      fields: exchange.head.pairs.map { FrontRequest.Pair($0.name, $0.value) },
+      body: Self.body(exchange.head.framing), peer: exchange.peer.address)
+    let message = FromFront.request(request)
+    guard message.frame.count <= Frame.limit else {
+      return exchange.answer(.text(431, "the request is too long\n"))
+    }
+    exchange.context = Number(last)
+    exchanges[last] = exchange
+    line.send(message)
+  }
+
+  func ended(_ exchange: Exchange) {
+    guard let number = exchange.context as? Number else { return }
+    exchanges[number.serial] = nil
+    line.send(
+      .ended(
+        serial: number.serial,
+        FrontEnd(
+          status: exchange.status, received: exchange.received, sent: exchange.sent,
+          microseconds: Int64((Clock.monotonic() - exchange.began) / 1000), isWhole: exchange.isWhole)))
+  }
+
+  private static func body(_ framing: RequestHead.Framing) -> FrontRequest.Body {
+    switch framing {
+    case .none: .none
+    case .length(let count): .length(count)
+    case .chunked: .unknown
+    }
+  }
+
+  // MARK: What the coordinator says
+
+  private func take(_ message: ToFront, _ descriptor: SharedDescriptor?) {
+    switch message {
+    case .serve: break
+    case .reply(let serial, let reply):
+      guard let exchange = exchanges[serial] else { return }
+      exchange.answer(Self.response(reply, descriptor))
+    case .part(let serial, let bytes): exchanges[serial]?.send(bytes)
+    case .finish(let serial): exchanges[serial]?.finish()
+    case .takeBody(let serial, let limit):
+      guard let exchange = exchanges[serial] else { return }
+      exchange.readBody(into: BodyRelay(serial, exchange, line, limit: limit))
+    case .drain:
+      isDraining = true
+      server?.drain()
+      endWhereDrained()
+    }
+  }
+
+  private static func response(_ reply: FrontReply, _ descriptor: SharedDescriptor?) -> Response {
+    let fields = reply.fields.map { (name: $0.name, value: $0.value) }
+    switch reply.content {
+    case .none: return Response(reply.status, fields)
+    case .bytes(let bytes): return Response(reply.status, fields, .bytes(bytes))
+    case .stream: return Response(reply.status, fields, .stream)
+    case .file(let range):
+      guard let descriptor else { return .text(500, "the file was not handed over\n") }
+      return Response(reply.status, fields, .file(descriptor, range))
+    }
+  }
+
+  private func endWhereDrained() {
+    if isDraining && server?.count == 0 && line.isClear { loop.stop() }
+  }
+}
+
+/// Hands the body of a request to the coordinator.
+private final class BodyRelay: BodySink {
+  private let serial: UInt64
+  private unowned let exchange: Exchange
+  private let line: CoordinatorLine
+  private var room: Int64
+
+  init(_ serial: UInt64, _ exchange: Exchange, _ line: CoordinatorLine, limit: Int64) {
+    (self.serial, self.exchange, self.line, room) = (serial, exchange, line, limit)
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if room < 0 { return true }
+    room -= Int64(bytes.count)
+    if room < 0 {
+      // The coordinator answers: it knows what the limit is about.
+      line.send(.cut(serial: serial))
+      return true
+    }
+    line.send(.body(serial: serial, [UInt8](bytes), isWhole: false))
+    return true
+  }
+
+  func end() {
+    if room >= 0 { line.send(.body(serial: serial, [], isWhole: true)) }
+  }
+
+  func cut() {
+    if room >= 0 { line.send(.cut(serial: serial)) }
+  }
+}
