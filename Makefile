@@ -16,7 +16,7 @@ SHELL := /bin/bash
 
 # clang and the Swift compiler come with the Swift toolchain; everything else is Debian's.
 PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libmagic-dev libpoppler-glib-dev \
-	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev
+	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev node-llhttp
 
 # What only tests use.
 test: PACKAGES += clamav-daemon patchelf binutils git iproute2 nginx-light
@@ -103,11 +103,11 @@ place:
 	@install -d $(LIB) $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/sluice $(SHARE)/sluice/templates \
 	  $(SHARE)/sluice/StageKit/Sources $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
 	  $(SHARE)/fish/vendor_completions.d
-	@install -m 755 $(BUILT)/sluice $(BUILT)/sluice-worker $(LIB)
+	@install -m 755 $(BUILT)/sluice $(BUILT)/sluice-worker $(BUILT)/sluice-httpd $(LIB)
 	@install -m 644 $(BUILT)/libsluice-*.so $(LIB)
-	@ldd $(BUILT)/sluice $(BUILT)/sluice-worker $(BUILT)/libsluice-*.so | \
+	@ldd $(BUILT)/sluice $(BUILT)/sluice-worker $(BUILT)/sluice-httpd $(BUILT)/libsluice-*.so | \
 	  awk '$$3 ~ /\/swift\/linux\// { print $$3 }' | sort -u | xargs -r install -m 644 -t $(LIB)
-	@strip --strip-debug $(LIB)/sluice $(LIB)/sluice-worker $(LIB)/libsluice-*.so
+	@strip --strip-debug $(LIB)/sluice $(LIB)/sluice-worker $(LIB)/sluice-httpd $(LIB)/libsluice-*.so
 	@for file in $(LIB)/*; do patchelf --set-rpath '$$ORIGIN' "$$file"; done
 	@ln -sfn ../lib/sluice/sluice $(DESTDIR)$(PREFIX)/bin/sluice
 	@install -m 644 Sources/Contract/CStage/include/sluice/stage.h $(DESTDIR)$(PREFIX)/include/sluice

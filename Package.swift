@@ -267,6 +267,8 @@ var tests: [Target] {
       dependencies: [
         "CPlatform", "HTTPSource", "Outbound", "Pipeline", "Platform", "StageKit", "Wire", "Workers",
       ]),
+    .testTarget(
+      name: "FrontDoorTests", dependencies: ["FrontDoor", "FrontWire", "Ledger", "Platform", "Wire"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .testTarget(name: "PDFTests", dependencies: ["PDFStage", "PDFDocument"]),
     .testTarget(

@@ -5,10 +5,10 @@ import Testing
 /// `UPDATE_GOLDEN=1` rewrites these.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "run", "enqueue", "fetch", "retry", "refresh", "cancel", "prioritize", "delete", "prune",
+    "ingest", "run", "serve", "enqueue", "fetch", "retry", "refresh", "cancel", "prioritize", "delete", "prune",
     "pause",
     "resume",
-    "reset",
+    "reset", "tokens add", "tokens list", "tokens revoke",
     "downloads", "deliveries", "dead-letters list", "dead-letters retry", "dead-letters drop", "status",
     "list", "show",
     "get", "report", "watch", "replay", "verify", "backup", "rekey", "lint", "graph", "schema", "test",

@@ -13,7 +13,7 @@ import Testing
   @Test func thePagesAreThere() throws {
     let names = try Page.all().map(\.name)
     for name in ["README.md", "CONTRIBUTING.md"]
-      + ["guarantees", "operating", "pipeline", "stages", "architecture"].map({ "docs/\($0).md" })
+      + ["guarantees", "operating", "pipeline", "http", "stages", "architecture"].map({ "docs/\($0).md" })
     {
       #expect(names.contains(name), "\(name) is missing")
     }

@@ -63,8 +63,13 @@ enum Environment {
   static var namedHome: String? { variables["SLUICE_HOME"].flatMap { $0.isEmpty ? nil : $0 } }
 
   /// The pipeline's file: the one given, or the first of the usual ones.
-  static func pipelineFile(_ arguments: ParsedArguments) throws(CommandError) -> String {
+  ///
+  /// - Parameter mayBeBuiltIn: where there is none, the one of this program will do.
+  static func pipelineFile(
+    _ arguments: ParsedArguments, mayBeBuiltIn: Bool = false
+  ) throws(CommandError) -> String {
     if let file = arguments.value("config") ?? usualPipelineFile { return file }
+    if mayBeBuiltIn { return BuiltInPipeline.name }
     throw CommandError(
       .configuration, "there is no pipeline.yaml here, and none in /etc/sluice; name one with --config FILE")
   }
@@ -171,6 +176,7 @@ enum Environment {
   }
 
   static func contents(of file: String) throws(CommandError) -> [UInt8] {
+    if file == BuiltInPipeline.name { return Array(BuiltInPipeline.text.utf8) }
     let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
     func unreadable() -> CommandError {
       CommandError(

@@ -39,11 +39,11 @@ struct Run: ParsableCommand {
 
   func run() throws -> ExitCode { try run(opening: nil) }
 
-  /// - Parameter door: makes the way in over HTTP, where there is to be one.
+  /// - Parameter door: makes the way in over HTTP, where there is to be one. Then no pipeline.yaml is needed.
   func run(opening door: ((Home, LoadedPipeline, Intake) throws -> FrontDoor)?) throws -> ExitCode {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
-    let file = try Environment.pipelineFile(arguments)
+    let file = try Environment.pipelineFile(arguments, mayBeBuiltIn: door != nil)
     let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
     let (roots, consumption) = try watching.resolved(pipeline.definition, home)
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.

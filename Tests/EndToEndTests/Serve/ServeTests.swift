@@ -1,0 +1,133 @@
+import Foundation
+import Testing
+
+/// `sluice serve`: who has a token asks over HTTP.
+@Suite(.serialized)
+struct ServeTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private struct List: Decodable {
+    struct Attachment: Decodable {
+      var id: String
+      var fileName: String
+      var status: String
+      var sizeBytes: Int64?
+    }
+    var attachments: [Attachment]
+    var next: String?
+  }
+
+  /// Takes files in, of ann, in which ben takes part.
+  private func takeIn(_ count: Int, home: String = "home") throws {
+    try folder.write("ingest.yaml", Pipelines.open)
+    for number in 0..<count { try folder.write("in/\(number).txt", "text number \(number)\n") }
+    let taken = try SluiceCommand.run(
+      [
+        "ingest", "--home", home, "--config", "ingest.yaml", "--sender", "ann", "--participants", "ann,ben",
+        "in",
+      ], in: folder)
+    #expect(taken.status == 0, "\(taken.err)")
+  }
+
+  @Test func inAnEmptyFolderItServesAtOnceWithATokenOfItsOwn() throws {
+    let served = try ServedHome(folder)
+    let token = try #require(served.errors.firstMatch(of: /Bearer (sluice_[0-9a-f]{64})'/)?.1)
+    let answer = try served.ask("GET", "/v1/attachments", token: String(token))
+    #expect(answer.status == 200 && answer.text == "{\"attachments\":[],\"next\":null}\n")
+    #expect(try served.ask("GET", "/livez").text == "ok\n")
+    #expect(try served.ask("GET", "/readyz").text == "{\"ready\":true}\n")
+    #expect(try served.ask("GET", "/v1/attachments").status == 401)
+    #expect(served.stop() == 0)
+    // It is shown once.
+    let again = try ServedHome(folder)
+    #expect(!again.errors.contains("Bearer"))
+    #expect(try again.ask("GET", "/v1/attachments", token: String(token)).status == 200)
+  }
+
+  @Test func eachSeesWhatIsTheirs() throws {
+    try takeIn(5)
+    let served = try ServedHome(folder, options: ["--config", "ingest.yaml"])
+    let (ann, ben, eve) = (try served.token("ann"), try served.token("ben"), try served.token("eve"))
+    for token in [ann, ben] {
+      var (ids, next): (Set<String>, String?) = ([], nil)
+      repeat {
+        let page = try served.ask(
+          "GET", "/v1/attachments?limit=2" + (next.map { "&after=\($0)" } ?? ""), token: token
+        ).decoded(List.self)
+        #expect(page.attachments.count <= 2)
+        ids.formUnion(page.attachments.map(\.id))
+        next = page.next
+      } while next != nil
+      #expect(ids.count == 5)
+    }
+    #expect(try served.ask("GET", "/v1/attachments", token: eve).decoded(List.self).attachments.isEmpty)
+    let some = try served.ask("GET", "/v1/attachments?name=3.txt", token: ben).decoded(List.self)
+    let one = try #require(some.attachments.first)
+    #expect(some.attachments.count == 1 && one.fileName == "3.txt" && one.status == "completed")
+    #expect(try served.ask("GET", "/v1/attachments/\(one.id)", token: eve).status == 404)
+
+    let content = try served.ask("GET", "/v1/attachments/\(one.id)/content", token: ben)
+    #expect(content.status == 200 && content.text == "text number 3\n")
+    #expect(content.fields["content-disposition"] == "inline; filename=\"3.txt\"")
+    #expect(content.fields["content-type"] == "text/plain; charset=utf-8")
+    let tag = try #require(content.fields["etag"])
+    let part = try served.ask(
+      "GET", "/v1/attachments/\(one.id)/content", token: ann, ["Range: bytes=5-10", "If-Range: \(tag)"])
+    #expect(part.status == 206 && part.text == "number" && part.fields["content-range"] == "bytes 5-10/14")
+    let same = try served.ask(
+      "GET", "/v1/attachments/\(one.id)/content", token: ann, ["If-None-Match: \(tag)"])
+    #expect(same.status == 304 && same.body.isEmpty)
+    let head = try served.ask("HEAD", "/v1/attachments/\(one.id)/content", token: ann)
+    #expect(head.status == 200 && head.body.isEmpty && head.fields["content-length"] == "14")
+    #expect(try served.ask("GET", "/v1/attachments/\(one.id)/content", token: eve).status == 404)
+    #expect(served.stop() == 0)
+  }
+
+  @Test func aSenderDeletesAndAParticipantDoesNot() throws {
+    try takeIn(1)
+    let served = try ServedHome(folder, options: ["--config", "ingest.yaml"])
+    let (ann, ben) = (try served.token("ann"), try served.token("ben"))
+    let id = try #require(
+      try served.ask("GET", "/v1/attachments", token: ann).decoded(List.self).attachments.first?.id)
+    #expect(
+      try served.ask("POST", "/v1/attachments/\(id)/retry", token: ann).status == 409, "it is completed")
+    #expect(try served.ask("DELETE", "/v1/attachments/\(id)", token: ben).status == 403)
+    #expect(try served.ask("GET", "/v1/attachments/\(id)", token: ben).status == 200)
+    let deleted = try served.ask("DELETE", "/v1/attachments/\(id)", token: ann)
+    #expect(deleted.status == 200 && deleted.text == "{\"changed\":true}\n", "\(deleted.text)")
+    #expect(try served.ask("GET", "/v1/attachments/\(id)", token: ann).status == 404)
+    #expect(served.stop() == 0)
+    #expect(folder.files(below: "home/store").filter { $0.hasSuffix(".txt") }.isEmpty)
+  }
+
+  @Test func aRevokedTokenOpensNothing() throws {
+    let served = try ServedHome(folder)
+    let token = try served.token("ann", "--expires", "1h")
+    #expect(try served.ask("GET", "/v1/attachments", token: token).status == 200)
+    let listed = try SluiceCommand.run(["tokens", "list", "--home", "home"], in: folder).out
+    let line = try #require(listed.split(separator: "\n").first { $0.contains("  ann  ") })
+    #expect(line.contains("valid    user  ann") && !listed.contains(token.dropFirst(7)))
+    let id = String(line.prefix(12))
+    #expect(
+      try SluiceCommand.run(["tokens", "revoke", id, "--home", "home"], in: folder).out == "\(id)  revoked\n")
+    #expect(try served.ask("GET", "/v1/attachments", token: token).status == 401)
+  }
+
+  /// What speaks HTTP is killed: nothing is lost but its connections, and it is started again.
+  @Test func theServerIsStartedAgain() throws {
+    let served = try ServedHome(folder)
+    let token = try served.token("ann")
+    for _ in 0..<3 {
+      let server = served.server
+      try #require(server > 0)
+      kill(server, SIGKILL)
+      try Resident.wait("another takes its place") { served.server != server && served.server > 0 }
+      #expect(try served.ask("GET", "/v1/attachments", token: token).status == 200)
+    }
+    #expect(served.errors.contains("the HTTP server ended"))
+    #expect(served.stop() == 0)
+    #expect(served.server == 0)
+  }
+}

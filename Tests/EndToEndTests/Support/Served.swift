@@ -1,0 +1,132 @@
+import CPlatform
+import Foundation
+import Glibc
+import Testing
+
+/// A running `sluice serve`, and a client of it.
+final class ServedHome {
+  let folder: TemporaryFolder
+  let home: String
+  private let process: Process
+  private let name = "serve-\(UUID().uuidString)"
+  private(set) var port: UInt16 = 0
+
+  /// - Parameter home: relative to the folder.
+  init(_ folder: TemporaryFolder, home: String = "home", options: [String] = []) throws {
+    (self.folder, self.home) = (folder, home)
+    process = try SluiceCommand.start(
+      ["serve", "--home", home, "--listen", "127.0.0.1:0", "--format", "json"] + options, in: folder,
+      out: folder.path + "/\(name).out", err: folder.path + "/\(name).err")
+    try Resident.wait("it says where it listens") {
+      self.errors.contains("listening on") || !self.process.isRunning
+    }
+    let address = errors.split(separator: "\n").first { $0.contains("listening on http://127.0.0.1:") }
+    port = try #require(address?.split(separator: ":").last.flatMap { UInt16($0) }, "\(errors)")
+  }
+
+  deinit {
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+  }
+
+  var errors: String { (try? folder.read("\(name).err")) ?? "" }
+
+  /// The process that speaks HTTP; 0: there is none.
+  var server: pid_t {
+    let children = try? String(
+      contentsOfFile: "/proc/\(process.processIdentifier)/task/\(process.processIdentifier)/children",
+      encoding: .utf8)
+    _ = children
+    for entry in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+      guard let pid = pid_t(entry),
+        let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+        let end = text.lastIndex(of: ")")
+      else { continue }
+      let fields = text[text.index(after: end)...].split(separator: " ")
+      if text.contains("(sluice-httpd)"), fields.count > 1, pid_t(fields[1]) == process.processIdentifier {
+        return pid
+      }
+    }
+    return 0
+  }
+
+  /// Makes a token.
+  func token(_ name: String, _ options: String...) throws -> String {
+    let made = try SluiceCommand.run(["tokens", "add", name, "--home", home] + options, in: folder)
+    #expect(made.status == 0, "\(made.err)")
+    return made.out.trimmingCharacters(in: .newlines)
+  }
+
+  /// Sends a signal and waits for the end.
+  func stop(_ signal: Int32 = SIGTERM) -> Int32 {
+    kill(process.processIdentifier, signal)
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  struct Answer {
+    var status = 0
+    /// Names in small letters.
+    var fields: [String: String] = [:]
+    var body = Data()
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+      try JSONDecoder().decode(type, from: body)
+    }
+  }
+
+  /// Asks for something over a connection of its own.
+  func ask(
+    _ method: String, _ path: String, token: String? = nil, _ fields: [String] = []
+  ) throws -> Answer {
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    try #require(socket >= 0)
+    defer { close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    let connected = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try #require(connected == 0)
+    sluice_limit_receiving(socket, 20_000)
+    let lines =
+      ["\(method) \(path) HTTP/1.1", "Host: x", "Connection: close"]
+      + (token.map { ["Authorization: Bearer \($0)"] } ?? []) + fields
+    let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    try #require(send(socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+    var bytes = Data()
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    while case let count = recv(socket, &piece, piece.count, 0), count > 0 { bytes += piece[..<count] }
+    return try Self.parsed(bytes)
+  }
+
+  private static func parsed(_ bytes: Data) throws -> Answer {
+    let blank = try #require(
+      bytes.range(of: Data("\r\n\r\n".utf8)), "\(String(decoding: bytes, as: UTF8.self))")
+    let lines = String(decoding: bytes[..<blank.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+    var answer = Answer()
+    answer.status = Int(lines[0].split(separator: " ").dropFirst().first ?? "") ?? 0
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      answer.fields[parts[0].lowercased()] = parts.last?.trimmingCharacters(in: .whitespaces)
+    }
+    answer.body = bytes[blank.upperBound...]
+    if answer.fields["transfer-encoding"] == "chunked" { answer.body = try joined(answer.body) }
+    return answer
+  }
+
+  private static func joined(_ chunks: Data) throws -> Data {
+    var (rest, body) = (chunks[...], Data())
+    while true {
+      let end = try #require(rest.range(of: Data("\r\n".utf8)))
+      let size = try #require(Int(String(decoding: rest[..<end.lowerBound], as: UTF8.self), radix: 16))
+      if size == 0 { return body }
+      body += rest[end.upperBound..<end.upperBound + size]
+      rest = rest[(end.upperBound + size + 2)...]
+    }
+  }
+}

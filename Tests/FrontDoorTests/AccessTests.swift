@@ -1,0 +1,221 @@
+import Foundation
+import FrontWire
+import Ledger
+import Platform
+import Testing
+
+@testable import FrontDoor
+
+/// Who may do what: each route for each party, against a table written by hand.
+struct AccessTests {
+  /// What a party is answered.
+  enum Answer: String, Sendable {
+    case yes, unauthorized, forbidden, hidden
+  }
+
+  private static let table: [Route: [Party: Answer]] = {
+    let all: [Party: Answer] = Dictionary(uniqueKeysWithValues: Party.allCases.map { ($0, .yes) })
+    let known = all.merging([.nobody: .unauthorized]) { $1 }
+    let seen = known.merging([.stranger: .hidden]) { $1 }
+    let changed = seen.merging([.participant: .forbidden]) { $1 }
+    return [
+      .ready: all, .version: all, .attachments: known, .attachment: seen, .content: seen,
+      .retryAttachment: changed, .deleteAttachment: changed,
+    ]
+  }()
+
+  private let place: Place
+
+  init() throws { place = try Place() }
+
+  @Test func theTableOfRoutesIsThatOfTheTest() {
+    for route in Route.allCases {
+      let allowed = Set(Party.allCases.filter { Self.table[route]?[$0] == .yes })
+      #expect(route.parties == allowed, "\(route)")
+    }
+  }
+
+  @Test func eachPartyIsAnsweredAsTheTableSays() throws {
+    for (route, answers) in Self.table {
+      for (party, expected) in answers {
+        let found = Self.meaning(try place.ask(route.method, route.path, as: party))
+        #expect(found == expected, "\(party) asks for \(route)")
+      }
+    }
+  }
+
+  /// By the answer one cannot tell what is another's from what is not there.
+  @Test func aStrangerCannotTellWhatIsThere() throws {
+    for (route, answers) in Self.table where answers[.stranger] == .hidden {
+      let there = try place.ask(route.method, route.path, as: .stranger)
+      let missing = try place.ask(route.method, route.path, id: UUID().uuidString.lowercased(), as: .stranger)
+      #expect(there == missing, "\(route)")
+      let part = String(place.id.prefix(13))
+      #expect(try place.ask(route.method, route.path, id: part, as: .stranger) == missing)
+      #expect(try place.ask(route.method, route.path, id: part, as: .admin).status == 404, "ids are whole")
+    }
+  }
+
+  @Test func aTokenThatIsWorthNothingIsNone() throws {
+    for text in ["", "Bearer", "Bearer x", "Basic \(place.token(.admin))", "Bearer \(place.token(.admin)) x"]
+    {
+      let reply = try place.ask("GET", "/v1/attachments", authorization: [text])
+      #expect(reply.status == 401, "'\(text)'")
+      #expect(reply.fields.contains { $0.name == "WWW-Authenticate" })
+      // Not even what all may ask for: the client believes that it is known.
+      #expect(try place.ask("GET", "/version", authorization: [text]).status == 401)
+    }
+    let twice = ["Bearer \(place.token(.admin))", "Bearer \(place.token(.admin))"]
+    #expect(try place.ask("GET", "/v1/attachments", authorization: twice).status == 401)
+    let lower = ["bearer  \(place.token(.admin))"]
+    #expect(try place.ask("GET", "/v1/attachments", authorization: lower).status == 200)
+  }
+
+  @Test func aTokenThatExpiredOrWasRevokedIsNone() throws {
+    try place.add("late", expiresAt: 1)
+    #expect(try place.ask("GET", "/v1/attachments", authorization: ["Bearer late"]).status == 401)
+    try place.add("gone")
+    #expect(try place.ask("GET", "/v1/attachments", authorization: ["Bearer gone"]).status == 200)
+    try place.revoke("gone")
+    #expect(try place.ask("GET", "/v1/attachments", authorization: ["Bearer gone"]).status == 401)
+  }
+
+  @Test func aUserIsShownItsOwnWithoutWhereItCameFrom() throws {
+    for party in Party.allCases where party != .nobody {
+      let text = try place.text("GET", "/v1/attachments", as: party)
+      #expect(text.contains(place.id) == (party != .stranger), "\(party)")
+      #expect(text.contains("\"source\"") == [.service, .admin].contains(party), "\(party)")
+    }
+  }
+
+  @Test func whatIsNotUnderstoodIsTold() throws {
+    let cases = [
+      ("/v1/attachments?status=done", 400, "invalid-parameter"),
+      ("/v1/attachments?limit=0", 400, "invalid-parameter"),
+      ("/v1/attachments?limit=201", 400, "invalid-parameter"),
+      ("/v1/attachments?since=x", 400, "invalid-parameter"),
+      ("/v1/attachments?sha256=x", 400, "invalid-parameter"),
+      ("/v1/attachments?after=x", 400, "invalid-parameter"),
+      ("/v1/attachments?state=queued", 400, "no-such-parameter"), ("/v2", 404, "no-such-path"),
+      ("/", 404, "no-such-path"),
+    ]
+    for (path, status, code) in cases {
+      let reply = try place.ask("GET", path, as: .admin)
+      #expect(reply.status == status && reply.text.contains("\"code\":\"\(code)\""), "\(path): \(reply.text)")
+    }
+    let wrong = try place.ask("PUT", "/v1/attachments/x", as: .admin)
+    #expect(wrong.status == 405)
+    #expect(wrong.fields.contains(.init("Allow", "GET, DELETE, HEAD, OPTIONS")))
+    #expect(try place.ask("OPTIONS", "/v1/attachments", as: .nobody).status == 204)
+  }
+
+  private static func meaning(_ reply: FrontReply) -> Answer? {
+    switch reply.status {
+    case 200: .yes
+    case 401: .unauthorized
+    case 403: .forbidden
+    // Of the content: it is queued.
+    case 404: reply.text.contains("\"not-ready\"") ? .yes : .hidden
+    default: nil
+    }
+  }
+}
+
+/// A home with an attachment of ann's in which ben takes part, and a token for each party.
+private final class Place {
+  private let folder: String
+  private let ledger: any LedgerWriter
+  private let api: API
+  private let hash: SHA256
+  private var number: Int64 = 0
+  let id: String
+
+  init() throws {
+    folder = NSTemporaryDirectory() + "sluice-door-\(UUID())"
+    let home = Home(folder)
+    try home.create()
+    ledger = try home.join()
+    hash = try SHA256()
+    var item = IntakeItem()
+    (item.conversationId, item.messageId, item.senderId) = ("c", "m", "ann")
+    (item.participants, item.fileName, item.source) = (["ann", "ben"], "a.pdf", Array("/a.pdf".utf8))
+    var exchange = Exchange(number: 1)
+    exchange.commands = [.takeIn([item])]
+    number = 1
+    let results = try ledger.exchange(exchange).results
+    guard case .takenIn(let report)? = results.first, case .added(let id)? = report.outcomes.first else {
+      throw FrameError("it is not taken in: \(results)")
+    }
+    self.id = id
+    api = try API(home, version: "1")
+    for party in Party.allCases where party != .nobody {
+      let role: AccessToken.Role = party == .service ? .service : party == .admin ? .admin : .user
+      try add(token(party), name: Self.name(party), role: role)
+    }
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  private static func name(_ party: Party) -> String {
+    switch party {
+    case .sender: "ann"
+    case .participant: "ben"
+    default: "eve"
+    }
+  }
+
+  func token(_ party: Party) -> String { "token-\(party)" }
+
+  private func digest(_ text: String) -> [UInt8] {
+    hash.begin()
+    Array(text.utf8).withUnsafeBytes { hash.add($0) }
+    return hash.finish()
+  }
+
+  func add(
+    _ text: String, name: String = "ann", role: AccessToken.Role = .user, expiresAt: Int64? = nil
+  ) throws {
+    try apply(.add(hash: digest(text), name: name, role: role, expiresAt: expiresAt))
+  }
+
+  func revoke(_ text: String) throws { try apply(.revoke(AccessToken.id(of: digest(text)))) }
+
+  private func apply(_ command: TokenCommand) throws {
+    number += 1
+    var exchange = Exchange(number: number)
+    exchange.commands = [.token(command)]
+    let results = try ledger.exchange(exchange).results
+    try #require(results == [.done(hasChanged: true)])
+  }
+
+  func ask(_ method: String, _ path: String, id: String? = nil, as party: Party) throws -> FrontReply {
+    try ask(method, path, id: id, authorization: party == .nobody ? [] : ["Bearer \(token(party))"])
+  }
+
+  func ask(
+    _ method: String, _ path: String, id: String? = nil, authorization: [String]
+  ) throws -> FrontReply {
+    let parts = path.replacingOccurrences(of: "{id}", with: id ?? self.id).split(separator: "?")
+    let query = parts.count < 2 ? [] : parts[1].split(separator: "&").map { $0.split(separator: "=") }
+    let request = FrontRequest(
+      serial: 1, method: method, segments: (parts.first ?? "").split(separator: "/").map(String.init),
+      query: query.map { FrontRequest.Pair(String($0[0]), String($0[1])) },
+      fields: authorization.map { FrontRequest.Pair("authorization", $0) })
+    switch api.answer(request) {
+    case .reply(let reply): return reply
+    case .file(let reply, _): return reply
+    // They are allowed, and not applied here.
+    case .commands: return FrontReply(200)
+    }
+  }
+
+  func text(_ method: String, _ path: String, as party: Party) throws -> String {
+    try ask(method, path, as: party).text
+  }
+}
+
+extension FrontReply {
+  fileprivate var text: String {
+    if case .bytes(let bytes) = content { String(decoding: bytes, as: UTF8.self) } else { "" }
+  }
+}

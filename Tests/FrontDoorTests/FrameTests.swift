@@ -1,0 +1,55 @@
+import FrontWire
+import Platform
+import Testing
+import Wire
+
+/// The frames between coordinator and HTTP server, whole and broken.
+struct FrameTests {
+  private static let request = FrontRequest(
+    serial: 7, method: "GET", segments: ["v1", "é"], query: [.init("limit", "5")],
+    fields: [.init("host", "x"), .init("authorization", "Bearer y")], body: .length(12), peer: "127.0.0.1")
+  private static let toFront: [ToFront] = [
+    .serve(FrontSetup(connections: 5, perAddress: 2, longestFile: 1 << 40, requiresSandbox: true)),
+    .reply(serial: 1, FrontReply(204)),
+    .reply(serial: 2, FrontReply(200, [.init("A", "b")], .bytes([0, 1, 2]))),
+    .reply(serial: 3, FrontReply(206, [], .file(5..<9))), .reply(serial: 4, FrontReply(200, [], .stream)),
+    .part(serial: 5, [1, 0, 2]), .finish(serial: 6), .takeBody(serial: 7, limit: 99), .drain,
+  ]
+  private static let fromFront: [FromFront] = [
+    .serving(sandbox: 3), .request(request),
+    .request(FrontRequest(serial: 8, method: "POST", segments: [], body: .unknown)),
+    .body(serial: 9, [0, 255], isWhole: true), .cut(serial: 10),
+    .ended(serial: 11, FrontEnd(status: 200, received: 1, sent: 2, microseconds: 3, isWhole: true)),
+  ]
+
+  @Test func whatIsSaidIsHeard() throws {
+    for message in Self.toFront {
+      #expect(try message.frame.withUnsafeBytes { bytes in try ToFront(bytes) } == message)
+    }
+    for message in Self.fromFront {
+      #expect(try message.frame.withUnsafeBytes { bytes in try FromFront(bytes) } == message)
+    }
+  }
+
+  @Test func aBrokenFrameIsAnErrorAndNoMore() {
+    var random = SplitMix(state: 1)
+    for frame in Self.toFront.map(\.frame) + Self.fromFront.map(\.frame) {
+      for count in 0..<frame.count {
+        let isRead = frame[..<count].withUnsafeBytes { bytes in
+          (try? ToFront(bytes)) != nil || (try? FromFront(bytes)) != nil
+        }
+        #expect(!isRead, "\(count) bytes of \(frame)")
+      }
+      for _ in 0..<2000 {
+        var broken = frame
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+          broken[Int.random(in: 0..<broken.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        }
+        broken.withUnsafeBytes { bytes in
+          _ = try? ToFront(bytes)
+          _ = try? FromFront(bytes)
+        }
+      }
+    }
+  }
+}
