@@ -3,6 +3,7 @@ import FrontWire
 import Ledger
 import Platform
 import Testing
+import Wire
 
 @testable import FrontDoor
 
