@@ -107,7 +107,7 @@ var core: [Target] {
     .target(name: "Bytes"),
     .target(name: "CLLHTTP"),
     .target(name: "HTTPServer", dependencies: ["CLLHTTP", "CPlatform", "Platform"]),
-    .target(name: "FrontWire", dependencies: ["Wire"]),
+    .target(name: "FrontWire", dependencies: ["Platform", "Wire"]),
     .target(
       name: "FrontDoor",
       dependencies: [

@@ -246,6 +246,8 @@ struct MigrationTests {
     DROP TABLE new_jobs;
     DROP TABLE links;
     DROP TABLE transfers;
+    DROP TABLE tokens;
+    DROP TABLE uploads;
     PRAGMA user_version = 6;
     """
 

@@ -59,6 +59,15 @@ package final class ModelReader: LedgerQueries {
     rows.tokens.map(\.token).sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
   }
 
+  package func upload(_ id: String) throws(LedgerError) -> UploadRecord? { rows.uploads[id] }
+
+  package func uploads(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<UploadRecord> {
+    let rows = rows
+    let ids = rows.uploads.keys.filter { $0 > mark?.text ?? "" }.sorted().prefix(max(limit, 0))
+    let found = ids.compactMap { rows.uploads[$0] }
+    return Page(found, next: found.count < limit ? nil : ids.last.map { PageMark($0) })
+  }
+
   package func participants(of key: Int64) throws(LedgerError) -> [String] {
     rows.attachments[key]?.participants ?? []
   }

@@ -68,6 +68,10 @@ extension ModelRows {
   private mutating func delete(_ key: Int64, by person: String, _ tally: inout ModelTally) {
     guard let attachment = remove(key) else { return }
     let origin = attachment.origin
+    for (id, upload) in uploads where upload.attachmentId == origin.id {
+      uploads[id] = nil
+      tally.uploadsToDelete.append(id)
+    }
     if let job = attachment.job { jobs[job] = nil }
     for key in attachment.deliveries {
       if let job = deliveries[key]?.job { jobs[job] = nil }

@@ -14,6 +14,38 @@ extension ModelRows {
     case .delivery(let request): return apply(request, &tally)
     case .refresh(let request): return apply(request, &tally)
     case .token(let request): return apply(request, tally.now)
+    case .upload(let request): return apply(request, &tally)
+    }
+  }
+
+  private mutating func apply(_ request: UploadCommand, _ tally: inout ModelTally) -> CommandResult {
+    switch (request, uploads[request.id]) {
+    case (.begin(var record), nil):
+      record.createdAt = tally.now
+      record.expiresAt = tally.now &+ max(min(record.expiresAt, 1 << 50), 0)
+      uploads[record.id] = record
+      return .done(hasChanged: true)
+    case (.begin(let record), _): return .refused("there is an upload '\(record.id)' already")
+    case (.end(let id), let known):
+      if known != nil { tally.uploadsToDelete.append(id) }
+      uploads[id] = nil
+      return .done(hasChanged: known != nil)
+    case (_, nil): return .refused("there is no upload '\(request.id)'")
+    case (.lengthen(let id, let length), let known?):
+      if known.length == length { return .done(hasChanged: false) }
+      if known.length != nil || length < 0 { return .refused("the length of an upload does not change") }
+      uploads[id]?.length = length
+      return .done(hasChanged: true)
+    case (.finish(let id, let item), let known?):
+      var report = IntakeReport()
+      if let attachment = known.attachmentId {
+        report.known += 1
+        report.outcomes.append(.known(id: attachment))
+      } else {
+        takeIn(item, &tally, &report)
+        uploads[id]?.attachmentId = report.outcomes.first?.id
+      }
+      return .takenIn(report)
     }
   }
 

@@ -10,6 +10,7 @@ struct ModelTally {
   var changed: [ModelRows.Subject] = []
   /// Lanes that commands have changed.
   var lanes: [LaneName] = []
+  var uploadsToDelete: [String] = []
   /// Attachments were deleted.
   var hasDeleted = false
   var filesToDelete: [Int64] = []
@@ -53,6 +54,7 @@ extension ModelRows {
     }
     reply.contents = exchange.contents.map { known($0) }
     (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
+    reply.uploadsToDelete = tally.uploadsToDelete
     reply.priorities = tally.priorities
     record(tally.changed)
     reply.position = tally.changed.isEmpty ? nil : position

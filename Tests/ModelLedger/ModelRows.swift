@@ -111,6 +111,7 @@ struct ModelRows: Sendable {
   var deliveries: [Int64: Delivery] = [:]
   var transfers: [Int64: Transfer] = [:]
   var tombstones: [Tombstone] = []
+  var uploads: [String: UploadRecord] = [:]
   var tokens: [(hash: [UInt8], token: AccessToken)] = []
   /// Of what was deleted.
   var deletedIdentities: [[UInt8]: String] = [:]

@@ -26,7 +26,22 @@ struct RandomExchange {
     case 0...6: .takeIn((0..<number(0...4)).map { _ in item() })
     case 7 where !ids.isEmpty:
       once(in: 3) ? .refresh(refreshCommand(ids)) : .attachment(attachmentCommand(ids))
-    default: once(in: 5) ? .token(tokenCommand()) : .lane(laneCommand())
+    case 8: once(in: 2) ? .token(tokenCommand()) : .upload(uploadCommand())
+    default: .lane(laneCommand())
+    }
+  }
+
+  private mutating func uploadCommand() -> UploadCommand {
+    let id = "upload\(number(1...5))"
+    switch number(0...3) {
+    case 0:
+      return .begin(
+        UploadRecord(
+          id: id, owner: "ann", role: .user, length: pick([nil, 3]), metadata: "", createdAt: 0,
+          expiresAt: 1000))
+    case 1: return .lengthen(id: id, Int64(number(-1...5)))
+    case 2: return .finish(id: id, item())
+    default: return .end(id: id)
     }
   }
 

@@ -21,7 +21,7 @@ enum ControlMessage {
 
   /// What a command is, before what it says.
   private enum Kind: UInt8 {
-    case takeIn = 1, pause, resume, hasten, attachment, delivery, refresh, token
+    case takeIn = 1, pause, resume, hasten, attachment, delivery, refresh, token, endUpload
   }
 
   /// What a result is, before what it says.
@@ -71,6 +71,10 @@ enum ControlMessage {
       case .token(let command):
         writer.write(Kind.token.rawValue)
         write(command, &writer)
+      case .upload(let command):
+        // Others than the server end uploads, and do nothing else with them.
+        writer.write(Kind.endUpload.rawValue)
+        writer.write(command.id)
       }
     }
     return writer.bytes
@@ -183,6 +187,7 @@ enum ControlMessage {
         let (id, url) = (try text(&reader), try reader.requiredText(atMost: linkLimit))
         let (isLimited, time) = (try reader.boolean(), try reader.integer(Int64.self))
         return .refresh(RefreshCommand(id, url: url, expiresAt: isLimited ? time : nil))
+      case .endUpload: return .upload(.end(id: try text(&reader)))
       case .token: return .token(try tokenCommand(&reader))
       case nil: throw FrameError("an unknown command")
       }

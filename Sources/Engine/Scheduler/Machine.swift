@@ -96,6 +96,7 @@ final class Machine {
       publish: { self.storeThread.send(.publish($0)) }, delete: { self.storeThread.send(.delete($0)) },
       nextBatch: { self.intake?.take() }, lostPlace: lostPlace(lock), wait: wait, close: close)
     environment.downloads = DownloadsFolder(home)
+    environment.uploads = home.uploadsPath
     environment.watchNetwork = watchNetwork
     environment.minuteOfWeek = Self.minuteOfWeek
     environment.isAttended = { self.intake?.takeAttention() ?? false }

@@ -74,7 +74,9 @@ extension Scheduler {
     for key in reply.unwanted { stopTransfer(key) }
     for change in reply.priorities { prioritizeTransfer(change) }
     // Before the leases: the key of a transfer that is gone may be another's by now.
-    dropFiles(reply.filesToDelete)
+    dropFiles(
+      reply.filesToDelete.map(environment.downloads.file)
+        + reply.uploadsToDelete.map { "\(environment.uploads)/\($0)" })
     for lease in reply.leases { accept(lease) }
   }
 

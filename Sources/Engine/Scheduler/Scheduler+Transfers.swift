@@ -312,8 +312,8 @@ extension Scheduler {
     if transfers.removeQueued(flight) { settle(flight, .released) } else { transfers.stop(flight) }
   }
 
-  func dropFiles(_ keys: [Int64]) {
-    if !keys.isEmpty { sources.add(Source(serial: 0, .removal(keys, environment.downloads))) }
+  func dropFiles(_ paths: [String]) {
+    if !paths.isEmpty { sources.add(Source(serial: 0, .removal(paths))) }
   }
 
   /// Its source fault, where it could not be opened.

@@ -16,6 +16,8 @@ package struct SchedulerEnvironment {
   package var store: any ObjectStore
   /// Where what is fetched lies.
   package var downloads = DownloadsFolder(path: "", store: "")
+  /// The folder with what clients send.
+  package var uploads = ""
   /// Descriptors that this process may have open.
   package var descriptorLimit: Int
   package var tuning = Tuning()

@@ -13,8 +13,8 @@ package struct Source: Sendable {
     case fetched(Int64, object: String?, DownloadsFolder)
     /// The file of a transfer, to write; `free` bytes have to stay free.
     case transfer(Int64, bytes: Int64, free: Int64, DownloadsFolder)
-    /// The files of transfers that are no longer needed: they are deleted.
-    case removal([Int64], DownloadsFolder)
+    /// Files of the home that are no longer needed: they are deleted.
+    case removal([String])
   }
 
   /// The attachment's or the transfer's, in this run.
@@ -43,7 +43,7 @@ package struct Source: Sendable {
     case .file(let path, _): path
     case .fetched(let transfer, _, let folder), .transfer(let transfer, _, _, let folder):
       Array(folder.file(of: transfer).utf8)
-    case .removal(_, let folder): Array(folder.path.utf8)
+    case .removal(let paths): Array((paths.first ?? "").utf8)
     }
   }
 
@@ -58,7 +58,7 @@ package struct Source: Sendable {
     case .fetched(let transfer, let object, let folder): folder.open(fetched: transfer, object: object)
     case .transfer(let transfer, let bytes, let free, let folder):
       folder.open(transfer, bytes: bytes, free: free)
-    case .removal(let transfers, let folder): remove(transfers, folder)
+    case .removal(let paths): remove(paths)
     }
   }
 
@@ -75,8 +75,8 @@ package struct Source: Sendable {
     return .opened(descriptor, FileState(facts))
   }
 
-  private func remove(_ transfers: [Int64], _ folder: DownloadsFolder) -> Opening {
-    for transfer in transfers { folder.delete(transfer) }
+  private func remove(_ paths: [String]) -> Opening {
+    for path in paths { unlink(path) }
     return .removed
   }
 

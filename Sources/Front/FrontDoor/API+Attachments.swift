@@ -190,7 +190,7 @@ extension API {
   private static let damaged = Problem(
     500, "damaged", "the content is not in the store as it was", remedy: "`sluice verify` tells more")
 
-  private static func date(_ seconds: Int) -> String {
+  static func date(_ seconds: Int) -> String {
     var (time, parts) = (seconds, tm())
     gmtime_r(&time, &parts)
     var text = [CChar](repeating: 0, count: 40)

@@ -6,28 +6,43 @@ import Platform
 /// Answers requests: looks up who asks, what may be asked for, and reads it. Used by one thread.
 final class API {
   /// What becomes of a request.
-  enum Answer {
+  enum Answer: Sendable {
     case reply(FrontReply)
     /// With the file that is the content of the reply.
     case file(FrontReply, SharedDescriptor)
     /// Commands that the coordinator applies; the answer follows from their results.
-    case commands([Command], @Sendable ([CommandResult]) -> FrontReply)
+    case commands([Command], @Sendable ([CommandResult]) -> Answer)
+    /// A step that needs an upload for itself: one that another request is at ends first.
+    case upload(String, UploadStep)
+    /// The body goes to the file of an upload; the answer follows from what came of it.
+    case store(String, StoreOrder, SharedDescriptor, @Sendable (API, Stored) throws -> Answer)
+  }
+
+  struct Limits: Sendable {
+    /// Bytes of the longest upload.
+    var upload: Int64
   }
 
   let home: Home
   let ledger: any LedgerQueries
+  let uploads: UploadsFolder
+  let limits: Limits
   private let version: String
   private let hash: SHA256
 
-  init(_ home: Home, version: String) throws {
-    (self.home, self.version) = (home, version)
+  init(_ home: Home, version: String, limits: Limits = Limits(upload: 10_000_000)) throws {
+    (self.home, self.version, self.limits) = (home, version, limits)
+    uploads = UploadsFolder(home)
     ledger = try home.reader()
     hash = try SHA256()
   }
 
-  func answer(_ request: FrontRequest) -> Answer {
+  func answer(_ request: FrontRequest) -> Answer { Self.answer { try self.answer(to: request) } }
+
+  /// What a body answers, or why it does not.
+  static func answer(_ body: () throws -> Answer) -> Answer {
     do {
-      return try self.answer(to: request)
+      return try body()
     } catch let problem as Problem {
       return .reply(problem.reply)
     } catch is LedgerError {
@@ -39,12 +54,19 @@ final class API {
   }
 
   private func answer(to request: FrontRequest) throws -> Answer {
+    var request = request
+    // For clients that know no others than GET and POST.
+    if request.method == "POST", let method = request.field("x-http-method-override") {
+      request.method = method.uppercased()
+    }
     let found = Route.matching(request.segments)
     if found.isEmpty { throw Problem(404, "no-such-path", "there is nothing at this path") }
-    let method = request.method == "HEAD" ? "GET" : request.method
     let allowed = found.map(\.route.method)
+    let method = request.method == "HEAD" && !allowed.contains("HEAD") ? "GET" : request.method
     guard let (route, id) = found.first(where: { $0.route.method == method }) else {
-      let list = (allowed + (allowed.contains("GET") ? ["HEAD"] : []) + ["OPTIONS"]).joined(separator: ", ")
+      let list =
+        (allowed + (allowed.contains("GET") ? ["HEAD"] : [])
+        + (allowed.contains("OPTIONS") ? [] : ["OPTIONS"])).joined(separator: ", ")
       if method == "OPTIONS" { return .reply(FrontReply(204, [.init("Allow", list)])) }
       throw Problem(
         405, "no-such-method", "this path knows no \(method)", fields: [.init("Allow", list)])
@@ -61,6 +83,11 @@ final class API {
       return change(try record(id, route, token), .retry)
     case .deleteAttachment:
       return change(try record(id, route, token), .delete(by: token?.name ?? ""))
+    case .uploadOptions: return .reply(uploadOptions())
+    case .createUpload, .uploadState, .appendToUpload, .endUpload:
+      guard let token else { throw Problem.unauthorized }
+      if route == .createUpload { return try createUpload(request, token) }
+      return try upload(id, route, request, token)
     }
   }
 
@@ -109,9 +136,9 @@ final class API {
     let command = AttachmentCommand(record.origin.id, action)
     return .commands([.attachment(command)]) { results in
       switch results.first {
-      case .done(let hasChanged): Self.json("{\"changed\":\(hasChanged)}")
-      case .refused(let reason): Problem(409, "refused", reason).reply
-      default: Problem.away.reply
+      case .done(let hasChanged): .reply(Self.json("{\"changed\":\(hasChanged)}"))
+      case .refused(let reason): .reply(Problem(409, "refused", reason).reply)
+      default: .reply(Problem.away.reply)
       }
     }
   }

@@ -38,12 +38,17 @@ public enum Route: String, Sendable, CaseIterable {
   case ready, version
   case attachments, attachment, content
   case retryAttachment, deleteAttachment
+  case uploadOptions, createUpload, uploadState, appendToUpload, endUpload
 
   public var method: String {
     switch self {
     case .ready, .version, .attachments, .attachment, .content: "GET"
     case .retryAttachment: "POST"
-    case .deleteAttachment: "DELETE"
+    case .deleteAttachment, .endUpload: "DELETE"
+    case .uploadOptions: "OPTIONS"
+    case .createUpload: "POST"
+    case .uploadState: "HEAD"
+    case .appendToUpload: "PATCH"
     }
   }
 
@@ -56,15 +61,18 @@ public enum Route: String, Sendable, CaseIterable {
     case .attachment, .deleteAttachment: "/v1/attachments/{id}"
     case .content: "/v1/attachments/{id}/content"
     case .retryAttachment: "/v1/attachments/{id}/retry"
+    case .uploadOptions, .createUpload: "/v1/uploads"
+    case .uploadState, .appendToUpload, .endUpload: "/v1/uploads/{id}"
     }
   }
 
-  /// Who may ask for it. A stranger is told of an attachment that it is not there.
+  /// Who may ask for it. A stranger is told of an attachment that it is not there, and so are all but the owner of an upload.
   public var parties: Set<Party> {
     switch self {
-    case .ready, .version: Set(Party.allCases)
+    case .ready, .version, .uploadOptions: Set(Party.allCases)
     // Each user is shown its own.
-    case .attachments: [.stranger, .participant, .sender, .service, .admin]
+    case .attachments, .createUpload, .uploadState, .appendToUpload, .endUpload:
+      [.stranger, .participant, .sender, .service, .admin]
     case .attachment, .content: [.participant, .sender, .service, .admin]
     case .retryAttachment, .deleteAttachment: [.sender, .service, .admin]
     }
@@ -80,6 +88,11 @@ public enum Route: String, Sendable, CaseIterable {
     case .content: "the content of an attachment"
     case .retryAttachment: "queue it again"
     case .deleteAttachment: "take away all that is of it, for good"
+    case .uploadOptions: "what tus this speaks"
+    case .createUpload: "begin an upload"
+    case .uploadState: "how much of one's own upload is there"
+    case .appendToUpload: "go on with it"
+    case .endUpload: "give it up"
     }
   }
 

@@ -19,6 +19,8 @@ public final class FrontDoor: Sendable {
     public var version: String
     public var connections: UInt32 = 10_000
     public var perAddress: UInt32 = 200
+    /// Bytes of the longest upload.
+    public var longestUpload: Int64 = 10_000_000
     /// Whether it must not serve where the kernel lacks a part of the sandbox.
     public var requiresSandbox = true
 
@@ -27,12 +29,24 @@ public final class FrontDoor: Sendable {
     }
   }
 
+  /// A request, and the life of the process that it came from.
+  private struct Asked {
+    var request: FrontRequest
+    var life: UInt64
+    var serial: UInt64 { request.serial }
+  }
+
   /// A request whose commands are on their way to the ledger.
   private struct Waiting {
-    var serial: UInt64
-    /// The life of the process that asked.
-    var life: UInt64
-    var reply: @Sendable ([CommandResult]) -> FrontReply
+    var asked: Asked
+    var next: @Sendable ([CommandResult]) -> API.Answer
+  }
+
+  /// A request whose body is being stored.
+  private struct Storing {
+    var asked: Asked
+    var upload: String
+    var next: @Sendable (API, Stored) throws -> API.Answer
   }
 
   private struct State {
@@ -40,6 +54,11 @@ public final class FrontDoor: Sendable {
     var socket: Int32 = -1
     var life: UInt64 = 0
     var waiting: [UInt64: Waiting] = [:]
+    /// By serial.
+    var storing: [UInt64: Storing] = [:]
+    /// Uploads that a body is stored of, and the steps that wait until it has ended.
+    var underway: [String: UInt64] = [:]
+    var parked: [String: [(asked: Asked, step: API.UploadStep)]] = [:]
     /// Those of other clients of the intake are small.
     var lastTicket: UInt64 = 1 << 63
     var hasServed = false
@@ -120,7 +139,8 @@ public final class FrontDoor: Sendable {
   private func serve() throws(SystemError) {
     let process = try ChildProcess(executable: settings.executable, words: ["serve", String(getpid())])
     let setup = FrontSetup(
-      connections: settings.connections, perAddress: settings.perAddress, longestFile: 0,
+      connections: settings.connections, perAddress: settings.perAddress,
+      longestFile: settings.longestUpload,
       requiresSandbox: settings.requiresSandbox)
     let frame = ToFront.serve(setup).frame
     let numbers = sockets.map(\.number)
@@ -142,7 +162,9 @@ public final class FrontDoor: Sendable {
     for reader in readers { reader.join() }
     state.withLock { state in
       state.socket = -1
-      state.waiting = state.waiting.filter { $0.value.life != life }
+      state.waiting = state.waiting.filter { $0.value.asked.life != life }
+      // What was being stored is not any more.
+      (state.storing, state.underway, state.parked) = ([:], [:], [:])
     }
     if !isStopping(within: 0) {
       let words = ChildProcess.printable(process.words)
@@ -192,8 +214,10 @@ public final class FrontDoor: Sendable {
         switch try FromFront(UnsafeRawBufferPointer(rebasing: room[..<count])) {
         case .serving: tellThatItServes()
         case .request(let request):
-          if api == nil { api = try? API(home, version: settings.version) }
-          answer(api?.answer(request) ?? .reply(Problem.away.reply), request.serial, life)
+          let asked = Asked(request: request, life: life)
+          let api = open(&api)
+          answer(api?.answer(request) ?? .reply(Problem.away.reply), asked, api)
+        case .stored(let serial, let stored): take(stored, of: serial, open(&api))
         case .body, .cut, .ended: break
         }
       } catch {
@@ -202,6 +226,14 @@ public final class FrontDoor: Sendable {
         return
       }
     }
+  }
+
+  /// What a thread answers with; `nil`: the ledger is away.
+  private func open(_ api: inout API?) -> API? {
+    if api == nil {
+      api = try? API(home, version: settings.version, limits: API.Limits(upload: settings.longestUpload))
+    }
+    return api
   }
 
   private func tellThatItServes() {
@@ -213,28 +245,86 @@ public final class FrontDoor: Sendable {
     for socket in sockets { say("listening on \(ListenAddress.name(of: socket.number))") }
   }
 
-  private func answer(_ answer: API.Answer, _ serial: UInt64, _ life: UInt64) {
+  /// - Parameter api: of the thread that calls; `nil`: it has none, or the ledger is away.
+  private func answer(_ answer: API.Answer, _ asked: Asked, _ api: API?) {
     switch answer {
-    case .reply(let reply): send(reply, serial)
-    case .file(let reply, let file): send(.reply(serial: serial, reply), file)
-    case .commands(let commands, let reply):
+    case .reply(var reply):
+      if asked.request.segments.prefix(2) == ["v1", "uploads"] { reply.fields.append(Tus.version) }
+      send(reply, asked.serial)
+    case .file(let reply, let file): send(.reply(serial: asked.serial, reply), file)
+    case .commands(let commands, let next):
       let ticket = state.withLock { state in
         state.lastTicket += 1
-        state.waiting[state.lastTicket] = Waiting(serial: serial, life: life, reply: reply)
+        state.waiting[state.lastTicket] = Waiting(asked: asked, next: next)
         return state.lastTicket
       }
       if intake.send(commands, ticket: ticket) { return }
       _ = state.withLock { $0.waiting.removeValue(forKey: ticket) }
-      send(Problem.away.reply, serial)
+      send(Problem.away.reply, asked.serial)
+    case .upload(let id, let step): take(step, of: id, asked, api)
+    case .store(let id, let order, let file, let next):
+      state.withLock { state in
+        state.storing[asked.serial] = Storing(asked: asked, upload: id, next: next)
+        state.underway[id] = asked.serial
+      }
+      send(.store(serial: asked.serial, order), file)
     }
+  }
+
+  // MARK: Uploads
+
+  /// Does a step, once no other request is at the upload: a new one counts more, since the connection of the one before may be lost
+  /// without anybody having noticed.
+  private func take(_ step: API.UploadStep, of id: String, _ asked: Asked, _ api: API?) {
+    let other = state.withLock { state -> UInt64? in
+      if let other = state.underway[id] {
+        state.parked[id, default: []].append((asked, step))
+        return other
+      }
+      // Held until the step is done, or what it stores is.
+      state.underway[id] = asked.serial
+      return nil
+    }
+    if let other { return send(.abort(serial: other)) }
+    guard let api else { return leave(id, asked, .reply(Problem.away.reply)) }
+    let next = API.answer { try api.take(step, id, asked.request) }
+    if case .store = next { return answer(next, asked, api) }
+    leave(id, asked, next)
+    resume(id, api)
+  }
+
+  /// Answers, and lets others have the upload.
+  private func leave(_ id: String, _ asked: Asked, _ next: API.Answer) {
+    state.withLock { if $0.underway[id] == asked.serial { $0.underway[id] = nil } }
+    answer(next, asked, nil)
+  }
+
+  /// What was stored of a body, and what follows from that.
+  private func take(_ stored: Stored, of serial: UInt64, _ api: API?) {
+    guard let storing = state.withLock({ $0.storing.removeValue(forKey: serial) }) else { return }
+    let next = api.map { api in API.answer { try storing.next(api, stored) } } ?? .reply(Problem.away.reply)
+    leave(storing.upload, storing.asked, next)
+    if let api { resume(storing.upload, api) }
+  }
+
+  /// Takes the next step that waited for an upload.
+  private func resume(_ id: String, _ api: API) {
+    let next = state.withLock { state -> (asked: Asked, step: API.UploadStep)? in
+      guard state.underway[id] == nil, var parked = state.parked[id], !parked.isEmpty else { return nil }
+      let first = parked.removeFirst()
+      state.parked[id] = parked.isEmpty ? nil : parked
+      return first
+    }
+    if let next { take(next.step, of: id, next.asked, api) }
   }
 
   /// Passes on what came of commands. So the scheduler, which tells it, never waits for a slow process.
   private func passResults() {
+    var api: API?
     while case let all = results.receive(), !all.isEmpty {
       for (ticket, results) in all {
         let waiting = state.withLock { $0.waiting.removeValue(forKey: ticket) }
-        if let waiting { send(waiting.reply(results), waiting.serial) }
+        if let waiting { answer(waiting.next(results), waiting.asked, open(&api)) }
       }
     }
   }

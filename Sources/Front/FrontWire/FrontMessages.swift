@@ -12,6 +12,10 @@ public enum ToFront: Sendable, Equatable {
   case finish(serial: UInt64)
   /// The body of a request is wanted; at most so many bytes.
   case takeBody(serial: UInt64, limit: Int64)
+  /// The body of a request is wanted, in a file.
+  case store(serial: UInt64, StoreOrder)
+  /// The connection of a request is closed.
+  case abort(serial: UInt64)
   /// It takes no more connections, lets requests under way end, and ends.
   case drain
 
@@ -40,6 +44,15 @@ public enum ToFront: Sendable, Equatable {
       writer.write(serial)
       writer.write(limit)
       return writer.bytes
+    case .store(let serial, let order):
+      var writer = FrameWriter(.store)
+      writer.write(serial)
+      order.write(to: &writer)
+      return writer.bytes
+    case .abort(let serial):
+      var writer = FrameWriter(.abort)
+      writer.write(serial)
+      return writer.bytes
     case .drain: return FrameWriter(.drain).bytes
     }
   }
@@ -53,6 +66,8 @@ public enum ToFront: Sendable, Equatable {
     case .finish: self = .finish(serial: try reader.integer(UInt64.self))
     case .takeBody:
       self = .takeBody(serial: try reader.integer(UInt64.self), limit: try reader.integer(Int64.self))
+    case .store: self = .store(serial: try reader.integer(UInt64.self), try StoreOrder(&reader))
+    case .abort: self = .abort(serial: try reader.integer(UInt64.self))
     case .drain: self = .drain
     default: throw FrameError("a frame that has no place here")
     }
@@ -69,6 +84,8 @@ public enum FromFront: Sendable, Equatable {
   case body(serial: UInt64, [UInt8], isWhole: Bool)
   /// The body will not come, or not all of it.
   case cut(serial: UInt64)
+  /// What came of a body that was to be stored. Always told once for each.
+  case stored(serial: UInt64, Stored)
   /// The answer is written, or the client has left.
   case ended(serial: UInt64, FrontEnd)
 
@@ -92,6 +109,11 @@ public enum FromFront: Sendable, Equatable {
       var writer = FrameWriter(.cut)
       writer.write(serial)
       return writer.bytes
+    case .stored(let serial, let stored):
+      var writer = FrameWriter(.stored)
+      writer.write(serial)
+      stored.write(to: &writer)
+      return writer.bytes
     case .ended(let serial, let end):
       var writer = FrameWriter(.ended)
       writer.write(serial)
@@ -110,6 +132,7 @@ public enum FromFront: Sendable, Equatable {
       self = .body(
         serial: try reader.integer(UInt64.self), try reader.requiredBytes(), isWhole: try reader.boolean())
     case .cut: self = .cut(serial: try reader.integer(UInt64.self))
+    case .stored: self = .stored(serial: try reader.integer(UInt64.self), try Stored(&reader))
     case .ended:
       let serial = try reader.integer(UInt64.self)
       let status = Int(truncatingIfNeeded: try reader.integer(Int64.self))

@@ -424,6 +424,20 @@ int sluice_pipe(int ends[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
   return sluice_set_nonblocking(ends[0]);
 }
+int sluice_reserve(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
+
+int sluice_copy_to(int from, int64_t count, int to, int64_t place) {
+  off_t start = 0, target = place;
+  while (count > 0) {
+    ssize_t done = copy_file_range(from, &start, to, &target, (size_t)count, 0);
+    if (done < 0 && errno == EINTR) continue;
+    if (done == 0) errno = EIO; /* it is shorter than it was */
+    if (done <= 0) return -1;
+    count -= done;
+  }
+  return 0;
+}
+
 int sluice_parse_time(const char *text, const char *format, int64_t *seconds) {
   struct tm parts = {0};
   const char *end = strptime(text, format, &parts);

@@ -1,21 +1,35 @@
 import CCrypto
 import Glibc
 
-/// SHA-256 by OpenSSL, used by one thread. It keeps what OpenSSL looks up by name.
-public final class SHA256 {
+/// SHA-256, which nearly all is hashed with.
+public typealias SHA256 = MessageDigest
+
+/// A hash function of OpenSSL's, used by one thread. It keeps what OpenSSL looks up by name.
+public final class MessageDigest {
+  public enum Algorithm: String, Sendable {
+    case sha256
+    /// For those who ask for it: it finds damage, and is no protection from people.
+    case sha1
+
+    /// Bytes of a digest.
+    public var length: Int { self == .sha1 ? 20 : 32 }
+  }
+
   private let algorithm: OpaquePointer
   private let context: OpaquePointer
+  private let length: Int
 
-  public init() throws(SystemError) {
-    guard let algorithm = EVP_MD_fetch(nil, "SHA256", nil) else {
-      throw SystemError("asking OpenSSL for SHA-256", code: ENOSYS)
+  public init(_ algorithm: Algorithm = .sha256) throws(SystemError) {
+    guard let found = EVP_MD_fetch(nil, algorithm.rawValue, nil) else {
+      throw SystemError("asking OpenSSL for \(algorithm)", code: ENOSYS)
     }
     guard let context = EVP_MD_CTX_new() else {
-      EVP_MD_free(algorithm)
-      throw SystemError("asking OpenSSL for SHA-256", code: ENOMEM)
+      EVP_MD_free(found)
+      throw SystemError("asking OpenSSL for \(algorithm)", code: ENOMEM)
     }
-    self.algorithm = algorithm
+    self.algorithm = found
     self.context = context
+    length = algorithm.length
   }
 
   deinit {
@@ -30,11 +44,11 @@ public final class SHA256 {
     EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
   }
 
-  /// The digest of what was added: 32 bytes.
+  /// The digest of what was added: of SHA-256 32 bytes.
   public func finish() -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
+    [UInt8](unsafeUninitializedCapacity: length) { digest, count in
       EVP_DigestFinal_ex(context, digest.baseAddress, nil)
-      count = 32
+      count = length
     }
   }
 

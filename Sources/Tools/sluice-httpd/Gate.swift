@@ -14,6 +14,7 @@ final class Gate: RequestHandler {
   private var exchanges: [UInt64: Exchange] = [:]
   private var last: UInt64 = 0
   private var server: Server?
+  private var writer: FileWriter?
   private var isDraining = false
 
   /// What an exchange remembers.
@@ -48,11 +49,14 @@ final class Gate: RequestHandler {
     try gate.line.listen { [unowned gate] message, descriptor in gate.take(message, descriptor) }
     // The C library looks for the time zone's file once, even of one that has none.
     tzset()
+    // So does OpenSSL for its configuration.
+    _ = (try MessageDigest(.sha256), try MessageDigest(.sha1))
     let level = sluice_front_close(setup.connections + Self.ownDescriptors, setup.longestFile)
     let needed = UInt32(SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_FILES | SLUICE_SANDBOX_SYSCALLS)
     if setup.requiresSandbox && level & needed != needed {
       throw FrameError("this kernel cannot close the sandbox; `sluice doctor` says what it lacks")
     }
+    gate.writer = try FileWriter(loop)
     gate.line.send(.serving(sandbox: level))
     gate.loop.onTick { [unowned gate] in gate.endWhereDrained() }
     try loop.run()
@@ -123,6 +127,16 @@ final class Gate: RequestHandler {
     case .takeBody(let serial, let limit):
       guard let exchange = exchanges[serial] else { return }
       exchange.readBody(into: BodyRelay(serial, exchange, line, limit: limit))
+    case .store(let serial, let order):
+      // It is told what came of it, also where the client has left.
+      let onEnd = { [line] in line.send(.stored(serial: serial, $0)) }
+      guard let exchange = exchanges[serial], let descriptor, let writer else {
+        return onEnd(Stored(bytes: 0, isWhole: false))
+      }
+      // An empty body comes with its head.
+      if exchange.head.framing == .none { return onEnd(Stored(bytes: 0, isWhole: true)) }
+      exchange.readBody(into: StoredBody(exchange, descriptor, order, writer, onEnd: onEnd))
+    case .abort(let serial): exchanges[serial]?.abort()
     case .drain:
       isDraining = true
       server?.drain()

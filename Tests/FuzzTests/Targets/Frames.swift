@@ -52,9 +52,9 @@ extension FuzzTarget {
     case .trace: return try TraceLine(&reader).frame
     case .news: return try TransferNews(&reader).frame
     case .setup, .work, .transfer, .order, .question, .commands, .results, .declined, .welcome,
-      .workersQuestion, .workers, .serve, .reply, .part, .finish, .takeBody, .drain, .serving, .request,
+      .workersQuestion, .workers, .serve, .reply, .part, .finish, .takeBody, .store, .abort, .drain, .serving, .request,
       .body,
-      .cut, .ended:
+      .cut, .stored, .ended:
       throw FrameError("not from a worker")
     }
   }

@@ -1,4 +1,5 @@
 import Pipeline
+import Platform
 
 /// Reads the input of a case: content, or an event.
 extension CaseReader {

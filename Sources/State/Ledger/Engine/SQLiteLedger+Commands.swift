@@ -28,6 +28,9 @@ extension SQLiteLedger {
         // Each changes which links the next one meets.
         rest = rest.dropFirst()
         results.append(try refresh(request, &tally))
+      case .upload(let command):
+        rest = rest.dropFirst()
+        results.append(try apply(command, &tally))
       case .token: results += try apply(run { if case .token(let one) = $0 { one } else { nil } }, tally)
       }
     }
@@ -152,6 +155,7 @@ extension SQLiteLedger {
       try leave(transfer, &tally)
       try prioritize(transfer, &tally)
     }
+    try forgetUpload(ofAttachment: row.id, &tally)
     try statement(SQL.removeAttachment).run(.integer(key))
     try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))
     if let url = row.url { try statement(SQL.giveUpName).run(.text(url)) }

@@ -18,6 +18,8 @@ struct ExchangeTally {
   var hasDeleted = false
   /// Transfers whose files are no longer needed.
   var filesToDelete: [Int64] = []
+  /// Uploads that are over.
+  var uploadsToDelete: [String] = []
   /// Transfers under way that no attachment waits for.
   var unwanted: [Int64] = []
   var priorities: [TransferPriority] = []
@@ -144,7 +146,7 @@ extension SQLiteLedger {
     }
     reply.contents = try exchange.contents.map(known)
     (reply.filesToDelete, reply.unwanted) = (tally.filesToDelete, tally.unwanted)
-    reply.priorities = tally.priorities
+    (reply.priorities, reply.uploadsToDelete) = (tally.priorities, tally.uploadsToDelete)
     reply.position = try advance(tally.changed, at: tally.time, tally.now)
     undecided = (exchange.number, reply)
     return reply

@@ -278,6 +278,21 @@ enum Schema {
       revoked_at INTEGER
     ) STRICT;
 
+    -- Files that clients send piece by piece: what is there of one says its file, which has this id as its name. One that has become
+    -- an attachment stays until that has its object, or is deleted.
+    CREATE TABLE uploads (
+      id TEXT PRIMARY KEY,
+      owner TEXT NOT NULL,              -- the name of the token with which it was begun
+      role TEXT NOT NULL CHECK (role = 'user' OR role = 'service' OR role = 'admin'),
+      length INTEGER CHECK (length >= 0), -- NULL: it is said later
+      metadata TEXT NOT NULL,           -- as the client sent it
+      concat TEXT,
+      created_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL,
+      attachment_id TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX uploads_by_attachment ON uploads (attachment_id) WHERE attachment_id IS NOT NULL;
+
     -- Every attempt, with what each of its stages said: a JSON array of arrays of stage, verdict, code, message, microseconds.
     CREATE TABLE attempts (
       attachment_key INTEGER NOT NULL REFERENCES attachments,

@@ -10,6 +10,8 @@ public struct Home: Sendable {
   public let path: String
   public var ledgerPath: String { path + "/sluice.db" }
   public var storePath: String { path + "/store" }
+  /// Where what clients send lies until its attachment has its object.
+  public var uploadsPath: String { path + "/uploads" }
   /// Where what is fetched lies until its attachments have ended.
   public var downloadsPath: String { path + "/downloads" }
   private var lockPath: String { path + "/sluice.lock" }

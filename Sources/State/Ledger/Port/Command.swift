@@ -10,6 +10,7 @@ public enum Command: Sendable {
   case delivery(DeliveryCommand)
   case refresh(RefreshCommand)
   case token(TokenCommand)
+  case upload(UploadCommand)
 }
 
 public struct LaneCommand: Sendable, Equatable {

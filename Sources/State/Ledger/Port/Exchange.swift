@@ -76,6 +76,8 @@ public struct ExchangeReply: Sendable {
   public var objectsToDelete: [String] = []
   /// Transfers whose files are no longer needed.
   public var filesToDelete: [Int64] = []
+  /// Uploads that are over, whose files are no longer needed.
+  public var uploadsToDelete: [String] = []
   /// Transfers under way that no attachment waits for any more.
   public var unwanted: [Int64] = []
   /// Transfers under way whose priority commands have changed, or may have.

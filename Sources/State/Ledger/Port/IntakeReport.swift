@@ -41,6 +41,14 @@ public enum IntakeOutcome: Sendable, Equatable {
   case deleted(id: String)
   /// The reason is among the problems of the report.
   case refused
+
+  /// Of the attachment; `nil`: there is none.
+  public var id: String? {
+    switch self {
+    case .added(let id), .known(let id), .deleted(let id): id
+    case .refused: nil
+    }
+  }
 }
 
 /// Why a file that was named is not taken in.

@@ -63,6 +63,11 @@ public protocol LedgerQueries: AnyObject {
   /// Who takes part in the message of an attachment, in its order; the sender need not be one.
   func participants(of key: Int64) throws(LedgerError) -> [String]
 
+  /// The upload with this id; `nil`: there is none, or it is over.
+  func upload(_ id: String) throws(LedgerError) -> UploadRecord?
+  /// All uploads, in the order of their ids.
+  func uploads(after: PageMark?, limit: Int) throws(LedgerError) -> Page<UploadRecord>
+
   /// Where the stream of changes is now.
   func position() throws(LedgerError) -> Position
   /// What has changed after a position, in order, with no change that would be added before them later. `nil`: the ledger has

@@ -162,6 +162,10 @@ int sluice_fcntl_dup_above(int fd, int least);
 int sluice_set_nonblocking(int fd);
 int sluice_terminal_width(int fd);
 int sluice_random(void *bytes, size_t count);
+/* Reserves room on the disk for so many bytes of a file, without making it longer (fallocate(2)). */
+int sluice_reserve(int fd, int64_t length);
+/* Copies so many bytes from the beginning of a file to a place in another (copy_file_range(2)). */
+int sluice_copy_to(int from, int64_t count, int to, int64_t place);
 /* Seconds since 1970 of a time in UTC, written as a format of strptime(3) says, and nothing after it. 0, or -1. */
 int sluice_parse_time(const char *text, const char *format, int64_t *seconds);
 /* Whether a file or folder is encrypted by its file system (fscrypt): 1, 0, or -1 where it does not say. */

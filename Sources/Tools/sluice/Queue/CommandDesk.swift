@@ -111,6 +111,7 @@ final class CommandDesk {
     let reply = try ledger.exchange(exchange)
     ledger.rest(isIdle: false)
     for transfer in reply.filesToDelete { DownloadsFolder(home).delete(transfer) }
+    for upload in reply.uploadsToDelete { unlink("\(home.uploadsPath)/\(upload)") }
     try deleteObjects(reply.objectsToDelete, ledger)
     return reply.results
   }

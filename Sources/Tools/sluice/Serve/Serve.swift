@@ -16,7 +16,7 @@ struct Serve: ParsableCommand {
     options: [
       CommandOption(
         name: "listen", value: "ADDRESS",
-        help: "127.0.0.1:8080, [::1]:8080, unix:/PATH or systemd; port 0 is any; repeatable.",
+        help: "Else 127.0.0.1:8080; or [::1]:8080, unix:/PATH, systemd; port 0 is any; repeatable.",
         takesSeveral: true)
     ] + Run.options,
     example: "sluice serve --listen 127.0.0.1:8080 --home /var/lib/sluice")

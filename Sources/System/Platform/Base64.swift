@@ -1,7 +1,7 @@
 /// Base64 (RFC 4648, section 4); white space is ignored.
-enum Base64 {
+public enum Base64 {
   /// The decoded bytes; `nil`: the text is not Base64.
-  static func bytes(_ text: String) -> [UInt8]? {
+  public static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var bits: UInt32 = 0
     var letters = 0

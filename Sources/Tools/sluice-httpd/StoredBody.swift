@@ -1,0 +1,63 @@
+import FrontWire
+import HTTPServer
+import Platform
+
+/// Stores the body of a request in a file.
+final class StoredBody: BodySink {
+  private let exchange: Exchange
+  private let writer: FileWriter
+  private let task: FileWriter.Task
+  /// Bytes that may still come.
+  private var room: Int64
+  /// Bytes in memory that are not written.
+  private var pending = 0
+  private var isPaused = false
+  private var (isWhole, isTooLong) = (false, false)
+  private let onEnd: (Stored) -> Void
+
+  private static let mostPending = 1 << 20
+  /// As few as this before more is read.
+  private static let fewPending = 256 << 10
+
+  init(
+    _ exchange: Exchange, _ file: SharedDescriptor, _ order: StoreOrder, _ writer: FileWriter,
+    onEnd: @escaping (Stored) -> Void
+  ) {
+    (self.exchange, self.writer, self.onEnd) = (exchange, writer, onEnd)
+    task = FileWriter.Task(file, order)
+    room = order.limit
+    task.body = self
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let taken = Int(min(Int64(bytes.count), room))
+    if taken < bytes.count { isTooLong = true }
+    if taken > 0 {
+      room -= Int64(taken)
+      pending += taken
+      writer.write([UInt8](UnsafeRawBufferPointer(rebasing: bytes[..<taken])), task)
+    }
+    isPaused = pending >= Self.mostPending
+    return !isPaused
+  }
+
+  func end() {
+    isWhole = true
+    writer.finish(task)
+  }
+
+  func cut() { writer.finish(task) }
+
+  /// So many bytes are written, or cannot be.
+  func progress(_ count: Int) {
+    pending -= count
+    guard isPaused, pending <= Self.fewPending else { return }
+    isPaused = false
+    exchange.resumeBody()
+  }
+
+  func ended(_ written: Int64, _ error: Int32, _ digest: [UInt8]) {
+    onEnd(
+      Stored(bytes: written, isWhole: isWhole, isTooLong: isTooLong, error: error, digest: digest))
+  }
+}
