@@ -8,7 +8,7 @@ struct UploadsFolder: Sendable {
   let path: String
 
   /// Bytes that stay free on its disk.
-  private static let free: Int64 = 64 << 20
+  private static let reserve: Int64 = 64 << 20
 
   init(_ home: Home) { path = home.uploadsPath }
 
@@ -23,7 +23,7 @@ struct UploadsFolder: Sendable {
     if statvfs(path, &space) == 0 {
       let (available, overflow) = Int64(clamping: space.f_bavail).multipliedReportingOverflow(
         by: Int64(clamping: space.f_frsize))
-      if !overflow && available - Self.free < length ?? 0 {
+      if !overflow && available - Self.reserve < length ?? 0 {
         throw SystemError("making room for an upload", code: ENOSPC)
       }
     }
@@ -63,7 +63,7 @@ struct UploadsFolder: Sendable {
   /// The path of an upload's file from the root.
   func absolutePath(of id: String) throws(SystemError) -> [UInt8] {
     guard let resolved = realpath(file(of: id), nil) else { throw SystemError("finding an upload") }
-    defer { free(resolved) }
+    defer { Glibc.free(resolved) }
     return Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
   }
 
