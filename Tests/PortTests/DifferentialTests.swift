@@ -7,7 +7,7 @@ import Testing
 /// Thousands of random exchanges, done by SQLite as by the model.
 struct DifferentialTests {
   private static var seeds: ClosedRange<UInt64> {
-    1...(ProcessInfo.processInfo.environment["SLUICE_SOAK"] == nil ? 8 : 100)
+    1...(ProcessInfo.processInfo.environment["SLUICE_SOAK"] == nil ? 3 : 100)
   }
 
   @Test(arguments: Self.seeds) func sqliteDoesAsTheModel(seed: UInt64) throws {
