@@ -13,16 +13,15 @@
 #
 # If a second guard backs up the first, several sections of the last kind remove both.
 #
-# The work is done in a copy of the tree with its own build, .build/guards, which is kept for the next time.
-# Tests of the real binary use its debug build.
+# The work is done in two copies of the tree, each with its own build, .build/guards-1 and -2, which are kept for the next time.
+# Tests of the real binary use their debug builds.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 project=$PWD
-copy=$project/.build/guards
 seconds=150 # that the tests may take; those that hang without their guard are red as well
 tops='Package.swift Makefile README.md CONTRIBUTING.md docs pipeline.yaml cases.yaml Plugins Sources Templates Tests'
 
-# Copies only what differs, so that little is built again.
+# Makes `copy` this tree. Copies only what differs, so that little is built again.
 sync() {
     local file
     mkdir -p "$copy"
@@ -108,28 +107,65 @@ verdict() { # log, status; sets `word`
     fi
 }
 
-row() { printf '%-20s%-14s%7s  %s\n' "$@"; }
+row() { printf '%-21s%-14s%7s  %s\n' "$@"; }
+
+# Takes out one guard after the other in a copy of its own.
+take_out_each() { # the copy's number, names
+    local name file word tests start failed=0
+    copy=$project/.build/guards-$1 logs=$project/.build/guards-$1/.build/logs
+    shift
+    trap 'sync; exit 130' INT TERM
+    for name in "$@"; do
+        read_guard "Tests/Guards/$name"
+        start=$SECONDS
+        if [[ -n $needsRoot && $(id -u) -ne 0 ]]; then
+            row "$name" 'skipped: root' 0 "$filter"
+            continue
+        fi
+        # The test bundle is linked again only if it contains what has changed.
+        tests=--build-tests
+        [[ $filter == EndToEndTests* ]] && tests=''
+        if ! take_out; then
+            word=GONE
+        elif ! build "$logs/$name" $tests; then
+            word='BUILD FAILS'
+        else
+            run_tests "$logs/$name" "$filter"
+            verdict "$logs/$name" $?
+        fi
+        for file in "${files[@]}"; do cp "$file" "$copy/$file"; done
+        row "$name" "$word" $((SECONDS - start)) "$filter"
+        [[ $word == red* ]] || failed=1
+    done
+    return $failed
+}
 
 [[ $# -gt 0 ]] || set -- $(cd Tests/Guards && ls)
-trap 'sync; exit 130' INT TERM
-sync
 start=$SECONDS
 all=''
+shares=('' '')
+share=0
 for name in "$@"; do
     if ! read_guard "Tests/Guards/$name"; then
         echo "Tests/Guards/$name is no guard; the head of Tests/guards.sh says what one is"
         exit 1
     fi
     [[ "|$all|" == *"|$filter|"* ]] || all+=${all:+|}$filter
+    shares[share]+=" $name"
+    share=$((1 - share))
 done
-logs=$copy/.build/logs
-mkdir -p "$logs"
 row guard tests seconds which
-if ! build "$logs/build" --build-tests; then
-    grep -aE 'error:' "$logs/build" | head -n 5
-    echo "it does not build; see $logs/build"
-    exit 1
-fi
+for share in 2 1; do
+    copy=$project/.build/guards-$share logs=$project/.build/guards-$share/.build/logs
+    [[ -n ${shares[share - 1]} ]] || continue
+    sync
+    mkdir -p "$logs"
+    if ! build "$logs/build" --build-tests; then
+        grep -aE 'error:' "$logs/build" | head -n 5
+        echo "it does not build; see $logs/build"
+        exit 1
+    fi
+done
 seconds=900 run_tests "$logs/tests" "$all"
 status=$?
 verdict "$logs/tests" "$status"
@@ -142,28 +178,10 @@ if ((status != 0)); then
 fi
 
 failed=0
-for name in "$@"; do
-    read_guard "Tests/Guards/$name"
-    start=$SECONDS
-    if [[ -n $needsRoot && $(id -u) -ne 0 ]]; then
-        row "$name" 'skipped: root' 0 "$filter"
-        continue
-    fi
-    # The test bundle is linked again only if it contains what has changed.
-    tests=--build-tests
-    [[ $filter == EndToEndTests* ]] && tests=''
-    if ! take_out; then
-        word=GONE
-    elif ! build "$logs/$name" $tests; then
-        word='BUILD FAILS'
-    else
-        run_tests "$logs/$name" "$filter"
-        verdict "$logs/$name" $?
-    fi
-    for file in "${files[@]}"; do cp "$file" "$copy/$file"; done
-    row "$name" "$word" $((SECONDS - start)) "$filter"
-    [[ $word == red* ]] || failed=1
-done
+trap 'kill $(jobs -p) 2>/dev/null; wait; exit 130' INT TERM
+take_out_each 1 ${shares[0]} &
+take_out_each 2 ${shares[1]} &
+for job in $(jobs -p); do wait "$job" || failed=1; done
 echo "$((SECONDS / 60)) min $((SECONDS % 60)) s"
 if ((failed)); then
     echo "A guard that is GREEN is one that no test misses. GONE: its text is not in its file, or more than once."

@@ -44,7 +44,8 @@ private final class Damaging {
       case .log: return ("var/sluice.db-wal", ["sluice.db"])
       case .index: return ("var/sluice.db-shm", ["sluice.db"])
       case .object:
-        let objects = folder.files(below: "var/store")
+        // What a kill left without its path is told as such, and compared once it has it.
+        let objects = folder.files(below: "var/store").filter { !$0.hasPrefix(".incoming/") }
         return ("var/store/" + (objects.randomElement(using: &random) ?? ""), [])
       case .pipeline: return ("pipeline.yaml", ["pipeline.yaml", "events", "store", "size"])
       case .manifest: return ("manifest.jsonl", ["manifest.jsonl"])

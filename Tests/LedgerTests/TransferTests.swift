@@ -206,6 +206,17 @@ import Testing
     #expect(try findings().isEmpty)
   }
 
+  /// The scheduler gives it back before it hears that nobody waits any more.
+  @Test func aTransferThatIsGivenBackWhereNobodyWaitsIsNotFetched() throws {
+    let ids = try take(item())
+    let lease = try #require(try claim(.downloads).first)
+    try desk.command(.attachment(AttachmentCommand(ids[0], .delete(by: "ann"))))
+    let end = try settle(lease, .released)
+    #expect(end.filesToDelete == [try transfer(lease).key])
+    #expect(try claim(.downloads).isEmpty)
+    #expect(try findings().isEmpty)
+  }
+
   @Test func aRaisedPriorityLiftsTheTransfer() throws {
     let ids = try take(item(message: "m1"), item("b.pdf", message: "m2"))
     try desk.command(.attachment(AttachmentCommand(ids[1], .prioritize(50))))

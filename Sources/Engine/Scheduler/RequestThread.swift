@@ -11,6 +11,7 @@ final class RequestThread<Request: Sendable, Reply: Sendable>: Sendable {
   /// - Parameters:
   ///   - serve: answers a request, once or in parts.
   ///   - rest: called after each request, and with `true` when none has come for a while; where it returns true then, again and again.
+  ///     Not before the first request: until it is sent, what is rested on belongs to the thread that sends it.
   init(
     rest: (@Sendable (_ isIdle: Bool) -> Bool)? = nil,
     _ serve: @escaping @Sendable (Request, _ reply: (Reply) -> Void) -> Void
@@ -68,14 +69,16 @@ final class RequestThread<Request: Sendable, Reply: Sendable>: Sendable {
     func run(
       _ serve: (Request, (Reply) -> Void) -> Void, _ rest: ((_ isIdle: Bool) -> Bool)?
     ) {
+      var hasServed = false
       while true {
         var received: [Request]?
-        if let rest {
+        if let rest, hasServed {
           received = inbox.receive(within: Self.idleAfter)
           while received == nil, rest(true) { received = inbox.receive(within: Self.idleFor) }
         }
         let requests = received ?? inbox.receive()
         if requests.isEmpty { return }
+        hasServed = true
         for request in requests {
           serve(request) { reply in
             outbox.send(reply)
