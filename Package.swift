@@ -268,7 +268,8 @@ var tests: [Target] {
         "CPlatform", "HTTPSource", "Outbound", "Pipeline", "Platform", "StageKit", "Wire", "Workers",
       ]),
     .testTarget(
-      name: "FrontDoorTests", dependencies: ["FrontDoor", "FrontWire", "Ledger", "Platform", "Wire"]),
+      name: "FrontDoorTests",
+      dependencies: ["FrontDoor", "FrontWire", "Ledger", "Pipeline", "Platform", "Wire"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .testTarget(name: "PDFTests", dependencies: ["PDFStage", "PDFDocument"]),
     .testTarget(

@@ -68,7 +68,7 @@ extension BadFile {
     stages:
     - use: mime
     logging: loud
-    > 4:1: unknown key 'logging'; the keys here are: version, plugins, stages, channels, lanes, credentials, retry, keep, secrets, sandbox, workers, memory-total, reuse
+    > 4:1: unknown key 'logging'; the keys here are: version, plugins, stages, channels, lanes, credentials, retry, keep, secrets, serve, sandbox, workers, memory-total, reuse
 
     === what is kept is no map
     version: 1
@@ -85,6 +85,22 @@ extension BadFile {
     > 4:9: unknown key 'complete'; did you mean 'completed'?
     > 4:34: 'rejected' wants a duration, and 7 is a bare number; write 7s for seconds or 7ms for milliseconds
     > 4:44: 'bytes' is 1KB, which is too little; write a value from 1MB to 1048576TB
+
+    === what clients may do is no map
+    version: 1
+    stages:
+    - use: mime
+    serve: yes
+    > 4:8: 'serve' takes a map, not 'yes'; write 'serve: { listen: 127.0.0.1:8080, max-size: 10MB }'
+
+    === what clients may do is misspelled, or too much, and an address is a name
+    version: 1
+    stages:
+    - use: mime
+    serve: { listen: [files.example:80, "[::1]:80"], max-sise: 1MB, uploads: 0 }
+    > 4:19: 'files.example:80' is no address to listen at; write 127.0.0.1:8080, [::1]:8080, unix:/path or systemd; names are not looked up
+    > 4:50: unknown key 'max-sise'; did you mean 'max-size'?
+    > 4:74: 'uploads' is 0, which is too little; write a value from 1 to 10000
 
     === plugins that are no list
     version: 1

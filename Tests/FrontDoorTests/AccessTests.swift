@@ -22,6 +22,8 @@ struct AccessTests {
     return [
       .ready: all, .version: all, .attachments: known, .attachment: seen, .content: seen,
       .retryAttachment: changed, .deleteAttachment: changed,
+      // Of one's own.
+      .uploadOptions: all, .createUpload: known, .uploadState: known, .appendToUpload: known, .endUpload: known,
     ]
   }()
 
@@ -39,7 +41,8 @@ struct AccessTests {
   @Test func eachPartyIsAnsweredAsTheTableSays() throws {
     for (route, answers) in Self.table {
       for (party, expected) in answers {
-        let found = Self.meaning(try place.ask(route.method, route.path, as: party))
+        let id = route.path.hasPrefix("/v1/uploads/") ? place.uploads[party] : nil
+        let found = Self.meaning(try place.ask(route.method, route.path, id: id, as: party))
         #expect(found == expected, "\(party) asks for \(route)")
       }
     }
@@ -54,6 +57,19 @@ struct AccessTests {
       let part = String(place.id.prefix(13))
       #expect(try place.ask(route.method, route.path, id: part, as: .stranger) == missing)
       #expect(try place.ask(route.method, route.path, id: part, as: .admin).status == 404, "ids are whole")
+    }
+  }
+
+  /// Not even an administrator goes on with what another has begun.
+  @Test func anUploadIsItsOwnersAlone() throws {
+    for route in [Route.uploadState, .appendToUpload, .endUpload] {
+      for owner in Party.allCases where owner != .nobody {
+        for other in Party.allCases where other != .nobody {
+          let reply = try place.ask(route.method, route.path, id: place.uploads[owner], as: other)
+          // Of users the stranger has a name of its own, as all have.
+          #expect(reply.status == (owner == other ? 200 : 404), "\(other) asks \(route) of \(owner)")
+        }
+      }
     }
   }
 
@@ -112,7 +128,7 @@ struct AccessTests {
 
   private static func meaning(_ reply: FrontReply) -> Answer? {
     switch reply.status {
-    case 200: .yes
+    case 200, 204: .yes
     case 401: .unauthorized
     case 403: .forbidden
     // Of the content: it is queued.
@@ -130,6 +146,8 @@ private final class Place {
   private let hash: SHA256
   private var number: Int64 = 0
   let id: String
+  /// One of each.
+  private(set) var uploads: [Party: String] = [:]
 
   init() throws {
     folder = NSTemporaryDirectory() + "sluice-door-\(UUID())"
@@ -152,6 +170,14 @@ private final class Place {
     for party in Party.allCases where party != .nobody {
       let role: AccessToken.Role = party == .service ? .service : party == .admin ? .admin : .user
       try add(token(party), name: Self.name(party), role: role)
+      let upload = String(Party.allCases.firstIndex(of: party) ?? 0) + String(repeating: "0", count: 31)
+      uploads[party] = upload
+      try apply(
+        .upload(
+          .begin(
+            UploadRecord(
+              id: upload, owner: Self.name(party), role: role, length: 5, metadata: "", createdAt: 0,
+              expiresAt: 100_000))))
     }
   }
 
@@ -176,15 +202,15 @@ private final class Place {
   func add(
     _ text: String, name: String = "ann", role: AccessToken.Role = .user, expiresAt: Int64? = nil
   ) throws {
-    try apply(.add(hash: digest(text), name: name, role: role, expiresAt: expiresAt))
+    try apply(.token(.add(hash: digest(text), name: name, role: role, expiresAt: expiresAt)))
   }
 
-  func revoke(_ text: String) throws { try apply(.revoke(AccessToken.id(of: digest(text)))) }
+  func revoke(_ text: String) throws { try apply(.token(.revoke(AccessToken.id(of: digest(text))))) }
 
-  private func apply(_ command: TokenCommand) throws {
+  private func apply(_ command: Command) throws {
     number += 1
     var exchange = Exchange(number: number)
-    exchange.commands = [.token(command)]
+    exchange.commands = [command]
     let results = try ledger.exchange(exchange).results
     try #require(results == [.done(hasChanged: true)])
   }
@@ -201,22 +227,22 @@ private final class Place {
     let request = FrontRequest(
       serial: 1, method: method, segments: (parts.first ?? "").split(separator: "/").map(String.init),
       query: query.map { FrontRequest.Pair(String($0[0]), String($0[1])) },
-      fields: authorization.map { FrontRequest.Pair("authorization", $0) })
+      fields: authorization.map { FrontRequest.Pair("authorization", $0) } + Self.upload)
     switch api.answer(request) {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
-    case .commands: return FrontReply(200)
+    case .commands, .upload, .store: return FrontReply(200)
     }
   }
 
+  /// What requests about uploads say.
+  private static let upload: [FrontRequest.Pair] = [
+    .init("tus-resumable", "1.0.0"), .init("upload-length", "5"), .init("upload-offset", "0"),
+    .init("content-type", "application/offset+octet-stream"),
+  ]
+
   func text(_ method: String, _ path: String, as party: Party) throws -> String {
     try ask(method, path, as: party).text
-  }
-}
-
-extension FrontReply {
-  fileprivate var text: String {
-    if case .bytes(let bytes) = content { String(decoding: bytes, as: UTF8.self) } else { "" }
   }
 }

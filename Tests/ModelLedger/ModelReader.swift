@@ -61,6 +61,10 @@ package final class ModelReader: LedgerQueries {
 
   package func upload(_ id: String) throws(LedgerError) -> UploadRecord? { rows.uploads[id] }
 
+  package func openUploads(owner: String, role: AccessToken.Role) throws(LedgerError) -> Int {
+    rows.uploads.values.count { $0.owner == owner && $0.role == role && $0.attachmentId == nil }
+  }
+
   package func uploads(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<UploadRecord> {
     let rows = rows
     let ids = rows.uploads.keys.filter { $0 > mark?.text ?? "" }.sorted().prefix(max(limit, 0))

@@ -21,6 +21,7 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
     var lines = [
       "\(status)", "position \(try ledger.position().number)", "objects \(try ledger.hasObjects())",
       "tokens \(try ledger.tokens())",
+      "open uploads \(try ledger.openUploads(owner: "ann", role: .user))",
       "uploads \(try pages(pageLimit) { try ledger.uploads(after: $0, limit: pageLimit) })",
     ]
     try ledger.attachments { record in

@@ -29,6 +29,7 @@ struct DocumentReader {
     if let node = section["secrets"] {
       document.secrets = SecretsSection.rules(node, &document.findings) ?? SecretRules()
     }
+    if let node = section["serve"] { document.serve = ServeSection.rules(node, &document.findings) }
     document.settings = section.read(Grammar.settings, &document.findings)
     return foldersAreKnown && !document.stages.isEmpty
   }

@@ -3,7 +3,7 @@ import Pipeline
 /// The keys of a pipeline file, each declared like a stage's option: one reader checks both.
 enum Grammar {
   static let top =
-    [version.name, plugins.name, "stages", "channels", "lanes", "credentials", "retry", "keep", "secrets"]
+    [version.name, plugins.name, "stages", "channels", "lanes", "credentials", "retry", "keep", "secrets", "serve"]
     + settings.map(\.name)
   static let stage = [use, id, when].map(\.name) + ["options"] + stageSettings.map(\.name)
   static let channel = [use.name, "options", "retry"] + channelSettings.map(\.name)
@@ -60,6 +60,47 @@ enum Grammar {
           "Bytes of completed attachments that are kept; beyond that the oldest are deleted.")
       ) { $0.bytes = $1.integer }
     ]
+
+  static let listen = key(
+    "listen", .text, [.one, .list], example: "127.0.0.1:8080",
+    "Where it listens; else 127.0.0.1:8080. Also `[::1]:8080`, `unix:/path`, or `systemd` for sockets that it made.")
+
+  /// What holds for clients where the file does not say.
+  private static let clients = ServeRules()
+
+  /// What clients may do.
+  static let serve: [Setting<ServeRules>] = [
+    Setting(
+      key(
+        "connections", .integer, range: 1...100_000, example: "10000",
+        "Connections at once; else \(clients.connections).")
+    ) { $0.connections = Int($1.integer) },
+    Setting(
+      key(
+        "per-address", .integer, range: 1...100_000, example: "200",
+        "Of these, from one address; else \(clients.perAddress).")
+    ) { $0.perAddress = Int($1.integer) },
+    Setting(
+      key(
+        "max-size", .bytes, range: 1...(1 << 40), example: "10MB",
+        "An upload may have so many bytes; else \(ByteSize.text(clients.maxSize)).")
+    ) { $0.maxSize = $1.integer },
+    Setting(
+      key(
+        "max-image-size", .bytes, range: 1...(1 << 40), example: "2MB",
+        "One that calls itself an image; else \(ByteSize.text(clients.maxImageSize)).")
+    ) { $0.maxImageSize = $1.integer },
+    Setting(
+      key(
+        "uploads", .integer, range: 1...10_000, example: "100",
+        "Uploads of a user that are not whole, at once; else \(clients.uploads).")
+    ) { $0.uploads = Int($1.integer) },
+    Setting(
+      key(
+        "upload-time", .duration, range: 60_000...(30 * day), example: "24h",
+        "How long an upload may take; else \(Interval.text(clients.uploadTime)).")
+    ) { $0.uploadTime = $1.integer },
+  ]
 
   static let keyExample = "credential:sluice-key"
 

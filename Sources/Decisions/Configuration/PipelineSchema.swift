@@ -82,6 +82,16 @@ public struct PipelineSchema: ~Copyable {
             for key in [Grammar.masterKey, Grammar.olderKeys] { Self.option(key, &writer) }
           }
         }
+        writer.key("serve")
+        writer.object { writer in
+          writer.member("description", "What clients of `sluice serve` may do.")
+          writer.member("type", "object")
+          Self.closed(&writer)
+          writer.key("properties")
+          writer.object { writer in
+            for key in [Grammar.listen] + Grammar.serve.map(\.key) { Self.option(key, &writer) }
+          }
+        }
         for setting in Grammar.settings { Self.option(setting.key, &writer) }
       }
     }

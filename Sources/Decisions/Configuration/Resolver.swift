@@ -65,6 +65,7 @@ struct Resolver {
     definition.keep = document.keep ?? KeepRules()
     (definition.downloads, definition.credentials) = (downloads, document.credentials)
     definition.secrets = document.secrets
+    definition.serve = document.serve ?? ServeRules()
     return definition
   }
 

@@ -19,6 +19,8 @@ public struct PipelineDefinition: Sendable, Equatable {
   public var credentials: [String: Credential] = [:]
   /// Where the keys lie that seal what is secret.
   public var secrets = SecretRules()
+  /// What clients of `sluice serve` may do.
+  public var serve = ServeRules()
 
   public init(
     stages: [StageDefinition], channels: [ChannelDefinition], retry: RetryPolicy = RetryPolicy(),

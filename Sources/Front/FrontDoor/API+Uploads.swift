@@ -7,16 +7,13 @@ import Platform
 
 // Uploads by tus 1.0.0. What is there of an upload is the size of its file; what is known of it besides is its row.
 extension API {
-  /// How long an upload may take, in milliseconds.
-  private static let lifetime: Int64 = 24 * 3_600_000
-
   /// What a client may find out before it begins.
   func uploadOptions() -> FrontReply {
     FrontReply(
       204,
       [
         Tus.versions, .init("Tus-Extension", Tus.extensions),
-        .init("Tus-Max-Size", String(limits.upload)), .init("Tus-Checksum-Algorithm", Tus.algorithms),
+        .init("Tus-Max-Size", String(rules.longest)), .init("Tus-Checksum-Algorithm", Tus.algorithms),
       ])
   }
 
@@ -26,26 +23,30 @@ extension API {
     try Tus.check(request)
     let metadata = request.values("upload-metadata").joined(separator: ",")
     let concat = try Tus.concat(request.field("upload-concat"))
-    _ = try item(metadata, token.name, token.role)
-    if case .final(let parts)? = concat { return try join(parts, request, metadata, token) }
+    let item = try item(metadata, token.name, token.role)
+    if case .final(let parts)? = concat {
+      return try join(parts, request, metadata, token, atMost: rules.longest(item))
+    }
     let length = try newLength(request)
-    if let length, length > limits.upload { throw tooLarge }
+    if let length, length > rules.longest(item) { throw tooLarge(item) }
     var content: Int64 = 0
     if try Tus.hasContent(request) {
       if case .length(let count) = request.body { content = count }
-      if let length, content > length { throw tooLarge }
+      if content > length ?? rules.longest(item) { throw tooLarge(item) }
     } else if request.body != .none && request.body != .length(0) {
       throw Self.wrongType
     }
     let checksum = try Tus.checksum(request)
     let record = try begin(length, metadata, request.field("upload-concat"), token)
     let hasContent = try Tus.hasContent(request)
+    let created = created(record)
     return .commands([.upload(.begin(record))]) { results in
       guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
       // The row has the times.
-      if hasContent { return .upload(record.id, .append(offset: 0, checksum, isNew: true)) }
-      if length == 0 && concat == nil { return .upload(record.id, .append(offset: 0, nil, isNew: true)) }
-      return .reply(Self.created(record))
+      if hasContent || (length == 0 && concat == nil) {
+        return .upload(record.id, .append(Bytes(offset: 0, checksum: checksum, isNew: true)))
+      }
+      return .reply(created)
     }
   }
 
@@ -62,23 +63,24 @@ extension API {
   private func begin(
     _ length: Int64?, _ metadata: String, _ concat: String?, _ token: AccessToken
   ) throws -> UploadRecord {
-    let id = Hexadecimal.text(try SystemRandom.bytes(16))
-    do throws(SystemError) {
-      try uploads.make(id, length: length)
-    } catch {
-      throw error.code == ENOSPC || error.code == EDQUOT ? Self.full : Problem.away
+    if token.role == .user, try ledger.openUploads(owner: token.name, role: token.role) >= rules.uploads {
+      throw Problem(
+        429, "too-many-uploads", "there are \(rules.uploads) uploads of this token's that are not whole",
+        remedy: "go on with one, or give it up with DELETE")
     }
+    let id = Hexadecimal.text(try SystemRandom.bytes(16))
+    try reached { () throws(SystemError) in try uploads.make(id, length: length) }
     return UploadRecord(
       id: id, owner: token.name, role: token.role, length: length, metadata: metadata, concat: concat,
-      createdAt: Clock.now(), expiresAt: Self.lifetime)
+      createdAt: Clock.now(), expiresAt: rules.uploadTime)
   }
 
-  private static func created(_ record: UploadRecord) -> FrontReply {
+  private func created(_ record: UploadRecord) -> FrontReply {
     FrontReply(
       201,
       [
         .init("Location", "/v1/uploads/\(record.id)"),
-        .init("Upload-Expires", date(Int((Clock.now() + lifetime) / 1000))),
+        .init("Upload-Expires", Self.date(Int((Clock.now() + rules.uploadTime) / 1000))),
       ])
   }
 
@@ -87,8 +89,18 @@ extension API {
   /// What is done with an upload, once no other request is at it.
   enum UploadStep: Sendable {
     case look
-    case append(offset: Int64, Tus.Checksum?, isNew: Bool)
+    case append(Bytes)
     case end
+  }
+
+  /// What a request says of the bytes that it brings.
+  struct Bytes: Sendable {
+    var offset: Int64
+    /// Of the whole upload, where it was left open.
+    var length: Int64?
+    var checksum: Tus.Checksum?
+    /// The upload was begun with the same request.
+    var isNew = false
   }
 
   /// An upload of the asker's.
@@ -119,16 +131,9 @@ extension API {
     guard let offset = try Tus.number(request, "upload-offset") else {
       throw Problem(400, "invalid-header", "'Upload-Offset' says where the bytes go")
     }
-    let checksum = try Tus.checksum(request)
-    let step = UploadStep.append(offset: offset, checksum, isNew: false)
-    guard record.length == nil, let length = try Tus.number(request, "upload-length") else {
-      return .upload(id, step)
-    }
-    if length > limits.upload || length < offset { throw tooLarge }
-    return .commands([.upload(.lengthen(id: id, length))]) { results in
-      if case .done? = results.first { return .upload(id, step) }
-      return .reply(Problem(400, "invalid-length", "the length of an upload is said once").reply)
-    }
+    let length = record.length == nil ? try Tus.number(request, "upload-length") : nil
+    return .upload(
+      id, .append(Bytes(offset: offset, length: length, checksum: try Tus.checksum(request))))
   }
 
   /// Does a step. No other request is at this upload meanwhile.
@@ -137,9 +142,9 @@ extension API {
     switch step {
     case .look: return try look(record)
     case .end:
+      try reached { () throws(SystemError) in try uploads.settle(id) }
       return .commands([.upload(.end(id: id))]) { _ in .reply(FrontReply(204)) }
-    case .append(let offset, let checksum, let isNew):
-      return try append(record, at: offset, checksum, isNew: isNew, request)
+    case .append(let bytes): return try append(bytes, to: record, request)
     }
   }
 
@@ -149,7 +154,7 @@ extension API {
       size = record.length ?? 0
     } else {
       let file = try open(record.id)
-      size = try uploads.size(file).size
+      size = try uploads.size(file.number).size
       // Its last bytes came, and the one who had them was killed.
       if size == record.length && record.concat != "partial" {
         return try finish(record, size) { .reply(Self.state(record, size, $0)) }
@@ -176,59 +181,73 @@ extension API {
 
   // MARK: Bytes
 
-  private func append(
-    _ record: UploadRecord, at offset: Int64, _ checksum: Tus.Checksum?, isNew: Bool, _ request: FrontRequest
-  ) throws -> Answer {
-    let file = try open(record.id)
-    let size = record.attachmentId == nil ? try uploads.size(file).size : record.length ?? 0
-    if size != offset {
+  private func append(_ bytes: Bytes, to record: UploadRecord, _ request: FrontRequest) throws -> Answer {
+    // Its file may be gone already, once it is an attachment.
+    let file = record.attachmentId == nil ? SharedDescriptor(try open(record.id)) : nil
+    let size = try file.map { try uploads.size($0.number).size } ?? record.length ?? 0
+    if size != bytes.offset {
       throw Problem(
         409, "other-offset", "the upload has \(size) bytes", fields: [.init("Upload-Offset", String(size))])
     }
-    let room = (record.length ?? limits.upload) - offset
-    if case .length(let count) = request.body, count > room { throw tooLarge }
-    if record.attachmentId != nil { return .reply(Self.taken(record, size, record.attachmentId, isNew)) }
-    if request.body == .none || request.body == .length(0) {
-      return try appended(record, at: offset, Stored(bytes: 0, isWhole: true), checksum, isNew)
+    let item = try item(record.metadata, record.owner, record.role)
+    let longest = rules.longest(item)
+    if record.length == nil, let length = bytes.length {
+      if length > longest || length < size { throw tooLarge(item) }
+      return .commands([.upload(.lengthen(id: record.id, length))]) { results in
+        if case .done? = results.first { return .upload(record.id, .append(bytes)) }
+        return .reply(Problem(400, "invalid-length", "the length of an upload is said once").reply)
+      }
     }
-    let order = StoreOrder(offset: offset, limit: room, digest: checksum?.algorithm)
-    return .store(record.id, order, SharedDescriptor(file)) { api, stored in
-      try api.appended(record, at: offset, stored, checksum, isNew)
+    let room = (record.length ?? longest) - size
+    if case .length(let count) = request.body, count > room { throw tooLarge(item) }
+    guard let file else { return .reply(taken(record, size, record.attachmentId, bytes.isNew)) }
+    if request.body == .none || request.body == .length(0) {
+      return try appended(bytes, to: record, Stored(bytes: 0, isWhole: true))
+    }
+    if bytes.checksum != nil { try doubt(record.id, from: size) }
+    let order = StoreOrder(offset: size, limit: room, digest: bytes.checksum?.algorithm)
+    return .store(record.id, order, file) { api, stored in
+      try api.appended(bytes, to: record, stored)
     }
   }
 
-  private func appended(
-    _ record: UploadRecord, at offset: Int64, _ stored: Stored, _ checksum: Tus.Checksum?, _ isNew: Bool
-  ) throws -> Answer {
-    let isWrong = checksum.map { !stored.isWhole || stored.digest != $0.digest && stored.bytes > 0 } ?? false
-    if isWrong || stored.isTooLong {
+  private func appended(_ bytes: Bytes, to record: UploadRecord, _ stored: Stored) throws -> Answer {
+    let (offset, checksum) = (bytes.offset, bytes.checksum)
+    let isRight =
+      checksum.map {
+        stored.isWhole && stored.error == 0 && (stored.bytes == 0 || stored.digest == $0.digest)
+      } ?? true
+    if !isRight || stored.isTooLong {
       // Nothing of it counts.
-      let file = try open(record.id)
-      if ftruncate(file.number, off_t(offset)) != 0 || fdatasync(file.number) != 0 { throw Problem.away }
-      if stored.isTooLong { throw tooLarge }
+      try cut(record.id, to: offset)
+    } else if checksum != nil {
+      try trust(record.id)
+    }
+    if stored.isTooLong { throw tooLarge(try item(record.metadata, record.owner, record.role)) }
+    if stored.error != 0 {
+      throw [ENOSPC, EDQUOT, EFBIG].contains(stored.error)
+        ? Self.full : Problem(500, "fault", "the bytes could not be written")
+    }
+    if !stored.isWhole { throw Problem(400, "cut", "the body ended too early") }
+    if !isRight {
       throw Problem(
         460, "other-checksum", "the bytes are not those of the checksum",
         fields: [.init("Upload-Offset", String(offset))])
     }
     let size = offset + stored.bytes
-    if stored.error != 0 {
-      throw stored.error == ENOSPC || stored.error == EDQUOT || stored.error == EFBIG
-        ? Self.full : Problem(500, "fault", "the bytes could not be written")
-    }
-    if !stored.isWhole { throw Problem(400, "cut", "the body ended too early") }
     guard size == record.length, record.concat != "partial" else {
-      return .reply(Self.taken(record, size, nil, isNew))
+      return .reply(taken(record, size, nil, bytes.isNew))
     }
-    return try finish(record, size) { .reply(Self.taken(record, size, $0, isNew)) }
+    let reply = taken(record, size, nil, bytes.isNew)
+    return try finish(record, size) { .reply(reply.adding($0)) }
   }
 
-  private static func taken(
+  private func taken(
     _ record: UploadRecord, _ size: Int64, _ attachment: String?, _ isNew: Bool
   ) -> FrontReply {
     var reply = isNew ? created(record) : FrontReply(204)
     reply.fields.append(.init("Upload-Offset", String(size)))
-    if let attachment { reply.fields.append(.init("Attachment-Id", attachment)) }
-    return reply
+    return reply.adding(attachment)
   }
 
   // MARK: The end of an upload
@@ -237,16 +256,21 @@ extension API {
   func finish(
     _ record: UploadRecord, _ size: Int64, then answer: @escaping @Sendable (_ attachment: String?) -> Answer
   ) throws -> Answer {
-    var item = try item(record.metadata, record.owner, record.role)
-    let file = try open(record.id)
-    item.source = try uploads.absolutePath(of: record.id)
-    (item.sourceSize, item.sourceModified) = try uploads.size(file)
-    return .commands([.upload(.finish(id: record.id, item))]) { results in
+    return .commands([.upload(try finishing(record))]) { results in
       guard case .takenIn(let report)? = results.first else { return .reply(Problem.away.reply) }
       if let id = report.outcomes.first?.id { return answer(id) }
       let reason = report.problems.first?.message ?? "it cannot be taken in"
       return .reply(Problem(422, "refused", reason).reply)
     }
+  }
+
+  /// The command that takes in an upload that is whole.
+  func finishing(_ record: UploadRecord) throws -> UploadCommand {
+    var item = try item(record.metadata, record.owner, record.role)
+    let file = try open(record.id)
+    item.source = try uploads.absolutePath(of: record.id)
+    (item.sourceSize, item.sourceModified) = try uploads.size(file.number)
+    return .finish(id: record.id, item)
   }
 
   /// What an upload is to be taken in as.
@@ -281,7 +305,7 @@ extension API {
 
   /// Makes an upload of others, in their order.
   private func join(
-    _ parts: [String], _ request: FrontRequest, _ metadata: String, _ token: AccessToken
+    _ parts: [String], _ request: FrontRequest, _ metadata: String, _ token: AccessToken, atMost limit: Int64
   ) throws -> Answer {
     if !request.values("upload-length").isEmpty {
       throw Problem(
@@ -291,15 +315,15 @@ extension API {
     var length: Int64 = 0
     for id in parts {
       let record = try record(id, token)
-      let file = try open(id)
-      let size = try uploads.size(file).size
-      guard record.concat == "partial", size == record.length else {
+      let file = try open(id, isAlone: false)
+      let size = try uploads.size(file.number).size
+      guard record.concat == "partial", size == record.length, !uploads.isDoubted(id) else {
         throw Problem(400, "invalid-concat", "'\(id)' is no part, or is not whole")
       }
       length += size
       records.append((record, SharedDescriptor(file)))
     }
-    if length > limits.upload { throw tooLarge }
+    if length > limit { throw Self.tooLarge(limit) }
     let new = try begin(length, metadata, request.field("upload-concat"), token)
     let target = try open(new.id)
     var place: Int64 = 0
@@ -312,19 +336,42 @@ extension API {
     let end = length
     return .commands([.upload(.begin(new))]) { results in
       guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
-      return .upload(new.id, .append(offset: end, nil, isNew: true))
+      return .upload(new.id, .append(Bytes(offset: end, isNew: true)))
     }
   }
 
   // MARK: What goes wrong
 
-  private func open(_ id: String) throws -> Descriptor {
-    do throws(SystemError) { return try uploads.open(id) } catch { throw Problem.away }
+  private func open(_ id: String, isAlone: Bool = true) throws -> Descriptor {
+    try reached { () throws(SystemError) in try uploads.open(id, isAlone: isAlone) }
   }
 
-  private var tooLarge: Problem {
+  private func cut(_ id: String, to size: Int64) throws {
+    try reached { () throws(SystemError) in try uploads.cut(id, to: size) }
+  }
+
+  private func doubt(_ id: String, from offset: Int64) throws {
+    try reached { () throws(SystemError) in try uploads.doubt(id, from: offset) }
+  }
+
+  private func trust(_ id: String) throws {
+    try reached { () throws(SystemError) in try uploads.trust(id) }
+  }
+
+  private func reached<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(Problem) -> Value {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw error.code == ENOSPC || error.code == EDQUOT ? Self.full : Problem.away
+    }
+  }
+
+  private func tooLarge(_ item: IntakeItem) -> Problem { Self.tooLarge(rules.longest(item)) }
+
+  private static func tooLarge(_ limit: Int64) -> Problem {
     Problem(
-      413, "too-large", "an upload has at most \(limits.upload) bytes, and not more than it was begun with")
+      413, "too-large",
+      "an upload like this has at most \(limit) bytes, and not more than it was begun with")
   }
 
   private static let full = Problem(
@@ -332,4 +379,31 @@ extension API {
 
   private static let wrongType = Problem(
     415, "wrong-type", "bytes of an upload come as \(Tus.contentType)")
+}
+
+extension FrontReply {
+  /// The same, with what has become of the upload.
+  fileprivate func adding(_ attachment: String?) -> FrontReply {
+    var reply = self
+    if let attachment { reply.fields.append(.init("Attachment-Id", attachment)) }
+    return reply
+  }
+}
+
+extension ServeRules {
+  /// Bytes of the longest upload of all.
+  var longest: Int64 { max(maxSize, maxImageSize) }
+
+  /// Bytes of the longest upload that calls itself so. What it is, is for the stages to find out.
+  func longest(_ item: IntakeItem) -> Int64 {
+    if let type = item.declaredType, !type.isEmpty {
+      return type.lowercased().hasPrefix("image/") ? maxImageSize : maxSize
+    }
+    let end = item.fileName.lastIndex(of: ".").map { item.fileName[item.fileName.index(after: $0)...] } ?? ""
+    return Self.imageEndings.contains(end.lowercased()) ? maxImageSize : maxSize
+  }
+
+  private static let imageEndings: Set<String> = [
+    "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "png", "tif", "tiff", "webp",
+  ]
 }

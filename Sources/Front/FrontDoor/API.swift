@@ -1,6 +1,7 @@
 import FrontWire
 import Ledger
 import Objects
+import Pipeline
 import Platform
 
 /// Answers requests: looks up who asks, what may be asked for, and reads it. Used by one thread.
@@ -18,20 +19,15 @@ final class API {
     case store(String, StoreOrder, SharedDescriptor, @Sendable (API, Stored) throws -> Answer)
   }
 
-  struct Limits: Sendable {
-    /// Bytes of the longest upload.
-    var upload: Int64
-  }
-
   let home: Home
   let ledger: any LedgerQueries
   let uploads: UploadsFolder
-  let limits: Limits
+  let rules: ServeRules
   private let version: String
   private let hash: SHA256
 
-  init(_ home: Home, version: String, limits: Limits = Limits(upload: 10_000_000)) throws {
-    (self.home, self.version, self.limits) = (home, version, limits)
+  init(_ home: Home, version: String, rules: ServeRules = ServeRules()) throws {
+    (self.home, self.version, self.rules) = (home, version, rules)
     uploads = UploadsFolder(home)
     ledger = try home.reader()
     hash = try SHA256()

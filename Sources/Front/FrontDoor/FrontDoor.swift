@@ -2,6 +2,7 @@ import CPlatform
 import FrontWire
 import Glibc
 import Ledger
+import Pipeline
 import Platform
 import Scheduler
 import Synchronization
@@ -17,10 +18,7 @@ public final class FrontDoor: Sendable {
     public var executable: String
     /// Of this program, as clients are told.
     public var version: String
-    public var connections: UInt32 = 10_000
-    public var perAddress: UInt32 = 200
-    /// Bytes of the longest upload.
-    public var longestUpload: Int64 = 10_000_000
+    public var rules = ServeRules()
     /// Whether it must not serve where the kernel lacks a part of the sandbox.
     public var requiresSandbox = true
 
@@ -72,6 +70,8 @@ public final class FrontDoor: Sendable {
   private let stopping: SharedDescriptor
   private let state = Mutex(State())
   private let results = Mailbox<(ticket: UInt64, results: [CommandResult])>(capacity: 4096)
+  /// Files of uploads whose attachments are completed.
+  private let spent = Mutex<[String]>([])
   private let threads = Mutex<[Thread]>([])
 
   /// Threads that answer, each with a connection to the ledger of its own.
@@ -96,6 +96,7 @@ public final class FrontDoor: Sendable {
     self.stopping = SharedDescriptor(Descriptor(owning: stopping))
     let started = [
       try Thread { [self] in keepServing() }, try Thread { [self] in passResults() },
+      try Thread { [self] in keepUploads() },
     ]
     threads.withLock { $0 = started }
   }
@@ -103,6 +104,14 @@ public final class FrontDoor: Sendable {
   /// Tells what came of commands. Others' tickets are none of its business.
   public func answer(_ ticket: UInt64, _ results: [CommandResult]) {
     if ticket >= 1 << 63 { self.results.send((ticket, results)) }
+  }
+
+  /// Tells of an attachment that is completed: its upload's file is not needed any more.
+  public func completed(_ record: AttachmentRecord) {
+    guard record.outcome.status == .completed, let name = record.source.split(separator: UInt8(ascii: "/")).last
+    else { return }
+    let id = String(decoding: name, as: UTF8.self)
+    if Tus.isId(id) { spent.withLock { $0.append(id) } }
   }
 
   /// Takes no more connections, lets requests under way end for a few seconds, and ends.
@@ -139,8 +148,8 @@ public final class FrontDoor: Sendable {
   private func serve() throws(SystemError) {
     let process = try ChildProcess(executable: settings.executable, words: ["serve", String(getpid())])
     let setup = FrontSetup(
-      connections: settings.connections, perAddress: settings.perAddress,
-      longestFile: settings.longestUpload,
+      connections: UInt32(settings.rules.connections), perAddress: UInt32(settings.rules.perAddress),
+      longestFile: settings.rules.longest,
       requiresSandbox: settings.requiresSandbox)
     let frame = ToFront.serve(setup).frame
     let numbers = sockets.map(\.number)
@@ -231,7 +240,7 @@ public final class FrontDoor: Sendable {
   /// What a thread answers with; `nil`: the ledger is away.
   private func open(_ api: inout API?) -> API? {
     if api == nil {
-      api = try? API(home, version: settings.version, limits: API.Limits(upload: settings.longestUpload))
+      api = try? API(home, version: settings.version, rules: settings.rules)
     }
     return api
   }
@@ -317,6 +326,29 @@ public final class FrontDoor: Sendable {
     }
     if let next { take(next.step, of: id, next.asked, api) }
   }
+
+  /// Deletes files of uploads that are not needed, and gives up what took too long.
+  private func keepUploads() {
+    var api: API?
+    repeat {
+      if let api = open(&api) {
+        let used = { (id: String) in self.state.withLock { $0.underway[id] != nil } }
+        let commands = (try? api.sweepUploads(isUsed: used)) ?? []
+        if !commands.isEmpty { _ = intake.send(commands, ticket: 0) }
+      }
+      for _ in 0..<Self.sweepTime {
+        let spent = spent.withLock { list in
+          defer { list = [] }
+          return list
+        }
+        if let api { for id in spent { api.drop(id) } }
+        if isStopping(within: 1000) { return }
+      }
+    } while true
+  }
+
+  /// Seconds between two sweeps.
+  private static let sweepTime = 60
 
   /// Passes on what came of commands. So the scheduler, which tells it, never waits for a slow process.
   private func passResults() {

@@ -36,12 +36,19 @@ struct UploadsFolder: Sendable {
       throw error
     }
     // So that its name outlasts a power failure; the bytes are synced as they come.
+    try sync()
+  }
+
+  private func sync() throws(SystemError) {
     let folder = try Descriptor.open(path, O_RDONLY | O_DIRECTORY)
     if fsync(folder.number) != 0 { throw SystemError("syncing \(path)") }
   }
 
   /// Opens the file of an upload; one that is lost is made anew, and begins at 0.
-  func open(_ id: String) throws(SystemError) -> Descriptor {
+  ///
+  /// - Parameter isAlone: no request is at it: bytes that came with a checksum and were never compared with it are taken back.
+  func open(_ id: String, isAlone: Bool) throws(SystemError) -> Descriptor {
+    if isAlone { try settle(id) }
     do throws(SystemError) {
       return try Descriptor.open(file(of: id), O_RDWR | O_NOFOLLOW)
     } catch {
@@ -51,10 +58,66 @@ struct UploadsFolder: Sendable {
     }
   }
 
+  // MARK: Bytes that do not count yet
+
+  // A file beside that of the upload says from where its bytes count only once they were compared with their checksum: the program
+  // may be killed before that.
+
+  private static let doubts = ".doubt"
+
+  private func doubt(of id: String) -> String { file(of: id) + Self.doubts }
+
+  /// Bytes from an offset on do not count until ``trust(_:)``.
+  func doubt(_ id: String, from offset: Int64) throws(SystemError) {
+    let file = try Descriptor.open(doubt(of: id), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+    var offset = offset.littleEndian
+    if write(file.number, &offset, 8) != 8 || fsync(file.number) != 0 {
+      let error = SystemError("writing \(doubt(of: id))")
+      unlink(doubt(of: id))
+      throw error
+    }
+    try sync()
+  }
+
+  /// All bytes count.
+  func trust(_ id: String) throws(SystemError) {
+    if unlink(doubt(of: id)) == 0 { try sync() }
+  }
+
+  func isDoubted(_ id: String) -> Bool { access(doubt(of: id), F_OK) == 0 }
+
+  /// From where bytes do not count; `nil`: all do.
+  private func doubted(_ id: String) -> Int64? {
+    guard let file = try? Descriptor.open(doubt(of: id), O_RDONLY | O_NOFOLLOW) else { return nil }
+    var offset: Int64 = 0
+    // One that is not whole was written before any byte came.
+    if read(file.number, &offset, 8) != 8 { return nil }
+    return Int64(littleEndian: offset)
+  }
+
+  /// Takes back bytes that were never compared.
+  func settle(_ id: String) throws(SystemError) {
+    if let offset = doubted(id) { try cut(id, to: offset) }
+  }
+
+  /// Takes back what comes after a size.
+  func cut(_ id: String, to size: Int64) throws(SystemError) {
+    do throws(SystemError) {
+      let file = try Descriptor.open(file(of: id), O_RDWR | O_NOFOLLOW)
+      if ftruncate(file.number, off_t(size)) != 0 || fdatasync(file.number) != 0 {
+        throw SystemError("shortening an upload")
+      }
+    } catch {
+      // Else nothing is left of it.
+      if error.code != ENOENT { throw error }
+    }
+    try trust(id)
+  }
+
   /// Bytes that are there of it.
-  func size(_ file: borrowing Descriptor) throws(SystemError) -> (size: Int64, modified: Int64) {
+  func size(_ file: Int32) throws(SystemError) -> (size: Int64, modified: Int64) {
     var facts = stat()
-    if fstat(file.number, &facts) != 0 { throw SystemError("looking at an upload") }
+    if fstat(file, &facts) != 0 { throw SystemError("looking at an upload") }
     return (
       Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec)
     )
@@ -67,10 +130,19 @@ struct UploadsFolder: Sendable {
     return Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
   }
 
-  func delete(_ id: String) { unlink(file(of: id)) }
+  func delete(_ id: String) {
+    unlink(file(of: id))
+    unlink(doubt(of: id))
+  }
 
-  /// The ids of all files.
-  func ids() -> [String] {
+  /// Bytes that are there of an upload; `nil`: it has no file.
+  func size(_ id: String) -> Int64? {
+    var facts = stat()
+    return lstat(file(of: id), &facts) == 0 ? Int64(facts.st_size) : nil
+  }
+
+  /// The ids of all files that were last changed before a time, in milliseconds since 1970.
+  func ids(before time: Int64) -> [String] {
     guard let listing = opendir(path) else { return [] }
     defer { closedir(listing) }
     var ids: [String] = []
@@ -78,7 +150,12 @@ struct UploadsFolder: Sendable {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) {
         String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
-      if Tus.isId(name) { ids.append(name) }
+      let id = name.hasSuffix(Self.doubts) ? String(name.dropLast(Self.doubts.count)) : name
+      var facts = stat()
+      guard Tus.isId(id), lstat(file(of: name), &facts) == 0, Int64(facts.st_mtim.tv_sec) * 1000 < time else {
+        continue
+      }
+      ids.append(id)
     }
     return ids
   }

@@ -19,6 +19,7 @@ public final class MessageDigest {
   private let context: OpaquePointer
   private let length: Int
 
+  /// Begins a digest.
   public init(_ algorithm: Algorithm = .sha256) throws(SystemError) {
     guard let found = EVP_MD_fetch(nil, algorithm.rawValue, nil) else {
       throw SystemError("asking OpenSSL for \(algorithm)", code: ENOSYS)
@@ -30,6 +31,7 @@ public final class MessageDigest {
     self.algorithm = found
     self.context = context
     length = algorithm.length
+    begin()
   }
 
   deinit {
@@ -37,7 +39,7 @@ public final class MessageDigest {
     EVP_MD_free(algorithm)
   }
 
-  /// Begins a new digest.
+  /// Begins another digest.
   public func begin() { EVP_DigestInit_ex2(context, algorithm, nil) }
 
   public func add(_ bytes: UnsafeRawBufferPointer) {

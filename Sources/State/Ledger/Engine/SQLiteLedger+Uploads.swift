@@ -58,6 +58,13 @@ extension SQLiteLedger {
     try reading { try record(ofUpload: id) }
   }
 
+  public func openUploads(owner: String, role: AccessToken.Role) throws(LedgerError) -> Int {
+    try reading {
+      try statement("SELECT count(*) FROM uploads WHERE owner = ?1 AND attachment_id IS NULL AND role = ?2")
+        .first(.text(owner), .text(role.rawValue)) { Int($0.integer(0)) } ?? 0
+    }
+  }
+
   public func uploads(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<UploadRecord> {
     try reading {
       var rows: [UploadRecord] = []

@@ -291,6 +291,7 @@ enum Schema {
       expires_at INTEGER NOT NULL,
       attachment_id TEXT
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX uploads_by_owner ON uploads (owner) WHERE attachment_id IS NULL;
     CREATE INDEX uploads_by_attachment ON uploads (attachment_id) WHERE attachment_id IS NOT NULL;
 
     -- Every attempt, with what each of its stages said: a JSON array of arrays of stage, verdict, code, message, microseconds.

@@ -65,6 +65,8 @@ public protocol LedgerQueries: AnyObject {
 
   /// The upload with this id; `nil`: there is none, or it is over.
   func upload(_ id: String) throws(LedgerError) -> UploadRecord?
+  /// How many uploads of a token's name and role have not become attachments.
+  func openUploads(owner: String, role: AccessToken.Role) throws(LedgerError) -> Int
   /// All uploads, in the order of their ids.
   func uploads(after: PageMark?, limit: Int) throws(LedgerError) -> Page<UploadRecord>
 

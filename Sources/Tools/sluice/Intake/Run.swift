@@ -37,15 +37,16 @@ struct Run: ParsableCommand {
     bound = try IntakeBound(arguments)
   }
 
-  func run() throws -> ExitCode { try run(opening: nil) }
+  func run() throws -> ExitCode { try run(nil) }
 
-  /// - Parameter door: makes the way in over HTTP, where there is to be one. Then no pipeline.yaml is needed.
-  func run(opening door: ((Home, LoadedPipeline, Intake) throws -> FrontDoor)?) throws -> ExitCode {
+  /// - Parameter entrance: the way in over HTTP, where there is to be one. Then no pipeline.yaml is needed.
+  func run(_ entrance: Entrance?) throws -> ExitCode {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
-    let file = try Environment.pipelineFile(arguments, mayBeBuiltIn: door != nil)
+    let file = try Environment.pipelineFile(arguments, mayBeBuiltIn: entrance != nil)
     let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
     let (roots, consumption) = try watching.resolved(pipeline.definition, home)
+    try entrance?.prepare(home, pipeline)
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     try home.create()
@@ -68,7 +69,7 @@ struct Run: ParsableCommand {
     let server = try ControlServer(home, intake: intake, bound: bound)
     let front: FrontDoor?
     do {
-      front = try door?(home, pipeline, intake)
+      front = try entrance?.open(home, pipeline, intake)
     } catch {
       server.stop()
       throw error
@@ -103,6 +104,7 @@ struct Run: ParsableCommand {
         if case .atWork(let workers) = event { server.tell(workers) }
         if case .ended(let record) = event, record.outcome.status == .completed {
           watch?.completed(record.source)
+          front?.completed(record)
         }
         if case .hangup = event {
           if hasTerminal { kill(getpid(), SIGTERM) } else { reload.begin() }

@@ -1,8 +1,4 @@
-import FrontDoor
-import Glibc
-import Ledger
 import Platform
-import Scheduler
 
 /// `sluice serve`: works the queue, and speaks HTTP.
 struct Serve: ParsableCommand {
@@ -21,53 +17,20 @@ struct Serve: ParsableCommand {
     ] + Run.options,
     example: "sluice serve --listen 127.0.0.1:8080 --home /var/lib/sluice")
 
-  private let arguments: ParsedArguments
   private let running: Run
-  private let addresses: [ListenAddress]
-
-  private static let usual = "127.0.0.1:8080"
+  private let entrance: Entrance
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
-    self.arguments = arguments
     running = try Run(arguments)
-    var addresses: [ListenAddress] = []
-    for text in arguments.values("listen").isEmpty ? [Self.usual] : arguments.values("listen") {
-      guard let address = ListenAddress(text) else {
-        throw .usage(
-          "--listen takes 127.0.0.1:8080, [::1]:8080, unix:/path or systemd, not '\(Terminal.printable(text))'; names are "
-            + "not looked up")
-      }
-      addresses.append(address)
-    }
-    self.addresses = addresses
+    entrance = Entrance(try arguments.values("listen").map(Self.address))
   }
 
-  func run() throws -> ExitCode {
-    // Before anything of the home is touched: the address may be taken.
-    var sockets: [SharedDescriptor] = []
-    for address in addresses { sockets += try address.listen() }
-    try makeFirstToken(for: sockets)
-    for address in addresses where !address.isLocal {
-      Terminal.error(
-        "it listens where other machines reach it, without TLS: tokens and contents can be read on the way")
-    }
-    return try running.run { home, pipeline, intake in
-      let settings = FrontDoor.Settings(executable: pipeline.search.server, version: Version.number)
-      return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
-    }
+  private static func address(_ text: String) throws(CommandError) -> ListenAddress {
+    if let address = ListenAddress(text) { return address }
+    throw .usage(
+      "--listen takes 127.0.0.1:8080, [::1]:8080, unix:/path or systemd, not '\(Terminal.printable(text))'; names are "
+        + "not looked up")
   }
 
-  /// So that the first request can be made.
-  private func makeFirstToken(for sockets: [SharedDescriptor]) throws {
-    let home = Environment.home(arguments)
-    let hasTokens =
-      try !Environment.lacksLedger(home) && !home.isInUse && !home.reader().tokens().isEmpty
-    if hasTokens || home.isInUse { return }
-    let token = try NewToken()
-    let command = TokenCommand.add(hash: try token.hash(), name: "admin", role: .admin)
-    _ = try CommandDesk(home).apply([.token(command)])
-    let address = sockets.first.map { ListenAddress.name(of: $0.number) } ?? ""
-    Terminal.error("this is a token for 'admin', who may do all; it is shown this once. For a start:")
-    Terminal.error("  curl -H 'Authorization: Bearer \(token.text)' \(address)/v1/attachments", prefix: "")
-  }
+  func run() throws -> ExitCode { try running.run(entrance) }
 }

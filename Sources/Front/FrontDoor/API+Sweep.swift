@@ -1,0 +1,58 @@
+import Ledger
+import Platform
+
+// What is left of uploads that nobody goes on with.
+extension API {
+  private static let sweepPage = 500
+  /// Milliseconds for which a file without a row is left alone: its row may be on the way.
+  private static let strayTime: Int64 = 3_600_000
+
+  /// Deletes files of uploads that are not needed, and says what is to become of the others: those that took too long are given up,
+  /// and those that are whole are taken in.
+  ///
+  /// - Parameter isUsed: whether a request is at the upload: it is left alone.
+  func sweepUploads(isUsed: (String) -> Bool) throws -> [Command] {
+    var commands: [Command] = []
+    var mark: PageMark?
+    repeat {
+      let page = try ledger.uploads(after: mark, limit: Self.sweepPage)
+      for record in page.rows where !isUsed(record.id) {
+        if let command = try sweep(record) { commands.append(.upload(command)) }
+      }
+      mark = page.next
+    } while mark != nil
+    for id in uploads.ids(before: Clock.now() - Self.strayTime) where try ledger.upload(id) == nil {
+      uploads.delete(id)
+    }
+    return commands
+  }
+
+  private func sweep(_ record: UploadRecord) throws -> UploadCommand? {
+    let isOver = record.expiresAt <= Clock.now()
+    guard let attachment = record.attachmentId else {
+      if isOver {
+        try uploads.settle(record.id)
+        return .end(id: record.id)
+      }
+      // Its last bytes came, and the one who had them was killed.
+      guard let length = record.length, record.concat != "partial", uploads.size(record.id) == length,
+        !uploads.isDoubted(record.id)
+      else {
+        return nil
+      }
+      return try finishing(record)
+    }
+    switch try ledger.attachments(idPrefix: attachment).first?.outcome.status {
+    // It may be tried again, from this file.
+    case .queued, .rejected, .failed, .quarantined, .cancelled: return nil
+    case .completed: if !isOver { uploads.delete(record.id) }
+    case nil: break
+    }
+    return isOver ? .end(id: record.id) : nil
+  }
+
+  /// Deletes the file of an upload whose attachment is completed.
+  func drop(_ id: String) {
+    if let record = try? ledger.upload(id), record.attachmentId != nil { uploads.delete(id) }
+  }
+}

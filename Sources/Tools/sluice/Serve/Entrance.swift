@@ -1,0 +1,49 @@
+import FrontDoor
+import Ledger
+import Platform
+import Scheduler
+
+/// The way in over HTTP, as it is opened when `sluice serve` starts.
+final class Entrance {
+  private let addresses: [ListenAddress]
+  private var sockets: [SharedDescriptor] = []
+
+  private static let usual = "127.0.0.1:8080"
+
+  /// - Parameter addresses: where it listens, whatever the pipeline file says; none: as that says.
+  init(_ addresses: [ListenAddress]) { self.addresses = addresses }
+
+  /// Takes the addresses, and makes the first token. Before anything of the home is touched: an address may be taken.
+  func prepare(_ home: Home, _ pipeline: LoadedPipeline) throws {
+    let rules = pipeline.definition.serve
+    let addresses =
+      addresses.isEmpty
+      ? (rules.listen.isEmpty ? [Self.usual] : rules.listen).compactMap(ListenAddress.init) : addresses
+    for address in addresses { sockets += try address.listen() }
+    try makeFirstToken(in: home)
+    for address in addresses where !address.isLocal {
+      Terminal.error(
+        "it listens where other machines reach it, without TLS: tokens and contents can be read on the way")
+    }
+  }
+
+  func open(_ home: Home, _ pipeline: LoadedPipeline, _ intake: Intake) throws -> FrontDoor {
+    var settings = FrontDoor.Settings(executable: pipeline.search.server, version: Version.number)
+    settings.requiresSandbox = pipeline.definition.sandbox == .require
+    settings.rules = pipeline.definition.serve
+    return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
+  }
+
+  /// So that the first request can be made.
+  private func makeFirstToken(in home: Home) throws {
+    let hasTokens =
+      try !Environment.lacksLedger(home) && !home.isInUse && !home.reader().tokens().isEmpty
+    if hasTokens || home.isInUse { return }
+    let token = try NewToken()
+    let command = TokenCommand.add(hash: try token.hash(), name: "admin", role: .admin)
+    _ = try CommandDesk(home).apply([.token(command)])
+    let address = sockets.first.map { ListenAddress.name(of: $0.number) } ?? ""
+    Terminal.error("this is a token for 'admin', who may do all; it is shown this once. For a start:")
+    Terminal.error("  curl -H 'Authorization: Bearer \(token.text)' \(address)/v1/attachments", prefix: "")
+  }
+}
