@@ -19,7 +19,7 @@ PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libm
 	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev node-llhttp
 
 # What only tests use.
-test: PACKAGES += clamav-daemon patchelf binutils git iproute2 nginx-light
+test: PACKAGES += clamav-daemon patchelf binutils git iproute2 nginx-light python3-tuspy
 
 SLUICE := .build/release/sluice
 BUILT := .build/release

@@ -5,7 +5,8 @@ import Testing
 /// `UPDATE_GOLDEN=1` rewrites these.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "run", "serve", "enqueue", "fetch", "retry", "refresh", "cancel", "prioritize", "delete", "prune",
+    "ingest", "run", "serve", "enqueue", "fetch", "retry", "refresh", "cancel", "prioritize", "delete",
+    "prune",
     "pause",
     "resume",
     "reset", "tokens add", "tokens list", "tokens revoke",

@@ -23,7 +23,8 @@ struct AccessTests {
       .ready: all, .version: all, .attachments: known, .attachment: seen, .content: seen,
       .retryAttachment: changed, .deleteAttachment: changed,
       // Of one's own.
-      .uploadOptions: all, .createUpload: known, .uploadState: known, .appendToUpload: known, .endUpload: known,
+      .uploadOptions: all, .createUpload: known, .uploadState: known, .appendToUpload: known,
+      .endUpload: known,
     ]
   }()
 

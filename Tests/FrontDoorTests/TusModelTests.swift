@@ -95,7 +95,8 @@ struct TusModelTests {
     private func expect(_ reply: FrontReply?, _ status: Int, _ what: String) throws {
       if reply?.status == status { return }
       throw Difference(
-        description: "\(what): \(reply.map { "\($0.status) \($0.text)" } ?? "no answer") instead of \(status)")
+        description: "\(what): \(reply.map { "\($0.status) \($0.text)" } ?? "no answer") instead of \(status)"
+      )
     }
 
     private mutating func create() throws {
@@ -132,7 +133,8 @@ struct TusModelTests {
         contents.append(upload.bytes)
       }
       if let reply, (reply.field("Attachment-Id") != nil) != (uploads[id]?.isAttached ?? false) {
-        throw Difference(description: "\(id) is told as the attachment \(reply.field("Attachment-Id") ?? "none")")
+        throw Difference(
+          description: "\(id) is told as the attachment \(reply.field("Attachment-Id") ?? "none")")
       }
     }
 
@@ -199,7 +201,8 @@ struct TusModelTests {
       if !hasType { fields["content-type"] = "text/plain" }
       var length: Int?
       if known?.length == nil, chance(30) {
-        length = chance(80) ? offset + body.count : Int.random(in: 0...TusModelTests.longest + 9, using: &random)
+        length =
+          chance(80) ? offset + body.count : Int.random(in: 0...TusModelTests.longest + 9, using: &random)
         fields["upload-length"] = length.map { "\($0)" }
       }
       let (hasChecksum, isTrue) = (chance(40), chance(70))

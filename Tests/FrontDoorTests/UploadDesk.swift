@@ -62,7 +62,8 @@ final class UploadDesk {
 
   /// - Returns: `nil` where nobody gets an answer.
   func ask(
-    _ method: String, _ path: String, _ token: String, _ fields: [String: String] = [:], _ body: [UInt8]? = nil,
+    _ method: String, _ path: String, _ token: String, _ fields: [String: String] = [:],
+    _ body: [UInt8]? = nil,
     _ fate: Fate = .whole
   ) throws -> FrontReply? {
     var pairs = [FrontRequest.Pair("authorization", "Bearer \(token)"), .init("tus-resumable", "1.0.0")]

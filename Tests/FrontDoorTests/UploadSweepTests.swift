@@ -63,7 +63,8 @@ struct UploadSweepTests {
     let desk = try desk()
     let id = try begin(desk, 3)
     let fields = [
-      "upload-offset": "0", "content-type": Self.octets, "upload-checksum": "sha1 2jmj7l5rSw0yVb/vlWAYkK/YBwk=",
+      "upload-offset": "0", "content-type": Self.octets,
+      "upload-checksum": "sha1 2jmj7l5rSw0yVb/vlWAYkK/YBwk=",
     ]
     #expect(try desk.ask("PATCH", "/v1/uploads/\(id)", "t", fields, [1, 2, 3], .killed(3)) == nil)
     try sweep(desk)
@@ -82,7 +83,9 @@ struct UploadSweepTests {
     try sweep(desk)
     #expect(desk.files.count == 4)
     for name in desk.files {
-      var times = [timeval(tv_sec: time(nil) - 3700, tv_usec: 0), timeval(tv_sec: time(nil) - 3700, tv_usec: 0)]
+      var times = [
+        timeval(tv_sec: time(nil) - 3700, tv_usec: 0), timeval(tv_sec: time(nil) - 3700, tv_usec: 0),
+      ]
       utimes("\(desk.home.uploadsPath)/\(name)", &times)
     }
     try sweep(desk)

@@ -3,7 +3,10 @@ import Pipeline
 /// The keys of a pipeline file, each declared like a stage's option: one reader checks both.
 enum Grammar {
   static let top =
-    [version.name, plugins.name, "stages", "channels", "lanes", "credentials", "retry", "keep", "secrets", "serve"]
+    [
+      version.name, plugins.name, "stages", "channels", "lanes", "credentials", "retry", "keep", "secrets",
+      "serve",
+    ]
     + settings.map(\.name)
   static let stage = [use, id, when].map(\.name) + ["options"] + stageSettings.map(\.name)
   static let channel = [use.name, "options", "retry"] + channelSettings.map(\.name)
@@ -63,7 +66,8 @@ enum Grammar {
 
   static let listen = key(
     "listen", .text, [.one, .list], example: "127.0.0.1:8080",
-    "Where it listens; else 127.0.0.1:8080. Also `[::1]:8080`, `unix:/path`, or `systemd` for sockets that it made.")
+    "Where it listens; else 127.0.0.1:8080. Also `[::1]:8080`, `unix:/path`, or `systemd` for sockets that it made."
+  )
 
   /// What holds for clients where the file does not say.
   private static let clients = ServeRules()

@@ -59,7 +59,8 @@ public final class FrontDoor: Sendable {
     var parked: [String: [(asked: Asked, step: API.UploadStep)]] = [:]
     /// Those of other clients of the intake are small.
     var lastTicket: UInt64 = 1 << 63
-    var hasServed = false
+    /// The last life in which it took connections.
+    var servingLife: UInt64 = 0
   }
 
   private let home: Home
@@ -78,8 +79,6 @@ public final class FrontDoor: Sendable {
   private static let readers = 2
   /// Milliseconds that requests under way have when the program ends.
   private static let drainTime: Int32 = 5000
-  /// Milliseconds of a life that is no failure to start.
-  private static let soundLife: UInt64 = 10_000
 
   /// - Parameters:
   ///   - sockets: those that connections come from; they listen.
@@ -108,7 +107,8 @@ public final class FrontDoor: Sendable {
 
   /// Tells of an attachment that is completed: its upload's file is not needed any more.
   public func completed(_ record: AttachmentRecord) {
-    guard record.outcome.status == .completed, let name = record.source.split(separator: UInt8(ascii: "/")).last
+    guard record.outcome.status == .completed,
+      let name = record.source.split(separator: UInt8(ascii: "/")).last
     else { return }
     let id = String(decoding: name, as: UTF8.self)
     if Tus.isId(id) { spent.withLock { $0.append(id) } }
@@ -126,14 +126,14 @@ public final class FrontDoor: Sendable {
   private func keepServing() {
     var failures = 0
     while true {
-      let began = Clock.monotonic()
       do throws(SystemError) {
         try serve()
       } catch {
         say("the HTTP server cannot be started: \(error)")
       }
-      let lasted = (Clock.monotonic() - began) / 1_000_000
-      failures = lasted < Self.soundLife ? min(failures + 1, 8) : 0
+      // One that served and was killed is missed.
+      let hasServed = state.withLock { $0.servingLife == $0.life }
+      failures = hasServed ? 0 : min(failures + 1, 8)
       if isStopping(within: Int32(100 << failures)) { return }
     }
   }
@@ -247,8 +247,8 @@ public final class FrontDoor: Sendable {
 
   private func tellThatItServes() {
     let isFirst = state.withLock { state in
-      defer { state.hasServed = true }
-      return !state.hasServed
+      defer { state.servingLife = state.life }
+      return state.servingLife == 0
     }
     guard isFirst else { return }
     for socket in sockets { say("listening on \(ListenAddress.name(of: socket.number))") }

@@ -11,17 +11,19 @@ final class ServedHome {
   private let name = "serve-\(UUID().uuidString)"
   private(set) var port: UInt16 = 0
 
-  /// - Parameter home: relative to the folder.
-  init(_ folder: TemporaryFolder, home: String = "home", options: [String] = []) throws {
+  /// - Parameters:
+  ///   - home: relative to the folder.
+  ///   - port: 0: any.
+  init(_ folder: TemporaryFolder, home: String = "home", port: UInt16 = 0, options: [String] = []) throws {
     (self.folder, self.home) = (folder, home)
     process = try SluiceCommand.start(
-      ["serve", "--home", home, "--listen", "127.0.0.1:0", "--format", "json"] + options, in: folder,
+      ["serve", "--home", home, "--listen", "127.0.0.1:\(port)", "--format", "json"] + options, in: folder,
       out: folder.path + "/\(name).out", err: folder.path + "/\(name).err")
     try Resident.wait("it says where it listens") {
       self.errors.contains("listening on") || !self.process.isRunning
     }
     let address = errors.split(separator: "\n").first { $0.contains("listening on http://127.0.0.1:") }
-    port = try #require(address?.split(separator: ":").last.flatMap { UInt16($0) }, "\(errors)")
+    self.port = try #require(address?.split(separator: ":").last.flatMap { UInt16($0) }, "\(errors)")
   }
 
   deinit {
@@ -30,12 +32,10 @@ final class ServedHome {
 
   var errors: String { (try? folder.read("\(name).err")) ?? "" }
 
+  var coordinator: pid_t { process.processIdentifier }
+
   /// The process that speaks HTTP; 0: there is none.
   var server: pid_t {
-    let children = try? String(
-      contentsOfFile: "/proc/\(process.processIdentifier)/task/\(process.processIdentifier)/children",
-      encoding: .utf8)
-    _ = children
     for entry in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
       guard let pid = pid_t(entry),
         let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
@@ -75,9 +75,17 @@ final class ServedHome {
     }
   }
 
+  /// The connection ended before the answer.
+  struct Lost: Error {}
+
   /// Asks for something over a connection of its own.
+  ///
+  /// - Parameters:
+  ///   - body: goes with its length.
+  ///   - leaving: after so many bytes of the body the client is gone.
   func ask(
-    _ method: String, _ path: String, token: String? = nil, _ fields: [String] = []
+    _ method: String, _ path: String, token: String? = nil, _ fields: [String] = [], body: Data? = nil,
+    leaving: Int? = nil
   ) throws -> Answer {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     try #require(socket >= 0)
@@ -91,22 +99,32 @@ final class ServedHome {
         connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    try #require(connected == 0)
+    if connected != 0 { throw Lost() }
     sluice_limit_receiving(socket, 20_000)
     let lines =
       ["\(method) \(path) HTTP/1.1", "Host: x", "Connection: close"]
-      + (token.map { ["Authorization: Bearer \($0)"] } ?? []) + fields
-    let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
-    try #require(send(socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+      + (token.map { ["Authorization: Bearer \($0)"] } ?? [])
+      + (body.map { ["Content-Length: \($0.count)"] } ?? []) + fields
+    var request = Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    if let body { request += body.prefix(leaving ?? body.count) }
+    var rest = request[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes {
+        send(socket, $0.baseAddress, min($0.count, 64 << 10), Int32(MSG_NOSIGNAL))
+      }
+      // It may have answered already, and takes no more.
+      if count <= 0 { break }
+      rest = rest.dropFirst(count)
+    }
+    if leaving != nil { throw Lost() }
     var bytes = Data()
     var piece = [UInt8](repeating: 0, count: 64 << 10)
     while case let count = recv(socket, &piece, piece.count, 0), count > 0 { bytes += piece[..<count] }
-    return try Self.parsed(bytes)
+    return try Self.parsed(bytes, of: method)
   }
 
-  private static func parsed(_ bytes: Data) throws -> Answer {
-    let blank = try #require(
-      bytes.range(of: Data("\r\n\r\n".utf8)), "\(String(decoding: bytes, as: UTF8.self))")
+  private static func parsed(_ bytes: Data, of method: String) throws -> Answer {
+    guard let blank = bytes.range(of: Data("\r\n\r\n".utf8)) else { throw Lost() }
     let lines = String(decoding: bytes[..<blank.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
     var answer = Answer()
     answer.status = Int(lines[0].split(separator: " ").dropFirst().first ?? "") ?? 0
@@ -115,6 +133,11 @@ final class ServedHome {
       answer.fields[parts[0].lowercased()] = parts.last?.trimmingCharacters(in: .whitespaces)
     }
     answer.body = bytes[blank.upperBound...]
+    if let length = answer.fields["content-length"].flatMap(Int.init), answer.body.count < length,
+      method != "HEAD"
+    {
+      throw Lost()
+    }
     if answer.fields["transfer-encoding"] == "chunked" { answer.body = try joined(answer.body) }
     return answer
   }
