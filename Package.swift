@@ -111,7 +111,9 @@ var core: [Target] {
     .target(
       name: "FrontDoor",
       dependencies: [
-        "CPlatform", "FrontWire", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "Wire", "Workers",
+        "CPlatform", "FrontWire", "Ledger", "Manifest", "Objects", "Pipeline", "Platform", "Scheduler",
+        "Wire",
+        "Workers",
       ]),
     .target(name: "CPlatform"),
     .target(name: "CWorker", dependencies: ["CPlatform", "CSeccomp"]),

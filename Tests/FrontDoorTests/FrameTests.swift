@@ -13,14 +13,15 @@ struct FrameTests {
     .reply(serial: 1, FrontReply(204)),
     .reply(serial: 2, FrontReply(200, [.init("A", "b")], .bytes([0, 1, 2]))),
     .reply(serial: 3, FrontReply(206, [], .file(5..<9))), .reply(serial: 4, FrontReply(200, [], .stream)),
-    .part(serial: 5, [1, 0, 2]), .finish(serial: 6), .takeBody(serial: 7, limit: 99),
+    .part(serial: 5, [1, 0, 2]), .parts(serials: [5, 6], [1]),
+    .finish(serial: 6), .takeBody(serial: 7, limit: 99),
     .store(serial: 8, StoreOrder(offset: 5, limit: 9, digest: .sha1)),
     .store(serial: 9, StoreOrder(offset: 0, limit: 0)), .abort(serial: 10), .drain,
   ]
   private static let fromFront: [FromFront] = [
     .serving(sandbox: 3), .request(request),
     .request(FrontRequest(serial: 8, method: "POST", segments: [], body: .unknown)),
-    .body(serial: 9, [0, 255], isWhole: true), .cut(serial: 10),
+    .body(serial: 9, [0, 255]), .cut(serial: 10, isTooLong: true),
     .stored(serial: 12, Stored(bytes: 3, isWhole: true, error: 28, digest: [1, 2])),
     .ended(serial: 11, FrontEnd(status: 200, received: 1, sent: 2, microseconds: 3, isWhole: true)),
   ]

@@ -5,6 +5,7 @@ import Ledger
 import Pipeline
 import Platform
 import Testing
+import Wire
 
 @testable import FrontDoor
 
@@ -74,7 +75,9 @@ final class UploadDesk {
     var answer = api.answer(request)
     while true {
       switch answer {
-      case .reply(let reply), .file(let reply, _): return reply
+      case .reply(let reply), .file(let reply, _), .stream(let reply, _): return reply
+      case .await: throw FrameError("it waits for an attachment")
+      case .body(let next): answer = API.answer { try next(api, body ?? []) }
       case .commands(let commands, let next): answer = next(try apply(commands))
       case .upload(let id, let step): answer = API.answer { try api.take(step, id, request) }
       case .store(_, let order, let file, let next):

@@ -98,7 +98,7 @@ extension API {
     return (filter, limit, mark)
   }
 
-  private static func invalid(_ name: String, _ rule: String) -> Problem {
+  static func invalid(_ name: String, _ rule: String) -> Problem {
     Problem(400, "invalid-parameter", "'\(name)' \(rule)")
   }
 

@@ -60,7 +60,7 @@ extension API {
   }
 
   /// Makes the file; the row is still to be written.
-  private func begin(
+  func begin(
     _ length: Int64?, _ metadata: String, _ concat: String?, _ token: AccessToken
   ) throws -> UploadRecord {
     if token.role == .user, try ledger.openUploads(owner: token.name, role: token.role) >= rules.uploads {
@@ -90,6 +90,8 @@ extension API {
   enum UploadStep: Sendable {
     case look
     case append(Bytes)
+    /// All of it, with the request that began it.
+    case post
     case end
   }
 
@@ -144,6 +146,7 @@ extension API {
     case .end:
       try reached { () throws(SystemError) in try uploads.settle(id) }
       return .commands([.upload(.end(id: id))]) { _ in .reply(FrontReply(204)) }
+    case .post: return try store(record)
     case .append(let bytes): return try append(bytes, to: record, request)
     }
   }
@@ -223,12 +226,7 @@ extension API {
     } else if checksum != nil {
       try trust(record.id)
     }
-    if stored.isTooLong { throw tooLarge(try item(record.metadata, record.owner, record.role)) }
-    if stored.error != 0 {
-      throw [ENOSPC, EDQUOT, EFBIG].contains(stored.error)
-        ? Self.full : Problem(500, "fault", "the bytes could not be written")
-    }
-    if !stored.isWhole { throw Problem(400, "cut", "the body ended too early") }
+    if let problem = try fault(of: stored, record) { throw problem }
     if !isRight {
       throw Problem(
         460, "other-checksum", "the bytes are not those of the checksum",
@@ -240,6 +238,14 @@ extension API {
     }
     let reply = taken(record, size, nil, bytes.isNew)
     return try finish(record, size) { .reply(reply.adding($0)) }
+  }
+
+  /// What is wrong with what came; `nil`: nothing.
+  func fault(of stored: Stored, _ record: UploadRecord) throws -> Problem? {
+    if stored.isTooLong { return tooLarge(try item(record.metadata, record.owner, record.role)) }
+    if [ENOSPC, EDQUOT, EFBIG].contains(stored.error) { return Self.full }
+    if stored.error != 0 { return Problem(500, "fault", "the bytes could not be written") }
+    return stored.isWhole ? nil : Problem(400, "cut", "the body ended too early")
   }
 
   private func taken(
@@ -274,7 +280,7 @@ extension API {
   }
 
   /// What an upload is to be taken in as.
-  private func item(_ header: String, _ owner: String, _ role: AccessToken.Role) throws -> IntakeItem {
+  func item(_ header: String, _ owner: String, _ role: AccessToken.Role) throws -> IntakeItem {
     let values = try Tus.metadata(header)
     var item = IntakeItem()
     item.conversationId = values["conversationId"] ?? "default"
@@ -342,7 +348,7 @@ extension API {
 
   // MARK: What goes wrong
 
-  private func open(_ id: String, isAlone: Bool = true) throws -> Descriptor {
+  func open(_ id: String, isAlone: Bool = true) throws -> Descriptor {
     try reached { () throws(SystemError) in try uploads.open(id, isAlone: isAlone) }
   }
 
@@ -366,7 +372,7 @@ extension API {
     }
   }
 
-  private func tooLarge(_ item: IntakeItem) -> Problem { Self.tooLarge(rules.longest(item)) }
+  func tooLarge(_ item: IntakeItem) -> Problem { Self.tooLarge(rules.longest(item)) }
 
   private static func tooLarge(_ limit: Int64) -> Problem {
     Problem(

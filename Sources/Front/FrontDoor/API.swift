@@ -1,5 +1,6 @@
 import FrontWire
 import Ledger
+import Manifest
 import Objects
 import Pipeline
 import Platform
@@ -13,6 +14,12 @@ final class API {
     case file(FrontReply, SharedDescriptor)
     /// Commands that the coordinator applies; the answer follows from their results.
     case commands([Command], @Sendable ([CommandResult]) -> Answer)
+    /// The answer goes on as long as its reader listens.
+    case stream(FrontReply, EventStreams.Listener)
+    /// The answer follows once an attachment has ended, or after so many seconds.
+    case await(String, seconds: Int)
+    /// The answer follows from the body.
+    case body(@Sendable (API, [UInt8]) throws -> Answer)
     /// A step that needs an upload for itself: one that another request is at ends first.
     case upload(String, UploadStep)
     /// The body goes to the file of an upload; the answer follows from what came of it.
@@ -23,11 +30,20 @@ final class API {
   let ledger: any LedgerQueries
   let uploads: UploadsFolder
   let rules: ServeRules
+  /// Whether the pipeline fetches links.
+  let fetches: Bool
+  let lines: ManifestLineReader
+  let counts: @Sendable () -> FrontCounts
   private let version: String
   private let hash: SHA256
 
-  init(_ home: Home, version: String, rules: ServeRules = ServeRules()) throws {
-    (self.home, self.version, self.rules) = (home, version, rules)
+  init(
+    _ home: Home, version: String, rules: ServeRules = ServeRules(), fetches: Bool = true,
+    counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
+  ) throws {
+    (self.home, self.version, self.rules, self.fetches) = (home, version, rules, fetches)
+    self.counts = counts
+    lines = try ManifestLineReader()
     uploads = UploadsFolder(home)
     ledger = try home.reader()
     hash = try SHA256()
@@ -69,9 +85,16 @@ final class API {
     }
     let token = try token(of: request)
     if token == nil && !route.parties.contains(.nobody) { throw Problem.unauthorized }
+    // What is of nobody in particular is decided here, and what is of someone once that is found.
+    if let token, token.role == .user, route.parties.isDisjoint(with: [.stranger, .participant, .sender]) {
+      throw Problem.operatorsOnly
+    }
+    if let token, token.role == .service, !route.parties.contains(.service) { throw Problem.operatorsOnly }
     switch route {
     case .version: return .reply(Self.json("{\"version\":\"\(version)\"}"))
     case .ready: return .reply(try readiness(isAdmin: token?.role == .admin))
+    case .metrics: return .reply(try metrics())
+    case .events: return events(request, token)
     case .attachments: return .reply(try attachments(request, token))
     case .attachment: return .reply(try story(try record(id, route, token), token))
     case .content: return try content(try record(id, route, token), request)
@@ -80,8 +103,16 @@ final class API {
     case .deleteAttachment:
       return change(try record(id, route, token), .delete(by: token?.name ?? ""))
     case .uploadOptions: return .reply(uploadOptions())
-    case .createUpload, .uploadState, .appendToUpload, .endUpload:
+    case .transfers: return .reply(try transfers(request))
+    case .lanes: return .reply(try lanes())
+    case .deliveries: return .reply(try deliveries(request))
+    case .retryDelivery: return try retryDelivery(id)
+    case .pauseLane, .resumeLane, .resetLane:
+      return try change(lane: id, route, request, token?.name ?? "")
+    case .fetch, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload:
       guard let token else { throw Problem.unauthorized }
+      if route == .fetch { return try fetch(request, token) }
+      if route == .postAttachment { return try postAttachment(request, token) }
       if route == .createUpload { return try createUpload(request, token) }
       return try upload(id, route, request, token)
     }
@@ -100,6 +131,17 @@ final class API {
       throw Problem.unauthorized
     }
     return token
+  }
+
+  /// The digest of the token that came along, whatever it is worth.
+  func tokenDigest(of request: FrontRequest) -> [UInt8]? {
+    request.field("authorization").flatMap(Self.bearer).map(digest)
+  }
+
+  /// Whether the token with a digest is still worth something. Where the ledger is away, it is as it was.
+  func isValid(_ digest: [UInt8]) -> Bool {
+    guard let found = try? ledger.token(hash: digest) else { return true }
+    return found.isValid(at: Clock.now())
   }
 
   /// The token of `Bearer TOKEN` (RFC 6750, 2.1).
@@ -128,7 +170,7 @@ final class API {
 
   // MARK: Changes
 
-  private func change(_ record: AttachmentRecord, _ action: AttachmentCommand.Action) -> Answer {
+  func change(_ record: AttachmentRecord, _ action: AttachmentCommand.Action) -> Answer {
     let command = AttachmentCommand(record.origin.id, action)
     return .commands([.attachment(command)]) { results in
       switch results.first {

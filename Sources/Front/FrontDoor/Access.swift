@@ -35,15 +35,21 @@ public enum Party: String, Sendable, CaseIterable {
 
 /// What can be asked for, and by whom. This table alone says who may do what: the documentation and the tests are made from it.
 public enum Route: String, Sendable, CaseIterable {
-  case ready, version
-  case attachments, attachment, content
+  case ready, version, metrics, events
+  case attachments, postAttachment, attachment, content
   case retryAttachment, deleteAttachment
   case uploadOptions, createUpload, uploadState, appendToUpload, endUpload
+  case fetch, transfers
+  case lanes, pauseLane, resumeLane, resetLane
+  case deliveries, retryDelivery
 
   public var method: String {
     switch self {
-    case .ready, .version, .attachments, .attachment, .content: "GET"
-    case .retryAttachment: "POST"
+    case .ready, .version, .metrics, .events, .attachments, .attachment, .content, .transfers, .lanes,
+      .deliveries:
+      "GET"
+    case .retryAttachment, .postAttachment, .fetch, .pauseLane, .resumeLane, .resetLane, .retryDelivery:
+      "POST"
     case .deleteAttachment, .endUpload: "DELETE"
     case .uploadOptions: "OPTIONS"
     case .createUpload: "POST"
@@ -57,12 +63,22 @@ public enum Route: String, Sendable, CaseIterable {
     switch self {
     case .ready: "/readyz"
     case .version: "/version"
-    case .attachments: "/v1/attachments"
+    case .metrics: "/metrics"
+    case .events: "/v1/events"
+    case .attachments, .postAttachment: "/v1/attachments"
     case .attachment, .deleteAttachment: "/v1/attachments/{id}"
     case .content: "/v1/attachments/{id}/content"
     case .retryAttachment: "/v1/attachments/{id}/retry"
     case .uploadOptions, .createUpload: "/v1/uploads"
     case .uploadState, .appendToUpload, .endUpload: "/v1/uploads/{id}"
+    case .fetch: "/v1/fetch"
+    case .transfers: "/v1/transfers"
+    case .lanes: "/v1/lanes"
+    case .pauseLane: "/v1/lanes/{id}/pause"
+    case .resumeLane: "/v1/lanes/{id}/resume"
+    case .resetLane: "/v1/lanes/{id}/reset"
+    case .deliveries: "/v1/deliveries"
+    case .retryDelivery: "/v1/deliveries/{id}/retry"
     }
   }
 
@@ -71,10 +87,13 @@ public enum Route: String, Sendable, CaseIterable {
     switch self {
     case .ready, .version, .uploadOptions: Set(Party.allCases)
     // Each user is shown its own.
-    case .attachments, .createUpload, .uploadState, .appendToUpload, .endUpload:
+    case .events, .attachments, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload,
+      .fetch:
       [.stranger, .participant, .sender, .service, .admin]
     case .attachment, .content: [.participant, .sender, .service, .admin]
     case .retryAttachment, .deleteAttachment: [.sender, .service, .admin]
+    case .metrics, .transfers, .lanes, .deliveries, .retryDelivery: [.service, .admin]
+    case .pauseLane, .resumeLane, .resetLane: [.admin]
     }
   }
 
@@ -83,7 +102,10 @@ public enum Route: String, Sendable, CaseIterable {
     switch self {
     case .ready: "whether it takes work, and if not why"
     case .version: "the version of this program"
+    case .metrics: "figures for Prometheus"
+    case .events: "what happens, as it happens; to a user, what it may see"
     case .attachments: "the attachments that answer to a filter; of a user, its own"
+    case .postAttachment: "send one in a single request"
     case .attachment: "an attachment, with what each stage said"
     case .content: "the content of an attachment"
     case .retryAttachment: "queue it again"
@@ -93,6 +115,14 @@ public enum Route: String, Sendable, CaseIterable {
     case .uploadState: "how much of one's own upload is there"
     case .appendToUpload: "go on with it"
     case .endUpload: "give it up"
+    case .fetch: "fetch a link, and answer with what came"
+    case .transfers: "what is fetched, and how far it is"
+    case .lanes: "the lanes of the queue"
+    case .pauseLane: "stop a lane until it is resumed"
+    case .resumeLane: "let it go on"
+    case .resetLane: "empty it: cancel its attachments, or drop its deliveries"
+    case .deliveries: "what was told to whom, and what could not be"
+    case .retryDelivery: "queue a delivery again"
     }
   }
 

@@ -47,6 +47,12 @@ struct Problem: Error {
 
   static let forbidden = Problem(403, "forbidden", "this token may see this, and not change it")
 
+  static let operatorsOnly = Problem(
+    403, "forbidden", "this is for those who operate the server",
+    remedy: "use a token that was made with `sluice tokens add NAME --role admin`")
+
+  static let longBody = Problem(413, "too-large", "the body of this request has at most 64 KiB")
+
   static let away = Problem(
     503, "away", "the ledger cannot be reached at the moment", remedy: "try again",
     fields: [.init("Retry-After", "1")])

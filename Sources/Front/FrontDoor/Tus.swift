@@ -88,6 +88,11 @@ enum Tus {
     return values
   }
 
+  /// What ``metadata(_:)`` reads.
+  static func header(_ values: [String: String]) -> String {
+    values.sorted { $0.key < $1.key }.map { "\($0) \(Base64.text(Array($1.utf8)))" }.joined(separator: ",")
+  }
+
   // MARK: Concatenation
 
   enum Concat: Equatable {

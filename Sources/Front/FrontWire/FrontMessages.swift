@@ -8,6 +8,8 @@ public enum ToFront: Sendable, Equatable {
   case reply(serial: UInt64, FrontReply)
   /// More of a stream that is the answer to a request.
   case part(serial: UInt64, [UInt8])
+  /// The same for several.
+  case parts(serials: [UInt64], [UInt8])
   /// The stream is whole.
   case finish(serial: UInt64)
   /// The body of a request is wanted; at most so many bytes.
@@ -18,6 +20,9 @@ public enum ToFront: Sendable, Equatable {
   case abort(serial: UInt64)
   /// It takes no more connections, lets requests under way end, and ends.
   case drain
+
+  /// As many streams are told something with one frame, where that has no more than ``FrontReply/partLimit`` bytes.
+  public static let mostSerials = 2000
 
   public var frame: [UInt8] {
     switch self {
@@ -33,6 +38,11 @@ public enum ToFront: Sendable, Equatable {
     case .part(let serial, let bytes):
       var writer = FrameWriter(.part)
       writer.write(serial)
+      bytes.withUnsafeBytes { writer.write($0) }
+      return writer.bytes
+    case .parts(let serials, let bytes):
+      var writer = FrameWriter(.parts)
+      writer.write(serials) { $0.write($1) }
       bytes.withUnsafeBytes { writer.write($0) }
       return writer.bytes
     case .finish(let serial):
@@ -63,6 +73,11 @@ public enum ToFront: Sendable, Equatable {
     case .serve: self = .serve(try FrontSetup(&reader))
     case .reply: self = .reply(serial: try reader.integer(UInt64.self), try FrontReply(&reader))
     case .part: self = .part(serial: try reader.integer(UInt64.self), try reader.requiredBytes())
+    case .parts:
+      let serials = try reader.elements(atMost: Self.mostSerials) { (reader) throws(FrameError) in
+        try reader.integer(UInt64.self)
+      }
+      self = .parts(serials: serials, try reader.requiredBytes())
     case .finish: self = .finish(serial: try reader.integer(UInt64.self))
     case .takeBody:
       self = .takeBody(serial: try reader.integer(UInt64.self), limit: try reader.integer(Int64.self))
@@ -80,10 +95,10 @@ public enum FromFront: Sendable, Equatable {
   /// It takes connections. The parts of the sandbox in force, as bits.
   case serving(sandbox: UInt32)
   case request(FrontRequest)
-  /// More of a body that was asked for, and whether it is whole with it.
-  case body(serial: UInt64, [UInt8], isWhole: Bool)
-  /// The body will not come, or not all of it.
-  case cut(serial: UInt64)
+  /// The body that was asked for.
+  case body(serial: UInt64, [UInt8])
+  /// It is longer than was allowed, or will not come.
+  case cut(serial: UInt64, isTooLong: Bool)
   /// What came of a body that was to be stored. Always told once for each.
   case stored(serial: UInt64, Stored)
   /// The answer is written, or the client has left.
@@ -99,15 +114,15 @@ public enum FromFront: Sendable, Equatable {
       var writer = FrameWriter(.request)
       request.write(to: &writer)
       return writer.bytes
-    case .body(let serial, let bytes, let isWhole):
+    case .body(let serial, let bytes):
       var writer = FrameWriter(.body)
       writer.write(serial)
       bytes.withUnsafeBytes { writer.write($0) }
-      writer.write(isWhole)
       return writer.bytes
-    case .cut(let serial):
+    case .cut(let serial, let isTooLong):
       var writer = FrameWriter(.cut)
       writer.write(serial)
+      writer.write(isTooLong)
       return writer.bytes
     case .stored(let serial, let stored):
       var writer = FrameWriter(.stored)
@@ -128,10 +143,8 @@ public enum FromFront: Sendable, Equatable {
     switch try reader.kind() {
     case .serving: self = .serving(sandbox: try reader.integer(UInt32.self))
     case .request: self = .request(try FrontRequest(&reader))
-    case .body:
-      self = .body(
-        serial: try reader.integer(UInt64.self), try reader.requiredBytes(), isWhole: try reader.boolean())
-    case .cut: self = .cut(serial: try reader.integer(UInt64.self))
+    case .body: self = .body(serial: try reader.integer(UInt64.self), try reader.requiredBytes())
+    case .cut: self = .cut(serial: try reader.integer(UInt64.self), isTooLong: try reader.boolean())
     case .stored: self = .stored(serial: try reader.integer(UInt64.self), try Stored(&reader))
     case .ended:
       let serial = try reader.integer(UInt64.self)

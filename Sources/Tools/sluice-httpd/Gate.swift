@@ -123,10 +123,13 @@ final class Gate: RequestHandler {
       guard let exchange = exchanges[serial] else { return }
       exchange.answer(Self.response(reply, descriptor))
     case .part(let serial, let bytes): exchanges[serial]?.send(bytes)
+    case .parts(let serials, let bytes): for serial in serials { exchanges[serial]?.send(bytes) }
     case .finish(let serial): exchanges[serial]?.finish()
     case .takeBody(let serial, let limit):
-      guard let exchange = exchanges[serial] else { return }
-      exchange.readBody(into: BodyRelay(serial, exchange, line, limit: limit))
+      guard let exchange = exchanges[serial] else { return line.send(.cut(serial: serial, isTooLong: false)) }
+      // An empty body comes with its head.
+      if exchange.head.framing == .none { return line.send(.body(serial: serial, [])) }
+      exchange.readBody(into: BodyRelay(serial, line, limit: limit))
     case .store(let serial, let order):
       // It is told what came of it, also where the client has left.
       let onEnd = { [line] in line.send(.stored(serial: serial, $0)) }
@@ -161,34 +164,36 @@ final class Gate: RequestHandler {
   }
 }
 
-/// Hands the body of a request to the coordinator.
+/// Hands the body of a request to the coordinator, once it is whole.
 private final class BodyRelay: BodySink {
   private let serial: UInt64
-  private unowned let exchange: Exchange
   private let line: CoordinatorLine
-  private var room: Int64
+  private let limit: Int
+  private var body: [UInt8] = []
+  private var isTooLong = false
 
-  init(_ serial: UInt64, _ exchange: Exchange, _ line: CoordinatorLine, limit: Int64) {
-    (self.serial, self.exchange, self.line, room) = (serial, exchange, line, limit)
+  init(_ serial: UInt64, _ line: CoordinatorLine, limit: Int64) {
+    (self.serial, self.line) = (serial, line)
+    self.limit = Int(max(min(limit, Int64(FrontReply.partLimit)), 0))
   }
 
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    if room < 0 { return true }
-    room -= Int64(bytes.count)
-    if room < 0 {
-      // The coordinator answers: it knows what the limit is about.
-      line.send(.cut(serial: serial))
-      return true
+    if isTooLong { return true }
+    if body.count + bytes.count > limit {
+      isTooLong = true
+      body = []
+      line.send(.cut(serial: serial, isTooLong: true))
+    } else {
+      body += bytes
     }
-    line.send(.body(serial: serial, [UInt8](bytes), isWhole: false))
     return true
   }
 
   func end() {
-    if room >= 0 { line.send(.body(serial: serial, [], isWhole: true)) }
+    if !isTooLong { line.send(.body(serial: serial, body)) }
   }
 
   func cut() {
-    if room >= 0 { line.send(.cut(serial: serial)) }
+    if !isTooLong { line.send(.cut(serial: serial, isTooLong: false)) }
   }
 }

@@ -75,6 +75,24 @@ final class ServedHome {
     }
   }
 
+  /// A connection to it.
+  func connected() throws -> Int32 {
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    try #require(socket >= 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    let connected = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    if connected == 0 { return socket }
+    close(socket)
+    throw Lost()
+  }
+
   /// The connection ended before the answer.
   struct Lost: Error {}
 
@@ -87,19 +105,8 @@ final class ServedHome {
     _ method: String, _ path: String, token: String? = nil, _ fields: [String] = [], body: Data? = nil,
     leaving: Int? = nil
   ) throws -> Answer {
-    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    try #require(socket >= 0)
+    let socket = try connected()
     defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-    let connected = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    if connected != 0 { throw Lost() }
     sluice_limit_receiving(socket, 20_000)
     let lines =
       ["\(method) \(path) HTTP/1.1", "Host: x", "Connection: close"]
@@ -151,5 +158,83 @@ final class ServedHome {
       body += rest[end.upperBound..<end.upperBound + size]
       rest = rest[(end.upperBound + size + 2)...]
     }
+  }
+}
+
+/// A client that listens to events.
+final class EventClient {
+  struct Event {
+    var kind: String
+    var id: String
+    var data: String
+  }
+
+  private var socket: Int32
+  private var text = ""
+  private var hasHead = false
+  private(set) var lastId: String?
+  private var isClosed = false
+
+  /// - Parameter socket: connected, with the request sent.
+  init(_ socket: Int32) { self.socket = socket }
+
+  deinit { close() }
+
+  func close() {
+    if socket >= 0 { Glibc.close(socket) }
+    socket = -1
+  }
+
+  /// The next event; `nil`: none comes within so many milliseconds, or the stream has ended.
+  func next(within milliseconds: Int32 = 10_000) -> Event? {
+    while true {
+      while let end = text.range(of: "\n\n") {
+        let block = text[..<end.lowerBound]
+        text = String(text[end.upperBound...])
+        var fields: [String: String] = [:]
+        // The lines between are those of chunks.
+        for line in block.split(whereSeparator: \.isNewline) {
+          let parts = line.split(separator: ":", maxSplits: 1)
+          if parts.count == 2 { fields[String(parts[0])] = parts[1].trimmingCharacters(in: .whitespaces) }
+        }
+        guard let kind = fields["event"] else { continue }
+        lastId = fields["id"]
+        return Event(kind: kind, id: fields["id"] ?? "", data: fields["data"] ?? "")
+      }
+      if !read(within: milliseconds) { return nil }
+    }
+  }
+
+  private func read(within milliseconds: Int32) -> Bool {
+    var one = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    if poll(&one, 1, milliseconds) <= 0 { return false }
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    let count = recv(socket, &piece, piece.count, 0)
+    if count <= 0 {
+      isClosed = true
+      return false
+    }
+    text += String(decoding: piece[..<count], as: UTF8.self)
+    if !hasHead, let end = text.range(of: "\r\n\r\n") {
+      hasHead = true
+      text = String(text[end.upperBound...])
+    }
+    return true
+  }
+
+  /// Whether the server has closed it.
+  func isOver() -> Bool {
+    while read(within: 10) {}
+    return isClosed
+  }
+}
+
+extension ServedHome {
+  func listen(_ token: String, _ fields: [String] = []) throws -> EventClient {
+    let socket = try connected()
+    let lines = ["GET /v1/events HTTP/1.1", "Host: x", "Authorization: Bearer \(token)"] + fields
+    let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    try #require(send(socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+    return EventClient(socket)
   }
 }

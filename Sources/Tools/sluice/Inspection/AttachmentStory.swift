@@ -130,7 +130,7 @@ struct AttachmentStory {
       writer.key("deliveries")
       writer.array { writer in
         for delivery in deliveries {
-          writer.object { DeliveryText.members(delivery, at: now, &$0) }
+          writer.object { delivery.write(to: &$0, at: now) }
         }
       }
       writer.key("queue")
@@ -154,7 +154,7 @@ struct AttachmentStory {
       guard let pause = lanes.first(where: { $0.name == .attachments })?.pause else {
         return writer.value(nil as String?)
       }
-      writer.object { PauseText.members(pause, &$0) }
+      writer.object { pause.write(to: &$0) }
     }
   }
 }

@@ -29,12 +29,4 @@ enum PauseText {
         + "\(resume) tries it at once"
     }
   }
-
-  static func members(_ pause: Pause, _ writer: inout JSONWriter) {
-    writer.member("cause", pause.cause.rawValue)
-    writer.member("code", pause.code)
-    writer.member("reason", pause.reason)
-    writer.member("by", pause.by)
-    writer.member("since", Clock.timestamp(pause.since))
-  }
 }

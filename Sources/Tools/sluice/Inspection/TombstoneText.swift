@@ -16,14 +16,8 @@ enum TombstoneText {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "deletion")
-      members(tombstone, &writer)
+      tombstone.write(to: &writer)
     }
     return writer.text + "\n"
-  }
-
-  static func members(_ tombstone: Tombstone, _ writer: inout JSONWriter) {
-    writer.member("id", tombstone.id)
-    writer.member("deletedBy", tombstone.deletedBy)
-    writer.member("deletedAt", Clock.timestamp(tombstone.deletedAt))
   }
 }

@@ -102,9 +102,9 @@ struct Run: ParsableCommand {
           front?.answer(ticket, results)
         }
         if case .atWork(let workers) = event { server.tell(workers) }
+        if case .ended(let record) = event { front?.ended(record) }
         if case .ended(let record) = event, record.outcome.status == .completed {
           watch?.completed(record.source)
-          front?.completed(record)
         }
         if case .hangup = event {
           if hasTerminal { kill(getpid(), SIGTERM) } else { reload.begin() }

@@ -70,7 +70,7 @@ enum DeliveryVerb {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "delivery")
-      DeliveryText.members(record, at: now, &writer)
+      record.write(to: &writer, at: now)
     }
     return writer.text + "\n"
   }

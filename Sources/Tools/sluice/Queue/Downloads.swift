@@ -75,28 +75,11 @@ extension TransferRecord {
     return parts.joined(separator: "  ") + "\n"
   }
 
-  /// Why the last try failed; not of one that is tried again right now.
-  private var saidCode: String? { state == .fetched || state == .running ? nil : code }
-
   fileprivate var json: String {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "download")
-      writer.member("key", key)
-      writer.member("attachmentId", attachmentId)
-      writer.member("fileName", fileName)
-      writer.member("link", name)
-      writer.member("state", state.rawValue)
-      writer.member("held", isHeld)
-      writer.member("bytes", bytes)
-      writer.member("total", total)
-      writer.member("attachments", Int64(attachments))
-      writer.member("attempts", Int64(attempts))
-      writer.member("priority", priority)
-      writer.member("nextDueMilliseconds", state == .scheduled ? nextDue : nil)
-      writer.member("contentType", contentType)
-      writer.member("code", saidCode)
-      writer.member("message", saidCode == nil ? nil : reason)
+      write(to: &writer)
     }
     return writer.text + "\n"
   }

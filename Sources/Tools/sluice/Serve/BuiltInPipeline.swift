@@ -21,6 +21,8 @@ enum BuiltInPipeline {
         options: { to: participants, channels: [events] }
     channels:
       events: { use: jsonl, options: { path: events.jsonl } }
+    lanes:
+      downloads: { use: http, max-size: 10MB }
     retry: { attempts: 3, backoff: 1s, max: 1m }
 
     """

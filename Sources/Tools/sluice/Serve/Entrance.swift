@@ -30,6 +30,7 @@ final class Entrance {
   func open(_ home: Home, _ pipeline: LoadedPipeline, _ intake: Intake) throws -> FrontDoor {
     var settings = FrontDoor.Settings(executable: pipeline.search.server, version: Version.number)
     settings.requiresSandbox = pipeline.definition.sandbox == .require
+    settings.fetches = pipeline.definition.downloads != nil
     settings.rules = pipeline.definition.serve
     return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
   }

@@ -29,7 +29,7 @@ struct Watch: ParsableCommand {
     try arguments.expectNoWords()
     self.arguments = arguments
     since = try arguments.value("since").map { text throws(CommandError) in
-      guard let position = PositionText.position(text) else {
+      guard let position = Position(text) else {
         throw .usage(
           "--since takes the `position` of a line that was printed before, not '\(Terminal.printable(text))'")
       }

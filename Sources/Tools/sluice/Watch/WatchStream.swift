@@ -88,8 +88,8 @@ struct WatchStream {
       writer.member(
         "message",
         (before.history == now.history
-          ? "the ledger no longer has what changed after \(PositionText.text(before))"
-          : "the ledger has another history than at \(PositionText.text(before)): it was restored from a backup, or is another")
+          ? "the ledger no longer has what changed after \(before.text)"
+          : "the ledger has another history than at \(before.text): it was restored from a backup, or is another")
           + "; read everything anew (`sluice list --format json`), then go on from the position of this line")
     }
   }
@@ -108,18 +108,18 @@ struct WatchStream {
         bodies.append(("attachment", { RecordText.members(record, withKind: false, &$0) }))
       case .deletion:
         guard let tombstone = try queries.tombstones(idPrefix: change.id).first else { continue }
-        bodies.append(("deletion", { TombstoneText.members(tombstone, &$0) }))
+        bodies.append(("deletion", { tombstone.write(to: &$0) }))
       case .delivery: continue  // all of them below
       case .lane:
         if lanes == nil { lanes = try queries.status().lanes }
         let name = LaneName(change.id)
         let lane = lanes?.first { $0.name == name } ?? name.map { LedgerStatus.Lane($0) }
-        if let lane { bodies.append(("lane", { Self.members(lane, at: now, &$0) })) }
+        if let lane { bodies.append(("lane", { lane.write(to: &$0, at: now) })) }
       }
     }
     if page.changes.contains(where: { $0.kind == .delivery }) {
       for delivery in try queries.deliveries(changedAt: page.next) {
-        bodies.append(("delivery", { DeliveryText.members(delivery, at: now, &$0) }))
+        bodies.append(("delivery", { delivery.write(to: &$0, at: now) }))
       }
     }
     return bodies.enumerated().map { index, body in
@@ -127,22 +127,11 @@ struct WatchStream {
     }.joined()
   }
 
-  private static func members(_ lane: LedgerStatus.Lane, at now: Int64, _ writer: inout JSONWriter) {
-    writer.member("name", lane.name.description)
-    writer.member("due", Int64(lane.due))
-    writer.member("scheduled", Int64(lane.scheduled))
-    writer.member("leased", Int64(lane.leased))
-    writer.member("nextAt", lane.nextDue.map { Clock.timestamp(now &+ $0) })
-    writer.key("paused")
-    guard let pause = lane.pause else { return writer.value(nil as String?) }
-    writer.object { PauseText.members(pause, &$0) }
-  }
-
   private func line(_ kind: String, _ position: Position, _ members: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", kind)
-      writer.member("position", PositionText.text(position))
+      writer.member("position", position.text)
       members(&writer)
     }
     return writer.text + "\n"

@@ -1,0 +1,18 @@
+import FrontWire
+import Ledger
+
+extension API {
+  /// A stream of what happens (Server-Sent Events).
+  func events(_ request: FrontRequest, _ token: AccessToken?) -> Answer {
+    let reply = FrontReply(
+      200,
+      [
+        .init("Content-Type", "text/event-stream"), .init("Cache-Control", "no-store"),
+        // So that nginx passes on what comes, as it comes.
+        .init("X-Accel-Buffering", "no"), .init("X-Content-Type-Options", "nosniff"),
+      ], .stream)
+    let listener = EventStreams.Listener(
+      user: token?.role == .user ? token?.name : nil, lastEventId: request.field("last-event-id"))
+    return request.method == "HEAD" ? .reply(FrontReply(200, reply.fields)) : .stream(reply, listener)
+  }
+}

@@ -1,0 +1,215 @@
+import CPlatform
+import FrontWire
+import Glibc
+import Ledger
+import Platform
+import Synchronization
+
+/// The streams of those who listen to events (Server-Sent Events, WHATWG HTML 9.2).
+///
+/// One thread reads what changed, once for all who have heard the same, and tells each what it may see.
+final class EventStreams: Sendable {
+  /// Who listens, and from where on.
+  struct Listener: Sendable {
+    /// `nil`: one that hears all.
+    var user: String?
+    /// What the client has heard last, as it says; `nil`: nothing.
+    var lastEventId: String?
+  }
+
+  private struct Joining: Sendable {
+    var serial: UInt64
+    var listener: Listener
+  }
+
+  private struct Changes {
+    var joining: [Joining] = []
+    var left: Set<UInt64> = []
+    /// All that there were are gone.
+    var isReset = false
+  }
+
+  private struct Stream {
+    var user: String?
+    var mark: EventFeed.Mark
+  }
+
+  /// Tells streams something.
+  private let send: @Sendable ([UInt64], [UInt8]) -> Void
+  private let changes = Mutex(Changes())
+  private let wake: SharedDescriptor
+  private let number = Atomic(0)
+
+  /// Milliseconds between two looks at the ledger, where nobody says that something changed.
+  private static let interval: Int32 = 200
+  /// Nanoseconds after which a stream is told something, so that all on its way see that it lives.
+  private static let heartbeat: UInt64 = 15_000_000_000
+  /// Changes that are read at a time, before others have their turn.
+  private static let turn = 200
+
+  init(send: @escaping @Sendable ([UInt64], [UInt8]) -> Void) throws(SystemError) {
+    self.send = send
+    let wake = sluice_eventfd()
+    if wake < 0 { throw SystemError("making an eventfd") }
+    self.wake = SharedDescriptor(Descriptor(owning: wake))
+  }
+
+  /// Streams that are open.
+  var count: Int { number.load(ordering: .relaxed) }
+
+  func add(_ serial: UInt64, _ listener: Listener) {
+    changes.withLock { $0.joining.append(Joining(serial: serial, listener: listener)) }
+    hurry()
+  }
+
+  func remove(_ serial: UInt64) { _ = changes.withLock { $0.left.insert(serial) } }
+
+  /// The process that had the connections has ended.
+  func removeAll() {
+    changes.withLock { changes in
+      changes = Changes()
+      changes.isReset = true
+    }
+  }
+
+  /// Something changed.
+  func hurry() { sluice_eventfd_raise(wake.number) }
+
+  // MARK: The thread
+
+  /// Runs until a descriptor is readable.
+  func run(_ open: () -> (any LedgerQueries)?, until stopping: Int32) {
+    var feed: EventFeed?
+    /// By serial.
+    var streams: [UInt64: Stream] = [:]
+    /// Where those are that have heard all.
+    var head: Position?
+    /// They have been answered, and told nothing yet.
+    var waiting: [Joining] = []
+    var beat = Clock.monotonic()
+    while true {
+      var watched = [
+        pollfd(fd: stopping, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: wake.number, events: Int16(POLLIN), revents: 0),
+      ]
+      poll(&watched, 2, Self.interval)
+      if watched[0].revents != 0 { return }
+      if watched[1].revents != 0 { sluice_eventfd_clear(wake.number) }
+      let news = changes.withLock { changes in
+        defer { changes = Changes() }
+        return changes
+      }
+      if news.isReset { (streams, waiting) = ([:], []) }
+      waiting += news.joining
+      waiting.removeAll { news.left.contains($0.serial) }
+      for serial in news.left { streams[serial] = nil }
+      if streams.isEmpty && waiting.isEmpty {
+        (head, beat) = (nil, Clock.monotonic())
+        number.store(0, ordering: .relaxed)
+        continue
+      }
+      if feed == nil { feed = open().map { EventFeed($0) } }
+      do {
+        if let feed {
+          let now = try head ?? feed.position()
+          head = now
+          for new in waiting { join(new, at: now, &streams) }
+          waiting = []
+          try catchUp(&streams, to: now, feed)
+          head = try advance(&streams, from: now, feed)
+        }
+      } catch {
+        // The ledger is away, and is asked again.
+      }
+      number.store(streams.count, ordering: .relaxed)
+      if Clock.monotonic() - beat > Self.heartbeat {
+        beat = Clock.monotonic()
+        send(Array(streams.keys), Array(":\n\n".utf8))
+      }
+    }
+  }
+
+  private func join(_ new: Joining, at head: Position, _ streams: inout [UInt64: Stream]) {
+    // Many clients that lost their server at once do not all come back at once.
+    let retry = "retry: \(Int.random(in: 1000...3000))\n"
+    guard let text = new.listener.lastEventId else {
+      let mark = EventFeed.Mark(head)
+      streams[new.serial] = Stream(user: new.listener.user, mark: mark)
+      return send([new.serial], Array((retry + Self.text("start", mark, "{}")).utf8))
+    }
+    send([new.serial], Array((retry + "\n").utf8))
+    let mark = EventFeed.Mark(text) ?? EventFeed.Mark(Position(history: 0, number: -1))
+    streams[new.serial] = Stream(user: new.listener.user, mark: mark)
+  }
+
+  /// Tells those who are behind what they have missed, each for itself.
+  private func catchUp(_ streams: inout [UInt64: Stream], to head: Position, _ feed: EventFeed) throws {
+    for (serial, stream) in streams where stream.mark != EventFeed.Mark(head) {
+      var mark = stream.mark
+      for _ in 0..<Self.turn where mark != EventFeed.Mark(head) {
+        guard let step = try feed.step(after: mark.position) else {
+          // What it missed is not known any more: it begins anew.
+          mark = EventFeed.Mark(head)
+          send([serial], Array(Self.text("reset", mark, "{}").utf8))
+          break
+        }
+        tell(step, after: mark, [serial: stream])
+        mark = EventFeed.Mark(step.next)
+        if !step.hasMore { break }
+      }
+      streams[serial]?.mark = mark
+      // There is more of it.
+      if mark.position.number < head.number { hurry() }
+    }
+  }
+
+  /// Tells all who have heard everything what is new, and says where they are then.
+  private func advance(
+    _ streams: inout [UInt64: Stream], from start: Position, _ feed: EventFeed
+  ) throws -> Position {
+    var head = start
+    var listeners = streams.filter { $0.value.mark == EventFeed.Mark(start) }
+    for _ in 0..<Self.turn {
+      guard let step = try feed.step(after: head) else {
+        head = try feed.position()
+        send(Array(listeners.keys), Array(Self.text("reset", EventFeed.Mark(head), "{}").utf8))
+        break
+      }
+      if step.next == head { break }
+      tell(step, after: EventFeed.Mark(head), listeners)
+      head = step.next
+      // Who has caught up while this was read is told the rest with the others.
+      if !step.hasMore { break }
+    }
+    if head != start {
+      for serial in listeners.keys { streams[serial]?.mark = EventFeed.Mark(head) }
+      listeners = [:]
+    }
+    return head
+  }
+
+  /// Tells listeners, all at the same mark, what they may see of a step.
+  private func tell(_ step: EventFeed.Step, after mark: EventFeed.Mark, _ listeners: [UInt64: Stream]) {
+    if step.events.isEmpty || listeners.isEmpty { return }
+    let operators = listeners.filter { $0.value.user == nil }.map(\.key)
+    var byUser: [String: [UInt64]] = [:]
+    for (serial, listener) in listeners {
+      if let user = listener.user { byUser[user, default: []].append(serial) }
+    }
+    for (index, event) in step.events.enumerated() where index >= mark.told {
+      let isLast = index == step.events.count - 1
+      let next = isLast ? EventFeed.Mark(step.next) : EventFeed.Mark(mark.position, told: index + 1)
+      send(operators, Array(Self.text(event.kind, next, event.full).utf8))
+      guard case .users(let users) = event.audience, !byUser.isEmpty else { continue }
+      let serials =
+        users.count < byUser.count
+        ? users.flatMap { byUser[$0] ?? [] }
+        : byUser.filter { users.contains($0.key) }.flatMap(\.value)
+      send(serials, Array(Self.text(event.kind, next, event.short).utf8))
+    }
+  }
+
+  private static func text(_ kind: String, _ mark: EventFeed.Mark, _ data: String) -> String {
+    "event: \(kind)\nid: \(mark.text)\ndata: \(data)\n\n"
+  }
+}

@@ -1,0 +1,129 @@
+import FrontWire
+import Ledger
+import Platform
+
+// The way of a request: asked, perhaps waiting, answered.
+extension FrontDoor {
+  /// Why a body did not come.
+  enum BodyFault: Error { case tooLong, cut }
+
+  /// - Parameter api: of the thread that calls; `nil`: it has none, or the ledger is away.
+  func begin(_ asked: RequestDesk.Asked, _ api: API?) {
+    guard desk.open(asked.serial) else { return }
+    answer(api?.answer(asked.request) ?? .reply(Problem.away.reply), asked, api)
+  }
+
+  /// A request has ended, one way or the other.
+  func forget(_ serial: UInt64, _ end: FrontEnd) {
+    desk.close(serial, end)
+    streams.remove(serial)
+  }
+
+  func answer(_ answer: API.Answer, _ asked: RequestDesk.Asked, _ api: API?) {
+    switch answer {
+    case .reply(var reply):
+      if asked.request.segments.prefix(2) == ["v1", "uploads"] { reply.fields.append(Tus.version) }
+      send(reply, asked.serial)
+    case .file(let reply, let file):
+      hold(asked, api)
+      desk.send(.reply(serial: asked.serial, reply), file)
+    case .stream(let reply, let listener):
+      hold(asked, api)
+      desk.send(.reply(serial: asked.serial, reply))
+      streams.add(asked.serial, listener)
+      // Another thread may have heard of its end meanwhile.
+      if !desk.isOpen(asked.serial) { streams.remove(asked.serial) }
+    case .commands(let commands, let next):
+      let ticket = desk.wait(RequestDesk.Waiting(asked: asked, next: next))
+      if intake.send(commands, ticket: ticket) { return }
+      _ = desk.takeWaiting(ticket)
+      send(Problem.away.reply, asked.serial)
+    case .await(let id, let seconds):
+      desk.await(id, asked, until: Clock.monotonic() + UInt64(seconds) * 1_000_000_000)
+      // It may have ended before anybody waited.
+      guard let api else { return }
+      let next = API.answer { try api.fetched(id, asked.request, isOverdue: false) }
+      if case .await = next { return }
+      if desk.stopAwaiting(id, asked.serial) { self.answer(next, asked, api) }
+    case .body(let next):
+      desk.read(RequestDesk.Reading(asked: asked, next: next))
+      desk.send(.takeBody(serial: asked.serial, limit: API.bodyLimit))
+    case .upload(let id, let step): take(step, of: id, asked, api)
+    case .store(let id, let order, let file, let next):
+      hold(asked, api)
+      desk.store(RequestDesk.Storing(asked: asked, upload: id, next: next))
+      desk.send(.store(serial: asked.serial, order), file)
+    }
+  }
+
+  /// Its token is looked at again while it is under way.
+  private func hold(_ asked: RequestDesk.Asked, _ api: API?) {
+    if let token = api?.tokenDigest(of: asked.request) { desk.hold(asked.serial, token: token) }
+  }
+
+  /// Sends an answer, in parts where it is long.
+  private func send(_ reply: FrontReply, _ serial: UInt64) {
+    guard case .bytes(let bytes) = reply.content, bytes.count > FrontReply.partLimit else {
+      return desk.send(.reply(serial: serial, reply))
+    }
+    var head = reply
+    head.content = .stream
+    desk.send(.reply(serial: serial, head))
+    for start in stride(from: 0, to: bytes.count, by: FrontReply.partLimit) {
+      let end = min(start + FrontReply.partLimit, bytes.count)
+      desk.send(.part(serial: serial, Array(bytes[start..<end])))
+    }
+    desk.send(.finish(serial: serial))
+  }
+
+  // MARK: Bodies
+
+  func take(_ body: Result<[UInt8], BodyFault>, of serial: UInt64, _ api: API?) {
+    guard let reading = desk.takeReading(serial) else { return }
+    switch body {
+    case .success(let bytes):
+      let next = api.map { api in API.answer { try reading.next(api, bytes) } } ?? .reply(Problem.away.reply)
+      answer(next, reading.asked, api)
+    case .failure(.tooLong): answer(.reply(Problem.longBody.reply), reading.asked, api)
+    case .failure(.cut): break
+    }
+  }
+
+  // MARK: Attachments that are waited for
+
+  /// Answers where an attachment has ended; else the request waits on.
+  func look(_ id: String, _ asked: RequestDesk.Asked, _ api: API, isOverdue: Bool = false) {
+    let next = API.answer { try api.fetched(id, asked.request, isOverdue: isOverdue) }
+    if case .await = next {
+      // Nobody has told yet that it ended.
+      return desk.await(id, asked, until: Clock.monotonic() + UInt64(API.fetchTime) * 1_000_000_000)
+    }
+    answer(next, asked, api)
+  }
+
+  // MARK: Uploads
+
+  /// Does a step, once no other request is at the upload: a new one counts more, since the connection of the one before may be lost
+  /// without anybody having noticed.
+  private func take(_ step: API.UploadStep, of id: String, _ asked: RequestDesk.Asked, _ api: API?) {
+    if let other = desk.claim(id, (asked, step)) { return desk.send(.abort(serial: other)) }
+    guard let api else { return leave(id, asked, .reply(Problem.away.reply), nil) }
+    let next = API.answer { try api.take(step, id, asked.request) }
+    if case .store = next { return answer(next, asked, api) }
+    leave(id, asked, next, api)
+  }
+
+  /// Answers, and lets others have the upload.
+  private func leave(_ id: String, _ asked: RequestDesk.Asked, _ next: API.Answer, _ api: API?) {
+    desk.release(id, asked.serial)
+    answer(next, asked, api)
+    if let api, let parked = desk.takeParked(id) { take(parked.step, of: id, parked.asked, api) }
+  }
+
+  /// What was stored of a body, and what follows from that.
+  func take(_ stored: Stored, of serial: UInt64, _ api: API?) {
+    guard let storing = desk.takeStoring(serial) else { return }
+    let next = api.map { api in API.answer { try storing.next(api, stored) } } ?? .reply(Problem.away.reply)
+    leave(storing.upload, storing.asked, next, api)
+  }
+}

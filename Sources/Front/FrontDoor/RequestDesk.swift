@@ -1,0 +1,269 @@
+import CPlatform
+import FrontWire
+import Ledger
+import Platform
+import Synchronization
+
+/// The requests under way: what each waits for, and the socket on which they are answered. All threads use it.
+final class RequestDesk: Sendable {
+  /// A request, and the life of the process that it came from.
+  struct Asked: Sendable {
+    var request: FrontRequest
+    var life: UInt64
+    var serial: UInt64 { request.serial }
+  }
+
+  /// Its commands are on their way to the ledger.
+  struct Waiting: Sendable {
+    var asked: Asked
+    var next: @Sendable ([CommandResult]) -> API.Answer
+  }
+
+  /// Its body is being stored.
+  struct Storing: Sendable {
+    var asked: Asked
+    var upload: String
+    var next: @Sendable (API, Stored) throws -> API.Answer
+  }
+
+  /// Its body is being read.
+  struct Reading: Sendable {
+    var asked: Asked
+    var next: @Sendable (API, [UInt8]) throws -> API.Answer
+  }
+
+  typealias Step = (asked: Asked, step: API.UploadStep)
+
+  private struct Awaiting {
+    var asked: Asked
+    var until: UInt64
+  }
+
+  private struct State {
+    /// Where the process is heard and told; -1: there is none.
+    var socket: Int32 = -1
+    var life: UInt64 = 0
+    /// The last life in which it took connections.
+    var servingLife: UInt64 = 0
+    /// Requests that have begun and not ended; and those whose end another thread heard of first.
+    var open: Set<UInt64> = []
+    var early: Set<UInt64> = []
+    var waiting: [UInt64: Waiting] = [:]
+    /// By serial.
+    var storing: [UInt64: Storing] = [:]
+    var reading: [UInt64: Reading] = [:]
+    /// By the attachment that they wait for.
+    var awaiting: [String: [Awaiting]] = [:]
+    /// Those that take long, with the digest of their token.
+    var held: [UInt64: [UInt8]] = [:]
+    /// Uploads that a body is stored of, and the steps that wait until it has ended.
+    var underway: [String: UInt64] = [:]
+    var parked: [String: [Step]] = [:]
+    /// Those of other clients of the intake are small.
+    var lastTicket: UInt64 = 1 << 63
+    var counts = RequestCounts()
+  }
+
+  private let state = Mutex(State())
+
+  // MARK: The process
+
+  /// A process has been started.
+  func begin(_ socket: Int32) -> UInt64 {
+    state.withLock { state in
+      state.socket = socket
+      state.life += 1
+      return state.life
+    }
+  }
+
+  /// It takes connections. True: the first does.
+  func serves() -> Bool {
+    state.withLock { state in
+      defer { state.servingLife = state.life }
+      return state.servingLife == 0
+    }
+  }
+
+  /// Whether the process of this life took connections.
+  var isServing: Bool { state.withLock { $0.servingLife == $0.life } }
+
+  /// It has ended, and with it all that was under way.
+  func end(_ life: UInt64) {
+    state.withLock { state in
+      state.socket = -1
+      state.waiting = state.waiting.filter { $0.value.asked.life != life }
+      (state.storing, state.reading, state.underway, state.parked) = ([:], [:], [:], [:])
+      (state.open, state.early, state.awaiting, state.held) = ([], [], [:], [:])
+    }
+  }
+
+  /// Nothing is told to a process that has ended.
+  func send(_ message: ToFront, _ file: SharedDescriptor? = nil) {
+    let frame = message.frame
+    let numbers = file.map { [$0.number] } ?? []
+    state.withLock { state in
+      if state.socket < 0 { return }
+      _ = sluice_send(state.socket, frame, frame.count, numbers, Int32(numbers.count), 0)
+    }
+  }
+
+  // MARK: Begin and end of requests
+
+  /// False: it has ended already.
+  func open(_ serial: UInt64) -> Bool {
+    state.withLock { state in
+      if state.early.remove(serial) != nil { return false }
+      state.open.insert(serial)
+      return true
+    }
+  }
+
+  func close(_ serial: UInt64, _ end: FrontEnd) {
+    state.withLock { state in
+      if state.open.remove(serial) == nil { state.early.insert(serial) }
+      state.held[serial] = nil
+      state.counts.add(end)
+    }
+  }
+
+  func isOpen(_ serial: UInt64) -> Bool { state.withLock { $0.open.contains(serial) } }
+
+  var counts: RequestCounts { state.withLock { $0.counts } }
+
+  /// It takes long: its token may lose its worth meanwhile.
+  func hold(_ serial: UInt64, token: [UInt8]) {
+    state.withLock { state in
+      if state.open.contains(serial) { state.held[serial] = token }
+    }
+  }
+
+  /// Those that take long and whose token, by its digest, answers to a condition.
+  func serials(where condition: ([UInt8]) -> Bool) -> [UInt64] {
+    let held = state.withLock { $0.held }
+    var found: [[UInt8]: Bool] = [:]
+    return held.compactMap { serial, token in
+      let isSo = found[token] ?? condition(token)
+      found[token] = isSo
+      return isSo ? serial : nil
+    }
+  }
+
+  // MARK: What they wait for
+
+  /// - Returns: the ticket of its commands.
+  func wait(_ waiting: Waiting) -> UInt64 {
+    state.withLock { state in
+      state.lastTicket += 1
+      state.waiting[state.lastTicket] = waiting
+      return state.lastTicket
+    }
+  }
+
+  func takeWaiting(_ ticket: UInt64) -> Waiting? {
+    state.withLock { $0.waiting.removeValue(forKey: ticket) }
+  }
+
+  func store(_ storing: Storing) {
+    state.withLock { state in
+      state.storing[storing.asked.serial] = storing
+      state.underway[storing.upload] = storing.asked.serial
+    }
+  }
+
+  func takeStoring(_ serial: UInt64) -> Storing? {
+    state.withLock { $0.storing.removeValue(forKey: serial) }
+  }
+
+  func read(_ reading: Reading) { state.withLock { $0.reading[reading.asked.serial] = reading } }
+
+  func takeReading(_ serial: UInt64) -> Reading? {
+    state.withLock { $0.reading.removeValue(forKey: serial) }
+  }
+
+  /// - Parameter until: nanoseconds of the monotonic clock.
+  func await(_ id: String, _ asked: Asked, until: UInt64) {
+    state.withLock { state in
+      state.awaiting[id, default: []].append(Awaiting(asked: asked, until: until))
+    }
+  }
+
+  /// False: another thread answers it.
+  func stopAwaiting(_ id: String, _ serial: UInt64) -> Bool {
+    state.withLock { state in
+      guard let all = state.awaiting[id], all.contains(where: { $0.asked.serial == serial }) else {
+        return false
+      }
+      let rest = all.filter { $0.asked.serial != serial }
+      state.awaiting[id] = rest.isEmpty ? nil : rest
+      return true
+    }
+  }
+
+  func isAwaited(_ id: String) -> Bool { state.withLock { $0.awaiting[id] != nil } }
+
+  func takeAwaiting(_ id: String) -> [Asked] {
+    state.withLock { $0.awaiting.removeValue(forKey: id) ?? [] }.map(\.asked)
+  }
+
+  /// Those that have waited for long enough.
+  func takeOverdue(at time: UInt64) -> [(id: String, asked: Asked)] {
+    state.withLock { state in
+      var found: [(id: String, asked: Asked)] = []
+      for (id, all) in state.awaiting where all.contains(where: { $0.until <= time }) {
+        found += all.filter { $0.until <= time }.map { (id, $0.asked) }
+        let rest = all.filter { $0.until > time }
+        state.awaiting[id] = rest.isEmpty ? nil : rest
+      }
+      return found
+    }
+  }
+
+  // MARK: Uploads
+
+  func isUsed(_ id: String) -> Bool { state.withLock { $0.underway[id] != nil } }
+
+  /// Lets a request have an upload to itself; where another has it, it is parked.
+  ///
+  /// - Returns: the other.
+  func claim(_ id: String, _ step: Step) -> UInt64? {
+    state.withLock { state in
+      if let other = state.underway[id] {
+        state.parked[id, default: []].append(step)
+        return other
+      }
+      state.underway[id] = step.asked.serial
+      return nil
+    }
+  }
+
+  func release(_ id: String, _ serial: UInt64) {
+    state.withLock { if $0.underway[id] == serial { $0.underway[id] = nil } }
+  }
+
+  /// The next step that waited for an upload that nobody has.
+  func takeParked(_ id: String) -> Step? {
+    state.withLock { state in
+      guard state.underway[id] == nil, var parked = state.parked[id], !parked.isEmpty else { return nil }
+      let first = parked.removeFirst()
+      state.parked[id] = parked.isEmpty ? nil : parked
+      return first
+    }
+  }
+}
+
+/// How requests went, since the start.
+struct RequestCounts: Sendable {
+  /// By the status of the answer; 0: there was none.
+  var byStatus: [Int: Int64] = [:]
+  var seconds = 0.0
+  var received: Int64 = 0
+  var sent: Int64 = 0
+
+  mutating func add(_ end: FrontEnd) {
+    byStatus[end.status, default: 0] += 1
+    seconds += Double(end.microseconds) / 1e6
+    received += end.received
+    sent += end.sent
+  }
+}
