@@ -50,7 +50,8 @@ struct Publishing {
   enum Claim {
     /// It is this attempt's.
     case granted
-    /// It has been taken since the stage looked, and what the stage has stored was discarded: it is to look again.
+    /// It has been taken since the stage looked, and what the stage has stored was discarded; or the object that the stage found
+    /// there was deleted since. It is to look again.
     case lookAgain
     /// Another object goes there, or to a part of it.
     case refused
@@ -60,10 +61,12 @@ struct Publishing {
   /// same content they share it.
   mutating func claim(_ path: String, for name: StagedName, _ sha256: String?) -> Claim {
     let standing = store.standing(of: path)
-    if standing == .taken && store.isStaged(name) {
+    let isStaged = store.isStaged(name)
+    if standing == .taken && isStaged {
       store.discard(name)
       return .lookAgain
     }
+    if standing == .free && !isStaged { return .lookAgain }
     return standing != .blocked && reserved.insert(path, sha256) ? .granted : .refused
   }
 
