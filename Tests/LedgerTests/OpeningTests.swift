@@ -92,6 +92,13 @@ struct OpeningTests {
     }
   }
 
+  @Test func aJobThatHasHadEveryAttemptThereIsIsRefused() throws {
+    let desk = try Desk(inFolder: ())
+    try desk.takeIn(Desk.item("a"))
+    try desk.execute("UPDATE jobs SET attempts = 9223372036854775807")
+    #expect(throws: LedgerError.self) { try desk.claimOne() }
+  }
+
   @Test(arguments: [Int64.min, 0, Int64.max]) func aTimeBeyondAllOthersHarmsNothing(time: Int64) throws {
     let desk = try Desk(inFolder: ())
     try desk.takeIn(Desk.item("a"))

@@ -251,6 +251,11 @@ package final class ModelReader: LedgerQueries {
     rows.attachments.values.contains { $0.outcome.url == path && $0.outcome.sha256 == sha256 }
   }
 
+  package func paths(ofContent sha256: [UInt8]) throws(LedgerError) -> [String] {
+    let found = rows.attachments.values.filter { $0.outcome.sha256 == sha256 }.compactMap(\.outcome.url)
+    return Set(found).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
   package func otherHolders() -> Set<Int64> { Set(rows.holders.keys) }
 
   package func hasName(_ path: String) throws(LedgerError) -> Bool { rows.names[path] != nil }

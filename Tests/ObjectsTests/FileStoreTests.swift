@@ -160,6 +160,51 @@ struct FileStoreTests {
     #expect(store.read("documents/1") == "second")
   }
 
+  /// Two attachments share an object. A power loss has taken back that it got its path, under the name of the one that was deleted.
+  @Test func theObjectOfADeletedAttachmentIsKeptForAnother() throws {
+    let store = try Store()
+    let ledger = try SQLiteLedger(store.home)
+    let hash = try SHA256()
+    hash.begin()
+    Array("shared".utf8).withUnsafeBytes { hash.add($0) }
+    let sha256 = hash.finish()
+    var request = Exchange(number: 1)
+    let items = ["a", "b"].map { name in
+      IntakeItem(
+        conversationId: "c", messageId: nil, senderId: "ann", participants: [], fileName: name,
+        source: Array("/in/\(name)".utf8), sourceSize: 6, sourceModified: 1, origin: "")
+    }
+    request.commands = [.takeIn(items)]
+    request.wanted = [Want(.attachments, 2)]
+    let leases = try ledger.exchange(request).leases
+    request = Exchange(number: 2)
+    var ids: [String] = []
+    for lease in leases {
+      guard case .attachment(let attachment) = lease.work else { continue }
+      ids.append(attachment.origin.id)
+      request.settlements.append(
+        Settlement(
+          lease,
+          .attachment(
+            EndedAttachment(
+              attachment,
+              AttachmentOutcome(.completed, sizeBytes: 6, sha256: sha256, url: "objects/shared"),
+              attempt: 1, steps: [], events: []))))
+    }
+    try #require(ids.count == 2)
+    #expect(try ledger.exchange(request).settled == [.counted, .counted])
+    request = Exchange(number: 3)
+    request.commands = [.attachment(AttachmentCommand(ids[0], .delete(by: "ann")))]
+    #expect(try ledger.exchange(request).results == [.done(hasChanged: true)])
+    try store.arrive(ids[0], "shared")
+    #expect(try store.objects.recover(ledger).isEmpty)
+    #expect(store.read("objects/shared") == "shared")
+    // Another content of one that was deleted is nobody's.
+    try store.arrive(ids[0], "another")
+    #expect(try store.objects.recover(ledger).isEmpty)
+    #expect(try store.incoming.isEmpty && store.read("objects/shared") == "shared")
+  }
+
   @Test func aStoreWithoutIncomingNeedsNoRecovery() throws {
     let store = try Store()
     try FileManager.default.removeItem(atPath: store.home.storePath + "/.incoming")

@@ -30,6 +30,7 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
       lines += try ledger.deliveries(of: record.key).map { "\(record.key) \($0)" }
       lines.append("\(try ledger.place(of: record.key).map { "\($0)" } ?? "nowhere")")
       lines.append("\(try ledger.participants(of: record.key))")
+      lines.append("\(try record.outcome.sha256.map { try ledger.paths(ofContent: $0) } ?? [])")
       lines.append("\(try ledger.path(ofCompleted: record.origin.id) ?? "none")")
       lines.append("\(try ledger.object(ofAttachment: record.origin.id).map { "\($0)" } ?? "none")")
       return true

@@ -106,6 +106,16 @@ struct PublishingTests {
     #expect(!store.has(".incoming/two"), "what was stored for it is discarded")
   }
 
+  /// The stage found an object there and stored nothing of its own; by the time it says so, the object was deleted.
+  @Test func anObjectThatIsGoneAgainIsLookedForAgain() throws {
+    let store = try Store()
+    try Data().write(to: URL(fileURLWithPath: store.path + "/a"))
+    #expect(store.claim("a", for: "three", "hash") == .granted)
+    store.publishing.release("a")
+    try FileManager.default.removeItem(atPath: store.path + "/a")
+    #expect(store.claim("a", for: "three", "hash") == .lookAgain)
+  }
+
   @Test func anObjectOfAnEarlierRunIsTriedAfterASecond() throws {
     let store = try Store()
     store.publishing.wait(for: StagedObject(StagedName("one"), path: "documents/a"), at: 500)

@@ -81,6 +81,7 @@ struct WorkerPoolTests {
   }
 
   private final class NoStore: ObjectStore {
+    func digest(ofStaged staged: StagedName) -> [UInt8]? { nil }
     let name = "none"
     var isEmpty: Bool { true }
     func publish(_ object: StagedObject) {}

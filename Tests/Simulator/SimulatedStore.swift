@@ -14,6 +14,9 @@ final class SimulatedStore: ObjectStore {
   private var undo: [(path: String, body: () -> Void)] = []
 
   var isEmpty: Bool { stagedContents.isEmpty && objects.isEmpty }
+  func digest(ofStaged name: StagedName) -> [UInt8]? {
+    stagedContents[name.text].flatMap { Hexadecimal.bytes(Chance.digest(of: $0)) }
+  }
   func isStaged(_ name: StagedName) -> Bool { stagedContents[name.text] != nil }
   func staged() -> [StagedName] { stagedContents.keys.sorted().map { StagedName($0) } }
   func standing(of path: String) -> ObjectStanding { objects[path] == nil ? .free : .taken }

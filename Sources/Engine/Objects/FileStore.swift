@@ -60,6 +60,21 @@ public final class FileStore: ObjectStore, Sendable {
 
   public func isStaged(_ staged: StagedName) -> Bool { exists("\(Self.incoming)/\(place(of: staged).text)") }
 
+  public func digest(ofStaged staged: StagedName) throws(SystemError) -> [UInt8]? {
+    guard let file = try open("\(Self.incoming)/\(place(of: staged).text)") else { return nil }
+    let hash = try SHA256()
+    hash.begin()
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { room.deallocate() }
+    while true {
+      let count = read(file.number, room.baseAddress, room.count)
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { throw SystemError("reading the object \(staged)") }
+      if count == 0 { return hash.finish() }
+      hash.add(UnsafeRawBufferPointer(rebasing: room[..<count]))
+    }
+  }
+
   /// Where an object is: a stage that was built for contract 1.0 names it by its attachment alone.
   private func place(of name: StagedName) -> StagedName {
     if name.token == nil || exists("\(Self.incoming)/\(name.text)") { return name }

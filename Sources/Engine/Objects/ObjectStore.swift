@@ -19,6 +19,8 @@ public protocol ObjectStore: AnyObject {
   func isStaged(_ staged: StagedName) -> Bool
   /// All staged objects, in any order.
   func staged() throws(SystemError) -> [StagedName]
+  /// The SHA-256 of a staged object; `nil`: it is not there.
+  func digest(ofStaged staged: StagedName) throws(SystemError) -> [UInt8]?
   func standing(of path: String) -> ObjectStanding
   /// The content of an object, to be read from its beginning; `nil`: there is none at this path.
   func open(_ path: String) throws(SystemError) -> Descriptor?
@@ -94,7 +96,7 @@ extension ObjectStore {
     let others = try ledger.otherHolders()
     for name in try staged() {
       if let token = name.token, others.contains(token.holder) { continue }
-      guard let path = try ledger.path(ofCompleted: name.attachmentId) else {
+      guard let path = try ledger.path(ofCompleted: name.attachmentId) ?? heir(of: name, ledger) else {
         discard(name)
         continue
       }
@@ -105,5 +107,14 @@ extension ObjectStore {
       }
     }
     return waiting
+  }
+
+  /// Where the object of a deleted attachment belongs all the same; `nil`: nowhere. Another attachment may have its content at this
+  /// path, and a power loss have taken back that the object got it.
+  private func heir(of name: StagedName, _ ledger: any LedgerQueries) throws -> String? {
+    guard try ledger.tombstones(idPrefix: name.attachmentId).contains(where: { $0.id == name.attachmentId }),
+      let digest = try digest(ofStaged: name)
+    else { return nil }
+    return try ledger.paths(ofContent: digest).first { standing(of: $0) == .free }
   }
 }

@@ -1,6 +1,7 @@
 #include "memory_disk.h"
 
 #include <sqlite3.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ typedef struct {
   uint8_t *synced; /* as it survives a power loss */
   uint8_t *dirty;  /* blocks that differ */
   int64_t size, synced_size, room;
+  int64_t cut;            /* the least size it was cut to since it was synced */
   int readers;            /* handles with a lock */
   void *regions[REGIONS]; /* shared memory */
 } disk_file;
@@ -67,6 +69,7 @@ static int grow(disk_file *file, int64_t size) {
   memset(dirty + file->room / BLOCK, 0, (room - file->room) / BLOCK);
   file->bytes = bytes;
   file->synced = synced;
+  if (!file->room) file->cut = INT64_MAX;
   file->dirty = dirty;
   file->room = room;
   return SQLITE_OK;
@@ -119,6 +122,7 @@ static int disk_truncate(sqlite3_file *base, sqlite3_int64 size) {
   memset(file->bytes + size, 0, file->size - size);
   for (int64_t block = size / BLOCK; block <= (file->size - 1) / BLOCK; block++) file->dirty[block] = 1;
   file->size = size;
+  if (size < file->cut) file->cut = size;
   return SQLITE_OK;
 }
 
@@ -134,6 +138,7 @@ static int disk_sync(sqlite3_file *base, int flags) {
     file->dirty[block] = 0;
   }
   file->synced_size = file->size;
+  file->cut = INT64_MAX;
   return SQLITE_OK;
 }
 
@@ -294,14 +299,23 @@ void memory_disk_lose_power(uint64_t seed) {
   for (int at = 0; at < FILES; at++) {
     disk_file *file = &files[at];
     if (!file->name[0]) continue;
+    /* File systems cut a file as a whole: it happened, or it did not, and then nothing after it has. */
+    int is_cut = file->cut != INT64_MAX && mix(seed ^ mix(at)) & 1;
+    int is_uncut = file->cut != INT64_MAX && !is_cut;
     for (int64_t block = 0; block < file->room / BLOCK; block++) {
       if (!file->dirty[block]) continue;
-      for (int64_t place = block * BLOCK; place < (block + 1) * BLOCK; place += SECTOR)
-        if (mix(seed ^ mix(at * 0x10000000 + place)) & 1) memcpy(file->bytes + place, file->synced + place, SECTOR);
+      for (int64_t place = block * BLOCK; place < (block + 1) * BLOCK; place += SECTOR) {
+        int is_lost = mix(seed ^ mix(at * 0x10000000 + place)) & 1;
+        if (is_uncut && place + SECTOR > file->cut) is_lost = 1;
+        if (!is_lost) continue;
+        if (is_cut && place >= file->cut) memset(file->bytes + place, 0, SECTOR);
+        else memcpy(file->bytes + place, file->synced + place, SECTOR);
+      }
       memcpy(file->synced + block * BLOCK, file->bytes + block * BLOCK, BLOCK);
       file->dirty[block] = 0;
     }
-    if (mix(seed ^ at) & 1) file->size = file->synced_size;
+    if (is_uncut || (!is_cut && mix(seed ^ at) & 1)) file->size = file->synced_size;
+    file->cut = INT64_MAX;
     file->synced_size = file->size;
   }
 }

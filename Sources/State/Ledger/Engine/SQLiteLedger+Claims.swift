@@ -93,7 +93,9 @@ extension SQLiteLedger {
     guard let work else {
       throw LedgerError(.damaged, "\(path): job \(job) is for nothing; \(LedgerError.restore)")
     }
-    let (attempts, uncounted) = (Int(row.integer(column + 2)) + 1, Int(row.integer(column + 4)))
+    // A ledger that another program has written may say anything.
+    let (begun, uncounted) = (row.integer(column + 2), Int(row.integer(column + 4)))
+    let attempts = Int(begun == .max ? begun : begun + 1)
     return Lease(
       job: job, token: token, attempt: attempts, counted: max(attempts, 0) - max(uncounted, 0),
       crashes: Int(row.integer(column + 3)), losses: Int(row.integer(column + 5)),

@@ -24,6 +24,17 @@ extension SQLiteLedger {
     }
   }
 
+  public func paths(ofContent sha256: [UInt8]) throws(LedgerError) -> [String] {
+    try reading {
+      var paths: [String] = []
+      try statement("SELECT DISTINCT url FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL ORDER BY url")
+        .rows(
+          .blob(sha256)
+        ) { paths.append($0.text(0)) }
+      return paths
+    }
+  }
+
   public func hasName(_ path: String) throws(LedgerError) -> Bool {
     try reading {
       try statement("SELECT 1 FROM names WHERE path = ?1").first(.text(path)) { _ in true } ?? false

@@ -44,6 +44,8 @@ public protocol LedgerQueries: AnyObject {
   func hasObjects() throws(LedgerError) -> Bool
   /// Whether an attachment has its object at this path, with this content.
   func hasObject(at path: String, sha256: [UInt8]) throws(LedgerError) -> Bool
+  /// The paths of the objects with this content, in order.
+  func paths(ofContent sha256: [UInt8]) throws(LedgerError) -> [String]
   /// Whether any attachment has its object at this path.
   func hasName(_ path: String) throws(LedgerError) -> Bool
   /// Paths of objects that are to be deleted from the store.
