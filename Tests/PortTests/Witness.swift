@@ -125,6 +125,9 @@ final class Witness {
       for (item, outcome) in zip(items, report.outcomes) {
         if case .added(let id) = outcome, item.url != nil { linked.insert(id) }
       }
+    case (.upload(.finish(_, let item)), .takenIn(let report)):
+      added += report.added
+      if case .added(let id)? = report.outcomes.first, item.url != nil { linked.insert(id) }
     case (.refresh, .done(hasChanged: true)): mayBeQueued.formUnion(linked.filter { ends[$0] == 1 })
     case (.attachment(let command), .done(hasChanged: true)):
       // One that waits for later is hastened only.
