@@ -25,6 +25,21 @@ struct BadPipelineTests {
     }
   }
 
+  /// As with `--config <(envsubst < pipeline.yaml)`: a pipe has its content once.
+  @Test func aPipelineFromAPipeIsReadOnce() throws {
+    let folder = try TemporaryFolder()
+    mkfifo(folder.path + "/pipe", 0o600)
+    let status = try FixtureStages.run(
+      "/bin/sh",
+      [
+        "-c",
+        "cd '\(folder.path)' && { printf 'nonsense\\n' > pipe & timeout 20 '\(SluiceCommand.folder)/sluice' ingest "
+          + "--config pipe --home home . 2>said; }",
+      ])
+    #expect(status == 78)
+    #expect(try folder.read("said").contains("pipe:1:1: a pipeline file is a map of keys"))
+  }
+
   static let badPipelines = [
     BadPipeline(
       name: "no YAML", text: "version: 1\nstages:\n  - use: [mime\n",

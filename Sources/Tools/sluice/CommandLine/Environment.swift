@@ -148,15 +148,17 @@ enum Environment {
   ///   - home: no stage may be told to write this home's own files; `nil`: nothing will be written.
   ///   - isStart: what is known of the plugins from before is enough. Commands that check ask each.
   static func pipeline(file: String, home: Home?, isStart: Bool = false) throws -> LoadedPipeline {
-    if isStart && file != "-" {
-      // What does not fit what a plugin once said may fit what it says now.
-      do { return try load(file, home, isStart: true) } catch { return try load(file, home, isStart: false) }
-    }
-    return try load(file, home, isStart: isStart)
+    // Once: a pipe has its content once.
+    let document = try document(file: file)
+    if isStart, let pipeline = try? load(document, home, isStart: true) { return pipeline }
+    // What does not fit what a plugin once said may fit what it says now.
+    return try load(document, home, isStart: false)
   }
 
-  private static func load(_ file: String, _ home: Home?, isStart: Bool) throws -> LoadedPipeline {
-    var document = try document(file: file)
+  private static func load(
+    _ document: PipelineDocument, _ home: Home?, isStart: Bool
+  ) throws -> LoadedPipeline {
+    var document = document
     document.reportFolders { access($0, F_OK) != 0 }
     let search = try PluginSearch(named: document.pluginFolders, environment: variables)
     var plugins: [(id: String, file: String)] = []
