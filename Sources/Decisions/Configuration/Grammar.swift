@@ -96,7 +96,7 @@ enum Grammar {
     ) { $0.maxImageSize = $1.integer },
     Setting(
       key(
-        "uploads", .integer, range: 1...10_000, example: "100",
+        "uploads", .integer, range: 1...10_000, example: "20",
         "Uploads of a user that are not whole, at once; else \(clients.uploads).")
     ) { $0.uploads = Int($1.integer) },
     Setting(

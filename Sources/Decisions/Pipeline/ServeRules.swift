@@ -9,7 +9,7 @@ public struct ServeRules: Sendable, Equatable {
   public var maxSize: Int64 = 10_000_000
   public var maxImageSize: Int64 = 2_000_000
   /// Uploads of a user that are not whole, at once.
-  public var uploads = 100
+  public var uploads = 20
   /// Milliseconds that an upload may take.
   public var uploadTime: Int64 = 86_400_000
 
