@@ -112,6 +112,7 @@ var core: [Target] {
       name: "FrontDoor",
       dependencies: [
         "CPlatform", "FrontWire", "Ledger", "Manifest", "Objects", "Pipeline", "Platform", "Scheduler",
+        "Sealing",
         "Wire",
         "Workers",
       ]),
@@ -296,8 +297,9 @@ var tests: [Target] {
 /// What `FuzzTests` hands hostile input to.
 var fuzzed: [Target.Dependency] {
   [
-    "CPlatform", "Configuration", "Manifest", "Pipeline", "Platform", "StageKit", "Wire", "Workers",
-    "HTTPSource", "JSONLinesChannel", "MimeStage", "Outbound", "PDFStage", "ScanStage", "TextStage",
+    "CPlatform", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Manifest", "Pipeline", "Platform",
+    "StageKit", "Wire", "Workers", "HTTPSource", "JSONLinesChannel", "MimeStage", "Outbound", "PDFStage",
+    "ScanStage", "TextStage",
     "WebhookChannel",
   ]
 }

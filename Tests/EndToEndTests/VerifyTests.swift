@@ -188,6 +188,18 @@ import Testing
     try whole(sample)
   }
 
+  @Test func anObjectThatWaitsForItsNameIsReadToo() throws {
+    let sample = try Sample()
+    let attachment = try #require(try AttachmentRows.read(sample.folder).first { $0.url != nil })
+    try FileManager.default.removeItem(atPath: sample.path(attachment.url ?? ""))
+    try Data("TEXT 0\n".utf8).write(to: URL(fileURLWithPath: sample.path(".incoming/\(attachment.id)")))
+    #expect(try sample.verify().codes == ["object-damaged"])
+    #expect(try sample.verify("--repair").outcome.last(Printed.Verification.self).queued == 1)
+    try sample.ingest()
+    #expect(try sample.verify().outcome.status == 0)
+    try whole(sample)
+  }
+
   @Test(.enabled(if: SmallDisk.isPossible, .init(rawValue: SmallDisk.skipped)))
   func aStoreOnADiskOfItsOwnHasItsOwnLostAndFound() throws {
     let folder = try TemporaryFolder()

@@ -177,7 +177,7 @@ struct WorkbenchTests {
       Set(properties.members.keys) == [
         "version", "plugins", "stages", "channels", "lanes", "credentials", "retry", "keep", "secrets",
         "sandbox",
-        "workers", "memory-total", "reuse",
+        "serve", "workers", "memory-total", "reuse",
       ])
     var options: [String: Set<String>] = [:]
     let lane = properties["lanes"]["properties"]["downloads"]

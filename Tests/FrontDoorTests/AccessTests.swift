@@ -27,7 +27,7 @@ struct AccessTests {
       .metrics: operators, .events: known, .postAttachment: known, .fetch: known, .transfers: operators,
       .lanes: operators, .pauseLane: admins, .resumeLane: admins, .resetLane: admins, .deliveries: operators,
       .retryDelivery: operators,
-      .ready: all, .version: all, .attachments: known, .attachment: seen, .content: seen,
+      .ready: all, .version: all, .attachments: known, .attachment: seen, .content: seen, .link: seen,
       .retryAttachment: changed, .deleteAttachment: changed,
       // Of one's own.
       .uploadOptions: all, .createUpload: known, .uploadState: known, .appendToUpload: known,

@@ -163,9 +163,19 @@ public final class Verification {
         remedy: Remedy.object)
     }
     switch reader.look(object.url, expected: object.sizeBytes, reads: reads) {
-    case .nothing where !objectStore.staged(for: object.id).isEmpty:
+    case .nothing:
+      let staged = objectStore.staged(for: object.id)
+      if staged.isEmpty { return fault("object-missing", "there is no object") }
+      // Under one name at least is what is recorded.
+      if reads,
+        !staged.contains(where: { (try? objectStore.digest(ofStaged: $0)) == object.sha256 })
+      {
+        return fault(
+          "object-damaged",
+          "it waits in the store's .incoming, and its SHA-256 is not the recorded \(Hexadecimal.text(object.sha256))"
+        )
+      }
       return fault("object-unnamed", "its object waits in the store's .incoming", Remedy.next)
-    case .nothing: return fault("object-missing", "there is no object")
     case .strange(let what): return fault("object-strange", what)
     case .unreadable(let why): return fault("object-unreadable", "it cannot be read: \(why)", Remedy.disk)
     case .file(let size, _) where size != object.sizeBytes:

@@ -34,15 +34,17 @@ final class API {
   let fetches: Bool
   let lines: ManifestLineReader
   let counts: @Sendable () -> FrontCounts
+  let links: LinkSigner
   private let version: String
   private let hash: SHA256
 
   init(
     _ home: Home, version: String, rules: ServeRules = ServeRules(), fetches: Bool = true,
-    counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
+    links: LinkSigner? = nil, counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
   ) throws {
     (self.home, self.version, self.rules, self.fetches) = (home, version, rules, fetches)
     self.counts = counts
+    self.links = try links ?? LinkSigner()
     lines = try ManifestLineReader()
     uploads = UploadsFolder(home)
     ledger = try home.reader()
@@ -83,7 +85,7 @@ final class API {
       throw Problem(
         405, "no-such-method", "this path knows no \(method)", fields: [.init("Allow", list)])
     }
-    let token = try token(of: request)
+    let token = try token(of: request) ?? linked(request, route, id)
     if token == nil && !route.parties.contains(.nobody) { throw Problem.unauthorized }
     // What is of nobody in particular is decided here, and what is of someone once that is found.
     if let token, token.role == .user, route.parties.isDisjoint(with: [.stranger, .participant, .sender]) {
@@ -98,6 +100,7 @@ final class API {
     case .attachments: return .reply(try attachments(request, token))
     case .attachment: return .reply(try story(try record(id, route, token), token))
     case .content: return try content(try record(id, route, token), request)
+    case .link: return .reply(try link(try record(id, route, token), request))
     case .retryAttachment:
       return change(try record(id, route, token), .retry)
     case .deleteAttachment:
@@ -133,9 +136,10 @@ final class API {
     return token
   }
 
-  /// The digest of the token that came along, whatever it is worth.
+  /// The digest of the token that came along, or that a link stands for; whatever it is worth.
   func tokenDigest(of request: FrontRequest) -> [UInt8]? {
     request.field("authorization").flatMap(Self.bearer).map(digest)
+      ?? request.query.first { $0.name == "token" }.flatMap { Hexadecimal.bytes($0.value) }
   }
 
   /// Whether the token with a digest is still worth something. Where the ledger is away, it is as it was.

@@ -36,7 +36,7 @@ public enum Party: String, Sendable, CaseIterable {
 /// What can be asked for, and by whom. This table alone says who may do what: the documentation and the tests are made from it.
 public enum Route: String, Sendable, CaseIterable {
   case ready, version, metrics, events
-  case attachments, postAttachment, attachment, content
+  case attachments, postAttachment, attachment, content, link
   case retryAttachment, deleteAttachment
   case uploadOptions, createUpload, uploadState, appendToUpload, endUpload
   case fetch, transfers
@@ -45,8 +45,8 @@ public enum Route: String, Sendable, CaseIterable {
 
   public var method: String {
     switch self {
-    case .ready, .version, .metrics, .events, .attachments, .attachment, .content, .transfers, .lanes,
-      .deliveries:
+    case .ready, .version, .metrics, .events, .attachments, .attachment, .content, .link, .transfers,
+      .lanes, .deliveries:
       "GET"
     case .retryAttachment, .postAttachment, .fetch, .pauseLane, .resumeLane, .resetLane, .retryDelivery:
       "POST"
@@ -68,6 +68,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .attachments, .postAttachment: "/v1/attachments"
     case .attachment, .deleteAttachment: "/v1/attachments/{id}"
     case .content: "/v1/attachments/{id}/content"
+    case .link: "/v1/attachments/{id}/link"
     case .retryAttachment: "/v1/attachments/{id}/retry"
     case .uploadOptions, .createUpload: "/v1/uploads"
     case .uploadState, .appendToUpload, .endUpload: "/v1/uploads/{id}"
@@ -90,7 +91,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .events, .attachments, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload,
       .fetch:
       [.stranger, .participant, .sender, .service, .admin]
-    case .attachment, .content: [.participant, .sender, .service, .admin]
+    case .attachment, .content, .link: [.participant, .sender, .service, .admin]
     case .retryAttachment, .deleteAttachment: [.sender, .service, .admin]
     case .metrics, .transfers, .lanes, .deliveries, .retryDelivery: [.service, .admin]
     case .pauseLane, .resumeLane, .resetLane: [.admin]
@@ -108,6 +109,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .postAttachment: "send one in a single request"
     case .attachment: "an attachment, with what each stage said"
     case .content: "the content of an attachment"
+    case .link: "a link to its content that needs no token, for ten minutes"
     case .retryAttachment: "queue it again"
     case .deleteAttachment: "take away all that is of it, for good"
     case .uploadOptions: "what tus this speaks"

@@ -37,6 +37,7 @@ public final class FrontDoor: Sendable {
   private let stopping: SharedDescriptor
   let desk = RequestDesk()
   let streams: EventStreams
+  private let links: LinkSigner
   private let results = Mailbox<(ticket: UInt64, results: [CommandResult])>(capacity: 4096)
   /// Attachments that have ended, and that requests wait for.
   private let late = Mailbox<String>(capacity: 100_000)
@@ -59,6 +60,7 @@ public final class FrontDoor: Sendable {
   ) throws(SystemError) {
     (self.home, self.settings, self.sockets, self.intake) = (home, settings, sockets, intake)
     self.say = say
+    links = try LinkSigner()
     let stopping = sluice_eventfd()
     if stopping < 0 { throw SystemError("making an eventfd") }
     self.stopping = SharedDescriptor(Descriptor(owning: stopping))
@@ -216,7 +218,9 @@ public final class FrontDoor: Sendable {
   /// What a thread answers with; `nil`: the ledger is away.
   func open(_ api: inout API?) -> API? {
     if api == nil {
-      api = try? API(home, version: settings.version, rules: settings.rules, fetches: settings.fetches) {
+      api = try? API(
+        home, version: settings.version, rules: settings.rules, fetches: settings.fetches, links: links
+      ) {
         [desk, streams] in FrontCounts(requests: desk.counts, streams: streams.count)
       }
     }

@@ -19,6 +19,8 @@ struct ServeTests {
     var next: String?
   }
 
+  private struct Link: Decodable { var url: String }
+
   /// Takes files in, of ann, in which ben takes part.
   private func takeIn(_ count: Int, home: String = "home") throws {
     try folder.write("ingest.yaml", Pipelines.open)
@@ -82,6 +84,42 @@ struct ServeTests {
     let head = try served.ask("HEAD", "/v1/attachments/\(one.id)/content", token: ann)
     #expect(head.status == 200 && head.body.isEmpty && head.fields["content-length"] == "14")
     #expect(try served.ask("GET", "/v1/attachments/\(one.id)/content", token: eve).status == 404)
+    #expect(served.stop() == 0)
+  }
+
+  /// For what cannot send a header.
+  @Test func aLinkOpensTheContentForAWhile() throws {
+    try takeIn(1)
+    let served = try ServedHome(folder, options: ["--config", "ingest.yaml"])
+    let (ann, eve) = (try served.token("ann"), try served.token("eve"))
+    let id = try #require(
+      try served.ask("GET", "/v1/attachments", token: ann).decoded(List.self).attachments.first?.id)
+    func linked(_ query: String = "") throws -> String {
+      let answer = try served.ask("GET", "/v1/attachments/\(id)/link" + query, token: ann)
+      return try answer.decoded(Link.self).url
+    }
+    let plain = try linked()
+    #expect(try served.ask("GET", plain).text == "text number 0\n")
+    let saved = try served.ask("GET", try linked("?download=1"))
+    #expect(saved.fields["content-disposition"]?.hasPrefix("attachment") == true)
+    #expect(try served.ask("GET", "/v1/attachments/\(id)/link", token: eve).status == 404)
+    #expect(try served.ask("GET", "/v1/attachments/\(id)/link?seconds=601", token: ann).status == 400)
+    // Changed in any way, it opens nothing.
+    let digits = Array(plain)
+    let query = try #require(digits.firstIndex(of: "?"))
+    for place in stride(from: query + 1, to: digits.count, by: 7) {
+      var changed = digits
+      changed[place] = changed[place] == "1" ? "2" : "1"
+      #expect(try served.ask("GET", String(changed)).status == 401, "\(String(changed))")
+    }
+    #expect(try served.ask("GET", plain + "&download=1").status == 401)
+    let short = try linked("?seconds=1")
+    usleep(2_100_000)
+    #expect(try served.ask("GET", short).status == 401)
+    let listed = try SluiceCommand.run(["tokens", "list", "--home", "home"], in: folder).out
+    let line = try #require(listed.split(separator: "\n").first { $0.contains("  ann  ") })
+    _ = try SluiceCommand.run(["tokens", "revoke", String(line.prefix(12)), "--home", "home"], in: folder)
+    #expect(try served.ask("GET", plain).status == 401)
     #expect(served.stop() == 0)
   }
 

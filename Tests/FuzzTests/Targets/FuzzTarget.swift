@@ -9,7 +9,7 @@ struct FuzzTarget: Sendable {
   static let all: [FuzzTarget] = [
     pipeline, cases, workerFrames, coordinatorFrames, manifest, paths, mediaTypes, quantities, json, mime,
     pdf,
-    textFile, jsonl, webhook, http, scan, pluginFile,
+    textFile, jsonl, webhook, http, scan, pluginFile, requests, targets, clientFields, frontFrames,
   ]
 }
 

@@ -1,0 +1,55 @@
+import Ledger
+import Platform
+import Sealing
+
+/// Links that open a content without a token, for a few minutes: for what cannot send a header, such as an image in a page.
+///
+/// Such a link stands for the token that asked for it: what that may see is looked up again when the link is used. Its key is drawn
+/// when the program starts, so that no link outlives it.
+struct LinkSigner: Sendable {
+  /// What a link opens, and for whom.
+  struct Grant: Equatable {
+    var attachmentId: String
+    /// The digest of the token that asked for it.
+    var token: [UInt8]
+    /// It is to be saved, and not shown.
+    var isDownload: Bool
+    /// In seconds since 1970.
+    var expires: Int64
+  }
+
+  /// Seconds that a link may be good for.
+  static let longest: Int64 = 600
+
+  private let key: [UInt8]
+
+  init() throws(SystemError) { key = try SystemRandom.bytes(KeyDerivation.digestSize) }
+
+  /// The query of a link.
+  func query(_ grant: Grant) throws -> String {
+    (grant.isDownload ? "download=1&" : "")
+      + "expires=\(grant.expires)&token=\(Hexadecimal.text(grant.token))&signature=\(Hexadecimal.text(try mac(grant)))"
+  }
+
+  /// Whether a signature is that of a grant. It takes as long for a wrong one.
+  func isSigned(_ grant: Grant, _ signature: String) throws -> Bool {
+    let right = try mac(grant)
+    guard let given = Hexadecimal.bytes(signature), given.count == right.count else { return false }
+    return zip(right, given).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+
+  private func mac(_ grant: Grant) throws -> [UInt8] {
+    let message = JSONWriter.array(of: [
+      "a link to a content", grant.attachmentId, Hexadecimal.text(grant.token), "\(grant.isDownload)",
+      "\(grant.expires)",
+    ])
+    var digest = [UInt8](repeating: 0, count: KeyDerivation.digestSize)
+    let isDone = key.withUnsafeBytes { key in
+      Array(message.utf8).withUnsafeBytes { message in
+        digest.withUnsafeMutableBytes { KeyDerivation.mac(key, message, $0) }
+      }
+    }
+    if !isDone { throw SystemError("signing a link", code: 5) }
+    return digest
+  }
+}
