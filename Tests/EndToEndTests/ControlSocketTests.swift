@@ -124,6 +124,11 @@ struct ControlSocketTests {
     how: String
   ) throws {
     let resident = try Resident(folder)
+    // Before it is at work, a home that is gone is another fault.
+    try folder.write("first/a.txt", "text\n")
+    let enqueued = try SluiceCommand.run(["enqueue", "--home", "home", "first"], in: folder)
+    try #require(enqueued.status == 0, "\(enqueued.err)")
+    try resident.wait(for: 1)
     let home = folder.path + "/home"
     switch how {
     case "deleted": try FileManager.default.removeItem(atPath: home)
