@@ -139,30 +139,30 @@ extension API {
   /// As many as are changed with one request.
   private static let mostChanges = 1000
 
+  /// As many rows as are changed with one request, or all.
+  private static func first<Row>(_ page: (PageMark?, _ limit: Int) throws -> Page<Row>) throws -> [Row] {
+    var found: [Row] = []
+    var mark: PageMark?
+    repeat {
+      let next = try page(mark, mostChanges - found.count)
+      found += next.rows
+      mark = next.next
+    } while mark != nil && found.count < mostChanges
+    return found
+  }
+
   /// What empties a lane. Of one with many jobs, the first of them; the answer says whether there are more.
   private func emptying(_ lane: LaneName, _ person: String) throws -> [Command] {
     if lane.kind == .channel {
       var filter = DeliveryFilter(statuses: [.pending])
       filter.channel = lane.name
-      var found: [DeliveryRecord] = []
-      var mark: PageMark?
-      repeat {
-        let page = try ledger.deliveries(filter, after: mark, limit: Self.mostChanges - found.count)
-        found += page.rows
-        mark = page.next
-      } while mark != nil && found.count < Self.mostChanges
-      return found.map { .delivery(DeliveryCommand(key: $0.key, $0.id, .drop)) }
+      return try Self.first { try ledger.deliveries(filter, after: $0, limit: $1) }.map {
+        .delivery(DeliveryCommand(key: $0.key, $0.id, .drop))
+      }
     }
     var filter = AttachmentFilter(statuses: [.queued])
     filter.isWaitingForLink = lane == .downloads
-    var found: [AttachmentMatch] = []
-    var mark: PageMark?
-    repeat {
-      let page = try ledger.matches(filter, after: mark, limit: Self.mostChanges - found.count)
-      found += page.rows
-      mark = page.next
-    } while mark != nil && found.count < Self.mostChanges
-    return found.map {
+    return try Self.first { try ledger.matches(filter, after: $0, limit: $1) }.map {
       .attachment(AttachmentCommand($0.id, .cancel("\(person) emptied the lane"), only: [.queued]))
     }
   }

@@ -1,7 +1,7 @@
 import Ledger
 import Platform
 
-// What is left of uploads that nobody goes on with.
+// What is left of uploads that no client goes on with.
 extension API {
   private static let sweepPage = 500
   /// Milliseconds for which a file without a row is left alone: its row may be on the way.

@@ -106,7 +106,7 @@ extension API {
   }
 
   /// An upload of the asker's.
-  private func record(_ id: String, _ token: AccessToken) throws -> UploadRecord {
+  func record(_ id: String, _ token: AccessToken) throws -> UploadRecord {
     guard Tus.isId(id), let record = try ledger.upload(id),
       record.owner == token.name && record.role == token.role
     else {
@@ -307,45 +307,6 @@ extension API {
     return item
   }
 
-  // MARK: Concatenation
-
-  /// Makes an upload of others, in their order.
-  private func join(
-    _ parts: [String], _ request: FrontRequest, _ metadata: String, _ token: AccessToken, atMost limit: Int64
-  ) throws -> Answer {
-    if !request.values("upload-length").isEmpty {
-      throw Problem(
-        400, "invalid-length", "an upload that is made of others has the length that they have together")
-    }
-    var records: [(record: UploadRecord, file: SharedDescriptor)] = []
-    var length: Int64 = 0
-    for id in parts {
-      let record = try record(id, token)
-      let file = try open(id, isAlone: false)
-      let size = try uploads.size(file.number).size
-      guard record.concat == "partial", size == record.length, !uploads.isDoubted(id) else {
-        throw Problem(400, "invalid-concat", "'\(id)' is no part, or is not whole")
-      }
-      length += size
-      records.append((record, SharedDescriptor(file)))
-    }
-    if length > limit { throw Self.tooLarge(limit) }
-    let new = try begin(length, metadata, request.field("upload-concat"), token)
-    let target = try open(new.id)
-    var place: Int64 = 0
-    for (record, file) in records {
-      let size = record.length ?? 0
-      if sluice_copy_to(file.number, size, target.number, place) != 0 { throw Self.full }
-      place += size
-    }
-    if fdatasync(target.number) != 0 { throw Problem.away }
-    let end = length
-    return .commands([.upload(.begin(new))]) { results in
-      guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
-      return .upload(new.id, .append(Bytes(offset: end, isNew: true)))
-    }
-  }
-
   // MARK: What goes wrong
 
   func open(_ id: String, isAlone: Bool = true) throws -> Descriptor {
@@ -374,13 +335,13 @@ extension API {
 
   func tooLarge(_ item: IntakeItem) -> Problem { Self.tooLarge(rules.longest(item)) }
 
-  private static func tooLarge(_ limit: Int64) -> Problem {
+  static func tooLarge(_ limit: Int64) -> Problem {
     Problem(
       413, "too-large",
       "an upload like this has at most \(limit) bytes, and not more than it was begun with")
   }
 
-  private static let full = Problem(
+  static let full = Problem(
     507, "no-room", "there is no room for it on this server", remedy: "try again later")
 
   private static let wrongType = Problem(
@@ -394,22 +355,4 @@ extension FrontReply {
     if let attachment { reply.fields.append(.init("Attachment-Id", attachment)) }
     return reply
   }
-}
-
-extension ServeRules {
-  /// Bytes of the longest upload of all.
-  var longest: Int64 { max(maxSize, maxImageSize) }
-
-  /// Bytes of the longest upload that calls itself so. What it is, is for the stages to find out.
-  func longest(_ item: IntakeItem) -> Int64 {
-    if let type = item.declaredType, !type.isEmpty {
-      return type.lowercased().hasPrefix("image/") ? maxImageSize : maxSize
-    }
-    let end = item.fileName.lastIndex(of: ".").map { item.fileName[item.fileName.index(after: $0)...] } ?? ""
-    return Self.imageEndings.contains(end.lowercased()) ? maxImageSize : maxSize
-  }
-
-  private static let imageEndings: Set<String> = [
-    "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "png", "tif", "tiff", "webp",
-  ]
 }

@@ -40,7 +40,7 @@ final class EventStreams: Sendable {
   private let wake: SharedDescriptor
   private let number = Atomic(0)
 
-  /// Milliseconds between two looks at the ledger, where nobody says that something changed.
+  /// Milliseconds between two looks at the ledger, where it is not told that something changed.
   private static let interval: Int32 = 200
   /// Nanoseconds after which a stream is told something, so that all on its way see that it lives.
   private static let heartbeat: UInt64 = 15_000_000_000

@@ -95,7 +95,7 @@ extension FrontDoor {
   func look(_ id: String, _ asked: RequestDesk.Asked, _ api: API, isOverdue: Bool = false) {
     let next = API.answer { try api.fetched(id, asked.request, isOverdue: isOverdue) }
     if case .await = next {
-      // Nobody has told yet that it ended.
+      // It was not told yet that it ended.
       return desk.await(id, asked, until: Clock.monotonic() + UInt64(API.fetchTime) * 1_000_000_000)
     }
     answer(next, asked, api)

@@ -262,8 +262,12 @@ public final class FrontDoor: Sendable {
         return list
       }) { api.drop(id) }
       if second % 60 == 0 {
-        let commands = (try? api.sweepUploads(isUsed: desk.isUsed)) ?? []
-        if !commands.isEmpty { _ = intake.send(commands, ticket: 0) }
+        do {
+          let commands = try api.sweepUploads(isUsed: desk.isUsed)
+          if !commands.isEmpty { _ = intake.send(commands, ticket: 0) }
+        } catch {
+          say("uploads that took too long cannot be given up: \(error); it is tried again in a minute")
+        }
       }
       second += 1
     } while true

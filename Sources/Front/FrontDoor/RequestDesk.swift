@@ -241,7 +241,7 @@ final class RequestDesk: Sendable {
     state.withLock { if $0.underway[id] == serial { $0.underway[id] = nil } }
   }
 
-  /// The next step that waited for an upload that nobody has.
+  /// The next step that waited for an upload that no request has.
   func takeParked(_ id: String) -> Step? {
     state.withLock { state in
       guard state.underway[id] == nil, var parked = state.parked[id], !parked.isEmpty else { return nil }

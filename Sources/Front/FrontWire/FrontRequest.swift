@@ -1,6 +1,6 @@
 import Wire
 
-/// A request as the process that serves HTTP understood it. Whoever reads it trusts none of it: what that process may ask for is
+/// A request as the process that serves HTTP understood it. The coordinator trusts none of it: what that process may ask for is
 /// what the request's token allows.
 public struct FrontRequest: Sendable, Equatable {
   public struct Pair: Sendable, Equatable {

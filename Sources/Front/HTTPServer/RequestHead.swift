@@ -14,7 +14,7 @@ public struct RequestHead: Sendable, Equatable {
     case chunked
   }
 
-  /// All of it, to the empty line: whoever checks a signature needs the bytes that were signed.
+  /// All of it, to the empty line: to check a signature takes the bytes that were signed.
   public let raw: [UInt8]
   public let fields: [Field]
   /// A token of capital letters, such as `GET`.

@@ -5,7 +5,7 @@ public struct ServerLimits: Sendable {
   public var connections = 10_000
   /// Connections at once from one address, or one /64 of IPv6; those of a Unix socket count for none.
   public var perAddress = 200
-  /// From the first byte of a head to its last: whoever trickles holds no place for long.
+  /// From the first byte of a head to its last: a client that trickles holds no place for long.
   public var headTime: UInt64 = 10_000
   /// Between two requests.
   public var idleTime: UInt64 = 60_000

@@ -1,0 +1,46 @@
+import CPlatform
+import FrontWire
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+
+// Uploads that are made of others (tus 1.0.0, concatenation).
+extension API {
+  /// Makes an upload of others, in their order.
+  func join(
+    _ parts: [String], _ request: FrontRequest, _ metadata: String, _ token: AccessToken, atMost limit: Int64
+  ) throws -> Answer {
+    if !request.values("upload-length").isEmpty {
+      throw Problem(
+        400, "invalid-length", "an upload that is made of others has the length that they have together")
+    }
+    var records: [(record: UploadRecord, file: SharedDescriptor)] = []
+    var length: Int64 = 0
+    for id in parts {
+      let record = try record(id, token)
+      let file = try open(id, isAlone: false)
+      let size = try uploads.size(file.number).size
+      guard record.concat == "partial", size == record.length, !uploads.isDoubted(id) else {
+        throw Problem(400, "invalid-concat", "'\(id)' is no part, or is not whole")
+      }
+      length += size
+      records.append((record, SharedDescriptor(file)))
+    }
+    if length > limit { throw Self.tooLarge(limit) }
+    let new = try begin(length, metadata, request.field("upload-concat"), token)
+    let target = try open(new.id)
+    var place: Int64 = 0
+    for (record, file) in records {
+      let size = record.length ?? 0
+      if sluice_copy_to(file.number, size, target.number, place) != 0 { throw Self.full }
+      place += size
+    }
+    if fdatasync(target.number) != 0 { throw Problem.away }
+    let end = length
+    return .commands([.upload(.begin(new))]) { results in
+      guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
+      return .upload(new.id, .append(Bytes(offset: end, isNew: true)))
+    }
+  }
+}
