@@ -4,6 +4,7 @@
 # make fuzz    hostile input for every reader of input from outside, SECONDS=60 for each; prints a table
 # make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
 # make guards  takes each guard out of the product and shows that the tests miss it; prints a table
+# make api-check  requests made from the description of the API, right and wrong, against a server
 # make bench   Sluice against plain C, shell pipelines and Python programs, on two kinds of disk, and its own limits; prints a
 #              table (40 minutes)
 # make bench-check  instructions counted by valgrind, against the last ones; a minute
@@ -28,7 +29,7 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak fuzz sanitize guards bench bench-check deps build install place uninstall clean
+.PHONY: run test soak fuzz sanitize guards api-check bench bench-check deps build install place uninstall clean
 
 run: build
 	@.build/release/sluice-samples .build/samples
@@ -62,6 +63,10 @@ sanitize: build
 
 guards: deps
 	@Tests/guards.sh
+
+api-check: PACKAGES += python3 python3-venv curl
+api-check: build
+	@Tests/api.sh
 
 # What it compares with.
 bench: PACKAGES += poppler-utils file sqlite3 parallel python3 python3-venv python3-pip libmagic1 aria2 curl nginx-light

@@ -25,7 +25,7 @@ let house: KeyValuePairs = [
     "Workbench"
   ],
   "Front": [
-    "FrontDoor", "FrontWire", "HTTPServer",
+    "FrontDoor", "FrontWire", "HTTPServer", "Identity",
   ],
   "Engine": [
     "Control", "Manifest", "Objects", "Scheduler", "Wire", "Workers",
@@ -111,11 +111,10 @@ var core: [Target] {
     .target(
       name: "FrontDoor",
       dependencies: [
-        "CPlatform", "FrontWire", "Ledger", "Manifest", "Objects", "Pipeline", "Platform", "Scheduler",
-        "Sealing",
-        "Wire",
-        "Workers",
+        "CPlatform", "FrontWire", "Identity", "Ledger", "Manifest", "Objects", "Pipeline", "Platform",
+        "Scheduler", "Sealing", "Wire", "Workers",
       ]),
+    .target(name: "Identity", dependencies: ["CCrypto", "JSONText", "Platform"]),
     .target(name: "CPlatform"),
     .target(name: "CWorker", dependencies: ["CPlatform", "CSeccomp"]),
     .target(name: "Pipeline"),
@@ -154,7 +153,8 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "Control", "CPlatform", "CWorker", "FrontDoor", "JSONText", "Ledger", "Manifest",
+        "Configuration", "Control", "CPlatform", "CWorker", "FrontDoor", "Identity", "JSONText", "Ledger",
+        "Manifest",
         "Objects", "Pipeline", "Platform", "Scheduler", "Sealing", "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
@@ -272,7 +272,9 @@ var tests: [Target] {
       ]),
     .testTarget(
       name: "FrontDoorTests",
-      dependencies: ["FrontDoor", "FrontWire", "Ledger", "Pipeline", "Platform", "Wire"]),
+      dependencies: [
+        "CCrypto", "FrontDoor", "FrontWire", "Identity", "Ledger", "Pipeline", "Platform", "Wire",
+      ]),
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .testTarget(name: "PDFTests", dependencies: ["PDFStage", "PDFDocument"]),
     .testTarget(
@@ -297,7 +299,8 @@ var tests: [Target] {
 /// What `FuzzTests` hands hostile input to.
 var fuzzed: [Target.Dependency] {
   [
-    "CPlatform", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Manifest", "Pipeline", "Platform",
+    "CPlatform", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Identity", "Manifest", "Pipeline",
+    "Platform",
     "StageKit", "Wire", "Workers", "HTTPSource", "JSONLinesChannel", "MimeStage", "Outbound", "PDFStage",
     "ScanStage", "TextStage",
     "WebhookChannel",

@@ -1,6 +1,7 @@
 import Foundation
 import FrontWire
 import Ledger
+import Pipeline
 import Platform
 import Testing
 import Wire
@@ -27,7 +28,8 @@ struct AccessTests {
       .metrics: operators, .events: known, .postAttachment: known, .fetch: known, .transfers: operators,
       .lanes: operators, .pauseLane: admins, .resumeLane: admins, .resetLane: admins, .deliveries: operators,
       .retryDelivery: operators,
-      .ready: all, .version: all, .attachments: known, .attachment: seen, .content: seen, .link: seen,
+      .ready: all, .version: all, .openapi: all, .attachments: known, .attachment: seen, .content: seen,
+      .link: seen,
       .retryAttachment: changed, .deleteAttachment: changed,
       // Of one's own.
       .uploadOptions: all, .createUpload: known, .uploadState: known, .appendToUpload: known,
@@ -83,6 +85,58 @@ struct AccessTests {
         }
       }
     }
+  }
+
+  /// Two names that look the same, and are the same to Swift, are two users.
+  @Test func aNameIsItsBytes() throws {
+    let (one, other) = ("\u{E9}ve", "e\u{301}ve")
+    try #require(one == other)
+    #expect(
+      Party(AccessToken(id: "", name: one, role: .user, createdAt: 0), sender: other, participants: [other])
+        == .stranger)
+    #expect(
+      Party(AccessToken(id: "", name: one, role: .user, createdAt: 0), sender: one, participants: [])
+        == .sender)
+    #expect(
+      Party(AccessToken(id: "", name: one, role: .user, createdAt: 0), sender: other, participants: [one])
+        == .participant)
+    try place.add("one", name: one)
+    try place.add("other", name: other)
+    let upload = try place.begin(owner: one, role: .user, metadata: "")
+    func status(_ token: String) throws -> Int {
+      try place.ask("HEAD", "/v1/uploads/{id}", id: upload, authorization: ["Bearer \(token)"]).status
+    }
+    #expect(try status("one") == 200 && status("other") == 404)
+  }
+
+  /// A service begins an upload for a user, who goes on with it.
+  @Test func anUploadThatWasBegunForAUserIsTheUsersToo() throws {
+    let metadata = "senderId \(Base64.text(Array("ann".utf8)))"
+    for role in [AccessToken.Role.service, .admin] {
+      let upload = try place.begin(owner: "shop", role: role, metadata: metadata)
+      for route in [Route.uploadState, .appendToUpload, .endUpload] {
+        func status(_ party: Party) throws -> Int {
+          try place.ask(route.method, route.path, id: upload, as: party).status
+        }
+        #expect(try status(.sender) == 200 && status(.participant) == 404 && status(.stranger) == 404)
+      }
+    }
+    // A user cannot give its own away.
+    let upload = try place.begin(owner: "eve", role: .user, metadata: metadata)
+    #expect(try place.ask("HEAD", "/v1/uploads/{id}", id: upload, as: .sender).status == 404)
+  }
+
+  @Test func whereServicesBeginUploadsUsersDoNot() throws {
+    var rules = ServeRules()
+    rules.uploadsBy = .services
+    let place = try Place(rules)
+    for route in [Route.createUpload, .postAttachment, .fetch] {
+      for party in [Party.sender, .service, .admin] {
+        let status = try place.ask(route.method, route.path, as: party).status
+        #expect(status == (party == .sender ? 403 : 200), "\(party) asks \(route)")
+      }
+    }
+    #expect(try place.ask("HEAD", "/v1/uploads/{id}", id: place.uploads[.sender], as: .sender).status == 200)
   }
 
   @Test func aTokenThatIsWorthNothingIsNone() throws {
@@ -161,7 +215,7 @@ private final class Place {
   /// One of each.
   private(set) var uploads: [Party: String] = [:]
 
-  init() throws {
+  init(_ rules: ServeRules = ServeRules()) throws {
     folder = NSTemporaryDirectory() + "sluice-door-\(UUID())"
     let home = Home(folder)
     try home.create()
@@ -178,7 +232,7 @@ private final class Place {
       throw FrameError("it is not taken in: \(results)")
     }
     self.id = id
-    api = try API(home, version: "1")
+    api = try API(home, version: "1", rules: rules)
     for party in Party.allCases where party != .nobody {
       let role: AccessToken.Role = party == .service ? .service : party == .admin ? .admin : .user
       try add(token(party), name: Self.name(party), role: role)
@@ -215,6 +269,18 @@ private final class Place {
     _ text: String, name: String = "ann", role: AccessToken.Role = .user, expiresAt: Int64? = nil
   ) throws {
     try apply(.token(.add(hash: digest(text), name: name, role: role, expiresAt: expiresAt)))
+  }
+
+  /// Begins an upload.
+  func begin(owner: String, role: AccessToken.Role, metadata: String) throws -> String {
+    let id = String(UUID().uuidString.lowercased().filter { $0 != "-" })
+    try apply(
+      .upload(
+        .begin(
+          UploadRecord(
+            id: id, owner: owner, role: role, length: 5, metadata: metadata, createdAt: 0, expiresAt: 100_000)
+        )))
+    return id
   }
 
   func revoke(_ text: String) throws { try apply(.token(.revoke(AccessToken.id(of: digest(text))))) }

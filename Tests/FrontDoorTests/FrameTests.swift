@@ -8,21 +8,33 @@ struct FrameTests {
   private static let request = FrontRequest(
     serial: 7, method: "GET", segments: ["v1", "é"], query: [.init("limit", "5")],
     fields: [.init("host", "x"), .init("authorization", "Bearer y")], body: .length(12), peer: "127.0.0.1")
+  private static var form: Stored {
+    var stored = Stored(bytes: 3, isWhole: true)
+    stored.form.fields = [.init("conversationId", "c1")]
+    (stored.form.fileName, stored.form.contentType) = ("a.pdf", "application/pdf")
+    return stored
+  }
+
   private static let toFront: [ToFront] = [
-    .serve(FrontSetup(connections: 5, perAddress: 2, longestFile: 1 << 40, requiresSandbox: true)),
+    .serve(
+      FrontSetup(
+        connections: 5, perAddress: 2, proxies: ["10.0.0.0/8"], longestFile: 1 << 40, requiresSandbox: true)),
     .reply(serial: 1, FrontReply(204)),
     .reply(serial: 2, FrontReply(200, [.init("A", "b")], .bytes([0, 1, 2]))),
-    .reply(serial: 3, FrontReply(206, [], .file(5..<9))), .reply(serial: 4, FrontReply(200, [], .stream)),
+    .reply(serial: 3, FrontReply(206, [], .file(5..<9))),
+    .reply(serial: 3, FrontReply(200, [], .file(0..<9, isEncoded: true))),
+    .reply(serial: 4, FrontReply(200, [], .stream)),
     .part(serial: 5, [1, 0, 2]), .parts(serials: [5, 6], [1]),
     .finish(serial: 6), .takeBody(serial: 7, limit: 99),
     .store(serial: 8, StoreOrder(offset: 5, limit: 9, digest: .sha1)),
-    .store(serial: 9, StoreOrder(offset: 0, limit: 0)), .abort(serial: 10), .drain,
+    .store(serial: 9, StoreOrder(offset: 0, limit: 0, isForm: true)), .abort(serial: 10), .drain,
   ]
   private static let fromFront: [FromFront] = [
     .serving(sandbox: 3), .request(request),
     .request(FrontRequest(serial: 8, method: "POST", segments: [], body: .unknown)),
     .body(serial: 9, [0, 255]), .cut(serial: 10, isTooLong: true),
     .stored(serial: 12, Stored(bytes: 3, isWhole: true, error: 28, digest: [1, 2])),
+    .stored(serial: 13, Stored(bytes: 0, isWhole: true, isMalformed: true)), .stored(serial: 14, form),
     .ended(serial: 11, FrontEnd(status: 200, received: 1, sent: 2, microseconds: 3, isWhole: true)),
   ]
 

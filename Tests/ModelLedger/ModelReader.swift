@@ -18,6 +18,10 @@ package final class ModelReader: LedgerQueries {
     return try page(rows.transfers.keys.sorted(), after: mark, limit, >, { rows.record($0, now) })
   }
 
+  package func transfer(ofAttachment key: Int64) throws(LedgerError) -> TransferRecord? {
+    rows.attachments[key]?.transfer.flatMap { rows.record($0, ledger.clock()) }
+  }
+
   package func transfersWithFiles() throws(LedgerError) -> Set<Int64> { rows.transfersWithFiles }
 
   package func snapshot<Value>(_ body: () throws -> Value) throws -> Value {
@@ -61,8 +65,10 @@ package final class ModelReader: LedgerQueries {
 
   package func upload(_ id: String) throws(LedgerError) -> UploadRecord? { rows.uploads[id] }
 
-  package func openUploads(owner: String, role: AccessToken.Role) throws(LedgerError) -> Int {
-    rows.uploads.values.count { $0.owner == owner && $0.role == role && $0.attachmentId == nil }
+  package func openUploads(owner: String, role: AccessToken.Role, at now: Int64) throws(LedgerError) -> Int {
+    rows.uploads.values.count {
+      $0.owner == owner && $0.role == role && $0.attachmentId == nil && $0.expiresAt > now
+    }
   }
 
   package func uploads(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<UploadRecord> {

@@ -27,9 +27,14 @@ extension ModelRows {
       return .done(hasChanged: true)
     case (.begin(let record), _): return .refused("there is an upload '\(record.id)' already")
     case (.end(let id), let known):
-      if known != nil { tally.uploadsToDelete.append(id) }
+      // Its file may be the content of an attachment that is worked on.
+      let attachment = known?.attachmentId.flatMap { keysById[$0] }.flatMap { attachments[$0] }
+      guard known != nil, attachment == nil || attachment?.outcome.status == .completed else {
+        return .done(hasChanged: false)
+      }
+      tally.uploadsToDelete.append(id)
       uploads[id] = nil
-      return .done(hasChanged: known != nil)
+      return .done(hasChanged: true)
     case (_, nil): return .refused("there is no upload '\(request.id)'")
     case (.lengthen(let id, let length), let known?):
       if known.length == length { return .done(hasChanged: false) }

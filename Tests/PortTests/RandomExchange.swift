@@ -90,6 +90,7 @@ struct RandomExchange {
     if once(in: 3) {
       item.fileName = "link \(number(1...5))"
       item.source = []
+      if once(in: 4) { item.linkScope = pick(["ann", "ben"]) }
       item.url = "https://\(pick(["a", "b", "c"])).example.com/\(item.fileName.suffix(1))"
       item.size = pick([nil, nil, 3])
       item.credential = pick([nil, nil, "files"])

@@ -21,7 +21,7 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
     var lines = [
       "\(status)", "position \(try ledger.position().number)", "objects \(try ledger.hasObjects())",
       "tokens \(try ledger.tokens())",
-      "open uploads \(try ledger.openUploads(owner: "ann", role: .user))",
+      "open uploads \(try ledger.openUploads(owner: "ann", role: .user, at: 0))",
       "uploads \(try pages(pageLimit) { try ledger.uploads(after: $0, limit: pageLimit) })",
     ]
     try ledger.attachments { record in
@@ -45,6 +45,11 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
     lines += matches.map { "\($0)" }
     let records = try pages(pageLimit) { try ledger.records(AttachmentFilter(), after: $0, limit: pageLimit) }
     lines += records.map { "\($0)" }
+    for record in records {
+      if let transfer = try ledger.transfer(ofAttachment: record.key) {
+        lines.append("of \(record.key): \(transfer)")
+      }
+    }
     let metadata = try pages(pageLimit) {
       try ledger.metadata(AttachmentFilter(), after: $0, limit: pageLimit)
     }

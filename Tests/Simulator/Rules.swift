@@ -111,7 +111,7 @@ final class Rules {
         expect(
           world.store.objects[path] != nil, "\(record.origin.id) is said to be stored before it has its path")
       }
-    case .tick: break
+    case .tick, .steps: break
     case .lanePaused(let lane, let reason): world.trace.note("paused \(lane): \(reason)")
     case .laneResumed(let lane): world.trace.note("resumed \(lane)")
     case .sourceAway(let reason): world.trace.note("away: \(reason.code)")

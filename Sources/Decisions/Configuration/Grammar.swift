@@ -69,8 +69,38 @@ enum Grammar {
     "Where it listens; else 127.0.0.1:8080. Also `[::1]:8080`, `unix:/path`, or `systemd` for sockets that it made."
   )
 
+  static let trustProxy = key(
+    "trust-proxy", .text, [.one, .list], example: "127.0.0.1",
+    "Addresses of proxies in front of it, or networks: 10.0.0.0/8. What they say of a client's address is believed."
+  )
+  static let origins = key(
+    "origins", .text, [.one, .list], example: "https://app.example.com",
+    "Origins of pages that may ask from elsewhere (CORS).")
+  static let publicURL = key(
+    "public-url", .text, example: "https://files.example.com",
+    "Where clients find it; links that it gives out begin so.")
+
   /// What holds for clients where the file does not say.
   private static let clients = ServeRules()
+
+  /// Who signs tokens.
+  static let identity: [Setting<ServeRules.Identity>] = [
+    Setting(
+      key(
+        "issuer", .text, required: true, example: "https://id.example.com",
+        "What the claim `iss` of a token must be.")
+    ) { $0.issuer = $1.text },
+    Setting(
+      key("audience", .text, required: true, example: "sluice", "What the claim `aud` must be, or have.")
+    ) { $0.audience = $1.text },
+    Setting(
+      key(
+        "keys", .text, required: true, example: "/etc/sluice/jwks.json",
+        "The file with its public keys (a JWK set), relative to the home.")
+    ) { $0.keys = $1.text },
+  ]
+
+  static let serveKeys = [listen, trustProxy, publicURL, origins] + serve.map(\.key)
 
   /// What clients may do.
   static let serve: [Setting<ServeRules>] = [
@@ -104,6 +134,15 @@ enum Grammar {
         "upload-time", .duration, range: 60_000...(30 * day), example: "24h",
         "How long an upload may take; else \(Interval.text(clients.uploadTime)).")
     ) { $0.uploadTime = $1.integer },
+    Setting(
+      "uploads-by",
+      "Who begins uploads, and sends contents and links: everyone, or services, and users only go on with what a service began."
+    ) { $0.uploadsBy = $1 },
+    Setting(
+      key(
+        "access-log", .text, example: "access.log",
+        "A file, relative to the home, for a line of JSON about each request; `-` is standard output.")
+    ) { $0.accessLog = $1.text },
   ]
 
   static let keyExample = "credential:sluice-key"

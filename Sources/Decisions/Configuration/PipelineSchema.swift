@@ -89,7 +89,19 @@ public struct PipelineSchema: ~Copyable {
           Self.closed(&writer)
           writer.key("properties")
           writer.object { writer in
-            for key in [Grammar.listen] + Grammar.serve.map(\.key) { Self.option(key, &writer) }
+            for key in Grammar.serveKeys { Self.option(key, &writer) }
+            writer.key(ServeSection.identityKey)
+            writer.object { writer in
+              writer.member("description", "Who signs tokens that tell who a user is (JSON Web Tokens).")
+              writer.member("type", "object")
+              Self.closed(&writer)
+              writer.key("properties")
+              writer.object { writer in
+                for setting in Grammar.identity { Self.option(setting.key, &writer) }
+              }
+              writer.key("required")
+              writer.array { writer in for setting in Grammar.identity { writer.value(setting.name) } }
+            }
           }
         }
         for setting in Grammar.settings { Self.option(setting.key, &writer) }

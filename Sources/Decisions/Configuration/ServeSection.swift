@@ -3,10 +3,19 @@ import Platform
 
 /// The section `serve`.
 enum ServeSection {
+  /// Without the slash at its end; `nil`: it is no URL, or one with a query.
+  private static func publicURL(_ text: String) -> String? {
+    let rest = ["https://", "http://"].first { text.hasPrefix($0) }.map { text.dropFirst($0.count) }
+    guard let rest, let first = rest.first, first != "/",
+      rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"\"<>?#\\@".utf8.contains($0) })
+    else { return nil }
+    return text.hasSuffix("/") ? String(text.dropLast()) : text
+  }
+
   /// The rules; `nil`: the section is empty or cannot be read.
   static func rules(_ node: Node, _ findings: inout Findings) -> ServeRules? {
     if node.isNull { return nil }
-    guard let section = Section(node, keys: Grammar.serve.map(\.name) + [Grammar.listen.name]) else {
+    guard let section = Section(node, keys: Grammar.serveKeys.map(\.name) + [identityKey]) else {
       if case .unusable = node.content { return nil }
       findings.report(
         node.mark, "'serve' takes a map, not \(node.noun)",
@@ -24,6 +33,53 @@ enum ServeSection {
       }
       rules.listen.append(given.value.text)
     }
+    for given in section.read(Grammar.trustProxy, &findings) ?? [] {
+      if AddressRange(given.value.text) == nil {
+        findings.report(
+          given.mark, "\(quoted(given.value.text)) is no address or network",
+          "write 127.0.0.1, or 10.0.0.0/8; one that connects over a Unix socket is trusted as it is")
+      }
+      rules.trustProxy.append(given.value.text)
+    }
+    for given in section.read(Grammar.origins, &findings) ?? [] {
+      if publicURL(given.value.text) != given.value.text || given.value.text.split(separator: "/").count != 2
+      {
+        findings.report(
+          given.mark, "\(quoted(given.value.text)) is no origin of a page",
+          "write https://app.example.com, with a port where there is one, and without a path")
+      }
+      rules.origins.append(given.value.text)
+    }
+    if let given = section.readOne(Grammar.publicURL, &findings) {
+      rules.publicURL = publicURL(given.value.text)
+      if rules.publicURL == nil {
+        findings.report(
+          given.mark, "\(quoted(given.value.text)) is no place that clients can find",
+          "write https://files.example.com, perhaps with a path")
+      }
+    }
+    rules.identity = section[identityKey].flatMap { identity($0, &findings) }
     return rules
+  }
+
+  static let identityKey = "identity"
+
+  private static func identity(_ node: Node, _ findings: inout Findings) -> ServeRules.Identity? {
+    guard let section = Section(node, keys: Grammar.identity.map(\.name)) else {
+      if case .unusable = node.content { return nil }
+      findings.report(
+        node.mark, "'identity' takes a map, not \(node.noun)",
+        "write 'identity: { issuer: https://id.example.com, audience: sluice, keys: jwks.json }'")
+      return nil
+    }
+    section.reportUnknown(&findings)
+    for setting in Grammar.identity where section[setting.name] == nil && !section.misspells(setting.name) {
+      findings.report(
+        section.mark, "'identity' lacks '\(setting.name)'",
+        "add '\(setting.name): \(setting.key.fallback ?? "")'")
+    }
+    var identity = ServeRules.Identity()
+    section.read(Grammar.identity, &findings).apply(Grammar.identity, to: &identity)
+    return identity
   }
 }

@@ -201,7 +201,7 @@ public struct AttachmentRun: Sendable {
     }
     steps = stages.filter { $0.runs(for: mediaType) }.map {
       Step(
-        stage: $0.id, verdict: Verdict.pass.name, code: nil, message: "as for equal content", microseconds: 0)
+        stage: $0.id, verdict: Verdict.pass.name, code: nil, message: Step.repeated, microseconds: 0)
     }
     position = group.upperBound
     return true

@@ -13,5 +13,43 @@ public struct ServeRules: Sendable, Equatable {
   /// Milliseconds that an upload may take.
   public var uploadTime: Int64 = 86_400_000
 
+  /// Addresses of proxies, whose `X-Forwarded-For` is believed.
+  public var trustProxy: [String] = []
+  /// Where clients find it, without a slash at the end; `nil`: links that are given out begin with a slash.
+  public var publicURL: String?
+  /// Origins of pages that may ask from elsewhere: `https://app.example.com`.
+  public var origins: [String] = []
+  /// Who begins uploads.
+  public var uploadsBy = UploadsBy.everyone
+
+  public enum UploadsBy: String, Sendable, CaseIterable {
+    case everyone
+    /// Users only go on with what a service has begun for them.
+    case services
+  }
+
+  /// The path of ``publicURL``, without a slash at the end.
+  public var publicPath: String {
+    guard let publicURL, let scheme = publicURL.firstIndex(of: ":") else { return "" }
+    return String(publicURL[scheme...].dropFirst(3).drop { $0 != "/" })
+  }
+
+  /// The file of the access log, or `-` for standard output; relative to the home. `nil`: none is kept.
+  public var accessLog: String?
+
+  /// Whose signed tokens tell who a user is; `nil`: only this server's own tokens do.
+  public var identity: Identity?
+
+  /// A program that signs tokens for the product's users (RFC 7519).
+  public struct Identity: Sendable, Equatable {
+    /// What `iss` and `aud` of a token must be.
+    public var issuer = ""
+    public var audience = ""
+    /// The file with its public keys; relative to the home.
+    public var keys = ""
+
+    public init() {}
+  }
+
   public init() {}
 }

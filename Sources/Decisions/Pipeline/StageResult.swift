@@ -61,6 +61,9 @@ public struct StageReport: Sendable, Equatable {
 
 /// One run of one stage, as recorded.
 public struct Step: Sendable, Equatable {
+  /// The message of a stage that was not run again.
+  public static let repeated = "as for equal content"
+
   public var stage: String
   /// The stage's verdict, or the name of how its worker ended.
   public var verdict: String

@@ -196,7 +196,11 @@ extension Scheduler {
       case .granted: break
       }
     }
+    let before = flight.run.steps.count
     flight.run.take(report, of: range)
+    if tellsSteps, let attachment = flight.attachment, flight.run.steps.count > before {
+      observe(.steps(attachment, Array(flight.run.steps[before...])))
+    }
     route(flight)
   }
 

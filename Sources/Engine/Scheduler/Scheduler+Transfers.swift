@@ -17,6 +17,15 @@ extension Scheduler {
           + "`sluice retry` the attachment")
       return follow(flight, .failed(reason, isRejected: false))
     }
+    // Before room is looked for: whoever announces too much stops nobody else.
+    if let size = transfer.link.size, size > definition.maxSize {
+      let reason = Reason(
+        stage: TransferRun.stage, code: "too-large-to-fetch",
+        message:
+          "it is said to have \(ByteSize.rounded(size)), and `max-size` allows \(ByteSize.rounded(definition.maxSize))"
+      )
+      return follow(flight, .failed(reason, isRejected: true))
+    }
     flight.progress = transfer.state
     let room = definition.minFree.addingReportingOverflow(
       max((transfer.link.size ?? 0) - transfer.state.bytes, 0))

@@ -50,6 +50,8 @@ public final class Scheduler {
   private var isIntakeCut = false
 
   private(set) var isResident = false
+  /// Whether it tells of each stage.
+  private(set) var tellsSteps = false
   /// When this turn of the loop began, in milliseconds of the steady clock. One reading for each turn: what is due is the same for
   /// all that looks.
   private(set) var time: Int64 = 0
@@ -120,11 +122,13 @@ public final class Scheduler {
   ///   - isResident: whether to wait for more, until a signal comes. Scheduled deliveries are made when they are due, and
   ///     paused lanes are tried again.
   ///   - deliveryPatience: how long to wait for deliveries that are scheduled, in milliseconds, once nothing else is left.
+  ///   - tellsSteps: whether to tell of each stage, and not only of the end.
   public func run(
-    isResident: Bool = false, deliveryPatience: Int64 = 0, observe: @escaping (SchedulerEvent) -> Void
+    isResident: Bool = false, deliveryPatience: Int64 = 0, tellsSteps: Bool = false,
+    observe: @escaping (SchedulerEvent) -> Void
   ) throws(SchedulerError) -> SchedulerSummary {
     self.observe = observe
-    self.isResident = isResident
+    (self.isResident, self.tellsSteps) = (isResident, tellsSteps)
     self.deliveryPatience = deliveryPatience
     defer { environment.close(false) }
     do throws(SchedulerError) {

@@ -8,6 +8,9 @@ public enum SchedulerEvent: Sendable {
   case answered([CommandResult], ticket: UInt64)
   /// An attachment has ended, and that is durable.
   case ended(AttachmentRecord)
+  /// Stages have said something of an attachment, in this order. It has not ended with that, and may be tried again. Told only where
+  /// ``Scheduler/run(isResident:deliveryPatience:tellsSteps:observe:)`` was asked to.
+  case steps(LeasedAttachment, [Step])
   /// An attempt did not end the attachment: it is tried again at a time (milliseconds since 1970).
   case triedAgain(id: String, reason: Reason, at: Int64)
   /// A source is out of reach through no fault of its own; told once for each place.

@@ -29,7 +29,7 @@ extension API {
       writer.key("attachments")
       writer.array { writer in
         for row in rows {
-          writer.object { row.write(to: &$0, withSource: token?.role != .user) }
+          writer.object { row.write(to: &$0, isForUser: token?.role == .user) }
         }
       }
       writer.member("next", mark?.text)
@@ -89,9 +89,7 @@ extension API {
       default:
         throw Problem(
           400, "no-such-parameter", "there is no parameter '\(pair.name)' here",
-          remedy:
-            "those are status, code, stage, type, conversation, name, since, until, sha256, limit and after"
-        )
+          remedy: "those are \(Route.attachments.parameters.map(\.name).joined(separator: ", "))")
       }
     }
     if !statuses.isEmpty { filter.statuses = statuses }
@@ -106,18 +104,31 @@ extension API {
 
   /// An attachment with its history and its place in the queue.
   func story(_ record: AttachmentRecord, _ token: AccessToken?) throws -> FrontReply {
-    let (attempts, place) = try ledger.snapshot {
-      (try ledger.attempts(of: record.key), try ledger.place(of: record.key))
+    let (attempts, place, transfer) = try ledger.snapshot {
+      (
+        try ledger.attempts(of: record.key), try ledger.place(of: record.key),
+        try ledger.transfer(ofAttachment: record.key)
+      )
     }
     let now = Clock.now()
     var writer = JSONWriter()
     writer.object { writer in
-      record.write(to: &writer, withSource: token?.role != .user)
+      record.write(to: &writer, isForUser: token?.role == .user)
       writer.member("createdAt", Clock.timestamp(record.createdAt))
       writer.member("finishedAt", record.finishedAt.map(Clock.timestamp))
       writer.key("attempts")
       writer.array { writer in
-        for attempt in attempts { writer.object { attempt.write(to: &$0) } }
+        for attempt in attempts {
+          writer.object { attempt.write(to: &$0, isForUser: token?.role == .user) }
+        }
+      }
+      if let transfer {
+        writer.key("transfer")
+        writer.object { writer in
+          writer.member("state", transfer.state.rawValue)
+          writer.member("bytes", transfer.bytes)
+          writer.member("total", transfer.total)
+        }
       }
       writer.key("queue")
       guard let place else { return writer.value(nil as String?) }
@@ -150,13 +161,30 @@ extension API {
     else {
       throw Self.damaged
     }
+    let isEncoded = try Self.isEncoded(request)
     let validators = Conditions.Validators(
-      tag: "\"sha256-\(Hexadecimal.text(sha256))\"",
+      tag: "\"sha256-\(Hexadecimal.text(sha256))\(isEncoded ? "-base64" : "")\"",
       modified: Int((record.finishedAt ?? record.createdAt) / 1000),
       size: Int64(facts.st_size))
     let own: [FrontRequest.Pair] = [
       .init("ETag", validators.tag), .init("Last-Modified", Self.date(validators.modified)),
     ]
+    if isEncoded {
+      // The letters of a part are not a part of the letters.
+      var plain = request
+      plain.fields.removeAll { $0.name == "range" }
+      switch Conditions.outcome(plain, validators) {
+      case .unchanged: return .reply(FrontReply(304, own + [.init("Cache-Control", "private, no-cache")]))
+      case .failed: throw Self.changed
+      default:
+        let fields = ContentFields.all(
+          mediaType: "text/plain", fileName: record.origin.fileName + ".b64", isDownload: false)
+        return .file(
+          FrontReply(
+            200, fields.filter { $0.name != "Accept-Ranges" } + own,
+            .file(0..<validators.size, isEncoded: true)), file)
+      }
+    }
     let isDownload = request.query.contains { $0.name == "download" && $0.value != "0" }
     let fields =
       ContentFields.all(
@@ -167,12 +195,23 @@ extension API {
       let place = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(validators.size)"
       return .file(FrontReply(206, fields + [.init("Content-Range", place)], .file(range)), file)
     case .unchanged: return .reply(FrontReply(304, own + [.init("Cache-Control", "private, no-cache")]))
-    case .failed: throw Problem(412, "changed", "the content is another than the one that was asked for")
+    case .failed: throw Self.changed
     case .unsatisfiable:
       throw Problem(
         416, "no-such-range", "the content has \(validators.size) bytes",
         fields: [.init("Content-Range", "bytes */\(validators.size)")])
     }
+  }
+
+  private static let changed = Problem(
+    412, "changed", "the content is another than the one that was asked for")
+
+  /// Whether the content is asked for in the letters of Base64.
+  static func isEncoded(_ request: FrontRequest) throws -> Bool {
+    let values = request.query.filter { $0.name == "encoding" }.map(\.value)
+    if values.isEmpty { return false }
+    if values == ["base64"] { return true }
+    throw invalid("encoding", "is base64, or is left out")
   }
 
   private func open(_ path: String, _ record: AttachmentRecord) throws -> SharedDescriptor {

@@ -38,7 +38,9 @@ extension API {
     }
     if fdatasync(target.number) != 0 { throw Problem.away }
     let end = length
-    return .commands([.upload(.begin(new))]) { results in
+    // The parts have done what they were for, and count no more for their owner.
+    let used = Set(parts).sorted().map { Command.upload(.end(id: $0)) }
+    return .commands([.upload(.begin(new))] + used) { results in
       guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
       return .upload(new.id, .append(Bytes(offset: end, isNew: true)))
     }

@@ -21,6 +21,7 @@ extension API {
     guard type == "application/json" else {
       throw Problem(415, "wrong-type", "the body is JSON, with 'Content-Type: application/json'")
     }
+    _ = try Self.isEncoded(request)
     let waits = !request.values("prefer").contains { $0.lowercased().contains("respond-async") }
     return .body { api, bytes in try api.fetch(bytes, token, waits: waits) }
   }
@@ -28,14 +29,18 @@ extension API {
   private func fetch(_ body: [UInt8], _ token: AccessToken, waits: Bool) throws -> Answer {
     var defaults = IntakeDefaults()
     (defaults.senderId, defaults.participants) = (token.name, [token.name])
-    let item: IntakeItem
+    var item: IntakeItem
     switch lines.read(body[...], "the body", defaults) {
     case .success(let read): item = read
-    case .failure(let problem): throw Problem(400, "invalid-body", "the body is \(problem.message)")
+    case .failure(let problem): throw Problem(400, "invalid-body", "in the body: \(problem.message)")
     }
+    // What one user's link brought is no other's, and neither is how that failed.
+    if token.role == .user { item.linkScope = token.name }
     guard item.url != nil else { throw Problem(400, "invalid-body", "the body has no 'url'") }
     if token.role == .user {
-      let isOwn = item.senderId == token.name && item.participants == [token.name]
+      let isOwn =
+        ByteText(item.senderId) == ByteText(token.name)
+        && item.participants.map(ByteText.init) == [ByteText(token.name)]
       guard isOwn, item.credential == nil, item.priority == 0 else {
         throw Problem(
           403, "forbidden",
@@ -46,10 +51,13 @@ extension API {
     return .commands([.takeIn([item])]) { results in
       guard case .takenIn(let report)? = results.first else { return .reply(Problem.away.reply) }
       guard let id = report.outcomes.first?.id else {
-        let reason = report.problems.first?.message ?? "it cannot be taken in"
-        return .reply(Problem(422, "refused", reason).reply)
+        return .reply(Problem.refused(report, token.role).reply)
       }
-      return waits ? .await(id, seconds: Self.fetchTime) : .reply(Self.accepted(id))
+      let next = waits ? Answer.await(id, seconds: Self.fetchTime) : .reply(Self.accepted(id))
+      if report.added > 0 { return next }
+      // Who asks again for what could not be fetched wants it to be tried again.
+      let again = AttachmentCommand(id, .retry, only: [.failed])
+      return .commands([.attachment(again)]) { _ in next }
     }
   }
 

@@ -6,7 +6,7 @@ extension API {
   /// A link to the content of an attachment.
   func link(_ record: AttachmentRecord, _ request: FrontRequest) throws -> FrontReply {
     var grant = LinkSigner.Grant(
-      attachmentId: record.origin.id, token: tokenDigest(of: request) ?? [], isDownload: false,
+      attachmentId: record.origin.id, credential: credential(of: request) ?? .token([]), isDownload: false,
       expires: Clock.now() / 1000 + LinkSigner.longest)
     for pair in request.query {
       switch pair.name {
@@ -19,10 +19,15 @@ extension API {
       default:
         throw Problem(
           400, "no-such-parameter", "there is no parameter '\(pair.name)' here",
-          remedy: "those are seconds and download")
+          remedy: "those are \(Route.link.parameters.map(\.name).joined(separator: ", "))")
       }
     }
-    let place = "/v1/attachments/\(record.origin.id)/content?\(try links.query(grant))"
+    // What it stands for ends then.
+    if case .signed(_, let expiresAt) = grant.credential {
+      grant.expires = min(grant.expires, expiresAt / 1000)
+    }
+    let place =
+      (rules.publicURL ?? "") + "/v1/attachments/\(record.origin.id)/content?\(try links.query(grant))"
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("url", place)
@@ -34,15 +39,9 @@ extension API {
   /// The token that a link stands for; `nil`: the request comes with no link.
   func linked(_ request: FrontRequest, _ route: Route, _ id: String) throws -> AccessToken? {
     guard route == .content, request.values("authorization").isEmpty else { return nil }
-    let values = Dictionary(
-      request.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-    guard let signature = values["signature"] else { return nil }
-    let grant = LinkSigner.Grant(
-      attachmentId: id, token: values["token"].flatMap { Hexadecimal.bytes($0) } ?? [],
-      isDownload: values["download"].map { $0 != "0" } ?? false,
-      expires: values["expires"].flatMap { Int64($0) } ?? 0)
-    guard request.query.count == values.count, try links.isSigned(grant, signature),
-      grant.expires > Clock.now() / 1000, let token = try ledger.token(hash: grant.token),
+    guard let signature = request.query.first(where: { $0.name == "signature" })?.value else { return nil }
+    guard let grant = LinkSigner.Grant(id, request.query), try links.isSigned(grant, signature),
+      grant.expires > Clock.now() / 1000, let token = try token(of: grant.credential),
       token.isValid(at: Clock.now())
     else {
       throw Problem(

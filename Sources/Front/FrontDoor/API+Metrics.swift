@@ -9,6 +9,7 @@ struct FrontCounts: Sendable {
   var requests = RequestCounts()
   /// Streams of events that are open.
   var streams = 0
+  var ends = EndTally.Counts()
 }
 
 extension API {
@@ -45,7 +46,24 @@ extension API {
     text.sample("sluice_failed_downloads", [], Double(status.failedDownloads))
     text.family("sluice_ledger_bytes", "Bytes of the ledger's files.", .gauge)
     text.sample("sluice_ledger_bytes", [], Double(ledgerBytes))
+    text.family("sluice_free_bytes", "Bytes that are free on the disk of the home and of the store.", .gauge)
+    for (place, path) in [("home", home.path), ("store", home.storePath)] {
+      if let free = UploadsFolder.freeBytes(path) {
+        text.sample("sluice_free_bytes", [("place", place)], Double(free))
+      }
+    }
     let counts = counts()
+    text.family(
+      "sluice_attachments_ended_total", "Attachments that have ended since the start, by how.", .counter)
+    for (end, count) in counts.ends.ends.sorted(by: { $0.key < $1.key }) {
+      text.sample(
+        "sluice_attachments_ended_total",
+        [("status", end.status.rawValue), ("stage", end.stage), ("code", end.code)], Double(count))
+    }
+    text.family("sluice_stage_duration_seconds", "How long stages took for an attachment.", .histogram)
+    for (stage, durations) in counts.ends.stages.sorted(by: { $0.key < $1.key }) {
+      text.histogram("sluice_stage_duration_seconds", [("stage", stage)], durations)
+    }
     text.family(
       "sluice_http_requests_total", "Requests that have ended, by the status of the answer.", .counter)
     for (status, count) in counts.requests.byStatus.sorted(by: { $0.key < $1.key }) {
@@ -77,7 +95,7 @@ extension API {
 
 /// The text format of Prometheus.
 private struct MetricsText {
-  enum Kind: String { case counter, gauge }
+  enum Kind: String { case counter, gauge, histogram }
 
   private(set) var text = ""
 
@@ -89,6 +107,15 @@ private struct MetricsText {
     let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
     let number = value == value.rounded() && abs(value) < 1e15 ? "\(Int64(value))" : "\(value)"
     text += name + (list.isEmpty ? "" : "{\(list)}") + " \(number)\n"
+  }
+
+  mutating func histogram(_ name: String, _ labels: [(String, String)], _ durations: EndTally.Durations) {
+    for (bound, count) in zip(EndTally.Durations.bounds, durations.counts) {
+      sample(name + "_bucket", labels + [("le", "\(bound)")], Double(count))
+    }
+    sample(name + "_bucket", labels + [("le", "+Inf")], Double(durations.count))
+    sample(name + "_sum", labels, durations.seconds)
+    sample(name + "_count", labels, Double(durations.count))
   }
 
   private static func escaped(_ text: String) -> String {

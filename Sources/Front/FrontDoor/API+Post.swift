@@ -4,53 +4,88 @@ import Platform
 
 // An attachment in one request, for clients that are small.
 extension API {
-  private static let names = [
-    "filename", "filetype", "conversationId", "messageId", "reference", "senderId", "participants",
-  ]
+  private static let names = Route.postAttachment.parameters.map(\.name)
 
   func postAttachment(_ request: FrontRequest, _ token: AccessToken) throws -> Answer {
     var values: [String: String] = [:]
-    for pair in request.query {
-      guard Self.names.contains(pair.name), values.updateValue(pair.value, forKey: pair.name) == nil else {
-        throw Problem(
-          400, "no-such-parameter", "there is no parameter '\(pair.name)' here, or it is there twice",
-          remedy: "those are \(Self.names.joined(separator: ", "))")
-      }
-    }
-    if let type = request.field("content-type"), values["filetype"] == nil {
-      if type.hasPrefix("multipart/") {
-        throw Problem(
-          415, "wrong-type", "the body is the content itself", remedy: "with curl, use --data-binary @FILE")
-      }
-      if !Self.anyType.contains(type) { values["filetype"] = type }
-    }
+    try Self.add(request.query, to: &values)
+    let isForm = Self.isForm(request)
+    if let type = request.field("content-type"), !isForm { Self.add(type: type, to: &values) }
     let metadata = Tus.header(values)
     let item = try item(metadata, token.name, token.role)
     if request.body == .none { throw Problem(400, "empty", "the body is the content, and there is none") }
-    if case .length(let count) = request.body, count > rules.longest(item) { throw tooLarge(item) }
+    // What a form says comes with its body.
+    let longest = isForm ? rules.longest + Self.formRoom : rules.longest(item)
+    if case .length(let count) = request.body, count > longest { throw tooLarge(item) }
     // Its length is left open: only this request can make it whole.
-    let record = try begin(nil, metadata, nil, token)
+    let record = try begin(nil, metadata, Self.inOneRequest, token)
     return .commands([.upload(.begin(record))]) { results in
       guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
       return .upload(record.id, .post)
     }
   }
 
-  /// What clients say that know no better.
-  private static let anyType = ["application/octet-stream", "application/x-www-form-urlencoded"]
+  /// In the place of `Upload-Concat`: it is sent with the request that begins it, and no other goes on with it.
+  static let inOneRequest = "single"
 
-  func store(_ record: UploadRecord) throws -> Answer {
-    let longest = rules.longest(try item(record.metadata, record.owner, record.role))
-    let file = SharedDescriptor(try open(record.id))
-    return .store(record.id, StoreOrder(offset: 0, limit: longest), file) { api, stored in
-      try api.posted(record, stored)
+  private static func add(_ pairs: [FrontRequest.Pair], to values: inout [String: String]) throws {
+    for pair in pairs {
+      guard names.contains(pair.name), values.updateValue(pair.value, forKey: pair.name) == nil else {
+        throw Problem(
+          400, "no-such-parameter", "there is no parameter '\(pair.name)' here, or it is there twice",
+          remedy: "those are \(names.joined(separator: ", "))")
+      }
     }
   }
 
-  private func posted(_ record: UploadRecord, _ stored: Stored) throws -> Answer {
-    if let problem = try fault(of: stored, record) {
-      return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
+  private static func add(type: String, to values: inout [String: String]) {
+    if values["filetype"] == nil && !anyType.contains(type) { values["filetype"] = type }
+  }
+
+  /// What clients say that know no better.
+  private static let anyType = ["application/octet-stream", "application/x-www-form-urlencoded"]
+
+  private static func isForm(_ request: FrontRequest) -> Bool {
+    request.field("content-type")?.lowercased().hasPrefix("multipart/") ?? false
+  }
+
+  /// Bytes of a form beside its file.
+  private static let formRoom = Int64(Form.textLimit * 2)
+
+  func store(_ record: UploadRecord, _ request: FrontRequest) throws -> Answer {
+    let isForm = Self.isForm(request)
+    let longest =
+      isForm ? rules.longest : rules.longest(try item(record.metadata, record.owner, record.role))
+    let file = SharedDescriptor(try open(record.id))
+    return .store(record.id, StoreOrder(offset: 0, limit: longest, isForm: isForm), file) { api, stored in
+      var record = record
+      do {
+        if isForm { try api.read(stored.form, into: &record) }
+        return try api.posted(record, stored)
+      } catch let problem as Problem {
+        return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
+      }
     }
+  }
+
+  /// Adds what a form says to what the query said.
+  private func read(_ form: Form, into record: inout UploadRecord) throws {
+    var values = try Tus.metadata(record.metadata)
+    try Self.add(form.fields, to: &values)
+    if let name = form.fileName, !name.isEmpty, values["filename"] == nil { values["filename"] = name }
+    if let type = form.contentType { Self.add(type: type, to: &values) }
+    record.metadata = Tus.header(values)
+  }
+
+  private func posted(_ record: UploadRecord, _ stored: Stored) throws -> Answer {
+    if let problem = try fault(of: stored, record) { throw problem }
+    if stored.isMalformed {
+      throw Problem(
+        400, "no-form", "the body is no form with one file (multipart/form-data), or has too much beside it",
+        remedy: "with curl: -F file=@report.pdf -F conversationId=c1")
+    }
+    let item = try item(record.metadata, record.owner, record.role)
+    if stored.bytes > rules.longest(item) { throw tooLarge(item) }
     let commands: [Command] = [
       .upload(.lengthen(id: record.id, stored.bytes)), .upload(try finishing(record)),
     ]
@@ -59,7 +94,7 @@ extension API {
         return .reply(Problem.away.reply)
       }
       if let id = report.outcomes.first?.id { return .reply(Self.accepted(id, 201)) }
-      let problem = Problem(422, "refused", report.problems.first?.message ?? "it cannot be taken in")
+      let problem = Problem.refused(report, record.role)
       return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
     }
   }

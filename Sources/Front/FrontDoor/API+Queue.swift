@@ -12,20 +12,21 @@ extension API {
 
     private static let mostRows = 200
 
-    init(_ request: FrontRequest, _ names: [String]) throws(Problem) {
+    init(_ request: FrontRequest, _ route: Route) throws(Problem) {
+      let names = route.parameters.map(\.name)
       for pair in request.query {
         switch pair.name {
-        case "limit":
+        case "limit" where names.contains("limit"):
           guard let number = Int(pair.value), (1...Self.mostRows).contains(number) else {
             throw API.invalid("limit", "is a number from 1 to \(Self.mostRows)")
           }
           limit = number
-        case "after": mark = PageMark(pair.value)
+        case "after" where names.contains("after"): mark = PageMark(pair.value)
         case let name where names.contains(name): values[name] = pair.value
         default:
           throw Problem(
             400, "no-such-parameter", "there is no parameter '\(pair.name)' here",
-            remedy: "those are \((names + ["limit", "after"]).joined(separator: ", "))")
+            remedy: names.isEmpty ? nil : "those are \(names.joined(separator: ", "))")
         }
       }
     }
@@ -72,7 +73,7 @@ extension API {
   // MARK: Downloads and deliveries
 
   func transfers(_ request: FrontRequest) throws -> FrontReply {
-    let query = try ListQuery(request, ["state"])
+    let query = try ListQuery(request, .transfers)
     let states: [TransferRecord.State]? = try query.cases("state")
     var page = try marked(query.mark) { () throws(LedgerError) in
       try ledger.transfers(after: query.mark, limit: query.limit)
@@ -82,7 +83,7 @@ extension API {
   }
 
   func deliveries(_ request: FrontRequest) throws -> FrontReply {
-    let query = try ListQuery(request, ["status", "channel", "code", "id"])
+    let query = try ListQuery(request, .deliveries)
     var filter = DeliveryFilter()
     if let statuses: [DeliveryStatus] = try query.cases("status") { filter.statuses = Set(statuses) }
     (filter.channel, filter.code) = (query.values["channel"], query.values["code"])
@@ -126,7 +127,7 @@ extension API {
     }
     switch route {
     case .pauseLane:
-      let query = try ListQuery(request, ["reason"])
+      let query = try ListQuery(request, .pauseLane)
       let reason = query.values["reason"] ?? Pause.unexplained
       if reason.utf8.count > 1000 { throw Self.invalid("reason", "has at most 1,000 bytes") }
       let pause = Pause(.person, code: "paused", reason: reason, by: person)

@@ -6,6 +6,8 @@ extension API {
   private static let sweepPage = 500
   /// Milliseconds for which a file without a row is left alone: its row may be on the way.
   private static let strayTime: Int64 = 3_600_000
+  /// Milliseconds that the row of one that is sent in a single request may be there before its first byte comes.
+  private static let loneTime: Int64 = 60_000
 
   /// Deletes files of uploads that are not needed, and says what is to become of the others: those that took too long are given up,
   /// and those that are whole are taken in.
@@ -28,7 +30,10 @@ extension API {
   }
 
   private func sweep(_ record: UploadRecord) throws -> UploadCommand? {
-    let isOver = record.expiresAt <= Clock.now()
+    let now = Clock.now()
+    // The request that sent it is gone, and no other can go on with it.
+    let isLost = record.concat == Self.inOneRequest && record.createdAt < now - Self.loneTime
+    let isOver = record.expiresAt <= now || (isLost && record.attachmentId == nil)
     guard let attachment = record.attachmentId else {
       if isOver {
         try uploads.settle(record.id)

@@ -63,7 +63,9 @@ extension API {
   func begin(
     _ length: Int64?, _ metadata: String, _ concat: String?, _ token: AccessToken
   ) throws -> UploadRecord {
-    if token.role == .user, try ledger.openUploads(owner: token.name, role: token.role) >= rules.uploads {
+    if token.role == .user,
+      try ledger.openUploads(owner: token.name, role: token.role, at: Clock.now()) >= rules.uploads
+    {
       throw Problem(
         429, "too-many-uploads", "there are \(rules.uploads) uploads of this token's that are not whole",
         remedy: "go on with one, or give it up with DELETE")
@@ -107,15 +109,21 @@ extension API {
 
   /// An upload of the asker's.
   func record(_ id: String, _ token: AccessToken) throws -> UploadRecord {
-    guard Tus.isId(id), let record = try ledger.upload(id),
-      record.owner == token.name && record.role == token.role
-    else {
+    guard Tus.isId(id), let record = try ledger.upload(id), try isOwn(record, token) else {
       throw Problem.notFound
     }
     if record.attachmentId == nil && record.expiresAt <= Clock.now() {
       throw Problem(410, "expired", "the upload took too long, and was given up", remedy: "begin it anew")
     }
     return record
+  }
+
+  /// Who began it may go on with it; and the user for whom a service or an administrator did.
+  private func isOwn(_ record: UploadRecord, _ token: AccessToken) throws -> Bool {
+    let name = ByteText(token.name)
+    if ByteText(record.owner) == name && record.role == token.role { return true }
+    guard token.role == .user, record.role != .user else { return false }
+    return try Tus.metadata(record.metadata)["senderId"].map(ByteText.init) == name
   }
 
   func upload(_ id: String, _ route: Route, _ request: FrontRequest, _ token: AccessToken) throws -> Answer {
@@ -133,7 +141,11 @@ extension API {
     guard let offset = try Tus.number(request, "upload-offset") else {
       throw Problem(400, "invalid-header", "'Upload-Offset' says where the bytes go")
     }
-    let length = record.length == nil ? try Tus.number(request, "upload-length") : nil
+    var length = try Tus.number(request, "upload-length")
+    if let known = record.length {
+      if let length, length != known { throw Self.otherLength }
+      length = nil
+    }
     return .upload(
       id, .append(Bytes(offset: offset, length: length, checksum: try Tus.checksum(request))))
   }
@@ -146,7 +158,7 @@ extension API {
     case .end:
       try reached { () throws(SystemError) in try uploads.settle(id) }
       return .commands([.upload(.end(id: id))]) { _ in .reply(FrontReply(204)) }
-    case .post: return try store(record)
+    case .post: return try store(record, request)
     case .append(let bytes): return try append(bytes, to: record, request)
     }
   }
@@ -198,7 +210,7 @@ extension API {
       if length > longest || length < size { throw tooLarge(item) }
       return .commands([.upload(.lengthen(id: record.id, length))]) { results in
         if case .done? = results.first { return .upload(record.id, .append(bytes)) }
-        return .reply(Problem(400, "invalid-length", "the length of an upload is said once").reply)
+        return .reply(Self.otherLength.reply)
       }
     }
     let room = (record.length ?? longest) - size
@@ -265,8 +277,9 @@ extension API {
     return .commands([.upload(try finishing(record))]) { results in
       guard case .takenIn(let report)? = results.first else { return .reply(Problem.away.reply) }
       if let id = report.outcomes.first?.id { return answer(id) }
-      let reason = report.problems.first?.message ?? "it cannot be taken in"
-      return .reply(Problem(422, "refused", reason).reply)
+      // Nothing makes it another, so that it would only be in the way.
+      let problem = Problem.refused(report, record.role)
+      return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
     }
   }
 
@@ -338,11 +351,15 @@ extension API {
   static func tooLarge(_ limit: Int64) -> Problem {
     Problem(
       413, "too-large",
-      "an upload like this has at most \(limit) bytes, and not more than it was begun with")
+      "an upload like this has at most \(limit) bytes here, and not more than it was begun with",
+      remedy:
+        "'max-size' and 'max-image-size' of 'serve' in the pipeline file say how many; images have their own")
   }
 
   static let full = Problem(
     507, "no-room", "there is no room for it on this server", remedy: "try again later")
+
+  private static let otherLength = Problem(400, "invalid-length", "the length of an upload is said once")
 
   private static let wrongType = Problem(
     415, "wrong-type", "bytes of an upload come as \(Tus.contentType)")

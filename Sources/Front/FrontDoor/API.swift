@@ -1,4 +1,5 @@
 import FrontWire
+import Identity
 import Ledger
 import Manifest
 import Objects
@@ -35,15 +36,20 @@ final class API {
   let lines: ManifestLineReader
   let counts: @Sendable () -> FrontCounts
   let links: LinkSigner
+  /// `nil`: nobody else signs tokens.
+  let identity: JSONWebTokens?
+  /// Who made the last request, for the log; `nil`: nobody who is known.
+  private(set) var asker: AccessToken?
   private let version: String
   private let hash: SHA256
 
   init(
     _ home: Home, version: String, rules: ServeRules = ServeRules(), fetches: Bool = true,
-    links: LinkSigner? = nil, counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
+    links: LinkSigner? = nil, identity: JSONWebTokens? = nil,
+    counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
   ) throws {
     (self.home, self.version, self.rules, self.fetches) = (home, version, rules, fetches)
-    self.counts = counts
+    (self.counts, self.identity) = (counts, identity)
     self.links = try links ?? LinkSigner()
     lines = try ManifestLineReader()
     uploads = UploadsFolder(home)
@@ -68,6 +74,7 @@ final class API {
   }
 
   private func answer(to request: FrontRequest) throws -> Answer {
+    asker = nil
     var request = request
     // For clients that know no others than GET and POST.
     if request.method == "POST", let method = request.field("x-http-method-override") {
@@ -76,6 +83,7 @@ final class API {
     let found = Route.matching(request.segments)
     if found.isEmpty { throw Problem(404, "no-such-path", "there is nothing at this path") }
     let allowed = found.map(\.route.method)
+    if let reply = Dressing(rules).preflight(request, methods: allowed) { return .reply(reply) }
     let method = request.method == "HEAD" && !allowed.contains("HEAD") ? "GET" : request.method
     guard let (route, id) = found.first(where: { $0.route.method == method }) else {
       let list =
@@ -86,6 +94,7 @@ final class API {
         405, "no-such-method", "this path knows no \(method)", fields: [.init("Allow", list)])
     }
     let token = try token(of: request) ?? linked(request, route, id)
+    asker = token
     if token == nil && !route.parties.contains(.nobody) { throw Problem.unauthorized }
     // What is of nobody in particular is decided here, and what is of someone once that is found.
     if let token, token.role == .user, route.parties.isDisjoint(with: [.stranger, .participant, .sender]) {
@@ -94,7 +103,8 @@ final class API {
     if let token, token.role == .service, !route.parties.contains(.service) { throw Problem.operatorsOnly }
     switch route {
     case .version: return .reply(Self.json("{\"version\":\"\(version)\"}"))
-    case .ready: return .reply(try readiness(isAdmin: token?.role == .admin))
+    case .openapi: return .reply(Self.json(OpenAPI.text(version: version, server: rules.publicURL)))
+    case .ready: return .reply(try readiness(isOperator: token.map { $0.role != .user } ?? false))
     case .metrics: return .reply(try metrics())
     case .events: return events(request, token)
     case .attachments: return .reply(try attachments(request, token))
@@ -114,6 +124,8 @@ final class API {
       return try change(lane: id, route, request, token?.name ?? "")
     case .fetch, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload:
       guard let token else { throw Problem.unauthorized }
+      let begins = [.fetch, .postAttachment, .createUpload].contains(route)
+      if begins && token.role == .user && rules.uploadsBy == .services { throw Problem.prepared }
       if route == .fetch { return try fetch(request, token) }
       if route == .postAttachment { return try postAttachment(request, token) }
       if route == .createUpload { return try createUpload(request, token) }
@@ -127,8 +139,7 @@ final class API {
   private func token(of request: FrontRequest) throws -> AccessToken? {
     let values = request.values("authorization")
     if values.isEmpty { return nil }
-    guard values.count == 1, let text = Self.bearer(values[0]),
-      let token = try ledger.token(hash: digest(text)),
+    guard values.count == 1, let text = Self.bearer(values[0]), let token = try token(text),
       token.isValid(at: Clock.now())
     else {
       throw Problem.unauthorized
@@ -136,16 +147,33 @@ final class API {
     return token
   }
 
-  /// The digest of the token that came along, or that a link stands for; whatever it is worth.
-  func tokenDigest(of request: FrontRequest) -> [UInt8]? {
-    request.field("authorization").flatMap(Self.bearer).map(digest)
-      ?? request.query.first { $0.name == "token" }.flatMap { Hexadecimal.bytes($0.value) }
+  private func token(_ text: String) throws -> AccessToken? {
+    guard Self.isSigned(text) else { return try ledger.token(hash: digest(text)) }
+    return identity?.bearer(text, at: Clock.now()).map(AccessToken.init(signed:))
   }
 
-  /// Whether the token with a digest is still worth something. Where the ledger is away, it is as it was.
-  func isValid(_ digest: [UInt8]) -> Bool {
-    guard let found = try? ledger.token(hash: digest) else { return true }
-    return found.isValid(at: Clock.now())
+  /// Those that this program makes have no dot.
+  private static func isSigned(_ text: String) -> Bool { text.contains(".") }
+
+  /// What a request shows of who asks; `nil`: nothing. Whatever it is worth.
+  func credential(of request: FrontRequest) -> Credential? {
+    guard let text = request.field("authorization").flatMap(Self.bearer) else {
+      return LinkSigner.Grant("", request.query).map(\.credential)
+    }
+    if !Self.isSigned(text) { return .token(digest(text)) }
+    return identity?.bearer(text, at: Clock.now()).map { .signed(name: $0.name, expiresAt: $0.expiresAt) }
+  }
+
+  /// Whether it is still worth something. Where the ledger is away, it is as it was.
+  func isValid(_ credential: Credential) -> Bool {
+    (try? token(of: credential)?.isValid(at: Clock.now()) ?? false) ?? true
+  }
+
+  func token(of credential: Credential) throws -> AccessToken? {
+    switch credential {
+    case .token(let digest): try ledger.token(hash: digest)
+    case .signed(let name, let expiresAt): AccessToken(signed: .init(name: name, expiresAt: expiresAt))
+    }
   }
 
   /// The token of `Bearer TOKEN` (RFC 6750, 2.1).
@@ -196,24 +224,29 @@ final class API {
       ], .bytes(Array((text + "\n").utf8)))
   }
 
-  private func readiness(isAdmin: Bool) throws -> FrontReply {
-    let status = try ledger.status()
-    let paused = status.lanes.filter { $0.pause != nil }
+  /// It takes work where what is sent finds room, and is worked on.
+  private func readiness(isOperator: Bool) throws -> FrontReply {
+    let paused = try ledger.status().lanes.filter { $0.pause != nil }
+    let hasRoom = uploads.hasRoom
+    let isReady = hasRoom && !paused.contains { $0.name == .attachments }
     var writer = JSONWriter()
     writer.object { writer in
-      writer.member("ready", true)
-      // What stands still and why is the operator's to know.
-      guard isAdmin else { return }
+      writer.member("ready", isReady)
+      if !hasRoom { writer.member("uploads", "no-room") }
+      // Why a lane stands still is the operator's to know.
       writer.key("paused")
       writer.array { writer in
         for lane in paused {
           writer.object { writer in
             writer.member("lane", lane.name.description)
-            writer.member("reason", lane.pause?.reason)
+            if isOperator {
+              writer.member("code", lane.pause?.code)
+              writer.member("reason", lane.pause?.reason)
+            }
           }
         }
       }
     }
-    return Self.json(writer.text)
+    return Self.json(writer.text, isReady ? 200 : 503)
   }
 }

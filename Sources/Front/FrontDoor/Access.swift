@@ -1,4 +1,5 @@
 import Ledger
+import Platform
 
 /// Who asks, with regard to what is asked for.
 public enum Party: String, Sendable, CaseIterable {
@@ -25,9 +26,10 @@ public enum Party: String, Sendable, CaseIterable {
   init(_ token: AccessToken?, sender: String, participants: [String]) {
     self.init(token)
     guard let token, token.role == .user else { return }
-    if token.name == sender {
+    let name = ByteText(token.name)
+    if name == ByteText(sender) {
       self = .sender
-    } else if participants.contains(token.name) {
+    } else if participants.contains(where: { ByteText($0) == name }) {
       self = .participant
     }
   }
@@ -35,7 +37,7 @@ public enum Party: String, Sendable, CaseIterable {
 
 /// What can be asked for, and by whom. This table alone says who may do what: the documentation and the tests are made from it.
 public enum Route: String, Sendable, CaseIterable {
-  case ready, version, metrics, events
+  case ready, version, openapi, metrics, events
   case attachments, postAttachment, attachment, content, link
   case retryAttachment, deleteAttachment
   case uploadOptions, createUpload, uploadState, appendToUpload, endUpload
@@ -45,7 +47,8 @@ public enum Route: String, Sendable, CaseIterable {
 
   public var method: String {
     switch self {
-    case .ready, .version, .metrics, .events, .attachments, .attachment, .content, .link, .transfers,
+    case .ready, .version, .openapi, .metrics, .events, .attachments, .attachment, .content, .link,
+      .transfers,
       .lanes, .deliveries:
       "GET"
     case .retryAttachment, .postAttachment, .fetch, .pauseLane, .resumeLane, .resetLane, .retryDelivery:
@@ -63,6 +66,7 @@ public enum Route: String, Sendable, CaseIterable {
     switch self {
     case .ready: "/readyz"
     case .version: "/version"
+    case .openapi: "/openapi.json"
     case .metrics: "/metrics"
     case .events: "/v1/events"
     case .attachments, .postAttachment: "/v1/attachments"
@@ -86,7 +90,7 @@ public enum Route: String, Sendable, CaseIterable {
   /// Who may ask for it. A stranger is told of an attachment that it is not there, and so are all but the owner of an upload.
   public var parties: Set<Party> {
     switch self {
-    case .ready, .version, .uploadOptions: Set(Party.allCases)
+    case .ready, .version, .openapi, .uploadOptions: Set(Party.allCases)
     // Each user is shown its own.
     case .events, .attachments, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload,
       .fetch:
@@ -103,6 +107,7 @@ public enum Route: String, Sendable, CaseIterable {
     switch self {
     case .ready: "whether it takes work, and if not why"
     case .version: "the version of this program"
+    case .openapi: "all of this as an OpenAPI description"
     case .metrics: "figures for Prometheus"
     case .events: "what happens, as it happens; to a user, what it may see"
     case .attachments: "the attachments that answer to a filter; of a user, its own"

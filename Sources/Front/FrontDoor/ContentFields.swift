@@ -32,7 +32,7 @@ enum ContentFields {
     }
     var text = isShown ? "inline" : "attachment"
     text += "; filename=\"\(String(plain))\""
-    if name != String(plain) { text += "; filename*=UTF-8''\(encoded(name))" }
+    if name != String(plain) { text += "; filename*=UTF-8''\(PercentEncoding.text(name))" }
     return text
   }
 
@@ -50,21 +50,5 @@ enum ContentFields {
     name = String(name.drop { $0 == " " || $0 == "." })
     while name.last == " " || name.last == "." { name.removeLast() }
     return name.isEmpty ? "attachment" : name
-  }
-
-  /// As `ext-value` of RFC 8187, 3.2.1.
-  private static func encoded(_ name: String) -> String {
-    var text = ""
-    for byte in name.utf8 {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        text.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-      }
-    }
-    return text
   }
 }

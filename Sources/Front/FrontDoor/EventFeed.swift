@@ -1,4 +1,5 @@
 import Ledger
+import Pipeline
 import Platform
 
 /// What changed, as it is told to those who listen. Used by one thread.
@@ -6,7 +7,7 @@ final class EventFeed {
   /// Who is told of something.
   enum Audience: Equatable {
     /// These users, and all who operate the server.
-    case users(Set<String>)
+    case users(Set<ByteText>)
     /// Those alone who operate the server, or send for users.
     case operators
   }
@@ -75,8 +76,9 @@ final class EventFeed {
         let users = try ledger.participants(of: record.key) + [record.origin.senderId]
         events.append(
           Event(
-            kind: "attachment", audience: .users(Set(users)), full: Self.json { record.write(to: &$0) },
-            short: Self.json { record.write(to: &$0, withSource: false) }))
+            kind: "attachment", audience: .users(Set(users.map(ByteText.init))),
+            full: Self.json { record.write(to: &$0) },
+            short: Self.json { record.write(to: &$0, isForUser: true) }))
       case .deletion:
         guard let tombstone = try ledger.tombstones(idPrefix: change.id).first else { continue }
         events.append(Self.event("deletion") { tombstone.write(to: &$0) })
@@ -95,6 +97,28 @@ final class EventFeed {
       }
     }
     return events
+  }
+
+  /// What stages have said of an attachment, which is not on record yet: such events have no place in the order of changes.
+  static func progress(_ attachment: LeasedAttachment, _ steps: [Pipeline.Step]) -> [Event] {
+    let users = (JSONStrings.read(attachment.participants) ?? []) + [attachment.origin.senderId]
+    func text(_ step: Pipeline.Step, isForUser: Bool) -> String {
+      json { writer in
+        writer.member("id", attachment.origin.id)
+        writer.member("stage", step.stage)
+        writer.member("verdict", step.verdict)
+        writer.member("code", step.code)
+        writer.member("message", isForUser && step.message == Pipeline.Step.repeated ? nil : step.message)
+        if isForUser { return }
+        writer.key("milliseconds")
+        writer.value(Double(step.microseconds) / 1000)
+      }
+    }
+    return steps.map { step in
+      Event(
+        kind: "progress", audience: .users(Set(users.map(ByteText.init))), full: text(step, isForUser: false),
+        short: text(step, isForUser: true))
+    }
   }
 
   private static func event(_ kind: String, _ members: (inout JSONWriter) -> Void) -> Event {

@@ -25,6 +25,8 @@ final class EventStreams: Sendable {
   private struct Changes {
     var joining: [Joining] = []
     var left: Set<UInt64> = []
+    /// What is told to those alone who listen now.
+    var live: [EventFeed.Event] = []
     /// All that there were are gone.
     var isReset = false
   }
@@ -46,6 +48,8 @@ final class EventStreams: Sendable {
   private static let heartbeat: UInt64 = 15_000_000_000
   /// Changes that are read at a time, before others have their turn.
   private static let turn = 200
+  /// Events that wait to be told and are not on record; more are dropped.
+  private static let mostLive = 10_000
 
   init(send: @escaping @Sendable ([UInt64], [UInt8]) -> Void) throws(SystemError) {
     self.send = send
@@ -70,6 +74,14 @@ final class EventStreams: Sendable {
       changes = Changes()
       changes.isReset = true
     }
+  }
+
+  /// Tells what is not on record to those who listen now; who comes later never hears of it.
+  func tell(_ events: [EventFeed.Event]) {
+    changes.withLock { changes in
+      if changes.live.count < Self.mostLive { changes.live += events }
+    }
+    hurry()
   }
 
   /// Something changed.
@@ -115,6 +127,9 @@ final class EventStreams: Sendable {
           head = now
           for new in waiting { join(new, at: now, &streams) }
           waiting = []
+          // Before the change that ends what they are about.
+          let hearers = news.live.isEmpty ? nil : Hearers(streams)
+          if let hearers { for event in news.live { tell(event, nil, hearers) } }
           try catchUp(&streams, to: now, feed)
           head = try advance(&streams, from: now, feed)
         }
@@ -191,25 +206,44 @@ final class EventStreams: Sendable {
   /// Tells listeners, all at the same mark, what they may see of a step.
   private func tell(_ step: EventFeed.Step, after mark: EventFeed.Mark, _ listeners: [UInt64: Stream]) {
     if step.events.isEmpty || listeners.isEmpty { return }
-    let operators = listeners.filter { $0.value.user == nil }.map(\.key)
-    var byUser: [String: [UInt64]] = [:]
-    for (serial, listener) in listeners {
-      if let user = listener.user { byUser[user, default: []].append(serial) }
-    }
+    let hearers = Hearers(listeners)
     for (index, event) in step.events.enumerated() where index >= mark.told {
       let isLast = index == step.events.count - 1
       let next = isLast ? EventFeed.Mark(step.next) : EventFeed.Mark(mark.position, told: index + 1)
-      send(operators, Array(Self.text(event.kind, next, event.full).utf8))
-      guard case .users(let users) = event.audience, !byUser.isEmpty else { continue }
-      let serials =
-        users.count < byUser.count
-        ? users.flatMap { byUser[$0] ?? [] }
-        : byUser.filter { users.contains($0.key) }.flatMap(\.value)
-      send(serials, Array(Self.text(event.kind, next, event.short).utf8))
+      tell(event, next, hearers)
     }
   }
 
-  private static func text(_ kind: String, _ mark: EventFeed.Mark, _ data: String) -> String {
-    "event: \(kind)\nid: \(mark.text)\ndata: \(data)\n\n"
+  /// - Parameter mark: what a client has heard once it has heard this; `nil`: it stays where it is.
+  private func tell(_ event: EventFeed.Event, _ mark: EventFeed.Mark?, _ hearers: Hearers) {
+    send(hearers.operators, Array(Self.text(event.kind, mark, event.full).utf8))
+    guard case .users(let users) = event.audience else { return }
+    send(hearers.serials(of: users), Array(Self.text(event.kind, mark, event.short).utf8))
+  }
+
+  /// Streams by who listens.
+  private struct Hearers {
+    private(set) var operators: [UInt64] = []
+    private var byUser: [ByteText: [UInt64]] = [:]
+
+    init(_ streams: [UInt64: Stream]) {
+      for (serial, stream) in streams {
+        if let user = stream.user {
+          byUser[ByteText(user), default: []].append(serial)
+        } else {
+          operators.append(serial)
+        }
+      }
+    }
+
+    func serials(of users: Set<ByteText>) -> [UInt64] {
+      users.count < byUser.count
+        ? users.flatMap { byUser[$0] ?? [] }
+        : byUser.filter { users.contains($0.key) }.flatMap(\.value)
+    }
+  }
+
+  private static func text(_ kind: String, _ mark: EventFeed.Mark?, _ data: String) -> String {
+    "event: \(kind)\n\(mark.map { "id: \($0.text)\n" } ?? "")data: \(data)\n\n"
   }
 }

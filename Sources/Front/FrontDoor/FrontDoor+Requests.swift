@@ -9,27 +9,32 @@ extension FrontDoor {
 
   /// - Parameter api: of the thread that calls; `nil`: it has none, or the ledger is away.
   func begin(_ asked: RequestDesk.Asked, _ api: API?) {
-    guard desk.open(asked.serial) else { return }
-    answer(api?.answer(asked.request) ?? .reply(Problem.away.reply), asked, api)
+    let peer = ClientAddress.of(asked.request, trusting: proxies)
+    let entry = AccessLog.Entry(asked.request, peer: peer)
+    if let end = desk.open(asked.serial, entry) {
+      log?.add(entry, end)
+      return
+    }
+    let next = api?.answer(asked.request) ?? .reply(Problem.away.reply)
+    if let asker = api?.asker { desk.note(asked.serial, asker) }
+    answer(next, asked, api)
   }
 
   /// A request has ended, one way or the other.
   func forget(_ serial: UInt64, _ end: FrontEnd) {
-    desk.close(serial, end)
+    if let entry = desk.close(serial, end) { log?.add(entry, end) }
     streams.remove(serial)
   }
 
   func answer(_ answer: API.Answer, _ asked: RequestDesk.Asked, _ api: API?) {
     switch answer {
-    case .reply(var reply):
-      if asked.request.segments.prefix(2) == ["v1", "uploads"] { reply.fields.append(Tus.version) }
-      send(reply, asked.serial)
+    case .reply(let reply): send(dressing.dressed(reply, for: asked.request), asked.serial)
     case .file(let reply, let file):
       hold(asked, api)
-      desk.send(.reply(serial: asked.serial, reply), file)
+      desk.send(.reply(serial: asked.serial, dressing.dressed(reply, for: asked.request)), file)
     case .stream(let reply, let listener):
       hold(asked, api)
-      desk.send(.reply(serial: asked.serial, reply))
+      desk.send(.reply(serial: asked.serial, dressing.dressed(reply, for: asked.request)))
       streams.add(asked.serial, listener)
       // Another thread may have heard of its end meanwhile.
       if !desk.isOpen(asked.serial) { streams.remove(asked.serial) }
@@ -37,7 +42,7 @@ extension FrontDoor {
       let ticket = desk.wait(RequestDesk.Waiting(asked: asked, next: next))
       if intake.send(commands, ticket: ticket) { return }
       _ = desk.takeWaiting(ticket)
-      send(Problem.away.reply, asked.serial)
+      self.answer(.reply(Problem.away.reply), asked, api)
     case .await(let id, let seconds):
       desk.await(id, asked, until: Clock.monotonic() + UInt64(seconds) * 1_000_000_000)
       // It may have ended before anybody waited.
@@ -58,7 +63,7 @@ extension FrontDoor {
 
   /// Its token is looked at again while it is under way.
   private func hold(_ asked: RequestDesk.Asked, _ api: API?) {
-    if let token = api?.tokenDigest(of: asked.request) { desk.hold(asked.serial, token: token) }
+    if let credential = api?.credential(of: asked.request) { desk.hold(asked.serial, credential) }
   }
 
   /// Sends an answer, in parts where it is long.

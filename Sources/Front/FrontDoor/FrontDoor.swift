@@ -1,6 +1,7 @@
 import CPlatform
 import FrontWire
 import Glibc
+import Identity
 import Ledger
 import Pipeline
 import Platform
@@ -21,6 +22,8 @@ public final class FrontDoor: Sendable {
     public var rules = ServeRules()
     /// Whether the pipeline fetches links.
     public var fetches = false
+    /// `nil`: nobody else signs tokens.
+    public var identity: JSONWebTokens?
     /// Whether it must not serve where the kernel lacks a part of the sandbox.
     public var requiresSandbox = true
 
@@ -36,8 +39,14 @@ public final class FrontDoor: Sendable {
   private let say: @Sendable (String) -> Void
   private let stopping: SharedDescriptor
   let desk = RequestDesk()
+  private let tally = EndTally()
   let streams: EventStreams
   private let links: LinkSigner
+  let dressing: Dressing
+  /// Whose word on where a client is counts.
+  let proxies: [AddressRange]
+  /// `nil`: none is wished for.
+  let log: AccessLog?
   private let results = Mailbox<(ticket: UInt64, results: [CommandResult])>(capacity: 4096)
   /// Attachments that have ended, and that requests wait for.
   private let late = Mailbox<String>(capacity: 100_000)
@@ -61,6 +70,11 @@ public final class FrontDoor: Sendable {
     (self.home, self.settings, self.sockets, self.intake) = (home, settings, sockets, intake)
     self.say = say
     links = try LinkSigner()
+    dressing = Dressing(settings.rules)
+    proxies = settings.rules.trustProxy.compactMap { AddressRange($0) }
+    log = try settings.rules.accessLog.map { path throws(SystemError) in
+      try AccessLog(path == AccessLog.standardOutput ? path : home.file(path), say: say)
+    }
     let stopping = sluice_eventfd()
     if stopping < 0 { throw SystemError("making an eventfd") }
     self.stopping = SharedDescriptor(Descriptor(owning: stopping))
@@ -81,15 +95,24 @@ public final class FrontDoor: Sendable {
     threads.withLock { $0 = started }
   }
 
+  /// Whether connections are taken.
+  public var isServing: Bool { desk.isServing }
+
   /// Tells what came of commands. Others' tickets are none of its business.
   public func answer(_ ticket: UInt64, _ results: [CommandResult]) {
     streams.hurry()
     if ticket >= 1 << 63 { self.results.send((ticket, results)) }
   }
 
+  /// Tells what stages have said of an attachment that has not ended.
+  public func passed(_ attachment: LeasedAttachment, _ steps: [Step]) {
+    if streams.count > 0 { streams.tell(EventFeed.progress(attachment, steps)) }
+  }
+
   /// Tells of an attachment that has ended.
   public func ended(_ record: AttachmentRecord) {
     streams.hurry()
+    tally.add(record)
     if desk.isAwaited(record.origin.id) { late.send(record.origin.id) }
     // Its upload's file is not needed any more.
     guard record.outcome.status == .completed,
@@ -135,7 +158,7 @@ public final class FrontDoor: Sendable {
     let process = try ChildProcess(executable: settings.executable, words: ["serve", String(getpid())])
     let setup = FrontSetup(
       connections: UInt32(settings.rules.connections), perAddress: UInt32(settings.rules.perAddress),
-      longestFile: settings.rules.longest,
+      proxies: settings.rules.trustProxy, longestFile: settings.rules.longest,
       requiresSandbox: settings.requiresSandbox)
     let frame = ToFront.serve(setup).frame
     let numbers = sockets.map(\.number)
@@ -151,13 +174,23 @@ public final class FrontDoor: Sendable {
     let cause = waitForEnd(of: process)
     shutdown(socket, Int32(SHUT_RDWR))
     for reader in readers { reader.join() }
-    desk.end(life)
+    let cutOff = FrontEnd(status: 0, received: 0, sent: 0, microseconds: 0, isWhole: false)
+    for entry in desk.end(life) { log?.add(entry, cutOff) }
     streams.removeAll()
     if !isStopping(within: 0) {
       let words = ChildProcess.printable(process.words)
       say(
-        "the HTTP server ended (\(cause))\(words.isEmpty ? "" : ": \(words)"); it is started again, and clients may connect anew"
+        "the HTTP server ended (\(Self.words(cause)))\(words.isEmpty ? "" : ": \(words)"); it is started again, and clients may connect anew"
       )
+    }
+  }
+
+  private static func words(_ cause: WorkerDeath.Cause) -> String {
+    switch cause {
+    case .crashed(let signal, _): "signal \(signal)"
+    case .exited(let status): "status \(status)"
+    case .forbiddenCall(let number): "a system call that the sandbox does not allow, number \(number)"
+    default: WorkerDeath(cause, lastWords: "").code
     }
   }
 
@@ -219,9 +252,11 @@ public final class FrontDoor: Sendable {
   func open(_ api: inout API?) -> API? {
     if api == nil {
       api = try? API(
-        home, version: settings.version, rules: settings.rules, fetches: settings.fetches, links: links
+        home, version: settings.version, rules: settings.rules, fetches: settings.fetches, links: links,
+        identity: settings.identity
       ) {
-        [desk, streams] in FrontCounts(requests: desk.counts, streams: streams.count)
+        [desk, streams, tally] in
+        FrontCounts(requests: desk.counts, streams: streams.count, ends: tally.counts)
       }
     }
     return api
@@ -257,6 +292,7 @@ public final class FrontDoor: Sendable {
       next = Clock.monotonic() + 1_000_000_000
       for (id, asked) in desk.takeOverdue(at: next) { look(id, asked, api, isOverdue: true) }
       for serial in desk.serials(where: { !api.isValid($0) }) { desk.send(.abort(serial: serial)) }
+      log?.reopenWhereMoved()
       for id in spent.withLock({ list in
         defer { list = [] }
         return list

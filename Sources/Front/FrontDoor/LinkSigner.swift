@@ -1,3 +1,4 @@
+import FrontWire
 import Ledger
 import Platform
 import Sealing
@@ -10,12 +11,48 @@ struct LinkSigner: Sendable {
   /// What a link opens, and for whom.
   struct Grant: Equatable {
     var attachmentId: String
-    /// The digest of the token that asked for it.
-    var token: [UInt8]
+    /// Of who asked for it.
+    var credential: Credential
     /// It is to be saved, and not shown.
     var isDownload: Bool
     /// In seconds since 1970.
     var expires: Int64
+
+    init(attachmentId: String, credential: Credential, isDownload: Bool, expires: Int64) {
+      (self.attachmentId, self.credential) = (attachmentId, credential)
+      (self.isDownload, self.expires) = (isDownload, expires)
+    }
+
+    /// What the query of a link says; `nil`: it is none.
+    init?(_ attachmentId: String, _ query: [FrontRequest.Pair]) {
+      let values = Dictionary(query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+      guard values.count == query.count, let expires = values["expires"].flatMap({ Int64($0) }) else {
+        return nil
+      }
+      let credential: Credential
+      if let digest = values["token"].flatMap({ Hexadecimal.bytes($0) }) {
+        credential = .token(digest)
+      } else if let name = values["participant"] {
+        // For no longer than the link is good.
+        credential = .signed(
+          name: name, expiresAt: expires.multipliedReportingOverflow(by: 1000).partialValue)
+      } else {
+        return nil
+      }
+      self.init(
+        attachmentId: attachmentId, credential: credential,
+        isDownload: values["download"].map { $0 != "0" } ?? false, expires: expires)
+    }
+
+    /// As ``init(_:_:)`` reads it.
+    fileprivate var text: String {
+      let holder =
+        switch credential {
+        case .token(let digest): "token=\(Hexadecimal.text(digest))"
+        case .signed(let name, _): "participant=\(PercentEncoding.text(name))"
+        }
+      return (isDownload ? "download=1&" : "") + "expires=\(expires)&\(holder)"
+    }
   }
 
   /// Seconds that a link may be good for.
@@ -27,8 +64,7 @@ struct LinkSigner: Sendable {
 
   /// The query of a link.
   func query(_ grant: Grant) throws -> String {
-    (grant.isDownload ? "download=1&" : "")
-      + "expires=\(grant.expires)&token=\(Hexadecimal.text(grant.token))&signature=\(Hexadecimal.text(try mac(grant)))"
+    "\(grant.text)&signature=\(Hexadecimal.text(try mac(grant)))"
   }
 
   /// Whether a signature is that of a grant. It takes as long for a wrong one.
@@ -39,10 +75,7 @@ struct LinkSigner: Sendable {
   }
 
   private func mac(_ grant: Grant) throws -> [UInt8] {
-    let message = JSONWriter.array(of: [
-      "a link to a content", grant.attachmentId, Hexadecimal.text(grant.token), "\(grant.isDownload)",
-      "\(grant.expires)",
-    ])
+    let message = JSONWriter.array(of: ["a link to a content", grant.attachmentId, grant.text])
     var digest = [UInt8](repeating: 0, count: KeyDerivation.digestSize)
     let isDone = key.withUnsafeBytes { key in
       Array(message.utf8).withUnsafeBytes { message in

@@ -1,4 +1,5 @@
 import FrontWire
+import Ledger
 import Platform
 
 /// Why a request is not answered as was wished (RFC 9457).
@@ -47,9 +48,20 @@ struct Problem: Error {
 
   static let forbidden = Problem(403, "forbidden", "this token may see this, and not change it")
 
+  static let prepared = Problem(
+    403, "forbidden", "a service begins uploads here, and a user goes on with them",
+    remedy: "let the product's backend begin it, with 'senderId' in its metadata")
+
   static let operatorsOnly = Problem(
     403, "forbidden", "this is for those who operate the server",
     remedy: "use a token that was made with `sluice tokens add NAME --role admin`")
+
+  /// Why it was not taken in. Whose a message is that is not its own is none of a user's business.
+  static func refused(_ report: IntakeReport, _ role: AccessToken.Role) -> Problem {
+    let problem = report.problems.first
+    let reason = role == .user ? problem?.kind ?? problem?.message : problem?.message
+    return Problem(422, "refused", reason ?? "it cannot be taken in")
+  }
 
   static let longBody = Problem(413, "too-large", "the body of this request has at most 64 KiB")
 

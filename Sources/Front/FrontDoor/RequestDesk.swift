@@ -46,16 +46,16 @@ final class RequestDesk: Sendable {
     /// The last life in which it took connections.
     var servingLife: UInt64 = 0
     /// Requests that have begun and not ended; and those whose end another thread heard of first.
-    var open: Set<UInt64> = []
-    var early: Set<UInt64> = []
+    var open: [UInt64: AccessLog.Entry] = [:]
+    var early: [UInt64: FrontEnd] = [:]
     var waiting: [UInt64: Waiting] = [:]
     /// By serial.
     var storing: [UInt64: Storing] = [:]
     var reading: [UInt64: Reading] = [:]
     /// By the attachment that they wait for.
     var awaiting: [String: [Awaiting]] = [:]
-    /// Those that take long, with the digest of their token.
-    var held: [UInt64: [UInt8]] = [:]
+    /// Those that take long, with what shows who asks.
+    var held: [UInt64: Credential] = [:]
     /// Uploads that a body is stored of, and the steps that wait until it has ended.
     var underway: [String: UInt64] = [:]
     var parked: [String: [Step]] = [:]
@@ -86,15 +86,18 @@ final class RequestDesk: Sendable {
   }
 
   /// Whether the process of this life took connections.
-  var isServing: Bool { state.withLock { $0.servingLife == $0.life } }
+  var isServing: Bool { state.withLock { $0.life > 0 && $0.servingLife == $0.life } }
 
   /// It has ended, and with it all that was under way.
-  func end(_ life: UInt64) {
+  ///
+  /// - Returns: the requests that were not answered to their end.
+  func end(_ life: UInt64) -> [AccessLog.Entry] {
     state.withLock { state in
+      defer { (state.open, state.early, state.awaiting, state.held) = ([:], [:], [:], [:]) }
       state.socket = -1
       state.waiting = state.waiting.filter { $0.value.asked.life != life }
       (state.storing, state.reading, state.underway, state.parked) = ([:], [:], [:], [:])
-      (state.open, state.early, state.awaiting, state.held) = ([], [], [:], [:])
+      return Array(state.open.values)
     }
   }
 
@@ -110,41 +113,47 @@ final class RequestDesk: Sendable {
 
   // MARK: Begin and end of requests
 
-  /// False: it has ended already.
-  func open(_ serial: UInt64) -> Bool {
+  /// - Returns: how it has ended already; `nil`: it has not.
+  func open(_ serial: UInt64, _ entry: AccessLog.Entry) -> FrontEnd? {
     state.withLock { state in
-      if state.early.remove(serial) != nil { return false }
-      state.open.insert(serial)
-      return true
+      if let end = state.early.removeValue(forKey: serial) { return end }
+      state.open[serial] = entry
+      return nil
     }
   }
 
-  func close(_ serial: UInt64, _ end: FrontEnd) {
+  /// Remembers who asks.
+  func note(_ serial: UInt64, _ token: AccessToken) { state.withLock { $0.open[serial]?.token = token } }
+
+  /// - Returns: what was known of it; `nil`: it is not yet, and ``open(_:_:)`` will tell.
+  func close(_ serial: UInt64, _ end: FrontEnd) -> AccessLog.Entry? {
     state.withLock { state in
-      if state.open.remove(serial) == nil { state.early.insert(serial) }
       state.held[serial] = nil
       state.counts.add(end)
+      if let entry = state.open.removeValue(forKey: serial) { return entry }
+      state.early[serial] = end
+      return nil
     }
   }
 
-  func isOpen(_ serial: UInt64) -> Bool { state.withLock { $0.open.contains(serial) } }
+  func isOpen(_ serial: UInt64) -> Bool { state.withLock { $0.open[serial] != nil } }
 
   var counts: RequestCounts { state.withLock { $0.counts } }
 
-  /// It takes long: its token may lose its worth meanwhile.
-  func hold(_ serial: UInt64, token: [UInt8]) {
+  /// It takes long: its credential may lose its worth meanwhile.
+  func hold(_ serial: UInt64, _ credential: Credential) {
     state.withLock { state in
-      if state.open.contains(serial) { state.held[serial] = token }
+      if state.open[serial] != nil { state.held[serial] = credential }
     }
   }
 
-  /// Those that take long and whose token, by its digest, answers to a condition.
-  func serials(where condition: ([UInt8]) -> Bool) -> [UInt64] {
+  /// Those that take long and whose credential answers to a condition.
+  func serials(where condition: (Credential) -> Bool) -> [UInt64] {
     let held = state.withLock { $0.held }
-    var found: [[UInt8]: Bool] = [:]
-    return held.compactMap { serial, token in
-      let isSo = found[token] ?? condition(token)
-      found[token] = isSo
+    var found: [Credential: Bool] = [:]
+    return held.compactMap { serial, credential in
+      let isSo = found[credential] ?? condition(credential)
+      found[credential] = isSo
       return isSo ? serial : nil
     }
   }

@@ -27,12 +27,13 @@ enum Tus {
   static func number(_ request: FrontRequest, _ name: String) throws(Problem) -> Int64? {
     let values = request.values(name)
     if values.isEmpty { return nil }
-    guard values.count == 1, let text = values.first, !text.isEmpty, text.utf8.count <= 18,
+    guard values.count == 1, let text = values.first, !text.isEmpty,
       text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
     else {
       throw Problem(400, "invalid-header", "'\(name)' is a number of bytes, once")
     }
-    return Int64(text)
+    // More digits than a file can have bytes.
+    return Int64(text) ?? .max
   }
 
   /// Whether the body has bytes of the upload.

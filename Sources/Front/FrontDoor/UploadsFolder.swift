@@ -19,13 +19,8 @@ struct UploadsFolder: Sendable {
   /// - Throws: ENOSPC, where that would leave too little.
   func make(_ id: String, length: Int64?) throws(SystemError) {
     mkdir(path, 0o700)
-    var space = statvfs()
-    if statvfs(path, &space) == 0 {
-      let (available, overflow) = Int64(clamping: space.f_bavail).multipliedReportingOverflow(
-        by: Int64(clamping: space.f_frsize))
-      if !overflow && available - Self.reserve < length ?? 0 {
-        throw SystemError("making room for an upload", code: ENOSPC)
-      }
+    if let free = Self.freeBytes(path), free - Self.reserve < length ?? 0 {
+      throw SystemError("making room for an upload", code: ENOSPC)
     }
     let file = try Descriptor.open(file(of: id), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
     if let length, length > 0, sluice_reserve(file.number, length) != 0,
@@ -37,6 +32,21 @@ struct UploadsFolder: Sendable {
     }
     // So that its name outlasts a power failure; the bytes are synced as they come.
     try sync()
+  }
+
+  /// Whether there is room for an upload of any size.
+  var hasRoom: Bool {
+    let home = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+    return Self.freeBytes(home).map { $0 >= Self.reserve } ?? true
+  }
+
+  /// Bytes that may still be written on the disk of a folder; `nil`: that is not known.
+  static func freeBytes(_ path: String) -> Int64? {
+    var space = statvfs()
+    guard statvfs(path, &space) == 0 else { return nil }
+    let (free, overflow) = Int64(clamping: space.f_bavail).multipliedReportingOverflow(
+      by: Int64(clamping: space.f_frsize))
+    return overflow ? .max : free
   }
 
   private func sync() throws(SystemError) {

@@ -5,8 +5,8 @@ public struct FrontReply: Sendable, Equatable {
   public enum Content: Sendable, Equatable {
     case none
     case bytes([UInt8])
-    /// A part of the file whose descriptor comes along, in bytes from its start.
-    case file(Range<Int64>)
+    /// A part of the file whose descriptor comes along, in bytes from its start; perhaps in the letters of Base64.
+    case file(Range<Int64>, isEncoded: Bool = false)
     /// What ``ToFront/part(serial:_:)`` brings.
     case stream
   }
@@ -25,7 +25,7 @@ public struct FrontReply: Sendable, Equatable {
   private static let fieldLimit = 64
   private static let textLimit = 16 << 10
 
-  private enum Kind: UInt8 { case none, bytes, file, stream }
+  private enum Kind: UInt8 { case none, bytes, file, stream, encodedFile }
 
   func write(to writer: inout FrameWriter) {
     writer.write(UInt16(status))
@@ -38,8 +38,8 @@ public struct FrontReply: Sendable, Equatable {
     case .bytes(let bytes):
       writer.write(Kind.bytes.rawValue)
       bytes.withUnsafeBytes { writer.write($0) }
-    case .file(let range):
-      writer.write(Kind.file.rawValue)
+    case .file(let range, let isEncoded):
+      writer.write((isEncoded ? Kind.encodedFile : .file).rawValue)
       writer.write(range.lowerBound)
       writer.write(range.upperBound)
     case .stream: writer.write(Kind.stream.rawValue)
@@ -52,13 +52,14 @@ public struct FrontReply: Sendable, Equatable {
       FrontRequest.Pair(
         try reader.requiredText(atMost: Self.textLimit), try reader.requiredText(atMost: Self.textLimit))
     }
-    switch Kind(rawValue: try reader.integer(UInt8.self)) {
+    let kind = Kind(rawValue: try reader.integer(UInt8.self))
+    switch kind {
     case .some(.none): content = .none
     case .bytes: content = .bytes(try reader.requiredBytes())
-    case .file:
+    case .file, .encodedFile:
       let (start, end) = (try reader.integer(Int64.self), try reader.integer(Int64.self))
       guard 0 <= start, start <= end else { throw FrameError("a part of a file that ends before it begins") }
-      content = .file(start..<end)
+      content = .file(start..<end, isEncoded: kind == .encodedFile)
     case .stream: content = .stream
     case nil: throw FrameError("an unknown kind of content")
     }

@@ -5,15 +5,21 @@ public struct FrontSetup: Sendable, Equatable {
   /// Connections at once, and those from one address.
   public var connections: UInt32
   public var perAddress: UInt32
+  /// Addresses of proxies, of which any number of connections may come.
+  public var proxies: [String]
   /// The longest file that it may write, in bytes.
   public var longestFile: Int64
   /// Whether it may serve where the kernel lacks a part of the sandbox.
   public var requiresSandbox: Bool
 
-  public init(connections: UInt32, perAddress: UInt32, longestFile: Int64, requiresSandbox: Bool) {
-    (self.connections, self.perAddress) = (connections, perAddress)
+  public init(
+    connections: UInt32, perAddress: UInt32, proxies: [String] = [], longestFile: Int64, requiresSandbox: Bool
+  ) {
+    (self.connections, self.perAddress, self.proxies) = (connections, perAddress, proxies)
     (self.longestFile, self.requiresSandbox) = (longestFile, requiresSandbox)
   }
+
+  private static let proxyLimit = 100
 
   /// The most sockets that come along.
   public static let socketLimit = 4
@@ -21,6 +27,7 @@ public struct FrontSetup: Sendable, Equatable {
   public func write(to writer: inout FrameWriter) {
     writer.write(connections)
     writer.write(perAddress)
+    writer.write(proxies) { $0.write($1) }
     writer.write(longestFile)
     writer.write(requiresSandbox)
   }
@@ -28,6 +35,9 @@ public struct FrontSetup: Sendable, Equatable {
   public init(_ reader: inout FrameReader) throws(FrameError) {
     connections = try reader.integer(UInt32.self)
     perAddress = try reader.integer(UInt32.self)
+    proxies = try reader.elements(atMost: Self.proxyLimit) { (reader) throws(FrameError) -> String in
+      try reader.requiredText(atMost: 64)
+    }
     longestFile = try reader.integer(Int64.self)
     requiresSandbox = try reader.boolean()
   }

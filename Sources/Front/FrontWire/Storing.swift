@@ -9,15 +9,20 @@ public struct StoreOrder: Sendable, Equatable {
   public var limit: Int64
   /// What is to be computed of them; `nil`: nothing.
   public var digest: MessageDigest.Algorithm?
+  /// The body is a form, of which the one file is to be stored.
+  public var isForm: Bool
 
-  public init(offset: Int64, limit: Int64, digest: MessageDigest.Algorithm? = nil) {
-    (self.offset, self.limit, self.digest) = (offset, limit, digest)
+  public init(
+    offset: Int64, limit: Int64, digest: MessageDigest.Algorithm? = nil, isForm: Bool = false
+  ) {
+    (self.offset, self.limit, self.digest, self.isForm) = (offset, limit, digest, isForm)
   }
 
   func write(to writer: inout FrameWriter) {
     writer.write(offset)
     writer.write(limit)
     writer.write(digest?.rawValue)
+    writer.write(isForm)
   }
 
   init(_ reader: inout FrameReader) throws(FrameError) {
@@ -30,6 +35,39 @@ public struct StoreOrder: Sendable, Equatable {
       }
       digest = algorithm
     }
+    isForm = try reader.boolean()
+  }
+}
+
+/// What a form has beside the content of its file.
+public struct Form: Sendable, Equatable {
+  public var fields: [FrontRequest.Pair] = []
+  /// As the client calls the file; `nil`: it has no name.
+  public var fileName: String?
+  public var contentType: String?
+
+  public init() {}
+
+  public static let fieldLimit = 64
+  /// Bytes of names and values together.
+  public static let textLimit = 32 << 10
+
+  func write(to writer: inout FrameWriter) {
+    writer.write(fields) { writer, pair in
+      writer.write(pair.name)
+      writer.write(pair.value)
+    }
+    writer.write(fileName)
+    writer.write(contentType)
+  }
+
+  init(_ reader: inout FrameReader) throws(FrameError) {
+    fields = try reader.elements(atMost: Self.fieldLimit) { (reader) throws(FrameError) in
+      FrontRequest.Pair(
+        try reader.requiredText(atMost: Self.textLimit), try reader.requiredText(atMost: Self.textLimit))
+    }
+    fileName = try reader.text(atMost: Self.textLimit)
+    contentType = try reader.text(atMost: Self.textLimit)
   }
 }
 
@@ -44,10 +82,17 @@ public struct Stored: Sendable, Equatable {
   public var error: Int32
   /// Of the bytes of this body; empty: none was asked for.
   public var digest: [UInt8]
+  /// It was to be a form, and is none, or one without a file.
+  public var isMalformed: Bool
+  public var form: Form
 
-  public init(bytes: Int64, isWhole: Bool, isTooLong: Bool = false, error: Int32 = 0, digest: [UInt8] = []) {
+  public init(
+    bytes: Int64, isWhole: Bool, isTooLong: Bool = false, error: Int32 = 0, digest: [UInt8] = [],
+    isMalformed: Bool = false, form: Form = Form()
+  ) {
     (self.bytes, self.isWhole, self.isTooLong) = (bytes, isWhole, isTooLong)
     (self.error, self.digest) = (error, digest)
+    (self.isMalformed, self.form) = (isMalformed, form)
   }
 
   func write(to writer: inout FrameWriter) {
@@ -56,6 +101,8 @@ public struct Stored: Sendable, Equatable {
     writer.write(isTooLong)
     writer.write(error)
     digest.withUnsafeBytes { writer.write($0) }
+    writer.write(isMalformed)
+    form.write(to: &writer)
   }
 
   init(_ reader: inout FrameReader) throws(FrameError) {
@@ -63,6 +110,8 @@ public struct Stored: Sendable, Equatable {
     (isWhole, isTooLong) = (try reader.boolean(), try reader.boolean())
     error = try reader.integer(Int32.self)
     digest = try reader.requiredBytes()
+    isMalformed = try reader.boolean()
+    form = try Form(&reader)
     guard bytes >= 0, digest.count <= 64 else { throw FrameError("what was stored makes no sense") }
   }
 }

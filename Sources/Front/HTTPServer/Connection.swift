@@ -202,6 +202,7 @@ final class Connection {
       case .none, .stream: break
       case .bytes(let bytes): output.add(bytes)
       case .file(let file, let range): output.add(file, range)
+      case .encodedFile(let file, let range): output.addEncoded(file, range)
       }
     }
     flush()

@@ -6,6 +6,8 @@ struct Output {
   enum Piece {
     case bytes([UInt8], from: Int)
     case file(SharedDescriptor, Range<Int64>)
+    /// The same, in the letters of Base64.
+    case encoded(SharedDescriptor, Range<Int64>)
   }
 
   /// What writing came to.
@@ -22,6 +24,8 @@ struct Output {
   /// Bytes in memory that are not written.
   private(set) var pending = 0
 
+  /// Bytes of a file that are encoded at a time; whole groups of three.
+  private static let encodedPart: Int64 = 48 << 10
   /// Bytes of a file that are written before other connections have their turn.
   private static let turn: Int64 = 1 << 20
 
@@ -37,6 +41,25 @@ struct Output {
     if !range.isEmpty { pieces.append(.file(file, range)) }
   }
 
+  mutating func addEncoded(_ file: SharedDescriptor, _ range: Range<Int64>) {
+    if !range.isEmpty { pieces.append(.encoded(file, range)) }
+  }
+
+  /// Encodes the next bytes of a file that is to be written so. False: it is shorter than it was said to be.
+  private mutating func encodeNext() -> Bool {
+    guard case .encoded(let file, let range) = pieces[first] else { return true }
+    let end = min(range.lowerBound + Self.encodedPart, range.upperBound)
+    var bytes = [UInt8](repeating: 0, count: Int(end - range.lowerBound))
+    guard pread(file.number, &bytes, bytes.count, off_t(range.lowerBound)) == bytes.count else {
+      return false
+    }
+    let letters = bytes.withUnsafeBytes { Base64.letters(of: $0) }
+    pending += letters.count
+    let rest: [Piece] = end < range.upperBound ? [.encoded(file, end..<range.upperBound)] : []
+    pieces.replaceSubrange(first...first, with: [.bytes(letters, from: 0)] + rest)
+    return true
+  }
+
   /// Writes what the socket takes.
   ///
   /// - Parameter written: is told how many bytes those were.
@@ -44,6 +67,7 @@ struct Output {
     var quota = Self.turn
     while first < pieces.count {
       if quota <= 0 { return .some }
+      if !encodeNext() { return .broken }
       let (count, rest) = Self.write(pieces[first], to: socket, hasMore: first + 1 < pieces.count, quota)
       if count < 0 {
         if errno == EINTR { continue }
@@ -82,6 +106,7 @@ struct Output {
       if count < 0 { return (count, piece) }
       let next = range.lowerBound + Int64(count)
       return (count, next == range.upperBound ? nil : .file(file, next..<range.upperBound))
+    case .encoded: return (-1, piece)  // never: it was encoded before
     }
   }
 }

@@ -8,6 +8,8 @@ public struct Response {
     case bytes([UInt8])
     /// A part of a file, in bytes from its start. The file is shorter: the connection is cut, so that the client notices.
     case file(SharedDescriptor, Range<Int64>)
+    /// The same, in the letters of Base64.
+    case encodedFile(SharedDescriptor, Range<Int64>)
     /// What ``Exchange/send(_:)`` brings, until ``Exchange/finish()``.
     case stream
   }
@@ -33,6 +35,7 @@ public struct Response {
     case .none: 0
     case .bytes(let bytes): Int64(bytes.count)
     case .file(_, let range): Int64(range.count)
+    case .encodedFile(_, let range): Int64(Base64.length(of: range.count))
     case .stream: nil
     }
   }

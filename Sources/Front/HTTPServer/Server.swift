@@ -74,7 +74,7 @@ public final class Server {
 
   func closed(_ connection: Connection) {
     connections[ObjectIdentifier(connection)] = nil
-    let place = Self.place(of: connection.peer)
+    let place = place(of: connection.peer)
     guard !place.isEmpty, let count = perAddress[place] else { return }
     perAddress[place] = count > 1 ? count - 1 : nil
   }
@@ -90,7 +90,7 @@ public final class Server {
         return
       }
       let peer = Self.peer(address)
-      let place = Self.place(of: peer)
+      let place = place(of: peer)
       guard connections.count < limits.connections,
         place.isEmpty || perAddress[place, default: 0] < limits.perAddress,
         let connection = try? Connection(self, socket, peer)
@@ -150,8 +150,10 @@ public final class Server {
     String(decoding: characters.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
-  /// What a client has to itself: an address, or with IPv6 the network that one line is given.
-  private static func place(of peer: Peer) -> String {
+  /// What a client has to itself: an address, or with IPv6 the network that one line is given. Empty: it may have any number of
+  /// connections.
+  private func place(of peer: Peer) -> String {
+    if limits.proxies.contains(where: { $0.contains(peer.address) }) { return "" }
     var address = in6_addr()
     guard inet_pton(AF_INET6, peer.address, &address) == 1 else { return peer.address }
     return withUnsafeBytes(of: &address) { Hexadecimal.text(Array($0.prefix(8))) }

@@ -1,3 +1,5 @@
+import Platform
+
 /// How much clients may have of a server, and how long they may take. Times are in milliseconds.
 public struct ServerLimits: Sendable {
   public var request = RequestLimits()
@@ -5,6 +7,8 @@ public struct ServerLimits: Sendable {
   public var connections = 10_000
   /// Connections at once from one address, or one /64 of IPv6; those of a Unix socket count for none.
   public var perAddress = 200
+  /// Of these addresses any number of connections may come: proxies, behind each of which are many clients.
+  public var proxies: [AddressRange] = []
   /// From the first byte of a head to its last: a client that trickles holds no place for long.
   public var headTime: UInt64 = 10_000
   /// Between two requests.

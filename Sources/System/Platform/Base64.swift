@@ -30,19 +30,36 @@ public enum Base64 {
 
   /// Bytes as text, with padding.
   public static func text(_ bytes: [UInt8]) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity((bytes.count + 2) / 3 * 4)
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      var bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-      bits <<= UInt32(8 * (3 - group.count))
-      for place in 0..<4 {
-        let isPadding = place > group.count
-        text.append(isPadding ? UInt8(ascii: "=") : letters[Int(bits >> UInt32(18 - 6 * place) & 63)])
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
+    String(decoding: bytes.withUnsafeBytes { letters(of: $0) }, as: UTF8.self)
   }
+
+  /// Bytes as the ASCII letters of ``text(_:)``.
+  public static func letters(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: length(of: bytes.count)) { text, count in
+      var place = 0
+      func add(_ bits: UInt32, _ letters: Int) {
+        for letter in 0..<4 {
+          text[place] =
+            letter < letters ? Self.letters[Int(bits >> UInt32(18 - 6 * letter) & 63)] : UInt8(ascii: "=")
+          place += 1
+        }
+      }
+      var start = 0
+      while start + 3 <= bytes.count {
+        add(UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2]), 4)
+        start += 3
+      }
+      switch bytes.count - start {
+      case 1: add(UInt32(bytes[start]) << 16, 2)
+      case 2: add(UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8, 3)
+      default: break
+      }
+      count = place
+    }
+  }
+
+  /// Letters that stand for so many bytes.
+  public static func length(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
   private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 

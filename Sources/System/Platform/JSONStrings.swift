@@ -5,11 +5,11 @@ public enum JSONStrings {
     var scanner = JSONScanner(json)
     guard scanner.skip("[") else { return nil }
     var texts: [String] = []
-    if scanner.skip("]") { return texts }
+    if scanner.skip("]") { return scanner.isAtEnd ? texts : nil }
     repeat {
       guard scanner.skip("\""), let text = scanner.string() else { return nil }
       texts.append(text)
     } while scanner.skip(",")
-    return scanner.skip("]") ? texts : nil
+    return scanner.skip("]") && scanner.isAtEnd ? texts : nil
   }
 }

@@ -134,10 +134,16 @@ public enum ListenAddress: Sendable, Equatable {
       guard errno == EADDRINUSE, connect(number, &address) < 0, errno == ECONNREFUSED else {
         throw SystemError(action, code: EADDRINUSE)
       }
+      // What a process left that has ended; and nothing else that may lie there.
+      var facts = stat()
+      guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK else {
+        throw SystemError(action, code: EEXIST)
+      }
       unlink(path)
       if bind(number, &address) < 0 { throw SystemError(action) }
     }
-    if Glibc.listen(number, backlog) < 0 { throw SystemError(action) }
+    // As open as a port of this machine: who may enter its folder may connect, such as a proxy, which is another user.
+    if chmod(path, 0o666) < 0 || Glibc.listen(number, backlog) < 0 { throw SystemError(action) }
     return SharedDescriptor(descriptor)
   }
 

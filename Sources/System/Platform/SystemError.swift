@@ -38,6 +38,8 @@ public struct SystemError: Error, Sendable, CustomStringConvertible {
     case EROFS: description + "; make the file system writable"
     case ENOSPC, EDQUOT: description + "; make room there"
     case ENAMETOOLONG: description + "; use a shorter path"
+    case EADDRINUSE: description + "; end the program that listens there, or give another address"
+    case EADDRNOTAVAIL: description + "; give an address that this machine has"
     case EIO: description + "; look after the disk, and what the kernel says of it (dmesg)"
     default: description + "; run the same command again, and if it says so again, tell the authors of Sluice"
     }
@@ -45,6 +47,9 @@ public struct SystemError: Error, Sendable, CustomStringConvertible {
 
   /// Whether the cause is how the machine is set up, so that it does not pass by itself.
   public var isLasting: Bool {
-    [ENOENT, ENOTDIR, ENOTEMPTY, EEXIST, EISDIR, ELOOP, EACCES, EPERM, EROFS, ENAMETOOLONG].contains(code)
+    [
+      ENOENT, ENOTDIR, ENOTEMPTY, EEXIST, EISDIR, ELOOP, EACCES, EPERM, EROFS, ENAMETOOLONG,
+      EADDRINUSE, EADDRNOTAVAIL,
+    ].contains(code)
   }
 }

@@ -43,6 +43,7 @@ final class Gate: RequestHandler {
     let (setup, sockets) = try gate.line.receiveSetup()
     var limits = ServerLimits()
     (limits.connections, limits.perAddress) = (Int(setup.connections), Int(setup.perAddress))
+    limits.proxies = setup.proxies.compactMap { AddressRange($0) }
     let server = Server(loop, limits, handler: gate)
     gate.server = server
     for socket in sockets { try server.listen(on: Descriptor(owning: dup(socket.number))) }
@@ -138,7 +139,10 @@ final class Gate: RequestHandler {
       }
       // An empty body comes with its head.
       if exchange.head.framing == .none { return onEnd(Stored(bytes: 0, isWhole: true)) }
-      exchange.readBody(into: StoredBody(exchange, descriptor, order, writer, onEnd: onEnd))
+      guard let body = StoredBody(exchange, descriptor, order, writer, onEnd: onEnd) else {
+        return onEnd(Stored(bytes: 0, isWhole: false, isMalformed: true))
+      }
+      exchange.readBody(into: body)
     case .abort(let serial): exchanges[serial]?.abort()
     case .drain:
       isDraining = true
@@ -153,9 +157,10 @@ final class Gate: RequestHandler {
     case .none: return Response(reply.status, fields)
     case .bytes(let bytes): return Response(reply.status, fields, .bytes(bytes))
     case .stream: return Response(reply.status, fields, .stream)
-    case .file(let range):
+    case .file(let range, let isEncoded):
       guard let descriptor else { return .text(500, "the file was not handed over\n") }
-      return Response(reply.status, fields, .file(descriptor, range))
+      return Response(
+        reply.status, fields, isEncoded ? .encodedFile(descriptor, range) : .file(descriptor, range))
     }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// `sluice serve`: who has a token asks over HTTP.
@@ -39,7 +40,7 @@ struct ServeTests {
     let answer = try served.ask("GET", "/v1/attachments", token: String(token))
     #expect(answer.status == 200 && answer.text == "{\"attachments\":[],\"next\":null}\n")
     #expect(try served.ask("GET", "/livez").text == "ok\n")
-    #expect(try served.ask("GET", "/readyz").text == "{\"ready\":true}\n")
+    #expect(try served.ask("GET", "/readyz").text == "{\"ready\":true,\"paused\":[]}\n")
     #expect(try served.ask("GET", "/v1/attachments").status == 401)
     #expect(served.stop() == 0)
     // It is shown once.
@@ -84,6 +85,31 @@ struct ServeTests {
     let head = try served.ask("HEAD", "/v1/attachments/\(one.id)/content", token: ann)
     #expect(head.status == 200 && head.body.isEmpty && head.fields["content-length"] == "14")
     #expect(try served.ask("GET", "/v1/attachments/\(one.id)/content", token: eve).status == 404)
+    #expect(served.stop() == 0)
+  }
+
+  /// Only a socket that is left over makes room for a new one.
+  @Test func whatLiesWhereASocketIsToBeStays() throws {
+    for name in ["file", "link", "pipe"] {
+      try folder.write("precious", "precious\n")
+      switch name {
+      case "file": try folder.write("place-file", "precious\n")
+      case "link": symlink(folder.path + "/precious", folder.path + "/place-link")
+      default: mkfifo(folder.path + "/place-pipe", 0o600)
+      }
+      let refused = try SluiceCommand.run(
+        ["serve", "--home", "home", "--listen", "unix:\(folder.path)/place-\(name)"], in: folder)
+      #expect(
+        refused.status == 78 && refused.err.contains("take away what is in its place"), "\(refused.err)")
+    }
+    #expect(try folder.read("place-file") == "precious\n" && folder.read("precious") == "precious\n")
+    var facts = stat()
+    #expect(lstat(folder.path + "/place-link", &facts) == 0 && facts.st_mode & S_IFMT == S_IFLNK)
+    // An address that is taken is no fault of the program's.
+    let served = try ServedHome(folder)
+    let taken = try SluiceCommand.run(
+      ["serve", "--home", "other", "--listen", "127.0.0.1:\(served.port)"], in: folder)
+    #expect(taken.status == 78 && taken.err.contains("give another address"), "\(taken.err)")
     #expect(served.stop() == 0)
   }
 

@@ -37,7 +37,7 @@ struct ServedQueueTests {
     #expect(record.text.contains("\"senderId\":\"ben\""))
     #expect(try post(served, ann, Data("x".utf8), "?senderId=ben").status == 403)
     #expect(try post(served, ann, Data("x".utf8), "?colour=blue").status == 400)
-    #expect(try post(served, ann, Data("x".utf8), "", ["Content-Type: multipart/form-data"]).status == 415)
+    #expect(try post(served, ann, Data("x".utf8), "", ["Content-Type: multipart/form-data"]).status == 400)
     #expect(try post(served, ann, Data(count: 10_000_001)).status == 413)
     #expect(try post(served, ann, Data(count: 2_000_001), "?filename=a.png").status == 413)
     waitBriefly(5) { folder.files(below: "home/uploads").isEmpty }
@@ -129,6 +129,43 @@ struct ServedQueueTests {
       let answer = try fetch(body)
       #expect(answer.status == status, "\(body.prefix(60)): \(answer.status) \(answer.text)")
     }
+    #expect(served.stop() == 0)
+  }
+
+  /// What one user's link brought is no other's, and neither is how that failed.
+  @Test func eachUserFetchesForItself() throws {
+    let source = try ContentServer()
+    try folder.write(
+      "serve.yaml",
+      Pipelines.open + "\nlanes: { downloads: { use: http, options: { allow-private: [127.0.0.1] } } }\n")
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    let (ann, ben) = (try served.token("ann"), try served.token("ben"))
+    func fetch(_ token: String, _ path: String, _ more: String = "") throws -> ServedHome.Answer {
+      try served.ask(
+        "POST", "/v1/fetch", token: token, ["Content-Type: application/json"],
+        body: Data("{\"url\":\"\(source.url)\(path)\"\(more)}".utf8))
+    }
+    let first = try fetch(ann, "/content/5000/a.bin")
+    let asked = source.requests(of: "/content/5000/a.bin").count
+    let second = try fetch(ben, "/content/5000/a.bin")
+    #expect(first.status == 200 && second.status == 200 && first.body == second.body)
+    #expect(source.requests(of: "/content/5000/a.bin").count > asked)
+    let (one, other) = (first.fields["content-location"], second.fields["content-location"])
+    #expect(one != other)
+    #expect(try served.ask("GET", try #require(one), token: ben).status == 404)
+    #expect(try served.ask("GET", try #require(other), token: ben).status == 200)
+    // The same user is not answered by the source again.
+    let again = try fetch(ann, "/content/5000/a.bin")
+    #expect(again.fields["content-location"] == one)
+    #expect(try fetch(ann, "/missing/b").status == 404)
+    let failed = source.requests(of: "/missing/b").count
+    #expect(try fetch(ann, "/missing/b").status == 404)
+    #expect(source.requests(of: "/missing/b").count > failed, "who asks again wants it to be tried again")
+    // A link that is said to be large stops nobody.
+    let large = try fetch(ann, "/content/5000/c.bin", ",\"size\":1000000000000000")
+    #expect(large.status == 413 && large.text.contains("too-large-to-fetch"), "\(large.text)")
+    #expect(try fetch(ben, "/content/5000/d.bin").status == 200)
+    #expect(try served.ask("GET", "/readyz").status == 200)
     #expect(served.stop() == 0)
   }
 

@@ -14,11 +14,14 @@ final class ServedHome {
   /// - Parameters:
   ///   - home: relative to the folder.
   ///   - port: 0: any.
-  init(_ folder: TemporaryFolder, home: String = "home", port: UInt16 = 0, options: [String] = []) throws {
+  init(
+    _ folder: TemporaryFolder, home: String = "home", port: UInt16 = 0, options: [String] = [],
+    environment: [String: String] = [:]
+  ) throws {
     (self.folder, self.home) = (folder, home)
     process = try SluiceCommand.start(
       ["serve", "--home", home, "--listen", "127.0.0.1:\(port)", "--format", "json"] + options, in: folder,
-      out: folder.path + "/\(name).out", err: folder.path + "/\(name).err")
+      out: folder.path + "/\(name).out", err: folder.path + "/\(name).err", environment: environment)
     try Resident.wait("it says where it listens") {
       self.errors.contains("listening on") || !self.process.isRunning
     }
@@ -173,6 +176,8 @@ final class EventClient {
   private var text = ""
   private var hasHead = false
   private(set) var lastId: String?
+  /// Whether it is told of what is on no record.
+  var hearsProgress = false
   private var isClosed = false
 
   /// - Parameter socket: connected, with the request sent.
@@ -198,7 +203,8 @@ final class EventClient {
           if parts.count == 2 { fields[String(parts[0])] = parts[1].trimmingCharacters(in: .whitespaces) }
         }
         guard let kind = fields["event"] else { continue }
-        lastId = fields["id"]
+        if let id = fields["id"] { lastId = id }
+        if kind == "progress" && !hearsProgress { continue }
         return Event(kind: kind, id: fields["id"] ?? "", data: fields["data"] ?? "")
       }
       if !read(within: milliseconds) { return nil }

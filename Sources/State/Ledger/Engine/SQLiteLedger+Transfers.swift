@@ -307,7 +307,8 @@ extension SQLiteLedger {
     var parts: [UInt8] = []
     // With what was announced: who announces something else does not decide for others.
     let announced = [link.size.map(String.init) ?? "", link.sha256.map(Hexadecimal.text) ?? ""]
-    for part in [link.method, link.url, link.body ?? "", link.credential ?? ""] + announced {
+    let scope = link.scope.map { [$0] } ?? []
+    for part in [link.method, link.url, link.body ?? "", link.credential ?? ""] + announced + scope {
       parts += Array(part.utf8) + [0]
     }
     return try sealer.blindIndex(parts, purpose: "transfer")
@@ -324,6 +325,18 @@ extension SQLiteLedger {
         rows.append(record(row, now, hasUrgent: hasUrgent))
       }
       return (rows, rows.last?.key)
+    }
+  }
+
+  public func transfer(ofAttachment key: Int64) throws(LedgerError) -> TransferRecord? {
+    try reading {
+      let now = clock.steady()
+      let transfer = try statement(SQL.transferOf).first(.integer(key)) { $0.integer(0) }
+      guard let transfer else { return nil }
+      let hasUrgent = try statement(SQL.hasUrgent).first { $0.integer(0) == 1 } ?? false
+      return try statement(SQL.pageOfTransfers).first(.integer(transfer - 1), .integer(1)) {
+        record($0, now, hasUrgent: hasUrgent)
+      }
     }
   }
 

@@ -34,11 +34,20 @@ extension SQLiteLedger {
       }
       return .takenIn(report)
     case .end(let id):
-      if known == nil { return .done(hasChanged: false) }
+      guard let known, try !isNeeded(known) else { return .done(hasChanged: false) }
       try statement("DELETE FROM uploads WHERE id = ?1").run(.text(id))
       tally.uploadsToDelete.append(id)
       return .done(hasChanged: true)
     }
+  }
+
+  /// Whether its file is the content of an attachment that is, or may be, worked on.
+  private func isNeeded(_ upload: UploadRecord) throws -> Bool {
+    guard let attachment = upload.attachmentId else { return false }
+    let status = try statement("SELECT status FROM attachments WHERE id = ?1").first(.text(attachment)) {
+      $0.text(0)
+    }
+    return status.map { $0 != Status.completed.rawValue } ?? false
   }
 
   private static func noUpload(_ id: String) -> CommandResult { .refused("there is no upload '\(id)'") }
@@ -58,10 +67,11 @@ extension SQLiteLedger {
     try reading { try record(ofUpload: id) }
   }
 
-  public func openUploads(owner: String, role: AccessToken.Role) throws(LedgerError) -> Int {
+  public func openUploads(owner: String, role: AccessToken.Role, at now: Int64) throws(LedgerError) -> Int {
     try reading {
-      try statement("SELECT count(*) FROM uploads WHERE owner = ?1 AND attachment_id IS NULL AND role = ?2")
-        .first(.text(owner), .text(role.rawValue)) { Int($0.integer(0)) } ?? 0
+      try statement(
+        "SELECT count(*) FROM uploads WHERE owner = ?1 AND attachment_id IS NULL AND role = ?2 AND expires_at > ?3"
+      ).first(.text(owner), .text(role.rawValue), .integer(now)) { Int($0.integer(0)) } ?? 0
     }
   }
 

@@ -9,7 +9,7 @@ extension Link {
     let fields: [String?] = [
       method, url, body, credential, size.map(String.init), sha256.map(Hexadecimal.text), declaredType,
       // What came later is at the end: older rows have less.
-      expiresAt.map(String.init),
+      expiresAt.map(String.init), scope,
     ]
     for field in fields {
       if let field { bytes += [UInt8(ascii: "=")] + Array(field.utf8) }
@@ -26,7 +26,8 @@ extension Link {
     self.init(
       url: url, method: method, body: fields[2], credential: fields[3], size: fields[4].flatMap { Int64($0) },
       sha256: fields[5].flatMap { Hexadecimal.bytes($0) }, declaredType: fields[6],
-      expiresAt: fields.count > 7 ? fields[7].flatMap { Int64($0) } : nil)
+      expiresAt: fields.count > 7 ? fields[7].flatMap { Int64($0) } : nil,
+      scope: fields.count > 8 ? fields[8] : nil)
   }
 }
 

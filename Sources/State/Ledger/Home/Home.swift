@@ -14,6 +14,8 @@ public struct Home: Sendable {
   public var uploadsPath: String { path + "/uploads" }
   /// Where what is fetched lies until its attachments have ended.
   public var downloadsPath: String { path + "/downloads" }
+  /// A file that the operator named; a relative path begins here.
+  public func file(_ name: String) -> String { name.hasPrefix("/") ? name : "\(path)/\(name)" }
   private var lockPath: String { path + "/sluice.lock" }
   private var reservePath: String { path + "/reserve" }
 

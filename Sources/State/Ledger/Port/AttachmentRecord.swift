@@ -153,11 +153,12 @@ extension AttachmentOutcome {
 extension AttachmentRecord {
   /// Writes its members.
   ///
-  /// - Parameter withSource: with the place it came from, which is for those who operate the server.
-  public func write(to writer: inout JSONWriter, withSource: Bool = true) {
+  /// - Parameter isForUser: without what is for those alone who operate the server: the place that it came from, and times by which
+  ///   others could tell that its content was there before.
+  public func write(to writer: inout JSONWriter, isForUser: Bool = false) {
     writer.member("id", origin.id)
     origin.write(to: &writer)
-    if withSource { writer.member("source", String(decoding: source, as: UTF8.self)) }
+    if !isForUser { writer.member("source", String(decoding: source, as: UTF8.self)) }
     outcome.write(to: &writer)
     writer.key("stages")
     writer.array { writer in
@@ -165,6 +166,7 @@ extension AttachmentRecord {
         writer.object { writer in
           writer.member("stage", step.stage)
           writer.member("verdict", step.verdict)
+          if isForUser { return }
           writer.key("milliseconds")
           writer.value(Double(step.microseconds) / 1000)
         }
@@ -175,14 +177,18 @@ extension AttachmentRecord {
 
 extension AttemptRecord {
   /// Writes its members.
-  public func write(to writer: inout JSONWriter) {
+  ///
+  /// - Parameter isForUser: without what tells that equal content was there before.
+  public func write(to writer: inout JSONWriter, isForUser: Bool = false) {
     writer.member("number", Int64(number))
     writer.member("stage", step.stage)
     writer.member("verdict", step.verdict)
     writer.member("code", step.code)
-    writer.member("message", step.message)
-    writer.key("milliseconds")
-    writer.value(Double(step.microseconds) / 1000)
+    writer.member("message", isForUser && step.message == Step.repeated ? nil : step.message)
+    if !isForUser {
+      writer.key("milliseconds")
+      writer.value(Double(step.microseconds) / 1000)
+    }
     writer.member("recordedAt", Clock.timestamp(recordedAt))
   }
 }

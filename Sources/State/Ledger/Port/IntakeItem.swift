@@ -36,6 +36,8 @@ public struct IntakeItem: Sendable {
   public var sha256: String?
   /// Until when servers take the link, as RFC 3339 writes it, in UTC; `nil`: not known.
   public var expiresAt: String?
+  /// Who alone shares what is fetched; `nil`: all who ask for the same.
+  public var linkScope: String?
   /// Where the file was named, for messages: `manifest.jsonl:17`.
   public var origin: String
 
@@ -84,6 +86,7 @@ public struct IntakeItem: Sendable {
     try visitor.visit(IntakeField("size"), &size)
     try visitor.visit(IntakeField("sha256", 64...64), &sha256)
     try visitor.visit(IntakeField("expiresAt", 20...24), &expiresAt)
+    try visitor.visit(.own("linkScope"), &linkScope)
     try visitor.visit(.own("origin"), &origin)
   }
 
@@ -157,7 +160,7 @@ extension IntakeItem {
     return Link(
       url: url, method: method ?? "GET", body: body, credential: credential, size: size,
       sha256: sha256.map { Hexadecimal.bytes($0) ?? [] }, declaredType: declaredType,
-      expiresAt: expiresAt.flatMap { Clock.milliseconds(ofTimestamp: $0) })
+      expiresAt: expiresAt.flatMap { Clock.milliseconds(ofTimestamp: $0) }, scope: linkScope)
   }
 
   /// Why its `expiresAt` is no time; `nil`: it is one, or there is none.

@@ -55,6 +55,8 @@ public protocol LedgerQueries: AnyObject {
 
   /// Transfers in the order in which their links were first asked for.
   func transfers(after: PageMark?, limit: Int) throws(LedgerError) -> Page<TransferRecord>
+  /// That which fetches, or fetched, the link of an attachment; `nil`: it has no link.
+  func transfer(ofAttachment key: Int64) throws(LedgerError) -> TransferRecord?
   /// The transfers whose files are needed: those that are not finished, and those that attachments are worked on from.
   func transfersWithFiles() throws(LedgerError) -> Set<Int64>
 
@@ -67,8 +69,10 @@ public protocol LedgerQueries: AnyObject {
 
   /// The upload with this id; `nil`: there is none, or it is over.
   func upload(_ id: String) throws(LedgerError) -> UploadRecord?
-  /// How many uploads of a token's name and role have not become attachments.
-  func openUploads(owner: String, role: AccessToken.Role) throws(LedgerError) -> Int
+  /// How many uploads of a token's name and role have not become attachments, and may still.
+  ///
+  /// - Parameter now: in milliseconds since 1970.
+  func openUploads(owner: String, role: AccessToken.Role, at now: Int64) throws(LedgerError) -> Int
   /// All uploads, in the order of their ids.
   func uploads(after: PageMark?, limit: Int) throws(LedgerError) -> Page<UploadRecord>
 

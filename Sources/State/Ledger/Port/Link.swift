@@ -15,10 +15,12 @@ public struct Link: Sendable, Hashable {
   public var declaredType: String?
   /// Until when servers take the link, in milliseconds since 1970; `nil`: not known. It is no part of what makes two links the same.
   public var expiresAt: Int64?
+  /// Who alone shares what is fetched, and how that went; `nil`: all who ask for the same.
+  public var scope: String?
 
   public init(
     url: String, method: String = "GET", body: String? = nil, credential: String? = nil, size: Int64? = nil,
-    sha256: [UInt8]? = nil, declaredType: String? = nil, expiresAt: Int64? = nil
+    sha256: [UInt8]? = nil, declaredType: String? = nil, expiresAt: Int64? = nil, scope: String? = nil
   ) {
     self.url = url
     self.method = method
@@ -28,6 +30,7 @@ public struct Link: Sendable, Hashable {
     self.sha256 = sha256
     self.declaredType = declaredType
     self.expiresAt = expiresAt
+    self.scope = scope
   }
 
   /// What may be shown of it: `https://files.example.com/…`.

@@ -39,7 +39,7 @@ public enum UploadCommand: Sendable {
   case lengthen(id: String, Int64)
   /// It is whole: takes its file in. Repeated, it names the same attachment.
   case finish(id: String, IntakeItem)
-  /// Gives it up, or forgets it: its file is not needed any more.
+  /// Gives it up, or forgets it: its file is not needed any more. One whose attachment may still be worked on stays.
   case end(id: String)
 
   public var id: String {

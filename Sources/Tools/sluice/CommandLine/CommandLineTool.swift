@@ -1,3 +1,4 @@
+import Identity
 import Configuration
 import Ledger
 import Platform
@@ -40,6 +41,9 @@ enum CommandLineTool {
       }
     } catch let error as ConfigurationError {
       tell(error.diagnostics)
+      return .configuration
+    } catch let error as IdentityError {
+      Terminal.error("serve: \(error)")
       return .configuration
     } catch let error as SealingError {
       Terminal.error(error.description)

@@ -81,7 +81,7 @@ final class IngestReport {
     case .delivered: delivered += 1
     case .stopping(let count, let stages, let downloads): tellStopping(count, stages, downloads)
     case .downloads(let downloads): progress?.downloads = downloads
-    case .hangup, .atWork, .staleResult: break
+    case .hangup, .atWork, .staleResult, .steps: break
     case .tick:
       problems.poll().forEach(tell)
       flush()

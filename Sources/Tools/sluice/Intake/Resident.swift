@@ -14,11 +14,15 @@ final class Resident {
   /// What it works with; `nil` before it does.
   private(set) var pipeline: LoadedPipeline?
 
+  /// Whether each stage is told of.
+  private let tellsSteps: Bool
+
   init(
     home: Home, lock: HomeLock, ledger: any LedgerWriter & LedgerMaintenance, signals: Int32?, intake: Intake,
-    reload: PipelineReload
+    reload: PipelineReload, tellsSteps: Bool
   ) {
     (self.home, self.lock, self.signals, self.intake, self.reload) = (home, lock, signals, intake, reload)
+    self.tellsSteps = tellsSteps
     self.ledger = ledger
   }
 
@@ -44,6 +48,9 @@ final class Resident {
       guard let changed = reload.take() else { continue }
       (next, previous) = (changed, next)
       Terminal.error("the pipeline was read again; it holds for what begins from now on")
+      if changed.definition.serve != previous?.definition.serve && tellsSteps {
+        Terminal.error("what 'serve' says in it holds once the program is started again")
+      }
     }
   }
 
@@ -61,6 +68,6 @@ final class Resident {
     let rules = pipeline.definition.keep
     let pruner = rules.isEmpty ? nil : try Pruner(home, rules)
     defer { pruner?.stop() }
-    return try scheduler.run(isResident: true, observe: observe)
+    return try scheduler.run(isResident: true, tellsSteps: tellsSteps, observe: observe)
   }
 }

@@ -49,6 +49,7 @@ struct Run: ParsableCommand {
     try entrance?.prepare(home, pipeline)
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
+    let manager = ServiceManager()
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
@@ -75,6 +76,7 @@ struct Run: ParsableCommand {
       throw error
     }
     func stop() {
+      manager.stopping()
       // The threads wait for nothing then.
       intake.close()
       front?.stop()
@@ -93,7 +95,8 @@ struct Run: ParsableCommand {
     let hasTerminal = Terminal.isTerminal(STDERR_FILENO)
     let resident = Resident(
       home: home, lock: lock, ledger: ledger, signals: signals >= 0 ? signals : nil, intake: intake,
-      reload: reload)
+      reload: reload, tellsSteps: front != nil)
+    var isReady = false
     let summary: SchedulerSummary
     do {
       summary = try resident.work(pipeline) { event in
@@ -102,6 +105,16 @@ struct Run: ParsableCommand {
           front?.answer(ticket, results)
         }
         if case .atWork(let workers) = event { server.tell(workers) }
+        if case .stopping = event { manager.stopping() }
+        // It is ready once the loop turns: the stages are open then, and the ledger's; and it lives as long as the loop does.
+        if case .tick = event {
+          if !isReady && front?.isServing ?? true {
+            isReady = true
+            manager.ready()
+          }
+          manager.beat(at: Clock.monotonic())
+        }
+        if case .steps(let attachment, let steps) = event { front?.passed(attachment, steps) }
         if case .ended(let record) = event { front?.ended(record) }
         if case .ended(let record) = event, record.outcome.status == .completed {
           watch?.completed(record.source)

@@ -1,4 +1,5 @@
 import FrontDoor
+import Identity
 import Ledger
 import Platform
 import Scheduler
@@ -7,6 +8,7 @@ import Scheduler
 final class Entrance {
   private let addresses: [ListenAddress]
   private var sockets: [SharedDescriptor] = []
+  private var identity: JSONWebTokens?
 
   private static let usual = "127.0.0.1:8080"
 
@@ -19,6 +21,11 @@ final class Entrance {
     let addresses =
       addresses.isEmpty
       ? (rules.listen.isEmpty ? [Self.usual] : rules.listen).compactMap(ListenAddress.init) : addresses
+    identity = try rules.identity.map { rules in
+      try JSONWebTokens(issuer: rules.issuer, audience: rules.audience, path: home.file(rules.keys)) {
+        Terminal.error($0)
+      }
+    }
     for address in addresses { sockets += try address.listen() }
     try makeFirstToken(in: home)
     for address in addresses where !address.isLocal {
@@ -32,6 +39,7 @@ final class Entrance {
     settings.requiresSandbox = pipeline.definition.sandbox == .require
     settings.fetches = pipeline.definition.downloads != nil
     settings.rules = pipeline.definition.serve
+    settings.identity = identity
     return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
   }
 

@@ -30,6 +30,9 @@ struct TokensAdd: ParsableCommand {
     guard arguments.words.count == 1, let name = arguments.words.first, !name.isEmpty else {
       throw .usage("`sluice tokens add` takes one NAME: a participant's id, or that of a service or a person")
     }
+    guard name.utf8.count <= 256, !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw .usage("a NAME has at most 256 bytes, none of which ends a line or acts on a terminal")
+    }
     (self.arguments, self.name) = (arguments, name)
     guard let text = arguments.value("expires") else {
       lifetime = nil

@@ -1,0 +1,127 @@
+import FrontWire
+import Glibc
+import Ledger
+import Platform
+import Synchronization
+
+/// The log of requests: a line of JSON for each that has ended. All threads use it.
+///
+/// It has no secrets: of a token its id and name, of a path what stands before the query.
+final class AccessLog: Sendable {
+  /// What is known of a request when it begins.
+  struct Entry: Sendable {
+    var peer: String
+    var method: String
+    var path: String
+    var userAgent: String?
+    var traceparent: String?
+    var token: AccessToken?
+
+    init(_ request: FrontRequest, peer: String) {
+      (self.peer, method) = (peer, request.method)
+      path = "/" + request.segments.joined(separator: "/")
+      userAgent = request.field("user-agent").map { String($0.prefix(AccessLog.textLimit)) }
+      traceparent = request.field("traceparent").flatMap { AccessLog.isTrace($0) ? $0 : nil }
+    }
+  }
+
+  private struct State {
+    var file: SharedDescriptor?
+    /// Lines are lost, and that was told.
+    var isFailing = false
+  }
+
+  /// As it is given; `-`: standard output.
+  let path: String
+  private let say: @Sendable (String) -> Void
+  private let state: Mutex<State>
+
+  /// Characters of a text that a client chose.
+  private static let textLimit = 256
+  static let standardOutput = "-"
+
+  /// - Parameter path: the file that lines are added to; it is made where there is none.
+  init(_ path: String, say: @escaping @Sendable (String) -> Void) throws(SystemError) {
+    (self.path, self.say) = (path, say)
+    state = Mutex(State(file: try Self.open(path)))
+  }
+
+  private static func open(_ path: String) throws(SystemError) -> SharedDescriptor {
+    if path != standardOutput {
+      return SharedDescriptor(
+        try Descriptor.open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY, mode: 0o640))
+    }
+    let copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+    if copy < 0 { throw SystemError("writing the access log to standard output") }
+    return SharedDescriptor(Descriptor(owning: copy))
+  }
+
+  func add(_ entry: Entry, _ end: FrontEnd) {
+    let line = Array((Self.line(entry, end, at: Clock.now()) + "\n").utf8)
+    state.withLock { state in
+      guard let file = state.file else { return }
+      // A line goes as a whole, or none of it counts.
+      if line.withUnsafeBytes({ write(file.number, $0.baseAddress, $0.count) }) == line.count {
+        state.isFailing = false
+      } else if !state.isFailing {
+        state.isFailing = true
+        say("lines of the access log are lost: \(SystemError("writing \(path)"))")
+      }
+    }
+  }
+
+  /// Goes on in a new file, where the old one was moved or taken away, as logrotate does. To be called every now and then.
+  func reopenWhereMoved() {
+    if path == Self.standardOutput { return }
+    var there = stat()
+    var open = stat()
+    let isThere = stat(path, &there) == 0
+    state.withLock { state in
+      if let file = state.file, isThere, fstat(file.number, &open) == 0, open.st_ino == there.st_ino,
+        open.st_dev == there.st_dev
+      {
+        return
+      }
+      do throws(SystemError) {
+        state.file = try Self.open(path)
+      } catch {
+        if !state.isFailing { say("the access log cannot be opened: \(error)") }
+        state.isFailing = true
+      }
+    }
+  }
+
+  static func line(_ entry: Entry, _ end: FrontEnd, at time: Int64) -> String {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("time", Clock.timestamp(time))
+      writer.member("peer", entry.peer)
+      writer.member("method", entry.method)
+      writer.member("path", entry.path)
+      writer.member("status", Int64(end.status))
+      writer.member("receivedBytes", end.received)
+      writer.member("sentBytes", end.sent)
+      writer.key("seconds")
+      writer.value(Double(end.microseconds) / 1e6)
+      // Whether the client took all of the answer.
+      writer.member("isWhole", end.isWhole)
+      if let token = entry.token {
+        writer.member("token", token.id)
+        writer.member("name", token.name)
+        writer.member("role", token.role.rawValue)
+      }
+      if let agent = entry.userAgent { writer.member("userAgent", agent) }
+      if let trace = entry.traceparent { writer.member("traceparent", trace) }
+    }
+    return writer.text
+  }
+
+  /// Whether a text is a `traceparent` of version 00 (W3C Trace Context, 3.2).
+  private static func isTrace(_ text: String) -> Bool {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    return parts.map(\.utf8.count) == [2, 32, 16, 2]
+      && parts.allSatisfy {
+        $0.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
+      }
+  }
+}

@@ -1,0 +1,160 @@
+import Glibc
+import JSONText
+import Platform
+import Synchronization
+
+/// Tells who comes with a JSON Web Token (RFC 7519) that another program has signed. All threads use it.
+///
+/// The rules are those of RFC 8725: the key decides how a token must be signed, who it was made by and for is compared, and one that
+/// never expires is refused.
+public final class JSONWebTokens: Sendable {
+  /// Who comes, and until when that is so.
+  public struct Bearer: Sendable, Equatable {
+    /// The claim `sub`: the participant's id.
+    public var name: String
+    /// In milliseconds since 1970.
+    public var expiresAt: Int64
+
+    public init(name: String, expiresAt: Int64) { (self.name, self.expiresAt) = (name, expiresAt) }
+  }
+
+  private struct State {
+    var keys: [JSONWebKey]
+    var stamp: FileStamp?
+    /// When the file was looked at last, in nanoseconds of the monotonic clock.
+    var lookedAt: UInt64
+    /// The file cannot be used, and that was told.
+    var isFailing = false
+  }
+
+  private let issuer: String
+  private let audience: String
+  private let path: String
+  private let say: @Sendable (String) -> Void
+  private let state: Mutex<State>
+  private let parser: Mutex<JSONParser>
+
+  /// Bytes of a token, and of a file of keys.
+  private static let (tokenLimit, fileLimit) = (8 << 10, 1 << 20)
+  /// Milliseconds by which clocks may differ.
+  private static let leeway: Int64 = 30_000
+  private static let lookInterval: UInt64 = 1_000_000_000
+
+  /// - Parameters:
+  ///   - issuer: what `iss` must be.
+  ///   - audience: what `aud` must be or have.
+  ///   - path: a file with the keys (a JWK set, RFC 7517). A new one there is read within a second.
+  ///   - say: tells the operator a line. Any thread calls it.
+  public init(
+    issuer: String, audience: String, path: String, say: @escaping @Sendable (String) -> Void
+  ) throws(IdentityError) {
+    (self.issuer, self.audience, self.path, self.say) = (issuer, audience, path, say)
+    do {
+      parser = Mutex(try JSONParser())
+    } catch {
+      throw IdentityError("reading JSON: \(error)")
+    }
+    let stamp = FileStamp(of: path)
+    state = Mutex(State(keys: try Self.read(path), stamp: stamp, lookedAt: Clock.monotonic()))
+  }
+
+  /// Who comes with a token; `nil`: it opens nothing.
+  ///
+  /// - Parameter now: in milliseconds since 1970.
+  public func bearer(_ token: String, at now: Int64) -> Bearer? {
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 3, token.utf8.count <= Self.tokenLimit, let header = object(parts[0]),
+      let signature = Base64URL.bytes(parts[2]),
+      let key = key(for: header), key.hasSigned(Array("\(parts[0]).\(parts[1])".utf8), signature),
+      let claims = object(parts[1])
+    else { return nil }
+    guard claims["iss"]?.kind == .text, claims["iss"]?.text == issuer, isFor(claims["aud"]),
+      let expires = Self.time(claims["exp"]), expires > now - Self.leeway,
+      claims["nbf"] == nil || Self.time(claims["nbf"]).map({ $0 <= now + Self.leeway }) ?? false,
+      let subject = claims["sub"], subject.kind == .text, (1...255).contains(subject.text.utf8.count),
+      !subject.text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+    else { return nil }
+    return Bearer(name: subject.text, expiresAt: expires)
+  }
+
+  // MARK: What a token says
+
+  /// The members of one of its parts; `nil`: it is no object, or has one twice.
+  private func object(_ part: String) -> [String: JSONParser.Member]? {
+    guard let bytes = Base64URL.bytes(part), let text = String(validating: bytes, as: UTF8.self),
+      !bytes.contains(0),
+      let members = parser.withLock({ parser in
+        (try? parser.isObject(text)) == true ? try? parser.members(text) : nil
+      })
+    else { return nil }
+    var found: [String: JSONParser.Member] = [:]
+    for member in members where found.updateValue(member, forKey: member.key) != nil { return nil }
+    return found
+  }
+
+  private func key(for header: [String: JSONParser.Member]) -> JSONWebKey? {
+    // What must be understood and is not (RFC 7515, 4.1.11).
+    if header["crit"] != nil { return nil }
+    if let type = header["typ"], !["jwt", "at+jwt"].contains(type.text.lowercased()) { return nil }
+    guard let algorithm = header["alg"].flatMap({ JSONWebKey.Algorithm(rawValue: $0.text) }) else {
+      return nil
+    }
+    let keys = currentKeys().filter { $0.algorithm == algorithm }
+    guard let id = header["kid"] else { return keys.count == 1 ? keys[0] : nil }
+    return id.kind == .text ? keys.first { $0.id == id.text } : nil
+  }
+
+  private func isFor(_ claim: JSONParser.Member?) -> Bool {
+    guard let claim else { return false }
+    if claim.kind == .text { return claim.text == audience }
+    guard claim.kind == .array, let elements = parser.withLock({ try? $0.members(claim.text) }) else {
+      return false
+    }
+    return elements.contains { $0.kind == .text && $0.text == audience }
+  }
+
+  /// Milliseconds since 1970; tokens have seconds, perhaps with a fraction.
+  private static func time(_ claim: JSONParser.Member?) -> Int64? {
+    guard let claim, claim.kind == .integer || claim.kind == .real, let seconds = Double(claim.text),
+      (0..<1e12).contains(seconds)
+    else { return nil }
+    return Int64(seconds * 1000)
+  }
+
+  // MARK: The keys
+
+  /// Reads the file again where it is another. One that cannot be used leaves the keys as they were.
+  private func currentKeys() -> [JSONWebKey] {
+    state.withLock { state in
+      let now = Clock.monotonic()
+      if now - state.lookedAt < Self.lookInterval { return state.keys }
+      state.lookedAt = now
+      let stamp = FileStamp(of: path)
+      if stamp == state.stamp { return state.keys }
+      do throws(IdentityError) {
+        state.keys = try Self.read(path)
+        (state.stamp, state.isFailing) = (stamp, false)
+      } catch {
+        if !state.isFailing { say("the keys of tokens stay as they were: \(error)") }
+        state.isFailing = true
+      }
+      return state.keys
+    }
+  }
+
+  private static func read(_ path: String) throws(IdentityError) -> [JSONWebKey] {
+    guard let file = fopen(path, "re") else { throw IdentityError("\(SystemError("reading \(path)"))") }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: fileLimit + 1)
+    let count = fread(&bytes, 1, bytes.count, file)
+    guard count <= fileLimit, let text = String(validating: bytes[..<count], as: UTF8.self) else {
+      throw IdentityError("\(path) is no text of at most \(fileLimit) bytes")
+    }
+    do throws(IdentityError) {
+      return try JSONWebKey.read(text)
+    } catch {
+      throw IdentityError(
+        "\(path) has no keys for tokens: \(error); a set of keys is {\"keys\": […]} (RFC 7517)")
+    }
+  }
+}

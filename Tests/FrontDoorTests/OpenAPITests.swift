@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+@testable import FrontDoor
+
+struct OpenAPITests {
+  private typealias Object = [String: Any]
+
+  private static func description() throws -> Object {
+    let text = OpenAPI.text(version: "1", server: "https://files.example.com/x")
+    return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? Object)
+  }
+
+  @Test func itHasEachRouteWithItsParameters() throws {
+    let paths = try #require(try Self.description()["paths"] as? [String: Object])
+    #expect(Set(paths.keys) == Set(Route.allCases.map(\.path)).union(["/livez"]))
+    for route in Route.allCases {
+      let operation = try #require(paths[route.path]?[route.method.lowercased()] as? Object, "\(route)")
+      #expect(operation["operationId"] as? String == route.rawValue)
+      let parameters = operation["parameters"] as? [Object] ?? []
+      let names = parameters.filter { $0["in"] as? String == "query" }.compactMap { $0["name"] as? String }
+      #expect(names == route.parameters.map(\.name))
+      let answers = try #require(operation["responses"] as? Object)
+      #expect(answers.count >= 2 && answers["default"] != nil)
+      #expect((operation["security"] as? [Any])?.isEmpty == (route.parties.contains(.nobody) ? true : nil))
+    }
+  }
+
+  @Test func whatItRefersToIsThere() throws {
+    let description = try Self.description()
+    let components = try #require(description["components"] as? [String: Object])
+    let text = OpenAPI.text(version: "1", server: nil)
+    let names = text.matches(of: /"#\/components\/(\w+)\/(\w+)"/).map { (String($0.1), String($0.2)) }
+    #expect(names.count > 20)
+    for (kind, name) in names { #expect(components[kind]?[name] != nil, "\(kind)/\(name)") }
+  }
+}
