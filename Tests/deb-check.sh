@@ -118,7 +118,7 @@ ask() { # path, and options of curl
 socket=
 send() { ask "/v1/attachments?filename=$1&conversationId=c1&senderId=ann" --data-binary "@/root/samples/$1"; }
 is_completed() { ask "/v1/attachments?name=$1" | grep '"status":"completed"'; }
-process() { systemctl show -P MainPID sluice; }
+process() { systemctl show -P MainPID sluice | grep -vx 0; } # kill(1) takes 0 for its own group
 # systemctl returns once the signal is sent.
 reload() { systemctl reload sluice && soon is_read && sleep 0.2; }
 is_read() { journalctl --no-pager -o cat -u sluice -n 5 | grep "the pipeline was read again"; }
