@@ -10,6 +10,9 @@
 # make bench-check  instructions counted by valgrind, against the last ones; a minute
 # make install PREFIX=/usr/local     put sluice, its plugins, the header and the kit for stages in place
 # make uninstall PREFIX=/usr/local   take them away
+# make deb     a package for Debian 12, .build/sluice_VERSION_ARCH.deb, with a service for systemd
+# make deb-check  installs it on a fresh Debian 12, with and without systemd, upgrades it, takes it away; prints a table
+#              (needs root; five minutes)
 # make deps    install the system packages that are missing
 
 SHELL := /bin/bash
@@ -29,7 +32,8 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak fuzz sanitize guards api-check bench bench-check deps build install place uninstall clean
+.PHONY: run test soak fuzz sanitize guards api-check bench bench-check deps build install place uninstall deb package \
+	deb-check clean
 
 run: build
 	@.build/release/sluice-samples .build/samples
@@ -42,6 +46,7 @@ run: build
 
 test: build
 	@set -o pipefail; { swift build -c release --product sluice-simulator && swift build --build-tests; } 2>&1 | tail -n 5
+	@Tests/packaging.sh
 	@Tests/run.sh
 
 soak: build
@@ -134,6 +139,17 @@ uninstall:
 	@$(RM) -r $(SHARE)/sluice $(DESTDIR)$(PREFIX)/include/sluice
 	@$(RM) $(DESTDIR)$(PREFIX)/bin/sluice $(SHARE)/bash-completion/completions/sluice \
 	  $(SHARE)/zsh/site-functions/_sluice $(SHARE)/fish/vendor_completions.d/sluice.fish
+
+# Set MAINTAINER='Name <address>' for a package that others get.
+deb: PACKAGES += patchelf binutils dpkg-dev git
+deb: build package
+
+package:
+	@Packaging/deb.sh $(BUILT)
+
+deb-check: PACKAGES += mmdebstrap
+deb-check: deb
+	@Tests/deb-check.sh "$$(ls -t .build/sluice_*.deb | head -n 1)" $(BUILT)
 
 clean:
 	@swift package clean
