@@ -13,6 +13,8 @@ final class StoredBody: BodySink {
   private var pending = 0
   private var isPaused = false
   private var (isWhole, isTooLong) = (false, false)
+  /// The writer was told that no more will come.
+  private var isOver = false
   private let onEnd: (Stored) -> Void
 
   private static let mostPending = 1 << 20
@@ -30,8 +32,14 @@ final class StoredBody: BodySink {
   }
 
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if isOver { return false }
     let taken = Int(min(Int64(bytes.count), room))
-    if taken < bytes.count { isTooLong = true }
+    if taken < bytes.count {
+      // The answer does not wait for the rest, which may have no end.
+      isTooLong = true
+      finish()
+      return false
+    }
     if taken > 0 {
       room -= Int64(taken)
       pending += taken
@@ -43,15 +51,21 @@ final class StoredBody: BodySink {
 
   func end() {
     isWhole = true
-    writer.finish(task)
+    finish()
   }
 
-  func cut() { writer.finish(task) }
+  func cut() { finish() }
+
+  private func finish() {
+    if isOver { return }
+    isOver = true
+    writer.finish(task)
+  }
 
   /// So many bytes are written, or cannot be.
   func progress(_ count: Int) {
     pending -= count
-    guard isPaused, pending <= Self.fewPending else { return }
+    guard isPaused, !isOver, pending <= Self.fewPending else { return }
     isPaused = false
     exchange.resumeBody()
   }
