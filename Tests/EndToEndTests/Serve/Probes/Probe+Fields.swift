@@ -76,6 +76,11 @@ extension Probe {
       answered(
         "a value of 10,000 bytes above 7F",
         get("/version", "X: \(String(repeating: "\u{FF}", count: 10_000))\r\n"), 200),
+      Probe(
+        name: "three values of 10,000 bytes above 7F",
+        text: get(
+          "/version", String(repeating: "X: \(String(repeating: "\u{FF}", count: 10_000))\r\n", count: 3)),
+        answers: [[200, 431]], ending: .kept),
       refused(
         "a value of 30,000 bytes above 7F",
         get("/version", "X: \(String(repeating: "\u{FF}", count: 30_000))\r\n"), [431]),
