@@ -292,7 +292,8 @@ var tests: [Target] {
       ],
       path: "Tests/Simulator", exclude: ["MemoryDisk", "kept.txt"]),
     .testTarget(name: "BenchmarksTests", dependencies: ["Platform", "sluice-bench"]),
-    .testTarget(name: "EndToEndTests", dependencies: ["CCrypto", "Platform", "SQLite"], exclude: ["Golden"]),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["CCrypto", "CTLS", "Platform", "SQLite"], exclude: ["Golden"]),
   ]
 }
 

@@ -144,8 +144,21 @@ struct RequestParserTests {
     (post("Transfer-Encoding: chunked\r\n", "1\r\nab\r\n"), 400),
     (post("Transfer-Encoding: chunked\r\n", "fffffffffffffffff\r\n"), 400),
     (post("Transfer-Encoding: chunked\r\n", "\r\n"), 400),
+    // What follows the last chunk.
+    (post("Transfer-Encoding: chunked\r\n", "0\r\n\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\nX: a\n\r\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\nX: a\r\n\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\nX: a\rb\r\n\r\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\nX: a\r\n b\r\n\r\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\n X: a\r\n\r\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\nX : a\r\n\r\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\n: a\r\n\r\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\nX\r\n\r\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\nX: \u{0}\r\n\r\n"), 400),
+    (post("Transfer-Encoding: chunked\r\n", "0\r\n\rx"), 400),
     // Hosts.
-    ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost:\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: b@a\r\n\r\n", 400),
     ("GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400),
@@ -193,12 +206,23 @@ struct RequestParserTests {
   @Test func whereAReadEndsMakesNoDifference() {
     let bytes = Array(
       ("\r\nPOST /a HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nX:  y \r\nContent-Length: 0005\r\n\r\nhello"
-        + "PUT /b HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n5;x=1\r\nhello\r\nA\r\n0123456789\r\n0\r\nT: x\r\n\r\n"
+        + "PUT /b HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n5;x=1\r\nhello\r\nA\r\n0123456789\r\n0\r\nT: x\r\nU:\tÿ\r\nV:\r\n\r\n"
         + "HEAD / HTTP/1.0\r\n\r\n").utf8)
     let whole = read(bytes, by: bytes.count)
     #expect(whole.heads.count == 3 && whole.isWhole && whole.heads.first?.expectsContinue == true)
     for size in 1..<bytes.count {
       #expect(read(bytes, by: size) == whole, "\(size)")
+    }
+  }
+
+  /// Bytes that are no UTF-8 become three each.
+  @Test func aFieldIsNoLongerAsTextThanAHeadMayBe() throws {
+    for (count, status) in [(10_000, nil), (11_000, 431)] {
+      let head = "GET / HTTP/1.1\r\nHost: a\r\nX: "
+      let bytes = Array(head.utf8) + [UInt8](repeating: 0xFF, count: count) + Array("\r\n\r\n".utf8)
+      let reading = read(bytes, by: bytes.count)
+      #expect(reading.fault?.status == status)
+      #expect(reading.heads.first?.pairs.allSatisfy { $0.value.utf8.count <= 32 << 10 } ?? (status != nil))
     }
   }
 

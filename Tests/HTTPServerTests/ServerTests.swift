@@ -132,6 +132,46 @@ struct ServerTests {
     try server.waitFor { $0.ended == 1 && $0.cut == 1 }
   }
 
+  /// As slow as a line may be: what it takes must be seen before the deadline, however much the kernel has room for.
+  @Test func whoReadsSlowlyGetsItsAnswerAndWhoReadsNothingDoesNot() throws {
+    let size = 8_000_000
+    let path = NSTemporaryDirectory() + "sluice-http-\(UUID().uuidString)"
+    try Data(count: size).write(to: URL(fileURLWithPath: path))
+    defer { unlink(path) }
+    let file = SharedDescriptor(try Descriptor.open(path, O_RDONLY))
+    var limits = ServerLimits()
+    limits.writeTime = 1000
+    let server = try RunningServer(limits) { exchange in
+      exchange.answer(Response(200, [], .file(file, 0..<Int64(size))))
+    }
+    let (slow, none) = (try server.connect(), try server.connect())
+    for client in [slow, none] { client.send("GET / HTTP/1.0\r\n\r\n") }
+    var count = 0
+    for _ in 0..<50 {
+      usleep(100_000)
+      count += slow.read(atMost: 20_000)
+    }
+    #expect(count + slow.restBytes().count > size)
+    #expect(none.restBytes().count < size)
+    try server.waitFor { $0.connections == 0 }
+  }
+
+  /// Who sends on after an answer that came early gets the answer, and is not listened to for ever.
+  @Test func afterAnEarlyAnswerSoMuchIsReadForSoLong() throws {
+    var limits = ServerLimits()
+    (limits.lingerTime, limits.lingerBytes) = (1000, 100_000)
+    let server = try RunningServer(limits) { exchange in exchange.answer(.text(413, "too large")) }
+    let (silent, loud) = (try server.connect(), try server.connect())
+    for client in [silent, loud] {
+      client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 700000\r\n\r\n")
+      #expect(client.read(until: "too large").hasPrefix("HTTP/1.1 413"))
+    }
+    try server.waitFor { $0.connections == 2 }
+    loud.send(String(repeating: "x", count: 100_001))
+    try server.waitFor { $0.connections == 1 }
+    try server.waitFor { $0.connections == 0 }
+  }
+
   @Test func oneAddressHasSoManyConnections() throws {
     var limits = ServerLimits()
     limits.perAddress = 2

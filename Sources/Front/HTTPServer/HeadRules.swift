@@ -4,7 +4,9 @@
 /// 6.1, 6.3 and 11.2).
 enum HeadRules {
   /// - Throws: the fault, after which the connection is closed.
-  static func apply(to head: inout RequestHead, majorVersion: Int) throws(RequestFault) {
+  static func apply(
+    to head: inout RequestHead, majorVersion: Int, _ limits: RequestLimits
+  ) throws(RequestFault) {
     guard majorVersion == 1, head.minorVersion <= 1 else {
       throw RequestFault(505, "HTTP/1.1 and HTTP/1.0 are spoken here")
     }
@@ -14,6 +16,12 @@ enum HeadRules {
     }
     for field in head.fields where field.name.isEmpty || !head.raw[field.name].allSatisfy(isTokenByte) {
       throw RequestFault(400, "a field of the header has a name that is none")
+    }
+    // A byte that is no UTF-8 becomes three, and who reads the text is to be asked for no more than the bytes were.
+    for field in head.fields where field.value.count * 3 > limits.head {
+      guard head.text(field.value).utf8.count <= limits.head else {
+        throw RequestFault(431, "a field of the header has too many bytes that are no UTF-8")
+      }
     }
     try checkTarget(head)
     head.host = try host(of: head)
@@ -29,7 +37,7 @@ enum HeadRules {
   }
 
   /// RFC 9110, 5.6.2.
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
+  static func isTokenByte(_ byte: UInt8) -> Bool {
     isLetterOrDigit(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
   }
 
@@ -64,7 +72,9 @@ enum HeadRules {
       throw RequestFault(400, "there is no field Host")
     }
     let isPlain = host.utf8.allSatisfy { isLetterOrDigit($0) || "-._~:[]%".utf8.contains($0) }
-    if !isPlain { throw RequestFault(400, "the field Host names no host") }
+    if !isPlain || host.isEmpty && head.minorVersion == 1 {
+      throw RequestFault(400, "the field Host names no host")
+    }
     if let authority = authority(of: head.target), authority.lowercased() != host.lowercased() {
       throw RequestFault(400, "the target and the field Host name different hosts")
     }

@@ -58,7 +58,7 @@ public struct RequestHead: Sendable, Equatable {
     fields.map { (text($0.name).lowercased(), text($0.value)) }
   }
 
-  private func text(_ range: Range<Int>) -> String { String(decoding: raw[range], as: UTF8.self) }
+  func text(_ range: Range<Int>) -> String { String(decoding: raw[range], as: UTF8.self) }
 
   private func isNamed(_ field: Field, _ name: String) -> Bool {
     let wanted = name.utf8

@@ -22,9 +22,9 @@ public final class RequestParser {
   private var names: [Range<Int>] = []
   private var values: [Range<Int>] = []
   private var isHeadDone = false
-  private var isMessageDone = false
   private var extensionBytes = 0
-  private var trailerBytes = 0
+  /// Of the body in chunks, once its last chunk has come.
+  private var trailer: TrailerReader?
   private var pieces: [UnsafeRawBufferPointer] = []
 
   public init(_ limits: RequestLimits = RequestLimits()) {
@@ -65,7 +65,7 @@ public final class RequestParser {
       method: String(cString: llhttp_method_name(llhttp_method_t(UInt32(parser.pointee.method)))),
       target: target.map { String(decoding: raw[$0], as: UTF8.self) } ?? "",
       minorVersion: Int(parser.pointee.http_minor))
-    try HeadRules.apply(to: &head, majorVersion: Int(parser.pointee.http_major))
+    try HeadRules.apply(to: &head, majorVersion: Int(parser.pointee.http_major), limits)
     head.keepsAlive = llhttp_should_keep_alive(parser) == 1
     switch head.framing {
     case .none: break
@@ -89,29 +89,39 @@ public final class RequestParser {
       return (count, remaining == 0)
     }
     if bytes.isEmpty { return (0, false) }
+    let taken = trailer == nil ? try takeChunks(bytes, piece) : 0
+    guard var trailer else { return (taken, false) }
+    let (more, isWhole) = try trailer.take(UnsafeRawBufferPointer(rebasing: bytes[taken...]))
+    self.trailer = isWhole ? nil : trailer
+    isChunked = !isWhole
+    return (taken + more, isWhole)
+  }
+
+  /// Takes chunks, up to the line of the last one and with it.
+  ///
+  /// - Returns: how many bytes those were.
+  private func takeChunks(
+    _ bytes: UnsafeRawBufferPointer, _ piece: (UnsafeRawBufferPointer) -> Void
+  ) throws(RequestFault) -> Int {
     pieces.removeAll(keepingCapacity: true)
     let code = execute(bytes)
-    guard code == HPE_OK || isMessageDone && code == HPE_PAUSED else {
+    pieces.forEach(piece)
+    guard code == HPE_OK || trailer != nil && code == HPE_PAUSED else {
       throw extensionBytes > limits.chunkExtension
         ? RequestFault(400, "the extensions of a chunk have more than \(limits.chunkExtension) bytes")
-        : trailerBytes > limits.trailers
-          ? RequestFault(431, "the fields after the body have more than \(limits.trailers) bytes")
-          : Self.fault(code, [])
+        : Self.fault(code, [])
     }
-    pieces.forEach(piece)
-    if !isMessageDone { return (bytes.count, false) }
-    isChunked = false
-    guard let end = llhttp_get_error_pos(parser), let start = bytes.baseAddress else {
-      return (bytes.count, true)
+    guard trailer != nil, let end = llhttp_get_error_pos(parser), let start = bytes.baseAddress else {
+      return bytes.count
     }
-    return (UnsafeRawPointer(end) - start, true)
+    return UnsafeRawPointer(end) - start
   }
 
   private func begin() {
     llhttp_init(parser, HTTP_REQUEST, settings)
     parser.pointee.data = Unmanaged.passUnretained(self).toOpaque()
     (target, names, values) = (nil, [], [])
-    (isHeadDone, isMessageDone, extensionBytes, trailerBytes) = (false, false, 0, 0)
+    (isHeadDone, extensionBytes, trailer) = (false, 0, nil)
   }
 
   private func execute(_ bytes: UnsafeRawBufferPointer) -> llhttp_errno_t {
@@ -172,17 +182,18 @@ extension RequestParser {
     settings.pointee.on_chunk_extension_name = { RequestParser.of($0).takeExtension($2) }
     settings.pointee.on_chunk_extension_value = { RequestParser.of($0).takeExtension($2) }
     settings.pointee.on_chunk_header = { parser in
-      RequestParser.of(parser).extensionBytes = 0
-      return 0
+      let this = RequestParser.of(parser)
+      this.extensionBytes = 0
+      if parser?.pointee.content_length != 0 { return 0 }
+      // What follows the last chunk, llhttp reads less strictly than a header.
+      this.trailer = TrailerReader(limit: this.limits.trailers)
+      return CInt(HPE_PAUSED.rawValue)
     }
     settings.pointee.on_body = { parser, at, count in
       RequestParser.of(parser).pieces.append(UnsafeRawBufferPointer(start: at, count: count))
       return 0
     }
-    settings.pointee.on_message_complete = { parser in
-      RequestParser.of(parser).isMessageDone = true
-      return CInt(HPE_PAUSED.rawValue)
-    }
+    settings.pointee.on_message_complete = { _ in CInt(HPE_PAUSED.rawValue) }
   }
 
   /// `begin` has put it there, and llhttp calls with its own parser.
@@ -197,21 +208,14 @@ extension RequestParser {
   }
 
   private func takeName(_ at: UnsafePointer<CChar>?, _ count: Int) -> CInt {
-    if isHeadDone { return takeTrailer(count) }
     names.append(range(at, count))
     return 0
   }
 
   /// A value, and its end: one without a byte may have an end alone.
   private func takeValue(_ at: UnsafePointer<CChar>?, _ count: Int) -> CInt {
-    if isHeadDone { return takeTrailer(count) }
     if values.count < names.count { values.append(range(at, count)) }
     return 0
-  }
-
-  private func takeTrailer(_ count: Int) -> CInt {
-    trailerBytes += count
-    return trailerBytes > limits.trailers ? -1 : 0
   }
 
   private func takeExtension(_ count: Int) -> CInt {

@@ -5,9 +5,14 @@ public struct RequestTarget: Sendable, Equatable {
   /// Names and values in their order; `+` stands for a space, as forms write it.
   public let query: [(name: String, value: String)]
 
+  public static let mostSegments = 32
+  /// Names in the query.
+  public static let mostParameters = 256
+
   /// - Parameter target: as it was sent, in origin or absolute form.
   /// - Throws: 400, where it is not well formed, or where two programs might understand it in two ways: segments `.` and `..`,
-  ///   empty ones, an encoded `/`, a NUL, a `%` without two digits, or bytes that are no UTF-8.
+  ///   empty ones, an encoded `/`, a NUL, a `%` without two digits, or bytes that are no UTF-8; and where it has more than
+  ///   ``mostSegments`` or ``mostParameters``.
   public init(_ target: String) throws(RequestFault) {
     var path = target[...]
     for scheme in ["http://", "https://"] where path.lowercased().hasPrefix(scheme) {
@@ -25,6 +30,9 @@ public struct RequestTarget: Sendable, Equatable {
     // `/v1/` is `/v1`.
     if segments.last?.isEmpty == true { segments.removeLast() }
     if segments.contains(where: \.isEmpty) { throw RequestFault(400, "the path has an empty segment") }
+    if segments.count > Self.mostSegments {
+      throw RequestFault(400, "the path has more than \(Self.mostSegments) segments")
+    }
     self.segments = segments
     var query: [(String, String)] = []
     if mark < path.endIndex {
@@ -33,6 +41,9 @@ public struct RequestTarget: Sendable, Equatable {
         let value = equals < pair.endIndex ? pair[pair.index(after: equals)...] : ""
         query.append((try Self.decoded(pair[..<equals], isForm: true), try Self.decoded(value, isForm: true)))
       }
+    }
+    if query.count > Self.mostParameters {
+      throw RequestFault(400, "the query has more than \(Self.mostParameters) parameters")
     }
     self.query = query
   }

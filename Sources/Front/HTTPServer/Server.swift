@@ -100,11 +100,18 @@ public final class Server {
       }
       if !place.isEmpty {
         perAddress[place, default: 0] += 1
-        var on: Int32 = 1
-        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        Self.set(TCP_NODELAY, 1, on: socket)
+        // Without it the kernel takes megabytes for a client that reads none of them, and does not tell for minutes how far one is
+        // that reads slowly: see ``ServerLimits/writeTime``.
+        Self.set(TCP_NOTSENT_LOWAT, limits.unsent, on: socket)
       }
       connections[ObjectIdentifier(connection)] = connection
     }
+  }
+
+  private static func set(_ option: Int32, _ value: Int32, on socket: Int32) {
+    var value = value
+    setsockopt(socket, Int32(IPPROTO_TCP), option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
   /// Without a descriptor for it, a connection would stay in the queue of the kernel, and the loop would turn for ever.

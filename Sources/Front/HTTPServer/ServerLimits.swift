@@ -16,8 +16,10 @@ public struct ServerLimits: Sendable {
   /// A body must bring ``bodyRate`` bytes a second, seen over this time.
   public var bodyTime: UInt64 = 10_000
   public var bodyRate = 1024
-  /// Without a byte being taken by the client that reads an answer.
+  /// Without the client having taken half of ``unsent`` bytes of an answer.
   public var writeTime: UInt64 = 30_000
+  /// Bytes of an answer that the kernel keeps for a client that has no room for them.
+  public var unsent: Int32 = 32 << 10
   /// What is read and dropped after an answer that came before the body: a client that still sends would miss the answer if the
   /// connection were closed (RFC 9112, 9.6).
   public var lingerBytes = 1 << 20

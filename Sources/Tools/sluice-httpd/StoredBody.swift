@@ -14,13 +14,9 @@ final class StoredBody: BodySink {
   private var isPaused = false
   private var (isWhole, isTooLong, isMalformed) = (false, false, false)
   /// `nil`: the body is what is stored.
-  private var reader: FormReader?
-  private var form = Form()
-  /// Bytes of its texts that may still come.
-  private var formRoom = Form.textLimit
-  /// The part under way; `nil`: that of the file, which `hasFile` then says.
-  private var field: (name: String, value: [UInt8])?
-  private var hasFile = false
+  private var parts: FormParts?
+  /// The writer was told that no more will come.
+  private var isOver = false
   private let onEnd: (Stored) -> Void
 
   private static let mostPending = 1 << 20
@@ -36,85 +32,59 @@ final class StoredBody: BodySink {
     task = FileWriter.Task(file, order)
     room = order.limit
     if order.isForm {
-      reader = FormReader(contentType: exchange.head.value("content-type") ?? "")
-      if reader == nil { return nil }
+      parts = FormParts(contentType: exchange.head.value("content-type"))
+      if parts == nil { return nil }
     }
     task.body = self
   }
 
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    if reader == nil {
+    if isOver { return false }
+    if parts == nil {
       store(bytes)
-    } else if !isMalformed {
+    } else {
       do {
-        try reader?.take(bytes) { try take($0) }
+        try parts?.take(bytes) { store($0) }
       } catch {
         isMalformed = true
       }
+    }
+    if isTooLong || isMalformed {
+      // The answer does not wait for the rest, which may have no end.
+      finish()
+      return false
     }
     isPaused = pending >= Self.mostPending
     return !isPaused
   }
 
-  private func take(_ piece: FormReader.Piece) throws {
-    switch piece {
-    case .part(let part):
-      try count(part.name, part.fileName ?? "", part.contentType ?? "")
-      if form.fields.count == Form.fieldLimit { throw Self.tooMuch }
-      guard let name = part.fileName else {
-        field = (part.name, [])
-        return
-      }
-      if hasFile { throw FormReader.Fault(reason: "the form has two files") }
-      hasFile = true
-      (form.fileName, form.contentType) = (name, part.contentType)
-    case .bytes(let bytes):
-      guard field != nil else { return store(bytes) }
-      if bytes.count > formRoom { throw Self.tooMuch }
-      formRoom -= bytes.count
-      field?.value += bytes
-    case .partEnded:
-      guard let ended = field else { return }
-      guard let value = String(validating: ended.value, as: UTF8.self), !ended.value.contains(0) else {
-        throw FormReader.Fault(reason: "a field of the form is no text in UTF-8")
-      }
-      form.fields.append(FrontRequest.Pair(ended.name, value))
-      field = nil
-    }
-  }
-
-  private static let tooMuch = FormReader.Fault(reason: "the form has too much beside its file")
-
-  private func count(_ texts: String...) throws {
-    formRoom -= texts.reduce(0) { $0 + $1.utf8.count }
-    if formRoom < 0 { throw Self.tooMuch }
-    if texts.contains(where: { $0.utf8.contains(0) }) {
-      throw FormReader.Fault(reason: "a name in the form has a NUL character")
-    }
-  }
-
   private func store(_ bytes: UnsafeRawBufferPointer) {
     let taken = Int(min(Int64(bytes.count), room))
     if taken < bytes.count { isTooLong = true }
-    if taken > 0 {
-      room -= Int64(taken)
-      pending += taken
-      writer.write([UInt8](UnsafeRawBufferPointer(rebasing: bytes[..<taken])), task)
-    }
+    if taken == 0 || isTooLong { return }
+    room -= Int64(taken)
+    pending += taken
+    writer.write([UInt8](UnsafeRawBufferPointer(rebasing: bytes[..<taken])), task)
   }
 
   func end() {
     isWhole = true
-    if let reader, !reader.isWhole || !hasFile { isMalformed = true }
-    writer.finish(task)
+    if let parts, !parts.isWhole { isMalformed = true }
+    finish()
   }
 
-  func cut() { writer.finish(task) }
+  func cut() { finish() }
+
+  private func finish() {
+    if isOver { return }
+    isOver = true
+    writer.finish(task)
+  }
 
   /// So many bytes are written, or cannot be.
   func progress(_ count: Int) {
     pending -= count
-    guard isPaused, pending <= Self.fewPending else { return }
+    guard isPaused, !isOver, pending <= Self.fewPending else { return }
     isPaused = false
     exchange.resumeBody()
   }
@@ -123,6 +93,6 @@ final class StoredBody: BodySink {
     onEnd(
       Stored(
         bytes: written, isWhole: isWhole, isTooLong: isTooLong, error: error, digest: digest,
-        isMalformed: isMalformed, form: isMalformed ? Form() : form))
+        isMalformed: isMalformed, form: isMalformed ? Form() : parts?.form ?? Form()))
   }
 }

@@ -23,8 +23,19 @@ extension FuzzTarget {
       try demand(
         head.values("content-length").isEmpty || head.values("transfer-encoding").isEmpty,
         "a body with two ends")
-      _ = try? RequestTarget(head.target)
+      if let target = try? RequestTarget(head.target) { try demandIsTaken(head, target) }
     }
+  }
+
+  /// The coordinator ends a process that tells what it may not: no client may bring it to that.
+  private static func demandIsTaken(_ head: RequestHead, _ target: RequestTarget) throws {
+    let request = FrontRequest(
+      serial: 1, method: head.method, segments: target.segments,
+      query: target.query.map { FrontRequest.Pair($0.name, $0.value) },
+      fields: head.pairs.map { FrontRequest.Pair($0.name, $0.value) })
+    let frame = FromFront.request(request).frame
+    let isTaken = frame.count > Frame.limit || (try? frame.withUnsafeBytes { try FromFront($0) }) != nil
+    try demand(isTaken, "the coordinator does not take a request of \(target.segments.count) segments")
   }
 
   /// What was understood of some bytes.

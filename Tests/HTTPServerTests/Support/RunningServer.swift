@@ -168,6 +168,12 @@ final class Client {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// - Returns: how many bytes there were.
+  func read(atMost count: Int) -> Int {
+    var buffer = [UInt8](repeating: 0, count: count)
+    return max(recv(socket, &buffer, count, 0), 0)
+  }
+
   /// What comes until the server closes.
   func restBytes() -> [UInt8] {
     var bytes: [UInt8] = []
