@@ -6,8 +6,8 @@ public struct ServeRules: Sendable, Equatable {
   public var connections = 10_000
   public var perAddress = 200
   /// Bytes of an upload, and of one that calls itself an image.
-  public var maxSize: Int64 = 10_000_000
-  public var maxImageSize: Int64 = 2_000_000
+  public var maxSize: Int64 = 10 << 20
+  public var maxImageSize: Int64 = 2 << 20
   /// Uploads of a user that are not whole, at once.
   public var uploads = 20
   /// Milliseconds that an upload may take.

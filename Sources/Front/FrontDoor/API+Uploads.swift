@@ -156,6 +156,13 @@ extension API {
     switch step {
     case .look: return try look(record)
     case .end:
+      if let id = record.attachmentId, let found = try ledger.attachments(idPrefix: id).first,
+        found.outcome.status != .completed
+      {
+        throw Problem(
+          409, "in-use", "it is the attachment '\(id)' by now, which is made of it",
+          remedy: "delete that, at /v1/attachments/\(id)")
+      }
       try reached { () throws(SystemError) in try uploads.settle(id) }
       return .commands([.upload(.end(id: id))]) { _ in .reply(FrontReply(204)) }
     case .post: return try store(record, request)

@@ -33,7 +33,7 @@ enum Tus {
       throw Problem(400, "invalid-header", "'\(name)' is a number of bytes, once")
     }
     // More digits than a file can have bytes.
-    return Int64(text) ?? .max
+    return text.utf8.count <= 18 ? Int64(text) : .max
   }
 
   /// Whether the body has bytes of the upload.

@@ -93,10 +93,8 @@ public struct FormReader {
       // White space may follow.
       var place = start
       while place < held.count, held[place] == 0x20 || held[place] == 0x09 { place += 1 }
-      guard place + 2 <= held.count else {
-        if place - start > Self.headerLimit { throw Fault(reason: "a delimiter has no end") }
-        return nil
-      }
+      if place - start > Self.headerLimit { throw Fault(reason: "a delimiter has no end") }
+      guard place + 2 <= held.count else { return nil }
       switch (held[place], held[place + 1]) {
       case (0x0D, 0x0A): state = .header
       case (0x2D, 0x2D) where place == start:

@@ -132,7 +132,8 @@ final class JSONWebKey: @unchecked Sendable {
   }
 
   private static func p256(_ point: [UInt8]) -> OpaquePointer? {
-    var (point, name) = (point, Array("prime256v1".utf8))
+    // OpenSSL reads the name to its NUL, whatever its length is said to be.
+    var (point, name) = (point, Array("prime256v1".utf8) + [0])
     return "group".withCString { group in
       "pub".withCString { pub in
         point.withUnsafeMutableBytes { point in
@@ -141,7 +142,8 @@ final class JSONWebKey: @unchecked Sendable {
             made(
               "EC",
               [
-                parameter(group, OSSL_PARAM_UTF8_STRING, name),
+                parameter(
+                  group, OSSL_PARAM_UTF8_STRING, UnsafeMutableRawBufferPointer(rebasing: name.dropLast())),
                 parameter(pub, OSSL_PARAM_OCTET_STRING, point),
               ])
           }

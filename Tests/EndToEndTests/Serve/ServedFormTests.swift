@@ -91,9 +91,9 @@ struct ServedFormTests {
     #expect(
       try code(Self.form([("conversationId", "c")], [file]), "?conversationId=d") == "400 no-such-parameter")
     #expect(try code(Self.form([("senderId", "ben")], [file])) == "403 forbidden")
-    let large = (name: "a.png", type: "image/png", content: Data(count: 2_000_001))
+    let large = (name: "a.png", type: "image/png", content: Data(count: (2 << 20) + 1))
     #expect(try code(Self.form([], [large])) == "413 too-large")
-    let larger = (name: "a.pdf", type: "application/pdf", content: Data(count: 10_000_001))
+    let larger = (name: "a.pdf", type: "application/pdf", content: Data(count: (10 << 20) + 1))
     #expect(try code(Self.form([], [larger])) == "413 too-large")
     // None of it is left, and the server is the one that it was.
     #expect(

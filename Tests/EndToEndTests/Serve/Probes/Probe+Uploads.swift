@@ -16,9 +16,12 @@ extension Probe {
     + [
       "", "-1", "+1", "-0", "1e3", "0x10", "1.0", "1,1", "1 1", "1\t1", "ten", "1_0", "\u{FF}",
       "\u{D9}\u{A1}", "1;a=b",
+    ].map { answered("Upload-Length: \($0)", begin("\(tus)Upload-Length: \($0)\r\n"), 400) }
+    // More than any file has, by the number of digits alone.
+    + [
       "9999999999999999999", "9223372036854775808", "18446744073709551617", "000000000000000000001",
       String(repeating: "9", count: 5000),
-    ].map { answered("Upload-Length: \($0.prefix(30))", begin("\(tus)Upload-Length: \($0)\r\n"), 400) }
+    ].map { answered("Upload-Length: \($0.prefix(30))", begin("\(tus)Upload-Length: \($0)\r\n"), 413) }
     + [
       answered("no length", begin(tus), 400),
       answered("a length twice", begin(tus + "Upload-Length: 1\r\nUpload-Length: 1\r\n"), 400),
@@ -94,11 +97,12 @@ extension Probe {
   /// Parts that an upload of 10 bytes, of which none is there, cannot take.
   static let parts: [Probe] =
     [
-      "", "-1", "+0", "-0", "0x0", "0.0", "zero", "0,0", "0 0", "\u{FF}", "9999999999999999999",
-      "18446744073709551616",
-      "-9223372036854775808", "0000000000000000000",
+      "", "-1", "+0", "-0", "0x0", "0.0", "zero", "0,0", "0 0", "\u{FF}", "-9223372036854775808",
     ].map { early("Upload-Offset: \($0)", append("\(octets)Upload-Offset: \($0)\r\n"), 400) }
-    + ["1", "5", "10", "11", "999999999999999999"].map {
+    + [
+      "1", "5", "10", "11", "999999999999999999", "9999999999999999999", "18446744073709551616",
+      "0000000000000000000",
+    ].map {
       early("Upload-Offset: \($0)", append("\(octets)Upload-Offset: \($0)\r\n"), 409)
     }
     + [

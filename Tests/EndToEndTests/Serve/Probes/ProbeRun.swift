@@ -115,7 +115,7 @@ final class ProbeRun {
     guard let connection = try? connect() else { return false }
     connection.send("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
     let answer = connection.answer(within: 1000)
-    return answer?.status == 200 && answer?.text == "{\"ready\":true}\n"
+    return answer?.status == 200 && answer?.text == "{\"ready\":true,\"paused\":[]}\n"
   }
 
   // MARK: Behind a proxy
