@@ -1,6 +1,7 @@
 # make run     install what is missing, build, and take sample attachments through pipeline.yaml
 # make test    the same preparation, then every test
-# make soak    the long version of the tests that kill and break things; prints a table
+# make soak    the long version of the tests that kill and break things, two hours and more; prints a table. SUITES=KillSoak takes a
+#              part of it
 # make fuzz    hostile input for every reader of input from outside, SECONDS=60 for each; prints a table
 # make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
 # make guards  takes each guard out of the product and shows that the tests miss it; prints a table
@@ -50,10 +51,12 @@ test: build
 	@Tests/packaging.sh
 	@Tests/run.sh
 
+SOAK := Soak|SlowClientTests|CrowdTests|DifferentialTests|ManyFilesTests|SourceConformanceTests|CheckTests
+
 soak: build
 	@set -o pipefail; { swift build -c release --product sluice-simulator && swift build --build-tests; } 2>&1 | tail -n 5
 	@$(RM) .build/soak.tsv; set -o pipefail; \
-	SLUICE_SOAK=1 SLUICE_SOAK_TABLE=$(CURDIR)/.build/soak.tsv swift test --skip-build --filter "Soak|SlowClientTests|CrowdTests|DifferentialTests|ManyFilesTests|SourceConformanceTests|CheckTests" 2>&1 | \
+	SLUICE_SOAK=1 SLUICE_SOAK_TABLE=$(CURDIR)/.build/soak.tsv swift test --skip-build --filter "$(or $(SUITES),$(SOAK))" 2>&1 | \
 	tee .build/soak.log | grep -E '^(✔|✘)' | cut -c 1-300; \
 	code=$$?; echo; printf '%-50s %10s %10s\n' fault tries failures; \
 	sort .build/soak.tsv | awk -F '\t' '$$1 != fault { show() } { fault = $$1; tries += $$2; failures += $$3 } \

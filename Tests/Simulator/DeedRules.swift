@@ -61,17 +61,20 @@ final class DeedRules {
     }
   }
 
-  /// Another coordinator begins. Returns those of which nobody knows whether they were queued again.
-  func beginLife() -> [String] {
-    let unknown = sent.values.joined().compactMap { command -> String? in
-      if case .attachment(let command) = command, command.action == .retry {
-        command.attachmentId
-      } else {
-        nil
+  /// Another coordinator begins. Returns those of which nobody knows whether they were queued again: attachments, and deliveries by
+  /// their keys.
+  func beginLife() -> (attachments: [String], deliveries: [Int64]) {
+    var unknown: (attachments: [String], deliveries: [Int64]) = ([], [])
+    for command in sent.values.joined() {
+      switch command {
+      case .attachment(let command) where command.action == .retry:
+        unknown.attachments.append(command.attachmentId)
+      case .delivery(let command) where command.action == .retry: unknown.deliveries.append(command.key)
+      default: break
       }
     }
     sent.removeAll()
-    known.cancelled.subtract(unknown)
+    known.cancelled.subtract(unknown.attachments)
     return unknown
   }
 

@@ -84,7 +84,9 @@ final class Rules {
   // MARK: As it goes
 
   func begin(_ life: Scenario.Life) {
-    for id in deeds.beginLife() { forgetEnd(of: id) }
+    let unknown = deeds.beginLife()
+    for id in unknown.attachments { forgetEnd(of: id) }
+    for key in unknown.deliveries { if let id = deliveryIds[key] { settledDeliveries.remove(id) } }
     dueSince.removeAll()
     lifeBegan = world.milliseconds
   }

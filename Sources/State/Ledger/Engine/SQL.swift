@@ -111,13 +111,6 @@ enum SQL {
     "j.key, j.key >> 1, j.attempts, j.crashes, j.uncounted, j.losses, j.priority, j.cancelled"
   static let due = "WHERE j.state = 'due' AND j.lane = ?1 ORDER BY j.priority DESC, j.key LIMIT ?2"
 
-  /// Whether jobs may have to be claimed one by one; see ``Lease/isSolitary``.
-  static let hasLost: StaticString = "SELECT EXISTS (SELECT 1 FROM jobs WHERE losses >= 3 AND lane = ?1)"
-
-  static let lossesOfNext: StaticString = """
-    SELECT losses FROM jobs WHERE state = 'due' AND lane = ?1 ORDER BY priority DESC, key LIMIT ?2
-    """
-
   static let hasDue: StaticString = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'due' AND lane = ?1)"
 
   static let nextDue: StaticString = """

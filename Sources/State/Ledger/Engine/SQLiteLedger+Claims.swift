@@ -11,30 +11,22 @@ extension SQLiteLedger {
     return try pauses(of: key).isEmpty
   }
 
-  /// How many may be claimed at once: where one of them is to be alone, those before it and itself. It waits until they are done.
-  private func claimable(_ lane: Int64, _ count: Int) throws -> Int {
-    guard try statement(SQL.hasLost).first(.integer(lane), make: { $0.integer(0) }) == 1 else { return count }
-    var (found, isOver) = (0, false)
-    try statement(SQL.lossesOfNext).rows(.integer(lane), .integer(Int64(count))) { row in
-      if isOver { return }
-      found += 1
-      isOver = row.integer(0) >= Lease.lossesBeforeSolitude
-    }
-    return found
-  }
-
+  /// Where one is to be alone, those before it are claimed and itself. It waits until they are done.
   func claimAttachments(_ lane: Int64, _ count: Int, _ tally: inout ExchangeTally) throws -> [Lease] {
     var leases: [Lease] = []
     var unfetched: [Int64] = []
-    let count = try claimable(lane, count)
+    var isOver = false
     try statement(SQL.dueAttachments).rows(.integer(lane), .integer(Int64(count))) { row in
+      if isOver { return }
       let next = AttachmentOrigin.width
       guard !row.isNull(next) else {
         leases.append(try lease(row, next + 7, tally.token, nil))
         return
       }
       if let work = try attachment(row) {
-        leases.append(try lease(row, next + 7, tally.token, work))
+        let lease = try lease(row, next + 7, tally.token, work)
+        leases.append(lease)
+        isOver = lease.isSolitary
       } else {
         unfetched.append(row.integer(next + 8))
       }
