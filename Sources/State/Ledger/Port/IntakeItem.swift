@@ -36,7 +36,7 @@ public struct IntakeItem: Sendable {
   public var sha256: String?
   /// Until when servers take the link, as RFC 3339 writes it, in UTC; `nil`: not known.
   public var expiresAt: String?
-  /// Who alone shares what is fetched; `nil`: all who ask for the same.
+  /// Who alone shares what is fetched; `nil`: all who ask for the same. Only this process says it: no manifest and no message.
   public var linkScope: String?
   /// Where the file was named, for messages: `manifest.jsonl:17`.
   public var origin: String
@@ -86,7 +86,6 @@ public struct IntakeItem: Sendable {
     try visitor.visit(IntakeField("size"), &size)
     try visitor.visit(IntakeField("sha256", 64...64), &sha256)
     try visitor.visit(IntakeField("expiresAt", 20...24), &expiresAt)
-    try visitor.visit(.own("linkScope"), &linkScope)
     try visitor.visit(.own("origin"), &origin)
   }
 
