@@ -72,7 +72,8 @@ struct KilledDownloadTests {
     }
     let files = Files(contents)
     let server = try files.server()
-    let home = try Home(lane: "per-host: 8")
+    // Each worker that is killed costs what it had in hand an attempt.
+    let home = try Home(lane: "per-host: 8", attempts: 100)
     let lines = contents.keys.sorted().map { name in
       #"{"url":"\#(server.url("/" + name))","conversationId":"c","messageId":"\#(name)","senderId":"ann","fileName":"\#(name)"}"#
     }

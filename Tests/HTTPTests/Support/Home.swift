@@ -16,8 +16,9 @@ final class Home {
   /// - Parameters:
   ///   - lane: more keys of the lane.
   ///   - credentials: the whole section.
+  ///   - attempts: how often an attachment is tried.
   ///   - endpoint: an URL that all participants' events are posted to.
-  init(lane: String = "", credentials: String = "", endpoint: String? = nil) throws {
+  init(lane: String = "", credentials: String = "", attempts: Int = 3, endpoint: String? = nil) throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try write(
       "pipeline.yaml",
@@ -31,6 +32,7 @@ final class Home {
           options: { allow-private: [127.0.0.1] }
           \(lane)
       \(credentials)
+      retry: { attempts: \(attempts) }
       stages:
         - use: mime
         - use: store
