@@ -62,7 +62,7 @@ extension API {
     for pair in request.query {
       switch pair.name {
       case "status":
-        for name in pair.value.split(separator: ",") {
+        for name in pair.value.split(separator: ",", omittingEmptySubsequences: false) {
           guard let status = Status(rawValue: String(name)) else {
             throw invalid("status", "is one of \(Status.allCases.map(\.rawValue).joined(separator: ", "))")
           }
@@ -185,7 +185,7 @@ extension API {
             .file(0..<validators.size, isEncoded: true)), file)
       }
     }
-    let isDownload = request.query.contains { $0.name == "download" && $0.value != "0" }
+    let isDownload = try Self.isDownload(request)
     let fields =
       ContentFields.all(
         mediaType: record.outcome.mediaType, fileName: record.origin.fileName, isDownload: isDownload) + own
@@ -205,6 +205,14 @@ extension API {
 
   private static let changed = Problem(
     412, "changed", "the content is another than the one that was asked for")
+
+  /// Whether the content is to be saved, and not shown.
+  static func isDownload(_ request: FrontRequest) throws -> Bool {
+    let values = request.query.filter { $0.name == "download" }.map(\.value)
+    if values.isEmpty || values == ["0"] { return false }
+    if values == ["1"] { return true }
+    throw invalid("download", "is 0 or 1, once")
+  }
 
   /// Whether the content is asked for in the letters of Base64.
   static func isEncoded(_ request: FrontRequest) throws -> Bool {

@@ -15,7 +15,7 @@ extension API {
           throw Self.invalid("seconds", "is a number from 1 to \(LinkSigner.longest)")
         }
         grant.expires = Clock.now() / 1000 + seconds
-      case "download": grant.isDownload = pair.value != "0"
+      case "download": grant.isDownload = try Self.isDownload(request)
       default:
         throw Problem(
           400, "no-such-parameter", "there is no parameter '\(pair.name)' here",

@@ -35,7 +35,7 @@ extension API {
     func cases<Case: RawRepresentable<String> & CaseIterable>(_ name: String) throws(Problem) -> [Case]? {
       guard let value = values[name] else { return nil }
       var found: [Case] = []
-      for word in value.split(separator: ",") {
+      for word in value.split(separator: ",", omittingEmptySubsequences: false) {
         guard let one = Case(rawValue: String(word)) else {
           throw API.invalid(name, "is one of \(Case.allCases.map(\.rawValue).joined(separator: ", "))")
         }

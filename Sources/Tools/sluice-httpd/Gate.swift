@@ -77,7 +77,7 @@ final class Gate: RequestHandler {
       return exchange.answer(.text(error.status, error.reason + "\n"))
     }
     // Whether this process lives is not the coordinator's to say.
-    if target.segments == ["livez"] { return exchange.answer(.text(200, "ok\n")) }
+    if target.segments == ["livez"] { return exchange.answer(Self.liveness(exchange.head.method)) }
     if line.isCrowded {
       return exchange.answer(.text(503, "too many requests wait; try again\n", [("Retry-After", "1")]))
     }
@@ -94,6 +94,11 @@ final class Gate: RequestHandler {
     exchange.context = Number(last)
     exchanges[last] = exchange
     line.send(message)
+  }
+
+  private static func liveness(_ method: String) -> Response {
+    if method == "GET" || method == "HEAD" { return .text(200, "ok\n") }
+    return .text(405, "this path knows GET and HEAD\n", [("Allow", "GET, HEAD")])
   }
 
   func ended(_ exchange: Exchange) {
