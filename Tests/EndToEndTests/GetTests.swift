@@ -63,6 +63,20 @@ struct GetTests {
     #expect(try leftovers.isEmpty)
   }
 
+  /// It is completed a moment before its object has its path.
+  @Test func anObjectThatWaitsForItsPathIsRead() throws {
+    let id = try id("binary")
+    let waiting = "\(folder.path)/home/store/.incoming/7.9.\(id)"
+    try FileManager.default.moveItem(atPath: try object("binary"), toPath: waiting)
+    // That of a lost lease is another one.
+    try Data("other".utf8).write(to: URL(fileURLWithPath: "\(folder.path)/home/store/.incoming/3.1.\(id)"))
+    let copied = try sluice("get", id, "-o", "copy")
+    #expect(copied.status == 0, "\(copied.err)")
+    #expect(try data("copy") == Self.binary)
+    try FileManager.default.removeItem(atPath: waiting)
+    #expect(try sluice("get", id, "-o", "copy2").err.contains("it is not in the store"))
+  }
+
   @Test func aFileThatIsThereStaysUnlessItIsToBeReplaced() throws {
     try folder.write("copy", "mine")
     let refused = try sluice("get", try id("plain.txt"), "-o", "copy")

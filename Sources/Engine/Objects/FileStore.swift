@@ -105,6 +105,17 @@ public final class FileStore: ObjectStore, Sendable {
     throw SystemError("opening the object \(path)")
   }
 
+  /// The content of an attachment that is completed on record, from its path or from where it waits for it: it gets the path a
+  /// moment after the record, or much later where the disk refuses. `nil`: it is in neither place.
+  public func open(_ path: String, of id: String, sha256: [UInt8]) throws(SystemError) -> Descriptor? {
+    if let file = try open(path) { return file }
+    for name in staged(for: id) where try digest(ofStaged: name) == sha256 {
+      if let file = try open("\(Self.incoming)/\(name.text)") { return file }
+    }
+    // It may have got its path meanwhile.
+    return try open(path)
+  }
+
   public func list(after path: String?) -> any ObjectListing {
     FileListing(root: root, after: Array((path ?? "").utf8))
   }

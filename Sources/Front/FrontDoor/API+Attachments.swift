@@ -154,7 +154,7 @@ extension API {
       throw Problem(
         404, "no-content", "it is \(record.outcome.status.rawValue), and no content of it was kept")
     }
-    let file = try open(path, record)
+    let file = try open(path, of: record.origin.id, sha256)
     var facts = stat()
     guard fstat(file.number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,
       Int64(facts.st_size) == record.outcome.sizeBytes
@@ -222,10 +222,11 @@ extension API {
     throw invalid("encoding", "is base64, or is left out")
   }
 
-  private func open(_ path: String, _ record: AttachmentRecord) throws -> SharedDescriptor {
+  private func open(_ path: String, of id: String, _ sha256: [UInt8]) throws -> SharedDescriptor {
     do throws(SystemError) {
       let root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY)
-      guard let file = try FileStore(root: root.number, home.storePath).open(path) else {
+      let store = FileStore(root: root.number, home.storePath)
+      guard let file = try store.open(path, of: id, sha256: sha256) else {
         throw SystemError(path, code: ENOENT)
       }
       return SharedDescriptor(file)

@@ -111,7 +111,11 @@ extension FrontDoor {
   /// Does a step, once no other request is at the upload: a new one counts more, since the connection of the one before may be lost
   /// without anybody having noticed.
   private func take(_ step: API.UploadStep, of id: String, _ asked: RequestDesk.Asked, _ api: API?) {
-    if let other = desk.claim(id, (asked, step)) { return desk.send(.abort(serial: other)) }
+    switch desk.claim(id, (asked, step)) {
+    case .mine: break
+    case .parked(let other, isNewer: true): return desk.send(.abort(serial: other))
+    case .parked, .over: return
+    }
     guard let api else { return leave(id, asked, .reply(Problem.away.reply), nil) }
     let next = API.answer { try api.take(step, id, asked.request) }
     if case .store = next { return answer(next, asked, api) }

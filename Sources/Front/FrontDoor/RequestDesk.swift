@@ -62,6 +62,9 @@ final class RequestDesk: Sendable {
     /// Those of other clients of the intake are small.
     var lastTicket: UInt64 = 1 << 63
     var counts = RequestCounts()
+
+    /// Whether the process that a request came from is the one of now.
+    func isAlive(_ asked: Asked) -> Bool { socket >= 0 && life == asked.life }
   }
 
   private let state = Mutex(State())
@@ -175,6 +178,7 @@ final class RequestDesk: Sendable {
 
   func store(_ storing: Storing) {
     state.withLock { state in
+      if !state.isAlive(storing.asked) { return }
       state.storing[storing.asked.serial] = storing
       state.underway[storing.upload] = storing.asked.serial
     }
@@ -232,17 +236,28 @@ final class RequestDesk: Sendable {
 
   func isUsed(_ id: String) -> Bool { state.withLock { $0.underway[id] != nil } }
 
+  /// What came of a claim to an upload.
+  enum Claim: Equatable {
+    /// The request has it to itself.
+    case mine
+    /// The request waits for another, which is to end where it is the older one.
+    case parked(behind: UInt64, isNewer: Bool)
+    /// The process that the request came from has ended.
+    case over
+  }
+
   /// Lets a request have an upload to itself; where another has it, it is parked.
   ///
-  /// - Returns: the other.
-  func claim(_ id: String, _ step: Step) -> UInt64? {
+  /// Requests are taken by several threads: an older one may come later than a newer one.
+  func claim(_ id: String, _ step: Step) -> Claim {
     state.withLock { state in
+      guard state.isAlive(step.asked) else { return .over }
       if let other = state.underway[id] {
         state.parked[id, default: []].append(step)
-        return other
+        return .parked(behind: other, isNewer: step.asked.serial > other)
       }
       state.underway[id] = step.asked.serial
-      return nil
+      return .mine
     }
   }
 

@@ -12,7 +12,8 @@ final class Gate: RequestHandler {
   private let loop: EventLoop
   /// Requests that the coordinator knows of, and that have not ended.
   private var exchanges: [UInt64: Exchange] = [:]
-  private var last: UInt64 = 0
+  /// No process before this one has used a number above the time of its start: what is told of its requests meets none of these.
+  private var last = Clock.monotonic()
   private var server: Server?
   private var writer: FileWriter?
   private var isDraining = false

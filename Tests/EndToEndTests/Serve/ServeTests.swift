@@ -113,6 +113,23 @@ struct ServeTests {
     #expect(served.stop() == 0)
   }
 
+  /// It is completed a moment before its object has its path, or long before where the disk refuses.
+  @Test func contentThatWaitsForItsPathIsServed() throws {
+    try takeIn(1)
+    let served = try ServedHome(folder, options: ["--config", "ingest.yaml"])
+    let ann = try served.token("ann")
+    let id = try #require(
+      try served.ask("GET", "/v1/attachments", token: ann).decoded(List.self).attachments.first?.id)
+    let store = folder.path + "/home/store/"
+    let object = try #require(folder.files(below: "home/store").first { !$0.hasPrefix(".incoming") })
+    try FileManager.default.moveItem(atPath: store + object, toPath: "\(store).incoming/7.9.\(id)")
+    let answer = try served.ask("GET", "/v1/attachments/\(id)/content", token: ann)
+    #expect(answer.status == 200 && answer.text == "text number 0\n", "\(answer.text)")
+    try FileManager.default.removeItem(atPath: "\(store).incoming/7.9.\(id)")
+    #expect(try served.ask("GET", "/v1/attachments/\(id)/content", token: ann).status == 500)
+    #expect(served.stop() == 0)
+  }
+
   /// For what cannot send a header.
   @Test func aLinkOpensTheContentForAWhile() throws {
     try takeIn(1)

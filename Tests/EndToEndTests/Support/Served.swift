@@ -92,12 +92,13 @@ final class ServedHome {
       }
     }
     if connected == 0 { return socket }
+    let code = errno
     close(socket)
-    throw Lost()
+    throw Lost(why: "connect: \(code)")
   }
 
   /// The connection ended before the answer.
-  struct Lost: Error {}
+  struct Lost: Error { var why = "" }
 
   /// Asks for something over a connection of its own.
   ///
@@ -129,12 +130,17 @@ final class ServedHome {
     if leaving != nil { throw Lost() }
     var bytes = Data()
     var piece = [UInt8](repeating: 0, count: 64 << 10)
-    while case let count = recv(socket, &piece, piece.count, 0), count > 0 { bytes += piece[..<count] }
+    while case let count = recv(socket, &piece, piece.count, 0), count != 0 {
+      if count < 0 { throw Lost(why: "\(method) \(path): error \(errno) after \(bytes.count) bytes") }
+      bytes += piece[..<count]
+    }
     return try Self.parsed(bytes, of: method)
   }
 
   private static func parsed(_ bytes: Data, of method: String) throws -> Answer {
-    guard let blank = bytes.range(of: Data("\r\n\r\n".utf8)) else { throw Lost() }
+    guard let blank = bytes.range(of: Data("\r\n\r\n".utf8)) else {
+      throw Lost(why: "\(method): \(bytes.count) bytes are no answer")
+    }
     let lines = String(decoding: bytes[..<blank.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
     var answer = Answer()
     answer.status = Int(lines[0].split(separator: " ").dropFirst().first ?? "") ?? 0
@@ -146,7 +152,7 @@ final class ServedHome {
     if let length = answer.fields["content-length"].flatMap(Int.init), answer.body.count < length,
       method != "HEAD"
     {
-      throw Lost()
+      throw Lost(why: "\(method): \(answer.body.count) of \(length) bytes")
     }
     if answer.fields["transfer-encoding"] == "chunked" { answer.body = try joined(answer.body) }
     return answer

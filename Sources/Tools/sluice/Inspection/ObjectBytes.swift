@@ -20,7 +20,7 @@ struct ObjectBytes: ~Copyable {
     let root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY)
     let opened: Descriptor?
     do throws(SystemError) {
-      opened = try FileStore(root: root.number, home.storePath).open(path)
+      opened = try FileStore(root: root.number, home.storePath).open(path, of: id, sha256: sha256)
     } catch {
       throw Self.damage(id, path, error.reason, hint)
     }
