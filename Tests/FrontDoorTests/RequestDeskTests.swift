@@ -1,0 +1,54 @@
+import FrontWire
+import Glibc
+import Testing
+
+@testable import FrontDoor
+
+/// Who has an upload to itself, and who waits.
+struct RequestDeskTests {
+  private let desk = RequestDesk()
+
+  private func step(_ serial: UInt64, life: UInt64) -> RequestDesk.Step {
+    let request = FrontRequest(
+      serial: serial, method: "HEAD", segments: [], query: [], fields: [], body: .none, peer: "")
+    return (RequestDesk.Asked(request: request, life: life), .look)
+  }
+
+  /// Threads take requests in any order: a newer one ends an older one, and is never ended by it.
+  @Test func anOlderRequestWaitsForANewerOne() {
+    let (end, other) = pair()
+    defer { for socket in [end, other] { close(socket) } }
+    let life = desk.begin(end)
+    #expect(desk.claim("a", step(6, life: life)) == .mine)
+    #expect(desk.claim("a", step(5, life: life)) == .parked(behind: 6, isNewer: false))
+    #expect(desk.claim("a", step(7, life: life)) == .parked(behind: 6, isNewer: true))
+    #expect(desk.takeParked("a") == nil, "one has it")
+    desk.release("a", 6)
+    #expect(desk.takeParked("a")?.asked.serial == 5)
+    #expect(desk.takeParked("a")?.asked.serial == 7)
+    #expect(desk.claim("b", step(8, life: life)) == .mine)
+  }
+
+  /// What a process that has ended had begun keeps nobody from an upload.
+  @Test func aRequestOfAnEndedProcessHasNothing() {
+    let (end, other) = pair()
+    defer { for socket in [end, other] { close(socket) } }
+    let first = desk.begin(end)
+    #expect(desk.claim("a", step(1, life: first)) == .mine)
+    _ = desk.end(first)
+    #expect(desk.claim("a", step(2, life: first)) == .over)
+    let second = desk.begin(end)
+    #expect(desk.claim("a", step(2, life: first)) == .over)
+    desk.store(
+      RequestDesk.Storing(asked: step(2, life: first).asked, upload: "a") { _, _ in .reply(Problem.away.reply)
+      })
+    #expect(!desk.isUsed("a"))
+    #expect(desk.claim("a", step(3, life: second)) == .mine)
+  }
+
+  private func pair() -> (Int32, Int32) {
+    var sockets: [Int32] = [-1, -1]
+    #expect(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &sockets) == 0)
+    return (sockets[0], sockets[1])
+  }
+}
