@@ -75,7 +75,9 @@ struct Simulator {
 
 let options = Options(Array(CommandLine.arguments.dropFirst()))
 let isInMemory = access("/dev/shm", W_OK) == 0
-let folder = (isInMemory ? "/dev/shm" : NSTemporaryDirectory()) + "/sluice-simulator-\(getpid())"
+// Sources are on record with their paths: with as many digits each time, a seed has the same trace in each process.
+let folder =
+  (isInMemory ? "/dev/shm" : NSTemporaryDirectory()) + "/sluice-simulator-\(10_000_000 + Int(getpid()))"
 let began = Clock.monotonic()
 var simulator = Simulator(options: options, folder: folder)
 var elapsed: Double { Double(Clock.monotonic() - began) / 1e9 }
