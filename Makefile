@@ -51,7 +51,9 @@ test: build
 	@Tests/packaging.sh
 	@Tests/run.sh
 
-SOAK := Soak|SlowClientTests|CrowdTests|DifferentialTests|ManyFilesTests|SourceConformanceTests|CheckTests
+# Suites that are longer here, and those that are only here.
+SOAK := Soak|ClockChangeTests|CrowdTests|DifferentialTests|EventStreamsTests|KilledDownloadTests|ManyFilesTests
+SOAK := $(SOAK)|SlowClientTests|SourceConformanceTests|TusModelTests|UploadTests|CheckTests
 
 soak: build
 	@set -o pipefail; { swift build -c release --product sluice-simulator && swift build --build-tests; } 2>&1 | tail -n 5
