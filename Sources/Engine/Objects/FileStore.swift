@@ -109,7 +109,8 @@ public final class FileStore: ObjectStore, Sendable {
   /// moment after the record, or much later where the disk refuses. `nil`: it is in neither place.
   public func open(_ path: String, of id: String, sha256: [UInt8]) throws(SystemError) -> Descriptor? {
     if let file = try open(path) { return file }
-    for name in staged(for: id) where try digest(ofStaged: name) == sha256 {
+    for name in try staged() where name.attachmentId == id {
+      guard try digest(ofStaged: name) == sha256 else { continue }
       if let file = try open("\(Self.incoming)/\(name.text)") { return file }
     }
     // It may have got its path meanwhile.
