@@ -69,10 +69,12 @@ final class Request {
     let signatures = try secrets.signatures(id: event.id, timestamp: timestamp, body: event.body)
     curl_slist_free_all(headers)
     headers = nil
-    for header in [
+    var fields = [
       "content-type: application/json", "webhook-id: \(event.id)", "webhook-timestamp: \(timestamp)",
       "webhook-signature: \(signatures)",
-    ] {
+    ]
+    if let trace = Traceparent.of(event.body) { fields.append("traceparent: \(trace)") }
+    for header in fields {
       guard let longer = curl_slist_append(headers, header) else { throw .retry("unreachable", "no memory") }
       headers = longer
     }

@@ -95,6 +95,75 @@ struct ReplayTests {
     #expect(outcome.err.contains("small.txt: its content is neither in the store nor at its source"))
   }
 
+  /// A stricter pipeline, and then a looser one, are applied to what is completed and has no source any more.
+  @Test func whatWouldChangeIsQueuedAgain() throws {
+    let folder = try ingested()
+    try folder.write("strict.yaml", Self.pipeline.replacingOccurrences(of: "1KB", with: "100B"))
+    try FileManager.default.removeItem(atPath: folder.path + "/inbox/middle.txt")
+    let object =
+      "var/store/" + (try #require(folder.files(below: "var/store").first { size($0, folder) == 700 }))
+    func applied(_ pipeline: String) throws -> Printed.Attachment {
+      let replay = try SluiceCommand.run(["replay", "--diff", "--apply", "-c", pipeline], in: folder)
+      #expect(
+        replay.status == 0 && replay.out.contains("1 attachment queued again"), "\(replay.out)\(replay.err)")
+      let ingest = try SluiceCommand.run(["ingest", "--manifest", "/dev/null", "-c", pipeline], in: folder)
+      #expect(ingest.status == (pipeline == "strict.yaml" ? 1 : 0), "\(ingest.out)\(ingest.err)")
+      let list = try SluiceCommand.run(["list", "--name", "middle.txt", "--format", "json"], in: folder)
+      return try list.only(Printed.Attachment.self)
+    }
+    func verified() throws {
+      let verify = try SluiceCommand.run(["verify"], in: folder)
+      #expect(verify.status == 0, "\(verify.out)\(verify.err)")
+    }
+    let rejected = try applied("strict.yaml")
+    #expect(rejected.status == "rejected" && rejected.url == nil)
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/" + object), "it is all that is left")
+    let show = try SluiceCommand.run(["show", folder.path + "/inbox/middle.txt"], in: folder)
+    #expect(show.out.contains("kept object"), "\(show.out)\(show.err)")
+    try verified()
+    #expect(try applied("pipeline.yaml").status == "completed")
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/" + object))
+    try verified()
+    // At the end it goes as any object does.
+    #expect(try applied("strict.yaml").status == "rejected")
+    let deleted = try SluiceCommand.run(["delete", "--name", "middle.txt"], in: folder)
+    #expect(deleted.status == 0, "\(deleted.err)")
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/" + object))
+    try verified()
+  }
+
+  private func size(_ file: String, _ folder: TemporaryFolder) -> Int? {
+    let facts = try? FileManager.default.attributesOfItem(atPath: folder.path + "/var/store/" + file)
+    return facts?[.size] as? Int
+  }
+
+  /// What is kept is compared with its hash before a stage sees it.
+  @Test func aKeptObjectThatWasChangedIsNotTakenForTheContent() throws {
+    let folder = try ingested()
+    try folder.write("strict.yaml", Self.pipeline.replacingOccurrences(of: "1KB", with: "100B"))
+    let object =
+      "var/store/" + (try #require(folder.files(below: "var/store").first { size($0, folder) == 700 }))
+    _ = try SluiceCommand.run(["replay", "--diff", "--apply", "-c", "strict.yaml"], in: folder)
+    let file = folder.path + "/" + object
+    try FileManager.default.removeItem(atPath: file)
+    try folder.write(object, String(repeating: "MIDDLE\n", count: 100))
+    let ingest = try SluiceCommand.run(["ingest", "--manifest", "/dev/null"], in: folder)
+    #expect(ingest.status == 1)
+    let list = try SluiceCommand.run(["list", "--code", "object-damaged"], in: folder)
+    #expect(list.out.contains("middle.txt"), "\(ingest.out)\(ingest.err)")
+    // Brought back from a backup, it is tried again.
+    try FileManager.default.removeItem(atPath: file)
+    let retried = try SluiceCommand.run(["retry", "--code", "object-damaged"], in: folder)
+    #expect(retried.status == 0)
+    _ = try SluiceCommand.run(["ingest", "--manifest", "/dev/null"], in: folder)
+    #expect(
+      try SluiceCommand.run(["list", "--code", "object-missing"], in: folder).out.contains("middle.txt"))
+    try folder.write(object, String(repeating: "middle\n", count: 100))
+    _ = try SluiceCommand.run(["retry", "--code", "object-missing"], in: folder)
+    let last = try SluiceCommand.run(["ingest", "--manifest", "/dev/null"], in: folder)
+    #expect(last.status == 0, "\(last.out)\(last.err)")
+  }
+
   @Test func aStageThatIsNotThereIsSuggested() throws {
     let folder = try ingested()
     let outcome = try SluiceCommand.run(["replay", "--from", "sise"], in: folder)

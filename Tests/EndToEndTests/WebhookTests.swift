@@ -51,6 +51,32 @@ struct WebhookTests {
         == [try signature(of: request, with: Self.secret), try signature(of: request, with: Self.older)])
   }
 
+  /// Whatever a sender writes into a name.
+  @Test func aTraceGoesAlongAndNoneIsMadeUp() throws {
+    let receiver = try WebhookReceiver()
+    let inbox = try inbox(files: 1, channels: ["hook": receiver.url])
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    let file = inbox.folder.path + "/in/file-0"
+    let hostile = #"x\",\"traceparent\":\"00-11111111111111111111111111111111-1111111111111111-01"#
+    try inbox.folder.write(
+      "list.jsonl",
+      """
+      {"path":"\(file)","fileName":"traced","traceparent":"\(trace)","participants":["ben"]}
+      {"path":"\(file)","fileName":"\(hostile)","conversationId":"c2","participants":["ben"]}
+      {"path":"\(file)","traceparent":"00-0000","conversationId":"c3"}
+
+      """)
+    let run = try SluiceCommand.run(
+      ["ingest", "--home", "home", "--manifest", "list.jsonl", "--format", "json"], in: inbox.folder)
+    #expect(run.out.contains("list.jsonl:3") && run.out.contains("traceparent"), "\(run.out)\(run.err)")
+    let traces = try receiver.requests.map { request in
+      let event = try JSON(String(decoding: request.body, as: UTF8.self))
+      return (request.headers["traceparent"], event["data"]["fileName"].text)
+    }
+    #expect(traces.count == 2)
+    for (found, name) in traces { #expect(found == (name == "traced" ? trace : nil), "\(name)") }
+  }
+
   // MARK: Undelivered events
 
   @Test func anEndpointThatFailsDoesNotHoldUpTheIngestAndGetsTheEventLaterUnderTheSameId() throws {

@@ -88,7 +88,8 @@ package final class ModelReader: LedgerQueries {
     let last = attachment.attempts.keys.max().flatMap { attachment.attempts[$0] } ?? []
     return AttachmentRecord(
       key: key, attachment.origin, source: attachment.source.path, attachment.outcome,
-      createdAt: attachment.createdAt, finishedAt: attachment.finishedAt, steps: last.map(\.step))
+      createdAt: attachment.createdAt, finishedAt: attachment.finishedAt, steps: last.map(\.step),
+      keptObject: attachment.kept)
   }
 
   /// A page of what answers, of what comes after a place in an order.

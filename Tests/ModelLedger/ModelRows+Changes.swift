@@ -20,6 +20,7 @@ extension ModelRows {
     for write in writes {
       switch write {
       case .queue(let key): queueAgain(key, &tally)
+      case .queueCompleted(let key): queueCompleted(key, &tally)
       case .hasten(let key):
         if let job = attachments[key]?.job { hasten(job, tally.now) }
       case .cancel(let key, let reason):
@@ -41,6 +42,22 @@ extension ModelRows {
     return results[0]
   }
 
+  /// Its object stays until an attempt leaves another; but what a stage had made of the content that came is not read again.
+  private mutating func queueCompleted(_ key: Int64, _ tally: inout ModelTally) {
+    guard let outcome = attachments[key]?.outcome, let url = outcome.url else {
+      return queueAgain(key, &tally)
+    }
+    let isMade = Metadatum.read(outcome.metadata)?.contains { $0.key == "original.sha256" } ?? false
+    if isMade {
+      names[url]?.uses -= 1
+      tally.hasUnused = true
+    } else {
+      attachments[key]?.kept = url
+    }
+    attachments[key]?.outcome.url = nil
+    queueAgain(key, &tally)
+  }
+
   /// Its attempts stay on record, and are counted on.
   mutating func queueAgain(_ key: Int64, _ tally: inout ModelTally) {
     guard let before = attachments[key] else { return }
@@ -55,7 +72,7 @@ extension ModelRows {
     attachments[key]?.fingerprint = nil
     let attempts = before.attempts.keys.max() ?? 1
     let job =
-      if let transfer = before.transfer {
+      if before.kept == nil, let transfer = before.transfer {
         addLinkedJob(key, transfer, priority: 0, attempts: attempts, &tally)
       } else {
         addJob(.attachment(key), .attachments, priority: 0, attempts: attempts)
@@ -90,7 +107,10 @@ extension ModelRows {
     if isLast {
       messages[MessageName(conversation: origin.conversationId, message: origin.messageId)] = nil
     }
-    if let url = attachment.outcome.url { names[url]?.uses -= 1 }
+    for path in [attachment.outcome.url, attachment.kept] {
+      if let path { names[path]?.uses -= 1 }
+    }
+    tally.hasUnused = true
     count(attachment.outcome.status, -1, -Self.bytes(attachment.outcome))
     tombstones.append(Tombstone(id: origin.id, deletedBy: person, deletedAt: tally.now))
     tally.changed.append(.deletion(tombstones.count - 1))

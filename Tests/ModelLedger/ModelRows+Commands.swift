@@ -104,7 +104,8 @@ extension ModelRows {
       Attachment(
         origin: AttachmentOrigin(
           id: id, conversationId: item.conversationId, messageId: messageId, senderId: item.senderId,
-          fileName: item.fileName, declaredType: item.declaredType, reference: item.reference),
+          fileName: item.fileName, declaredType: item.declaredType, reference: item.reference,
+          traceparent: item.traceparent),
         identity: identity, source: item.attachmentSource, participants: message?.participants ?? [],
         createdAt: tally.now), key)
     if let link = item.link {

@@ -13,6 +13,8 @@ struct ModelTally {
   var uploadsToDelete: [String] = []
   /// Attachments were deleted.
   var hasDeleted = false
+  /// There may be objects that are no attachment's any more.
+  var hasUnused = false
   var filesToDelete: [Int64] = []
   var unwanted: [Int64] = []
   var priorities: [TransferPriority] = []
@@ -31,11 +33,11 @@ extension ModelRows {
     var reply = ExchangeReply()
     for path in exchange.deletedObjects where names[path]?.uses == 0 { names[path] = nil }
     reply.results = exchange.commands.map { apply($0, &tally) }
-    if tally.hasDeleted || !exchange.deletedObjects.isEmpty {
-      reply.objectsToDelete = Array(objectsToDelete.prefix(1000))
-    }
     for checkpoint in exchange.checkpoints { take(checkpoint) }
     reply.settled = exchange.settlements.map { settle($0, &tally) }
+    if tally.hasUnused || !exchange.deletedObjects.isEmpty {
+      reply.objectsToDelete = Array(objectsToDelete.prefix(1000))
+    }
     for want in exchange.wanted {
       if lanes[want.lane] == nil { lanes[want.lane] = [] }
       wake(want.lane, now)
@@ -126,12 +128,16 @@ extension ModelRows {
   /// The transfer that an attachment is to wait for, before it is worked on.
   private func unfetched(_ job: Job) -> Int64? {
     guard case .attachment(let key) = job.subject, job.cancellation == nil,
-      let transfer = attachments[key]?.transfer, transfers[transfer]?.isFinished != true
+      attachments[key]?.kept == nil, let transfer = attachments[key]?.transfer,
+      transfers[transfer]?.isFinished != true
     else { return nil }
     return transfer
   }
 
   private func source(_ attachment: Attachment) -> AttachmentSource {
+    if let kept = attachment.kept {
+      return .object(path: kept, sha256: names[kept]?.sha256 ?? [], source: attachment.source.path)
+    }
     guard let transfer = attachment.transfer else { return attachment.source }
     return .link(
       transfer: transfer, name: attachment.source.name,
@@ -167,7 +173,15 @@ extension ModelRows {
       }
       jobs[job.key] = nil
       end(ended, &tally)
-      if let transfer = attachments[ended.key]?.transfer { leave(transfer, &tally) }
+      if let kept = attachments[ended.key]?.kept {
+        if ended.outcome.status == .completed {
+          names[kept]?.uses -= 1
+          attachments[ended.key]?.kept = nil
+          tally.hasUnused = tally.hasUnused || kept != ended.outcome.url
+        }
+      } else if let transfer = attachments[ended.key]?.transfer {
+        leave(transfer, &tally)
+      }
     case .again(let key, let after, let crashed, let attempt, let steps):
       schedule(job, tally.now + min(after, 1 << 50), tally.now)
       if crashed { jobs[job.key]?.crashes += 1 }

@@ -37,6 +37,8 @@ struct ModelRows: Sendable {
     var createdAt: Int64
     var finishedAt: Int64?
     var fingerprint: String?
+    /// The path of the object of an earlier attempt.
+    var kept: String?
     var job: Int64?
     /// By number.
     var attempts: [Int: [AttemptRecord]] = [:]

@@ -56,7 +56,7 @@ struct RandomExchange {
   private mutating func attachmentCommand(_ ids: [String]) -> AttachmentCommand {
     let actions: [AttachmentCommand.Action] = [
       .retry, .retry, .retry, .cancel("because"), .cancel("so"), .prioritize(Int64(number(-1...2))),
-      .delete(by: "ann"),
+      .delete(by: "ann"), .reprocess,
     ]
     return AttachmentCommand(
       once(in: 20) ? "nobody" : pick(ids), pick(actions),

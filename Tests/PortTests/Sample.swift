@@ -116,6 +116,7 @@ enum Sample {
 
 extension Command {
   static func retry(_ id: String) -> Command { .attachment(AttachmentCommand(id, .retry)) }
+  static func reprocess(_ id: String) -> Command { .attachment(AttachmentCommand(id, .reprocess)) }
   static func cancel(_ id: String, _ reason: String = "ann took it back") -> Command {
     .attachment(AttachmentCommand(id, .cancel(reason)))
   }

@@ -32,7 +32,7 @@ final class DeedRules {
           mayBeDeleted.insert(command.attachmentId)
           gone += 1
           mayReuseJobs = true
-        case .retry: retried.insert(command.attachmentId)
+        case .retry, .reprocess: retried.insert(command.attachmentId)
         case .prioritize: break
         }
       case .delivery(let command):
@@ -54,7 +54,7 @@ final class DeedRules {
       guard case .attachment(let command) = command, result == .done(hasChanged: true) else { continue }
       switch command.action {
       case .cancel: known.cancelled.insert(command.attachmentId)
-      case .retry: known.cancelled.remove(command.attachmentId)
+      case .retry, .reprocess: known.cancelled.remove(command.attachmentId)
       case .delete: known.deleted.insert(command.attachmentId)
       case .prioritize: break
       }
@@ -67,7 +67,7 @@ final class DeedRules {
     var unknown: (attachments: [String], deliveries: [Int64]) = ([], [])
     for command in sent.values.joined() {
       switch command {
-      case .attachment(let command) where command.action == .retry:
+      case .attachment(let command) where [.retry, .reprocess].contains(command.action):
         unknown.attachments.append(command.attachmentId)
       case .delivery(let command) where command.action == .retry: unknown.deliveries.append(command.key)
       default: break

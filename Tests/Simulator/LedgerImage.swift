@@ -14,6 +14,8 @@ struct LedgerImage {
     var deliveries, types: Int
     /// Those of its job that were begun; 0: it has none.
     var attempts: Int
+    /// The path of the object of an earlier attempt.
+    var kept: String?
   }
 
   var attachments: [Attachment] = []
@@ -30,7 +32,7 @@ struct LedgerImage {
       SELECT a.id, file_name, status, reason_stage, reason_code, url, lower(hex(sha256)),
         (SELECT count(*) FROM deliveries d JOIN events e ON e.key = d.event_key WHERE e.attachment_key = a.key),
         (SELECT count(DISTINCT type) FROM events e WHERE e.attachment_key = a.key),
-        (SELECT attempts FROM queue WHERE kind = 'attachment' AND subject = a.key)
+        (SELECT attempts FROM queue WHERE kind = 'attachment' AND subject = a.key), kept
       FROM attachments a ORDER BY a.key
       """
     ).rows { row in
@@ -38,7 +40,8 @@ struct LedgerImage {
         Attachment(
           id: row.text(0), fileName: row.text(1), status: row.text(2), stage: row.optionalText(3),
           code: row.optionalText(4), url: row.optionalText(5), sha256: row.text(6),
-          deliveries: Int(row.integer(7)), types: Int(row.integer(8)), attempts: Int(row.integer(9))))
+          deliveries: Int(row.integer(7)), types: Int(row.integer(8)), attempts: Int(row.integer(9)),
+          kept: row.optionalText(10)))
     }
     try connection.prepare("SELECT id, status FROM deliveries").rows {
       deliveries.append(($0.text(0), $0.text(1)))
@@ -64,7 +67,8 @@ struct LedgerImage {
           status: record.outcome.status.rawValue, stage: record.outcome.reason?.stage,
           code: record.outcome.reason?.code, url: record.outcome.url,
           sha256: record.outcome.sha256.map(Self.hexadecimal) ?? "", deliveries: deliveries.count,
-          types: Set(deliveries.map(\.type)).count, attempts: model.attempts(ofJobFor: record.key)))
+          types: Set(deliveries.map(\.type)).count, attempts: model.attempts(ofJobFor: record.key),
+          kept: record.keptObject))
       self.deliveries += deliveries.map { ($0.id, $0.status.rawValue) }
       return true
     }

@@ -55,6 +55,7 @@ final class Operator {
     case .cancel: add(.cancel("deed \(deed.number)"))
     case .delete: add(.delete(by: "a person"))
     case .retry: add(.retry)
+    case .reprocess: add(.reprocess)
     case .prioritize: add(.prioritize(Int64(deed.number % 4)))
     case .drop: addDelivery(deed, .drop, &commands)
     case .redeliver: addDelivery(deed, .retry, &commands)

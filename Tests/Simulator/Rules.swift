@@ -185,7 +185,8 @@ final class Rules {
   private func done(_ command: Command) {
     deeds.done(command)
     switch command {
-    case .attachment(let command) where command.action == .retry: forgetEnd(of: command.attachmentId)
+    case .attachment(let command) where [.retry, .reprocess].contains(command.action):
+      forgetEnd(of: command.attachmentId)
     case .delivery(let command) where command.action == .retry:
       if let id = deliveryIds[command.key] { settledDeliveries.remove(id) }
     default: break
@@ -350,6 +351,13 @@ final class Rules {
     }
     expect(
       missing == image.tombstones.count, "\(missing) items are missing, \(image.tombstones.count) deleted")
+    for attachment in image.attachments {
+      guard let path = attachment.kept else { continue }
+      let content = world.store.objects[path]
+      expect(content != nil, "\(attachment.id) keeps no object at \(path)")
+      expect(attachment.status != "completed", "\(attachment.id) is completed, and keeps an object besides")
+      paths[path] = ""
+    }
     for path in world.store.objects.keys.sorted() {
       expect(paths[path] != nil, "the object at \(path) belongs to no attachment")
     }

@@ -36,6 +36,10 @@ struct Scenario {
   struct Deed {
     enum Kind: CaseIterable {
       case cancel, delete, retry, prioritize, drop, redeliver
+      /// Drawn in the place of some that prioritize, so that older seeds stay what they were but for these.
+      case reprocess
+
+      static let common = allCases.filter { $0 != .reprocess }
     }
 
     var number: Int
@@ -140,9 +144,11 @@ struct Scenario {
     return (0..<chance.integer(1...items, "deeds")).map { number in
       let deed = "deed \(number)"
       // Most while an item is on its way.
-      let kinds: [Deed.Kind] = [.cancel, .cancel, .delete, .delete] + Deed.Kind.allCases
+      let kinds: [Deed.Kind] = [.cancel, .cancel, .delete, .delete] + Deed.Kind.common
+      var kind = chance.choice(kinds, deed, "kind")
+      if kind == .prioritize && chance.oneIn(2, deed, "reprocess") { kind = .reprocess }
       return Deed(
-        number: number, kind: chance.choice(kinds, deed, "kind"),
+        number: number, kind: kind,
         time: chance.integer(0...span, deed, "time"),
         target: chance.integer(0...(few - 1), deed, "target"))
     }.sorted { ($0.time, $0.number) < ($1.time, $1.number) }

@@ -1,6 +1,7 @@
 import CPlatform
 import CSQLite
 import Foundation
+import Glibc
 import Ledger
 import MemoryDisk
 import ModelLedger
@@ -220,9 +221,26 @@ final class Simulation {
       }
       world.arrange(microseconds: wait) { [self] in
         placeFolder()
-        return [.opened(serial: source.serial, source.open())]
+        return [.opened(serial: source.serial, open(source))]
       }
     }
+  }
+
+  /// An object lies in the simulated store: it is read from a file of its own.
+  private func open(_ source: Source) -> Source.Opening {
+    guard case .object(let path, _, _) = source.kind else { return source.open() }
+    guard !world.isUnder(.storeAway), let content = world.store.objects[path] else {
+      return .failed(SourceFault("object-missing", "there is no object", .retry))
+    }
+    let file = folder + ".object"
+    _ = FileManager.default.createFile(atPath: file, contents: Data(content.utf8))
+    defer { unlink(file) }
+    let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC)
+    var facts = stat()
+    guard descriptor >= 0, fstat(descriptor, &facts) == 0 else {
+      return .failed(SourceFault("unreadable", file, .fail))
+    }
+    return .opened(descriptor, FileState(facts))
   }
 
   private func publish(_ batch: [StagedObject]) {

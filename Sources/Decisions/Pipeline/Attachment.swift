@@ -13,10 +13,12 @@ public final class AttachmentOrigin: Sendable, Equatable {
   public let declaredType: String?
   /// The client's own name for it.
   public let reference: String?
+  /// That of the request that brought it (https://www.w3.org/TR/trace-context), so that what it causes belongs to the same trace.
+  public let traceparent: String?
 
   public init(
     id: String, conversationId: String, messageId: String, senderId: String, fileName: String,
-    declaredType: String? = nil, reference: String? = nil
+    declaredType: String? = nil, reference: String? = nil, traceparent: String? = nil
   ) {
     self.id = id
     self.conversationId = conversationId
@@ -25,6 +27,7 @@ public final class AttachmentOrigin: Sendable, Equatable {
     self.fileName = fileName
     self.declaredType = declaredType
     self.reference = reference
+    self.traceparent = traceparent
   }
 
   public static func == (one: AttachmentOrigin, other: AttachmentOrigin) -> Bool {
@@ -32,6 +35,7 @@ public final class AttachmentOrigin: Sendable, Equatable {
       || one.id == other.id && one.conversationId == other.conversationId && one.messageId == other.messageId
         && one.senderId == other.senderId && one.fileName == other.fileName
         && one.declaredType == other.declaredType && one.reference == other.reference
+        && one.traceparent == other.traceparent
   }
 
   /// Another with some of its values replaced.
@@ -43,7 +47,7 @@ public final class AttachmentOrigin: Sendable, Equatable {
       id: id ?? self.id, conversationId: conversationId ?? self.conversationId,
       messageId: messageId ?? self.messageId, senderId: senderId ?? self.senderId,
       fileName: fileName ?? self.fileName,
-      declaredType: declaredType ?? self.declaredType, reference: reference)
+      declaredType: declaredType ?? self.declaredType, reference: reference, traceparent: traceparent)
   }
 }
 

@@ -110,7 +110,7 @@ enum ControlMessage {
 
   /// What an attachment's command is.
   private enum Action: UInt8 {
-    case retry = 1, cancel, prioritize, delete
+    case retry = 1, cancel, prioritize, delete, reprocess
   }
 
   private static func write(_ command: AttachmentCommand, _ writer: inout FrameWriter) {
@@ -118,6 +118,7 @@ enum ControlMessage {
     writer.write(command.only.map { $0.map(\.rawValue).sorted().joined(separator: ",") })
     switch command.action {
     case .retry: writer.write(Action.retry.rawValue)
+    case .reprocess: writer.write(Action.reprocess.rawValue)
     case .cancel(let reason):
       writer.write(Action.cancel.rawValue)
       writer.write(reason)
@@ -144,6 +145,7 @@ enum ControlMessage {
     let action: AttachmentCommand.Action
     switch Action(rawValue: try reader.integer(UInt8.self)) {
     case .retry: action = .retry
+    case .reprocess: action = .reprocess
     case .cancel: action = .cancel(try text(&reader))
     case .prioritize: action = .prioritize(try reader.integer(Int64.self))
     case .delete: action = .delete(by: try text(&reader))

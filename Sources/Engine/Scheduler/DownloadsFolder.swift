@@ -65,6 +65,24 @@ package struct DownloadsFolder: Sendable {
   /// What was fetched, to read: the transfer's file, or else its object.
   func open(fetched transfer: Int64, object: String?) -> Source.Opening {
     let paths = [file(of: transfer)] + (object.map { ["\(store)/\($0)"] } ?? [])
+    return open(oneOf: paths)
+      ?? .failed(
+        SourceFault(
+          "not-here", "what was fetched is neither in the home nor in the store any more", .fetchAgain))
+  }
+
+  /// An object of the store, to read.
+  func open(object: String) -> Source.Opening {
+    open(oneOf: ["\(store)/\(object)"])
+      ?? .failed(
+        SourceFault(
+          "object-missing",
+          "store/\(object) is not there any more; bring it back from a backup and retry, or delete the attachment",
+          .retry))
+  }
+
+  /// `nil`: none of them can be opened as a file.
+  private func open(oneOf paths: [String]) -> Source.Opening? {
     for path in paths {
       let descriptor = sluice_open_source(path)
       var facts = stat()
@@ -74,9 +92,7 @@ package struct DownloadsFolder: Sendable {
       }
       close(descriptor)
     }
-    return .failed(
-      SourceFault(
-        "not-here", "what was fetched is neither in the home nor in the store any more", .fetchAgain))
+    return nil
   }
 
   package func delete(_ transfer: Int64) { unlink(file(of: transfer)) }

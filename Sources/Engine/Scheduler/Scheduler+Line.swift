@@ -167,6 +167,14 @@ extension Scheduler {
       // What lies there was changed since it was fetched.
       return fetchAgain(flight, transfer)
     }
+    if case .object(let path, let stored, _)? = flight.attachment?.source, !flight.isSealed,
+      stored != Hexadecimal.bytes(text)
+    {
+      let message = "store/\(path) is not what was stored; bring it back from a backup and retry"
+      flight.run.takeSourceFault(
+        Reason(stage: "source", code: "object-damaged", message: message), mayPass: false)
+      return route(flight)
+    }
     flight.run.measured(text)
     route(flight)
   }

@@ -13,7 +13,7 @@ extension Scheduler {
       case .attachment(let command):
         switch command.action {
         case .cancel(let reason): takenBack[command.attachmentId] = .cancelled(reason)
-        case .retry: takenBack[command.attachmentId] = .retried
+        case .retry, .reprocess: takenBack[command.attachmentId] = .retried
         case .delete: takenBack[command.attachmentId] = .deleted
         case .prioritize: break
         }

@@ -9,6 +9,8 @@ package struct Source: Sendable {
   package enum Kind: Sendable {
     /// A file, and the device of its folder when it was taken in, where that is known.
     case file([UInt8], folderDevice: Int64?)
+    /// An object at a path in the store; and what is shown of where its content came from.
+    case object(String, [UInt8], DownloadsFolder)
     /// What a transfer fetched.
     case fetched(Int64, object: String?, DownloadsFolder)
     /// The file of a transfer, to write; `free` bytes have to stay free.
@@ -34,13 +36,15 @@ package struct Source: Sendable {
       self.init(serial: serial, .fetched(transfer, object: object, downloads))
     case .link(let transfer, _, .failed):
       self.init(serial: serial, .fetched(transfer, object: nil, downloads))
+    case .object(let path, _, let source):
+      self.init(serial: serial, .object(path, source, downloads))
     }
   }
 
   /// Its path.
   package var path: [UInt8] {
     switch kind {
-    case .file(let path, _): path
+    case .file(let path, _), .object(_, let path, _): path
     case .fetched(let transfer, _, let folder), .transfer(let transfer, _, _, let folder):
       Array(folder.file(of: transfer).utf8)
     case .removal(let paths): Array((paths.first ?? "").utf8)
@@ -55,6 +59,7 @@ package struct Source: Sendable {
   package func open() -> Opening {
     switch kind {
     case .file(let path, _): open(path)
+    case .object(let path, _, let folder): folder.open(object: path)
     case .fetched(let transfer, let object, let folder): folder.open(fetched: transfer, object: object)
     case .transfer(let transfer, let bytes, let free, let folder):
       folder.open(transfer, bytes: bytes, free: free)

@@ -60,7 +60,7 @@ package struct SourceFault: Sendable {
     }
   }
 
-  init(_ code: String, _ message: String, _ remedy: Remedy) {
+  package init(_ code: String, _ message: String, _ remedy: Remedy) {
     reason = Reason(stage: "source", code: code, message: message)
     self.remedy = remedy
   }

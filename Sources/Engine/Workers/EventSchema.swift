@@ -70,6 +70,10 @@ public enum EventSchema {
       type: .text(isNullable: false),
       isRequired: false),
     Member(
+      name: "traceparent",
+      help: "Of the request that brought it, as in W3C Trace Context, where that had one.",
+      type: .text(isNullable: false), isRequired: false),
+    Member(
       name: "status", help: "How it ended.",
       type: .choice(Status.allCases.filter(\.isFinal).map(\.rawValue))),
     Member(

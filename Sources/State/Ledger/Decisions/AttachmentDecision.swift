@@ -31,6 +31,8 @@ package enum AttachmentDecision: Deciding {
   package enum Write: Equatable {
     /// Queues an attachment that has ended, as if it had just been taken in.
     case queue(key: Int64)
+    /// The same for one that is completed, whose object stays.
+    case queueCompleted(key: Int64)
     /// Makes it due at once.
     case hasten(key: Int64)
     /// Takes it back, or gives it to the stages again (`nil`).
@@ -69,7 +71,7 @@ package enum AttachmentDecision: Deciding {
     _ request: AttachmentCommand, _ fact: inout Fact, _ writes: inout [Write]
   ) -> CommandResult {
     switch request.action {
-    case .retry: return retry(request, &fact, &writes)
+    case .retry, .reprocess: return retry(request, &fact, &writes)
     case .cancel(let reason):
       if fact.status.isFinal && fact.status != .cancelled {
         return .refused("attachment \(request.attachmentId) is \(fact.status.rawValue): it has ended")
@@ -95,6 +97,9 @@ package enum AttachmentDecision: Deciding {
     _ request: AttachmentCommand, _ fact: inout Fact, _ writes: inout [Write]
   ) -> CommandResult {
     switch fact.status {
+    case .completed where request.action == .reprocess:
+      writes.append(.queueCompleted(key: fact.key))
+      fact = Fact(key: fact.key, status: .queued)
     case .completed:
       return .refused("attachment \(request.attachmentId) is completed: there is nothing to try again")
     case .queued:

@@ -32,6 +32,7 @@ extension AttachmentSource {
     case .link(let transfer, let name, _):
       values.add(name)
       values.add(transfer)
+    case .object(let path, _, _): values.add(path)
     }
     let path = path
     let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? -1

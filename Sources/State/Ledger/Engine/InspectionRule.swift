@@ -109,13 +109,17 @@ struct InspectionRule {
     InspectionRule(
       code: "names-differ",
       sql: """
-        WITH rows AS (SELECT url, sha256, count(*) AS number FROM attachments WHERE url IS NOT NULL GROUP BY url, sha256)
-        SELECT 'path ' || url, number || ' attachments have their object there, and by the table of names '
-          || coalesce(uses, 0) || ' have' FROM rows r LEFT JOIN names n ON n.path = r.url AND n.sha256 = r.sha256
+        WITH places AS (
+            SELECT url AS path, sha256 FROM attachments WHERE url IS NOT NULL
+            UNION ALL
+            SELECT kept, (SELECT sha256 FROM names WHERE path = kept) FROM attachments WHERE kept IS NOT NULL),
+          rows AS (SELECT path, sha256, count(*) AS number FROM places GROUP BY path, sha256)
+        SELECT 'path ' || r.path, number || ' attachments have their object there, and by the table of names '
+          || coalesce(uses, 0) || ' have' FROM rows r LEFT JOIN names n ON n.path = r.path AND n.sha256 = r.sha256
         WHERE n.uses IS NOT r.number
         UNION ALL
-        SELECT 'path ' || path, 'no attachment has its object there, and by the table of names ' || uses || ' have'
-        FROM names n LEFT JOIN rows r ON r.url = n.path AND r.sha256 = n.sha256 WHERE r.url IS NULL AND n.uses > 0
+        SELECT 'path ' || n.path, 'no attachment has its object there, and by the table of names ' || uses || ' have'
+        FROM names n LEFT JOIN rows r ON r.path = n.path AND r.sha256 = n.sha256 WHERE r.path IS NULL AND n.uses > 0
         """, remedy: mend),
     InspectionRule(
       code: "row-malformed",

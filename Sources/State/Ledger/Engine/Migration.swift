@@ -65,7 +65,8 @@ struct Migration {
 
   // MARK: From 7 to 9
 
-  /// From 7 to 8: downloads. From 8 to 9: what servers say of their content. From 9 to 10: tokens. Tables allow more in some columns and have more of
+  /// From 7 to 8: downloads. From 8 to 9: what servers say of their content. From 9 to 10: tokens. From 10 to
+  /// 11: objects that are kept, traces. Tables allow more in some columns and have more of
   /// them at their end, which needs no row to be written: their statements in the schema are replaced, as SQLite allows for that
   /// (https://sqlite.org/lang_altertable.html, section 7).
   private func bringUpFromSeven() throws {
@@ -180,7 +181,7 @@ struct Migration {
       """
       INSERT INTO attachments SELECT key, id, ?2, conversation_id, message_id, own_message, file_name, declared_type, NULL,
         'file', NULL, source, source_size, source_modified, source_folder_device, status, media_type, size_bytes, sha256, metadata, url,
-        reason_stage, reason_code, reason_message, created_at, finished_at, line_key
+        reason_stage, reason_code, reason_message, created_at, finished_at, line_key, NULL, NULL
       FROM old_attachments WHERE key = ?1
       """)
     let hash = try SHA256()

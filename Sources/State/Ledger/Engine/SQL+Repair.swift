@@ -22,8 +22,20 @@ extension SQL {
       ELSE EXISTS (SELECT 1 FROM attachments a WHERE a.key = jobs.key >> 1 AND a.status <> 'queued') END
     """)
 
+  /// What content a kept object has, its name alone tells.
+  static let forgetStrayKept: StaticString = """
+    UPDATE attachments SET kept = NULL WHERE kept IS NOT NULL AND NOT EXISTS (SELECT 1 FROM names WHERE path = kept AND uses > 0)
+    """
+
+  static let removeNames: StaticString = """
+    DELETE FROM names WHERE uses > 0 AND path NOT IN (SELECT kept FROM attachments WHERE kept IS NOT NULL)
+    """
+
   static let renameAll: StaticString = """
-    INSERT INTO names SELECT url, sha256, count(*) FROM attachments WHERE url IS NOT NULL GROUP BY url
+    INSERT INTO names SELECT path, sha256, count(*) FROM (
+      SELECT url AS path, sha256 FROM attachments WHERE url IS NOT NULL
+      UNION ALL
+      SELECT kept, n.sha256 FROM attachments JOIN names n ON n.path = kept) GROUP BY path
     ON CONFLICT DO UPDATE SET sha256 = excluded.sha256, uses = excluded.uses
     """
 

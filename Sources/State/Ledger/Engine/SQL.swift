@@ -96,7 +96,7 @@ enum SQL {
   static let dueAttachments = SQLText(
     """
     SELECT \(AttachmentOrigin.columnList), m.participants, a.source_host, a.source, a.source_size, a.source_modified,
-      a.source_folder_device, a.source_kind, \(jobColumns)
+      a.source_folder_device, a.source_kind, a.kept, \(jobColumns)
     FROM jobs j LEFT JOIN attachments a ON a.key = j.key >> 1 LEFT JOIN messages m USING (conversation_id, message_id) \(due)
     """)
 
@@ -157,6 +157,8 @@ enum SQL {
     INSERT INTO names (path, sha256, uses) VALUES (?1, ?2, 1)
     ON CONFLICT DO UPDATE SET uses = uses + 1 WHERE sha256 = ?2 AND uses > 0
     """
+
+  static let contentAt: StaticString = "SELECT sha256 FROM names WHERE path = ?1"
 
   static let leaveName: StaticString = "UPDATE names SET uses = uses - 1 WHERE path = ?1 AND uses > 1"
 
@@ -257,7 +259,7 @@ enum SQL {
   // MARK: Deleting an attachment, with all that is of it
 
   static let attachmentToDelete: StaticString = """
-    SELECT id, identity, status, size_bytes, url, conversation_id, message_id FROM attachments WHERE key = ?1
+    SELECT id, identity, status, size_bytes, url, kept, conversation_id, message_id FROM attachments WHERE key = ?1
     """
 
   static let removeDeliveryJobs: StaticString = """
@@ -295,7 +297,17 @@ enum SQL {
   static let removeUnusedName: StaticString = "DELETE FROM names WHERE path = ?1 AND uses = 0"
 
   static let attachmentToQueue: StaticString =
-    "SELECT status, size_bytes, url FROM attachments WHERE key = ?1"
+    "SELECT status, size_bytes, url, kept FROM attachments WHERE key = ?1"
+
+  /// Whether a stage had made new content of what came.
+  static let isObjectMade: StaticString = """
+    SELECT CASE WHEN json_valid(metadata) THEN metadata ->> '$."original.sha256"' IS NOT NULL ELSE 0 END
+    FROM attachments WHERE key = ?1
+    """
+
+  static let keepObject: StaticString = "UPDATE attachments SET kept = ?2 WHERE key = ?1"
+
+  static let forgetKept: StaticString = "UPDATE attachments SET kept = NULL WHERE key = ?1"
 
   static let queueAttachment: StaticString = """
     UPDATE attachments SET status = 'queued', media_type = NULL, size_bytes = NULL, sha256 = NULL, metadata = '{}',

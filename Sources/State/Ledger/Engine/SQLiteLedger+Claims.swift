@@ -20,15 +20,15 @@ extension SQLiteLedger {
       if isOver { return }
       let next = AttachmentOrigin.width
       guard !row.isNull(next) else {
-        leases.append(try lease(row, next + 7, tally.token, nil))
+        leases.append(try lease(row, next + 8, tally.token, nil))
         return
       }
       if let work = try attachment(row) {
-        let lease = try lease(row, next + 7, tally.token, work)
+        let lease = try lease(row, next + 8, tally.token, work)
         leases.append(lease)
         isOver = lease.isSolitary
       } else {
-        unfetched.append(row.integer(next + 8))
+        unfetched.append(row.integer(next + 9))
       }
     }
     for key in unfetched { try waitForTransfer(key, tally.time) }
@@ -39,11 +39,14 @@ extension SQLiteLedger {
   /// `nil`: its link is not fetched.
   private func attachment(_ row: borrowing Row) throws -> LeasedWork? {
     let next = AttachmentOrigin.width
-    let key = row.integer(next + 8)
+    let key = row.integer(next + 9)
     let source: AttachmentSource
-    if row.text(next + 6) == "link" {
+    if let kept = row.optionalText(next + 7) {
+      let sha256 = try statement(SQL.contentAt).first(.text(kept)) { $0.blob(0) } ?? []
+      source = .object(path: kept, sha256: sha256, source: row.blob(next + 2))
+    } else if row.text(next + 6) == "link" {
       let name = String(decoding: row.blob(next + 2), as: UTF8.self)
-      let link = try link(of: key, name: name, isCancelled: !row.isNull(next + 14))
+      let link = try link(of: key, name: name, isCancelled: !row.isNull(next + 15))
       guard let link else { return nil }
       source = link
     } else {

@@ -76,6 +76,7 @@ extension SQLiteLedger {
     for write in writes {
       switch write {
       case .queue(let key): try queueAgain(key, &tally)
+      case .queueCompleted(let key): try queueCompleted(key, &tally)
       case .hasten(let key):
         try statement(SQL.hastenJob).run(.integer(key &* 2), .integer(tally.time))
       case .cancel(let key, let reason):
@@ -108,18 +109,37 @@ extension SQLiteLedger {
     return try statement(SQL.isDeleted).first(.text(id), make: { $0.integer(0) }) == 1 ? .deleted : nil
   }
 
+  /// What becomes of the object of an attachment that is queued again.
+  enum FormerObject {
+    /// It is not there.
+    case lost
+    /// It is to be deleted, where it is no other's.
+    case unwanted
+    /// It stays until an attempt leaves another.
+    case kept
+  }
+
   /// Queues an attachment that has ended, as if it had just been taken in. Its earlier attempts stay on record, and events emitted
   /// before are not emitted again.
-  func queueAgain(_ key: Int64, _ tally: inout ExchangeTally) throws {
+  func queueAgain(_ key: Int64, _ tally: inout ExchangeTally, object: FormerObject = .lost) throws {
     let before = try statement(SQL.attachmentToQueue).first(.integer(key)) {
-      ($0.text(0), $0.integer(1), $0.optionalText(2))
+      ($0.text(0), $0.integer(1), $0.optionalText(2), $0.optionalText(3))
     }
-    guard let (status, size, url) = before else { return }
-    if let url { try leaveName(url) }
+    guard let (status, size, url, keptBefore) = before else { return }
+    var kept = keptBefore
     try statement(SQL.queueAttachment).run(.integer(key))
+    if let url {
+      switch object {
+      case .lost: try leaveName(url)
+      case .unwanted: try giveUpName(url, &tally)
+      case .kept:
+        try statement(SQL.keepObject).run(.integer(key), .text(url))
+        kept = url
+      }
+    }
     try statement(SQL.addToCount).run(.text(status), .integer(-1), .integer(-min(max(size, 0), 1 << 50)))
     try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(1), .integer(0))
-    if let transfer = try transfer(of: key) {
+    if kept == nil, let transfer = try transfer(of: key) {
       let earlier = try statement(SQL.attemptsOf).first(.integer(key)) { $0.integer(0) } ?? 1
       try self.await(transfer, for: key, priority: 0, earlier: earlier, &tally)
     } else {
@@ -129,6 +149,19 @@ extension SQLiteLedger {
     tally.changed.add(.attachment, key)
   }
 
+  /// Queues a completed attachment again. Its object may be all that is left of the content: it is kept, and read. Where a stage had
+  /// made it of another content, that content is read from its source again, and the object would be in the way of a new one.
+  private func queueCompleted(_ key: Int64, _ tally: inout ExchangeTally) throws {
+    let isMade = try statement(SQL.isObjectMade).first(.integer(key)) { $0.integer(0) == 1 } ?? false
+    try queueAgain(key, &tally, object: isMade ? .unwanted : .kept)
+  }
+
+  /// An object is one attachment's less, and is to be deleted from the store where it is no other's.
+  func giveUpName(_ path: String, _ tally: inout ExchangeTally) throws {
+    try statement(SQL.giveUpName).run(.text(path))
+    tally.hasUnused = true
+  }
+
   /// Deletes all that is of an attachment. Its object is to be deleted from the store where it is no other's.
   private func delete(_ key: Int64, by person: String, _ tally: inout ExchangeTally) throws {
     struct Row {
@@ -136,13 +169,13 @@ extension SQLiteLedger {
       var identity: [UInt8]
       var status: String
       var size: Int64
-      var url: String?
+      var url, kept: String?
       var conversation, message: String
     }
     let found = try statement(SQL.attachmentToDelete).first(.integer(key)) { row in
       Row(
         id: row.text(0), identity: row.blob(1), status: row.text(2), size: row.integer(3),
-        url: row.optionalText(4), conversation: row.text(5), message: row.text(6))
+        url: row.optionalText(4), kept: row.optionalText(5), conversation: row.text(6), message: row.text(7))
     }
     guard let row = found else { return }
     for sql in [SQL.removeDeliveryJobs, SQL.removeDeliveries, SQL.removeEvents, SQL.removeAttempts] {
@@ -158,14 +191,16 @@ extension SQLiteLedger {
     try forgetUpload(ofAttachment: row.id, &tally)
     try statement(SQL.removeAttachment).run(.integer(key))
     try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))
-    if let url = row.url { try statement(SQL.giveUpName).run(.text(url)) }
+    for path in [row.url, row.kept] {
+      if let path { try giveUpName(path, &tally) }
+    }
     try statement(SQL.addToCount).run(
       .text(row.status), .integer(-1),
       .integer(row.status == Status.queued.rawValue ? 0 : -min(max(row.size, 0), 1 << 50)))
     try statement(SQL.addTombstone).run(
       .text(row.id), .blob(tombstoneIdentity(row.identity)), .text(person), .integer(tally.now))
     tally.changed.add(.deletion, connection.lastInsertedRow)
-    tally.hasDeleted = true
+    (tally.hasDeleted, tally.hasUnused) = (true, true)
   }
 
   /// What a tombstone keeps of an identity, which has a part of the file's name.

@@ -16,6 +16,8 @@ struct ExchangeTally {
   var lanes: [LaneName] = []
   /// Attachments were deleted.
   var hasDeleted = false
+  /// There may be objects that are no attachment's any more.
+  var hasUnused = false
   /// Transfers whose files are no longer needed.
   var filesToDelete: [Int64] = []
   /// Uploads that are over.
@@ -103,15 +105,15 @@ extension SQLiteLedger {
     reply.results = try apply(exchange.commands, &tally)
     // The paths of objects are among what is to be erased.
     if tally.hasDeleted || !exchange.deletedObjects.isEmpty { try noteResidue() }
-    if tally.hasDeleted || !exchange.deletedObjects.isEmpty {
-      reply.objectsToDelete = try unusedNames(Self.objectsDeletedAtOnce)
-    }
     if exchange.addsInOrder {
       tally.newborn = Newborn(try exchange.wanted.filter { try isFree($0.lane, tally.time) })
     }
     for checkpoint in exchange.checkpoints { try take(checkpoint) }
     for settlement in exchange.settlements { reply.settled.append(try settle(settlement, &tally)) }
     try count(tally.ended)
+    if tally.hasUnused || !exchange.deletedObjects.isEmpty {
+      reply.objectsToDelete = try unusedNames(Self.objectsDeletedAtOnce)
+    }
     for want in exchange.wanted {
       let lane = try laneKey(want.lane)
       let before = reply.leases.count
@@ -191,12 +193,18 @@ extension SQLiteLedger {
         if let url = outcome.url { try leaveName(url) }
         return .leaseLost
       }
+      let replaced = outcome.status == .completed ? attachment.keptObject : nil
+      if replaced != nil { try statement(SQL.forgetKept).run(.integer(attachment.key)) }
       guard try end(attachment, &tally) else {
         // It has ended: another program gave it a job.
         if let url = outcome.url { try leaveName(url) }
         return .counted
       }
       if let transfer = attachment.transfer { try leave(transfer, &tally) }
+      if let replaced {
+        // Where it is its object again, its path has just been taken a second time.
+        if outcome.url == replaced { try leaveName(replaced) } else { try giveUpName(replaced, &tally) }
+      }
       tally.changed.add(.attachment, attachment.key)
       tally.addEnded(outcome.status, min(outcome.sizeBytes ?? 0, 1 << 50))
     case .again(let key, let after, let crashed, let attempt, let steps):

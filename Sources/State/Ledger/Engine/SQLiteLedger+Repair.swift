@@ -8,7 +8,8 @@ extension SQLiteLedger {
     try transaction {
       try statement(SQL.addMissingCounts).run()
       try statement(SQL.recount).run()
-      try statement("DELETE FROM names WHERE uses > 0").run()
+      try statement(SQL.forgetStrayKept).run()
+      try statement(SQL.removeNames).run()
       try statement(SQL.renameAll).run()
     }
   }

@@ -6,7 +6,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
   /// refused; older ones are brought up by ``Migration``.
-  static let version: Int64 = 10
+  static let version: Int64 = 11
 
   /// The key of a transfer's job is its own and this.
   static let transferJobs: Int64 = 1 << 61
@@ -134,9 +134,13 @@ enum Schema {
       created_at INTEGER NOT NULL,      -- milliseconds since 1970, as all times but source_modified
       finished_at INTEGER,
       fingerprint_key INTEGER REFERENCES fingerprints,
+      -- The path of the object of an earlier attempt. It is kept, and read, until another takes its place.
+      kept TEXT,
+      traceparent TEXT,                 -- of the request that brought it (https://www.w3.org/TR/trace-context)
       CHECK ((status = 'queued') = (finished_at IS NULL)),
       CHECK ((status IN ('queued', 'completed')) = (reason_code IS NULL)),
       CHECK (url IS NULL OR (status <> 'queued' AND sha256 IS NOT NULL)),
+      CHECK (kept IS NULL OR status <> 'completed'),
       FOREIGN KEY (conversation_id, message_id) REFERENCES messages
     ) STRICT;
     CREATE UNIQUE INDEX attachments_by_id ON attachments (id);
@@ -149,7 +153,7 @@ enum Schema {
     CREATE INDEX attachments_not_completed ON attachments (created_at, status) WHERE status NOT IN ('queued', 'completed');
 
     -- The paths of objects, with the content that is there: another content's attachment cannot have the path. `uses` counts the
-    -- attachments whose object it is; where that is 0, the object is to be deleted, and nothing else may have the path before.
+    -- attachments whose object it is, or was and is kept; where that is 0, the object is to be deleted, and nothing else may have the path before.
     CREATE TABLE names (
       path TEXT PRIMARY KEY,
       sha256 BLOB NOT NULL CHECK (length(sha256) = 32),

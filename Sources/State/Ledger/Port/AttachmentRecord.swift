@@ -13,10 +13,12 @@ public struct AttachmentRecord: Sendable {
   public var finishedAt: Int64?
   /// The steps of the last attempt.
   public var steps: [Step]
+  /// The path of the object of an earlier attempt, which is kept until another takes its place; `nil`: there is none.
+  public var keptObject: String?
 
   public init(
     key: Int64, _ origin: AttachmentOrigin, source: [UInt8], _ outcome: AttachmentOutcome, createdAt: Int64,
-    finishedAt: Int64?, steps: [Step]
+    finishedAt: Int64?, steps: [Step], keptObject: String? = nil
   ) {
     self.key = key
     self.origin = origin
@@ -25,6 +27,7 @@ public struct AttachmentRecord: Sendable {
     self.createdAt = createdAt
     self.finishedAt = finishedAt
     self.steps = steps
+    self.keptObject = keptObject
   }
 }
 
@@ -35,7 +38,7 @@ extension IntakeItem {
   static let columns = [
     "id", "identity", "conversation_id", "message_id", "own_message", "file_name", "declared_type",
     "reference", "source_kind", "source", "source_size", "source_modified", "source_folder_device", "status",
-    "created_at",
+    "created_at", "traceparent",
   ]
 
   /// The values for the columns, in their order.
@@ -48,6 +51,7 @@ extension IntakeItem {
       .text(link == nil ? "file" : "link"),
       .blob(link.map { Array($0.name.utf8) } ?? source), .integer(sourceSize), .integer(sourceModified),
       .optional(folderDevice), .text(Status.queued.rawValue), .integer(now),
+      .optional(traceparent),
     ]
   }
 }
@@ -55,7 +59,7 @@ extension IntakeItem {
 extension AttachmentOrigin {
   fileprivate static let columns = [
     "a.id", "a.conversation_id", "a.message_id", "m.sender_id", "a.file_name", "a.declared_type",
-    "a.reference",
+    "a.reference", "a.traceparent",
   ]
   static let columnList = columns.joined(separator: ", ")
   /// How many they are.
@@ -66,7 +70,7 @@ extension AttachmentOrigin {
     self.init(
       id: row.text(first), conversationId: row.text(first + 1), messageId: row.text(first + 2),
       senderId: row.text(first + 3), fileName: row.text(first + 4), declaredType: row.optionalText(first + 5),
-      reference: row.optionalText(first + 6))
+      reference: row.optionalText(first + 6), traceparent: row.optionalText(first + 7))
   }
 }
 
@@ -101,7 +105,7 @@ extension AttachmentOutcome {
 extension AttachmentRecord {
   private static let columns =
     AttachmentOrigin.columns + ["a.key", "a.source", "a.created_at", "a.finished_at"]
-    + AttachmentOutcome.columns.map { "a.\($0)" }
+    + AttachmentOutcome.columns.map { "a.\($0)" } + ["a.kept"]
   static let columnList = columns.joined(separator: ", ")
   /// The same for statements that read `attachments a` alone.
   static let expressions = columns.map {
@@ -116,7 +120,8 @@ extension AttachmentRecord {
     self.init(
       key: row.integer(first), AttachmentOrigin(row, from: start), source: row.blob(first + 1),
       AttachmentOutcome(row, first + 4), createdAt: row.integer(first + 2),
-      finishedAt: row.optionalInteger(first + 3), steps: [])
+      finishedAt: row.optionalInteger(first + 3), steps: [],
+      keptObject: row.optionalText(first + 4 + Int32(AttachmentOutcome.columns.count)))
   }
 }
 
@@ -130,6 +135,7 @@ extension AttachmentOrigin {
     writer.member("senderId", senderId)
     writer.member("fileName", fileName)
     if let reference { writer.member("reference", reference) }
+    if let traceparent { writer.member("traceparent", traceparent) }
   }
 }
 

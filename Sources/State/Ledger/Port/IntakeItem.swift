@@ -15,6 +15,8 @@ public struct IntakeItem: Sendable {
   public var declaredType: String?
   /// The client's own name for it, which returns in every event.
   public var reference: String?
+  /// Of the request that brought it.
+  public var traceparent: String?
   public var source: [UInt8]
   public var sourceSize: Int64
   /// Nanoseconds since 1970.
@@ -86,6 +88,7 @@ public struct IntakeItem: Sendable {
     try visitor.visit(IntakeField("size"), &size)
     try visitor.visit(IntakeField("sha256", 64...64), &sha256)
     try visitor.visit(IntakeField("expiresAt", 20...24), &expiresAt)
+    try visitor.visit(IntakeField("traceparent", 55...55), &traceparent)
     try visitor.visit(.own("origin"), &origin)
   }
 
@@ -172,6 +175,22 @@ extension IntakeItem {
     .file(host: nil, path: source, size: sourceSize, modified: sourceModified, folderDevice: folderDevice)
   }
 
+  /// Whether a text is a `traceparent` of version 00: identifiers of trace and parent that are not all zeros, and flags
+  /// (https://www.w3.org/TR/trace-context/#traceparent-header).
+  public static func isTraceparent(_ text: String) -> Bool {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.map(\.utf8.count) == [2, 32, 16, 2], parts[0] == "00" else { return false }
+    let isHexadecimal = parts.allSatisfy {
+      $0.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+    return isHexadecimal && parts[1...2].allSatisfy { $0.utf8.contains { $0 != 0x30 } }
+  }
+
+  private var traceFault: String? {
+    guard let traceparent, !Self.isTraceparent(traceparent) else { return nil }
+    return "'traceparent' is none of version 00"
+  }
+
   /// Why the item cannot be taken in; `nil`: it can. Items may come from another process, and an item that breaks a constraint of
   /// the ledger would end the coordinator.
   package var fault: String? {
@@ -180,11 +199,11 @@ extension IntakeItem {
     item.visit(&faults)
     if let link {
       if !source.isEmpty { return "it has a path and a url" }
-      return faults.first ?? expiryFault ?? link.fault
+      return faults.first ?? traceFault ?? expiryFault ?? link.fault
     }
     if source.first != UInt8(ascii: "/") { return "its path is not an absolute path" }
     if sourceSize < 0 { return "its size is \(sourceSize)" }
-    return faults.first
+    return faults.first ?? traceFault
   }
 
   private struct FaultFinder: IntakeVisitor {

@@ -85,11 +85,14 @@ public enum AttachmentSource: Sendable, Hashable {
   case file(host: String?, path: [UInt8], size: Int64, modified: Int64, folderDevice: Int64?)
   /// What a transfer fetched, or could not fetch. `name` is what may be shown of the link.
   case link(transfer: Int64, name: String, Fetched)
+  /// The object of an earlier attempt, by its path in the store, with its SHA-256. `source` is where its content once came from: a
+  /// path's bytes, or of a link what may be shown of it.
+  case object(path: String, sha256: [UInt8], source: [UInt8])
 
   /// The path of its file, as bytes; of a link, what may be shown of it.
   public var path: [UInt8] {
     switch self {
-    case .file(_, let path, _, _, _): path
+    case .file(_, let path, _, _, _), .object(_, _, let path): path
     case .link(_, let name, _): Array(name.utf8)
     }
   }
@@ -97,6 +100,11 @@ public enum AttachmentSource: Sendable, Hashable {
   /// The transfer that fetches it; `nil`: nothing is fetched.
   public var transfer: Int64? {
     if case .link(let transfer, _, _) = self { transfer } else { nil }
+  }
+
+  /// The path of the object that is kept until another takes its place; `nil`: there is none.
+  public var keptObject: String? {
+    if case .object(let path, _, _) = self { path } else { nil }
   }
 
   /// For people.
@@ -182,12 +190,15 @@ public struct EndedAttachment: Sendable {
   public var fingerprint: String?
   /// The transfer that fetched its content; `nil`: none did.
   public var transfer: Int64?
+  /// The path of the object of an earlier attempt; `nil`: there is none.
+  public var keptObject: String?
 
   public init(
     _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome, attempt: Int, steps: [Step],
     events: [OutgoingEvent], priority: Int64 = 0, fingerprint: String? = nil
   ) {
     (key, origin, transfer) = (attachment.key, attachment.origin, attachment.source.transfer)
+    keptObject = attachment.source.keptObject
     self.outcome = outcome
     self.attempt = attempt
     self.steps = steps

@@ -51,6 +51,7 @@ struct AttachmentStory {
       ("sender", Terminal.printable(record.origin.senderId)),
     ]
     if let reference = record.origin.reference { facts.append(("reference", Terminal.printable(reference))) }
+    if let trace = record.origin.traceparent { facts.append(("traceparent", Terminal.printable(trace))) }
     if let mediaType = record.outcome.mediaType {
       facts.append(("media type", Terminal.printable(mediaType)))
     }
@@ -59,6 +60,9 @@ struct AttachmentStory {
     }
     if let sha256 = record.outcome.sha256 { facts.append(("sha256", Hexadecimal.text(sha256))) }
     if let url = record.outcome.url { facts.append(("url", Terminal.printable(url))) }
+    if let kept = record.keptObject {
+      facts.append(("kept object", "\(Terminal.printable(kept)), until another takes its place"))
+    }
     facts.append(("taken in", Clock.timestamp(record.createdAt)))
     if let finishedAt = record.finishedAt { facts.append(("ended", Clock.timestamp(finishedAt))) }
     return facts

@@ -13,8 +13,8 @@ struct Replay: ParsableCommand {
       Attachments that have ended go through the pipeline again, from a stage on, with what earlier stages recorded.
       Ledger and store stay as they are, and no event is delivered. Without ID every attachment is taken that once
       came so far and answers to the filters, or a sample of them. As with diff(1), the exit code is 1 if something
-      would change. With --apply, those that would and were not completed are queued again, as by `sluice retry`; of
-      completed ones the object may be all that is left, and they stay as they are.
+      would change. With --apply, those that would are queued again, completed ones too. The object of a completed
+      one is kept until another takes its place, also where it ends as rejected: `sluice delete` and `prune` take it away.
       """,
     options: [
       .config,
@@ -59,19 +59,20 @@ struct Replay: ParsableCommand {
     for record in try records(ledger, player) { report.add(record, try player.play(record)) }
     report.end(from: pipeline.definition.stages[first].id, isQuiet: arguments.flag("quiet"))
     if arguments.flag("apply") { return try apply(report, home) }
-    return report.changed == 0 ? .success : .incomplete
+    return report.changed.isEmpty ? .success : .incomplete
   }
 
   /// Queues again what would change.
   private func apply(_ report: ReplayReport, _ home: Home) throws -> ExitCode {
     var changed = 0
-    let ids = report.changedOfEnded
+    let ids = report.changed
     if !ids.isEmpty {
       let desk = try CommandDesk(home)
       for start in stride(from: 0, to: ids.count, by: 500) {
         let commands = ids[start..<min(start + 500, ids.count)].map {
+          // What has been queued again meanwhile stays as it is.
           Command.attachment(
-            AttachmentCommand($0, .retry, only: [.rejected, .failed, .quarantined, .cancelled]))
+            AttachmentCommand($0, .reprocess, only: Set(Status.allCases.filter(\.isFinal))))
         }
         changed += try desk.apply(commands).count { $0 == .done(hasChanged: true) }
       }
@@ -82,11 +83,6 @@ struct Replay: ParsableCommand {
       Terminal.out(
         "they are worked on by the next `sluice ingest` or `run`; give it the same --config \(ShellWord.of(file))\n"
       )
-    }
-    if report.changedOfCompleted > 0 {
-      Terminal.out(
-        "\(Count.text(report.changedOfCompleted, "completed attachment")) would change and "
-          + "\(report.changedOfCompleted == 1 ? "stays" : "stay") as recorded\n")
     }
     return .success
   }

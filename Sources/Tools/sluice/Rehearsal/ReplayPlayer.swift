@@ -76,7 +76,8 @@ final class ReplayPlayer {
   private func content(of record: AttachmentRecord) -> (Content, String)? {
     var wanted = record.outcome.sha256.map { Hexadecimal.text($0) }
     var places = [
-      record.outcome.url.map { "\(store)/\($0)" }, String(decoding: record.source, as: UTF8.self),
+      (record.outcome.url ?? record.keptObject).map { "\(store)/\($0)" },
+      String(decoding: record.source, as: UTF8.self),
     ]
     .compactMap(\.self)
     // If the metadata cannot be read, assume that nothing was replaced: the hash will show a difference.

@@ -12,10 +12,8 @@ struct ReplayReport {
     var after: String?
   }
 
-  private(set) var changed = 0
-  /// Of those that would change, the ids of those that were not completed; and how many were.
-  private(set) var changedOfEnded: [String] = []
-  private(set) var changedOfCompleted = 0
+  /// The ids of those that would change.
+  private(set) var changed: [String] = []
   private var unchanged = 0
   private var impossible = 0
   private let isDifferenceOnly: Bool
@@ -35,18 +33,9 @@ struct ReplayReport {
       Terminal.error("\(record.origin.id) \(Terminal.printable(record.origin.fileName)): \(why)")
     case .played(let result):
       let changes = Self.changes(record, result)
-      if changes.isEmpty { unchanged += 1 } else { note(record) }
+      if changes.isEmpty { unchanged += 1 } else { changed.append(record.origin.id) }
       if changes.isEmpty && isDifferenceOnly { return }
       Terminal.out(isJSON ? json(record, result, changes) : text(record, result, changes))
-    }
-  }
-
-  private mutating func note(_ record: AttachmentRecord) {
-    changed += 1
-    if record.outcome.status == .completed {
-      changedOfCompleted += 1
-    } else {
-      changedOfEnded.append(record.origin.id)
     }
   }
 
@@ -54,7 +43,7 @@ struct ReplayReport {
     if isQuiet || isJSON { return }
     let rest = impossible == 0 ? "" : "; \(impossible) could not be tried"
     Terminal.out(
-      "\(Count.text(changed + unchanged, "attachment")) from '\(stage)' on: \(changed) would change, \(unchanged) would "
+      "\(Count.text(changed.count + unchanged, "attachment")) from '\(stage)' on: \(changed.count) would change, \(unchanged) would "
         + "not\(rest)\n"
     )
   }
