@@ -76,7 +76,9 @@ struct Migration {
     try model.prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").rows {
       statements.append(($0.text(0), $0.text(1), $0.text(2)))
     }
-    try connection.execute("DROP VIEW queue; PRAGMA writable_schema = ON")
+    // What has another form is made anew.
+    try connection.execute(
+      "DROP VIEW queue; DROP INDEX attachments_by_time; PRAGMA writable_schema = ON")
     let replace = try connection.prepare(
       "UPDATE sqlite_schema SET sql = ?2 WHERE type = 'table' AND name = ?1")
     for (type, name, sql) in statements {

@@ -16,10 +16,10 @@ extension SQLiteLedger {
   ) throws(LedgerError) -> Page<SurveyedAttachment> {
     try select(filter, after: mark, limit: limit, more: Self.surveyed) { row in
       SurveyedAttachment(
-        id: row.text(3), status: Status(rawValue: row.text(4)) ?? .queued, mediaType: row.optionalText(6),
-        sizeBytes: row.optionalInteger(5), object: SurveyedAttachment.object(row.blob(7)),
-        reason: row.optionalText(9).map { .init(stage: row.text(8), code: $0) },
-        createdAt: row.integer(0), finishedAt: row.optionalInteger(10), times: StageTimes.read(row.blob(11)))
+        id: row.text(2), status: Status(rawValue: row.text(3)) ?? .queued, mediaType: row.optionalText(5),
+        sizeBytes: row.optionalInteger(4), object: SurveyedAttachment.object(row.blob(6)),
+        reason: row.optionalText(8).map { .init(stage: row.text(7), code: $0) },
+        createdAt: row.integer(0), finishedAt: row.optionalInteger(9), times: StageTimes.read(row.blob(10)))
     }
   }
 }

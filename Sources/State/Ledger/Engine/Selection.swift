@@ -4,16 +4,22 @@ import SQLite
 
 /// The statement that finds the attachments which answer to a filter, in order of intake.
 ///
-/// It looks at candidates that an index gives in this order, and says of each whether it answers. So a page that looks at a
-/// bounded number of them takes a bounded time, also where hardly any answers.
+/// It looks at candidates that an index gives in this order, of a ``Window`` at most. So a page takes a bounded time, also where
+/// hardly any answers.
 struct Selection {
-  /// A conversation with more attachments than this is found by looking at all, rather than by sorting its own.
-  private static let smallConversation = 5000
+  private static let rejected: Set<Status> = [.rejected, .failed, .quarantined, .cancelled]
 
-  /// Where the next page begins: after this attachment.
+  /// Where a conversation, or several media types, have more attachments than this, these are found by looking at all, rather than by
+  /// sorting them.
+  static let few = 5000
+
+  /// Where the next page begins: after this attachment; of those that were taken in at the same time, after the one with this key.
   struct Mark {
     var createdAt: Int64 = .min
     var key: Int64 = .min
+
+    /// The first time at which there may be more.
+    var nextTime: Int64 { key == .max && createdAt < .max ? createdAt + 1 : createdAt }
 
     init() {}
 
@@ -27,24 +33,52 @@ struct Selection {
     var text: String { "\(createdAt).\(key)" }
   }
 
+  /// What a page looks at.
+  enum Window: Equatable {
+    /// Few by themselves.
+    case all
+    /// Those that were taken in up to this time; `nil`: all that come.
+    case time(Int64?)
+    /// Queued ones, up to this key; `nil`: all that come.
+    case key(Int64?)
+
+    /// Where it ends before all have been looked at; `nil`: it does not.
+    var end: Mark? {
+      var end = Mark()
+      switch self {
+      case .time(let time?): (end.createdAt, end.key) = (time, .max)
+      case .key(let key?): end.key = key
+      default: return nil
+      }
+      return end
+    }
+  }
+
   private(set) var sql = ""
   private(set) var values: [Statement.Value] = []
+  private(set) var window = Window.all
 
-  /// - Parameters:
-  ///   - more: expressions for further columns. Those with a statement in them are NULL where an attachment does not answer:
-  ///     to look whether it does, for each of many columns, takes longer than to read a column.
-  ///   - isSmall: whether a conversation has few attachments.
+  /// What a selection asks of the ledger before it is made.
+  struct Facts {
+    /// Whether a conversation has few attachments.
+    var isSmall: (String) throws -> Bool
+    /// The media types on record that answer to a pattern; `nil`: there are several, and not few attachments have them.
+    var types: (String) throws -> [String]?
+    /// The time up to which to look, from this one on.
+    var time: (Int64) throws -> Int64?
+    /// The key up to which to look at queued ones, after this one.
+    var key: (Int64) throws -> Int64?
+  }
+
+  /// - Parameter more: expressions for further columns.
   init(
-    _ filter: AttachmentFilter, after mark: Mark, more: [String] = [], isSmall: (String) throws -> Bool
-  ) rethrows {
-    let (candidates, order) = try self.candidates(filter, mark, isSmall)
+    _ filter: AttachmentFilter, after mark: Mark, more: [String] = [], _ facts: Facts
+  ) throws {
+    let (candidates, order) = try self.candidates(filter, mark, facts)
     let answers = self.answers(filter)
-    let columns = more.map { expression in
-      answers == "1" || !expression.hasPrefix("(")
-        ? ", \(expression)" : ", CASE WHEN \(answers) THEN \(expression) END"
-    }.joined()
+    let columns = more.map { ", \($0)" }.joined()
     sql = """
-      SELECT a.created_at, a.key, \(answers)\(columns) FROM \(candidates) ORDER BY \(order)
+      SELECT a.created_at, a.key\(columns) FROM \(candidates) AND \(answers) ORDER BY \(order)
       """
   }
 
@@ -56,15 +90,25 @@ struct Selection {
   // MARK: Candidates
 
   private mutating func candidates(
-    _ filter: AttachmentFilter, _ mark: Mark, _ isSmall: (String) throws -> Bool
-  ) rethrows -> (from: String, order: String) {
-    let rejected: Set<Status> = [.rejected, .failed, .quarantined, .cancelled]
+    _ filter: AttachmentFilter, _ mark: Mark, _ facts: Facts
+  ) throws -> (from: String, order: String) {
     if let ids = filter.ids {
       return indexed(
         "attachments a",
         "a.id IN (SELECT value FROM json_each(\(place(.text(JSONWriter.array(of: ids.sorted()))))))",
         filter, mark)
     }
+    if let conversation = filter.conversationId, try facts.isSmall(conversation) {
+      return indexed(
+        "attachments a INDEXED BY attachments_by_message",
+        "a.conversation_id = \(place(.text(conversation)))",
+        filter, mark)
+    }
+    let isUnfinished =
+      filter.code != nil || filter.stage != nil || filter.statuses.isSubset(of: Self.rejected)
+    let hasContent = filter.sha256 != nil || filter.objectPath != nil
+    if filter.statuses == [.queued] && !isUnfinished && !hasContent { return try queued(mark, facts) }
+    window = .time(try facts.time(max(mark.nextTime, filter.since ?? .min)))
     if let sha256 = filter.sha256 {
       return indexed(
         "attachments a INDEXED BY attachments_by_content", "a.sha256 = \(place(.blob(sha256)))", filter, mark)
@@ -74,53 +118,57 @@ struct Selection {
         "attachments a INDEXED BY attachments_by_content",
         "a.sha256 = (SELECT sha256 FROM names WHERE path = \(place(.text(path))))", filter, mark)
     }
-    if let conversation = filter.conversationId, try isSmall(conversation) {
-      return indexed(
-        "attachments a INDEXED BY attachments_by_message",
-        "a.conversation_id = \(place(.text(conversation)))",
-        filter, mark)
-    }
     if let code = filter.code {
       return indexed(
         "attachments a INDEXED BY attachments_by_code", "a.reason_code = \(place(.text(code)))", filter, mark)
     }
-    if filter.stage != nil || filter.statuses.isSubset(of: rejected) {
+    if isUnfinished {
       return indexed(
         "attachments a INDEXED BY attachments_not_completed", "a.status NOT IN ('queued', 'completed')",
         filter, mark)
     }
-    if filter.statuses == [.queued] {
-      return (
-        "jobs j CROSS JOIN attachments a ON a.key = j.key >> 1 WHERE j.key & 1 = 0 AND j.key > 2 * "
-          + place(.integer(mark.key)), "j.key"
-      )
+    // Names are in the index by time.
+    if filter.fileName == nil, let pattern = filter.mediaType, let types = try facts.types(pattern) {
+      if types.isEmpty { window = .all }
+      return indexed(
+        "attachments a INDEXED BY attachments_by_type", equals("a.media_type", types), filter, mark)
     }
     return indexed("attachments a INDEXED BY attachments_by_time", nil, filter, mark)
+  }
+
+  private mutating func queued(_ mark: Mark, _ facts: Facts) throws -> (from: String, order: String) {
+    let end = try facts.key(mark.key)
+    window = .key(end)
+    let jobs = "jobs j CROSS JOIN attachments a ON a.key = j.key >> 1 WHERE j.key & 1 = 0"
+    let last = end.map { " AND j.key <= 2 * \(place(.integer($0)))" } ?? ""
+    return ("\(jobs) AND j.key > 2 * \(place(.integer(max(mark.key, 0))))\(last)", "j.key")
+  }
+
+  /// With one value the index gives the order, too.
+  private mutating func equals(_ column: String, _ texts: [String]) -> String {
+    if texts.count == 1 { return "\(column) = \(place(.text(texts[0])))" }
+    return "\(column) IN (SELECT value FROM json_each(\(place(.text(JSONWriter.array(of: texts))))))"
   }
 
   private mutating func indexed(
     _ table: String, _ condition: String?, _ filter: AttachmentFilter, _ mark: Mark
   ) -> (from: String, order: String) {
-    let first = place(.integer(max(mark.createdAt, filter.since ?? .min)))
+    let first = place(.integer(max(mark.nextTime, filter.since ?? .min)))
     var conditions = [condition].compactMap(\.self)
     conditions.append("a.created_at >= \(first)")
+    if case .time(let end?) = window { conditions.append("a.created_at <= \(place(.integer(end)))") }
     if let until = filter.until { conditions.append("a.created_at < \(place(.integer(until)))") }
-    let (time, key) = (place(.integer(mark.createdAt)), place(.integer(mark.key)))
-    conditions.append("(a.created_at > \(time) OR a.key > \(key))")
+    // At the end of a window nothing is left of that time.
+    if mark.key != .min && mark.key != .max {
+      let (time, key) = (place(.integer(mark.createdAt)), place(.integer(mark.key)))
+      conditions.append("(a.created_at > \(time) OR a.key > \(key))")
+    }
     return ("\(table) WHERE \(conditions.joined(separator: " AND "))", "a.created_at, a.key")
-  }
-
-  /// Whether a conversation has few attachments.
-  static func isSmall(_ conversation: String, _ ledger: SQLiteLedger) throws -> Bool {
-    let count = try ledger.statement(
-      "SELECT count(*) FROM (SELECT 1 FROM attachments WHERE conversation_id = ?1 LIMIT ?2)"
-    ).first(.text(conversation), .integer(Int64(smallConversation + 1))) { Int($0.integer(0)) }
-    return count ?? 0 <= smallConversation
   }
 
   // MARK: Answers
 
-  /// An expression that is 1 for an attachment that answers to the filter.
+  /// A condition that holds for an attachment that answers to the filter. What an index has comes first.
   private mutating func answers(_ filter: AttachmentFilter) -> String {
     var conditions: [String] = []
     if filter.statuses.count < Status.allCases.count {
@@ -133,11 +181,14 @@ struct Selection {
     ] {
       if let text { conditions.append("\(column) IS \(place(.text(text)))") }
     }
-    for (column, pattern) in [("a.media_type", filter.mediaType), ("a.file_name", filter.fileName)] {
-      if let pattern { conditions.append("coalesce(\(column), '') GLOB \(place(.text(pattern)))") }
+    if let pattern = filter.fileName { conditions.append("a.file_name GLOB \(place(.text(pattern)))") }
+    if let pattern = filter.mediaType {
+      conditions.append("coalesce(a.media_type, '') GLOB \(place(.text(pattern)))")
     }
-    if let since = filter.since { conditions.append("a.created_at >= \(place(.integer(since)))") }
-    if let until = filter.until { conditions.append("a.created_at < \(place(.integer(until)))") }
+    if filter.statuses == [.queued] {
+      if let since = filter.since { conditions.append("a.created_at >= \(place(.integer(since)))") }
+      if let until = filter.until { conditions.append("a.created_at < \(place(.integer(until)))") }
+    }
     if let end = filter.endedBefore {
       conditions.append("coalesce(a.finished_at < \(place(.integer(end))), 0)")
     }
@@ -168,7 +219,7 @@ extension SQLiteLedger {
 
   /// The keys of attachments that answer to a filter, with what is asked for of each.
   ///
-  /// - Parameter more: expressions for columns from the fourth on.
+  /// - Parameter more: expressions for columns from the third on.
   func select<Found>(
     _ filter: AttachmentFilter, after mark: PageMark?, limit: Int, more: [String] = [],
     _ make: (borrowing Row) throws -> Found
@@ -178,23 +229,83 @@ extension SQLiteLedger {
         .other, "\(path): '\(mark?.text ?? "")' is no mark of a page; ask for the first page again")
     }
     return try reading {
-      let selection = try Selection(filter, after: start, more: more) { try Selection.isSmall($0, self) }
+      let facts = Selection.Facts(isSmall: isSmall, types: types, time: endTime, key: endKey)
+      let selection = try Selection(filter, after: start, more: more, facts)
       var page = Page<Found>([], next: nil)
       if limit <= 0 || filter.statuses.isEmpty { return page }
-      var looked = 0
       var last = start
       do {
         try connection.prepare(selection.sql).rows(selection.values) { row in
-          if page.rows.count == limit || looked == candidates.attachments { throw Enough() }
-          looked += 1
+          if page.rows.count == limit { throw Enough() }
           (last.createdAt, last.key) = (row.integer(0), row.integer(1))
-          if row.integer(2) == 1 { page.rows.append(try make(row)) }
+          page.rows.append(try make(row))
         }
+        page.next = selection.window.end.map { PageMark($0.text) }
       } catch is Enough {
         page.next = PageMark(last.text)
       }
       return page
     }
+  }
+
+  /// The time up to which a page looks that begins at this one; `nil`: to the end.
+  ///
+  /// Keys rise with the time, but where the clock was set back. So the one that is a page's number further on says it, and need not be
+  /// counted up to.
+  private func endTime(from time: Int64) throws -> Int64? {
+    let first = try statement(
+      "SELECT created_at, key FROM attachments INDEXED BY attachments_by_time WHERE created_at >= ?1 ORDER BY created_at LIMIT 1"
+    ).first(.integer(time)) { ($0.integer(0), $0.integer(1)) }
+    guard let (begin, key) = first else { return nil }
+    let count = Int64(candidates.attachments)
+    let end = try statement("SELECT created_at FROM attachments WHERE key >= ?1 ORDER BY key LIMIT 1")
+      .first(.integer(key &+ count - 1)) { $0.integer(0) }
+    guard let end, end <= begin else { return end }
+    return try statement(
+      """
+      SELECT created_at FROM attachments INDEXED BY attachments_by_time WHERE created_at >= ?1 ORDER BY created_at LIMIT 1 OFFSET ?2
+      """
+    ).first(.integer(begin), .integer(count - 1)) { $0.integer(0) }
+  }
+
+  /// The key up to which a page looks at queued attachments that begins after this one; `nil`: to the end.
+  private func endKey(after key: Int64) throws -> Int64? {
+    try statement(
+      "SELECT key >> 1 FROM jobs WHERE key > 2 * ?1 AND key & 1 = 0 ORDER BY key LIMIT 1 OFFSET ?2"
+    )
+    .first(.integer(max(key, 0)), .integer(Int64(candidates.attachments - 1))) { $0.integer(0) }
+  }
+
+  private func isSmall(_ conversation: String) throws -> Bool {
+    let count = try statement(
+      "SELECT count(*) FROM (SELECT 1 FROM attachments WHERE conversation_id = ?1 LIMIT ?2)"
+    ).first(.text(conversation), .integer(Int64(Selection.few + 1))) { Int($0.integer(0)) }
+    return count ?? 0 <= Selection.few
+  }
+
+  private func types(_ pattern: String) throws -> [String]? {
+    // One without a type answers as well: the index has none of those.
+    if try statement("SELECT '' GLOB ?1").first(.text(pattern), make: { $0.integer(0) == 1 }) ?? true {
+      return nil
+    }
+    var types: [String] = []
+    // From one to the next, by the index.
+    try statement(
+      """
+      WITH RECURSIVE types (name) AS (
+        SELECT min(media_type) FROM attachments WHERE media_type IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(media_type) FROM attachments WHERE media_type > types.name) FROM types WHERE types.name IS NOT NULL)
+      SELECT name FROM types WHERE name GLOB ?1
+      """
+    ).rows(.text(pattern)) { types.append($0.text(0)) }
+    if types.count < 2 { return types }
+    let count = try statement(
+      """
+      SELECT count(*) FROM (SELECT 1 FROM attachments WHERE media_type IN (SELECT value FROM json_each(?1)) LIMIT ?2)
+      """
+    ).first(.text(JSONWriter.array(of: types)), .integer(Int64(Selection.few + 1))) { Int($0.integer(0)) }
+    return count ?? 0 <= Selection.few ? types : nil
   }
 
   public func matches(
@@ -214,14 +325,14 @@ extension SQLiteLedger {
     _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<AttachmentRecord> {
     try select(filter, after: mark, limit: limit, more: AttachmentRecord.expressions) {
-      AttachmentRecord($0, from: 3)
+      AttachmentRecord($0, from: 2)
     }
   }
 
   public func metadata(
     _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<String> {
-    try select(filter, after: mark, limit: limit, more: ["a.metadata"]) { $0.text(3) }
+    try select(filter, after: mark, limit: limit, more: ["a.metadata"]) { $0.text(2) }
   }
 
   public func attachments(
