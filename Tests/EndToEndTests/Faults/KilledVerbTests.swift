@@ -56,6 +56,7 @@ struct VerbCase: CustomTestStringConvertible, CustomStringConvertible, Sendable 
     VerbCase("dead-letters retry"),
     VerbCase("pause attachments channel:slow"),
     VerbCase("resume attachments channel:slow", before: "pause attachments channel:slow"),
+    VerbCase("replay --diff --apply --config home/strict.yaml"),
     VerbCase("reset attachments"),
     VerbCase("reset channel:slow"),
   ]

@@ -60,6 +60,19 @@ final class VerbHome {
     for name in ["d", "e", "f"] { try home.folder.write("later/\(name).txt", "the text of \(name)\n") }
     let ingest = try home.run(["ingest", "--sender", "ann", "--participants", "ann,ben", "in"])
     try #require([1, 75].contains(ingest.status), "\(ingest.err)")
+    // Of what is completed, a and the others would be rejected.
+    try home.folder.write(
+      "home/strict.yaml",
+      """
+      version: 1
+      stages:
+        - use: mime
+          options: { allow: ["*/*"] }
+        - use: size
+          options: { max: 10B }
+        - use: store
+          options: { path: "{sha256}.{extension}" }
+      """)
     let enqueued = try home.run(["enqueue", "--sender", "ann", "--participants", "ann,ben", "later"])
     try #require(enqueued.status == 0, "\(enqueued.err)")
     return home
