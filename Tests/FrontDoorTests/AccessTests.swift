@@ -314,7 +314,7 @@ private final class Place {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
-    case .commands, .upload, .store, .await, .body, .stream: return FrontReply(200)
+    case .commands, .inform, .upload, .store, .await, .body, .stream: return FrontReply(200)
     }
   }
 

@@ -11,6 +11,10 @@ struct Problem: Error {
   var detail: String
   /// What to do next.
   var remedy: String?
+  /// A URI that names what is wrong where a standard has one; `nil`: the code says it alone.
+  var type: String?
+  /// Numbers that the standard wants to have told.
+  var numbers: [(name: String, value: Int64)] = []
   /// More fields of the answer.
   var fields: [FrontRequest.Pair] = []
 
@@ -25,10 +29,12 @@ struct Problem: Error {
   var reply: FrontReply {
     var writer = JSONWriter()
     writer.object { writer in
+      if let type { writer.member("type", type) }
       writer.member("status", Int64(status))
       writer.member("code", code)
       writer.member("detail", detail)
       if let remedy { writer.member("remedy", remedy) }
+      for number in numbers { writer.member(number.name, number.value) }
     }
     return FrontReply(
       status,
