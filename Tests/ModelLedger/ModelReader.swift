@@ -82,6 +82,12 @@ package final class ModelReader: LedgerQueries {
     rows.attachments[key]?.participants ?? []
   }
 
+  package func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord? {
+    rows.messages[ModelRows.MessageName(conversation: conversation, message: id)].map {
+      MessageRecord(senderId: $0.sender, participants: $0.participants)
+    }
+  }
+
   // MARK: Attachments
 
   private func record(_ attachment: ModelRows.Attachment, _ key: Int64) -> AttachmentRecord {

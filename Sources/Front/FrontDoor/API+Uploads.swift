@@ -70,6 +70,7 @@ extension API {
         429, "too-many-uploads", "there are \(rules.uploads) uploads of this token's that are not whole",
         remedy: "go on with one, or give it up with DELETE")
     }
+    try check(try item(metadata, token.name, token.role), token.role)
     let id = Hexadecimal.text(try SystemRandom.bytes(16))
     try reached { () throws(SystemError) in try uploads.make(id, length: length) }
     return UploadRecord(
@@ -327,7 +328,7 @@ extension API {
         guard let names = JSONStrings.read(text) else {
           throw Problem(400, "invalid-metadata", "'participants' is a JSON array of texts")
         }
-        item.participants = names
+        (item.participants, item.checksParticipants) = (names, true)
       }
     } else if values["senderId"] != nil || values["participants"] != nil {
       throw Problem(403, "forbidden", "'senderId' and 'participants' are for a service's token to say")

@@ -67,6 +67,9 @@ public protocol LedgerQueries: AnyObject {
   /// Who takes part in the message of an attachment, in its order; the sender need not be one.
   func participants(of key: Int64) throws(LedgerError) -> [String]
 
+  /// A message, by its ids; `nil`: there is none.
+  func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord?
+
   /// The upload with this id; `nil`: there is none, or it is over.
   func upload(_ id: String) throws(LedgerError) -> UploadRecord?
   /// How many uploads of a token's name and role have not become attachments, and may still.
