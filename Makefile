@@ -26,7 +26,7 @@ PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libm
 
 # What only tests use.
 test: PACKAGES += clamav-daemon patchelf binutils git iproute2 nginx-light haproxy openssl \
-	python3-tuspy
+	python3-tuspy curl
 
 SLUICE := .build/release/sluice
 BUILT := .build/release
