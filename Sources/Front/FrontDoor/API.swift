@@ -112,6 +112,7 @@ final class API {
     case .ready: return .reply(try readiness(isOperator: token.map { $0.role != .user } ?? false))
     case .metrics: return .reply(try metrics())
     case .events: return events(request, token)
+    case .report: return .reply(try report(request))
     case .attachments: return .reply(try attachments(request, token))
     case .attachment: return .reply(try story(try record(id, route, token), token))
     case .content: return try content(try record(id, route, token), request)

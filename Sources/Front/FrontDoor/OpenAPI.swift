@@ -187,6 +187,17 @@ enum OpenAPI {
             ("finishedAt", optionalTime),
           ], [("attempts", number), ("nextAt", optionalTime)])
       ),
+      (
+        "Report",
+        object([
+          ("madeAt", time), ("count", number), ("sizeBytes", number), ("firstAt", optionalTime),
+          ("lastAt", optionalTime), ("outcomes", #"{"type":"object"}"#), ("reasons", #"{"type":"array"}"#),
+          ("types", #"{"type":"array"}"#), ("stages", #"{"type":"array"}"#),
+          ("intakeToEnd", #"{"type":"object"}"#), ("duplicates", #"{"type":"object"}"#),
+          ("largest", #"{"type":"array"}"#), ("slowest", #"{"type":"array"}"#),
+          ("intake", #"{"type":"object"}"#), ("more", #"{"type":"boolean"}"#),
+        ])
+      ),
       ("Queued", object([("id", text), ("status", text)])),
       ("Changed", object([("changed", #"{"type":"boolean"}"#)])),
       ("Changes", object([("changed", number), ("more", #"{"type":"boolean"}"#)])),
@@ -231,6 +242,7 @@ extension Route {
     case .openapi:
       [(200, #"{"description":"this","content":{"application/json":{"schema":{"type":"object"}}}}"#)]
     case .metrics: [(200, Self.answer(type: "text/plain", "in the text format of Prometheus"))]
+    case .report: [(200, Self.answer("Report", "the figures"))]
     case .events: [(200, Self.answer(type: "text/event-stream", "Server-Sent Events, without an end"))]
     case .attachments: [(200, Self.answer("Attachments", "a page of them"))]
     case .postAttachment: [(201, Self.answer("Queued", "it is queued"))]

@@ -1,20 +1,26 @@
-import Ledger
 import Pipeline
 import Platform
 
 /// What a report shows: what was counted, and the attachments that stand out.
-struct ReportPage {
-  var tally = ReportTally()
+package struct ReportPage {
+  package var tally = ReportTally()
   /// The largest and the slowest, by id; those that were deleted meanwhile are not there.
-  var records: [String: AttachmentRecord] = [:]
-  var home: String
+  package var records: [String: AttachmentRecord] = [:]
+  package var home: String
   /// In milliseconds since 1970.
-  var madeAt = Clock.now()
+  package var madeAt = Clock.now()
+  /// Whether there may be more than was counted.
+  package var hasMore = false
 
   /// Attachments that are read at a time.
   private static let pageSize = 5000
 
-  init(_ ledger: any LedgerQueries, _ filter: AttachmentFilter, limit: Int?, home: Home) throws {
+  /// - Parameters:
+  ///   - limit: attachments that are counted; `nil`: all.
+  ///   - end: nanoseconds of the monotonic clock, after which no more are counted; `nil`: it takes as long as it does.
+  package init(
+    _ ledger: any LedgerQueries, _ filter: AttachmentFilter, limit: Int?, home: Home, until end: UInt64? = nil
+  ) throws {
     self.home = home.path
     var left = limit ?? .max
     var mark: PageMark?
@@ -23,35 +29,10 @@ struct ReportPage {
       for attachment in page.rows { tally.add(attachment) }
       left -= page.rows.count
       mark = page.next
-    } while mark != nil && left > 0
+    } while mark != nil && left > 0 && end.map { Clock.monotonic() < $0 } ?? true
+    hasMore = mark != nil
     for id in Set((tally.largest + tally.slowest).map(\.id)) {
       records[id] = try ledger.attachments(idPrefix: id).first
     }
   }
-
-  /// The file name of one that stands out, for people.
-  func name(_ extreme: ReportTally.Extreme) -> String {
-    records[extreme.id].map { Terminal.printable($0.origin.fileName) } ?? "(deleted)"
-  }
-
-  /// Milliseconds for people.
-  static func duration(microseconds: Int64) -> String { duration(milliseconds: Double(microseconds) / 1000) }
-
-  static func duration(milliseconds: Double) -> String {
-    switch milliseconds {
-    case ..<1: "\(Decimal.text(milliseconds, 3)) ms"
-    case ..<100: "\(Decimal.text(milliseconds, 1)) ms"
-    case ..<1000: "\(Decimal.text(milliseconds, 0)) ms"
-    case ..<60_000: "\(Decimal.text(milliseconds / 1000, 1)) s"
-    default: Age.text(milliseconds: Int64(exactly: milliseconds.rounded()) ?? .max)
-    }
-  }
-
-  /// A part of a whole in percent, with a place after the point.
-  static func percent(_ part: Int64, of whole: Int64) -> String {
-    whole == 0 ? "0.0 %" : "\(Decimal.text(Double(part) / Double(whole) * 100, 1)) %"
-  }
-
-  /// A number with a comma for every three digits.
-  static func number(_ number: Int64) -> String { Count.grouped(Int(number)) }
 }
