@@ -43,7 +43,8 @@ struct ServedTransferTests {
       listening.hearsProgress = true
       #expect(listening.next()?.kind == "start")
     }
-    let size = 400_000
+    // Its size is known from the first checkpoint on, after two seconds.
+    let size = 1_000_000
     let began = Date()
     let id = try served.ask(
       "POST", "/v1/fetch", token: ann, ["Content-Type: application/json", "Prefer: respond-async"],
