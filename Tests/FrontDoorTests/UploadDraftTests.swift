@@ -167,6 +167,17 @@ struct UploadDraftTests {
     #expect(try desk.attachments().count == 1)
   }
 
+  /// All its bytes came, and nobody heard that they were the last.
+  @Test func oneThatWasKilledBeforeItEndedIsEndedByTheClient() throws {
+    let desk = try desk()
+    #expect(try post(desk, complete: "?1", [1, 2, 3], fate: .killed(3)) == nil)
+    let place = try #require(desk.told.first?.field("Location"))
+    let state = try head(desk, place)
+    #expect(state?.field("Upload-Offset") == "3" && state?.field("Upload-Complete") == "?0")
+    #expect(try patch(desk, place, at: 3, complete: "?1", nil)?.field("Upload-Complete") == "?1")
+    #expect(try desk.attachments().count == 1)
+  }
+
   @Test func oneOfNoKnownLengthEndsToo() throws {
     let desk = try desk()
     let place = try #require(try post(desk, complete: "?0", nil)?.field("Location"))
