@@ -6,7 +6,7 @@
 # make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
 # make guards  takes each guard out of the product and shows that the tests miss it; prints a table
 # make api-check  requests made from the description of the API, right and wrong, against a server
-# make tus-check  the corpus through tuspy and aiotus, over a line that is cut at each tenth of a file; prints a table (ten minutes)
+# make tus-check  the corpus through tuspy and aiotus, over a line that is cut at each tenth of a file; prints a table (two minutes)
 # make bench   Sluice against plain C, shell pipelines and Python programs, on two kinds of disk, and its own limits; prints a
 #              table (40 minutes)
 # make bench-check  instructions counted by valgrind, against the last ones; a minute
