@@ -6,6 +6,7 @@
 # make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
 # make guards  takes each guard out of the product and shows that the tests miss it; prints a table
 # make api-check  requests made from the description of the API, right and wrong, against a server
+# make tus-check  the corpus through tuspy and aiotus, over a line that is cut at each tenth of a file; prints a table (two minutes)
 # make bench   Sluice against plain C, shell pipelines and Python programs, on two kinds of disk, and its own limits; prints a
 #              table (40 minutes)
 # make bench-check  instructions counted by valgrind, against the last ones; a minute
@@ -25,7 +26,7 @@ PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libm
 
 # What only tests use.
 test: PACKAGES += clamav-daemon patchelf binutils git iproute2 nginx-light haproxy openssl \
-	python3-tuspy
+	python3-tuspy curl
 
 SLUICE := .build/release/sluice
 BUILT := .build/release
@@ -34,7 +35,7 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak fuzz sanitize guards api-check bench bench-check deps build install place uninstall deb package \
+.PHONY: run test soak fuzz sanitize guards api-check tus-check bench bench-check deps build install place uninstall deb package \
 	deb-check clean
 
 run: build
@@ -78,6 +79,10 @@ guards: deps
 api-check: PACKAGES += python3 python3-venv curl
 api-check: build
 	@Tests/api.sh
+
+tus-check: PACKAGES += python3 python3-venv
+tus-check: build
+	@Tests/tus-check.sh
 
 # What it compares with.
 bench: PACKAGES += poppler-utils file sqlite3 parallel python3 python3-venv python3-pip libmagic1 aria2 curl nginx-light

@@ -25,7 +25,8 @@ struct AccessTests {
     }
     let admins = operators.merging([.service: .forbidden]) { $1 }
     return [
-      .metrics: operators, .events: known, .postAttachment: known, .fetch: known, .transfers: operators,
+      .metrics: operators, .report: operators, .events: known, .postAttachment: known, .fetch: known,
+      .transfers: operators,
       .lanes: operators, .pauseLane: admins, .resumeLane: admins, .resetLane: admins, .deliveries: operators,
       .retryDelivery: operators,
       .ready: all, .version: all, .openapi: all, .attachments: known, .attachment: seen, .content: seen,
@@ -179,6 +180,8 @@ struct AccessTests {
       ("/v1/attachments?since=x", 400, "invalid-parameter"),
       ("/v1/attachments?sha256=x", 400, "invalid-parameter"),
       ("/v1/attachments?after=x", 400, "invalid-parameter"),
+      ("/v1/report?limit=0", 400, "invalid-parameter"), ("/v1/report?limit=100001", 400, "invalid-parameter"),
+      ("/v1/report?after=1", 400, "no-such-parameter"), ("/v1/report?status=done", 400, "invalid-parameter"),
       ("/v1/attachments?state=queued", 400, "no-such-parameter"), ("/v2", 404, "no-such-path"),
       ("/", 404, "no-such-path"),
     ]
@@ -314,7 +317,7 @@ private final class Place {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
-    case .commands, .upload, .store, .await, .body, .stream: return FrontReply(200)
+    case .commands, .inform, .upload, .store, .await, .body, .stream: return FrontReply(200)
     }
   }
 

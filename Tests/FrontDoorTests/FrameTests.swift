@@ -24,6 +24,7 @@ struct FrameTests {
     .reply(serial: 3, FrontReply(206, [], .file(5..<9))),
     .reply(serial: 3, FrontReply(200, [], .file(0..<9, isEncoded: true))),
     .reply(serial: 4, FrontReply(200, [], .stream)),
+    .inform(serial: 5, FrontReply(104, [.init("Location", "/x")])),
     .part(serial: 5, [1, 0, 2]), .parts(serials: [5, 6], [1]),
     .finish(serial: 6), .takeBody(serial: 7, limit: 99),
     .store(serial: 8, StoreOrder(offset: 5, limit: 9, digest: .sha1)),

@@ -1,4 +1,5 @@
 import Foundation
+import Pipeline
 import Testing
 
 @testable import FrontDoor
@@ -7,7 +8,9 @@ struct OpenAPITests {
   private typealias Object = [String: Any]
 
   private static func description() throws -> Object {
-    let text = OpenAPI.text(version: "1", server: "https://files.example.com/x")
+    var rules = ServeRules()
+    rules.publicURL = "https://files.example.com/x"
+    let text = OpenAPI.text(version: "1", rules)
     return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? Object)
   }
 
@@ -26,10 +29,26 @@ struct OpenAPITests {
     }
   }
 
+  @Test func theDraftIsDescribedWhereItIsSpoken() throws {
+    for isSpoken in [false, true] {
+      var rules = ServeRules()
+      rules.uploadDraft = isSpoken
+      let text = OpenAPI.text(version: "1", rules)
+      let paths = try #require(
+        (try JSONSerialization.jsonObject(with: Data(text.utf8)) as? Object)?["paths"] as? [String: Object])
+      let post = try #require(paths["/v1/attachments"]?["post"] as? Object)
+      let names = (post["parameters"] as? [Object] ?? []).compactMap { $0["name"] as? String }
+      #expect(names.contains("Upload-Complete") == isSpoken)
+      let patch = try #require(paths["/v1/uploads/{id}"]?["patch"] as? Object)
+      let content = (patch["requestBody"] as? Object)?["content"] as? Object ?? [:]
+      #expect((content[UploadDraft.contentType] != nil) == isSpoken && content[Tus.contentType] != nil)
+    }
+  }
+
   @Test func whatItRefersToIsThere() throws {
     let description = try Self.description()
     let components = try #require(description["components"] as? [String: Object])
-    let text = OpenAPI.text(version: "1", server: nil)
+    let text = OpenAPI.text(version: "1", ServeRules())
     let names = text.matches(of: /"#\/components\/(\w+)\/(\w+)"/).map { (String($0.1), String($0.2)) }
     #expect(names.count > 20)
     for (kind, name) in names { #expect(components[kind]?[name] != nil, "\(kind)/\(name)") }

@@ -27,6 +27,8 @@ final class UploadDesk {
   private let ledger: any LedgerWriter
   private let hash: SHA256
   private var number: Int64 = 0
+  /// What clients were told before their answers.
+  private(set) var told: [FrontReply] = []
   let home: Home
   var api: API
 
@@ -67,15 +69,23 @@ final class UploadDesk {
     _ body: [UInt8]? = nil,
     _ fate: Fate = .whole
   ) throws -> FrontReply? {
-    var pairs = [FrontRequest.Pair("authorization", "Bearer \(token)"), .init("tus-resumable", "1.0.0")]
+    var pairs = [FrontRequest.Pair("authorization", "Bearer \(token)")]
+    // Without it a request speaks the IETF's draft.
+    if fields["upload-draft-interop-version"] == nil { pairs.append(.init("tus-resumable", "1.0.0")) }
     pairs += fields.map { FrontRequest.Pair($0.key, $0.value) }
+    let parts = path.split(separator: "?")
+    let query = parts.count < 2 ? [] : parts[1].split(separator: "&").map { $0.split(separator: "=") }
     let request = FrontRequest(
-      serial: 1, method: method, segments: path.split(separator: "/").map(String.init), fields: pairs,
+      serial: 1, method: method, segments: (parts.first ?? "").split(separator: "/").map(String.init),
+      query: query.map { FrontRequest.Pair(String($0[0]), String($0[1])) }, fields: pairs,
       body: body.map { .length(Int64($0.count)) } ?? .none)
     var answer = api.answer(request)
     while true {
       switch answer {
       case .reply(let reply), .file(let reply, _), .stream(let reply, _): return reply
+      case .inform(let reply, let next):
+        told.append(reply)
+        answer = next
       case .await: throw FrameError("it waits for an attachment")
       case .body(let next): answer = API.answer { try next(api, body ?? []) }
       case .commands(let commands, let next): answer = next(try apply(commands))

@@ -34,6 +34,27 @@ struct ServerTests {
     #expect(client.rest().hasSuffix("\r\n\r\n0"))
   }
 
+  @Test func aClientIsInformedBeforeItsAnswerAndNotAfter() throws {
+    let server = try RunningServer { exchange in
+      exchange.inform(104, [("Location", "/x\r\nA: b")])
+      Collector(exchange) { body in
+        exchange.answer(.text(200, "\(body.count)"))
+        exchange.inform(104, [])
+      }.start()
+    }
+    let client = try server.connect()
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    // No value ends its line, and nothing is said of a body or of the connection.
+    let interim = "HTTP/1.1 104 Upload Resumption Supported\r\nLocation: /x  A: b\r\n\r\n"
+    #expect(
+      client.read(until: "Continue\r\n\r\n") == interim + "HTTP/1.1 100 Continue\r\n\r\n")
+    client.send("ab")
+    #expect(client.read(until: "\r\n\r\n2").hasPrefix("HTTP/1.1 200 OK"))
+    client.send("POST / HTTP/1.0\r\nContent-Length: 1\r\n\r\na")
+    let old = client.rest()
+    #expect(old.hasPrefix("HTTP/1.1 200 OK") && old.hasSuffix("\r\n\r\n1"), "\(old)")
+  }
+
   @Test func anEarlyAnswerIsReadByAClientThatStillSends() throws {
     let server = try RunningServer { exchange in exchange.answer(.text(413, "too large")) }
     for _ in 0..<100 {

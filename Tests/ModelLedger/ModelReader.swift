@@ -22,6 +22,18 @@ package final class ModelReader: LedgerQueries {
     rows.attachments[key]?.transfer.flatMap { rows.record($0, ledger.clock()) }
   }
 
+  package func transfer(_ key: Int64) throws(LedgerError) -> TransferRecord? {
+    rows.transfers[key].flatMap { _ in rows.record(key, ledger.clock()) }
+  }
+
+  package func sharers(ofTransfer key: Int64, limit: Int) throws(LedgerError) -> [TransferSharer] {
+    let keys = rows.transfers[key]?.attachments.sorted() ?? []
+    let waiting = keys.compactMap { rows.attachments[$0] }.filter { $0.outcome.status == .queued }
+    return waiting.prefix(limit).map {
+      TransferSharer(attachmentId: $0.origin.id, users: [$0.origin.senderId] + $0.participants)
+    }
+  }
+
   package func transfersWithFiles() throws(LedgerError) -> Set<Int64> { rows.transfersWithFiles }
 
   package func snapshot<Value>(_ body: () throws -> Value) throws -> Value {
@@ -80,6 +92,12 @@ package final class ModelReader: LedgerQueries {
 
   package func participants(of key: Int64) throws(LedgerError) -> [String] {
     rows.attachments[key]?.participants ?? []
+  }
+
+  package func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord? {
+    rows.messages[ModelRows.MessageName(conversation: conversation, message: id)].map {
+      MessageRecord(senderId: $0.sender, participants: $0.participants)
+    }
   }
 
   // MARK: Attachments

@@ -83,8 +83,10 @@ extension ModelRows {
       report.outcomes.append(.deleted(id: id))
       return
     }
-    if let id = item.messageId, let sender = addMessage(item, id: id), sender != item.senderId {
-      return report.refuse(item.problem(messageOf: sender))
+    if let id = item.messageId, let message = addMessage(item, id: id),
+      let problem = item.problem(joining: message)
+    {
+      return report.refuse(problem)
     }
     if let key = keysByIdentity[identity] {
       report.known += 1
@@ -131,14 +133,14 @@ extension ModelRows {
     report.outcomes.append(.added(id: id))
   }
 
-  /// Adds a message, unless it is there. Returns whose it is.
-  private mutating func addMessage(_ item: IntakeItem, id: String) -> String? {
+  /// Adds a message, unless it is there. Returns what it is.
+  private mutating func addMessage(_ item: IntakeItem, id: String) -> MessageRecord? {
     let name = MessageName(conversation: item.conversationId, message: id)
     if messages[name] == nil {
       messages[name] = Message(
         sender: item.senderId, participants: item.participants)
     }
-    return messages[name]?.sender
+    return messages[name].map { MessageRecord(senderId: $0.sender, participants: $0.participants) }
   }
 
   // MARK: Lanes

@@ -38,6 +38,26 @@ struct IntakeTests {
     try bench.takeIn(Sample.item("b", message: "n", sender: "ben"))
   }
 
+  @Test(arguments: Engine.allCases) func participantsThatAreCheckedAreThoseOnRecord(engine: Engine) throws {
+    let bench = try Bench(engine)
+    var first = Sample.item("a", message: "m")
+    first.participants = ["ann", "ben"]
+    try bench.takeIn(first)
+    for (participants, isChecked, isTaken) in [
+      (["ben", "ann"], true, true), (["ann"], true, false), ([], true, false), (["ann"], false, true),
+    ] {
+      var item = Sample.item("b-\(participants.count)-\(isChecked)", message: "m")
+      (item.participants, item.checksParticipants) = (participants, isChecked)
+      guard case .takenIn(let report) = try bench.command(.takeIn([item]))[0] else {
+        return #expect(Bool(false), "it is refused as a whole")
+      }
+      #expect(report.added == (isTaken ? 1 : 0), "\(participants)")
+      #expect(report.problems.map(\.kind) == (isTaken ? [] : [IntakeProblem.otherParticipants]))
+    }
+    #expect(try bench.reader.message("m", of: "c")?.participants == ["ann", "ben"])
+    #expect(try bench.reader.message("n", of: "c") == nil)
+  }
+
   @Test(arguments: Engine.allCases) func whatBecameOfEachFileIsToldInTheirOrder(engine: Engine) throws {
     let bench = try Bench(engine)
     try bench.takeIn(Sample.item("a"))

@@ -87,6 +87,9 @@ struct RandomExchange {
       sender: once(in: 15) ? "ben" : "ann", priority: Int64(number(-1...1)))
     item.declaredType = pick([nil, nil, "text/plain"])
     item.reference = pick([nil, "ref 1"])
+    if once(in: 8) {
+      (item.participants, item.checksParticipants) = (pick([["ann"], ["ben", "ann"]]), true)
+    }
     if once(in: 3) {
       item.fileName = "link \(number(1...5))"
       item.source = []

@@ -30,6 +30,8 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
       lines += try ledger.deliveries(of: record.key).map { "\(record.key) \($0)" }
       lines.append("\(try ledger.place(of: record.key).map { "\($0)" } ?? "nowhere")")
       lines.append("\(try ledger.participants(of: record.key))")
+      let (message, conversation) = (record.origin.messageId, record.origin.conversationId)
+      lines.append("\(try ledger.message(message, of: conversation).map { "\($0)" } ?? "no message")")
       lines.append("\(try record.outcome.sha256.map { try ledger.paths(ofContent: $0) } ?? [])")
       lines.append("\(try ledger.path(ofCompleted: record.origin.id) ?? "none")")
       lines.append("\(try ledger.object(ofAttachment: record.origin.id).map { "\($0)" } ?? "none")")
@@ -58,7 +60,12 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
       try ledger.deliveries(DeliveryFilter(), after: $0, limit: pageLimit)
     }
     lines += deliveries.map { "\($0)" }
-    lines += try pages(pageLimit) { try ledger.transfers(after: $0, limit: pageLimit) }.map { "\($0)" }
+    for transfer in try pages(pageLimit, { try ledger.transfers(after: $0, limit: pageLimit) }) {
+      lines.append("\(transfer)")
+      lines.append("\(try ledger.transfer(transfer.key).map { "\($0)" } ?? "gone")")
+      lines.append("shared by \(try ledger.sharers(ofTransfer: transfer.key, limit: 2))")
+    }
+    lines.append("\(try ledger.transfer(0).map { "\($0)" } ?? "none")")
     lines.append("files of \(try ledger.transfersWithFiles().sorted())")
     lines.append("tombstones \(try ledger.tombstoneCount()) \(try ledger.tombstones(idPrefix: ""))")
     lines.append("to delete \(try ledger.objectsToDelete(limit: 1000))")

@@ -78,7 +78,7 @@ enum Grammar {
     "Origins of pages that may ask from elsewhere (CORS).")
   static let publicURL = key(
     "public-url", .text, example: "https://files.example.com",
-    "Where clients find it; links that it gives out begin so.")
+    "Where clients find it; links and places that it gives out begin so.")
 
   /// What holds for clients where the file does not say.
   private static let clients = ServeRules()
@@ -138,6 +138,11 @@ enum Grammar {
       "uploads-by",
       "Who begins uploads, and sends contents and links: everyone, or services, and users only go on with what a service began."
     ) { $0.uploadsBy = $1 },
+    Setting(
+      key(
+        "upload-draft", .boolean, example: "true",
+        "Whether uploads also speak the IETF's draft of resumable uploads, as apps of iOS and macOS do.")
+    ) { $0.uploadDraft = $1.integer != 0 },
     Setting(
       key(
         "access-log", .text, example: "access.log",

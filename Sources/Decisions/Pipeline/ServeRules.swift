@@ -15,7 +15,7 @@ public struct ServeRules: Sendable, Equatable {
 
   /// Addresses of proxies, whose `X-Forwarded-For` is believed.
   public var trustProxy: [String] = []
-  /// Where clients find it, without a slash at the end; `nil`: links that are given out begin with a slash.
+  /// Where clients find it, without a slash at the end; `nil`: places that are given out begin with a slash.
   public var publicURL: String?
   /// Origins of pages that may ask from elsewhere: `https://app.example.com`.
   public var origins: [String] = []
@@ -28,11 +28,8 @@ public struct ServeRules: Sendable, Equatable {
     case services
   }
 
-  /// The path of ``publicURL``, without a slash at the end.
-  public var publicPath: String {
-    guard let publicURL, let scheme = publicURL.firstIndex(of: ":") else { return "" }
-    return String(publicURL[scheme...].dropFirst(3).drop { $0 != "/" })
-  }
+  /// Whether the IETF's draft of resumable uploads is spoken, beside tus.
+  public var uploadDraft = false
 
   /// The file of the access log, or `-` for standard output; relative to the home. `nil`: none is kept.
   public var accessLog: String?

@@ -14,5 +14,8 @@ public struct IntakeDefaults: Sendable {
   public var sha256: String?
   public var expiresAt: String?
 
+  /// Whether participants that a line names must be those on record of its message.
+  public var checksParticipants = false
+
   public init() {}
 }

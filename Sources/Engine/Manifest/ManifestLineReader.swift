@@ -70,6 +70,7 @@ public struct ManifestLineReader: Sendable {
     } catch {
       throw problem("\(error)")
     }
+    item.checksParticipants = defaults.checksParticipants && members.found["participants"] != nil
     if item.url != nil {
       if !item.source.isEmpty { throw problem("it has 'path' and 'url'; give one of them") }
       if members.found["fileName"] == nil { item.fileName = IntakeItem.unnamed }

@@ -5,6 +5,8 @@ import Platform
 public struct DownloadsAtWork: Sendable, Equatable {
   /// A transfer that is under way.
   public struct Transfer: Sendable, Equatable {
+    /// In the ledger; 0: not known, since another process tells of it.
+    public var key: Int64
     /// Of its oldest attachment.
     public var fileName: String
     /// What may be shown of the link.
@@ -16,7 +18,10 @@ public struct DownloadsAtWork: Sendable, Equatable {
     /// It stands still while something urgent is under way.
     public var isHeld: Bool
 
-    public init(fileName: String, link: String, bytes: Int64, total: Int64?, isHeld: Bool) {
+    public init(
+      key: Int64 = 0, fileName: String, link: String, bytes: Int64, total: Int64?, isHeld: Bool
+    ) {
+      self.key = key
       (self.fileName, self.link, self.bytes, self.total) = (fileName, link, bytes, total)
       self.isHeld = isHeld
     }
@@ -68,7 +73,8 @@ extension TransferWorker {
   func atWork() -> DownloadsAtWork {
     let transfers = underway.values.sorted { $0.serial < $1.serial }.map { flight in
       DownloadsAtWork.Transfer(
-        fileName: flight.transfer?.fileName ?? "", link: flight.transfer?.link.name ?? "",
+        key: flight.transfer?.key ?? 0, fileName: flight.transfer?.fileName ?? "",
+        link: flight.transfer?.link.name ?? "",
         bytes: flight.received, total: flight.progress.total ?? flight.transfer?.link.size,
         isHeld: isHeld(flight))
     }

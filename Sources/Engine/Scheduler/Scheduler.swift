@@ -63,6 +63,8 @@ public final class Scheduler {
   private var isHandingOver = false
   private var stopNoteAt: UInt64 = 0
   private var downloadsToldAt: UInt64 = 0
+  /// How many had begun then.
+  private var downloadsTold = 0
   private var placesCheckedAt: UInt64 = 0
   var observe: (SchedulerEvent) -> Void = { _ in }
 
@@ -156,6 +158,7 @@ public final class Scheduler {
       if isDone { return try checkPlaces() }
       beginSuspect()
       try dispatchTransfers()
+      tellDownloads()
       take(try pool.dispatch(held: { self.flights.values.reduce(0) { $0 + $1.memoryInUse } }))
       let happenings = try wait()
       time = environment.clock.steady()
@@ -170,7 +173,6 @@ public final class Scheduler {
         atWork.downloads = transfers?.atWork()
         observe(.atWork(atWork))
       }
-      tellDownloads()
       followConditions()
       observe(.tick)
     }
@@ -364,12 +366,12 @@ public final class Scheduler {
   /// Nanoseconds between two words on what is fetched.
   private static let downloadsInterval: UInt64 = 250_000_000
 
-  /// Of a run that ends by itself: who waits for it sees what comes.
+  /// Who waits for what is fetched sees what comes. What has begun is told at once: it may end before the next word.
   private func tellDownloads() {
-    guard let transfers, !isResident else { return }
+    guard let transfers, !isResident || tellsSteps else { return }
     let now = environment.clock.monotonic()
-    guard now - downloadsToldAt >= Self.downloadsInterval else { return }
-    downloadsToldAt = now
+    guard now - downloadsToldAt >= Self.downloadsInterval || transfers.begun != downloadsTold else { return }
+    (downloadsToldAt, downloadsTold) = (now, transfers.begun)
     observe(.downloads(transfers.atWork()))
   }
 

@@ -33,7 +33,7 @@ public enum SchedulerEvent: Sendable {
   case remark(LogLevel, stage: String, id: String, attachmentId: String, text: String)
   /// What the workers do, for who has asked.
   case atWork(WorkersAtWork)
-  /// What is fetched, four times a second, of a run that ends by itself.
+  /// What is fetched, four times a second and where something begins: of a run that ends by itself, or that tells of each stage.
   case downloads(DownloadsAtWork)
   /// A result came for a lease that was lost; it was not counted.
   case staleResult

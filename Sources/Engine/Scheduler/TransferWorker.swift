@@ -36,6 +36,8 @@ final class TransferWorker {
   private var queue: [Flight] = []
   /// By serial.
   private(set) var underway: [UInt64: Flight] = [:]
+  /// How many were handed over so far.
+  private(set) var begun = 0
   /// Those that stand still at their connections.
   private var held: Set<UInt64> = []
   var throughput = Throughput()
@@ -117,6 +119,7 @@ final class TransferWorker {
       switch process.give(work(flight), descriptor: flight.content) {
       case .given:
         underway[flight.serial] = flight
+        begun += 1
         flight.heardAt = environment.clock.monotonic()
         flight.received = flight.progress.bytes
         if suspects.remove(flight.serial) != nil {

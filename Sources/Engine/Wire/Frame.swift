@@ -20,7 +20,7 @@ public enum Frame {
     // The same, about workers: the question, and the answer.
     case workersQuestion = 36, workers
     // To the process that serves HTTP.
-    case serve = 48, reply, part, parts, finish, takeBody, store, abort, drain
+    case serve = 48, reply, part, parts, finish, takeBody, store, abort, drain, inform
     // From it.
     case serving = 64, request, body, cut, stored, ended
   }

@@ -15,7 +15,8 @@ extension API {
 
   /// The attachments that answer to the parameters; of a user, those it takes part in.
   func attachments(_ request: FrontRequest, _ token: AccessToken?) throws -> FrontReply {
-    var (filter, limit, mark) = try Self.filter(request)
+    var (filter, asked, mark) = try Self.filter(request, .attachments, atMost: Self.mostRows)
+    let limit = asked ?? Self.defaultLimit
     if let token, token.role == .user { filter.participant = token.name }
     var rows: [AttachmentRecord] = []
     for _ in 0..<Self.mostPages {
@@ -49,10 +50,15 @@ extension API {
     }
   }
 
-  private static func filter(_ request: FrontRequest) throws -> (AttachmentFilter, limit: Int, PageMark?) {
+  /// What a query says of attachments, and perhaps how many and which page are wanted.
+  ///
+  /// - Parameter most: that the limit may be.
+  static func filter(
+    _ request: FrontRequest, _ route: Route, atMost most: Int
+  ) throws -> (AttachmentFilter, limit: Int?, PageMark?) {
     var filter = AttachmentFilter()
     var statuses: Set<Status> = []
-    var limit = defaultLimit
+    var limit: Int?
     var mark: PageMark?
     let now = Clock.now()
     func time(_ pair: FrontRequest.Pair) throws -> Int64 {
@@ -81,15 +87,15 @@ extension API {
         }
         filter.sha256 = bytes
       case "limit":
-        guard let number = Int(pair.value), (1...mostRows).contains(number) else {
-          throw invalid("limit", "is a number from 1 to \(mostRows)")
+        guard let number = Int(pair.value), (1...most).contains(number) else {
+          throw invalid("limit", "is a number from 1 to \(most)")
         }
         limit = number
-      case "after": mark = PageMark(pair.value)
+      case "after" where route == .attachments: mark = PageMark(pair.value)
       default:
         throw Problem(
           400, "no-such-parameter", "there is no parameter '\(pair.name)' here",
-          remedy: "those are \(Route.attachments.parameters.map(\.name).joined(separator: ", "))")
+          remedy: "those are \(route.parameters.map(\.name).joined(separator: ", "))")
       }
     }
     if !statuses.isEmpty { filter.statuses = statuses }

@@ -29,6 +29,7 @@ extension API {
   private func fetch(_ body: [UInt8], _ token: AccessToken, waits: Bool) throws -> Answer {
     var defaults = IntakeDefaults()
     (defaults.senderId, defaults.participants) = (token.name, [token.name])
+    defaults.checksParticipants = token.role != .user
     var item: IntakeItem
     switch lines.read(body[...], "the body", defaults) {
     case .success(let read): item = read
@@ -48,6 +49,7 @@ extension API {
       }
     }
     if let fault = item.fault { throw Problem(400, "invalid-body", fault) }
+    try check(item, token.role)
     return .commands([.takeIn([item])]) { results in
       guard case .takenIn(let report)? = results.first else { return .reply(Problem.away.reply) }
       guard let id = report.outcomes.first?.id else {

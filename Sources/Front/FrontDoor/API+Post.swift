@@ -10,6 +10,11 @@ extension API {
     var values: [String: String] = [:]
     try Self.add(request.query, to: &values)
     let isForm = Self.isForm(request)
+    if let draft = UploadDraft(request, rules), let isLast = UploadDraft.isLast(request), !isForm {
+      return try createUpload(draft, isLast: isLast, values, request, token)
+    }
+    // A part must not be taken for the whole.
+    if UploadDraft.isPart(request) { throw UploadDraft.otherVersion }
     if let type = request.field("content-type"), !isForm { Self.add(type: type, to: &values) }
     let metadata = Tus.header(values)
     let item = try item(metadata, token.name, token.role)
@@ -38,7 +43,7 @@ extension API {
     }
   }
 
-  private static func add(type: String, to values: inout [String: String]) {
+  static func add(type: String, to values: inout [String: String]) {
     if values["filetype"] == nil && !anyType.contains(type) { values["filetype"] = type }
   }
 

@@ -40,7 +40,7 @@ extension API {
         return .end(id: record.id)
       }
       // Its last bytes came, and the one who had them was killed.
-      guard let length = record.length, record.concat != "partial", uploads.size(record.id) == length,
+      guard let length = record.length, record.endsWithItsLastByte, uploads.size(record.id) == length,
         !uploads.isDoubted(record.id)
       else {
         return nil

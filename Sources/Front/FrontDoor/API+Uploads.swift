@@ -70,6 +70,7 @@ extension API {
         429, "too-many-uploads", "there are \(rules.uploads) uploads of this token's that are not whole",
         remedy: "go on with one, or give it up with DELETE")
     }
+    try check(try item(metadata, token.name, token.role), token.role)
     let id = Hexadecimal.text(try SystemRandom.bytes(16))
     try reached { () throws(SystemError) in try uploads.make(id, length: length) }
     return UploadRecord(
@@ -92,6 +93,8 @@ extension API {
   enum UploadStep: Sendable {
     case look
     case append(Bytes)
+    /// A part, as the IETF's draft has it.
+    case appendPart(UploadDraft.Part)
     /// All of it, with the request that began it.
     case post
     case end
@@ -127,15 +130,17 @@ extension API {
   }
 
   func upload(_ id: String, _ route: Route, _ request: FrontRequest, _ token: AccessToken) throws -> Answer {
-    try Tus.check(request)
+    let draft = UploadDraft(request, rules)
+    if draft == nil { try Tus.check(request) }
     let record = try record(id, token)
+    if let draft { return try upload(draft, record, route, request) }
     switch route {
     case .uploadState: return .upload(id, .look)
     case .endUpload: return .upload(id, .end)
     default: break
     }
     guard try Tus.hasContent(request) else { throw Self.wrongType }
-    if case .final? = try Tus.concat(record.concat) {
+    if !record.isOfDraft, case .final? = try Tus.concat(record.concat) {
       throw Problem(403, "final", "an upload that is made of others takes no bytes")
     }
     guard let offset = try Tus.number(request, "upload-offset") else {
@@ -154,7 +159,9 @@ extension API {
   func take(_ step: UploadStep, _ id: String, _ request: FrontRequest) throws -> Answer {
     guard let record = try ledger.upload(id) else { throw Problem.notFound }
     switch step {
-    case .look: return try look(record)
+    case .look:
+      if let draft = UploadDraft(request, rules) { return try look(record, draft) }
+      return try look(record) { Self.state($0, $1, $2) }
     case .end:
       if let id = record.attachmentId, let found = try ledger.attachments(idPrefix: id).first,
         found.outcome.status != .completed
@@ -167,10 +174,14 @@ extension API {
       return .commands([.upload(.end(id: id))]) { _ in .reply(FrontReply(204)) }
     case .post: return try store(record, request)
     case .append(let bytes): return try append(bytes, to: record, request)
+    case .appendPart(let part): return try append(part, to: record, request)
     }
   }
 
-  private func look(_ record: UploadRecord) throws -> Answer {
+  /// - Parameter state: the answer, from the bytes that are there and the attachment that they have become.
+  func look(
+    _ record: UploadRecord, _ state: @escaping @Sendable (UploadRecord, Int64, String?) -> FrontReply
+  ) throws -> Answer {
     let size: Int64
     if record.attachmentId != nil {
       size = record.length ?? 0
@@ -178,11 +189,11 @@ extension API {
       let file = try open(record.id)
       size = try uploads.size(file.number).size
       // Its last bytes came, and the one who had them was killed.
-      if size == record.length && record.concat != "partial" {
-        return try finish(record, size) { .reply(Self.state(record, size, $0)) }
+      if size == record.length && record.endsWithItsLastByte {
+        return try finish(record, size) { .reply(state(record, size, $0)) }
       }
     }
-    return .reply(Self.state(record, size, record.attachmentId))
+    return .reply(state(record, size, record.attachmentId))
   }
 
   private static func state(_ record: UploadRecord, _ size: Int64, _ attachment: String?) -> FrontReply {
@@ -195,7 +206,7 @@ extension API {
       fields.append(.init("Upload-Defer-Length", "1"))
     }
     if !record.metadata.isEmpty { fields.append(.init("Upload-Metadata", record.metadata)) }
-    if let concat = record.concat { fields.append(.init("Upload-Concat", concat)) }
+    if let concat = record.concat, !record.isOfDraft { fields.append(.init("Upload-Concat", concat)) }
     if let attachment { fields.append(.init("Attachment-Id", attachment)) }
     if attachment == nil { fields.append(.init("Upload-Expires", date(Int(record.expiresAt / 1000)))) }
     return FrontReply(200, fields)
@@ -281,8 +292,10 @@ extension API {
   func finish(
     _ record: UploadRecord, _ size: Int64, then answer: @escaping @Sendable (_ attachment: String?) -> Answer
   ) throws -> Answer {
-    return .commands([.upload(try finishing(record))]) { results in
-      guard case .takenIn(let report)? = results.first else { return .reply(Problem.away.reply) }
+    // Its length may have been left open to the end.
+    let length: [Command] = record.length == nil ? [.upload(.lengthen(id: record.id, size))] : []
+    return .commands(length + [.upload(try finishing(record))]) { results in
+      guard case .takenIn(let report)? = results.last else { return .reply(Problem.away.reply) }
       if let id = report.outcomes.first?.id { return answer(id) }
       // Nothing makes it another, so that it would only be in the way.
       let problem = Problem.refused(report, record.role)
@@ -315,7 +328,7 @@ extension API {
         guard let names = JSONStrings.read(text) else {
           throw Problem(400, "invalid-metadata", "'participants' is a JSON array of texts")
         }
-        item.participants = names
+        (item.participants, item.checksParticipants) = (names, true)
       }
     } else if values["senderId"] != nil || values["participants"] != nil {
       throw Problem(403, "forbidden", "'senderId' and 'participants' are for a service's token to say")
@@ -333,7 +346,7 @@ extension API {
     try reached { () throws(SystemError) in try uploads.open(id, isAlone: isAlone) }
   }
 
-  private func cut(_ id: String, to size: Int64) throws {
+  func cut(_ id: String, to size: Int64) throws {
     try reached { () throws(SystemError) in try uploads.cut(id, to: size) }
   }
 

@@ -11,6 +11,8 @@ final class API {
   /// What becomes of a request.
   enum Answer: Sendable {
     case reply(FrontReply)
+    /// Tells the client something before the answer.
+    indirect case inform(FrontReply, Answer)
     /// With the file that is the content of the reply.
     case file(FrontReply, SharedDescriptor)
     /// Commands that the coordinator applies; the answer follows from their results.
@@ -89,7 +91,10 @@ final class API {
       let list =
         (allowed + (allowed.contains("GET") ? ["HEAD"] : [])
         + (allowed.contains("OPTIONS") ? [] : ["OPTIONS"])).joined(separator: ", ")
-      if method == "OPTIONS" { return .reply(FrontReply(204, [.init("Allow", list)])) }
+      if method == "OPTIONS" {
+        let more = found.contains { $0.route == .postAttachment } ? UploadDraft.options(rules) : []
+        return .reply(FrontReply(204, [.init("Allow", list)] + more))
+      }
       throw Problem(
         405, "no-such-method", "this path knows no \(method)", fields: [.init("Allow", list)])
     }
@@ -103,10 +108,11 @@ final class API {
     if let token, token.role == .service, !route.parties.contains(.service) { throw Problem.operatorsOnly }
     switch route {
     case .version: return .reply(Self.json("{\"version\":\"\(version)\"}"))
-    case .openapi: return .reply(Self.json(OpenAPI.text(version: version, server: rules.publicURL)))
+    case .openapi: return .reply(Self.json(OpenAPI.text(version: version, rules)))
     case .ready: return .reply(try readiness(isOperator: token.map { $0.role != .user } ?? false))
     case .metrics: return .reply(try metrics())
     case .events: return events(request, token)
+    case .report: return .reply(try report(request))
     case .attachments: return .reply(try attachments(request, token))
     case .attachment: return .reply(try story(try record(id, route, token), token))
     case .content: return try content(try record(id, route, token), request)

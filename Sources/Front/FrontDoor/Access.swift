@@ -37,7 +37,7 @@ public enum Party: String, Sendable, CaseIterable {
 
 /// What can be asked for, and by whom. This table alone says who may do what: the documentation and the tests are made from it.
 public enum Route: String, Sendable, CaseIterable {
-  case ready, version, openapi, metrics, events
+  case ready, version, openapi, metrics, report, events
   case attachments, postAttachment, attachment, content, link
   case retryAttachment, deleteAttachment
   case uploadOptions, createUpload, uploadState, appendToUpload, endUpload
@@ -47,7 +47,7 @@ public enum Route: String, Sendable, CaseIterable {
 
   public var method: String {
     switch self {
-    case .ready, .version, .openapi, .metrics, .events, .attachments, .attachment, .content, .link,
+    case .ready, .version, .openapi, .metrics, .report, .events, .attachments, .attachment, .content, .link,
       .transfers,
       .lanes, .deliveries:
       "GET"
@@ -68,6 +68,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .version: "/version"
     case .openapi: "/openapi.json"
     case .metrics: "/metrics"
+    case .report: "/v1/report"
     case .events: "/v1/events"
     case .attachments, .postAttachment: "/v1/attachments"
     case .attachment, .deleteAttachment: "/v1/attachments/{id}"
@@ -97,7 +98,7 @@ public enum Route: String, Sendable, CaseIterable {
       [.stranger, .participant, .sender, .service, .admin]
     case .attachment, .content, .link: [.participant, .sender, .service, .admin]
     case .retryAttachment, .deleteAttachment: [.sender, .service, .admin]
-    case .metrics, .transfers, .lanes, .deliveries, .retryDelivery: [.service, .admin]
+    case .metrics, .report, .transfers, .lanes, .deliveries, .retryDelivery: [.service, .admin]
     case .pauseLane, .resumeLane, .resetLane: [.admin]
     }
   }
@@ -109,6 +110,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .version: "the version of this program"
     case .openapi: "all of this as an OpenAPI description"
     case .metrics: "figures for Prometheus"
+    case .report: "counts, sizes and times of the attachments that answer to a filter"
     case .events: "what happens, as it happens; to a user, what it may see"
     case .attachments: "the attachments that answer to a filter; of a user, its own"
     case .postAttachment: "send one in a single request"

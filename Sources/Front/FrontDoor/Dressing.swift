@@ -6,22 +6,26 @@ import Pipeline
 struct Dressing: Sendable {
   /// Of pages that may ask, beside those of this server.
   private let origins: [String]
-  /// What stands before each path; empty: nothing.
-  private let path: String
+  /// What stands before each path, with the host: some clients take no place without one. Empty: nothing, since a proxy in front may
+  /// have any name.
+  private let publicURL: String
+  private let rules: ServeRules
 
   init(_ rules: ServeRules) {
-    origins = rules.origins
-    path = rules.publicPath
+    (origins, self.rules) = (rules.origins, rules)
+    publicURL = rules.publicURL ?? ""
   }
 
   /// The answer, as a client is to get it.
   func dressed(_ reply: FrontReply, for request: FrontRequest) -> FrontReply {
     var reply = reply
-    if request.segments.prefix(2) == ["v1", "uploads"] { reply.fields.append(Tus.version) }
-    if !path.isEmpty {
+    if request.segments.prefix(2) == ["v1", "uploads"], UploadDraft(request, rules) == nil {
+      reply.fields.append(Tus.version)
+    }
+    if !publicURL.isEmpty {
       for index in reply.fields.indices
       where Self.places.contains(reply.fields[index].name) && reply.fields[index].value.hasPrefix("/") {
-        reply.fields[index].value = path + reply.fields[index].value
+        reply.fields[index].value = publicURL + reply.fields[index].value
       }
     }
     if origins.isEmpty { return reply }
@@ -59,10 +63,12 @@ struct Dressing: Sendable {
   private static let exposed =
     "Location, Content-Location, Content-Disposition, Content-Range, ETag, Retry-After, Attachment-Id, Tus-Resumable, "
     + "Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, Upload-Offset, Upload-Length, "
-    + "Upload-Defer-Length, Upload-Metadata, Upload-Concat, Upload-Expires"
+    + "Upload-Defer-Length, Upload-Metadata, Upload-Concat, Upload-Expires, Upload-Complete, Upload-Limit, "
+    + "Upload-Draft-Interop-Version, Accept-Patch"
 
   private static let allowedHeaders =
     "Authorization, Content-Type, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, "
     + "Last-Event-ID, Prefer, Traceparent, X-HTTP-Method-Override, X-Requested-With, Tus-Resumable, Upload-Offset, "
-    + "Upload-Length, Upload-Defer-Length, Upload-Metadata, Upload-Concat, Upload-Checksum"
+    + "Upload-Length, Upload-Defer-Length, Upload-Metadata, Upload-Concat, Upload-Checksum, Upload-Complete, "
+    + "Upload-Draft-Interop-Version, Content-Disposition"
 }

@@ -10,6 +10,17 @@ final class EventFeed {
     case users(Set<ByteText>)
     /// Those alone who operate the server, or send for users.
     case operators
+    /// These users alone: the others are told it in another way.
+    case usersAlone(Set<ByteText>)
+
+    var users: Set<ByteText>? {
+      switch self {
+      case .users(let users), .usersAlone(let users): users
+      case .operators: nil
+      }
+    }
+
+    var hasOperators: Bool { if case .usersAlone = self { false } else { true } }
   }
 
   struct Event {
@@ -48,7 +59,7 @@ final class EventFeed {
     var hasMore: Bool
   }
 
-  private let ledger: any LedgerQueries
+  let ledger: any LedgerQueries
 
   init(_ ledger: any LedgerQueries) { self.ledger = ledger }
 
@@ -121,12 +132,12 @@ final class EventFeed {
     }
   }
 
-  private static func event(_ kind: String, _ members: (inout JSONWriter) -> Void) -> Event {
+  static func event(_ kind: String, _ members: (inout JSONWriter) -> Void) -> Event {
     let text = json(members)
     return Event(kind: kind, audience: .operators, full: text, short: text)
   }
 
-  private static func json(_ members: (inout JSONWriter) -> Void) -> String {
+  static func json(_ members: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
     writer.object { members(&$0) }
     return writer.text

@@ -3,6 +3,7 @@ import FrontWire
 import Glibc
 import Ledger
 import Platform
+import Scheduler
 import Synchronization
 
 /// The streams of those who listen to events (Server-Sent Events, WHATWG HTML 9.2).
@@ -27,6 +28,8 @@ final class EventStreams: Sendable {
     var left: Set<UInt64> = []
     /// What is told to those alone who listen now.
     var live: [EventFeed.Event] = []
+    /// What is fetched now; `nil`: it was not told since.
+    var transfers: [DownloadsAtWork.Transfer]?
     /// All that there were are gone.
     var isReset = false
   }
@@ -84,6 +87,12 @@ final class EventStreams: Sendable {
     hurry()
   }
 
+  /// Tells what is fetched now.
+  func tell(_ transfers: [DownloadsAtWork.Transfer]) {
+    changes.withLock { $0.transfers = transfers }
+    hurry()
+  }
+
   /// Something changed.
   func hurry() { sluice_eventfd_raise(wake.number) }
 
@@ -92,6 +101,7 @@ final class EventStreams: Sendable {
   /// Runs until a descriptor is readable.
   func run(_ open: () -> (any LedgerQueries)?, until stopping: Int32) {
     var feed: EventFeed?
+    var watch = TransferWatch()
     /// By serial.
     var streams: [UInt64: Stream] = [:]
     /// Where those are that have heard all.
@@ -116,7 +126,7 @@ final class EventStreams: Sendable {
       waiting.removeAll { news.left.contains($0.serial) }
       for serial in news.left { streams[serial] = nil }
       if streams.isEmpty && waiting.isEmpty {
-        (head, beat) = (nil, Clock.monotonic())
+        (head, beat, watch) = (nil, Clock.monotonic(), TransferWatch())
         number.store(0, ordering: .relaxed)
         continue
       }
@@ -128,8 +138,9 @@ final class EventStreams: Sendable {
           for new in waiting { join(new, at: now, &streams) }
           waiting = []
           // Before the change that ends what they are about.
-          let hearers = news.live.isEmpty ? nil : Hearers(streams)
-          if let hearers { for event in news.live { tell(event, nil, hearers) } }
+          tell(news.live, streams)
+          let fetched = watch.take(news.transfers, at: Clock.monotonic())
+          tell(try feed.transfers(fetched, &watch), streams)
           try catchUp(&streams, to: now, feed)
           head = try advance(&streams, from: now, feed)
         }
@@ -214,10 +225,19 @@ final class EventStreams: Sendable {
     }
   }
 
+  /// Tells what is on no record.
+  private func tell(_ live: [EventFeed.Event], _ streams: [UInt64: Stream]) {
+    if live.isEmpty { return }
+    let hearers = Hearers(streams)
+    for event in live { tell(event, nil, hearers) }
+  }
+
   /// - Parameter mark: what a client has heard once it has heard this; `nil`: it stays where it is.
   private func tell(_ event: EventFeed.Event, _ mark: EventFeed.Mark?, _ hearers: Hearers) {
-    send(hearers.operators, Array(Self.text(event.kind, mark, event.full).utf8))
-    guard case .users(let users) = event.audience else { return }
+    if event.audience.hasOperators {
+      send(hearers.operators, Array(Self.text(event.kind, mark, event.full).utf8))
+    }
+    guard let users = event.audience.users else { return }
     send(hearers.serials(of: users), Array(Self.text(event.kind, mark, event.short).utf8))
   }
 

@@ -29,6 +29,9 @@ extension FrontDoor {
   func answer(_ answer: API.Answer, _ asked: RequestDesk.Asked, _ api: API?) {
     switch answer {
     case .reply(let reply): send(dressing.dressed(reply, for: asked.request), asked.serial)
+    case .inform(let reply, let next):
+      desk.send(.inform(serial: asked.serial, dressing.dressed(reply, for: asked.request)))
+      self.answer(next, asked, api)
     case .file(let reply, let file):
       hold(asked, api)
       desk.send(.reply(serial: asked.serial, dressing.dressed(reply, for: asked.request)), file)

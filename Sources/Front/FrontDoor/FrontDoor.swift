@@ -109,6 +109,11 @@ public final class FrontDoor: Sendable {
     if streams.count > 0 { streams.tell(EventFeed.progress(attachment, steps)) }
   }
 
+  /// Tells what is fetched now.
+  public func fetching(_ downloads: DownloadsAtWork) {
+    if streams.count > 0 { streams.tell(downloads.transfers) }
+  }
+
   /// Tells of an attachment that has ended.
   public func ended(_ record: AttachmentRecord) {
     streams.hurry()

@@ -4,7 +4,7 @@ import Platform
 
 /// The description of the API (OpenAPI 3.1.0), made from the table of routes.
 enum OpenAPI {
-  static func text(version: String, server: String?) -> String {
+  static func text(version: String, _ rules: ServeRules) -> String {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("openapi", "3.1.0")
@@ -17,18 +17,19 @@ enum OpenAPI {
           "Attachments: sent, fetched, checked by a pipeline, and given to those who take part.")
       }
       writer.key("servers")
-      writer.array { writer in writer.object { $0.member("url", server ?? "/") } }
+      writer.array { writer in writer.object { $0.member("url", rules.publicURL ?? "/") } }
       writer.key("security")
       writer.raw(#"[{"token":[]}]"#)
       writer.key("paths")
-      writer.object { paths(to: &$0) }
+      writer.object { paths(rules.uploadDraft, to: &$0) }
       writer.key("components")
       writer.raw(components)
     }
     return writer.text
   }
 
-  private static func paths(to writer: inout JSONWriter) {
+  /// - Parameter speaksDraft: the IETF's draft of resumable uploads, beside tus.
+  private static func paths(_ speaksDraft: Bool, to writer: inout JSONWriter) {
     writer.key("/livez")
     writer.raw(
       #"{"get":{"operationId":"live","summary":"whether the server's process lives","security":[],"#
@@ -45,20 +46,20 @@ enum OpenAPI {
         }
         for route in Route.allCases where route.path == path {
           writer.key(route.method.lowercased())
-          writer.object { operation(route, to: &$0) }
+          writer.object { operation(route, speaksDraft, to: &$0) }
         }
       }
     }
   }
 
-  private static func operation(_ route: Route, to writer: inout JSONWriter) {
+  private static func operation(_ route: Route, _ speaksDraft: Bool, to writer: inout JSONWriter) {
     writer.member("operationId", route.rawValue)
     writer.member("summary", route.summary)
     if route.parties.contains(.nobody) {
       writer.key("security")
       writer.raw("[]")
     }
-    let headers = route.headers
+    let headers = route.headers(speaksDraft)
     if !route.parameters.isEmpty || !headers.isEmpty {
       writer.key("parameters")
       writer.array { writer in
@@ -78,7 +79,7 @@ enum OpenAPI {
         for header in headers { writer.raw(header) }
       }
     }
-    if let body = route.body {
+    if let body = route.body(speaksDraft) {
       writer.key("requestBody")
       writer.raw(body)
     }
@@ -186,6 +187,17 @@ enum OpenAPI {
             ("finishedAt", optionalTime),
           ], [("attempts", number), ("nextAt", optionalTime)])
       ),
+      (
+        "Report",
+        object([
+          ("madeAt", time), ("count", number), ("sizeBytes", number), ("firstAt", optionalTime),
+          ("lastAt", optionalTime), ("outcomes", #"{"type":"object"}"#), ("reasons", #"{"type":"array"}"#),
+          ("types", #"{"type":"array"}"#), ("stages", #"{"type":"array"}"#),
+          ("intakeToEnd", #"{"type":"object"}"#), ("duplicates", #"{"type":"object"}"#),
+          ("largest", #"{"type":"array"}"#), ("slowest", #"{"type":"array"}"#),
+          ("intake", #"{"type":"object"}"#), ("more", #"{"type":"boolean"}"#),
+        ])
+      ),
       ("Queued", object([("id", text), ("status", text)])),
       ("Changed", object([("changed", #"{"type":"boolean"}"#)])),
       ("Changes", object([("changed", number), ("more", #"{"type":"boolean"}"#)])),
@@ -230,6 +242,7 @@ extension Route {
     case .openapi:
       [(200, #"{"description":"this","content":{"application/json":{"schema":{"type":"object"}}}}"#)]
     case .metrics: [(200, Self.answer(type: "text/plain", "in the text format of Prometheus"))]
+    case .report: [(200, Self.answer("Report", "the figures"))]
     case .events: [(200, Self.answer(type: "text/event-stream", "Server-Sent Events, without an end"))]
     case .attachments: [(200, Self.answer("Attachments", "a page of them"))]
     case .postAttachment: [(201, Self.answer("Queued", "it is queued"))]
@@ -256,19 +269,34 @@ extension Route {
     }
   }
 
+  private static func draftBody(_ isWanted: Bool) -> String {
+    isWanted ? #","\#(UploadDraft.contentType)":{"schema":{}}"# : ""
+  }
+
   private static func content(_ description: String) -> String {
     #"{"description":"\#(description)","content":{"*/*":{"schema":{}}}}"#
   }
 
   /// Beside the token's.
-  fileprivate var headers: [String] {
+  fileprivate func headers(_ speaksDraft: Bool) -> [String] {
+    let isOfTus = self == .createUpload || !speaksDraft
     let version =
-      #"{"name":"Tus-Resumable","in":"header","required":true,"schema":{"type":"string"},"example":"1.0.0"}"#
+      #"{"name":"Tus-Resumable","in":"header","required":\#(isOfTus),"schema":{"type":"string"},"example":"1.0.0"}"#
     func header(_ name: String, _ schema: String, isRequired: Bool = false) -> String {
       #"{"name":"\#(name)","in":"header","required":\#(isRequired),"schema":\#(schema)}"#
     }
     let bytes = #"{"type":"integer","minimum":0}"#
+    let versions = UploadDraft.versions
+    let draft =
+      speaksDraft
+      ? [
+        header("Upload-Complete", #"{"enum":["?0","?1"]}"#),
+        header(
+          "Upload-Draft-Interop-Version",
+          #"{"type":"integer","minimum":\#(versions.lowerBound),"maximum":\#(versions.upperBound)}"#),
+      ] : []
     switch self {
+    case .postAttachment: return speaksDraft ? draft + [header("Upload-Length", bytes)] : []
     case .createUpload:
       return [
         version, header("Upload-Length", bytes), header("Upload-Defer-Length", #"{"const":1}"#),
@@ -279,8 +307,8 @@ extension Route {
       return [
         version, header("Upload-Offset", bytes, isRequired: true), header("Upload-Length", bytes),
         header("Upload-Checksum", #"{"type":"string"}"#),
-      ]
-    case .uploadState, .endUpload: return [version]
+      ] + draft
+    case .uploadState, .endUpload: return [version] + draft.suffix(1)
     case .events: return [header("Last-Event-ID", #"{"type":"string"}"#)]
     case .fetch: return [header("Prefer", #"{"enum":["respond-async"]}"#)]
     case .content:
@@ -292,13 +320,14 @@ extension Route {
     }
   }
 
-  fileprivate var body: String? {
+  fileprivate func body(_ speaksDraft: Bool) -> String? {
     switch self {
     case .postAttachment:
       #"{"required":true,"content":{"application/octet-stream":{"schema":{}},"multipart/form-data":{"schema":"#
         + #"{"type":"object","required":["file"],"properties":{"file":{"type":"string","format":"binary"}}}}}}"#
     case .createUpload: #"{"content":{"\#(Tus.contentType)":{"schema":{}}}}"#
-    case .appendToUpload: #"{"required":true,"content":{"\#(Tus.contentType)":{"schema":{}}}}"#
+    case .appendToUpload:
+      #"{"required":true,"content":{"\#(Tus.contentType)":{"schema":{}}\#(Self.draftBody(speaksDraft))}}"#
     case .fetch:
       #"{"required":true,"content":{"application/json":{"schema":{"type":"object","required":["url"],"properties":"#
         + #"{"url":{"type":"string","format":"uri"}}}}}}"#

@@ -11,6 +11,10 @@ struct Problem: Error {
   var detail: String
   /// What to do next.
   var remedy: String?
+  /// A URI that names what is wrong where a standard has one; `nil`: the code says it alone.
+  var type: String?
+  /// Numbers that the standard wants to have told.
+  var numbers: [(name: String, value: Int64)] = []
   /// More fields of the answer.
   var fields: [FrontRequest.Pair] = []
 
@@ -25,10 +29,12 @@ struct Problem: Error {
   var reply: FrontReply {
     var writer = JSONWriter()
     writer.object { writer in
+      if let type { writer.member("type", type) }
       writer.member("status", Int64(status))
       writer.member("code", code)
       writer.member("detail", detail)
       if let remedy { writer.member("remedy", remedy) }
+      for number in numbers { writer.member(number.name, number.value) }
     }
     return FrontReply(
       status,
@@ -59,8 +65,24 @@ struct Problem: Error {
   /// Why it was not taken in. Whose a message is that is not its own is none of a user's business.
   static func refused(_ report: IntakeReport, _ role: AccessToken.Role) -> Problem {
     let problem = report.problems.first
+    if role != .user, let conflict = problem.flatMap(conflict) { return conflict }
     let reason = role == .user ? problem?.kind ?? problem?.message : problem?.message
     return Problem(422, "refused", reason ?? "it cannot be taken in")
+  }
+
+  /// What is named of a message differs from what is on record of it; `nil`: the problem is another.
+  static func conflict(_ problem: IntakeProblem) -> Problem? {
+    switch problem.kind {
+    case IntakeProblem.otherSender:
+      Problem(
+        409, "other-sender", "its message is on record, and from another sender",
+        remedy: "name that sender, or give it another 'messageId'")
+    case IntakeProblem.otherParticipants:
+      Problem(
+        409, "other-participants", "its message is on record, and other participants take part in it",
+        remedy: "leave 'participants' out, or give it another 'messageId'")
+    default: nil
+    }
   }
 
   static let longBody = Problem(413, "too-large", "the body of this request has at most 64 KiB")

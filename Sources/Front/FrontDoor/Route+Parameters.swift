@@ -26,18 +26,11 @@ extension Route {
   /// Any other is refused, but of a content: pages add to links what they like.
   var parameters: [Parameter] {
     switch self {
-    case .attachments:
-      [
-        Parameter("status", .choices(Status.allCases.map(\.rawValue)), "Those with one of these statuses."),
-        Parameter("code", "Those that ended with this code."),
-        Parameter("stage", "Those that ended in this stage."),
-        Parameter("type", "Those of this media type, as in application/pdf or image/*."),
-        Parameter("conversation", "Those of this conversation."),
-        Parameter("name", "Those with this file name."),
-        Parameter("since", "Taken in since: 2h (ago), 2026-01-31, 2026-01-31T08:00:00Z."),
-        Parameter("until", "Taken in until."),
-        Parameter("sha256", "Those with this content; 64 hexadecimal digits."),
-      ] + Self.paging
+    case .attachments: Self.filter + Self.paging
+    case .report:
+      Self.filter + [
+        Parameter("limit", .number(1...API.mostReported), "So many are counted, in order of intake.")
+      ]
     case .transfers:
       [
         Parameter(
@@ -76,6 +69,19 @@ extension Route {
     default: []
     }
   }
+
+  /// Which attachments are meant.
+  private static let filter = [
+    Parameter("status", .choices(Status.allCases.map(\.rawValue)), "Those with one of these statuses."),
+    Parameter("code", "Those that ended with this code."),
+    Parameter("stage", "Those that ended in this stage."),
+    Parameter("type", "Those of this media type, as in application/pdf or image/*."),
+    Parameter("conversation", "Those of this conversation."),
+    Parameter("name", "Those with this file name."),
+    Parameter("since", "Taken in since: 2h (ago), 2026-01-31, 2026-01-31T08:00:00Z."),
+    Parameter("until", "Taken in until."),
+    Parameter("sha256", "Those with this content; 64 hexadecimal digits."),
+  ]
 
   private static let paging = [
     Parameter("limit", .number(1...200), "Rows of a page; else 50."),

@@ -6,6 +6,8 @@ public enum ToFront: Sendable, Equatable {
   case serve(FrontSetup)
   /// Answers a request; once.
   case reply(serial: UInt64, FrontReply)
+  /// Tells the client something before the answer (RFC 9110, 15.2).
+  case inform(serial: UInt64, FrontReply)
   /// More of a stream that is the answer to a request.
   case part(serial: UInt64, [UInt8])
   /// The same for several.
@@ -32,6 +34,11 @@ public enum ToFront: Sendable, Equatable {
       return writer.bytes
     case .reply(let serial, let reply):
       var writer = FrameWriter(.reply)
+      writer.write(serial)
+      reply.write(to: &writer)
+      return writer.bytes
+    case .inform(let serial, let reply):
+      var writer = FrameWriter(.inform)
       writer.write(serial)
       reply.write(to: &writer)
       return writer.bytes
@@ -72,6 +79,7 @@ public enum ToFront: Sendable, Equatable {
     switch try reader.kind() {
     case .serve: self = .serve(try FrontSetup(&reader))
     case .reply: self = .reply(serial: try reader.integer(UInt64.self), try FrontReply(&reader))
+    case .inform: self = .inform(serial: try reader.integer(UInt64.self), try FrontReply(&reader))
     case .part: self = .part(serial: try reader.integer(UInt64.self), try reader.requiredBytes())
     case .parts:
       let serials = try reader.elements(atMost: Self.mostSerials) { (reader) throws(FrameError) in

@@ -181,6 +181,13 @@ final class Connection {
     proceedWithBacklog()
   }
 
+  /// A client of HTTP/1.0 would take it for the answer.
+  func inform(_ exchange: Exchange, _ response: Response) {
+    guard exchange === self.exchange, !hasAnswered, !isClosed, exchange.head.minorVersion == 1 else { return }
+    output.add(response.interimHead)
+    flush()
+  }
+
   func answer(_ exchange: Exchange, _ response: Response) {
     guard exchange === self.exchange, !hasAnswered, !isClosed else { return }
     hasAnswered = true

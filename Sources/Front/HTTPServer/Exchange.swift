@@ -51,6 +51,11 @@ public final class Exchange {
   /// The sink takes more again.
   public func resumeBody() { connection?.resumeBody(of: self) }
 
+  /// Tells the client something before the answer, such as where it may go on (RFC 9110, 15.2).
+  public func inform(_ status: Int, _ fields: [(name: String, value: String)]) {
+    connection?.inform(self, Response(status, fields))
+  }
+
   /// Answers; once. Before the end of the body, the connection is closed after the answer.
   public func answer(_ response: Response) { connection?.answer(self, response) }
 

@@ -49,8 +49,7 @@ public struct Response {
   ///   - keeps: whether the connection stays open.
   ///   - isChunked: of a stream: whether its end is marked, or is that of the connection.
   func head(for request: RequestHead?, keeps: Bool, isChunked: Bool) -> [UInt8] {
-    var text = "HTTP/1.1 \(status) \(StatusText.of(status))\r\nDate: \(HTTPDate.now())\r\n"
-    for (name, value) in fields { text += "\(name): \(Self.safe(value))\r\n" }
+    var text = statusLine + "Date: \(HTTPDate.now())\r\n" + lines
     if let length, !hasNoBody { text += "Content-Length: \(length)\r\n" }
     if isChunked { text += "Transfer-Encoding: chunked\r\n" }
     if !keeps {
@@ -59,6 +58,15 @@ public struct Response {
       text += "Connection: keep-alive\r\n"
     }
     return Array((text + "\r\n").utf8)
+  }
+
+  /// Of an answer that another follows: nothing is said of the connection.
+  var interimHead: [UInt8] { Array((statusLine + lines + "\r\n").utf8) }
+
+  private var statusLine: String { "HTTP/1.1 \(status) \(StatusText.of(status))\r\n" }
+
+  private var lines: String {
+    fields.map { "\($0.name): \(Self.safe($0.value))\r\n" }.joined()
   }
 
   /// A value may come from a file's name: nothing in it ends the line.
@@ -93,7 +101,8 @@ enum StatusText {
   static func of(_ status: Int) -> String { texts[status] ?? "Status" }
 
   private static let texts = [
-    100: "Continue", 200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content",
+    100: "Continue", 104: "Upload Resumption Supported", 200: "OK", 201: "Created", 202: "Accepted",
+    204: "No Content", 206: "Partial Content",
     301: "Moved Permanently", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect",
     400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
     406: "Not Acceptable", 408: "Request Timeout", 409: "Conflict", 410: "Gone", 411: "Length Required",

@@ -129,6 +129,8 @@ final class Gate: RequestHandler {
     case .reply(let serial, let reply):
       guard let exchange = exchanges[serial] else { return }
       exchange.answer(Self.response(reply, descriptor))
+    case .inform(let serial, let reply):
+      exchanges[serial]?.inform(reply.status, reply.fields.map { ($0.name, $0.value) })
     case .part(let serial, let bytes): exchanges[serial]?.send(bytes)
     case .parts(let serials, let bytes): for serial in serials { exchanges[serial]?.send(bytes) }
     case .finish(let serial): exchanges[serial]?.finish()

@@ -3,7 +3,7 @@ import Testing
 
 /// Uploads by a client that others wrote: tuspy, Debian's `python3-tuspy`.
 struct TuspyTests {
-  private static let isThere: Bool = {
+  static let isThere: Bool = {
     let asked = try? FixtureStages.run("/usr/bin/python3", ["-c", "import tusclient"])
     return asked == 0
   }()

@@ -210,7 +210,7 @@ final class EventClient {
         }
         guard let kind = fields["event"] else { continue }
         if let id = fields["id"] { lastId = id }
-        if kind == "progress" && !hearsProgress { continue }
+        if ["progress", "transfer"].contains(kind) && !hearsProgress { continue }
         return Event(kind: kind, id: fields["id"] ?? "", data: fields["data"] ?? "")
       }
       if !read(within: milliseconds) { return nil }

@@ -53,6 +53,7 @@ extension FuzzTarget {
     case .news: return try TransferNews(&reader).frame
     case .setup, .work, .transfer, .order, .question, .commands, .results, .declined, .welcome,
       .workersQuestion, .workers, .serve, .reply, .part, .parts, .finish, .takeBody, .store, .abort, .drain,
+      .inform,
       .serving,
       .request,
       .body,

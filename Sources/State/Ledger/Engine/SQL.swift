@@ -67,8 +67,8 @@ enum SQL {
     ON CONFLICT DO NOTHING
     """
 
-  static let messageSender: StaticString = """
-    SELECT sender_id FROM messages WHERE conversation_id = ?1 AND message_id = ?2
+  static let message: StaticString = """
+    SELECT sender_id, participants FROM messages WHERE conversation_id = ?1 AND message_id = ?2
     """
 
   static let addAttachmentJob: StaticString = """

@@ -37,8 +37,8 @@ extension SQLiteLedger {
       return
     }
     // Then the message, if it has an id: a file must not join another sender's message.
-    if let messageId = item.messageId, let sender = try addMessage(item, id: messageId, tally.now) {
-      return report.refuse(item.problem(messageOf: sender))
+    if let messageId = item.messageId, let problem = try addMessage(item, id: messageId, tally.now) {
+      return report.refuse(problem)
     }
     let known = try statement(SQL.knownAttachment).first(.blob(identity)) {
       (id: $0.text(0), status: Status(rawValue: $0.text(1)))
@@ -74,14 +74,25 @@ extension SQLiteLedger {
     return try statement(SQL.tombstone).first(.blob(tombstoneIdentity(identity))) { $0.text(0) }
   }
 
-  /// Adds a message unless it exists. If the id belongs to another sender's message, returns that sender.
-  private func addMessage(_ item: IntakeItem, id: String, _ now: Int64) throws -> String? {
+  /// Adds a message unless it exists.
+  ///
+  /// - Returns: why the item cannot join the one that exists; `nil`: it can.
+  private func addMessage(_ item: IntakeItem, id: String, _ now: Int64) throws -> IntakeProblem? {
     try statement(SQL.addMessage).run(
       .text(item.conversationId), .text(id), .text(item.senderId),
       .text(JSONWriter.array(of: item.participants)),
       .optional(item.text), .integer(now))
     if connection.changes == 1 { return nil }
-    let sender = try statement(SQL.messageSender).first(.text(item.conversationId), .text(id)) { $0.text(0) }
-    return sender == item.senderId ? nil : sender
+    return try record(ofMessage: id, of: item.conversationId).flatMap { item.problem(joining: $0) }
+  }
+
+  private func record(ofMessage id: String, of conversation: String) throws -> MessageRecord? {
+    try statement(SQL.message).first(.text(conversation), .text(id)) {
+      MessageRecord(senderId: $0.text(0), participants: JSONStrings.read($0.text(1)) ?? [])
+    }
+  }
+
+  public func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord? {
+    try reading { try record(ofMessage: id, of: conversation) }
   }
 }

@@ -329,14 +329,31 @@ extension SQLiteLedger {
   }
 
   public func transfer(ofAttachment key: Int64) throws(LedgerError) -> TransferRecord? {
+    try reading { try transfer(of: key).flatMap { try record(ofTransfer: $0) } }
+  }
+
+  public func transfer(_ key: Int64) throws(LedgerError) -> TransferRecord? {
+    try reading { try record(ofTransfer: key) }
+  }
+
+  private func record(ofTransfer key: Int64) throws -> TransferRecord? {
+    let now = clock.steady()
+    let hasUrgent = try statement(SQL.hasUrgent).first { $0.integer(0) == 1 } ?? false
+    let found = try statement(SQL.pageOfTransfers).first(.integer(key - 1), .integer(1)) {
+      record($0, now, hasUrgent: hasUrgent)
+    }
+    // The page begins with the next one where that is gone.
+    return found?.key == key ? found : nil
+  }
+
+  public func sharers(ofTransfer key: Int64, limit: Int) throws(LedgerError) -> [TransferSharer] {
     try reading {
-      let now = clock.steady()
-      let transfer = try statement(SQL.transferOf).first(.integer(key)) { $0.integer(0) }
-      guard let transfer else { return nil }
-      let hasUrgent = try statement(SQL.hasUrgent).first { $0.integer(0) == 1 } ?? false
-      return try statement(SQL.pageOfTransfers).first(.integer(transfer - 1), .integer(1)) {
-        record($0, now, hasUrgent: hasUrgent)
+      var sharers: [TransferSharer] = []
+      try statement(SQL.sharersWithUsers).rows(.integer(key), .integer(Int64(limit))) {
+        let users = [$0.text(1)] + (JSONStrings.read($0.text(2)) ?? [])
+        sharers.append(TransferSharer(attachmentId: $0.text(0), users: users))
       }
+      return sharers
     }
   }
 

@@ -40,6 +40,9 @@ public struct IntakeItem: Sendable {
   public var expiresAt: String?
   /// Who alone shares what is fetched; `nil`: all who ask for the same. Only this process says it: no manifest and no message.
   public var linkScope: String?
+  /// Whether it is refused where its message is on record with other participants; else those on record stay. Only this process says
+  /// it: no manifest and no message.
+  public var checksParticipants = false
   /// Where the file was named, for messages: `manifest.jsonl:17`.
   public var origin: String
 

@@ -1,3 +1,5 @@
+import Platform
+
 /// The result of taking in a batch.
 public struct IntakeReport: Sendable, Equatable {
   public var added = 0
@@ -76,12 +78,37 @@ extension IntakeItem {
   /// The item breaks a rule.
   package func problem(_ fault: String) -> IntakeProblem { IntakeProblem(origin, "\(fault); not taken in") }
 
-  /// The item names a message that is another sender's.
-  package func problem(messageOf sender: String) -> IntakeProblem {
-    IntakeProblem(
-      origin,
-      "message '\(messageId ?? "")' of conversation '\(conversationId)' is from '\(sender)', not from '\(senderId)'; "
-        + "give it another messageId",
-      kind: "the message is from another sender; give it another messageId")
+  /// Why the item cannot join a message that is on record; `nil`: it can.
+  package func problem(joining message: MessageRecord) -> IntakeProblem? {
+    let name = "message '\(messageId ?? "")' of conversation '\(conversationId)'"
+    if message.senderId != senderId {
+      return IntakeProblem(
+        origin, "\(name) is from '\(message.senderId)', not from '\(senderId)'; give it another messageId",
+        kind: IntakeProblem.otherSender)
+    }
+    // In whatever order: those on record have theirs.
+    let isSame = Set(message.participants.map(ByteText.init)) == Set(participants.map(ByteText.init))
+    if !checksParticipants || isSame { return nil }
+    return IntakeProblem(
+      origin, "\(name) has other participants; name none, or give it another messageId",
+      kind: IntakeProblem.otherParticipants)
+  }
+}
+
+extension IntakeProblem {
+  // The kinds that say that a message is on record otherwise.
+  public static let otherSender = "the message is from another sender; give it another messageId"
+  public static let otherParticipants =
+    "the message has other participants; name none, or give it another messageId"
+}
+
+/// What is on record of a message.
+public struct MessageRecord: Sendable, Equatable {
+  public var senderId: String
+  /// In the order of its first attachment.
+  public var participants: [String]
+
+  public init(senderId: String, participants: [String]) {
+    (self.senderId, self.participants) = (senderId, participants)
   }
 }

@@ -57,6 +57,10 @@ public protocol LedgerQueries: AnyObject {
   func transfers(after: PageMark?, limit: Int) throws(LedgerError) -> Page<TransferRecord>
   /// That which fetches, or fetched, the link of an attachment; `nil`: it has no link.
   func transfer(ofAttachment key: Int64) throws(LedgerError) -> TransferRecord?
+  /// A transfer, by its key; `nil`: there is none.
+  func transfer(_ key: Int64) throws(LedgerError) -> TransferRecord?
+  /// The attachments that have not ended and whose link a transfer fetches, in order of intake; at most so many.
+  func sharers(ofTransfer key: Int64, limit: Int) throws(LedgerError) -> [TransferSharer]
   /// The transfers whose files are needed: those that are not finished, and those that attachments are worked on from.
   func transfersWithFiles() throws(LedgerError) -> Set<Int64>
 
@@ -66,6 +70,9 @@ public protocol LedgerQueries: AnyObject {
   func tokens() throws(LedgerError) -> [AccessToken]
   /// Who takes part in the message of an attachment, in its order; the sender need not be one.
   func participants(of key: Int64) throws(LedgerError) -> [String]
+
+  /// A message, by its ids; `nil`: there is none.
+  func message(_ id: String, of conversation: String) throws(LedgerError) -> MessageRecord?
 
   /// The upload with this id; `nil`: there is none, or it is over.
   func upload(_ id: String) throws(LedgerError) -> UploadRecord?

@@ -131,6 +131,17 @@ public struct TransferRecord: Sendable {
   }
 }
 
+/// An attachment that a transfer is for, among others perhaps.
+public struct TransferSharer: Sendable, Equatable {
+  public var attachmentId: String
+  /// Who sent it, and who takes part.
+  public var users: [String]
+
+  package init(attachmentId: String, users: [String]) {
+    (self.attachmentId, self.users) = (attachmentId, users)
+  }
+}
+
 /// How urgent a transfer is.
 public struct TransferPriority: Sendable, Equatable {
   /// From this priority on, others stand still.

@@ -115,6 +115,7 @@ struct Run: ParsableCommand {
           manager.beat(at: Clock.monotonic())
         }
         if case .steps(let attachment, let steps) = event { front?.passed(attachment, steps) }
+        if case .downloads(let downloads) = event { front?.fetching(downloads) }
         if case .ended(let record) = event { front?.ended(record) }
         if case .ended(let record) = event, record.outcome.status == .completed {
           watch?.completed(record.source)

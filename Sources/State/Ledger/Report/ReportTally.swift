@@ -1,12 +1,13 @@
-import Ledger
 import Pipeline
 import Platform
 
 /// What a report says of attachments, counted one at a time in bounded memory.
-struct ReportTally {
-  struct Sum: Sendable {
-    var count: Int64 = 0
-    var bytes: Int64 = 0
+package struct ReportTally {
+  package struct Sum: Sendable {
+    package var count: Int64 = 0
+    package var bytes: Int64 = 0
+
+    package init(count: Int64 = 0, bytes: Int64 = 0) { (self.count, self.bytes) = (count, bytes) }
 
     mutating func add(_ size: Int64) {
       count += 1
@@ -14,39 +15,41 @@ struct ReportTally {
     }
   }
 
-  struct ReasonKey: Hashable {
-    var status: Status
-    var stage: String
-    var code: String
+  package struct ReasonKey: Hashable {
+    package var status: Status
+    package var stage: String
+    package var code: String
   }
 
   /// An attachment among the largest or slowest.
-  struct Extreme {
-    var id: String
-    var value: Int64
+  package struct Extreme {
+    package var id: String
+    package var value: Int64
   }
 
   /// So many different types, codes and stages are counted each; the rest together, under ``rest``.
   private static let mostKinds = 500
-  static let rest = "(others)"
+  package static let rest = "(others)"
   /// How many of the largest and of the slowest are kept.
   private static let mostExtremes = 10
 
-  private(set) var all = Sum()
-  private(set) var outcomes: [Status: Sum] = [:]
-  private(set) var reasons: [ReasonKey: Int64] = [:]
-  private(set) var types: [String: Sum] = [:]
-  private(set) var stages: [(name: String, microseconds: LogHistogram)] = []
+  package private(set) var all = Sum()
+  package private(set) var outcomes: [Status: Sum] = [:]
+  package private(set) var reasons: [ReasonKey: Int64] = [:]
+  package private(set) var types: [String: Sum] = [:]
+  package private(set) var stages: [(name: String, microseconds: LogHistogram)] = []
   /// Milliseconds from intake to end.
-  private(set) var latency = LogHistogram()
-  private(set) var intake = IntakeHistogram()
-  private(set) var largest: [Extreme] = []
+  package private(set) var latency = LogHistogram()
+  package private(set) var intake = IntakeHistogram()
+  package private(set) var largest: [Extreme] = []
   /// By microseconds in stages.
-  private(set) var slowest: [Extreme] = []
+  package private(set) var slowest: [Extreme] = []
   private var stored = Sum()
   private var contents = DistinctSizes()
 
-  mutating func add(_ attachment: SurveyedAttachment) {
+  package init() {}
+
+  package mutating func add(_ attachment: SurveyedAttachment) {
     let size = attachment.sizeBytes ?? 0
     all.add(size)
     outcomes[attachment.status, default: Sum()].add(size)
@@ -98,21 +101,21 @@ struct ReportTally {
   // MARK: What follows
 
   /// Attachments whose content another one of these had stored already, and the bytes that were not stored again.
-  var duplicates: (sum: Sum, isExact: Bool) {
+  package var duplicates: (sum: Sum, isExact: Bool) {
     (
       Sum(count: max(stored.count - contents.count, 0), bytes: max(stored.bytes &- contents.size, 0)),
       contents.isExact
     )
   }
 
-  var reasonsByCount: [(key: ReasonKey, value: Int64)] {
+  package var reasonsByCount: [(key: ReasonKey, value: Int64)] {
     reasons.sorted {
       ($1.value, $0.key.stage, $0.key.code, $0.key.status.rawValue)
         < ($0.value, $1.key.stage, $1.key.code, $1.key.status.rawValue)
     }
   }
 
-  var typesByCount: [(key: String, value: Sum)] {
+  package var typesByCount: [(key: String, value: Sum)] {
     types.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
   }
 }

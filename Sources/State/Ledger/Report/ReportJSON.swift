@@ -1,35 +1,39 @@
-import Ledger
 import Pipeline
 import Platform
 
 /// A report as one JSON object.
-enum ReportJSON {
-  static func text(_ page: ReportPage) -> String {
-    let tally = page.tally
+package enum ReportJSON {
+  package static func text(_ page: ReportPage) -> String {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "report")
       writer.member("home", page.home)
-      writer.member("madeAt", Clock.timestamp(page.madeAt))
-      writer.member("count", tally.all.count)
-      writer.member("sizeBytes", tally.all.bytes)
-      writer.member("firstAt", tally.intake.first.map(Clock.timestamp))
-      writer.member("lastAt", tally.intake.last.map(Clock.timestamp))
-      outcomes(tally, &writer)
-      times(tally, &writer)
-      let (duplicates, isExact) = tally.duplicates
-      writer.key("duplicates")
-      writer.object { writer in
-        writer.member("count", duplicates.count)
-        writer.member("sizeBytes", duplicates.bytes)
-        writer.key("isExact")
-        writer.value(isExact)
-      }
-      extremes("largest", tally.largest, page, &writer) { $0.member("sizeBytes", $1) }
-      extremes("slowest", tally.slowest, page, &writer) { milliseconds("milliseconds", $1, &$0) }
-      intake(tally.intake, &writer)
+      members(page, to: &writer)
     }
     return writer.text + "\n"
+  }
+
+  /// Its figures.
+  package static func members(_ page: ReportPage, to writer: inout JSONWriter) {
+    let tally = page.tally
+    writer.member("madeAt", Clock.timestamp(page.madeAt))
+    writer.member("count", tally.all.count)
+    writer.member("sizeBytes", tally.all.bytes)
+    writer.member("firstAt", tally.intake.first.map(Clock.timestamp))
+    writer.member("lastAt", tally.intake.last.map(Clock.timestamp))
+    outcomes(tally, &writer)
+    times(tally, &writer)
+    let (duplicates, isExact) = tally.duplicates
+    writer.key("duplicates")
+    writer.object { writer in
+      writer.member("count", duplicates.count)
+      writer.member("sizeBytes", duplicates.bytes)
+      writer.key("isExact")
+      writer.value(isExact)
+    }
+    extremes("largest", tally.largest, page, &writer) { $0.member("sizeBytes", $1) }
+    extremes("slowest", tally.slowest, page, &writer) { milliseconds("milliseconds", $1, &$0) }
+    intake(tally.intake, &writer)
   }
 
   private static func outcomes(_ tally: ReportTally, _ writer: inout JSONWriter) {

@@ -1,5 +1,5 @@
 /// How many attachments were taken in when, in at most so many intervals: they grow as the time does that is covered.
-struct IntakeHistogram {
+package struct IntakeHistogram {
   /// Lengths of intervals, in milliseconds; each divides the next.
   private static let widths: [Int64] = [
     1000, 10_000, 60_000, 600_000, 3_600_000, 6 * 3_600_000, 86_400_000, 7 * 86_400_000, 28 * 86_400_000,
@@ -9,11 +9,11 @@ struct IntakeHistogram {
 
   private var step = 0
   private var counts: [Int64: Int64] = [:]
-  private(set) var first: Int64?
-  private(set) var last: Int64?
+  package private(set) var first: Int64?
+  package private(set) var last: Int64?
 
   /// The length of an interval, in milliseconds.
-  var width: Int64 { Self.widths[step] }
+  package var width: Int64 { Self.widths[step] }
 
   /// - Parameter time: in milliseconds since 1970.
   mutating func add(_ time: Int64) {
@@ -24,7 +24,7 @@ struct IntakeHistogram {
   }
 
   /// The same in at most so many intervals, where the longest are long enough for that.
-  func widened(to most: Int64) -> IntakeHistogram {
+  package func widened(to most: Int64) -> IntakeHistogram {
     var copy = self
     copy.widen(to: most)
     return copy
@@ -35,7 +35,7 @@ struct IntakeHistogram {
   }
 
   /// The intervals from the first to the last, the empty ones among them, with their beginnings.
-  var intervals: [(start: Int64, count: Int64)] {
+  package var intervals: [(start: Int64, count: Int64)] {
     guard let first, let last, span <= Self.most else {
       return counts.sorted { $0.key < $1.key }.map { ($0.key &* width, $0.value) }
     }

@@ -1,34 +1,8 @@
 import Ledger
-import Pipeline
 import Platform
 
-/// What a report shows: what was counted, and the attachments that stand out.
-struct ReportPage {
-  var tally = ReportTally()
-  /// The largest and the slowest, by id; those that were deleted meanwhile are not there.
-  var records: [String: AttachmentRecord] = [:]
-  var home: String
-  /// In milliseconds since 1970.
-  var madeAt = Clock.now()
-
-  /// Attachments that are read at a time.
-  private static let pageSize = 5000
-
-  init(_ ledger: any LedgerQueries, _ filter: AttachmentFilter, limit: Int?, home: Home) throws {
-    self.home = home.path
-    var left = limit ?? .max
-    var mark: PageMark?
-    repeat {
-      let page = try ledger.survey(filter, after: mark, limit: min(Self.pageSize, left))
-      for attachment in page.rows { tally.add(attachment) }
-      left -= page.rows.count
-      mark = page.next
-    } while mark != nil && left > 0
-    for id in Set((tally.largest + tally.slowest).map(\.id)) {
-      records[id] = try ledger.attachments(idPrefix: id).first
-    }
-  }
-
+// Parts of a report as people read them.
+extension ReportPage {
   /// The file name of one that stands out, for people.
   func name(_ extreme: ReportTally.Extreme) -> String {
     records[extreme.id].map { Terminal.printable($0.origin.fileName) } ?? "(deleted)"

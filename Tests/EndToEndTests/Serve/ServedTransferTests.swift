@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+/// What is fetched is told as it comes: to operators as a transfer, to users as the progress of their own attachments.
+@Suite(.serialized)
+struct ServedTransferTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private struct Created: Decodable { var id: String }
+
+  private struct Transfer: Decodable {
+    var key: Int
+    var attachmentId: String
+    var link: String
+    var state: String
+    var bytes: Int
+    var total: Int?
+  }
+
+  private struct Progress: Decodable {
+    var id: String
+    var stage: String
+    var verdict: String?
+    var bytes: Int?
+    var size: Int?
+  }
+
+  @Test func whatIsFetchedIsToldAsItComes() throws {
+    let source = try ContentServer(rate: 200_000)
+    try folder.write(
+      "serve.yaml",
+      Pipelines.open + "\nlanes: { downloads: { use: http, options: { allow-private: [127.0.0.1] } } }\n")
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    let (ann, eve, admin) = (
+      try served.token("ann"), try served.token("eve"), try served.token("root", "--role", "admin")
+    )
+    let (own, foreign, operating) = (
+      try served.listen(ann), try served.listen(eve), try served.listen(admin)
+    )
+    for listening in [own, foreign, operating] {
+      listening.hearsProgress = true
+      #expect(listening.next()?.kind == "start")
+    }
+    // Its size is known from the first checkpoint on, after two seconds.
+    let size = 1_000_000
+    let began = Date()
+    let id = try served.ask(
+      "POST", "/v1/fetch", token: ann, ["Content-Type: application/json", "Prefer: respond-async"],
+      body: Data("{\"url\":\"\(source.url)/content/\(size)/secret.bin?token=abc\"}".utf8)
+    ).decoded(Created.self).id
+
+    var told: [Transfer] = []
+    while told.last?.state != "fetched", let event = operating.next() {
+      if event.kind == "progress" { #expect(!event.data.contains("\"downloads\""), "\(event.data)") }
+      guard event.kind == "transfer" else { continue }
+      #expect(event.id.isEmpty)
+      told.append(try JSONDecoder().decode(Transfer.self, from: Data(event.data.utf8)))
+    }
+    let seconds = Date().timeIntervalSince(began)
+    #expect(told.allSatisfy { $0.attachmentId == id && $0.key == told[0].key && !$0.link.contains("abc") })
+    #expect(told.first?.state == "running" && told.last?.bytes == size)
+    // It is told on the way, and no more than four times a second.
+    #expect(told.contains { $0.state == "running" && $0.bytes > 0 && $0.bytes < size && $0.total == size })
+    #expect(told.map(\.bytes) == told.map(\.bytes).sorted())
+    #expect(Double(told.count) <= seconds * 4 + 2, "\(told.count) in \(seconds) s")
+
+    var heard: [Progress] = []
+    while let event = own.next() {
+      #expect(event.kind != "transfer" && !event.data.contains("127.0.0.1"), "\(event.data)")
+      if event.kind == "progress" {
+        heard.append(try JSONDecoder().decode(Progress.self, from: Data(event.data.utf8)))
+      } else if event.data.contains("\"completed\"") {
+        break
+      }
+    }
+    let downloads = heard.filter { $0.stage == "downloads" && $0.bytes != nil }
+    #expect(downloads.contains { ($0.bytes ?? 0) > 0 && $0.size == size }, "\(heard)")
+    #expect(heard.allSatisfy { $0.id == id })
+    #expect(foreign.next(within: 300) == nil)
+    #expect(served.stop() == 0)
+  }
+
+  @Test func theEndOfAFetchThatFailsIsToldToo() throws {
+    let source = try ContentServer()
+    try folder.write(
+      "serve.yaml",
+      Pipelines.open + "\nlanes: { downloads: { use: http, options: { allow-private: [127.0.0.1] } } }\n")
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    let service = try served.token("shop", "--role", "service")
+    let listening = try served.listen(service)
+    listening.hearsProgress = true
+    #expect(listening.next()?.kind == "start")
+    _ = try served.ask(
+      "POST", "/v1/fetch", token: service, ["Content-Type: application/json"],
+      body: Data("{\"url\":\"\(source.url)/missing/a\"}".utf8))
+    var states: [String] = []
+    while states.last != "failed", let event = listening.next() {
+      guard event.kind == "transfer" else { continue }
+      states.append(try JSONDecoder().decode(Transfer.self, from: Data(event.data.utf8)).state)
+    }
+    #expect(states == ["running", "failed"], "\(states)")
+    #expect(served.stop() == 0)
+  }
+}
