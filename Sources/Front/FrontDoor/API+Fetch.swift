@@ -23,10 +23,11 @@ extension API {
     }
     _ = try Self.isEncoded(request)
     let waits = !request.values("prefer").contains { $0.lowercased().contains("respond-async") }
-    return .body { api, bytes in try api.fetch(bytes, token, waits: waits) }
+    let trace = request.traceparent
+    return .body { api, bytes in try api.fetch(bytes, token, trace, waits: waits) }
   }
 
-  private func fetch(_ body: [UInt8], _ token: AccessToken, waits: Bool) throws -> Answer {
+  private func fetch(_ body: [UInt8], _ token: AccessToken, _ trace: String?, waits: Bool) throws -> Answer {
     var defaults = IntakeDefaults()
     (defaults.senderId, defaults.participants) = (token.name, [token.name])
     defaults.checksParticipants = token.role != .user
@@ -35,6 +36,7 @@ extension API {
     case .success(let read): item = read
     case .failure(let problem): throw Problem(400, "invalid-body", "in the body: \(problem.message)")
     }
+    item.traceparent = item.traceparent ?? trace
     // What one user's link brought is no other's, and neither is how that failed.
     if token.role == .user { item.linkScope = token.name }
     guard item.url != nil else { throw Problem(400, "invalid-body", "the body has no 'url'") }

@@ -66,7 +66,7 @@ extension API {
       var record = record
       do {
         if isForm { try api.read(stored.form, into: &record) }
-        return try api.posted(record, stored)
+        return try api.posted(record, stored, request.traceparent)
       } catch let problem as Problem {
         return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
       }
@@ -82,7 +82,7 @@ extension API {
     record.metadata = Tus.header(values)
   }
 
-  private func posted(_ record: UploadRecord, _ stored: Stored) throws -> Answer {
+  private func posted(_ record: UploadRecord, _ stored: Stored, _ trace: String?) throws -> Answer {
     if let problem = try fault(of: stored, record) { throw problem }
     if stored.isMalformed {
       throw Problem(
@@ -92,7 +92,7 @@ extension API {
     let item = try item(record.metadata, record.owner, record.role)
     if stored.bytes > rules.longest(item) { throw tooLarge(item) }
     let commands: [Command] = [
-      .upload(.lengthen(id: record.id, stored.bytes)), .upload(try finishing(record)),
+      .upload(.lengthen(id: record.id, stored.bytes)), .upload(try finishing(record, trace)),
     ]
     return .commands(commands) { results in
       guard results.count == 2, case .takenIn(let report) = results[1] else {

@@ -29,7 +29,8 @@ extension API {
     return .commands([.upload(.begin(record))]) { results in
       guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
       let next = Answer.upload(
-        record.id, .appendPart(UploadDraft.Part(offset: 0, isLast: isLast, isNew: true)))
+        record.id,
+        .appendPart(UploadDraft.Part(offset: 0, isLast: isLast, isNew: true, trace: request.traceparent)))
       // The answer has it as well; what comes before it is for bodies that may be cut.
       return request.hasBody ? .inform(place, next) : next
     }
@@ -76,7 +77,8 @@ extension API {
     guard let offset = UploadDraft.integer(request, "upload-offset") else {
       throw Problem(400, "invalid-header", "'Upload-Offset' says where the bytes go")
     }
-    let part = UploadDraft.Part(offset: offset, isLast: UploadDraft.isLast(request) ?? false)
+    let part = UploadDraft.Part(
+      offset: offset, isLast: UploadDraft.isLast(request) ?? false, trace: request.traceparent)
     return .upload(record.id, .appendPart(part))
   }
 
@@ -136,7 +138,7 @@ extension API {
       return .reply(FrontReply(201, place + [offset, UploadDraft.isComplete(false)]))
     }
     if let length = record.length, length != size { throw UploadDraft.otherLength }
-    return try finish(record, size) { attachment in
+    return try finish(record, size, part.trace) { attachment in
       guard let attachment else { return .reply(Problem.away.reply) }
       var reply = Self.accepted(attachment, 201)
       // The place of the upload is that of all answers to the request, also of those before this one.

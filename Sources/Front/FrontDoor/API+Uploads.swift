@@ -44,7 +44,8 @@ extension API {
       guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
       // The row has the times.
       if hasContent || (length == 0 && concat == nil) {
-        return .upload(record.id, .append(Bytes(offset: 0, checksum: checksum, isNew: true)))
+        return .upload(
+          record.id, .append(Bytes(offset: 0, checksum: checksum, isNew: true, trace: request.traceparent)))
       }
       return .reply(created)
     }
@@ -108,6 +109,8 @@ extension API {
     var checksum: Tus.Checksum?
     /// The upload was begun with the same request.
     var isNew = false
+    /// The trace that the request belongs to.
+    var trace: String?
   }
 
   /// An upload of the asker's.
@@ -152,7 +155,10 @@ extension API {
       length = nil
     }
     return .upload(
-      id, .append(Bytes(offset: offset, length: length, checksum: try Tus.checksum(request))))
+      id,
+      .append(
+        Bytes(
+          offset: offset, length: length, checksum: try Tus.checksum(request), trace: request.traceparent)))
   }
 
   /// Does a step. No other request is at this upload meanwhile.
@@ -267,7 +273,7 @@ extension API {
       return .reply(taken(record, size, nil, bytes.isNew))
     }
     let reply = taken(record, size, nil, bytes.isNew)
-    return try finish(record, size) { .reply(reply.adding($0)) }
+    return try finish(record, size, bytes.trace) { .reply(reply.adding($0)) }
   }
 
   /// What is wrong with what came; `nil`: nothing.
@@ -289,12 +295,15 @@ extension API {
   // MARK: The end of an upload
 
   /// Makes the attachment. Repeated, it is the same.
+  ///
+  /// - Parameter trace: that of the request that brought the last bytes.
   func finish(
-    _ record: UploadRecord, _ size: Int64, then answer: @escaping @Sendable (_ attachment: String?) -> Answer
+    _ record: UploadRecord, _ size: Int64, _ trace: String? = nil,
+    then answer: @escaping @Sendable (_ attachment: String?) -> Answer
   ) throws -> Answer {
     // Its length may have been left open to the end.
     let length: [Command] = record.length == nil ? [.upload(.lengthen(id: record.id, size))] : []
-    return .commands(length + [.upload(try finishing(record))]) { results in
+    return .commands(length + [.upload(try finishing(record, trace))]) { results in
       guard case .takenIn(let report)? = results.last else { return .reply(Problem.away.reply) }
       if let id = report.outcomes.first?.id { return answer(id) }
       // Nothing makes it another, so that it would only be in the way.
@@ -304,10 +313,11 @@ extension API {
   }
 
   /// The command that takes in an upload that is whole.
-  func finishing(_ record: UploadRecord) throws -> UploadCommand {
+  func finishing(_ record: UploadRecord, _ trace: String? = nil) throws -> UploadCommand {
     var item = try item(record.metadata, record.owner, record.role)
     let file = try open(record.id)
     item.source = try uploads.absolutePath(of: record.id)
+    item.traceparent = trace
     (item.sourceSize, item.sourceModified) = try uploads.size(file.number)
     return .finish(id: record.id, item)
   }

@@ -28,6 +28,8 @@ struct UploadDraft: Sendable, Equatable {
     var isLast: Bool
     /// The upload was begun with the same request.
     var isNew = false
+    /// The trace that the request belongs to.
+    var trace: String?
   }
 
   // MARK: What requests say
