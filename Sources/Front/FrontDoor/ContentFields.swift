@@ -37,7 +37,7 @@ enum ContentFields {
   }
 
   /// The last part of a path, without what acts on a terminal or turns the direction of writing; at most 200 bytes.
-  private static func harmless(_ fileName: String) -> String {
+  static func harmless(_ fileName: String) -> String {
     var name = ""
     for scalar in fileName.unicodeScalars {
       switch scalar.value {

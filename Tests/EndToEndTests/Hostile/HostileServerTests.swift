@@ -89,7 +89,9 @@ struct HostileServerTests {
       try expect(401, method, path, nil)
     }
     // Nobody is who it says without a token, and a token says who.
-    for token in ["", "ann", String(ann.dropLast()), ann + "0", "sluice_" + String(repeating: "0", count: 64)] {
+    for token in [
+      "", "ann", String(ann.dropLast()), ann + "0", "sluice_" + String(repeating: "0", count: 64),
+    ] {
       try expect(401, "GET", "/v1/attachments", token)
     }
     try expect(401, "GET", "/v1/attachments", ann, [("authorization", "Bearer \(eve)")])
@@ -115,7 +117,8 @@ struct HostileServerTests {
     let own = try takeIn("a.txt", of: "ann")
     let served = try served()
     let ann = try served.token("ann")
-    let content = try #require(try server.ask(server.request("GET", "/v1/attachments/\(own)/content", ann)).file)
+    let content = try #require(
+      try server.ask(server.request("GET", "/v1/attachments/\(own)/content", ann)).file)
     defer { close(content) }
     #expect(fcntl(content, F_GETFL) & O_ACCMODE == O_RDONLY)
     #expect(pwrite(content, "changed", 7, 0) < 0 && ftruncate(content, 0) < 0)
@@ -148,7 +151,8 @@ struct HostileServerTests {
     var offset = 0
     for (claim, written) in [(90, 10), (Int64.max, 0), (0, 5), (85, 1), (-1, 0)] as [(Int64, Int)] {
       let patch = server.request(
-        "PATCH", place, ann, [Self.octets, ("upload-offset", String(offset))], body: .length(Int64(100 - offset)))
+        "PATCH", place, ann, [Self.octets, ("upload-offset", String(offset))],
+        body: .length(Int64(100 - offset)))
       let heard = try server.ask(patch)
       let file = try #require(heard.file, "\(heard.message)")
       #expect(pwrite(file, String(repeating: "x", count: 20), written, off_t(offset)) == written)
@@ -202,7 +206,8 @@ struct HostileServerTests {
     server.end(patch)
     // Many wait for an upload that one keeps: all are answered when it is done.
     let other = try #require(
-      field("location", try server.reply(server.request("POST", "/v1/uploads", ann, [("upload-length", "5")]))))
+      field(
+        "location", try server.reply(server.request("POST", "/v1/uploads", ann, [("upload-length", "5")]))))
     let keeper = server.request("PATCH", other, ann, [Self.octets, ("upload-offset", "0")], body: .length(5))
     close(try #require(try server.ask(keeper).file))
     var waiting: Set<UInt64> = []

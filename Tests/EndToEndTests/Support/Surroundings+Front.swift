@@ -38,7 +38,8 @@ extension Surroundings {
     let project = SluiceCommand.projectFolder
     let system = project + "/Sources/System"
     let includes = [
-      project + "/Sources/Contract/CStage/include", system + "/CWorker/include", system + "/CPlatform/include",
+      project + "/Sources/Contract/CStage/include", system + "/CWorker/include",
+      system + "/CPlatform/include",
     ].flatMap { ["-I", $0] }
     let sources =
       ["\(project)/Tests/Fixtures/Front/escape-front.c"]
