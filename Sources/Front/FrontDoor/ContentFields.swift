@@ -28,7 +28,8 @@ enum ContentFields {
   static func disposition(_ fileName: String, isShown: Bool) -> String {
     let name = harmless(fileName)
     let plain = name.unicodeScalars.map { scalar -> Character in
-      scalar.isASCII && !["\"", "\\", "%"].contains(scalar) ? Character(scalar) : "_"
+      // Some programs decode words of mail (RFC 2047) in it, which could say anything; those have a '?'.
+      scalar.isASCII && !["\"", "\\", "%", "?"].contains(scalar) ? Character(scalar) : "_"
     }
     var text = isShown ? "inline" : "attachment"
     text += "; filename=\"\(String(plain))\""

@@ -23,8 +23,8 @@ enum ServeStreamRows {
       clients.append(try HTTPClient(served.port))
       try clients[index].send(request)
       sluice_epoll_add(epoll, clients[index].socket.number, UInt64(index), 1, 0)
-      // The queue of those that wait to be taken is short.
-      if index % 50 == 49 { usleep(2_000) }
+      // Where more come than can be answered, the server turns some away.
+      if index % 50 == 49 { usleep(10_000) }
     }
     guard try heard(epoll, clients, by: count, "event: start") else {
       throw BenchError("not all of \(count) streams have begun")

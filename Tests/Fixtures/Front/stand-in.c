@@ -3,12 +3,13 @@
 #include "worker.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 int main(int count, char **words) {
-  (void)count;
+  if (count != 3 || sluice_die_with(atoi(words[2])) != 0) return 2;
   char place[100];
   snprintf(place, sizeof place, "%.80s", words[0]);
   char *end = strrchr(place, '/');
