@@ -25,7 +25,7 @@ PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libm
 
 # What only tests use.
 test: PACKAGES += clamav-daemon patchelf binutils git iproute2 nginx-light haproxy openssl \
-	python3-tuspy
+	python3-tuspy curl
 
 SLUICE := .build/release/sluice
 BUILT := .build/release
@@ -53,8 +53,10 @@ test: build
 
 # Suites that are longer here, and those that are only here.
 SOAK := Soak|ClockChangeTests|CrowdTests|DifferentialTests|EventStreamsTests|KilledDownloadTests|ManyFilesTests
-SOAK := $(SOAK)|SlowClientTests|SourceConformanceTests|TusModelTests|UploadTests|CheckTests
+SOAK := $(SOAK)|SlowClientTests|SourceConformanceTests|TusModelTests|UploadTests|CheckTests|HostileServerTests
+SOAK := $(SOAK)|HungServerTests|ServeToolTests|StrangerTests
 
+soak: PACKAGES += slowhttptest
 soak: build
 	@set -o pipefail; { swift build -c release --product sluice-simulator && swift build --build-tests; } 2>&1 | tail -n 5
 	@$(RM) .build/soak.tsv; set -o pipefail; \
