@@ -45,7 +45,8 @@ struct ServeToolTests {
       tries += 1
       usleep(100_000)
     }
-    #expect(tries > 50)
+    // Bodies that nobody asked for are answered early, and the attack is over soon.
+    #expect(tries > 10)
     Soak.row("asked while slowhttptest attacks", tries: tries, failures: 0)
     #expect(served.stop() == 0)
   }
