@@ -54,8 +54,10 @@ test: build
 
 # Suites that are longer here, and those that are only here.
 SOAK := Soak|ClockChangeTests|CrowdTests|DifferentialTests|EventStreamsTests|KilledDownloadTests|ManyFilesTests
-SOAK := $(SOAK)|SlowClientTests|SourceConformanceTests|TusModelTests|UploadTests|CheckTests
+SOAK := $(SOAK)|SlowClientTests|SourceConformanceTests|TusModelTests|UploadTests|CheckTests|HostileServerTests
+SOAK := $(SOAK)|HungServerTests|ServeToolTests|StrangerTests
 
+soak: PACKAGES += slowhttptest
 soak: build
 	@set -o pipefail; { swift build -c release --product sluice-simulator && swift build --build-tests; } 2>&1 | tail -n 5
 	@$(RM) .build/soak.tsv; set -o pipefail; \

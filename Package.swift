@@ -293,7 +293,8 @@ var tests: [Target] {
       path: "Tests/Simulator", exclude: ["MemoryDisk", "kept.txt"]),
     .testTarget(name: "BenchmarksTests", dependencies: ["Platform", "sluice-bench"]),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["CCrypto", "CTLS", "Platform", "SQLite"], exclude: ["Golden"]),
+      name: "EndToEndTests", dependencies: ["CCrypto", "CTLS", "FrontWire", "Platform", "SQLite", "Wire"],
+      exclude: ["Golden"]),
   ]
 }
 

@@ -14,6 +14,10 @@ struct ContentFieldsTests {
     ("gpj.\u{202E}exe", "inline; filename=\"gpj.exe\""),
     ("..", "inline; filename=\"attachment\""), ("", "inline; filename=\"attachment\""),
     (" . ", "inline; filename=\"attachment\""),
+    (
+      "=?utf-8?q?=2e=2e=2fx?=",
+      "inline; filename=\"=_utf-8_q_=2e=2e=2fx_=\"; filename*=UTF-8''%3D%3Futf-8%3Fq%3F%3D2e%3D2e%3D2fx%3F%3D"
+    ),
     ("100%.txt", "inline; filename=\"100_.txt\"; filename*=UTF-8''100%25.txt"),
   ]
 

@@ -91,6 +91,7 @@ extension API {
     }
     let item = try item(record.metadata, record.owner, record.role)
     if stored.bytes > rules.longest(item) { throw tooLarge(item) }
+    _ = try written(record.id, 0, stored)
     let commands: [Command] = [
       .upload(.lengthen(id: record.id, stored.bytes)), .upload(try finishing(record, trace)),
     ]

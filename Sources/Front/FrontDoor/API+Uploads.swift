@@ -268,12 +268,21 @@ extension API {
         460, "other-checksum", "the bytes are not those of the checksum",
         fields: [.init("Upload-Offset", String(offset))])
     }
-    let size = offset + stored.bytes
+    let size = try written(record.id, offset, stored)
     guard size == record.length, record.concat != "partial" else {
       return .reply(taken(record, size, nil, bytes.isNew))
     }
     let reply = taken(record, size, nil, bytes.isNew)
     return try finish(record, size, bytes.trace) { .reply(reply.adding($0)) }
+  }
+
+  /// The size of an upload of which bytes were stored: that of its file, whatever the process says that wrote them.
+  func written(_ id: String, _ offset: Int64, _ stored: Stored) throws(Problem) -> Int64 {
+    let (size, isOver) = offset.addingReportingOverflow(stored.bytes)
+    guard !isOver, uploads.size(id) ?? 0 == size else {
+      throw Problem(500, "fault", "the bytes were not written as was said", remedy: "ask how much is there")
+    }
+    return size
   }
 
   /// What is wrong with what came; `nil`: nothing.

@@ -42,6 +42,8 @@ final class API {
   let identity: JSONWebTokens?
   /// Who made the last request, for the log; `nil`: nobody who is known.
   private(set) var asker: AccessToken?
+  /// An attachment that there was lately, which is looked up in the place of one that is not there.
+  private var decoy: String?
   private let version: String
   private let hash: SHA256
 
@@ -198,7 +200,14 @@ final class API {
   /// An attachment that the asker may see, and may do with what the route does.
   private func record(_ id: String, _ route: Route, _ token: AccessToken?) throws -> AttachmentRecord {
     let records = try ledger.attachments(idPrefix: id)
-    guard let record = records.first(where: { $0.origin.id == id }) else { throw Problem.notFound }
+    guard let record = records.first(where: { $0.origin.id == id }) else {
+      // Else one could tell by the time what is not there from what is another's.
+      if let decoy, let other = try ledger.attachments(idPrefix: decoy).first {
+        _ = try ledger.participants(of: other.key)
+      }
+      throw Problem.notFound
+    }
+    decoy = id
     let party = Party(
       token, sender: record.origin.senderId, participants: try ledger.participants(of: record.key))
     guard Route.attachment.parties.contains(party) else { throw Problem.notFound }

@@ -28,7 +28,8 @@ enum ContentFields {
   static func disposition(_ fileName: String, isShown: Bool) -> String {
     let name = harmless(fileName)
     let plain = name.unicodeScalars.map { scalar -> Character in
-      scalar.isASCII && !["\"", "\\", "%"].contains(scalar) ? Character(scalar) : "_"
+      // Some programs decode words of mail (RFC 2047) in it, which could say anything; those have a '?'.
+      scalar.isASCII && !["\"", "\\", "%", "?"].contains(scalar) ? Character(scalar) : "_"
     }
     var text = isShown ? "inline" : "attachment"
     text += "; filename=\"\(String(plain))\""
@@ -37,7 +38,7 @@ enum ContentFields {
   }
 
   /// The last part of a path, without what acts on a terminal or turns the direction of writing; at most 200 bytes.
-  private static func harmless(_ fileName: String) -> String {
+  static func harmless(_ fileName: String) -> String {
     var name = ""
     for scalar in fileName.unicodeScalars {
       switch scalar.value {

@@ -1,6 +1,7 @@
 import FrontWire
 import Ledger
 import Platform
+import Wire
 
 // The way of a request: asked, perhaps waiting, answered.
 extension FrontDoor {
@@ -8,10 +9,11 @@ extension FrontDoor {
   enum BodyFault: Error { case tooLong, cut }
 
   /// - Parameter api: of the thread that calls; `nil`: it has none, or the ledger is away.
-  func begin(_ asked: RequestDesk.Asked, _ api: API?) {
+  /// - Throws: where the process cannot have such a request.
+  func begin(_ asked: RequestDesk.Asked, _ api: API?) throws(FrameError) {
     let peer = ClientAddress.of(asked.request, trusting: proxies)
     let entry = AccessLog.Entry(asked.request, peer: peer)
-    if let end = desk.open(asked.serial, entry) {
+    if let end = try desk.open(asked.serial, entry) {
       log?.add(entry, end)
       return
     }
@@ -21,8 +23,8 @@ extension FrontDoor {
   }
 
   /// A request has ended, one way or the other.
-  func forget(_ serial: UInt64, _ end: FrontEnd) {
-    if let entry = desk.close(serial, end) { log?.add(entry, end) }
+  func forget(_ serial: UInt64, _ end: FrontEnd) throws(FrameError) {
+    if let entry = try desk.close(serial, end) { log?.add(entry, end) }
     streams.remove(serial)
   }
 
@@ -89,6 +91,8 @@ extension FrontDoor {
   func take(_ body: Result<[UInt8], BodyFault>, of serial: UInt64, _ api: API?) {
     guard let reading = desk.takeReading(serial) else { return }
     switch body {
+    case .success(let bytes) where bytes.count > API.bodyLimit:
+      answer(.reply(Problem.longBody.reply), reading.asked, api)
     case .success(let bytes):
       let next = api.map { api in API.answer { try reading.next(api, bytes) } } ?? .reply(Problem.away.reply)
       answer(next, reading.asked, api)
@@ -114,22 +118,41 @@ extension FrontDoor {
   /// Does a step, once no other request is at the upload: a new one counts more, since the connection of the one before may be lost
   /// without anybody having noticed.
   private func take(_ step: API.UploadStep, of id: String, _ asked: RequestDesk.Asked, _ api: API?) {
-    switch desk.claim(id, (asked, step)) {
-    case .mine: break
-    case .parked(let other, isNewer: true): return desk.send(.abort(serial: other))
-    case .parked, .over: return
-    }
-    guard let api else { return leave(id, asked, .reply(Problem.away.reply), nil) }
-    let next = API.answer { try api.take(step, id, asked.request) }
-    if case .store = next { return answer(next, asked, api) }
-    leave(id, asked, next, api)
+    if let next = attempt(step, of: id, asked, api) { leave(id, asked, next, api) }
   }
 
-  /// Answers, and lets others have the upload.
-  private func leave(_ id: String, _ asked: RequestDesk.Asked, _ next: API.Answer, _ api: API?) {
-    desk.release(id, asked.serial)
+  /// - Returns: what it came to; `nil`: the request has not got the upload, or keeps it while its body comes.
+  private func attempt(
+    _ step: API.UploadStep, of id: String, _ asked: RequestDesk.Asked, _ api: API?
+  ) -> API.Answer? {
+    switch desk.claim(id, (asked, step)) {
+    case .mine: break
+    case .parked(let other, isNewer: true):
+      desk.send(.abort(serial: other))
+      return nil
+    case .crowded:
+      answer(.reply(Problem.away.reply), asked, api)
+      return nil
+    case .parked, .over: return nil
+    }
+    guard let api else { return .reply(Problem.away.reply) }
+    let next = API.answer { try api.take(step, id, asked.request) }
+    guard case .store = next else { return next }
     answer(next, asked, api)
-    if let api, let parked = desk.takeParked(id) { take(parked.step, of: id, parked.asked, api) }
+    return nil
+  }
+
+  /// Answers, and lets others have the upload, one after the other.
+  private func leave(_ id: String, _ asked: RequestDesk.Asked, _ next: API.Answer, _ api: API?) {
+    var (asked, next): (RequestDesk.Asked, API.Answer?) = (asked, next)
+    while true {
+      if let next {
+        desk.release(id, asked.serial)
+        answer(next, asked, api)
+      }
+      guard let api, let parked = desk.takeParked(id) else { return }
+      (asked, next) = (parked.asked, attempt(parked.step, of: id, parked.asked, api))
+    }
   }
 
   /// What was stored of a body, and what follows from that.

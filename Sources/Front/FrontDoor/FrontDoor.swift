@@ -38,7 +38,7 @@ public final class FrontDoor: Sendable {
   let intake: Intake
   private let say: @Sendable (String) -> Void
   private let stopping: SharedDescriptor
-  let desk = RequestDesk()
+  let desk: RequestDesk
   private let tally = EndTally()
   let streams: EventStreams
   private let links: LinkSigner
@@ -69,6 +69,7 @@ public final class FrontDoor: Sendable {
   ) throws(SystemError) {
     (self.home, self.settings, self.sockets, self.intake) = (home, settings, sockets, intake)
     self.say = say
+    desk = RequestDesk(connections: settings.rules.connections)
     links = try LinkSigner()
     dressing = Dressing(settings.rules)
     proxies = settings.rules.trustProxy.compactMap { AddressRange($0) }
@@ -203,9 +204,15 @@ public final class FrontDoor: Sendable {
   private func waitForEnd(of process: ChildProcess) -> WorkerDeath.Cause {
     var isTold = false
     var left = Self.drainTime
+    var pulse = Pulse()
     while true {
       _ = process.drainStandardError()
       if let cause = process.ended() { return cause }
+      if desk.isBroken { process.kill() }
+      if pulse.hasStopped(of: process, isServing: desk.isServing) {
+        say("the HTTP server has not turned for \(pulse.missed) s, and is ended")
+        process.kill()
+      }
       var watched = [
         pollfd(fd: process.handle, events: Int16(POLLIN), revents: 0),
         pollfd(
@@ -233,20 +240,22 @@ public final class FrontDoor: Sendable {
     var api: API?
     while true {
       let count = sluice_receive(socket, room.baseAddress, room.count, nil, nil, 0)
-      if count == 0 || (count < 0 && errno != EMSGSIZE) { return }
+      // It has ended, or says nothing, which is no frame.
+      if count == 0 || (count < 0 && errno != EMSGSIZE) { return desk.giveUp() }
       do throws(FrameError) {
         if count < 0 { throw FrameError("a frame of more than \(Frame.limit) bytes") }
         switch try FromFront(UnsafeRawBufferPointer(rebasing: room[..<count])) {
         case .serving: tellThatItServes()
-        case .request(let request): begin(RequestDesk.Asked(request: request, life: life), open(&api))
+        case .request(let request): try begin(RequestDesk.Asked(request: request, life: life), open(&api))
         case .stored(let serial, let stored): take(stored, of: serial, open(&api))
         case .body(let serial, let bytes): take(.success(bytes), of: serial, open(&api))
         case .cut(let serial, let isTooLong):
           take(.failure(isTooLong ? .tooLong : .cut), of: serial, open(&api))
-        case .ended(let serial, let end): forget(serial, end)
+        case .ended(let serial, let end): try forget(serial, end)
         }
       } catch {
         say("the HTTP server says what it may not: \(error)")
+        desk.giveUp()
         shutdown(socket, Int32(SHUT_RDWR))
         return
       }

@@ -1,8 +1,10 @@
 import CPlatform
 import FrontWire
+import Glibc
 import Ledger
 import Platform
 import Synchronization
+import Wire
 
 /// The requests under way: what each waits for, and the socket on which they are answered. All threads use it.
 final class RequestDesk: Sendable {
@@ -40,8 +42,8 @@ final class RequestDesk: Sendable {
   }
 
   private struct State {
-    /// Where the process is heard and told; -1: there is none.
-    var socket: Int32 = -1
+    /// Whether there is a process.
+    var isRunning = false
     var life: UInt64 = 0
     /// The last life in which it took connections.
     var servingLife: UInt64 = 0
@@ -54,6 +56,8 @@ final class RequestDesk: Sendable {
     var reading: [UInt64: Reading] = [:]
     /// By the attachment that they wait for.
     var awaiting: [String: [Awaiting]] = [:]
+    /// What requests wait for, by serial; perhaps what they have waited for.
+    var awaited: [UInt64: String] = [:]
     /// Those that take long, with what shows who asks.
     var held: [UInt64: Credential] = [:]
     /// Uploads that a body is stored of, and the steps that wait until it has ended.
@@ -64,21 +68,52 @@ final class RequestDesk: Sendable {
     var counts = RequestCounts()
 
     /// Whether the process that a request came from is the one of now.
-    func isAlive(_ asked: Asked) -> Bool { socket >= 0 && life == asked.life }
+    func isAlive(_ asked: Asked) -> Bool { isRunning && life == asked.life }
+
+    /// It waits no more.
+    mutating func dropAwaiting(_ id: String, _ serial: UInt64) {
+      let rest = awaiting[id, default: []].filter { $0.asked.serial != serial }
+      awaiting[id] = rest.isEmpty ? nil : rest
+    }
   }
 
   private let state = Mutex(State())
+  /// Where the process is told; -1: there is none. Apart from the rest, which the scheduler looks at: a process that takes nothing
+  /// holds up those alone who tell it something.
+  private let line = Mutex<Int32>(-1)
+  private let broken = Atomic(false)
+  /// Requests that there may be at once. There is one for each connection, and the end of one may be told after the next has begun.
+  private let most: Int
+
+  /// Ends that may be told before the request.
+  private static let mostEarly = 1000
+  /// Requests that may wait for one upload.
+  private static let mostParked = 100
+  /// Seconds for which a process may take nothing.
+  private static let patience = 10
+
+  /// - Parameter connections: as many as the process may have.
+  init(connections: Int = 10_000) { most = connections + Self.mostEarly }
 
   // MARK: The process
 
   /// A process has been started.
   func begin(_ socket: Int32) -> UInt64 {
-    state.withLock { state in
-      state.socket = socket
+    // Sends wait for a second at a time, so that a program that was stopped itself counts that as one.
+    _ = sluice_limit_sending(socket, 1000)
+    line.withLock { $0 = socket }
+    broken.store(false, ordering: .relaxed)
+    return state.withLock { state in
+      state.isRunning = true
       state.life += 1
       return state.life
     }
   }
+
+  /// Whether the process has done what it may not, or takes nothing: it is to be ended.
+  var isBroken: Bool { broken.load(ordering: .relaxed) }
+
+  func giveUp() { broken.store(true, ordering: .relaxed) }
 
   /// It takes connections. True: the first does.
   func serves() -> Bool {
@@ -95,9 +130,13 @@ final class RequestDesk: Sendable {
   ///
   /// - Returns: the requests that were not answered to their end.
   func end(_ life: UInt64) -> [AccessLog.Entry] {
-    state.withLock { state in
-      defer { (state.open, state.early, state.awaiting, state.held) = ([:], [:], [:], [:]) }
-      state.socket = -1
+    line.withLock { $0 = -1 }
+    return state.withLock { state in
+      defer {
+        (state.open, state.early, state.held) = ([:], [:], [:])
+        (state.awaiting, state.awaited) = ([:], [:])
+      }
+      state.isRunning = false
       state.waiting = state.waiting.filter { $0.value.asked.life != life }
       (state.storing, state.reading, state.underway, state.parked) = ([:], [:], [:], [:])
       return Array(state.open.values)
@@ -108,19 +147,24 @@ final class RequestDesk: Sendable {
   func send(_ message: ToFront, _ file: SharedDescriptor? = nil) {
     let frame = message.frame
     let numbers = file.map { [$0.number] } ?? []
-    state.withLock { state in
-      if state.socket < 0 { return }
-      _ = sluice_send(state.socket, frame, frame.count, numbers, Int32(numbers.count), 0)
+    line.withLock { socket in
+      for _ in 0..<Self.patience where socket >= 0 && !isBroken {
+        if sluice_send(socket, frame, frame.count, numbers, Int32(numbers.count), 0) >= 0 { return }
+        if errno != EAGAIN && errno != EWOULDBLOCK { return }
+      }
+      if socket >= 0 { giveUp() }
     }
   }
 
   // MARK: Begin and end of requests
 
   /// - Returns: how it has ended already; `nil`: it has not.
-  func open(_ serial: UInt64, _ entry: AccessLog.Entry) -> FrontEnd? {
-    state.withLock { state in
+  /// - Throws: where the process cannot have it.
+  func open(_ serial: UInt64, _ entry: AccessLog.Entry) throws(FrameError) -> FrontEnd? {
+    try state.withLock { state throws(FrameError) in
       if let end = state.early.removeValue(forKey: serial) { return end }
-      state.open[serial] = entry
+      if state.open.count >= most { throw FrameError("more requests than connections") }
+      if state.open.updateValue(entry, forKey: serial) != nil { throw FrameError("a request that there is") }
       return nil
     }
   }
@@ -129,12 +173,16 @@ final class RequestDesk: Sendable {
   func note(_ serial: UInt64, _ token: AccessToken) { state.withLock { $0.open[serial]?.token = token } }
 
   /// - Returns: what was known of it; `nil`: it is not yet, and ``open(_:_:)`` will tell.
-  func close(_ serial: UInt64, _ end: FrontEnd) -> AccessLog.Entry? {
-    state.withLock { state in
-      state.held[serial] = nil
-      state.counts.add(end)
-      if let entry = state.open.removeValue(forKey: serial) { return entry }
-      state.early[serial] = end
+  func close(_ serial: UInt64, _ end: FrontEnd) throws(FrameError) -> AccessLog.Entry? {
+    try state.withLock { state throws(FrameError) in
+      (state.held[serial], state.reading[serial]) = (nil, nil)
+      if let id = state.awaited.removeValue(forKey: serial) { state.dropAwaiting(id, serial) }
+      if let entry = state.open.removeValue(forKey: serial) {
+        state.counts.add(end)
+        return entry
+      }
+      if state.early.count >= Self.mostEarly { throw FrameError("ends of requests that there never were") }
+      if state.early.updateValue(end, forKey: serial) == nil { state.counts.add(end) }
       return nil
     }
   }
@@ -188,7 +236,11 @@ final class RequestDesk: Sendable {
     state.withLock { $0.storing.removeValue(forKey: serial) }
   }
 
-  func read(_ reading: Reading) { state.withLock { $0.reading[reading.asked.serial] = reading } }
+  func read(_ reading: Reading) {
+    state.withLock { state in
+      if state.open[reading.asked.serial] != nil { state.reading[reading.asked.serial] = reading }
+    }
+  }
 
   func takeReading(_ serial: UInt64) -> Reading? {
     state.withLock { $0.reading.removeValue(forKey: serial) }
@@ -197,6 +249,9 @@ final class RequestDesk: Sendable {
   /// - Parameter until: nanoseconds of the monotonic clock.
   func await(_ id: String, _ asked: Asked, until: UInt64) {
     state.withLock { state in
+      // Another thread may have heard of its end meanwhile.
+      guard state.open[asked.serial] != nil else { return }
+      state.awaited[asked.serial] = id
       state.awaiting[id, default: []].append(Awaiting(asked: asked, until: until))
     }
   }
@@ -207,8 +262,7 @@ final class RequestDesk: Sendable {
       guard let all = state.awaiting[id], all.contains(where: { $0.asked.serial == serial }) else {
         return false
       }
-      let rest = all.filter { $0.asked.serial != serial }
-      state.awaiting[id] = rest.isEmpty ? nil : rest
+      state.dropAwaiting(id, serial)
       return true
     }
   }
@@ -242,6 +296,8 @@ final class RequestDesk: Sendable {
     case mine
     /// The request waits for another, which is to end where it is the older one.
     case parked(behind: UInt64, isNewer: Bool)
+    /// Too many wait for it already.
+    case crowded
     /// The process that the request came from has ended.
     case over
   }
@@ -253,6 +309,7 @@ final class RequestDesk: Sendable {
     state.withLock { state in
       guard state.isAlive(step.asked) else { return .over }
       if let other = state.underway[id] {
+        if state.parked[id, default: []].count >= Self.mostParked { return .crowded }
         state.parked[id, default: []].append(step)
         return .parked(behind: other, isNewer: step.asked.serial > other)
       }
@@ -287,7 +344,13 @@ struct RequestCounts: Sendable {
   mutating func add(_ end: FrontEnd) {
     byStatus[end.status, default: 0] += 1
     seconds += Double(end.microseconds) / 1e6
-    received += end.received
-    sent += end.sent
+    // What the process says is added up without a look at it.
+    received = Self.sum(received, end.received)
+    sent = Self.sum(sent, end.sent)
+  }
+
+  private static func sum(_ one: Int64, _ other: Int64) -> Int64 {
+    let (sum, isOver) = one.addingReportingOverflow(other)
+    return isOver ? .max : sum
   }
 }

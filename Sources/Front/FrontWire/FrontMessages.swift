@@ -157,11 +157,13 @@ public enum FromFront: Sendable, Equatable {
     case .ended:
       let serial = try reader.integer(UInt64.self)
       let status = Int(truncatingIfNeeded: try reader.integer(Int64.self))
-      self = .ended(
-        serial: serial,
-        FrontEnd(
-          status: status, received: try reader.integer(Int64.self), sent: try reader.integer(Int64.self),
-          microseconds: try reader.integer(Int64.self), isWhole: try reader.boolean()))
+      let end = FrontEnd(
+        status: status, received: try reader.integer(Int64.self), sent: try reader.integer(Int64.self),
+        microseconds: try reader.integer(Int64.self), isWhole: try reader.boolean())
+      guard status == 0 || 100...599 ~= status, end.received >= 0, end.sent >= 0, end.microseconds >= 0 else {
+        throw FrameError("an end of a request that makes no sense")
+      }
+      self = .ended(serial: serial, end)
     default: throw FrameError("a frame that has no place here")
     }
     try reader.end()

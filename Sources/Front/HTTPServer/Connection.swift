@@ -204,6 +204,8 @@ final class Connection {
       if !isChunked { keeps = false }
     }
     output.add(response.head(for: exchange.head, keeps: keeps, isChunked: isChunked))
+    // There may be thousands that last for hours.
+    if isStream { exchange.head.dropFields() }
     if !response.hasNoBody && exchange.head.method != "HEAD" {
       switch response.body {
       case .none, .stream: break

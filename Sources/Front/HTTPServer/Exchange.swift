@@ -19,7 +19,8 @@ public protocol RequestHandler: AnyObject {
 
 /// A request and its answer.
 public final class Exchange {
-  public let head: RequestHead
+  /// Of a stream under way, without its fields.
+  public internal(set) var head: RequestHead
   public let peer: Peer
   /// Of the answer; 0: there is none yet.
   public internal(set) var status = 0

@@ -15,8 +15,8 @@ public struct RequestHead: Sendable, Equatable {
   }
 
   /// All of it, to the empty line: to check a signature takes the bytes that were signed.
-  public let raw: [UInt8]
-  public let fields: [Field]
+  public private(set) var raw: [UInt8]
+  public private(set) var fields: [Field]
   /// A token of capital letters, such as `GET`.
   public let method: String
   /// As it was sent: `/v1/uploads?limit=5`. ASCII without spaces and controls.
@@ -35,6 +35,9 @@ public struct RequestHead: Sendable, Equatable {
     (self.raw, self.fields, self.method, self.target) = (raw, fields, method, target)
     self.minorVersion = minorVersion
   }
+
+  /// Nobody needs the fields any more, and what they take.
+  mutating func dropFields() { (raw, fields) = ([], []) }
 
   /// The values of all fields with this name, in order.
   ///

@@ -66,6 +66,7 @@ public final class RequestParser {
       target: target.map { String(decoding: raw[$0], as: UTF8.self) } ?? "",
       minorVersion: Int(parser.pointee.http_minor))
     try HeadRules.apply(to: &head, majorVersion: Int(parser.pointee.http_major), limits)
+    (names, values) = ([], [])
     head.keepsAlive = llhttp_should_keep_alive(parser) == 1
     switch head.framing {
     case .none: break

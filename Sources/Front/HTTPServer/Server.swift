@@ -117,7 +117,8 @@ public final class Server {
   /// Without a descriptor for it, a connection would stay in the queue of the kernel, and the loop would turn for ever.
   private func turnAway(from listener: Int32) {
     if spare >= 0 { Glibc.close(spare) }
-    let socket = Glibc.accept(listener, nil, nil)
+    // Not accept(2): the sandbox allows the one call.
+    let socket = sluice_accept(listener)
     if socket >= 0 { Self.turnAway(socket) }
     spare = loop.spareDescriptor()
   }

@@ -179,6 +179,7 @@ static int limit_waiting(int fd, int option, int milliseconds) {
 }
 
 int sluice_limit_receiving(int fd, int milliseconds) { return limit_waiting(fd, SO_RCVTIMEO, milliseconds); }
+int sluice_limit_sending(int fd, int milliseconds) { return limit_waiting(fd, SO_SNDTIMEO, milliseconds); }
 
 int sluice_connect(const char *path, int milliseconds) {
   struct sockaddr_un address;

@@ -7,6 +7,8 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <string.h>
@@ -198,8 +200,14 @@ static int allow_network(scmp_filter_ctx filter) {
  * descriptors it has beyond those comes over the control socket. */
 static int allow_front(scmp_filter_ctx filter) {
   int failed = 0;
-  ALLOW(accept4); ALLOW(recvfrom); ALLOW(sendto); ALLOW(sendfile); ALLOW(shutdown);
-  ALLOW(setsockopt); ALLOW(getsockname); ALLOW_IF(fcntl, IS(1, F_SETFL));
+  ALLOW(accept4); ALLOW(recvfrom); ALLOW(sendfile); ALLOW(getsockname); ALLOW_IF(fcntl, IS(1, F_SETFL));
+  /* To no address: with MSG_FASTOPEN a socket that has listened connects, and Landlock does not see that. */
+  ALLOW_IF(sendto, IS(4, 0));
+  /* The sockets that listen are the coordinator's as well: those that are shut down, or have a filter of packets, would stay so
+   * after this process. */
+  ALLOW_IF(shutdown, SAME(1, SHUT_WR));
+  ALLOW_IF(setsockopt, SAME(1, IPPROTO_TCP), SAME(2, TCP_NODELAY));
+  ALLOW_IF(setsockopt, SAME(1, IPPROTO_TCP), SAME(2, TCP_NOTSENT_LOWAT));
   ALLOW(epoll_ctl); ALLOW(epoll_wait); ALLOW(epoll_pwait); ALLOW(eventfd2);
   ALLOW(fdatasync);
   ALLOW_IF(clone, HAS(0, CLONE_THREAD));

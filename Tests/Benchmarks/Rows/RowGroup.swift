@@ -25,5 +25,6 @@ struct RowGroup: Sendable {
     RowGroup(name: "deliveries", run: DeliveryRows.run),
     RowGroup(name: "latency", run: LatencyRows.run),
     RowGroup(name: "scaling", run: ScalingRows.run),
+    RowGroup(name: "serve", run: ServeRows.run),
   ]
 }

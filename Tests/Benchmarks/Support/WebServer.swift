@@ -7,6 +7,8 @@ final class WebServer {
   private let child: Child
   private let log: String
 
+  var pid: pid_t { child.pid }
+
   /// A request that was answered in full.
   struct Answer {
     /// Seconds since 1970.

@@ -2,6 +2,10 @@
 struct Attack: Sendable {
   enum Capability: String, CaseIterable, Sendable {
     case content, store, network
+    /// That of the process that serves HTTP; no stage has it.
+    case front
+
+    static let allCases: [Capability] = [.content, .store, .network]
 
     /// The stage with this capability.
     var stage: String { self == .content ? "escape" : "escape-\(rawValue)" }
@@ -20,6 +24,7 @@ struct Attack: Sendable {
     if Self.answeredToAll.contains(name) { return true }
     switch capability {
     case .content: return false
+    case .front: return Self.answeredToFront.contains(name)
     case .store: return Self.opening.contains(name) || Self.answeredToStore.contains(name)
     case .network: return Self.opening.contains(name) || Self.answeredToNetwork.contains(name)
     }
@@ -30,10 +35,12 @@ struct Attack: Sendable {
     let granted: Set<String> =
       switch capability {
       case .content: []
+      case .front: frontMay
       case .store: storeMay
       case .network: networkMay
       }
-    return (files + processes + kernel + processor + sockets).filter { !granted.contains($0) }
+    let own = capability == .front ? listeners : []
+    return (files + processes + kernel + processor + sockets + own).filter { !granted.contains($0) }
       .map { Attack(name: $0, capability: capability) }
   }
 
@@ -47,6 +54,12 @@ struct Attack: Sendable {
   private static let networkMay: Set = [
     "stat", "tcp", "tcp-fast-open", "udp", "udp-unconnected", "thread", "send-elsewhere", "receive-elsewhere",
     "sendmmsg", "shutdown",
+  ]
+
+  /// What the server may; and what is about the start of a worker, which has no address space without limit.
+  private static let frontMay: Set = [
+    "thread", "raise-memory", "descriptors", "environment", "standard-output", "standard-input", "pass",
+    "pass-descriptor",
   ]
 
   /// The call that must end the worker, for an attack of several calls: a later call does not count.
@@ -89,6 +102,7 @@ struct Attack: Sendable {
     "open", "use-folder", "chmod-setuid", "clone3", "raw-socket", "netlink-change", "unix-stream",
     "unix-datagram", "unix-abstract", "stream-pair", "reconnect",
   ]
+  private static let answeredToFront: Set = ["clone3", "upload-beyond", "upload-longer"]
   private static let needsFolder: Set = [
     "open-dot-dot", "create-dot-dot", "rename-into", "rename-out", "exchange", "link-into", "link-out",
     "link-content", "link-content-proc", "make-symlink", "make-setuid", "chmod-setuid", "make-setgid-folder",
@@ -142,6 +156,12 @@ struct Attack: Sendable {
   #else
     private static let processor: [String] = []
   #endif
+  /// Those that misuse what the server is handed.
+  private static let listeners = [
+    "listener-connect-out", "listener-send-to", "listener-shutdown", "listener-listen", "listener-connect",
+    "listener-filter", "listener-option", "listener-repair", "listener-protocol", "listener-owner",
+    "listener-accept", "upload-beyond", "upload-longer", "upload-seal",
+  ]
   private static let sockets = [
     "tcp", "tcp-fast-open", "udp", "udp-unconnected", "bind-tcp", "bind-udp", "listen", "raw-socket",
     "packet-socket", "vsock", "alg-socket", "netlink-uevent", "netlink-diag", "netlink-change", "unix-stream",

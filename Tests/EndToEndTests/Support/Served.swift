@@ -14,14 +14,19 @@ final class ServedHome {
   /// - Parameters:
   ///   - home: relative to the folder.
   ///   - port: 0: any.
+  ///   - program: another than the one under test.
+  ///   - limits: what a shell does before it becomes the program.
   init(
     _ folder: TemporaryFolder, home: String = "home", port: UInt16 = 0, options: [String] = [],
-    environment: [String: String] = [:]
+    environment: [String: String] = [:], program: String = SluiceCommand.folder + "/sluice",
+    limits: String = ":"
   ) throws {
     (self.folder, self.home) = (folder, home)
+    let words = ["serve", "--home", home, "--listen", "127.0.0.1:\(port)", "--format", "json"] + options
     process = try SluiceCommand.start(
-      ["serve", "--home", home, "--listen", "127.0.0.1:\(port)", "--format", "json"] + options, in: folder,
-      out: folder.path + "/\(name).out", err: folder.path + "/\(name).err", environment: environment)
+      ["-c", limits + " && exec \"$@\"", "sh", program] + words, in: folder,
+      out: folder.path + "/\(name).out", err: folder.path + "/\(name).err", environment: environment,
+      program: "/bin/sh")
     try Resident.wait("it says where it listens") {
       self.errors.contains("listening on") || !self.process.isRunning
     }

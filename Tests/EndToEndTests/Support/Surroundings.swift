@@ -17,10 +17,10 @@ final class Surroundings {
     var wasRefused: Bool
   }
 
-  private let folder: TemporaryFolder
-  private let secret = "secret-\(UUID().uuidString)"
-  private let user: UInt32?
-  private let attacks: [Attack]
+  let folder: TemporaryFolder
+  let secret = "secret-\(UUID().uuidString)"
+  let user: UInt32?
+  let attacks: [Attack]
   private let listeners: Listeners
   private let canary: Canary
 
@@ -147,12 +147,12 @@ final class Surroundings {
     return findings
   }
 
-  private func printable(_ message: String) -> String {
+  func printable(_ message: String) -> String {
     message.replacingOccurrences(of: secret, with: "SECRET").replacingOccurrences(of: "\n", with: " ")
   }
 
   /// The changes, by the attack that alone would have caused each.
-  private func effects() throws -> [String: [String]] {
+  func effects() throws -> [String: [String]] {
     var effects: [String: [String]] = [:]
     for (number, attack) in attacks.enumerated() {
       if let change = change(of: "out/" + attack.name, from: Self.untouched) {

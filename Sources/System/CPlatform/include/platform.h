@@ -102,6 +102,7 @@ int sluice_accept_at_once(int fd, void *peer);
 int sluice_connect(const char *path, int milliseconds);
 /* Receiving waits at most so many milliseconds: then EAGAIN. */
 int sluice_limit_receiving(int fd, int milliseconds);
+int sluice_limit_sending(int fd, int milliseconds);
 /* Sends one message with up to 4 descriptors. Flags: 0 or MSG_DONTWAIT. Never raises SIGPIPE. */
 ssize_t sluice_send(int fd, const void *bytes, size_t count, const int *fds, int fd_count, int nonblocking);
 /* Receives one message. With fds NULL, descriptors that come along are discarded. EMSGSIZE: the message was
