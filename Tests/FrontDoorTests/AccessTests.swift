@@ -195,6 +195,15 @@ struct AccessTests {
     #expect(try place.ask("OPTIONS", "/v1/attachments", as: .nobody).status == 204)
   }
 
+  @Test func oneReportIsMadeAtATime() throws {
+    #expect(place.api.reporting.begin())
+    let busy = try place.ask("GET", "/v1/report", as: .admin)
+    #expect(busy.status == 503 && busy.text.contains("\"busy\""), "\(busy.text)")
+    #expect(busy.fields.contains(.init("Retry-After", "1")))
+    place.api.reporting.end()
+    for _ in 0..<2 { #expect(try place.ask("GET", "/v1/report", as: .admin).status == 200) }
+  }
+
   private static func meaning(_ reply: FrontReply) -> Answer? {
     switch reply.status {
     case 200, 204: .yes

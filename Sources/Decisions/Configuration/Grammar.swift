@@ -96,9 +96,13 @@ enum Grammar {
     Setting(
       key(
         "keys", .text, required: true, example: "/etc/sluice/jwks.json",
-        "The file with its public keys (a JWK set), relative to the home.")
+        "The file with its public keys (a JWK set), relative to the home; or an https link to them.")
     ) { $0.keys = $1.text },
   ]
+
+  static let identityPrivate = key(
+    "allow-private", .text, .list, example: "10.0.0.7",
+    "Addresses, or the host's name, that may be private or loopback, where `keys` is a link.")
 
   static let serveKeys = [listen, trustProxy, publicURL, origins] + serve.map(\.key)
 

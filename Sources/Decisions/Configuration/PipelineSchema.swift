@@ -98,6 +98,7 @@ public struct PipelineSchema: ~Copyable {
               writer.key("properties")
               writer.object { writer in
                 for setting in Grammar.identity { Self.option(setting.key, &writer) }
+                Self.option(Grammar.identityPrivate, &writer)
               }
               writer.key("required")
               writer.array { writer in for setting in Grammar.identity { writer.value(setting.name) } }

@@ -65,7 +65,8 @@ enum ServeSection {
   static let identityKey = "identity"
 
   private static func identity(_ node: Node, _ findings: inout Findings) -> ServeRules.Identity? {
-    guard let section = Section(node, keys: Grammar.identity.map(\.name)) else {
+    let keys = Grammar.identity.map(\.name) + [Grammar.identityPrivate.name]
+    guard let section = Section(node, keys: keys) else {
       if case .unusable = node.content { return nil }
       findings.report(
         node.mark, "'identity' takes a map, not \(node.noun)",
@@ -80,6 +81,12 @@ enum ServeSection {
     }
     var identity = ServeRules.Identity()
     section.read(Grammar.identity, &findings).apply(Grammar.identity, to: &identity)
+    identity.allowPrivate = (section.read(Grammar.identityPrivate, &findings) ?? []).map(\.value.text)
+    if identity.keys.hasPrefix("http://") && identity.allowPrivate.isEmpty {
+      findings.report(
+        section["keys"]?.mark ?? section.mark, "keys that come over http can be replaced on the way",
+        "write https, or name the host in 'allow-private' where it is this machine")
+    }
     return identity
   }
 }

@@ -42,8 +42,12 @@ public struct ServeRules: Sendable, Equatable {
     /// What `iss` and `aud` of a token must be.
     public var issuer = ""
     public var audience = ""
-    /// The file with its public keys; relative to the home.
+    /// The file with its public keys, relative to the home; or a link to them.
     public var keys = ""
+    /// Addresses, or the host's name, that may be private or loopback where the keys are a link.
+    public var allowPrivate: [String] = []
+
+    public var isLink: Bool { keys.hasPrefix("https://") || keys.hasPrefix("http://") }
 
     public init() {}
   }

@@ -1,6 +1,7 @@
 import FrontWire
 import Ledger
 import Platform
+import Synchronization
 
 // What became of attachments, in figures.
 extension API {
@@ -12,6 +13,12 @@ extension API {
   func report(_ request: FrontRequest) throws -> FrontReply {
     let most = Int(Self.mostReported)
     let (filter, limit, _) = try Self.filter(request, .report, atMost: most)
+    guard reporting.begin() else {
+      throw Problem(
+        503, "busy", "another report is being made", remedy: "ask again in a second",
+        fields: [.init("Retry-After", "1")])
+    }
+    defer { reporting.end() }
     let page = try ReportPage(
       ledger, filter, limit: limit ?? most, home: home, until: Clock.monotonic() + Self.reportTime)
     var writer = JSONWriter()
@@ -22,4 +29,13 @@ extension API {
     }
     return Self.json(writer.text)
   }
+}
+
+/// What one of all threads does at a time: else reports would take all those that answer.
+final class OneAtATime: Sendable {
+  private let isTaken = Atomic(false)
+
+  /// False: another does it.
+  func begin() -> Bool { !isTaken.exchange(true, ordering: .acquiring) }
+  func end() { isTaken.store(false, ordering: .releasing) }
 }

@@ -38,6 +38,7 @@ final class API {
   let lines: ManifestLineReader
   let counts: @Sendable () -> FrontCounts
   let links: LinkSigner
+  let reporting: OneAtATime
   /// `nil`: nobody else signs tokens.
   let identity: JSONWebTokens?
   /// Who made the last request, for the log; `nil`: nobody who is known.
@@ -49,11 +50,11 @@ final class API {
 
   init(
     _ home: Home, version: String, rules: ServeRules = ServeRules(), fetches: Bool = true,
-    links: LinkSigner? = nil, identity: JSONWebTokens? = nil,
+    links: LinkSigner? = nil, identity: JSONWebTokens? = nil, reporting: OneAtATime = OneAtATime(),
     counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
   ) throws {
     (self.home, self.version, self.rules, self.fetches) = (home, version, rules, fetches)
-    (self.counts, self.identity) = (counts, identity)
+    (self.counts, self.identity, self.reporting) = (counts, identity, reporting)
     self.links = try links ?? LinkSigner()
     lines = try ManifestLineReader()
     uploads = UploadsFolder(home)

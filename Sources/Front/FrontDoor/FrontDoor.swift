@@ -42,6 +42,7 @@ public final class FrontDoor: Sendable {
   private let tally = EndTally()
   let streams: EventStreams
   private let links: LinkSigner
+  private let reporting = OneAtATime()
   let dressing: Dressing
   /// Whose word on where a client is counts.
   let proxies: [AddressRange]
@@ -267,7 +268,7 @@ public final class FrontDoor: Sendable {
     if api == nil {
       api = try? API(
         home, version: settings.version, rules: settings.rules, fetches: settings.fetches, links: links,
-        identity: settings.identity
+        identity: settings.identity, reporting: reporting
       ) {
         [desk, streams, tally] in
         FrontCounts(requests: desk.counts, streams: streams.count, ends: tally.counts)

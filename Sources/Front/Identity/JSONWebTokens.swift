@@ -29,7 +29,10 @@ public final class JSONWebTokens: Sendable {
 
   private let issuer: String
   private let audience: String
-  private let path: String
+  /// `nil`: the keys come by ``take(_:)``.
+  private let path: String?
+  /// A token names a key that is not there: the issuer may have new ones.
+  private let wantKeys: @Sendable () -> Void
   private let say: @Sendable (String) -> Void
   private let state: Mutex<State>
   private let parser: Mutex<JSONParser>
@@ -49,13 +52,36 @@ public final class JSONWebTokens: Sendable {
     issuer: String, audience: String, path: String, say: @escaping @Sendable (String) -> Void
   ) throws(IdentityError) {
     (self.issuer, self.audience, self.path, self.say) = (issuer, audience, path, say)
+    wantKeys = {}
+    parser = try Self.parser()
+    let stamp = FileStamp(of: path)
+    state = Mutex(State(keys: try Self.read(path), stamp: stamp, lookedAt: Clock.monotonic()))
+  }
+
+  /// Without keys: none opens anything before ``take(_:)``.
+  ///
+  /// - Parameter wantKeys: called by any thread for each token that names a key which is not there.
+  public init(issuer: String, audience: String, wantKeys: @escaping @Sendable () -> Void)
+    throws(IdentityError)
+  {
+    (self.issuer, self.audience, self.wantKeys, path) = (issuer, audience, wantKeys, nil)
+    say = { _ in }
+    parser = try Self.parser()
+    state = Mutex(State(keys: [], lookedAt: 0))
+  }
+
+  private static func parser() throws(IdentityError) -> Mutex<JSONParser> {
     do {
-      parser = Mutex(try JSONParser())
+      return Mutex(try JSONParser())
     } catch {
       throw IdentityError("reading JSON: \(error)")
     }
-    let stamp = FileStamp(of: path)
-    state = Mutex(State(keys: try Self.read(path), stamp: stamp, lookedAt: Clock.monotonic()))
+  }
+
+  /// Takes a set of keys in the place of those that are there. One that cannot be used leaves them as they are.
+  public func take(_ text: String) throws(IdentityError) {
+    let keys = try JSONWebKey.read(text)
+    state.withLock { $0.keys = keys }
   }
 
   /// Who comes with a token; `nil`: it opens nothing.
@@ -101,7 +127,9 @@ public final class JSONWebTokens: Sendable {
     }
     let keys = currentKeys().filter { $0.algorithm == algorithm }
     guard let id = header["kid"] else { return keys.count == 1 ? keys[0] : nil }
-    return id.kind == .text ? keys.first { $0.id == id.text } : nil
+    let key = id.kind == .text ? keys.first { $0.id == id.text } : nil
+    if key == nil { wantKeys() }
+    return key
   }
 
   private func isFor(_ claim: JSONParser.Member?) -> Bool {
@@ -126,6 +154,7 @@ public final class JSONWebTokens: Sendable {
   /// Reads the file again where it is another. One that cannot be used leaves the keys as they were.
   private func currentKeys() -> [JSONWebKey] {
     state.withLock { state in
+      guard let path else { return state.keys }
       let now = Clock.monotonic()
       if now - state.lookedAt < Self.lookInterval { return state.keys }
       state.lookedAt = now

@@ -165,6 +165,74 @@ struct ServeOperationTests {
     #expect(refused.status == 78 && refused.err.contains("has no keys for tokens"), "\(refused.err)")
   }
 
+  /// They are there from the start; where a token names another one they are asked for again; and an answer that is of no use, or none,
+  /// leaves them as they are.
+  @Test func keysMayComeByALink() throws {
+    try folder.write("www/jwks.json", Signed.keys.replacing("\"k1\"", with: "\"k0\""))
+    let site = try Site(of: folder.path + "/www", logging: folder.path + "/www.log")
+    defer { site.stop() }
+    let served = try served(
+      "{ identity: { issuer: \"https://id.example.com\", audience: sluice, allow-private: [127.0.0.1], "
+        + "keys: \"http://127.0.0.1:\(site.port)/jwks.json\" } }")
+    #expect(try site.requests == 1)
+    try folder.write("www/jwks.json", Signed.keys)
+    // It names a key that is not there.
+    #expect(try served.ask("GET", "/v1/attachments", token: Signed.ann).status == 401)
+    try Resident.wait("the new keys are there") {
+      try served.ask("GET", "/v1/attachments", token: Signed.ann).status == 200
+    }
+    #expect(try site.requests == 2)
+    // Within the minute nobody has more requests made.
+    for _ in 0..<50 {
+      let other = Signed.ann.replacing("Imsx", with: "Imsy")
+      #expect(try served.ask("GET", "/v1/attachments", token: other).status == 401)
+    }
+    #expect(try site.requests == 2)
+    #expect(served.stop() == 0)
+    try folder.write("www/jwks.json", "<html>")
+    let again = try self.served(
+      "{ identity: { issuer: \"https://id.example.com\", audience: sluice, allow-private: [127.0.0.1], "
+        + "keys: \"http://127.0.0.1:\(site.port)/jwks.json\" } }")
+    #expect(again.errors.contains("the keys of tokens stay as they were"), "\(again.errors)")
+    #expect(try again.ask("GET", "/v1/attachments", token: Signed.ann).status == 401)
+    #expect(try again.ask("GET", "/v1/attachments", token: try again.token("ann")).status == 200)
+  }
+
+  /// Files over HTTP.
+  private final class Site {
+    private let process = Process()
+    private let log: String
+    let port: Int
+
+    init(of folder: String, logging log: String) throws {
+      self.log = log
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = [
+        "sh", "-c", "exec python3 -u -m http.server 0 --bind 127.0.0.1 --directory \"$0\" >\"$1\" 2>&1",
+        folder, log,
+      ]
+      try process.run()
+      try Resident.wait("it says its port") {
+        (try? String(contentsOfFile: log, encoding: .utf8))?.contains("port ") == true
+      }
+      let words = try String(contentsOfFile: log, encoding: .utf8).split(separator: " ")
+      port = try #require(words.firstIndex(of: "port").flatMap { Int(words[$0 + 1]) })
+    }
+
+    var requests: Int {
+      get throws {
+        try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").count {
+          $0.contains("\"GET ")
+        }
+      }
+    }
+
+    func stop() {
+      process.terminate()
+      process.waitUntilExit()
+    }
+  }
+
   @Test func whatStagesSayIsToldAsTheySayIt() throws {
     let served = try served("{}")
     let (ann, eve) = (try served.token("ann"), try served.token("eve"))

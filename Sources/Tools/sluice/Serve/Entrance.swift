@@ -1,6 +1,7 @@
 import FrontDoor
 import Identity
 import Ledger
+import Pipeline
 import Platform
 import Scheduler
 
@@ -21,16 +22,27 @@ final class Entrance {
     let addresses =
       addresses.isEmpty
       ? (rules.listen.isEmpty ? [Self.usual] : rules.listen).compactMap(ListenAddress.init) : addresses
-    identity = try rules.identity.map { rules in
-      try JSONWebTokens(issuer: rules.issuer, audience: rules.audience, path: home.file(rules.keys)) {
-        Terminal.error($0)
-      }
-    }
+    identity = try rules.identity.map { try tokens($0, home, pipeline) }
     for address in addresses { sockets += try address.listen() }
     try makeFirstToken(in: home)
     for address in addresses where !address.isLocal {
       Terminal.error(
         "it listens where other machines reach it, without TLS: tokens and contents can be read on the way")
+    }
+  }
+
+  /// What tells tokens that the product signs.
+  private func tokens(
+    _ rules: ServeRules.Identity, _ home: Home, _ pipeline: LoadedPipeline
+  ) throws -> JSONWebTokens {
+    if rules.isLink {
+      let fetch = try KeyFetch(rules, pipeline)
+      let tokens = try JSONWebTokens(issuer: rules.issuer, audience: rules.audience) { fetch.wish() }
+      try fetch.begin(for: tokens)
+      return tokens
+    }
+    return try JSONWebTokens(issuer: rules.issuer, audience: rules.audience, path: home.file(rules.keys)) {
+      Terminal.error($0)
     }
   }
 
