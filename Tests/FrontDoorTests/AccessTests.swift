@@ -220,7 +220,7 @@ struct AccessTests {
 private final class Place {
   private let folder: String
   private let ledger: any LedgerWriter
-  private let api: API
+  let api: API
   private let hash: SHA256
   private var number: Int64 = 0
   let id: String
