@@ -102,4 +102,25 @@ struct ListTests {
     let id = try #require(listed.first).id
     #expect(try SluiceCommand.run(["show", id.uppercased()], in: folder).out.contains(id))
   }
+
+  /// A variable of the shell that is empty is no wish for all.
+  @Test(arguments: ["code", "stage", "type", "conversation", "name"], ["list", "delete", "retry"])
+  func anEmptyFilterIsRefused(option: String, verb: String) throws {
+    let outcome = try SluiceCommand.run([verb, "--\(option)", ""], in: try TemporaryFolder())
+    #expect(outcome.status == 2 && outcome.err.contains("--\(option) is empty"), "\(outcome.err)")
+  }
+
+  @Test func aSetIsNegatedAsInAShell() throws {
+    let folder = try TemporaryFolder()
+    for name in ["apple", "bean", "!bang", "cat"] { try folder.write("in/\(name)", "x\n") }
+    try folder.write("pipeline.yaml", Pipelines.storing())
+    _ = try SluiceCommand.run(["ingest", "in"], in: folder)
+    func named(_ pattern: String) throws -> Set<String> {
+      let list = try SluiceCommand.run(["list", "--name", pattern, "--format", "json"], in: folder)
+      return Set(try list.every(Printed.Attachment.self).map(\.fileName))
+    }
+    #expect(try named("[!a]*") == ["bean", "!bang", "cat"])
+    #expect(try named("[^a]*") == ["bean", "!bang", "cat"])
+    #expect(try named("[a!]*") == ["apple", "!bang"])
+  }
 }

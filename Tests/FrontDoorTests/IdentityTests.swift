@@ -143,6 +143,8 @@ struct IdentityTests {
     let soon = Self.now + 600
     for claims in [
       "{}", "[]", "x", #"{"iss":"https://id","aud":"sluice","sub":"ann"}"#,
+      // To who reads it in C it is ann's.
+      #"{"iss":"https://id","aud":"sluice","sub":"ann\u0000evil","exp":\#(soon)}"#,
       #"{"iss":"https://other","aud":"sluice","sub":"ann","exp":\#(soon)}"#,
       #"{"iss":"https://id","aud":"other","sub":"ann","exp":\#(soon)}"#,
       #"{"iss":"https://id","aud":["other"],"sub":"ann","exp":\#(soon)}"#,

@@ -167,7 +167,7 @@ struct TusModelTests {
     }
 
     private mutating func sweep() throws {
-      try desk.apply(try desk.api.sweepUploads(isUsed: { _ in false }))
+      try desk.apply(try desk.api.sweepUploads(begun: 0, isUsed: { _ in false }))
       // They are taken in in this order.
       for id in uploads.keys.sorted() { try settle(id, nil) }
     }

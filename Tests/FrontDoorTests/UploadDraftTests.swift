@@ -159,7 +159,7 @@ struct UploadDraftTests {
     let begun = try #require(try post(desk, complete: "?0", [1, 2, 3], ["upload-length": "3"]))
     #expect(begun.status == 201 && begun.field("Upload-Complete") == "?0")
     let place = try #require(begun.field("Location"))
-    try desk.apply(try desk.api.sweepUploads(isUsed: { _ in false }))
+    try desk.apply(try desk.api.sweepUploads(begun: 0, isUsed: { _ in false }))
     #expect(try head(desk, place)?.field("Upload-Complete") == "?0")
     #expect(try desk.attachments().isEmpty)
     let end = try patch(desk, place, at: 3, complete: "?1", nil)

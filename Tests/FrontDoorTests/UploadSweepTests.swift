@@ -3,6 +3,7 @@ import FrontWire
 import Glibc
 import Ledger
 import Pipeline
+import Platform
 import Testing
 
 @testable import FrontDoor
@@ -19,8 +20,8 @@ struct UploadSweepTests {
     return try #require(reply?.field("Location")?.split(separator: "/").last.map(String.init))
   }
 
-  private func sweep(_ desk: UploadDesk, isUsed: Bool = false) throws {
-    try desk.apply(try desk.api.sweepUploads(isUsed: { _ in isUsed }))
+  private func sweep(_ desk: UploadDesk, begun: Int64 = 0, isUsed: Bool = false) throws {
+    try desk.apply(try desk.api.sweepUploads(begun: begun, isUsed: { _ in isUsed }))
   }
 
   private func desk(uploadTime: Int64 = 86_400_000) throws -> UploadDesk {
@@ -125,5 +126,17 @@ struct UploadSweepTests {
     }
     let most = try desk.ask("OPTIONS", "/v1/uploads", "t")
     #expect(most?.field("Tus-Max-Size") == "100")
+  }
+
+  /// Whoever made it was killed before its row was there, or after that had gone: no request of this coordinator is at it.
+  @Test func aFileWithoutARowThatIsOlderThanTheCoordinatorGoesAtOnce() throws {
+    let desk = try desk()
+    let id = String(repeating: "7", count: 32)
+    let file = desk.api.uploads.path + "/" + id
+    #expect(FileManager.default.createFile(atPath: file, contents: Data("left\n".utf8)))
+    try sweep(desk, begun: 1000)
+    #expect(FileManager.default.fileExists(atPath: file), "its row may be on the way")
+    try sweep(desk, begun: Clock.now() + 10_000)
+    #expect(!FileManager.default.fileExists(atPath: file))
   }
 }

@@ -251,6 +251,11 @@ package final class ModelReader: LedgerQueries {
 
   private func object(_ attachment: ModelRows.Attachment, _ key: Int64) -> StoredObject? {
     let outcome = attachment.outcome
+    if outcome.url == nil, let kept = attachment.kept {
+      return StoredObject(
+        key: key, id: attachment.origin.id, url: kept, sizeBytes: -1, sha256: rows.names[kept]?.sha256 ?? [],
+        source: attachment.source.path, sourceSHA256: nil, isKept: true)
+    }
     guard let url = outcome.url else { return nil }
     let original = Metadatum.read(outcome.metadata)?.first { $0.key == "original.sha256" }
     return StoredObject(

@@ -13,6 +13,8 @@ extension ModelRows {
       facts[id] = .init(
         key: key, status: attachment.outcome.status, priority: job?.priority ?? 0,
         isWaiting: (job?.dueAt ?? 0) > tally.now, isCancelled: job?.cancellation != nil)
+      facts[id]?.isMade =
+        Metadatum.read(attachment.outcome.metadata)?.contains { $0.key == "original.sha256" } ?? false
     } else if tombstones.contains(where: { $0.id == id }) {
       facts[id] = .deleted
     }
@@ -20,7 +22,12 @@ extension ModelRows {
     for write in writes {
       switch write {
       case .queue(let key): queueAgain(key, &tally)
-      case .queueCompleted(let key): queueCompleted(key, &tally)
+      case .queueCompleted(let key):
+        if let url = attachments[key]?.outcome.url {
+          attachments[key]?.kept = url
+          attachments[key]?.outcome.url = nil
+        }
+        queueAgain(key, &tally)
       case .hasten(let key):
         if let job = attachments[key]?.job { hasten(job, tally.now) }
       case .cancel(let key, let reason):
@@ -40,22 +47,6 @@ extension ModelRows {
       tally.touch(.attachments)
     }
     return results[0]
-  }
-
-  /// Its object stays until an attempt leaves another; but what a stage had made of the content that came is not read again.
-  private mutating func queueCompleted(_ key: Int64, _ tally: inout ModelTally) {
-    guard let outcome = attachments[key]?.outcome, let url = outcome.url else {
-      return queueAgain(key, &tally)
-    }
-    let isMade = Metadatum.read(outcome.metadata)?.contains { $0.key == "original.sha256" } ?? false
-    if isMade {
-      names[url]?.uses -= 1
-      tally.hasUnused = true
-    } else {
-      attachments[key]?.kept = url
-    }
-    attachments[key]?.outcome.url = nil
-    queueAgain(key, &tally)
   }
 
   /// Its attempts stay on record, and are counted on.

@@ -174,7 +174,7 @@ extension ModelRows {
       jobs[job.key] = nil
       end(ended, &tally)
       if let kept = attachments[ended.key]?.kept {
-        if ended.outcome.status == .completed {
+        if ended.outcome.url != nil {
           names[kept]?.uses -= 1
           attachments[ended.key]?.kept = nil
           tally.hasUnused = tally.hasUnused || kept != ended.outcome.url

@@ -66,23 +66,35 @@ struct ReprocessTests {
     #expect(try deletes(id, bench) == [Self.path])
   }
 
-  @Test(arguments: Engine.allCases) func whatAStageHadMadeIsMadeAnew(engine: Engine) throws {
+  /// The content that came may be gone, and the object has the path of what would be made of it.
+  @Test(arguments: Engine.allCases) func whatAStageHadMadeStaysAsItIs(engine: Engine) throws {
     let bench = try Bench(engine)
     try bench.takeIn(Sample.item("a"))
     let first = try bench.claimOne()
     try bench.settle(first, Sample.ended(first) { $0.outcome.metadata = #"{"original.sha256":"ab"}"# })
-    let id = try bench.attachment("a").origin.id
-    let reply = try bench.exchange { $0.commands = [.reprocess(id)] }
-    #expect(reply.objectsToDelete == [Self.path])
-    let lease = try bench.claimOne()
-    guard case .file(_, Array("/in/a".utf8), _, _, _)? = source(lease) else {
-      return #expect(Bool(false), "\(String(describing: source(lease)))")
-    }
-    // Its path is free once the object is deleted.
-    #expect(try bench.settle(lease, Sample.ended(lease)) == .conflict)
-    _ = try bench.exchange { $0.deletedObjects = [Self.path] }
-    let next = try bench.claimOne()
-    #expect(try bench.settle(next, Sample.ended(next)) == .counted)
+    let before = try bench.attachment("a")
+    let reply = try bench.exchange { $0.commands = [.reprocess(before.origin.id)] }
+    guard case .refused? = reply.results.first else { return #expect(Bool(false), "\(reply.results)") }
+    let after = try bench.attachment("a")
+    #expect(after.outcome == before.outcome && after.keptObject == nil && reply.objectsToDelete.isEmpty)
+  }
+
+  /// A pipeline that stores nothing leaves no object in its place.
+  @Test(arguments: Engine.allCases) func oneThatCompletesWithoutAnObjectKeepsIt(engine: Engine) throws {
+    let bench = try Bench(engine)
+    let (id, lease) = try again(bench)
+    let ending = Sample.ended(lease) { $0.outcome.url = nil }
+    let reply = try bench.exchange { $0.settlements = [Settlement(lease, ending)] }
+    #expect(reply.settled == [.counted] && reply.objectsToDelete.isEmpty)
+    #expect(try bench.attachment("a").keptObject == Self.path)
+    // A pipeline that stores gives it its object back.
+    #expect(try bench.command(.reprocess(id)) == [.done(hasChanged: true)])
+    let third = try bench.claimOne()
+    #expect(source(third)?.keptObject == Self.path)
+    try bench.settle(third, Sample.ended(third))
+    let ended = try bench.attachment("a")
+    #expect(ended.outcome.url == Self.path && ended.keptObject == nil)
+    #expect(try deletes(id, bench) == [Self.path])
   }
 
   @Test(arguments: Engine.allCases) func anObjectThatOthersHaveStays(engine: Engine) throws {

@@ -49,7 +49,7 @@ final class Repair {
       return false
     }
     // What a link had is fetched again, where it is in no other place.
-    if object.isFromLink {
+    if object.isFromLink && !object.isKept {
       guard !isLocation || clear(object.url, &finding) else { return false }
       try ledger.requeue(object)
       finding.repair = "queued again; the next `sluice ingest` fetches and stores it"
@@ -64,6 +64,12 @@ final class Repair {
       return false
     }
     guard !isLocation || clear(object.url, &finding) else { return false }
+    if object.isKept {
+      try ledger.forgetKept(object)
+      finding.repair =
+        "nothing is kept any more; its source is unchanged, and is read where it is tried again"
+      return false
+    }
     try ledger.requeue(object)
     finding.repair = "queued again; the next `sluice ingest` stores it"
     return true
@@ -101,7 +107,9 @@ final class Repair {
   }
 
   private func holds(_ path: String, _ object: StoredObject) -> Bool {
-    reader.look(path, expected: object.sizeBytes) == .file(size: object.sizeBytes, sha256: object.sha256)
+    object.isKept
+      ? false
+      : reader.look(path, expected: object.sizeBytes) == .file(size: object.sizeBytes, sha256: object.sha256)
   }
 
   private func shown(_ object: StoredObject) -> String { String(decoding: object.source, as: UTF8.self) }

@@ -162,7 +162,7 @@ public final class Verification {
         "row-malformed", "attachment \(object.id)", "its url '\(object.url)' is no path below the store",
         remedy: Remedy.object)
     }
-    switch reader.look(object.url, expected: object.sizeBytes, reads: reads) {
+    switch reader.look(object.url, expected: object.isKept ? nil : object.sizeBytes, reads: reads) {
     case .nothing:
       let staged = objectStore.staged(for: object.id)
       if staged.isEmpty { return fault("object-missing", "there is no object") }
@@ -186,7 +186,7 @@ public final class Verification {
       return fault("object-unnamed", "its object waits in the store's .incoming", Remedy.next)
     case .strange(let what): return fault("object-strange", what)
     case .unreadable(let why): return fault("object-unreadable", "it cannot be read: \(why)", Remedy.disk)
-    case .file(let size, _) where size != object.sizeBytes:
+    case .file(let size, _) where size != object.sizeBytes && !object.isKept:
       return fault(
         "object-damaged", "it has \(Count.text(size, "byte")), and \(object.sizeBytes) are recorded")
     case .file(_, let sha256) where reads && sha256 != object.sha256:

@@ -128,7 +128,7 @@ final class Flight {
       return Work(
         attachment.origin, serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
         mediaType: run.mediaType,
-        sha256: run.sha256, twin: twin, stagedName: isStoreTouched ? stagedName?.text : nil, file: file,
+        sha256: run.sha256, twin: twin, stagedName: isStoreTouched ? stagedName?.text : nil, file: fileNow,
         outcome: run.outcome, reason: run.reason,
         metadata: run.metadata)
     case .delivery(let delivery):
@@ -161,7 +161,18 @@ final class Flight {
   var isSourceChanged: Bool {
     if content < 0 || isSealed { return false }
     var facts = stat()
-    return fstat(content, &facts) != 0 || FileState(facts) != file
+    return fstat(content, &facts) != 0 || FileState(facts) != fileNow
+  }
+
+  /// Its file, as stages are to find it. An object is one file with those of equal contents, whose status changes as any of them gets
+  /// a path or loses one: nothing writes to it, and its hash was compared.
+  private var fileNow: FileState {
+    var facts = stat()
+    guard content >= 0, !isSealed, attachment?.source.keptObject != nil, fstat(content, &facts) == 0 else {
+      return file
+    }
+    let state = FileState(facts)
+    return (state.size, state.modified) == (file.size, file.modified) ? state : file
   }
 
   // MARK: New content

@@ -262,10 +262,19 @@ extension Scheduler {
 
   // MARK: The end
 
+  /// Milliseconds until one is tried again that was disturbed by others with the same content.
+  private static let beforeAnotherLook: Int64 = 100
+
   private func finish(_ flight: Flight, _ end: AttachmentRun.End) {
     guard let attachment = flight.attachment else { return }
     switch end {
     case .lanePaused(let reason): pauseLane(of: flight, reason)
+    case .again(let reason, _, _)
+    where attachment.source.keptObject != nil && reason.code == "source-changed":
+      // Another with the same content has got its path meanwhile, or lost one.
+      settle(
+        flight,
+        .putOff(key: attachment.key, after: Self.beforeAnotherLook, attempt: flight.lease.attempt, steps: []))
     case .again(let reason, let notBefore, let crashed):
       let delay = pipeline.retry.wait(before: flight.lease.counted + 1, jitter: environment.jitter())
       let after = max(delay, min(notBefore ?? 0, pipeline.retry.max))

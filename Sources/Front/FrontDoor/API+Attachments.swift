@@ -76,9 +76,9 @@ extension API {
         }
       case "code": filter.code = pair.value
       case "stage": filter.stage = pair.value
-      case "type": filter.mediaType = pair.value.lowercased()
+      case "type": filter.mediaType = AttachmentFilter.glob(pair.value.lowercased())
       case "conversation": filter.conversationId = pair.value
-      case "name": filter.fileName = pair.value
+      case "name": filter.fileName = AttachmentFilter.glob(pair.value)
       case "since": filter.since = try time(pair)
       case "until": filter.until = try time(pair)
       case "sha256":

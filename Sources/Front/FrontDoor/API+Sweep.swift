@@ -12,8 +12,10 @@ extension API {
   /// Deletes files of uploads that are not needed, and says what is to become of the others: those that took too long are given up,
   /// and those that are whole are taken in.
   ///
-  /// - Parameter isUsed: whether a request is at the upload: it is left alone.
-  func sweepUploads(isUsed: (String) -> Bool) throws -> [Command] {
+  /// - Parameters:
+  ///   - begun: when this coordinator began, in milliseconds since 1970: no request of it is at what is older.
+  ///   - isUsed: whether a request is at the upload: it is left alone.
+  func sweepUploads(begun: Int64, isUsed: (String) -> Bool) throws -> [Command] {
     var commands: [Command] = []
     var mark: PageMark?
     repeat {
@@ -23,7 +25,8 @@ extension API {
       }
       mark = page.next
     } while mark != nil
-    for id in uploads.ids(before: Clock.now() - Self.strayTime) where try ledger.upload(id) == nil {
+    for id in uploads.ids(before: max(begun, Clock.now() - Self.strayTime)) where try ledger.upload(id) == nil
+    {
       uploads.delete(id)
     }
     return commands

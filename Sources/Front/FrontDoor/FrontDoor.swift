@@ -43,6 +43,8 @@ public final class FrontDoor: Sendable {
   let streams: EventStreams
   private let links: LinkSigner
   private let reporting = OneAtATime()
+  /// In milliseconds since 1970.
+  private let begun = Clock.now()
   let dressing: Dressing
   /// Whose word on where a client is counts.
   let proxies: [AddressRange]
@@ -314,7 +316,7 @@ public final class FrontDoor: Sendable {
       }) { api.drop(id) }
       if second % 60 == 0 {
         do {
-          let commands = try api.sweepUploads(isUsed: desk.isUsed)
+          let commands = try api.sweepUploads(begun: begun, isUsed: desk.isUsed)
           if !commands.isEmpty { _ = intake.send(commands, ticket: 0) }
         } catch {
           say("uploads that took too long cannot be given up: \(error); it is tried again in a minute")

@@ -69,10 +69,12 @@ final class JSONWebKey: @unchecked Sendable {
         let list = try parser.members(json).first(where: { $0.key == "keys" }), list.kind == .array
       else { throw IdentityError("it is no JSON object with 'keys'") }
       var keys: [JSONWebKey] = []
-      for entry in try parser.members(list.text) where entry.kind == .object {
+      let entries = try parser.members(list.text)
+      for entry in entries where entry.kind == .object {
         if let key = key(try parser.members(entry.text)) { keys.append(key) }
       }
-      if keys.isEmpty {
+      // An empty set takes all keys back.
+      if keys.isEmpty && !entries.isEmpty {
         throw IdentityError("it has no key for \(Algorithm.allCases.map(\.rawValue).joined(separator: ", "))")
       }
       return keys

@@ -55,7 +55,10 @@ public final class JSONWebTokens: Sendable {
     wantKeys = {}
     parser = try Self.parser()
     let stamp = FileStamp(of: path)
-    state = Mutex(State(keys: try Self.read(path), stamp: stamp, lookedAt: Clock.monotonic()))
+    let keys = try Self.read(path)
+    // A person may take all back; to begin so is a mistake.
+    if keys.isEmpty { throw IdentityError("\(path) has no keys for tokens: its set is empty") }
+    state = Mutex(State(keys: keys, stamp: stamp, lookedAt: Clock.monotonic()))
   }
 
   /// Without keys: none opens anything before ``take(_:)``.
@@ -107,8 +110,9 @@ public final class JSONWebTokens: Sendable {
 
   /// The members of one of its parts; `nil`: it is no object, or has one twice.
   private func object(_ part: String) -> [String: JSONParser.Member]? {
+    // A text that has one would end there for some readers, and be another's name.
     guard let bytes = Base64URL.bytes(part), let text = String(validating: bytes, as: UTF8.self),
-      !bytes.contains(0),
+      !bytes.contains(0), !text.contains("\\u0000"),
       let members = parser.withLock({ parser in
         (try? parser.isObject(text)) == true ? try? parser.members(text) : nil
       })

@@ -10,6 +10,8 @@ package enum AttachmentDecision: Deciding {
     var isWaiting: Bool
     /// It is queued, and a person has taken it back.
     var isCancelled: Bool
+    /// It is completed, and its object is not the content that came: a stage has made it. Only known where that is asked for.
+    package var isMade = false
     /// A person has deleted it.
     var isDeleted = false
 
@@ -97,6 +99,11 @@ package enum AttachmentDecision: Deciding {
     _ request: AttachmentCommand, _ fact: inout Fact, _ writes: inout [Write]
   ) -> CommandResult {
     switch fact.status {
+    case .completed where request.action == .reprocess && fact.isMade:
+      // The content that came may be gone, and the object has the path of the one that would be made of it.
+      return .refused(
+        "attachment \(request.attachmentId) stays as it is: a stage has made its object of what came; take the source in anew, "
+          + "under another message")
     case .completed where request.action == .reprocess:
       writes.append(.queueCompleted(key: fact.key))
       fact = Fact(key: fact.key, status: .queued)

@@ -302,7 +302,7 @@ enum SQL {
   /// Whether a stage had made new content of what came.
   static let isObjectMade: StaticString = """
     SELECT CASE WHEN json_valid(metadata) THEN metadata ->> '$."original.sha256"' IS NOT NULL ELSE 0 END
-    FROM attachments WHERE key = ?1
+    FROM attachments WHERE id = ?1
     """
 
   static let keepObject: StaticString = "UPDATE attachments SET kept = ?2 WHERE key = ?1"

@@ -72,11 +72,15 @@ extension SQLiteLedger {
   {
     var facts: [String: AttachmentDecision.Fact] = [:]
     for id in AttachmentDecision.needs(requests) { facts[id] = try fact(of: id, tally.time) }
+    for request in requests where request.action == .reprocess {
+      let id = request.attachmentId
+      facts[id]?.isMade = try statement(SQL.isObjectMade).first(.text(id)) { $0.integer(0) == 1 } ?? false
+    }
     let (results, writes) = AttachmentDecision.decide(requests, facts)
     for write in writes {
       switch write {
       case .queue(let key): try queueAgain(key, &tally)
-      case .queueCompleted(let key): try queueCompleted(key, &tally)
+      case .queueCompleted(let key): try queueAgain(key, &tally, keepsObject: true)
       case .hasten(let key):
         try statement(SQL.hastenJob).run(.integer(key &* 2), .integer(tally.time))
       case .cancel(let key, let reason):
@@ -109,33 +113,22 @@ extension SQLiteLedger {
     return try statement(SQL.isDeleted).first(.text(id), make: { $0.integer(0) }) == 1 ? .deleted : nil
   }
 
-  /// What becomes of the object of an attachment that is queued again.
-  enum FormerObject {
-    /// It is not there.
-    case lost
-    /// It is to be deleted, where it is no other's.
-    case unwanted
-    /// It stays until an attempt leaves another.
-    case kept
-  }
-
   /// Queues an attachment that has ended, as if it had just been taken in. Its earlier attempts stay on record, and events emitted
   /// before are not emitted again.
-  func queueAgain(_ key: Int64, _ tally: inout ExchangeTally, object: FormerObject = .lost) throws {
+  ///
+  /// - Parameter keepsObject: its object is there, and stays until an attempt leaves another: it may be all that is left of the content.
+  func queueAgain(_ key: Int64, _ tally: inout ExchangeTally, keepsObject: Bool = false) throws {
     let before = try statement(SQL.attachmentToQueue).first(.integer(key)) {
       ($0.text(0), $0.integer(1), $0.optionalText(2), $0.optionalText(3))
     }
     guard let (status, size, url, keptBefore) = before else { return }
     var kept = keptBefore
     try statement(SQL.queueAttachment).run(.integer(key))
-    if let url {
-      switch object {
-      case .lost: try leaveName(url)
-      case .unwanted: try giveUpName(url, &tally)
-      case .kept:
-        try statement(SQL.keepObject).run(.integer(key), .text(url))
-        kept = url
-      }
+    if let url, keepsObject {
+      try statement(SQL.keepObject).run(.integer(key), .text(url))
+      kept = url
+    } else if let url {
+      try leaveName(url)
     }
     try statement(SQL.addToCount).run(.text(status), .integer(-1), .integer(-min(max(size, 0), 1 << 50)))
     try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(1), .integer(0))
@@ -147,13 +140,6 @@ extension SQLiteLedger {
         .integer(key), .integer(try laneKey(.attachments)), .integer(tally.time))
     }
     tally.changed.add(.attachment, key)
-  }
-
-  /// Queues a completed attachment again. Its object may be all that is left of the content: it is kept, and read. Where a stage had
-  /// made it of another content, that content is read from its source again, and the object would be in the way of a new one.
-  private func queueCompleted(_ key: Int64, _ tally: inout ExchangeTally) throws {
-    let isMade = try statement(SQL.isObjectMade).first(.integer(key)) { $0.integer(0) == 1 } ?? false
-    try queueAgain(key, &tally, object: isMade ? .unwanted : .kept)
   }
 
   /// An object is one attachment's less, and is to be deleted from the store where it is no other's.

@@ -193,7 +193,7 @@ extension SQLiteLedger {
         if let url = outcome.url { try leaveName(url) }
         return .leaseLost
       }
-      let replaced = outcome.status == .completed ? attachment.keptObject : nil
+      let replaced = outcome.url == nil ? nil : attachment.keptObject
       if replaced != nil { try statement(SQL.forgetKept).run(.integer(attachment.key)) }
       guard try end(attachment, &tally) else {
         // It has ended: another program gave it a job.

@@ -53,9 +53,10 @@ extension SQLiteLedger {
   }
 
   private static let columns = """
-    SELECT key, id, url, coalesce(size_bytes, -1), sha256, source,
-      CASE WHEN json_valid(metadata) THEN json_extract(metadata, '$."original.sha256"') END
-    FROM attachments WHERE url IS NOT NULL
+    SELECT key, id, coalesce(url, kept), CASE WHEN url IS NULL THEN -1 ELSE coalesce(size_bytes, -1) END,
+      CASE WHEN url IS NULL THEN (SELECT n.sha256 FROM names n WHERE n.path = kept) ELSE sha256 END, source,
+      CASE WHEN url IS NOT NULL AND json_valid(metadata) THEN json_extract(metadata, '$."original.sha256"') END, url IS NULL
+    FROM attachments WHERE coalesce(url, kept) IS NOT NULL
     """
 
   private static let pageOfObjects = SQLText("\(columns) AND key > ?1 ORDER BY key LIMIT ?2")
@@ -68,7 +69,7 @@ extension SQLiteLedger {
         StoredObject(
           key: row.integer(0), id: row.text(1), url: row.text(2), sizeBytes: row.integer(3),
           sha256: row.blob(4),
-          source: row.blob(5), sourceSHA256: row.optionalText(6)))
+          source: row.blob(5), sourceSHA256: row.optionalText(6), isKept: row.integer(7) == 1))
     }
     return objects
   }

@@ -39,4 +39,11 @@ extension SQLiteLedger {
       lastChange += 1
     }
   }
+
+  public func forgetKept(_ object: StoredObject) throws(LedgerError) {
+    try transaction {
+      try statement(SQL.forgetKept).run(.integer(object.key))
+      try leaveName(object.url)
+    }
+  }
 }

@@ -140,7 +140,7 @@ enum Schema {
       CHECK ((status = 'queued') = (finished_at IS NULL)),
       CHECK ((status IN ('queued', 'completed')) = (reason_code IS NULL)),
       CHECK (url IS NULL OR (status <> 'queued' AND sha256 IS NOT NULL)),
-      CHECK (kept IS NULL OR status <> 'completed'),
+      CHECK (kept IS NULL OR url IS NULL),
       FOREIGN KEY (conversation_id, message_id) REFERENCES messages
     ) STRICT;
     CREATE UNIQUE INDEX attachments_by_id ON attachments (id);

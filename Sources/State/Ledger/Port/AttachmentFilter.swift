@@ -118,3 +118,25 @@ public struct QueuePlace: Sendable, Equatable {
     (self.attempts, self.cancellation) = (attempts, cancellation)
   }
 }
+
+extension AttachmentFilter {
+  /// A pattern as shells have it, in the form that the ledger takes: what is not to be among the characters of a set follows `!` there,
+  /// and `^` here (fnmatch(3), https://sqlite.org/lang_expr.html#glob).
+  public static func glob(_ pattern: String) -> String {
+    var glob = ""
+    var rest = pattern[...]
+    while let start = rest.firstIndex(of: "[") {
+      glob += rest[...start]
+      rest = rest[rest.index(after: start)...]
+      if rest.first == "!" || rest.first == "^" {
+        glob += "^"
+        rest = rest.dropFirst()
+      }
+      // The first may be a bracket that ends no set.
+      guard let end = rest.dropFirst().firstIndex(of: "]") else { break }
+      glob += rest[...end]
+      rest = rest[rest.index(after: end)...]
+    }
+    return glob + rest
+  }
+}

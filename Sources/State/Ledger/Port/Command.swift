@@ -37,8 +37,8 @@ public struct AttachmentCommand: Sendable, Equatable {
     /// Queues it again where it has ended and was not completed; makes it due at once where it waits for later, or was cancelled
     /// and has not ended yet.
     case retry
-    /// The same, and works on one that is completed again. Its object is read for that, and stays until another takes its place; where
-    /// a stage had replaced the content, the source is read.
+    /// The same, and works on one that is completed again. Its object is read for that, and stays until another takes its place. One
+    /// whose object a stage has made of what came is refused.
     case reprocess
     /// Takes it back, for this reason: a sentence without its full stop. It ends as cancelled, once a coordinator has told the
     /// stages at the end.

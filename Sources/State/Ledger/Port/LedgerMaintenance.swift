@@ -19,6 +19,8 @@ public protocol LedgerMaintenance: LedgerQueries {
   func eraseReplaced() throws(LedgerError) -> Bool
   /// Queues an attachment whose object is lost, as if it had just been taken in.
   func requeue(_ object: StoredObject) throws(LedgerError)
+  /// The object that an attachment keeps of an earlier attempt is lost: it is read from its source again.
+  func forgetKept(_ object: StoredObject) throws(LedgerError)
 }
 
 /// What became of some rows that were to be sealed anew.

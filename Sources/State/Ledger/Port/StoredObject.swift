@@ -13,12 +13,15 @@ public struct StoredObject: Sendable, Equatable {
   /// The SHA-256 of the source file in hexadecimal digits, if a stage replaced the content; else `nil`, and
   /// the object's own hash applies.
   public var sourceSHA256: String?
+  /// It is of an earlier attempt, and kept until another takes its place. Its size is not on record.
+  public var isKept: Bool
 
   package init(
     key: Int64, id: String, url: String, sizeBytes: Int64, sha256: [UInt8], source: [UInt8],
-    sourceSHA256: String?
+    sourceSHA256: String?, isKept: Bool = false
   ) {
     (self.key, self.id, self.url, self.sizeBytes) = (key, id, url, sizeBytes)
     (self.sha256, self.source, self.sourceSHA256) = (sha256, source, sourceSHA256)
+    self.isKept = isKept
   }
 }

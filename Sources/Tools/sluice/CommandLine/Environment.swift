@@ -150,13 +150,16 @@ enum Environment {
   static func pipeline(file: String, home: Home?, isStart: Bool = false) throws -> LoadedPipeline {
     // Once: a pipe has its content once.
     let document = try document(file: file)
-    if isStart, let pipeline = try? load(document, home, isStart: true) { return pipeline }
+    let isBuiltIn = file == BuiltInPipeline.name
+    if isStart, let pipeline = try? load(document, home, isStart: true, isBuiltIn: isBuiltIn) {
+      return pipeline
+    }
     // What does not fit what a plugin once said may fit what it says now.
-    return try load(document, home, isStart: false)
+    return try load(document, home, isStart: false, isBuiltIn: isBuiltIn)
   }
 
   private static func load(
-    _ document: PipelineDocument, _ home: Home?, isStart: Bool
+    _ document: PipelineDocument, _ home: Home?, isStart: Bool, isBuiltIn: Bool
   ) throws -> LoadedPipeline {
     var document = document
     document.reportFolders { access($0, F_OK) != 0 }
@@ -174,7 +177,9 @@ enum Environment {
     let known = search.all().map(\.id)
     let ownFiles = home.map { OwnFiles(of: $0) }
     let definition = try document.resolve(described, known: known) { ownFiles?.name(ofPathInHome: $0) }
-    return LoadedPipeline(definition: definition, digest: digest, search: search, document: document)
+    return LoadedPipeline(
+      definition: definition, digest: digest, search: search, document: document,
+      isBuiltIn: isBuiltIn)
   }
 
   static func contents(of file: String) throws(CommandError) -> [UInt8] {
@@ -210,4 +215,6 @@ struct LoadedPipeline {
   var search: PluginSearch
   /// As written, for the places of what the plugins say against it.
   var document: PipelineDocument
+  /// It is this program's own.
+  var isBuiltIn = false
 }

@@ -39,7 +39,7 @@ struct Get: ParsableCommand {
     let hint = Hint(arguments)
     let ledger = try Environment.ledger(reading: home)
     let record = try AttachmentLookup(ledger, home, hint).attachment(id)
-    guard let object = try ObjectBytes(of: record, in: home, hint) else {
+    guard let object = try ObjectBytes(of: record, in: home, ledger, hint) else {
       throw Self.withoutObject(record, hint)
     }
     guard let file else { return try print(object, hint) }

@@ -13,10 +13,11 @@ struct ObjectBytes: ~Copyable {
   private let hint: Hint
   let size: Int64
 
-  /// Opens the object of an attachment; `nil`: it has none.
-  init?(of record: AttachmentRecord, in home: Home, _ hint: Hint) throws {
-    guard let path = record.outcome.url, let sha256 = record.outcome.sha256 else { return nil }
+  /// Opens the object of an attachment, or the one that it keeps of an earlier attempt; `nil`: it has none.
+  init?(of record: AttachmentRecord, in home: Home, _ ledger: any LedgerMaintenance, _ hint: Hint) throws {
     let id = record.origin.id
+    guard let object = try ledger.object(ofAttachment: id) else { return nil }
+    let (path, sha256) = (object.url, object.sha256)
     let root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY)
     let opened: Descriptor?
     do throws(SystemError) {

@@ -25,7 +25,15 @@ struct DeleteVerb: ParsableCommand {
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
     try Self.verb.check(arguments)
+    // The beginning of an id is a time: a slip would delete for good what came in the same minute.
+    if let short = arguments.words.first(where: { $0.utf8.count < Self.idLength }) {
+      throw .usage(
+        "delete takes whole ids, and '\(Terminal.printable(short))' is none; `sluice show` prints the id of the only one that begins so"
+      )
+    }
   }
+
+  private static let idLength = 36
 
   func run() throws -> ExitCode { try Self.verb.run(arguments, .delete(by: QueueVerb.person)) }
 }

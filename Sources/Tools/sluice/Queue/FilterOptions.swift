@@ -43,14 +43,18 @@ enum FilterOptions {
   static func filter(_ arguments: ParsedArguments, now: Int64 = Clock.machine.now()) throws(CommandError)
     -> AttachmentFilter
   {
+    for option in ["code", "stage", "type", "conversation", "name"] where arguments.value(option) == "" {
+      throw .usage(
+        "--\(option) is empty; a variable of the shell may be, and without the option all are meant")
+    }
     var filter = AttachmentFilter()
     let statuses = arguments.values("status").compactMap { Status(rawValue: $0) }
     if !statuses.isEmpty { filter.statuses = Set(statuses) }
     filter.code = arguments.value("code")
     filter.stage = arguments.value("stage")
-    filter.mediaType = arguments.value("type")?.lowercased()
+    filter.mediaType = arguments.value("type").map { AttachmentFilter.glob($0.lowercased()) }
     filter.conversationId = arguments.value("conversation")
-    filter.fileName = arguments.value("name")
+    filter.fileName = arguments.value("name").map(AttachmentFilter.glob)
     filter.since = try time(arguments, "since", now)
     filter.until = try time(arguments, "until", now)
     if let text = arguments.value("sha256") {

@@ -1,4 +1,5 @@
 import Ledger
+import Pipeline
 
 /// `sluice retry`: tries attachments again, or all that waits in a lane.
 struct RetryVerb: ParsableCommand {
@@ -33,6 +34,11 @@ struct RetryVerb: ParsableCommand {
         throw .usage("--now is for all that waits; leave it out, or the ids and filters")
       }
     } else if lanes.isEmpty {
+      if arguments.values("status").contains(Status.completed.rawValue) {
+        throw .usage(
+          "completed attachments have nothing to try again; `sluice replay --diff --apply` works on those again that a changed "
+            + "pipeline would decide otherwise")
+      }
       try Self.verb.check(arguments)
     } else if lanes.count < arguments.words.count {
       throw .usage("give lanes or ids of attachments, not both; two commands do both")

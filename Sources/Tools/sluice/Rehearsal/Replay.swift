@@ -23,7 +23,8 @@ struct Replay: ParsableCommand {
       CommandOption(
         name: "sample", value: "N", help: "Take so many, chosen evenly, and the same every time."),
       CommandOption(name: "diff", help: "Show only what would change."),
-      CommandOption(name: "apply", help: "Queue those again that would change; 0 is the exit code then."),
+      CommandOption(
+        name: "apply", help: "Queue those again that would change; 0 is the exit code if all were."),
     ] + FilterOptions.all.filter { $0.name != "limit" } + [
       .home, .format, .quiet, .noColor,
     ],
@@ -59,12 +60,13 @@ struct Replay: ParsableCommand {
     for record in try records(ledger, player) { report.add(record, try player.play(record)) }
     report.end(from: pipeline.definition.stages[first].id, isQuiet: arguments.flag("quiet"))
     if arguments.flag("apply") { return try apply(report, home) }
-    return report.changed.isEmpty ? .success : .incomplete
+    return report.changed.isEmpty && report.impossible == 0 ? .success : .incomplete
   }
 
   /// Queues again what would change.
   private func apply(_ report: ReplayReport, _ home: Home) throws -> ExitCode {
     var changed = 0
+    var refused: [String] = []
     let ids = report.changed
     if !ids.isEmpty {
       let desk = try CommandDesk(home)
@@ -74,17 +76,23 @@ struct Replay: ParsableCommand {
           Command.attachment(
             AttachmentCommand($0, .reprocess, only: Set(Status.allCases.filter(\.isFinal))))
         }
-        changed += try desk.apply(commands).count { $0 == .done(hasChanged: true) }
+        for result in try desk.apply(commands) {
+          if case .refused(let reason) = result { refused.append(reason) }
+          if result == .done(hasChanged: true) { changed += 1 }
+        }
       }
     }
-    if arguments.flag("quiet") || arguments.isJSON { return .success }
+    for reason in refused.prefix(3) { Terminal.error(Terminal.printable(reason)) }
+    if refused.count > 3 { Terminal.error("and \(refused.count - 3) more like that") }
+    let code: ExitCode = refused.isEmpty && report.impossible == 0 ? .success : .incomplete
+    if arguments.flag("quiet") || arguments.isJSON { return code }
     Terminal.out("\(Count.text(changed, "attachment")) queued again\n")
     if changed > 0, let file = arguments.value("config") {
       Terminal.out(
         "they are worked on by the next `sluice ingest` or `run`; give it the same --config \(ShellWord.of(file))\n"
       )
     }
-    return .success
+    return code
   }
 
   private func firstStage(_ pipeline: PipelineDefinition) throws(CommandError) -> Int {

@@ -15,7 +15,7 @@ struct ReplayReport {
   /// The ids of those that would change.
   private(set) var changed: [String] = []
   private var unchanged = 0
-  private var impossible = 0
+  private(set) var impossible = 0
   private let isDifferenceOnly: Bool
   private let isJSON: Bool
   private let style: Style

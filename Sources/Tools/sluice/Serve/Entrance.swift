@@ -23,6 +23,11 @@ final class Entrance {
       addresses.isEmpty
       ? (rules.listen.isEmpty ? [Self.usual] : rules.listen).compactMap(ListenAddress.init) : addresses
     identity = try rules.identity.map { try tokens($0, home, pipeline) }
+    if pipeline.isBuiltIn {
+      Terminal.error(
+        "there is no pipeline.yaml here, and none in /etc/sluice: it works with one of its own, which takes PDFs, images and text "
+          + "of up to 10 MB, and fetches links; --config names another")
+    }
     for address in addresses { sockets += try address.listen() }
     try makeFirstToken(in: home)
     for address in addresses where !address.isLocal {
@@ -64,7 +69,10 @@ final class Entrance {
     let command = TokenCommand.add(hash: try token.hash(), name: "admin", role: .admin)
     _ = try CommandDesk(home).apply([.token(command)])
     let address = sockets.first.map { ListenAddress.name(of: $0.number) } ?? ""
+    // As curl takes it.
+    let path = address.hasPrefix("unix:") ? address.dropFirst("unix:".count) : nil
+    let place = path.map { "--unix-socket \(ShellWord.of(String($0))) http://localhost" } ?? address
     Terminal.error("this is a token for 'admin', who may do all; it is shown this once. For a start:")
-    Terminal.error("  curl -H 'Authorization: Bearer \(token.text)' \(address)/v1/attachments", prefix: "")
+    Terminal.error("  curl -H 'Authorization: Bearer \(token.text)' \(place)/v1/attachments", prefix: "")
   }
 }
