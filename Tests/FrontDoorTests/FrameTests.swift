@@ -36,7 +36,10 @@ struct FrameTests {
     .body(serial: 9, [0, 255]), .cut(serial: 10, isTooLong: true),
     .stored(serial: 12, Stored(bytes: 3, isWhole: true, error: 28, digest: [1, 2])),
     .stored(serial: 13, Stored(bytes: 0, isWhole: true, isMalformed: true)), .stored(serial: 14, form),
-    .ended(serial: 11, FrontEnd(status: 200, received: 1, sent: 2, microseconds: 3, isWhole: true)),
+    .ended([
+      11: FrontEnd(status: 200, received: 1, sent: 2, microseconds: 3, isWhole: true),
+      12: FrontEnd(status: 0, received: 0, sent: 0, microseconds: 4, isWhole: false),
+    ]), .ended([:]),
   ]
 
   @Test func whatIsSaidIsHeard() throws {

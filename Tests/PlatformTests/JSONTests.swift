@@ -114,4 +114,43 @@ struct JSONTests {
   func whatIsNoArrayOfTextsIsRefused(json: String) {
     #expect(JSONStrings.read(json) == nil)
   }
+
+  @Test func theRowsWrittenAreRead() {
+    var random = SplitMix(state: 101)
+    for _ in 0..<500 {
+      let rows = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+        (0..<Int.random(in: 0...5, using: &random)).map { _ -> JSONRows.Value in
+          switch Int.random(in: 0...2, using: &random) {
+          case 0: .null
+          case 1: .integer(Int64.random(in: .min ... .max, using: &random))
+          default: .text(Self.text(&random))
+          }
+        }
+      }
+      var writer = JSONWriter()
+      writer.array { writer in
+        for row in rows {
+          writer.array { writer in
+            for value in row {
+              switch value {
+              case .null: writer.value(nil as String?)
+              case .integer(let integer): writer.value(integer)
+              case .text(let text): writer.value(text)
+              }
+            }
+          }
+        }
+      }
+      #expect(JSONRows.read(writer.text) == rows, "\(writer.text)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      "", "{}", "[1]", "[[1]", "[[1],]", "[[1,]]", "[[,1]]", "[[1]]]", "[[1.5]]", "[[true]]", "[[nul]]",
+      "[[[1]]]", "[[\"a]]", "[[1 2]]",
+    ])
+  func whatIsNoArrayOfRowsIsRefused(json: String) {
+    #expect(JSONRows.read(json) == nil)
+  }
 }

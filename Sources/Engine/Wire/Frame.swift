@@ -37,7 +37,7 @@ public struct FrameError: Error, Sendable, CustomStringConvertible {
 
 /// Builds a frame.
 public struct FrameWriter: ~Copyable, Sendable {
-  private var room = ByteRoom(capacity: 2048)
+  @usableFromInline internal var room = ByteRoom(capacity: 2048)
 
   public init(_ kind: Frame.Kind) {
     write(kind.rawValue)
@@ -47,6 +47,7 @@ public struct FrameWriter: ~Copyable, Sendable {
 
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { room.withBytes(body) }
 
+  @inlinable
   public mutating func write<Value: FixedWidthInteger>(_ value: Value) { room.append(littleEndian: value) }
 
   public mutating func write(_ value: Double) { write(value.bitPattern) }
@@ -67,6 +68,7 @@ public struct FrameWriter: ~Copyable, Sendable {
     place.storeBytes(of: 0, toByteOffset: text.count, as: UInt8.self)
   }
 
+  @inlinable
   public mutating func write<Element>(
     _ elements: [Element], _ body: (inout FrameWriter, Element) -> Void
   ) {
@@ -79,7 +81,7 @@ public struct FrameWriter: ~Copyable, Sendable {
 ///
 /// The buffer must outlive the reader and every pointer it gave.
 public struct FrameReader {
-  private var rest: UnsafeRawBufferPointer
+  @usableFromInline internal var rest: UnsafeRawBufferPointer
 
   public init(_ frame: UnsafeRawBufferPointer) {
     rest = frame
@@ -92,6 +94,7 @@ public struct FrameReader {
     return kind
   }
 
+  @inlinable
   public mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws(FrameError) -> Value {
     let count = MemoryLayout<Value>.size
     guard rest.count >= count else { throw FrameError("the frame ends early") }
@@ -101,7 +104,8 @@ public struct FrameReader {
   }
 
   /// - Parameter count: as many bytes as there are, at most.
-  private mutating func skip(_ count: Int) { rest = UnsafeRawBufferPointer(rebasing: rest[count...]) }
+  @inlinable
+  internal mutating func skip(_ count: Int) { rest = UnsafeRawBufferPointer(rebasing: rest[count...]) }
 
   public mutating func number() throws(FrameError) -> Double { Double(bitPattern: try integer(UInt64.self)) }
 
@@ -147,6 +151,7 @@ public struct FrameReader {
     return bytes
   }
 
+  @inlinable
   public mutating func elements<Element>(
     atMost limit: Int, _ body: (inout FrameReader) throws(FrameError) -> Element
   ) throws(FrameError) -> [Element] {

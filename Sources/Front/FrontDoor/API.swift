@@ -62,7 +62,10 @@ final class API {
     hash = try SHA256()
   }
 
-  func answer(_ request: FrontRequest) -> Answer { Self.answer { try self.answer(to: request) } }
+  /// All that is looked up for it is of one moment; and to lock the ledger once costs less than to do so for each statement.
+  func answer(_ request: FrontRequest) -> Answer {
+    Self.answer { try ledger.snapshot { try self.answer(to: request) } }
+  }
 
   /// What a body answers, or why it does not.
   static func answer(_ body: () throws -> Answer) -> Answer {
@@ -162,7 +165,7 @@ final class API {
   }
 
   /// Those that this program makes have no dot.
-  private static func isSigned(_ text: String) -> Bool { text.contains(".") }
+  private static func isSigned(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: ".")) }
 
   /// What a request shows of who asks; `nil`: nothing. Whatever it is worth.
   func credential(of request: FrontRequest) -> Credential? {
@@ -187,9 +190,9 @@ final class API {
 
   /// The token of `Bearer TOKEN` (RFC 6750, 2.1).
   private static func bearer(_ value: String) -> String? {
-    let parts = value.split(separator: " ", omittingEmptySubsequences: true)
-    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-    return String(parts[1])
+    let parts = value.utf8.split(separator: UInt8(ascii: " "))
+    guard parts.count == 2, Substring(parts[0]).lowercased() == "bearer" else { return nil }
+    return String(Substring(parts[1]))
   }
 
   private func digest(_ text: String) -> [UInt8] {

@@ -109,8 +109,11 @@ public enum FromFront: Sendable, Equatable {
   case cut(serial: UInt64, isTooLong: Bool)
   /// What came of a body that was to be stored. Always told once for each.
   case stored(serial: UInt64, Stored)
-  /// The answer is written, or the client has left.
-  case ended(serial: UInt64, FrontEnd)
+  /// Answers are written, or their clients have left; by serial.
+  case ended([UInt64: FrontEnd])
+
+  /// So many ends are told with one frame, at most.
+  public static let mostEnds = 1000
 
   public var frame: [UInt8] {
     switch self {
@@ -137,11 +140,13 @@ public enum FromFront: Sendable, Equatable {
       writer.write(serial)
       stored.write(to: &writer)
       return writer.bytes
-    case .ended(let serial, let end):
+    case .ended(let ends):
       var writer = FrameWriter(.ended)
-      writer.write(serial)
-      for number in [Int64(end.status), end.received, end.sent, end.microseconds] { writer.write(number) }
-      writer.write(end.isWhole)
+      writer.write(UInt32(ends.count))
+      for (serial, end) in ends {
+        writer.write(serial)
+        end.write(to: &writer)
+      }
       return writer.bytes
     }
   }
@@ -155,15 +160,14 @@ public enum FromFront: Sendable, Equatable {
     case .cut: self = .cut(serial: try reader.integer(UInt64.self), isTooLong: try reader.boolean())
     case .stored: self = .stored(serial: try reader.integer(UInt64.self), try Stored(&reader))
     case .ended:
-      let serial = try reader.integer(UInt64.self)
-      let status = Int(truncatingIfNeeded: try reader.integer(Int64.self))
-      let end = FrontEnd(
-        status: status, received: try reader.integer(Int64.self), sent: try reader.integer(Int64.self),
-        microseconds: try reader.integer(Int64.self), isWhole: try reader.boolean())
-      guard status == 0 || 100...599 ~= status, end.received >= 0, end.sent >= 0, end.microseconds >= 0 else {
-        throw FrameError("an end of a request that makes no sense")
+      var ends: [UInt64: FrontEnd] = [:]
+      let all = try reader.elements(atMost: Self.mostEnds) { (reader) throws(FrameError) in
+        (try reader.integer(UInt64.self), try FrontEnd(&reader))
       }
-      self = .ended(serial: serial, end)
+      for (serial, end) in all {
+        if ends.updateValue(end, forKey: serial) != nil { throw FrameError("a request that ends twice") }
+      }
+      self = .ended(ends)
     default: throw FrameError("a frame that has no place here")
     }
     try reader.end()
@@ -184,5 +188,22 @@ public struct FrontEnd: Sendable, Equatable {
   public init(status: Int, received: Int64, sent: Int64, microseconds: Int64, isWhole: Bool) {
     (self.status, self.received, self.sent) = (status, received, sent)
     (self.microseconds, self.isWhole) = (microseconds, isWhole)
+  }
+
+  func write(to writer: inout FrameWriter) {
+    writer.write(Int64(status))
+    writer.write(received)
+    writer.write(sent)
+    writer.write(microseconds)
+    writer.write(isWhole)
+  }
+
+  init(_ reader: inout FrameReader) throws(FrameError) {
+    status = Int(truncatingIfNeeded: try reader.integer(Int64.self))
+    (received, sent) = (try reader.integer(Int64.self), try reader.integer(Int64.self))
+    (microseconds, isWhole) = (try reader.integer(Int64.self), try reader.boolean())
+    guard status == 0 || 100...599 ~= status, received >= 0, sent >= 0, microseconds >= 0 else {
+      throw FrameError("an end of a request that makes no sense")
+    }
   }
 }

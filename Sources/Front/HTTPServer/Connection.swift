@@ -59,8 +59,11 @@ final class Connection {
 
   private func take(_ readiness: EventLoop.Readiness) {
     if readiness.writable { flush() }
-    if readiness.readable {
+    if readiness.readable && reads {
       read()
+    } else if readiness.readable && !readiness.isOver {
+      // It comes too early: it waits in the kernel, and from now on the end alone is told.
+      listen(reads: false)
     } else if readiness.isOver {
       // It sends no more: it has left, as far as anybody can tell, and a stream or an upload must end at once.
       close()
@@ -153,7 +156,7 @@ final class Connection {
     if exchange != nil { return close() }
     keeps = false
     let response = server.refusal(fault)
-    output.add(response.head(for: nil, keeps: false, isChunked: false))
+    output.add(response.head(for: nil, keeps: false, isChunked: false, date: server.date))
     if case .bytes(let bytes) = response.body { output.add(bytes) }
     server.refused(fault, peer)
     beginLingering()
@@ -203,7 +206,8 @@ final class Connection {
       isChunked = exchange.head.minorVersion == 1
       if !isChunked { keeps = false }
     }
-    output.add(response.head(for: exchange.head, keeps: keeps, isChunked: isChunked))
+    output.add(
+      response.head(for: exchange.head, keeps: keeps, isChunked: isChunked, date: server.date))
     // There may be thousands that last for hours.
     if isStream { exchange.head.dropFields() }
     if !response.hasNoBody && exchange.head.method != "HEAD" {
@@ -333,15 +337,21 @@ final class Connection {
     }
   }
 
-  /// Tells the loop what it waits for.
-  private func listen() {
+  /// Whether it takes what comes.
+  private var reads: Bool {
+    switch reading {
+    case .head, .lingering: true
+    case .body: !isPaused && backlog.isEmpty
+    case .over, .undecided: false
+    }
+  }
+
+  /// Tells the loop what it waits for. Most clients send nothing before they have their answer: that it does not read meanwhile, the
+  /// loop is told only where something comes.
+  private func listen() { listen(reads: reads || interest.reads) }
+
+  private func listen(reads: Bool) {
     guard let watch, !isClosed else { return }
-    let reads =
-      switch reading {
-      case .head, .lingering: true
-      case .body: !isPaused && backlog.isEmpty
-      case .over, .undecided: false
-      }
     let wanted = EventLoop.Interest(reads: reads, writes: !output.isEmpty)
     if wanted == interest { return }
     interest = wanted

@@ -30,6 +30,7 @@ public final class EventLoop {
   private var watchers: [UInt64: (Readiness) -> Void] = [:]
   private var lastTag: UInt64 = 0
   private var ticks: [() -> Void] = []
+  private var turns: [() -> Void] = []
   private var isStopped = false
 
   /// Milliseconds between two ticks.
@@ -48,6 +49,9 @@ public final class EventLoop {
 
   /// Calls about once a second, for deadlines.
   public func onTick(_ body: @escaping () -> Void) { ticks.append(body) }
+
+  /// Calls each time that all who watch descriptors which are ready were called.
+  public func onTurn(_ body: @escaping () -> Void) { turns.append(body) }
 
   /// - Parameter body: called whenever the descriptor is ready for what the watcher is interested in, and when it is over.
   public func watch(
@@ -82,6 +86,7 @@ public final class EventLoop {
       if passed >= Self.tick {
         ticked = now
         for tick in ticks { tick() }
+        for turn in turns { turn() }
         continue
       }
       try turn(waiting: Int32(Self.tick - passed))
@@ -103,6 +108,7 @@ public final class EventLoop {
       return count
     }
     if count < 0 { throw SystemError("waiting for descriptors") }
+    for turn in turns { turn() }
   }
 
   /// Where nothing is read, the end is told all the same: a stream must notice that its reader has left.

@@ -83,6 +83,7 @@ enum HeadRules {
 
   /// Host and port of a target in absolute form; `nil`: it has another.
   private static func authority(of target: String) -> String? {
+    if target.utf8.first == UInt8(ascii: "/") { return nil }
     let scheme = ["http://", "https://"].first { target.lowercased().hasPrefix($0) }
     guard let scheme else { return nil }
     return String(target.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" })

@@ -26,6 +26,8 @@ struct Output {
 
   /// Bytes of a file that are encoded at a time; whole groups of three.
   private static let encodedPart: Int64 = 48 << 10
+  /// Pieces that have no more together become one: a head and a short body go with one call.
+  private static let joined = 16 << 10
   /// Bytes of a file that are written before other connections have their turn.
   private static let turn: Int64 = 1 << 20
 
@@ -34,7 +36,11 @@ struct Output {
   mutating func add(_ bytes: [UInt8]) {
     if bytes.isEmpty { return }
     pending += bytes.count
-    pieces.append(.bytes(bytes, from: 0))
+    if case .bytes(let before, let start) = pieces.last, before.count + bytes.count <= Self.joined {
+      pieces[pieces.count - 1] = .bytes(before + bytes, from: start)
+    } else {
+      pieces.append(.bytes(bytes, from: 0))
+    }
   }
 
   mutating func add(_ file: SharedDescriptor, _ range: Range<Int64>) {

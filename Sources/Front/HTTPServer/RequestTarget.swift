@@ -14,15 +14,18 @@ public struct RequestTarget: Sendable, Equatable {
   ///   empty ones, an encoded `/`, a NUL, a `%` without two digits, or bytes that are no UTF-8; and where it has more than
   ///   ``mostSegments`` or ``mostParameters``.
   public init(_ target: String) throws(RequestFault) {
-    var path = target[...]
-    for scheme in ["http://", "https://"] where path.lowercased().hasPrefix(scheme) {
-      path = path.dropFirst(scheme.count).drop { $0 != "/" && $0 != "?" }
+    var path = target.utf8[...]
+    let (slash, question) = (UInt8(ascii: "/"), UInt8(ascii: "?"))
+    for scheme in ["http://", "https://"] where path.first != slash {
+      if Substring(path).lowercased().hasPrefix(scheme) {
+        path = path.dropFirst(scheme.utf8.count).drop { $0 != slash && $0 != question }
+      }
     }
-    let mark = path.firstIndex(of: "?") ?? path.endIndex
+    let mark = path.firstIndex(of: question) ?? path.endIndex
     var segments: [String] = []
-    for part in path[..<mark].split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+    for part in path[..<mark].split(separator: slash, omittingEmptySubsequences: false).dropFirst() {
       let segment = try Self.decoded(part, isForm: false)
-      if segment == "." || segment == ".." || segment.utf8.contains(UInt8(ascii: "/")) {
+      if segment == "." || segment == ".." || segment.utf8.contains(slash) {
         throw RequestFault(400, "the path has a segment that is none")
       }
       segments.append(segment)
@@ -36,9 +39,9 @@ public struct RequestTarget: Sendable, Equatable {
     self.segments = segments
     var query: [(String, String)] = []
     if mark < path.endIndex {
-      for pair in path[path.index(after: mark)...].split(separator: "&") {
-        let equals = pair.firstIndex(of: "=") ?? pair.endIndex
-        let value = equals < pair.endIndex ? pair[pair.index(after: equals)...] : ""
+      for pair in path[path.index(after: mark)...].split(separator: UInt8(ascii: "&")) {
+        let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+        let value = pair[equals...].dropFirst()
         query.append((try Self.decoded(pair[..<equals], isForm: true), try Self.decoded(value, isForm: true)))
       }
     }
@@ -52,9 +55,10 @@ public struct RequestTarget: Sendable, Equatable {
     one.segments == other.segments && one.query.elementsEqual(other.query, by: ==)
   }
 
-  private static func decoded(_ text: Substring, isForm: Bool) throws(RequestFault) -> String {
+  private static func decoded(_ text: Substring.UTF8View, isForm: Bool) throws(RequestFault) -> String {
     var bytes: [UInt8] = []
-    var rest = text.utf8[...]
+    bytes.reserveCapacity(text.count)
+    var rest = text
     while let byte = rest.popFirst() {
       switch byte {
       case UInt8(ascii: "%"):

@@ -48,8 +48,9 @@ public struct Response {
   /// - Parameters:
   ///   - keeps: whether the connection stays open.
   ///   - isChunked: of a stream: whether its end is marked, or is that of the connection.
-  func head(for request: RequestHead?, keeps: Bool, isChunked: Bool) -> [UInt8] {
-    var text = statusLine + "Date: \(HTTPDate.now())\r\n" + lines
+  ///   - date: of now.
+  func head(for request: RequestHead?, keeps: Bool, isChunked: Bool, date: String) -> [UInt8] {
+    var text = statusLine + "Date: \(date)\r\n" + lines
     if let length, !hasNoBody { text += "Content-Length: \(length)\r\n" }
     if isChunked { text += "Transfer-Encoding: chunked\r\n" }
     if !keeps {
@@ -66,7 +67,11 @@ public struct Response {
   private var statusLine: String { "HTTP/1.1 \(status) \(StatusText.of(status))\r\n" }
 
   private var lines: String {
-    fields.map { "\($0.name): \(Self.safe($0.value))\r\n" }.joined()
+    var text = ""
+    for (name, value) in fields {
+      for part in [name, ": ", Self.safe(value), "\r\n"] { text += part }
+    }
+    return text
   }
 
   /// A value may come from a file's name: nothing in it ends the line.
@@ -79,8 +84,6 @@ public struct Response {
 
 /// Dates as IMF-fixdate (RFC 9110, 5.6.7).
 public enum HTTPDate {
-  public static func now() -> String { text(time(nil)) }
-
   /// - Parameter seconds: since 1970.
   public static func text(_ seconds: Int) -> String {
     var (time, parts) = (seconds, tm())

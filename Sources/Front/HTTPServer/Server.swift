@@ -17,6 +17,9 @@ public final class Server {
   /// Given up for a moment where the process has no descriptor left, so that a client is told and not left waiting.
   private var spare: Int32
 
+  /// The last date that an answer had, which is that of all answers of its second.
+  private var dated = (second: 0, text: "")
+
   private static let acceptsInATurn = 64
 
   /// Milliseconds of the monotonic clock.
@@ -65,6 +68,13 @@ public final class Server {
   }
 
   // MARK: For connections
+
+  /// For the field `Date` (RFC 9110, 6.6.1).
+  var date: String {
+    let now = time(nil)
+    if now != dated.second { dated = (now, HTTPDate.text(now)) }
+    return dated.text
+  }
 
   func withBuffer(_ body: (UnsafeMutableRawBufferPointer) -> Void) { body(buffer) }
 

@@ -53,8 +53,9 @@ final class CoordinatorLine {
     }
   }
 
-  func send(_ message: FromFront) {
-    let frame = message.frame
+  func send(_ message: FromFront) { send(message.frame) }
+
+  func send(_ frame: [UInt8]) {
     if isClear, sluice_send(SLUICE_FD_CONTROL, frame, frame.count, nil, 0, 1) >= 0 { return }
     waiting.append(frame)
     listenForRoom(true)

@@ -12,6 +12,8 @@ final class Gate: RequestHandler {
   private let loop: EventLoop
   /// Requests that the coordinator knows of, and that have not ended.
   private var exchanges: [UInt64: Exchange] = [:]
+  /// Ends that the coordinator is told of once the loop has turned: a frame for each would wake it as often as requests do.
+  private var ends: [UInt64: FrontEnd] = [:]
   /// No process before this one has used a number above the time of its start: what is told of its requests meets none of these.
   private var last = Clock.monotonic()
   private var server: Server?
@@ -60,6 +62,7 @@ final class Gate: RequestHandler {
     if setup.requiresSandbox && level & needed != needed {
       throw FrameError("this kernel cannot close the sandbox; `sluice doctor` says what it lacks")
     }
+    loop.onTurn { [unowned gate] in gate.tellEnds() }
     gate.writer = try FileWriter(loop)
     gate.line.send(.serving(sandbox: level))
     // A sign of life: see `Pulse`.
@@ -96,13 +99,13 @@ final class Gate: RequestHandler {
       query: target.query.map { FrontRequest.Pair($0.name, $0.value) },
       fields: exchange.head.pairs.map { FrontRequest.Pair($0.name, $0.value) },
       body: Self.body(exchange.head.framing), peer: exchange.peer.address)
-    let message = FromFront.request(request)
-    guard message.frame.count <= Frame.limit else {
+    let frame = FromFront.request(request).frame
+    guard frame.count <= Frame.limit else {
       return exchange.answer(.text(431, "the request is too long\n"))
     }
     exchange.context = Number(last)
     exchanges[last] = exchange
-    line.send(message)
+    line.send(frame)
   }
 
   private static func liveness(_ method: String) -> Response {
@@ -113,12 +116,16 @@ final class Gate: RequestHandler {
   func ended(_ exchange: Exchange) {
     guard let number = exchange.context as? Number else { return }
     exchanges[number.serial] = nil
-    line.send(
-      .ended(
-        serial: number.serial,
-        FrontEnd(
-          status: exchange.status, received: exchange.received, sent: exchange.sent,
-          microseconds: Int64((Clock.monotonic() - exchange.began) / 1000), isWhole: exchange.isWhole)))
+    ends[number.serial] = FrontEnd(
+      status: exchange.status, received: exchange.received, sent: exchange.sent,
+      microseconds: Int64((Clock.monotonic() - exchange.began) / 1000), isWhole: exchange.isWhole)
+    if ends.count == FromFront.mostEnds { tellEnds() }
+  }
+
+  private func tellEnds() {
+    if ends.isEmpty { return }
+    line.send(.ended(ends))
+    ends.removeAll(keepingCapacity: true)
   }
 
   private static func body(_ framing: RequestHead.Framing) -> FrontRequest.Body {
@@ -181,7 +188,7 @@ final class Gate: RequestHandler {
   }
 
   private func endWhereDrained() {
-    if isDraining && server?.count == 0 && line.isClear { loop.stop() }
+    if isDraining && server?.count == 0 && ends.isEmpty && line.isClear { loop.stop() }
   }
 }
 

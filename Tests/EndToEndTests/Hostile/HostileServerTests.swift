@@ -233,10 +233,12 @@ struct HostileServerTests {
     let request = server.request("GET", "/v1/events", ann)
     let end = FrontEnd(status: 200, received: 0, sent: 0, microseconds: 0, isWhole: true)
     func ended(_ status: Int, _ received: Int64) -> [UInt8] {
-      FromFront.ended(
-        serial: 1, FrontEnd(status: status, received: received, sent: 0, microseconds: 0, isWhole: true)
-      ).frame
+      FromFront.ended([
+        1: FrontEnd(status: status, received: received, sent: 0, microseconds: 0, isWhole: true)
+      ]).frame
     }
+    let one = FromFront.ended([1: end]).frame.dropFirst(5)
+    let twice = [Frame.Kind.ended.rawValue, 2, 0, 0, 0] + one + one
     var faults: [(String, [[UInt8]])] = [
       ("an empty frame", [[]]), ("a byte", [[7]]), ("zeros", [[UInt8](repeating: 0, count: 4000)]),
       ("a frame of the other side", [ToFront.drain.frame]),
@@ -245,7 +247,12 @@ struct HostileServerTests {
       ("one with more behind it", [FromFront.request(request).frame + [0]]),
       ("an end with a status that is none", [ended(7, 0)]), ("less than nothing", [ended(200, -1)]),
       ("the same request twice", [FromFront.request(request).frame, FromFront.request(request).frame]),
-      ("ends of nothing", (1...1100).map { FromFront.ended(serial: $0, end).frame }),
+      ("ends of nothing", (1...1100).map { FromFront.ended([$0: end]).frame }),
+      ("the same end twice", [twice]),
+      (
+        "more ends than a frame may have",
+        [FromFront.ended(Dictionary(uniqueKeysWithValues: (1...1001).map { ($0, end) })).frame]
+      ),
     ]
     var many: [[UInt8]] = []
     for _ in 0..<1200 { many.append(FromFront.request(server.request("GET", "/v1/events", ann)).frame) }

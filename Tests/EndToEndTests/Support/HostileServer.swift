@@ -145,8 +145,8 @@ final class HostileServer {
 
   func end(_ request: FrontRequest) {
     send(
-      .ended(
-        serial: request.serial,
-        FrontEnd(status: 200, received: 0, sent: 0, microseconds: 1, isWhole: true)))
+      .ended([
+        request.serial: FrontEnd(status: 200, received: 0, sent: 0, microseconds: 1, isWhole: true)
+      ]))
   }
 }

@@ -325,17 +325,8 @@ extension SQLiteLedger {
 
   private func record(_ steps: [Step], of key: Int64, _ attempt: Int, _ now: Int64) throws {
     if steps.isEmpty { return }
-    var writer = JSONWriter()
-    writer.array { writer in
-      for step in steps {
-        writer.array { writer in
-          for text in [step.stage, step.verdict, step.code, step.message] { writer.value(text) }
-          writer.value(step.microseconds)
-        }
-      }
-    }
     try statement(SQL.addAttempt).run(
-      .integer(key), .integer(Int64(attempt)), .text(writer.text), .integer(now))
+      .integer(key), .integer(Int64(attempt)), .text(Step.said(steps)), .integer(now))
   }
 
   private func count(_ ended: [(status: Status, count: Int64, bytes: Int64)]) throws {

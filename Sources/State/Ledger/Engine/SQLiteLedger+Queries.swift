@@ -5,8 +5,13 @@ import SQLite
 extension SQLiteLedger: LedgerQueries {
   public func snapshot<Value>(_ body: () throws -> Value) throws -> Value {
     if !connection.isOutsideTransaction { return try body() }
-    try connection.execute("BEGIN")
-    defer { try? connection.execute("COMMIT") }  // ends a transaction that only read
+    try statement("BEGIN").run()
+    defer {
+      // One that only read can be given up as well as committed. Were it left open, the ledger would stay as it was for this reader:
+      // a token that is revoked would be good for ever.
+      try? statement("COMMIT").run()
+      if !connection.isOutsideTransaction { try? statement("ROLLBACK").run() }
+    }
     return try body()
   }
 
@@ -66,8 +71,10 @@ extension SQLiteLedger: LedgerQueries {
     try reading {
       var attempts: [AttemptRecord] = []
       try statement(Query.attempts).rows(.integer(key)) { row in
-        attempts.append(
-          AttemptRecord(number: Int(row.integer(0)), step: step(row, 1), recordedAt: row.integer(6)))
+        for step in try steps(row, of: key) {
+          attempts.append(
+            AttemptRecord(number: Int(row.integer(1)), step: step, recordedAt: row.integer(2)))
+        }
       }
       return attempts
     }
@@ -127,15 +134,17 @@ extension SQLiteLedger: LedgerQueries {
   }
 
   private func lastSteps(of key: Int64) throws -> [Step] {
-    var steps: [Step] = []
-    try statement(Query.lastSteps).rows(.integer(key)) { steps.append(step($0, 0)) }
-    return steps
+    var last: [Step] = []
+    try statement(Query.lastSteps).rows(.integer(key)) { last = try steps($0, of: key) }
+    return last
   }
 
-  private func step(_ row: borrowing Row, _ first: Int32) -> Step {
-    Step(
-      stage: row.text(first), verdict: row.text(first + 1), code: row.optionalText(first + 2),
-      message: row.optionalText(first + 3), microseconds: row.integer(first + 4))
+  private func steps(_ row: borrowing Row, of key: Int64) throws(LedgerError) -> [Step] {
+    guard let steps = Step.read(said: row.text(0)) else {
+      throw LedgerError(
+        .damaged, "\(path): what was said of attachment \(key) is damaged; \(LedgerError.restore)")
+    }
+    return steps
   }
 
   /// The statements that read.
@@ -145,14 +154,10 @@ extension SQLiteLedger: LedgerQueries {
       """
     static let byKey = SQLText(columns + " WHERE a.key = ?1")
     static let byId = SQLText(columns + " WHERE a.id >= ?1 AND a.id < ?2 ORDER BY a.id LIMIT 10")
-    static let attempts: StaticString = """
-      SELECT number, stage, verdict, code, message, microseconds, recorded_at FROM steps
-      WHERE attachment_key = ?1 ORDER BY number, step
-      """
-    static let lastSteps: StaticString = """
-      SELECT stage, verdict, code, message, microseconds FROM steps
-      WHERE attachment_key = ?1 AND number = (SELECT max(number) FROM attempts WHERE attachment_key = ?1) ORDER BY step
-      """
+    static let attempts: StaticString =
+      "SELECT said, number, recorded_at FROM attempts WHERE attachment_key = ?1 ORDER BY number"
+    static let lastSteps: StaticString =
+      "SELECT said FROM attempts WHERE attachment_key = ?1 ORDER BY number DESC LIMIT 1"
     /// The first job of an attachment is that of the oldest, unless one was queued again.
     static let oldest: StaticString = """
       SELECT created_at FROM attachments WHERE key = (SELECT key >> 1 FROM jobs WHERE key & 1 = 0 ORDER BY key LIMIT 1)

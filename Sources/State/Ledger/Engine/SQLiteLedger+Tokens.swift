@@ -43,14 +43,11 @@ extension SQLiteLedger {
 
   public func participants(of key: Int64) throws(LedgerError) -> [String] {
     try reading {
-      var participants: [String] = []
       try statement(
         """
-        SELECT p.value FROM attachments a JOIN messages m USING (conversation_id, message_id), json_each(m.participants) p
-        WHERE a.key = ?1 ORDER BY p.key
+        SELECT m.participants FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
         """
-      ).rows(.integer(key)) { participants.append($0.text(0)) }
-      return participants
+      ).first(.integer(key)) { JSONStrings.read($0.text(0)) ?? [] } ?? []
     }
   }
 }
