@@ -132,7 +132,9 @@ struct UploadSweepTests {
   @Test func aFileWithoutARowThatIsOlderThanTheCoordinatorGoesAtOnce() throws {
     let desk = try desk()
     let id = String(repeating: "7", count: 32)
-    let file = desk.api.uploads.path + "/" + id
+    let folder = desk.api.uploads.path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let file = folder + "/" + id
     #expect(FileManager.default.createFile(atPath: file, contents: Data("left\n".utf8)))
     try sweep(desk, begun: 1000)
     #expect(FileManager.default.fileExists(atPath: file), "its row may be on the way")

@@ -221,6 +221,12 @@ struct HostileServerTests {
       if case .reply(let serial, _) = try server.receive().message { waiting.remove(serial) }
     }
     #expect(server.lives == 1, "\(served.errors)")
+    // What is in hand leaves an object in the incoming folder where it is killed.
+    try Resident.wait("what was uploaded has ended") {
+      try SluiceCommand.run(
+        ["list", "--home", "home", "--status", "queued", "--format", "json"], in: self.folder
+      ).out.isEmpty
+    }
     #expect(served.stop(SIGKILL) == SIGKILL)
     try expectWhole()
   }

@@ -227,8 +227,9 @@ struct ServeOperationTests {
       }
     }
 
+    /// Other signals may be blocked in the thread that starts it.
     func stop() {
-      process.terminate()
+      kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
   }

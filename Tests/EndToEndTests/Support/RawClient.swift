@@ -65,8 +65,7 @@ final class RawClient {
     for _ in 0..<4 { text(nil) }
     message.append(0)
     number(Int64(0))
-    text(nil)
-    text(nil)
+    for _ in 0..<3 { text(nil) }
     text("raw")
     return withUnsafeBytes(of: UInt32(message.count).littleEndian) { Array($0) } + message
   }

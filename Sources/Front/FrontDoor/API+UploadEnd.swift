@@ -1,0 +1,62 @@
+import FrontWire
+import Ledger
+import Platform
+
+// An upload that is whole becomes an attachment.
+extension API {
+  /// Makes the attachment. Repeated, it is the same.
+  ///
+  /// - Parameter trace: that of the request that brought the last bytes.
+  func finish(
+    _ record: UploadRecord, _ size: Int64, _ trace: String? = nil,
+    then answer: @escaping @Sendable (_ attachment: String?) -> Answer
+  ) throws -> Answer {
+    // Its length may have been left open to the end.
+    let length: [Command] = record.length == nil ? [.upload(.lengthen(id: record.id, size))] : []
+    return .commands(length + [.upload(try finishing(record, trace))]) { results in
+      guard case .takenIn(let report)? = results.last else { return .reply(Problem.away.reply) }
+      if let id = report.outcomes.first?.id { return answer(id) }
+      // Nothing makes it another, so that it would only be in the way.
+      let problem = Problem.refused(report, record.role)
+      return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
+    }
+  }
+
+  /// The command that takes in an upload that is whole.
+  func finishing(_ record: UploadRecord, _ trace: String? = nil) throws -> UploadCommand {
+    var item = try item(record.metadata, record.owner, record.role)
+    let file = try open(record.id)
+    item.source = try uploads.absolutePath(of: record.id)
+    item.traceparent = trace
+    (item.sourceSize, item.sourceModified) = try uploads.size(file.number)
+    return .finish(id: record.id, item)
+  }
+
+  /// What an upload is to be taken in as.
+  func item(_ header: String, _ owner: String, _ role: AccessToken.Role) throws -> IntakeItem {
+    let values = try Tus.metadata(header)
+    var item = IntakeItem()
+    item.conversationId = values["conversationId"] ?? "default"
+    item.messageId = values["messageId"]
+    item.fileName = values["filename"] ?? values["name"] ?? "upload"
+    item.declaredType = values["filetype"] ?? values["type"]
+    item.reference = values["reference"]
+    (item.senderId, item.participants) = (owner, [owner])
+    if role != .user {
+      item.senderId = values["senderId"] ?? owner
+      if let text = values["participants"] {
+        guard let names = JSONStrings.read(text) else {
+          throw Problem(400, "invalid-metadata", "'participants' is a JSON array of texts")
+        }
+        (item.participants, item.checksParticipants) = (names, true)
+      }
+    } else if values["senderId"] != nil || values["participants"] != nil {
+      throw Problem(403, "forbidden", "'senderId' and 'participants' are for a service's token to say")
+    }
+    item.origin = "upload"
+    // Its file is not known yet.
+    item.source = Array("/".utf8)
+    if let fault = item.fault { throw Problem(400, "invalid-metadata", fault) }
+    return item
+  }
+}
