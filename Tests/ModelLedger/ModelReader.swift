@@ -282,7 +282,13 @@ package final class ModelReader: LedgerQueries {
   }
 
   package func paths(ofContent sha256: [UInt8]) throws(LedgerError) -> [String] {
-    let found = rows.attachments.values.filter { $0.outcome.sha256 == sha256 }.compactMap(\.outcome.url)
+    let rows = rows
+    let found = rows.attachments.values.flatMap { attachment in
+      [
+        attachment.outcome.sha256 == sha256 ? attachment.outcome.url : nil,
+        attachment.kept.flatMap { rows.names[$0]?.sha256 == sha256 ? $0 : nil },
+      ].compactMap(\.self)
+    }
     return Set(found).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 

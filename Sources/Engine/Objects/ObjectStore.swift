@@ -96,7 +96,9 @@ extension ObjectStore {
     let others = try ledger.otherHolders()
     for name in try staged() {
       if let token = name.token, others.contains(token.holder) { continue }
-      guard let path = try ledger.path(ofCompleted: name.attachmentId) ?? heir(of: name, ledger) else {
+      guard
+        let path = try ledger.path(ofCompleted: name.attachmentId) ?? kept(by: name, ledger) ?? heir(of: name, ledger)
+      else {
         discard(name)
         continue
       }
@@ -107,6 +109,15 @@ extension ObjectStore {
       }
     }
     return waiting
+  }
+
+  /// Where the object belongs that an attachment keeps of an earlier attempt; `nil`: it is none. A power loss may have taken back that
+  /// it got its path, after the attachment was queued again.
+  private func kept(by name: StagedName, _ ledger: any LedgerQueries) throws -> String? {
+    guard let object = try ledger.object(ofAttachment: name.attachmentId), object.isKept,
+      standing(of: object.url) == .free, try digest(ofStaged: name) == object.sha256
+    else { return nil }
+    return object.url
   }
 
   /// Where the object of a deleted attachment belongs all the same; `nil`: nowhere. Another attachment may have its content at this

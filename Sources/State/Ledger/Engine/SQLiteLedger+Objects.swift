@@ -27,10 +27,13 @@ extension SQLiteLedger {
   public func paths(ofContent sha256: [UInt8]) throws(LedgerError) -> [String] {
     try reading {
       var paths: [String] = []
-      try statement("SELECT DISTINCT url FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL ORDER BY url")
-        .rows(
-          .blob(sha256)
-        ) { paths.append($0.text(0)) }
+      try statement(
+        """
+        SELECT url FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL
+        UNION
+        SELECT kept FROM attachments JOIN names n ON n.path = kept WHERE kept IS NOT NULL AND n.sha256 = ?1 ORDER BY 1
+        """
+      ).rows(.blob(sha256)) { paths.append($0.text(0)) }
       return paths
     }
   }

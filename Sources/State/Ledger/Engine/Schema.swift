@@ -149,6 +149,7 @@ enum Schema {
     -- Those that match a filter are found by these, in order of intake; see `Selection.swift`.
     -- Names are looked through in the index: to read a million rows for them takes three times as long.
     CREATE INDEX attachments_by_time ON attachments (created_at, file_name);
+    CREATE INDEX attachments_kept ON attachments (kept) WHERE kept IS NOT NULL;
     CREATE INDEX attachments_by_type ON attachments (media_type, created_at) WHERE media_type IS NOT NULL;
     CREATE INDEX attachments_by_message ON attachments (conversation_id, message_id);
     CREATE INDEX attachments_by_code ON attachments (reason_code, created_at) WHERE reason_code IS NOT NULL;
