@@ -108,7 +108,9 @@ struct Selection {
       filter.code != nil || filter.stage != nil || filter.statuses.isSubset(of: Self.rejected)
     let hasContent = filter.sha256 != nil || filter.objectPath != nil
     if filter.statuses == [.queued] && !isUnfinished && !hasContent { return try queued(mark, facts) }
-    window = .time(try facts.time(max(mark.nextTime, filter.since ?? .min)))
+    let end = try facts.time(max(mark.nextTime, filter.since ?? .min))
+    // What comes after the last time that is asked for need not be looked through.
+    window = .time(end.flatMap { $0 >= filter.until ?? .max ? nil : $0 })
     if let sha256 = filter.sha256 {
       return indexed(
         "attachments a INDEXED BY attachments_by_content", "a.sha256 = \(place(.blob(sha256)))", filter, mark)
