@@ -97,7 +97,8 @@ extension ObjectStore {
     for name in try staged() {
       if let token = name.token, others.contains(token.holder) { continue }
       guard
-        let path = try ledger.path(ofCompleted: name.attachmentId) ?? kept(by: name, ledger) ?? heir(of: name, ledger)
+        let path = try ledger.path(ofCompleted: name.attachmentId) ?? kept(by: name, ledger)
+          ?? heir(of: name, ledger)
       else {
         discard(name)
         continue
