@@ -239,9 +239,9 @@ extension ModelRows {
     count(ended.outcome.status, 1, Self.bytes(ended.outcome))
     tally.changed.append(.attachment(key))
     let told = attachments[key]?.told ?? []
-    var ids = DeliveryIds(ended.origin.id)
-    for event in ended.events where !event.recipients.isEmpty && !told.contains(event.type) {
-      attachments[key]?.told.insert(event.type)
+    var ids = DeliveryIds(ended.origin.id, told: told)
+    for event in ToldEvents(told).news(ended.events) {
+      attachments[key]?.told.append(event.type)
       let ordinal = ids.next(event.type)
       for recipient in event.recipients {
         let id = ids.id(event.type, ordinal, for: recipient, tally.maker.hash)

@@ -42,8 +42,8 @@ struct ModelRows: Sendable {
     var job: Int64?
     /// By number.
     var attempts: [Int: [AttemptRecord]] = [:]
-    /// The types of its events.
-    var told: Set<String> = []
+    /// The types of its events, oldest first.
+    var told: [String] = []
     var deliveries: [Int64] = []
   }
 

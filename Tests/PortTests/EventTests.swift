@@ -57,6 +57,38 @@ struct EventTests {
     #expect(try bench.reader.deliveries(of: 1).map(\.type) == ["attachment.failed", "other"])
   }
 
+  /// Ends it so often, with events of these types to ann.
+  private func end(_ bench: Bench, _ endings: [[String]]) throws -> [DeliveryRecord] {
+    try bench.takeIn(Sample.item("a"))
+    for (index, types) in endings.enumerated() {
+      if index > 0 { try bench.command(.retry(try bench.attachment("a").origin.id)) }
+      let lease = try bench.claimOne()
+      try bench.settle(
+        lease,
+        Sample.failed(lease) { $0.events = types.map { Sample.event(["ann"], type: $0, channels: ["hook"]) } }
+      )
+    }
+    return try bench.reader.deliveries(of: 1)
+  }
+
+  @Test(arguments: Engine.allCases) func theLastWordIsHowItEnded(engine: Engine) throws {
+    let told = try end(
+      try Bench(engine),
+      [["completed"], ["rejected"], ["rejected"], ["completed"], ["completed"], ["rejected"]])
+    #expect(told.map(\.type) == ["completed", "rejected", "completed", "rejected"])
+    #expect(Set(told.map(\.id)).count == 4, "each is an event of its own")
+  }
+
+  @Test(arguments: Engine.allCases) func severalEventsOfAnEndingAreOneWord(engine: Engine) throws {
+    let told = try end(
+      try Bench(engine),
+      [
+        ["pages", "completed"], ["pages", "completed"], ["pages", "failed"], ["failed"],
+        ["pages", "completed"],
+      ])
+    #expect(told.map(\.type) == ["pages", "completed", "pages", "failed", "pages", "completed"])
+  }
+
   @Test(arguments: Engine.allCases) func theIdsFollowFromWhatIsTold(engine: Engine) throws {
     // The same seed gives the attachment the same id in both.
     let benches = [try Bench(engine, seed: 7), try Bench(.model, seed: 7)]

@@ -72,8 +72,10 @@ package struct DeliveryIds {
   /// How many events of a type there were.
   private var counts: [(type: String, count: Int64)] = []
 
-  package init(_ attachment: String) {
+  /// - Parameter told: the types of the events that it has told before.
+  package init(_ attachment: String, told: [String] = []) {
     self.attachment = attachment
+    for type in told { _ = next(type) }
   }
 
   /// Another event of a type. Returns which of them it is.

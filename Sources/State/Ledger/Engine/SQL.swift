@@ -172,8 +172,8 @@ enum SQL {
     INSERT INTO attempts (attachment_key, number, said, recorded_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING
     """
 
-  /// The event types that an attachment which was queued again has emitted before.
-  static let toldTypes: StaticString = "SELECT DISTINCT type FROM events WHERE attachment_key = ?1"
+  /// The types of the events that an attachment which was queued again has emitted before, oldest first.
+  static let toldTypes: StaticString = "SELECT type FROM events WHERE attachment_key = ?1 ORDER BY key"
 
   static let addEvent: StaticString = """
     INSERT INTO events (attachment_key, type, data, created_at) VALUES (?1, ?2, ?3, ?4)

@@ -272,13 +272,13 @@ extension SQLiteLedger {
     if connection.changes == 0 { return false }
     try record(attachment.steps, of: attachment.key, attachment.attempt, tally.now)
     if attachment.events.isEmpty { return true }
-    var told: Set<String> = []
+    var types: [String] = []
     // A first attempt cannot have emitted events before.
     if attachment.attempt > 1 {
-      try statement(SQL.toldTypes).rows(.integer(attachment.key)) { told.insert($0.text(0)) }
+      try statement(SQL.toldTypes).rows(.integer(attachment.key)) { types.append($0.text(0)) }
     }
-    var ids = DeliveryIds(attachment.origin.id)
-    for event in attachment.events where !event.recipients.isEmpty && !told.contains(event.type) {
+    var ids = DeliveryIds(attachment.origin.id, told: types)
+    for event in ToldEvents(types).news(attachment.events) {
       try statement(SQL.addEvent).run(
         .integer(attachment.key), .text(event.type), .text(event.data), .integer(tally.now))
       let key = connection.lastInsertedRow
