@@ -58,6 +58,29 @@ struct PathCollisionTests {
     #expect(try ingest([#"{"path":"b","fileName":"z"}"#], in: folder)[0].code == "path-taken")
   }
 
+  /// The path is the lost object's for as long as its attachment is on record.
+  @Test func thePathOfALostObjectIsRefused() throws {
+    let folder = try folder(template: "{fileName}")
+    try folder.write("a", "first\n")
+    #expect(try ingest([#"{"path":"a","fileName":"one"}"#], in: folder)[0].isCompleted)
+    try FileManager.default.removeItem(atPath: folder.path + "/var/store/one")
+    try folder.write("b", "second\n")
+    try folder.write("list.jsonl", #"{"path":"b","fileName":"one"}"#)
+    let run = try SluiceCommand.run(
+      ["ingest", "--home", "var", "--format", "json", "--manifest", "list.jsonl"], in: folder)
+    #expect(run.status == 1, "\(run.err)")
+    #expect(run.attachments.first?.code == "path-taken", "\(run.out)")
+    // Once it is there again, nothing is left to say.
+    #expect(try SluiceCommand.run(["verify", "--home", "var", "--repair"], in: folder).status == 0)
+    #expect(
+      try SluiceCommand.run(["ingest", "--home", "var", "--manifest", "/dev/null"], in: folder).status == 0)
+    #expect(try folder.read("var/store/one") == "first\n")
+    try folder.write("c", "first\n")
+    #expect(
+      try ingest([#"{"path":"c","fileName":"one"}"#], in: folder)[0].isCompleted, "the same content shares it"
+    )
+  }
+
   @Test func aDateFarAwayIsADateLikeAnyOther() throws {
     let folder = try folder(template: "{attachmentId}")
     let file = try folder.write("a", "from the future\n")

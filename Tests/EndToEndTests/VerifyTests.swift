@@ -188,6 +188,22 @@ import Testing
     try whole(sample)
   }
 
+  /// As after a ledger was restored from a backup that is older than the store.
+  @Test func anObjectUnderAnotherPathGetsItsOwn() throws {
+    let sample = try Sample()
+    let objects = try sample.objects()
+    for (index, object) in objects.prefix(2).enumerated() {
+      try FileManager.default.moveItem(atPath: sample.path(object), toPath: sample.path("elsewhere-\(index)"))
+      unlink(sample.folder.path + "/in/\(index).txt")
+    }
+    let repaired = try sample.verify("--repair")
+    #expect(repaired.outcome.status == 0, "\(repaired.outcome.out)")
+    #expect(repaired.codes == ["object-missing", "object-missing"] && repaired.repaired == 2)
+    #expect(try sample.verify().outcome.status == 0)
+    #expect(sample.folder.files(below: "var/lost+found").isEmpty)
+    try whole(sample)
+  }
+
   @Test func anObjectThatWaitsForItsNameIsReadToo() throws {
     let sample = try Sample()
     let attachment = try #require(try AttachmentRows.read(sample.folder).first { $0.url != nil })

@@ -167,7 +167,7 @@ extension ModelRows {
       if let url = ended.outcome.url, let sha256 = ended.outcome.sha256 {
         if let name = names[url], name.sha256 != sha256 || name.uses == 0 {
           giveBack(job.key)
-          return .conflict
+          return name.uses > 0 ? .pathTaken : .conflict
         }
         names[url, default: Name(sha256: sha256)].uses += 1
       }

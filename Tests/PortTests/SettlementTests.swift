@@ -67,7 +67,7 @@ struct SettlementTests {
     let other = Sample.ended(lease) {
       ($0.outcome.url, $0.outcome.sha256, $0.events) = ("o", Sample.content(1), [Sample.event()])
     }
-    #expect(try bench.settle(lease, other) == .conflict)
+    #expect(try bench.settle(lease, other) == .pathTaken)
     #expect(try bench.settle(lease, other) == .leaseLost, "it was given back")
     #expect(try bench.reader.attempts(of: 2).isEmpty && bench.reader.deliveries(of: 2).isEmpty)
     let next = try bench.claimOne()
@@ -88,7 +88,7 @@ struct SettlementTests {
     try bench.command(.retry(try bench.attachment("a").origin.id))
     let lease = try bench.claimOne()
     let other = Sample.ended(lease) { ($0.outcome.url, $0.outcome.sha256) = ("o", Sample.content(1)) }
-    #expect(try bench.settle(lease, other) == .conflict, "it is the other's still")
+    #expect(try bench.settle(lease, other) == .pathTaken, "it is the other's still")
     try bench.command(.retry(try bench.attachment("b").origin.id))
     #expect(try !bench.reader.hasName("o") && !bench.reader.hasObjects())
     let next = try bench.claimOne()

@@ -151,7 +151,7 @@ final class Witness {
     expect(isInHand == (outcome != .leaseLost), "job \(settlement.job): \(outcome) under \(settlement.token)")
     if outcome == .leaseLost { return }
     work[settlement.job]?.token = nil
-    if outcome == .conflict { return }
+    if outcome != .counted { return }
     switch settlement.ending {
     case .again, .deliveryAgain, .transferRestarts, .transferAgain(_, _, isCounted: true, _, _):
       work[settlement.job]?.counted += 1

@@ -41,6 +41,12 @@ public final class FileStore: ObjectStore, Sendable {
     }
   }
 
+  /// Gives an object another path, where nothing may be.
+  func move(_ path: String, to other: String) throws(SystemError) {
+    try makeFolder(Self.parent(of: other))
+    if sluice_rename_new(root, path, root, other) != 0 { throw SystemError("naming the object \(other)") }
+  }
+
   /// Whether the store is still at its path. If not, it was deleted, moved or replaced, or a mount came over it.
   public var isInPlace: Bool {
     var own = stat()

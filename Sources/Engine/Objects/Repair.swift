@@ -13,6 +13,7 @@ final class Repair {
   private let home: Int32
   private let store: Int32
   private let lost: LostAndFound
+  private let orphans: Orphans
 
   init(
     _ home: Home, _ ledger: any LedgerMaintenance, store: Int32, _ reader: ObjectReader,
@@ -24,14 +25,15 @@ final class Repair {
     self.store = store
     self.home = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY).release()
     lost = LostAndFound(home: self.home, store: store)
+    orphans = Orphans(objectStore, reader, ledger)
   }
 
   deinit {
     close(home)
   }
 
-  /// Restores an attachment's object: publishes the staged one, or else queues the attachment again. True: it
-  /// is queued.
+  /// Restores an attachment's object: publishes the staged one, or takes one with its content that nobody has, or else queues the
+  /// attachment again. True: it is queued.
   func object(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
     if finding.code == "object-unreadable" { return false }
     let isLocation = PathTemplate.isPath(object.url)
@@ -43,6 +45,15 @@ final class Repair {
       do throws(SystemError) {
         try objectStore.publish(StagedObject(staged, path: object.url))
         finding.repair = "the object in .incoming is the right one, and has its path now"
+      } catch {
+        finding.remedy = "\(error); make that possible, then repair again"
+      }
+      return false
+    }
+    if finding.code == "object-missing", let orphan = try orphans.take(object.sha256) {
+      do throws(SystemError) {
+        try objectStore.move(orphan, to: object.url)
+        finding.repair = "store/\(orphan) has its content and was nobody's: it has its path now"
       } catch {
         finding.remedy = "\(error); make that possible, then repair again"
       }

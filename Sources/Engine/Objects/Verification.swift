@@ -241,7 +241,7 @@ public final class Verification {
 
   enum Remedy {
     static let object =
-      "`sluice verify --repair` queues the attachment again if its source is unchanged; else restore the object"
+      "`sluice verify --repair` finds its content elsewhere in the store, or queues the attachment again if its source is unchanged; else restore the object"
     static let next = "the next `sluice ingest` names it, or `sluice verify --repair`"
     static let disk = "look after the disk; then `sluice verify` again"
     static let leftover =

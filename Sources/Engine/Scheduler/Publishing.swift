@@ -28,6 +28,14 @@ struct Publishing {
   /// Paths of objects that are stored and have not got them yet.
   private var reserved = PathReservations()
 
+  private struct Taken: Hashable {
+    var path: String
+    var sha256: String
+  }
+
+  /// What the ledger has refused. The next attempt meets the object at the path, unless that is lost.
+  private var taken: Set<Taken> = []
+
   /// The first wait before another try, and the longest, in milliseconds.
   private static let waits: (first: Int64, longest: Int64) = (1000, 30_000)
 
@@ -55,6 +63,8 @@ struct Publishing {
     case lookAgain
     /// Another object goes there, or to a part of it.
     case refused
+    /// Nothing is there, but the path is on record as another content's.
+    case refusedByRecord
   }
 
   /// Claims a path for an attempt. Two in hand may be on their way to the same path, or one to a path below the other's; with the
@@ -67,7 +77,17 @@ struct Publishing {
       return .lookAgain
     }
     if standing == .free && !isStaged { return .lookAgain }
+    if let sha256, taken.remove(Taken(path: path, sha256: sha256)) != nil, standing == .free {
+      return .refusedByRecord
+    }
     return standing != .blocked && reserved.insert(path, sha256) ? .granted : .refused
+  }
+
+  /// The ledger has refused a path for a content, since it is another's there.
+  mutating func note(_ path: String, isTakenFor sha256: String?) {
+    guard let sha256 else { return }
+    if taken.count >= 1024 { taken.removeAll() }
+    taken.insert(Taken(path: path, sha256: sha256))
   }
 
   /// The attempt has ended without an object at the path.

@@ -117,8 +117,11 @@ extension Scheduler {
     let flight = settlement.flight
     if outcome != .counted {
       if let path = flight.run.location { publishing.release(path) }
-      guard outcome == .conflict else { return close(lost: flight) }
+      if outcome == .leaseLost { return close(lost: flight) }
       // It is due again, and will find the path taken.
+      if outcome == .pathTaken, let path = flight.run.location {
+        publishing.note(path, isTakenFor: flight.run.sha256)
+      }
       if let name = flight.stagedName { publishing.discard(name) }
       flight.lane.addDue()
       return close(flight, nil)

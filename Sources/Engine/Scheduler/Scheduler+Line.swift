@@ -200,7 +200,13 @@ extension Scheduler {
       switch publishing.claim(path, for: name, flight.run.sha256) {
       case .lookAgain:
         return enqueue(flight, group, (flight.dispatched?.first ?? 0)..<(flight.dispatched?.end ?? 0))
-      case .refused: refuse(path, &report)
+      case .refused:
+        refuse(
+          "another object goes to \(path), or to a part of it; let the template tell the two apart", &report)
+      case .refusedByRecord:
+        refuse(
+          "\(path) is on record as another attachment's object, which is lost; `sluice verify` tells more",
+          &report)
       case .granted: break
       }
     }
@@ -213,14 +219,13 @@ extension Scheduler {
   }
 
   /// Lets the stage that stores reject what it has stored, since its path is another's.
-  private func refuse(_ path: String, _ report: inout StageReport) {
+  private func refuse(_ message: String, _ report: inout StageReport) {
     report.location = nil
     report.emissions = []
     guard let last = report.results.indices.last else { return }
     report.results[last].verdict = .reject
     report.results[last].code = "path-taken"
-    report.results[last].message =
-      "another object goes to \(path), or to a part of it; let the template tell the two apart"
+    report.results[last].message = message
   }
 
   /// Takes new content over, so that not even the worker that wrote it can change it now. It is measured again.

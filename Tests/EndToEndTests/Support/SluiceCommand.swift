@@ -20,6 +20,9 @@ struct SluiceCommand {
     var err: String
   }
 
+  /// How many seconds a command may take that is waited for.
+  private static let longest = 240
+
   /// Runs a command to its end.
   ///
   /// - Parameters:
@@ -38,7 +41,11 @@ struct SluiceCommand {
     let process = try start(
       arguments, in: folder, out: out, err: err, input: input, environment: environment, program: program,
       below: below, recording: recording)
+    // One that never ends fails its test, and not the whole run.
+    let end = DispatchWorkItem { [id = process.processIdentifier] in kill(id, SIGKILL) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Self.longest), execute: end)
     process.waitUntilExit()
+    end.cancel()
     recording?.end()
     defer {
       try? FileManager.default.removeItem(atPath: out)

@@ -158,6 +158,9 @@ enum SQL {
     ON CONFLICT DO UPDATE SET uses = uses + 1 WHERE sha256 = ?2 AND uses > 0
     """
 
+  /// Whether a path is an object's, and not only until that is deleted.
+  static let isInUse: StaticString = "SELECT uses > 0 FROM names WHERE path = ?1"
+
   static let contentAt: StaticString = "SELECT sha256 FROM names WHERE path = ?1"
 
   static let leaveName: StaticString = "UPDATE names SET uses = uses - 1 WHERE path = ?1 AND uses > 1"

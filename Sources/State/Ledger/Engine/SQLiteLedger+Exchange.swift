@@ -186,7 +186,9 @@ extension SQLiteLedger {
       if let url = outcome.url, let sha256 = outcome.sha256 {
         try statement(SQL.takeName).run(.text(url), .blob(sha256))
         if connection.changes == 0 {
-          return try change(SQL.releaseJob, settlement) ? .conflict : .leaseLost
+          let isOther = try statement(SQL.isInUse).first(.text(url), make: { $0.integer(0) == 1 }) ?? false
+          guard try change(SQL.releaseJob, settlement) else { return .leaseLost }
+          return isOther ? .pathTaken : .conflict
         }
       }
       guard try change(SQL.endJob, settlement) else {

@@ -93,8 +93,12 @@ public enum SettlementOutcome: Sendable, Equatable {
   case counted
   /// The lease was lost meanwhile, and nothing was written.
   case leaseLost
-  /// Another content has the object's path; or a person wants what was to end as cancelled. The job is due again, and the attempt does not count: the next one meets the object.
+  /// A person wants what was to end as cancelled; or the object at its path is being deleted. The job is due again, and the attempt does
+  /// not count.
   case conflict
+  /// Another content has the object's path on record. The job is due again, and the attempt does not count: the next one meets the
+  /// object, or is told that its path is taken where that object is lost.
+  case pathTaken
 }
 
 /// The state of a lane after an exchange.
