@@ -253,6 +253,24 @@ struct AttachmentVerbTests {
     #expect(try sluice("verify").status == 0)
   }
 
+  /// A coordinator that was killed between its commit and the rename has left the object in the store's incoming folder.
+  @Test func anObjectWithoutItsPathIsDeletedToo() throws {
+    try ingest("in")
+    let id = try id(of: "b.txt")
+    let object = try #require(try listed().first { $0.id == id }?.url)
+    let staged = folder.path + "/home/store/.incoming/\(id)"
+    try FileManager.default.moveItem(atPath: folder.path + "/home/store/" + object, toPath: staged)
+    #expect(try sluice("delete", id).out == "1 attachment deleted\n")
+    #expect(!folder.files(below: "home/store").contains { $0.hasPrefix(".incoming/") })
+    #expect(folder.files(below: "home/store").count == 2)
+    // As where the power failed before that was on disk.
+    try folder.write("home/store/.incoming/\(id)", "the text of b\n")
+    let repaired = try sluice("verify", "--repair")
+    #expect(
+      repaired.status == 0 && repaired.out.contains("deleted, as its attachment was"), "\(repaired.out)")
+    #expect(folder.files(below: "home/lost+found").isEmpty)
+  }
+
   @Test func anObjectThatOthersHaveStays() throws {
     try folder.write("in/twin.txt", "the text of a\n")
     try folder.write(

@@ -217,7 +217,7 @@ struct AccessTests {
 }
 
 /// A home with an attachment of ann's in which ben takes part, and a token for each party.
-private final class Place {
+final class Place {
   private let folder: String
   private let ledger: any LedgerWriter
   let api: API
@@ -227,7 +227,7 @@ private final class Place {
   /// One of each.
   private(set) var uploads: [Party: String] = [:]
 
-  init(_ rules: ServeRules = ServeRules()) throws {
+  init(_ rules: ServeRules = ServeRules(), participants: [String] = ["ann", "ben"]) throws {
     folder = NSTemporaryDirectory() + "sluice-door-\(UUID())"
     let home = Home(folder)
     try home.create()
@@ -235,7 +235,7 @@ private final class Place {
     hash = try SHA256()
     var item = IntakeItem()
     (item.conversationId, item.messageId, item.senderId) = ("c", "m", "ann")
-    (item.participants, item.fileName, item.source) = (["ann", "ben"], "a.pdf", Array("/a.pdf".utf8))
+    (item.participants, item.fileName, item.source) = (participants, "a.pdf", Array("/a.pdf".utf8))
     var exchange = Exchange(number: 1)
     exchange.commands = [.takeIn([item])]
     number = 1
@@ -297,7 +297,7 @@ private final class Place {
 
   func revoke(_ text: String) throws { try apply(.token(.revoke(AccessToken.id(of: digest(text))))) }
 
-  private func apply(_ command: Command) throws {
+  func apply(_ command: Command) throws {
     number += 1
     var exchange = Exchange(number: number)
     exchange.commands = [command]

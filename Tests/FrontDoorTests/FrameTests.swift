@@ -24,14 +24,17 @@ struct FrameTests {
     .reply(serial: 3, FrontReply(206, [], .file(5..<9))),
     .reply(serial: 3, FrontReply(200, [], .file(0..<9, isEncoded: true))),
     .reply(serial: 4, FrontReply(200, [], .stream)),
-    .inform(serial: 5, FrontReply(104, [.init("Location", "/x")])),
+    .replies([
+      NumberedReply(serial: 1, reply: FrontReply(200, [.init("A", "b")], .bytes([0, 1]))),
+      NumberedReply(serial: 2, reply: FrontReply(404)),
+    ]), .replies([]), .inform(serial: 5, FrontReply(104, [.init("Location", "/x")])),
     .part(serial: 5, [1, 0, 2]), .parts(serials: [5, 6], [1]),
     .finish(serial: 6), .takeBody(serial: 7, limit: 99),
     .store(serial: 8, StoreOrder(offset: 5, limit: 9, digest: .sha1)),
     .store(serial: 9, StoreOrder(offset: 0, limit: 0, isForm: true)), .abort(serial: 10), .drain,
   ]
   private static let fromFront: [FromFront] = [
-    .serving(sandbox: 3), .request(request),
+    .serving(sandbox: 3), .request(request), .requests([request, request]), .requests([]),
     .request(FrontRequest(serial: 8, method: "POST", segments: [], body: .unknown)),
     .body(serial: 9, [0, 255]), .cut(serial: 10, isTooLong: true),
     .stored(serial: 12, Stored(bytes: 3, isWhole: true, error: 28, digest: [1, 2])),
@@ -48,6 +51,19 @@ struct FrameTests {
     }
     for message in Self.fromFront {
       #expect(try message.frame.withUnsafeBytes { bytes in try FromFront(bytes) } == message)
+    }
+  }
+
+  /// What goes with others fits into a frame with them.
+  @Test func theSizeOfARequestIsWhatItTakes() {
+    for request in [Self.request, FrontRequest(serial: 1, method: "GET", segments: [])] {
+      let size =
+        FromFront.requests([request, request]).frame.count - FromFront.requests([request]).frame.count
+      #expect(size <= request.size)
+    }
+    let many = Array(repeating: Self.request, count: FromFront.mostRequests + 1)
+    #expect(throws: FrameError.self) {
+      try FromFront.requests(many).frame.withUnsafeBytes { try FromFront($0) }
     }
   }
 

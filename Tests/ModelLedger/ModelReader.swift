@@ -6,6 +6,7 @@ package final class ModelReader: LedgerQueries {
   private let ledger: ModelLedger
   /// What a snapshot sees.
   private var moment: ModelRows?
+  private var lastGeneration: Int64 = 0
 
   init(_ ledger: ModelLedger) {
     self.ledger = ledger
@@ -40,6 +41,12 @@ package final class ModelReader: LedgerQueries {
     moment = rows
     defer { moment = nil }
     return try body()
+  }
+
+  /// It never says that nothing has changed.
+  package func generation() throws(LedgerError) -> Int64 {
+    lastGeneration += 1
+    return lastGeneration
   }
 
   package func status() throws(LedgerError) -> LedgerStatus {

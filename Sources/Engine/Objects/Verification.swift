@@ -211,7 +211,15 @@ public final class Verification {
       let what =
         owner == nil ? "no attachment that is completed has this object" : "its object has its path already"
       var finding = Finding("leftover", place, what, remedy: Remedy.leftover)
-      try repair?.moveAside(Array("\(FileStore.incoming)/\(name)".utf8), &finding)
+      if repair != nil,
+        try ledger.tombstones(idPrefix: name.attachmentId).contains(where: { $0.id == name.attachmentId })
+      {
+        // Nobody is to have it any more.
+        objectStore.discard(name)
+        finding.repair = "deleted, as its attachment was"
+      } else {
+        try repair?.moveAside(Array("\(FileStore.incoming)/\(name)".utf8), &finding)
+      }
       tell(finding)
     }
   }

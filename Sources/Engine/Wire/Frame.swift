@@ -20,9 +20,9 @@ public enum Frame {
     // The same, about workers: the question, and the answer.
     case workersQuestion = 36, workers
     // To the process that serves HTTP.
-    case serve = 48, reply, part, parts, finish, takeBody, store, abort, drain, inform
+    case serve = 48, reply, part, parts, finish, takeBody, store, abort, drain, inform, replies
     // From it.
-    case serving = 64, request, body, cut, stored, ended
+    case serving = 64, request, body, cut, stored, ended, requests
   }
 }
 

@@ -45,6 +45,7 @@ final class API {
   private(set) var asker: AccessToken?
   /// An attachment that there was lately, which is looked up in the place of one that is not there.
   private var decoy: String?
+  private let recollection = Recollection()
   private let version: String
   private let hash: SHA256
 
@@ -62,9 +63,22 @@ final class API {
     hash = try SHA256()
   }
 
-  /// All that is looked up for it is of one moment; and to lock the ledger once costs less than to do so for each statement.
-  func answer(_ request: FrontRequest) -> Answer {
-    Self.answer { try ledger.snapshot { try self.answer(to: request) } }
+  func answer(_ request: FrontRequest) -> Answer { answers([request])[0].next }
+
+  /// Answers requests, and says who made them. All that is looked up is of one moment, after they came; and to lock the ledger once
+  /// costs less than to do so for each statement.
+  func answers(_ requests: [FrontRequest]) -> [(next: Answer, asker: AccessToken?)] {
+    do {
+      return try ledger.snapshot {
+        recollection.follow(try ledger.generation())
+        return requests.map { request in
+          let next = Self.answer { try self.answer(to: request) }
+          return (next, asker)
+        }
+      }
+    } catch {
+      return requests.map { _ in (.reply(Problem.away.reply), nil) }
+    }
   }
 
   /// What a body answers, or why it does not.
@@ -120,7 +134,10 @@ final class API {
     case .events: return events(request, token)
     case .report: return .reply(try report(request))
     case .attachments: return .reply(try attachments(request, token))
-    case .attachment: return .reply(try story(try record(id, route, token), token))
+    case .attachment:
+      guard let token else { return .reply(try story(try record(id, route, token), token)) }
+      return .reply(
+        try recollection.reply(id, to: token) { try story(try record(id, route, token), token) })
     case .content: return try content(try record(id, route, token), request)
     case .link: return .reply(try link(try record(id, route, token), request))
     case .retryAttachment:
@@ -160,7 +177,10 @@ final class API {
   }
 
   private func token(_ text: String) throws -> AccessToken? {
-    guard Self.isSigned(text) else { return try ledger.token(hash: digest(text)) }
+    guard Self.isSigned(text) else {
+      let digest = digest(text)
+      return try recollection.token(digest) { try ledger.token(hash: digest) }
+    }
     return identity?.bearer(text, at: Clock.now()).map(AccessToken.init(signed:))
   }
 

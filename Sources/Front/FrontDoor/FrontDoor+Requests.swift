@@ -8,18 +8,38 @@ extension FrontDoor {
   /// Why a body did not come.
   enum BodyFault: Error { case tooLong, cut }
 
+  /// Answers requests that came together.
+  ///
   /// - Parameter api: of the thread that calls; `nil`: it has none, or the ledger is away.
   /// - Throws: where the process cannot have such a request.
-  func begin(_ asked: RequestDesk.Asked, _ api: API?) throws(FrameError) {
-    let peer = ClientAddress.of(asked.request, trusting: proxies)
-    let entry = AccessLog.Entry(asked.request, peer: peer)
-    if let end = try desk.open(asked.serial, entry) {
-      log?.add(entry, end)
-      return
+  func begin(_ requests: [FrontRequest], _ life: UInt64, _ api: API?) throws(FrameError) {
+    var open: [FrontRequest] = []
+    open.reserveCapacity(requests.count)
+    for request in requests {
+      let entry = AccessLog.Entry(request, peer: ClientAddress.of(request, trusting: proxies))
+      if let end = try desk.open(request.serial, entry) {
+        log?.add(entry, end)
+      } else {
+        open.append(request)
+      }
     }
-    let next = api?.answer(asked.request) ?? .reply(Problem.away.reply)
-    if let asker = api?.asker { desk.note(asked.serial, asker) }
-    answer(next, asked, api)
+    let answers = api?.answers(open) ?? open.map { _ in (.reply(Problem.away.reply), nil) }
+    var short: [NumberedReply] = []
+    var bytes = 0
+    for (request, (next, asker)) in zip(open, answers) {
+      if let asker { desk.note(request.serial, asker) }
+      guard open.count > 1, case .reply(let reply) = next, reply.length <= FrontReply.sharedLimit else {
+        answer(next, RequestDesk.Asked(request: request, life: life), api)
+        continue
+      }
+      if bytes + reply.length > FrontReply.sharedLimit {
+        desk.send(.replies(short))
+        (short, bytes) = ([], 0)
+      }
+      short.append(NumberedReply(serial: request.serial, reply: dressing.dressed(reply, for: request)))
+      bytes += reply.length
+    }
+    if !short.isEmpty { desk.send(.replies(short)) }
   }
 
   /// A request has ended, one way or the other.

@@ -249,7 +249,8 @@ public final class FrontDoor: Sendable {
         if count < 0 { throw FrameError("a frame of more than \(Frame.limit) bytes") }
         switch try FromFront(UnsafeRawBufferPointer(rebasing: room[..<count])) {
         case .serving: tellThatItServes()
-        case .request(let request): try begin(RequestDesk.Asked(request: request, life: life), open(&api))
+        case .request(let request): try begin([request], life, open(&api))
+        case .requests(let requests): try begin(requests, life, open(&api))
         case .stored(let serial, let stored): take(stored, of: serial, open(&api))
         case .body(let serial, let bytes): take(.success(bytes), of: serial, open(&api))
         case .cut(let serial, let isTooLong):

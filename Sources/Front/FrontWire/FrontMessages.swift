@@ -6,6 +6,8 @@ public enum ToFront: Sendable, Equatable {
   case serve(FrontSetup)
   /// Answers a request; once.
   case reply(serial: UInt64, FrontReply)
+  /// Answers several requests that came with one frame; each once. What is long is answered alone.
+  case replies([NumberedReply])
   /// Tells the client something before the answer (RFC 9110, 15.2).
   case inform(serial: UInt64, FrontReply)
   /// More of a stream that is the answer to a request.
@@ -36,6 +38,13 @@ public enum ToFront: Sendable, Equatable {
       var writer = FrameWriter(.reply)
       writer.write(serial)
       reply.write(to: &writer)
+      return writer.bytes
+    case .replies(let replies):
+      var writer = FrameWriter(.replies)
+      writer.write(replies) { writer, each in
+        writer.write(each.serial)
+        each.reply.write(to: &writer)
+      }
       return writer.bytes
     case .inform(let serial, let reply):
       var writer = FrameWriter(.inform)
@@ -79,6 +88,11 @@ public enum ToFront: Sendable, Equatable {
     switch try reader.kind() {
     case .serve: self = .serve(try FrontSetup(&reader))
     case .reply: self = .reply(serial: try reader.integer(UInt64.self), try FrontReply(&reader))
+    case .replies:
+      self = .replies(
+        try reader.elements(atMost: FromFront.mostRequests) { (reader) throws(FrameError) in
+          NumberedReply(serial: try reader.integer(UInt64.self), reply: try FrontReply(&reader))
+        })
     case .inform: self = .inform(serial: try reader.integer(UInt64.self), try FrontReply(&reader))
     case .part: self = .part(serial: try reader.integer(UInt64.self), try reader.requiredBytes())
     case .parts:
@@ -103,6 +117,8 @@ public enum FromFront: Sendable, Equatable {
   /// It takes connections. The parts of the sandbox in force, as bits.
   case serving(sandbox: UInt32)
   case request(FrontRequest)
+  /// Several that are answered from a row or two each: one that takes longer would hold up the others.
+  case requests([FrontRequest])
   /// The body that was asked for.
   case body(serial: UInt64, [UInt8])
   /// It is longer than was allowed, or will not come.
@@ -112,6 +128,8 @@ public enum FromFront: Sendable, Equatable {
   /// Answers are written, or their clients have left; by serial.
   case ended([UInt64: FrontEnd])
 
+  /// So many requests come with one frame, at most. There is another frame for the next thread that answers.
+  public static let mostRequests = 16
   /// So many ends are told with one frame, at most.
   public static let mostEnds = 1000
 
@@ -124,6 +142,10 @@ public enum FromFront: Sendable, Equatable {
     case .request(let request):
       var writer = FrameWriter(.request)
       request.write(to: &writer)
+      return writer.bytes
+    case .requests(let requests):
+      var writer = FrameWriter(.requests)
+      writer.write(requests) { $1.write(to: &$0) }
       return writer.bytes
     case .body(let serial, let bytes):
       var writer = FrameWriter(.body)
@@ -156,6 +178,11 @@ public enum FromFront: Sendable, Equatable {
     switch try reader.kind() {
     case .serving: self = .serving(sandbox: try reader.integer(UInt32.self))
     case .request: self = .request(try FrontRequest(&reader))
+    case .requests:
+      self = .requests(
+        try reader.elements(atMost: Self.mostRequests) { (reader) throws(FrameError) in
+          try FrontRequest(&reader)
+        })
     case .body: self = .body(serial: try reader.integer(UInt64.self), try reader.requiredBytes())
     case .cut: self = .cut(serial: try reader.integer(UInt64.self), isTooLong: try reader.boolean())
     case .stored: self = .stored(serial: try reader.integer(UInt64.self), try Stored(&reader))

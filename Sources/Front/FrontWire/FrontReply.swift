@@ -21,6 +21,11 @@ public struct FrontReply: Sendable, Equatable {
 
   /// Longer content is sent as a stream, in parts of at most so many bytes.
   public static let partLimit = 64 << 10
+  /// Contents that go with one frame have so many bytes together, at most: there is room for their fields.
+  public static let sharedLimit = 32 << 10
+
+  /// Bytes of the content that the frame has.
+  public var length: Int { if case .bytes(let bytes) = content { bytes.count } else { 0 } }
 
   private static let fieldLimit = 64
   private static let textLimit = 16 << 10
@@ -64,6 +69,14 @@ public struct FrontReply: Sendable, Equatable {
     case nil: throw FrameError("an unknown kind of content")
     }
   }
+}
+
+/// The answer to one of several requests.
+public struct NumberedReply: Sendable, Equatable {
+  public var serial: UInt64
+  public var reply: FrontReply
+
+  public init(serial: UInt64, reply: FrontReply) { (self.serial, self.reply) = (serial, reply) }
 }
 
 extension FrameReader {

@@ -50,6 +50,18 @@ public struct FrontRequest: Sendable, Equatable {
   /// All values of a field.
   public func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 
+  /// Bytes that it takes of a frame, at most.
+  public var size: Int {
+    var size = 64 + method.utf8.count + peer.utf8.count
+    for segment in segments { size += segment.utf8.count + FrameWriter.textOverhead }
+    for pairs in [query, fields] {
+      for pair in pairs {
+        size += pair.name.utf8.count + pair.value.utf8.count + 2 * FrameWriter.textOverhead
+      }
+    }
+    return size
+  }
+
   // MARK: As a frame
 
   private static let segmentLimit = 32

@@ -56,6 +56,10 @@ public struct RequestTarget: Sendable, Equatable {
   }
 
   private static func decoded(_ text: Substring.UTF8View, isForm: Bool) throws(RequestFault) -> String {
+    // Most have nothing to decode.
+    if !text.contains(where: { $0 == UInt8(ascii: "%") || $0 == 0 || isForm && $0 == UInt8(ascii: "+") }) {
+      return String(Substring(text))
+    }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)
     var rest = text

@@ -50,28 +50,45 @@ public struct Response {
   ///   - isChunked: of a stream: whether its end is marked, or is that of the connection.
   ///   - date: of now.
   func head(for request: RequestHead?, keeps: Bool, isChunked: Bool, date: String) -> [UInt8] {
-    var text = statusLine + "Date: \(date)\r\n" + lines
-    if let length, !hasNoBody { text += "Content-Length: \(length)\r\n" }
-    if isChunked { text += "Transfer-Encoding: chunked\r\n" }
+    var head = beginning
+    head.add("Date: ", date)
+    if let length, !hasNoBody { head.add("Content-Length: ", String(length)) }
+    if isChunked { head.add("Transfer-Encoding: chunked") }
     if !keeps {
-      text += "Connection: close\r\n"
+      head.add("Connection: close")
     } else if request?.minorVersion == 0 {
-      text += "Connection: keep-alive\r\n"
+      head.add("Connection: keep-alive")
     }
-    return Array((text + "\r\n").utf8)
+    head.add("")
+    return head.bytes
   }
 
   /// Of an answer that another follows: nothing is said of the connection.
-  var interimHead: [UInt8] { Array((statusLine + lines + "\r\n").utf8) }
+  var interimHead: [UInt8] {
+    var head = beginning
+    head.add("")
+    return head.bytes
+  }
 
-  private var statusLine: String { "HTTP/1.1 \(status) \(StatusText.of(status))\r\n" }
+  /// The status line and the fields.
+  private var beginning: HeadLines {
+    var head = HeadLines()
+    head.add("HTTP/1.1 ", String(status), " ", StatusText.of(status))
+    for (name, value) in fields { head.add(name, ": ", Self.safe(value)) }
+    return head
+  }
 
-  private var lines: String {
-    var text = ""
-    for (name, value) in fields {
-      for part in [name, ": ", Self.safe(value), "\r\n"] { text += part }
+  /// Lines as bytes, which no text has to be made of first.
+  private struct HeadLines {
+    private(set) var bytes: [UInt8] = []
+
+    init() { bytes.reserveCapacity(512) }
+
+    mutating func add(_ parts: String...) {
+      for part in parts { bytes.append(contentsOf: part.utf8) }
+      bytes.append(0x0D)
+      bytes.append(0x0A)
     }
-    return text
   }
 
   /// A value may come from a file's name: nothing in it ends the line.

@@ -12,6 +12,8 @@ final class Gate: RequestHandler {
   private let loop: EventLoop
   /// Requests that the coordinator knows of, and that have not ended.
   private var exchanges: [UInt64: Exchange] = [:]
+  /// Requests for a row, which are asked together once the loop has turned.
+  private var quick: [FrontRequest] = []
   /// Ends that the coordinator is told of once the loop has turned: a frame for each would wake it as often as requests do.
   private var ends: [UInt64: FrontEnd] = [:]
   /// No process before this one has used a number above the time of its start: what is told of its requests meets none of these.
@@ -62,7 +64,10 @@ final class Gate: RequestHandler {
     if setup.requiresSandbox && level & needed != needed {
       throw FrameError("this kernel cannot close the sandbox; `sluice doctor` says what it lacks")
     }
-    loop.onTurn { [unowned gate] in gate.tellEnds() }
+    loop.onTurn { [unowned gate] in
+      gate.askQuick()
+      gate.tellEnds()
+    }
     gate.writer = try FileWriter(loop)
     gate.line.send(.serving(sandbox: level))
     // A sign of life: see `Pulse`.
@@ -99,6 +104,13 @@ final class Gate: RequestHandler {
       query: target.query.map { FrontRequest.Pair($0.name, $0.value) },
       fields: exchange.head.pairs.map { FrontRequest.Pair($0.name, $0.value) },
       body: Self.body(exchange.head.framing), peer: exchange.peer.address)
+    if Self.isQuick(request) {
+      exchange.context = Number(last)
+      exchanges[last] = exchange
+      quick.append(request)
+      if quick.count == FromFront.mostRequests { askQuick() }
+      return
+    }
     let frame = FromFront.request(request).frame
     guard frame.count <= Frame.limit else {
       return exchange.answer(.text(431, "the request is too long\n"))
@@ -106,6 +118,19 @@ final class Gate: RequestHandler {
     exchange.context = Number(last)
     exchanges[last] = exchange
     line.send(frame)
+  }
+
+  /// Whether it asks for one attachment: what is answered from a few rows may wait for others that are, and a frame for each would cost
+  /// as much as the answer.
+  private static func isQuick(_ request: FrontRequest) -> Bool {
+    (request.method == "GET" || request.method == "HEAD") && request.segments.count == 3
+      && request.segments[1] == "attachments" && request.size <= Frame.limit / (2 * FromFront.mostRequests)
+  }
+
+  private func askQuick() {
+    if quick.isEmpty { return }
+    line.send(.requests(quick))
+    quick.removeAll(keepingCapacity: true)
   }
 
   private static func liveness(_ method: String) -> Response {
@@ -124,6 +149,8 @@ final class Gate: RequestHandler {
 
   private func tellEnds() {
     if ends.isEmpty { return }
+    // No request ends before it has begun.
+    askQuick()
     line.send(.ended(ends))
     ends.removeAll(keepingCapacity: true)
   }
@@ -141,9 +168,9 @@ final class Gate: RequestHandler {
   private func take(_ message: ToFront, _ descriptor: SharedDescriptor?) {
     switch message {
     case .serve: break
-    case .reply(let serial, let reply):
-      guard let exchange = exchanges[serial] else { return }
-      exchange.answer(Self.response(reply, descriptor))
+    case .reply(let serial, let reply): exchanges[serial]?.answer(Self.response(reply, descriptor))
+    case .replies(let replies):
+      for each in replies { exchanges[each.serial]?.answer(Self.response(each.reply, nil)) }
     case .inform(let serial, let reply):
       exchanges[serial]?.inform(reply.status, reply.fields.map { ($0.name, $0.value) })
     case .part(let serial, let bytes): exchanges[serial]?.send(bytes)

@@ -15,6 +15,11 @@ extension SQLiteLedger: LedgerQueries {
     return try body()
   }
 
+  /// SQLite counts commits of other connections (https://www.sqlite.org/pragma.html#pragma_data_version), and this one only reads.
+  public func generation() throws(LedgerError) -> Int64 {
+    try reading { try statement("PRAGMA data_version").first { $0.integer(0) } ?? 0 }
+  }
+
   /// An attachment with the steps of its last attempt.
   func record(of key: Int64) throws -> AttachmentRecord? {
     guard var record = try statement(Query.byKey).first(.integer(key), make: { AttachmentRecord($0) }) else {

@@ -5,6 +5,9 @@ public protocol LedgerQueries: AnyObject {
   /// Runs a body whose queries all see the same moment.
   func snapshot<Value>(_ body: () throws -> Value) throws -> Value
 
+  /// A number that says whether the ledger has changed: while this reader is told the same one, nothing has. In a snapshot, of its moment.
+  func generation() throws(LedgerError) -> Int64
+
   /// The coordinators that have joined and not left, but for the one that asks.
   func otherHolders() throws(LedgerError) -> Set<Int64>
   func status() throws(LedgerError) -> LedgerStatus

@@ -57,6 +57,7 @@ struct AttachmentVerb {
       let desk = try CommandDesk(home)
       if case .delete = action { try desk.finishDeletions() }
       tally = try selected.apply(action, desk)
+      if case .delete = action { try desk.finishDeletions() }
     }
     (tally.matched, tally.unchanged) = (tally.matched + before, tally.unchanged + before)
     tell(tally, arguments, isDryRun: isDryRun)

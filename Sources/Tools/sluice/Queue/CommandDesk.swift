@@ -78,10 +78,16 @@ final class CommandDesk {
     if case .ledger(let ledger, _) = way { try? ledger.leave() }  // nothing is in its hands
   }
 
-  /// Deletes the objects that a command which was killed has left. Where a coordinator has the home, it does so itself.
+  /// Deletes the objects of deleted attachments that are still there: those that a command which was killed has left, and those that a
+  /// coordinator which was killed had staged. Where a coordinator has the home, it does so itself.
   func finishDeletions() throws {
     guard case .ledger(let ledger, _) = way else { return }
-    try deleteObjects(try home.reader().objectsToDelete(limit: 1000), ledger)
+    let reader = try home.reader()
+    if let root = try? Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY) {
+      // What does not get its path now waits for the next coordinator, as before.
+      _ = try FileStore(root: root.number, home.storePath).recover(reader)
+    }
+    try deleteObjects(try reader.objectsToDelete(limit: 1000), ledger)
   }
 
   /// Takes files in; returns once they are on record.

@@ -26,6 +26,7 @@ struct Pruning {
   func run(_ desk: CommandDesk?) throws -> Tally {
     var tally = Tally()
     try desk?.finishDeletions()
+    defer { try? desk?.finishDeletions() }  // what fails here is done by the next coordinator
     for status in Status.allCases {
       guard let age = rules.ages[status] else { continue }
       var filter = AttachmentFilter(statuses: [status])

@@ -1,0 +1,52 @@
+import FrontWire
+import Ledger
+import Platform
+
+/// What was looked up in the ledger and holds for as long as nothing changes there: clients ask for the same record, with the same
+/// token, until it says what they wait for.
+///
+/// All of it is forgotten with the first change of the ledger, so that a token that is revoked is worth nothing at the next request.
+final class Recollection {
+  private struct Asked: Hashable {
+    /// By their bytes: texts are equal to Swift that are two names.
+    var id, name: ByteText
+    var role: AccessToken.Role
+  }
+
+  private var generation: Int64?
+  private var tokens: [[UInt8]: AccessToken] = [:]
+  private var replies: [Asked: FrontReply] = [:]
+
+  /// So many of each are remembered, of at most so many bytes.
+  private static let (most, longest) = (200, 8 << 10)
+
+  /// The ledger is of this generation now.
+  func follow(_ generation: Int64) {
+    if generation == self.generation { return }
+    self.generation = generation
+    if !tokens.isEmpty { tokens.removeAll(keepingCapacity: true) }
+    if !replies.isEmpty { replies.removeAll(keepingCapacity: true) }
+  }
+
+  /// The token with this digest; whether it is still valid is not remembered.
+  func token(_ digest: [UInt8], _ read: () throws -> AccessToken?) rethrows -> AccessToken? {
+    if let known = tokens[digest] { return known }
+    guard let token = try read() else { return nil }
+    if tokens.count >= Self.most { tokens.removeAll(keepingCapacity: true) }
+    tokens[digest] = token
+    return token
+  }
+
+  /// What somebody is answered who asks for an attachment.
+  func reply(
+    _ id: String, to token: AccessToken, _ read: () throws -> FrontReply
+  ) rethrows -> FrontReply {
+    let asked = Asked(id: ByteText(id), name: ByteText(token.name), role: token.role)
+    if let known = replies[asked] { return known }
+    let reply = try read()
+    if reply.length > Self.longest { return reply }
+    if replies.count >= Self.most { replies.removeAll(keepingCapacity: true) }
+    replies[asked] = reply
+    return reply
+  }
+}
