@@ -63,6 +63,38 @@ struct ReplayTests {
     #expect(try state(folder) == before)
   }
 
+  /// Nothing but the bytes that would be stored differs.
+  @Test func contentThatWouldBeStoredOtherwiseIsAChange() throws {
+    let inbox = try Inbox()
+    func pipeline(_ quality: Int) -> String {
+      Pipelines.storing("- { use: image, when: image/*, options: { quality: \(quality) } }")
+    }
+    try inbox.folder.write("pipeline.yaml", pipeline(20))
+    try inbox.folder.write("finer.yaml", pipeline(95))
+    try inbox.folder.write("in/photo.png", Samples.data("photo.png"))
+    let before = try #require(inbox.run().record("photo.png").sha256)
+    func replay(_ words: [String]) throws -> SluiceCommand.Outcome {
+      try SluiceCommand.run(["replay", "--home", "home", "--diff"] + words, in: inbox.folder)
+    }
+    for words in [[], ["--from", "store"]] {
+      let same = try replay(words)
+      #expect(same.status == 0 && same.out.contains("0 would change, 1 would not"), "\(same.out)\(same.err)")
+    }
+    let finer = try replay(["-c", "finer.yaml", "--format", "json"])
+    #expect(finer.status == 1)
+    let changes = try finer.only(Printed.Replay.self).changes
+    #expect(changes.map(\.key) == ["sha256"] && changes[0].before == before, "\(finer.out)\(finer.err)")
+    let after = try #require(changes[0].after)
+    let text = try replay(["-c", "finer.yaml"])
+    #expect(
+      text.out.contains("sha256  \(before.prefix(16))… -> \(after.prefix(16))…"), "\(text.out)\(text.err)")
+    #expect(text.out.contains("1 would change, 0 would not"))
+    // That is what this pipeline stores.
+    let other = try SluiceCommand.run(
+      ["ingest", "--home", "other", "-c", "finer.yaml", "--format", "json", "in"], in: inbox.folder)
+    #expect(other.attachments.map(\.sha256) == [after], "\(other.err)")
+  }
+
   /// The large file was rejected at `size` and never reached the store.
   @Test func onlyWhatCameSoFarIsTried() throws {
     let folder = try ingested()
@@ -193,8 +225,11 @@ struct ReplayTests {
     let file = folder.path + "/" + object
     try FileManager.default.removeItem(atPath: file)
     try folder.write(object, String(repeating: "MIDDLE\n", count: 100))
-    let ingest = try SluiceCommand.run(["ingest", "--manifest", "/dev/null"], in: folder)
-    #expect(ingest.status == 1)
+    // What took it for the content would try to store it without end.
+    let ingest = try SluiceCommand.run(
+      ["20", SluiceCommand.folder + "/sluice", "ingest", "--manifest", "/dev/null"], in: folder,
+      program: "/usr/bin/timeout")
+    try #require(ingest.status == 1, "\(ingest.out)\(ingest.err)")
     let list = try SluiceCommand.run(["list", "--code", "object-damaged"], in: folder)
     #expect(list.out.contains("middle.txt"), "\(ingest.out)\(ingest.err)")
     // Brought back from a backup, it is tried again.

@@ -69,7 +69,7 @@ struct EventStreamsTests {
 
     init() throws {
       desk = try UploadDesk()
-      streams = try EventStreams { [wires] in wires.send($0, $1) }
+      streams = try EventStreams(finish: { _ in }) { [wires] in wires.send($0, $1) }
       stopping = sluice_eventfd()
       let (home, streams, stopping) = (desk.home, streams, stopping)
       thread = try Platform.Thread { streams.run({ try? home.reader() }, until: stopping) }

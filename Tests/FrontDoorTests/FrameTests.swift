@@ -18,7 +18,8 @@ struct FrameTests {
   private static let toFront: [ToFront] = [
     .serve(
       FrontSetup(
-        connections: 5, perAddress: 2, proxies: ["10.0.0.0/8"], longestFile: 1 << 40, requiresSandbox: true)),
+        connections: 5, perAddress: 2, proxies: ["10.0.0.0/8"], longestFile: 1 << 40, memory: 1 << 30,
+        requiresSandbox: true)),
     .reply(serial: 1, FrontReply(204)),
     .reply(serial: 2, FrontReply(200, [.init("A", "b")], .bytes([0, 1, 2]))),
     .reply(serial: 3, FrontReply(206, [], .file(5..<9))),

@@ -102,6 +102,13 @@ extension API {
     return (filter, limit, mark)
   }
 
+  /// Of a parameter that is there twice, two programs may take two values.
+  static func refuseTwice(_ request: FrontRequest, _ route: Route) throws(Problem) {
+    for parameter in route.parameters where request.query.count(where: { $0.name == parameter.name }) > 1 {
+      throw invalid(parameter.name, "is there more than once")
+    }
+  }
+
   static func invalid(_ name: String, _ rule: String) -> Problem {
     Problem(400, "invalid-parameter", "'\(name)' \(rule)")
   }
@@ -149,9 +156,17 @@ extension API {
 
   // MARK: Content
 
+  /// Where the content of an attachment lies: while a completed one is worked on again, that which it keeps. Where it ended otherwise
+  /// since, what it keeps is for operators alone.
+  private func object(of record: AttachmentRecord) throws -> (path: String, sha256: [UInt8])? {
+    if let path = record.outcome.url, let sha256 = record.outcome.sha256 { return (path, sha256) }
+    guard record.outcome.status == .queued, record.keptObject != nil else { return nil }
+    return try ledger.object(ofAttachment: record.origin.id).map { ($0.url, $0.sha256) }
+  }
+
   /// The content of an attachment, or the part that is asked for.
   func content(_ record: AttachmentRecord, _ request: FrontRequest) throws -> Answer {
-    guard let path = record.outcome.url, let sha256 = record.outcome.sha256 else {
+    guard let (path, sha256) = try object(of: record) else {
       if record.outcome.status == .queued {
         throw Problem(
           404, "not-ready", "it is still being worked on", remedy: "ask again, or listen for its event",
@@ -163,7 +178,7 @@ extension API {
     let file = try open(path, of: record.origin.id, sha256)
     var facts = stat()
     guard fstat(file.number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,
-      Int64(facts.st_size) == record.outcome.sizeBytes
+      record.outcome.url == nil || Int64(facts.st_size) == record.outcome.sizeBytes
     else {
       throw Self.damaged
     }

@@ -22,11 +22,12 @@ extension API {
     // What a form says comes with its body.
     let longest = isForm ? rules.longest + Self.formRoom : rules.longest(item)
     if case .length(let count) = request.body, count > longest { throw tooLarge(item) }
+    let checksum = try Tus.checksum(request)
     // Its length is left open: only this request can make it whole.
     let record = try begin(nil, metadata, Self.inOneRequest, token)
     return .commands([.upload(.begin(record))]) { results in
       guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
-      return .upload(record.id, .post)
+      return .upload(record.id, .post(checksum))
     }
   }
 
@@ -57,16 +58,17 @@ extension API {
   /// Bytes of a form beside its file.
   private static let formRoom = Int64(Form.textLimit * 2)
 
-  func store(_ record: UploadRecord, _ request: FrontRequest) throws -> Answer {
+  func store(_ record: UploadRecord, _ checksum: Tus.Checksum?, _ request: FrontRequest) throws -> Answer {
     let isForm = Self.isForm(request)
     let longest =
       isForm ? rules.longest : rules.longest(try item(record.metadata, record.owner, record.role))
     let file = SharedDescriptor(try open(record.id))
-    return .store(record.id, StoreOrder(offset: 0, limit: longest, isForm: isForm), file) { api, stored in
+    let order = StoreOrder(offset: 0, limit: longest, digest: checksum?.algorithm, isForm: isForm)
+    return .store(record.id, order, file) { api, stored in
       var record = record
       do {
         if isForm { try api.read(stored.form, into: &record) }
-        return try api.posted(record, stored, request.traceparent)
+        return try api.posted(record, stored, checksum, request.traceparent)
       } catch let problem as Problem {
         return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
       }
@@ -82,13 +84,16 @@ extension API {
     record.metadata = Tus.header(values)
   }
 
-  private func posted(_ record: UploadRecord, _ stored: Stored, _ trace: String?) throws -> Answer {
+  private func posted(
+    _ record: UploadRecord, _ stored: Stored, _ checksum: Tus.Checksum?, _ trace: String?
+  ) throws -> Answer {
     if let problem = try fault(of: stored, record) { throw problem }
     if stored.isMalformed {
       throw Problem(
         400, "no-form", "the body is no form with one file (multipart/form-data), or has too much beside it",
         remedy: "with curl: -F file=@report.pdf -F conversationId=c1")
     }
+    if let checksum, stored.digest != checksum.digest { throw Self.otherChecksum }
     let item = try item(record.metadata, record.owner, record.role)
     if stored.bytes > rules.longest(item) { throw tooLarge(item) }
     _ = try written(record.id, 0, stored)

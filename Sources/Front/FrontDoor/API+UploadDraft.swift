@@ -19,6 +19,8 @@ extension API {
     let length = try UploadDraft.length(request, from: 0, isLast: isLast)
     if let length, length > rules.longest(item) { throw tooLarge(item) }
     try check(request.body, room: length ?? rules.longest(item), of: length, item)
+    // That of the representation is of the whole upload.
+    let checksum = try Tus.checksum(request, isPart: !isLast)
     let record = try begin(length, metadata, UploadDraft.mark, token)
     let place = FrontReply(
       104,
@@ -30,7 +32,9 @@ extension API {
       guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
       let next = Answer.upload(
         record.id,
-        .appendPart(UploadDraft.Part(offset: 0, isLast: isLast, isNew: true, trace: request.traceparent)))
+        .appendPart(
+          UploadDraft.Part(
+            offset: 0, isLast: isLast, isNew: true, checksum: checksum, trace: request.traceparent)))
       // The answer has it as well; what comes before it is for bodies that may be cut.
       return request.hasBody ? .inform(place, next) : next
     }
@@ -78,7 +82,8 @@ extension API {
       throw Problem(400, "invalid-header", "'Upload-Offset' says where the bytes go")
     }
     let part = UploadDraft.Part(
-      offset: offset, isLast: UploadDraft.isLast(request) ?? false, trace: request.traceparent)
+      offset: offset, isLast: UploadDraft.isLast(request) ?? false, checksum: try Tus.checksum(request),
+      trace: request.traceparent)
     return .upload(record.id, .appendPart(part))
   }
 
@@ -118,7 +123,7 @@ extension API {
     let room = (record.length ?? longest) - size
     try check(request.body, room: room, of: record.length, item)
     guard request.hasBody else { return try appended(part, to: record, Stored(bytes: 0, isWhole: true)) }
-    return .store(record.id, StoreOrder(offset: size, limit: room), file) { api, stored in
+    return try store(record.id, file, from: size, room: room, part.checksum) { api, stored in
       try api.appended(part, to: record, stored)
     }
   }

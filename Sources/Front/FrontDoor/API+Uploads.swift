@@ -97,7 +97,7 @@ extension API {
     /// A part, as the IETF's draft has it.
     case appendPart(UploadDraft.Part)
     /// All of it, with the request that began it.
-    case post
+    case post(Tus.Checksum?)
     case end
   }
 
@@ -178,7 +178,7 @@ extension API {
       }
       try reached { () throws(SystemError) in try uploads.settle(id) }
       return .commands([.upload(.end(id: id))]) { _ in .reply(FrontReply(204)) }
-    case .post: return try store(record, request)
+    case .post(let checksum): return try store(record, checksum, request)
     case .append(let bytes): return try append(bytes, to: record, request)
     case .appendPart(let part): return try append(part, to: record, request)
     }
@@ -243,31 +243,45 @@ extension API {
     if request.body == .none || request.body == .length(0) {
       return try appended(bytes, to: record, Stored(bytes: 0, isWhole: true))
     }
-    if bytes.checksum != nil { try doubt(record.id, from: size) }
-    let order = StoreOrder(offset: size, limit: room, digest: bytes.checksum?.algorithm)
-    return .store(record.id, order, file) { api, stored in
+    return try store(record.id, file, from: size, room: room, bytes.checksum) { api, stored in
       try api.appended(bytes, to: record, stored)
     }
   }
 
+  /// Stores the body behind what is there. Until it was compared with its checksum, nothing of it counts.
+  func store(
+    _ id: String, _ file: SharedDescriptor, from offset: Int64, room: Int64, _ checksum: Tus.Checksum?,
+    _ next: @escaping @Sendable (API, Stored) throws -> Answer
+  ) throws -> Answer {
+    if checksum != nil { try doubt(id, from: offset) }
+    return .store(id, StoreOrder(offset: offset, limit: room, digest: checksum?.algorithm), file) {
+      api, stored in
+      let isRight =
+        checksum.map {
+          stored.isWhole && stored.error == 0 && (stored.bytes == 0 || stored.digest == $0.digest)
+        } ?? true
+      if !isRight {
+        try api.cut(id, to: offset)
+        // What is wrong besides goes first.
+        if stored.isWhole && stored.error == 0 && !stored.isTooLong {
+          var problem = Self.otherChecksum
+          problem.fields = [.init("Upload-Offset", String(offset))]
+          throw problem
+        }
+      } else if checksum != nil {
+        try api.trust(id)
+      }
+      return try next(api, stored)
+    }
+  }
+
+  static let otherChecksum = Problem(460, "other-checksum", "the bytes are not those of the checksum")
+
   private func appended(_ bytes: Bytes, to record: UploadRecord, _ stored: Stored) throws -> Answer {
-    let (offset, checksum) = (bytes.offset, bytes.checksum)
-    let isRight =
-      checksum.map {
-        stored.isWhole && stored.error == 0 && (stored.bytes == 0 || stored.digest == $0.digest)
-      } ?? true
-    if !isRight || stored.isTooLong {
-      // Nothing of it counts.
-      try cut(record.id, to: offset)
-    } else if checksum != nil {
-      try trust(record.id)
-    }
+    let offset = bytes.offset
+    // Nothing of it counts.
+    if stored.isTooLong { try cut(record.id, to: offset) }
     if let problem = try fault(of: stored, record) { throw problem }
-    if !isRight {
-      throw Problem(
-        460, "other-checksum", "the bytes are not those of the checksum",
-        fields: [.init("Upload-Offset", String(offset))])
-    }
     let size = try written(record.id, offset, stored)
     guard size == record.length, record.concat != "partial" else {
       return .reply(taken(record, size, nil, bytes.isNew))

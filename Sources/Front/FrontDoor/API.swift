@@ -126,6 +126,7 @@ final class API {
       throw Problem.operatorsOnly
     }
     if let token, token.role == .service, !route.parties.contains(.service) { throw Problem.operatorsOnly }
+    try Self.refuseTwice(request, route)
     switch route {
     case .version: return .reply(Self.json("{\"version\":\"\(version)\"}"))
     case .openapi: return .reply(Self.json(OpenAPI.text(version: version, rules)))

@@ -21,7 +21,7 @@ final class AccessLog: Sendable {
       (self.peer, method) = (peer, request.method)
       path = "/" + request.segments.joined(separator: "/")
       userAgent = request.field("user-agent").map { String($0.prefix(AccessLog.textLimit)) }
-      traceparent = request.field("traceparent").flatMap { AccessLog.isTrace($0) ? $0 : nil }
+      traceparent = request.traceparent
     }
   }
 
@@ -114,14 +114,5 @@ final class AccessLog: Sendable {
       if let trace = entry.traceparent { writer.member("traceparent", trace) }
     }
     return writer.text
-  }
-
-  /// Whether a text is a `traceparent` of version 00 (W3C Trace Context, 3.2).
-  private static func isTrace(_ text: String) -> Bool {
-    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    return parts.map(\.utf8.count) == [2, 32, 16, 2]
-      && parts.allSatisfy {
-        $0.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
-      }
   }
 }

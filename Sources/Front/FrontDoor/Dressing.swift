@@ -70,5 +70,5 @@ struct Dressing: Sendable {
     "Authorization, Content-Type, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, "
     + "Last-Event-ID, Prefer, Traceparent, X-HTTP-Method-Override, X-Requested-With, Tus-Resumable, Upload-Offset, "
     + "Upload-Length, Upload-Defer-Length, Upload-Metadata, Upload-Concat, Upload-Checksum, Upload-Complete, "
-    + "Upload-Draft-Interop-Version, Content-Disposition"
+    + "Upload-Draft-Interop-Version, Content-Disposition, Content-Digest, Repr-Digest"
 }

@@ -41,6 +41,8 @@ final class EventStreams: Sendable {
 
   /// Tells streams something.
   private let send: @Sendable ([UInt64], [UInt8]) -> Void
+  /// Ends a stream.
+  private let finish: @Sendable (UInt64) -> Void
   private let changes = Mutex(Changes())
   private let wake: SharedDescriptor
   private let number = Atomic(0)
@@ -54,8 +56,10 @@ final class EventStreams: Sendable {
   /// Events that wait to be told and are not on record; more are dropped.
   private static let mostLive = 10_000
 
-  init(send: @escaping @Sendable ([UInt64], [UInt8]) -> Void) throws(SystemError) {
-    self.send = send
+  init(
+    finish: @escaping @Sendable (UInt64) -> Void, send: @escaping @Sendable ([UInt64], [UInt8]) -> Void
+  ) throws(SystemError) {
+    (self.finish, self.send) = (finish, send)
     let wake = sluice_eventfd()
     if wake < 0 { throw SystemError("making an eventfd") }
     self.wake = SharedDescriptor(Descriptor(owning: wake))
@@ -98,7 +102,7 @@ final class EventStreams: Sendable {
 
   // MARK: The thread
 
-  /// Runs until a descriptor is readable.
+  /// Runs until a descriptor is readable. The streams end then: their clients come again, and miss nothing.
   func run(_ open: () -> (any LedgerQueries)?, until stopping: Int32) {
     var feed: EventFeed?
     var watch = TransferWatch()
@@ -115,7 +119,10 @@ final class EventStreams: Sendable {
         pollfd(fd: wake.number, events: Int16(POLLIN), revents: 0),
       ]
       poll(&watched, 2, Self.interval)
-      if watched[0].revents != 0 { return }
+      if watched[0].revents != 0 {
+        let joining = changes.withLock { $0.joining.map(\.serial) }
+        return (streams.keys + waiting.map(\.serial) + joining).forEach(finish)
+      }
       if watched[1].revents != 0 { sluice_eventfd_clear(wake.number) }
       let news = changes.withLock { changes in
         defer { changes = Changes() }

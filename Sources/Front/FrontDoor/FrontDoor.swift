@@ -82,7 +82,8 @@ public final class FrontDoor: Sendable {
     let stopping = sluice_eventfd()
     if stopping < 0 { throw SystemError("making an eventfd") }
     self.stopping = SharedDescriptor(Descriptor(owning: stopping))
-    streams = try EventStreams { [desk] serials, bytes in
+    streams = try EventStreams(finish: { [desk] in desk.send(.finish(serial: $0)) }) {
+      [desk] serials, bytes in
       for start in stride(from: 0, to: serials.count, by: ToFront.mostSerials) {
         let some = Array(serials[start..<min(start + ToFront.mostSerials, serials.count)])
         for part in stride(from: 0, to: bytes.count, by: FrontReply.partLimit) {
@@ -131,8 +132,14 @@ public final class FrontDoor: Sendable {
     if Tus.isId(id) { spent.withLock { $0.append(id) } }
   }
 
-  /// Takes no more connections, lets requests under way end for a few seconds, and ends.
+  /// Takes no more connections, lets requests under way end for a few seconds, which it tells, and ends.
   public func stop() {
+    let underway = desk.openCount - streams.count
+    if underway > 0 {
+      say(
+        "stopping: \(underway) \(underway == 1 ? "request ends" : "requests end") first, within \(Self.drainTime / 1000) s; "
+          + "a second signal ends it at once and loses nothing")
+    }
     sluice_eventfd_raise(stopping.number)
     results.close()
     late.close()
@@ -168,7 +175,7 @@ public final class FrontDoor: Sendable {
     let setup = FrontSetup(
       connections: UInt32(settings.rules.connections), perAddress: UInt32(settings.rules.perAddress),
       proxies: settings.rules.trustProxy, longestFile: settings.rules.longest,
-      requiresSandbox: settings.requiresSandbox)
+      memory: Self.memory(connections: settings.rules.connections), requiresSandbox: settings.requiresSandbox)
     let frame = ToFront.serve(setup).frame
     let numbers = sockets.map(\.number)
     if sluice_send(process.socket, frame, frame.count, numbers, Int32(numbers.count), 0) < 0 {
@@ -192,6 +199,12 @@ public final class FrontDoor: Sendable {
         "the HTTP server ended (\(Self.words(cause)))\(words.isEmpty ? "" : ": \(words)"); it is started again, and clients may connect anew"
       )
     }
+  }
+
+  /// Bytes of address space that the process may have: for itself and its libraries, and for what connections hold, of which the
+  /// most have an event stream or nothing to say. One of 10,000 that are idle takes 2 KiB, and each may have 32 KiB of header.
+  private static func memory(connections: Int) -> Int64 {
+    (1 << 30) + Int64(connections) * (64 << 10)
   }
 
   private static func words(_ cause: WorkerDeath.Cause) -> String {

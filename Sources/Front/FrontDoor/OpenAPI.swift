@@ -295,19 +295,20 @@ extension Route {
           "Upload-Draft-Interop-Version",
           #"{"type":"integer","minimum":\#(versions.lowerBound),"maximum":\#(versions.upperBound)}"#),
       ] : []
+    let digests = ["Content-Digest", "Repr-Digest"].map { header($0, #"{"type":"string"}"#) }
     switch self {
-    case .postAttachment: return speaksDraft ? draft + [header("Upload-Length", bytes)] : []
+    case .postAttachment: return digests + (speaksDraft ? draft + [header("Upload-Length", bytes)] : [])
     case .createUpload:
       return [
         version, header("Upload-Length", bytes), header("Upload-Defer-Length", #"{"const":1}"#),
         header("Upload-Metadata", #"{"type":"string"}"#), header("Upload-Concat", #"{"type":"string"}"#),
         header("Upload-Checksum", #"{"type":"string"}"#),
-      ]
+      ] + digests
     case .appendToUpload:
       return [
         version, header("Upload-Offset", bytes, isRequired: true), header("Upload-Length", bytes),
         header("Upload-Checksum", #"{"type":"string"}"#),
-      ] + draft
+      ] + digests + draft
     case .uploadState, .endUpload: return [version] + draft.suffix(1)
     case .events: return [header("Last-Event-ID", #"{"type":"string"}"#)]
     case .fetch: return [header("Prefer", #"{"enum":["respond-async"]}"#)]

@@ -189,6 +189,9 @@ final class RequestDesk: Sendable {
 
   func isOpen(_ serial: UInt64) -> Bool { state.withLock { $0.open[serial] != nil } }
 
+  /// Requests that have begun and not ended.
+  var openCount: Int { state.withLock { $0.open.count } }
+
   var counts: RequestCounts { state.withLock { $0.counts } }
 
   /// It takes long: its credential may lose its worth meanwhile.

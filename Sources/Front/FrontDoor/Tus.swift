@@ -51,8 +51,23 @@ enum Tus {
 
   static let algorithms = "sha1,sha256"
 
+  /// What a request says of its body; `nil`: nothing.
+  ///
+  /// - Parameter isPart: the body is a part of what the request announces.
+  static func checksum(_ request: FrontRequest, isPart: Bool = false) throws(Problem) -> Checksum? {
+    let all = [
+      try uploadChecksum(request), try ContentDigest.checksum(request, "content-digest"),
+      isPart ? nil : try ContentDigest.checksum(request, "repr-digest"),
+    ].compactMap(\.self)
+    // One is computed.
+    guard all.allSatisfy({ $0 == all.first }) else {
+      throw Problem(400, "invalid-checksum", "the body has two checksums", remedy: "send one of them")
+    }
+    return all.first
+  }
+
   /// What `Upload-Checksum` says of the body; `nil`: nothing.
-  static func checksum(_ request: FrontRequest) throws(Problem) -> Checksum? {
+  private static func uploadChecksum(_ request: FrontRequest) throws(Problem) -> Checksum? {
     let values = request.values("upload-checksum")
     if values.isEmpty { return nil }
     let parts = values.count == 1 ? values[0].split(separator: " ") : []

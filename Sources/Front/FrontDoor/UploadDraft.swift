@@ -28,6 +28,8 @@ struct UploadDraft: Sendable, Equatable {
     var isLast: Bool
     /// The upload was begun with the same request.
     var isNew = false
+    /// What the request says of its bytes.
+    var checksum: Tus.Checksum?
     /// The trace that the request belongs to.
     var trace: String?
   }

@@ -9,14 +9,17 @@ public struct FrontSetup: Sendable, Equatable {
   public var proxies: [String]
   /// The longest file that it may write, in bytes.
   public var longestFile: Int64
+  /// Bytes of address space that it may have.
+  public var memory: Int64
   /// Whether it may serve where the kernel lacks a part of the sandbox.
   public var requiresSandbox: Bool
 
   public init(
-    connections: UInt32, perAddress: UInt32, proxies: [String] = [], longestFile: Int64, requiresSandbox: Bool
+    connections: UInt32, perAddress: UInt32, proxies: [String] = [], longestFile: Int64, memory: Int64,
+    requiresSandbox: Bool
   ) {
     (self.connections, self.perAddress, self.proxies) = (connections, perAddress, proxies)
-    (self.longestFile, self.requiresSandbox) = (longestFile, requiresSandbox)
+    (self.longestFile, self.memory, self.requiresSandbox) = (longestFile, memory, requiresSandbox)
   }
 
   private static let proxyLimit = 100
@@ -29,6 +32,7 @@ public struct FrontSetup: Sendable, Equatable {
     writer.write(perAddress)
     writer.write(proxies) { $0.write($1) }
     writer.write(longestFile)
+    writer.write(memory)
     writer.write(requiresSandbox)
   }
 
@@ -39,6 +43,7 @@ public struct FrontSetup: Sendable, Equatable {
       try reader.requiredText(atMost: 64)
     }
     longestFile = try reader.integer(Int64.self)
+    memory = try reader.integer(Int64.self)
     requiresSandbox = try reader.boolean()
   }
 }

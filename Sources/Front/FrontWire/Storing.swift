@@ -7,7 +7,7 @@ public struct StoreOrder: Sendable, Equatable {
   public var offset: Int64
   /// Bytes that may come; more are not written.
   public var limit: Int64
-  /// What is to be computed of them; `nil`: nothing.
+  /// What is to be computed of them, and of a form of all its bytes; `nil`: nothing.
   public var digest: MessageDigest.Algorithm?
   /// The body is a form, of which the one file is to be stored.
   public var isForm: Bool

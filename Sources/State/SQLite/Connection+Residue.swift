@@ -19,7 +19,7 @@ extension Connection {
   public func eraseResidue() throws(SQLiteError) -> Bool {
     guard isOutsideTransaction, truncateLog() else { return false }
     guard let file = sluice_sqlite_file(database) else { return true }
-    // What is in memory is as the file was.
+    // What is in memory is as the file was, and would be written back with the next change of its page.
     defer { sqlite3_db_release_memory(database) }
     guard let header = read(file, at: 0, count: Self.headerLength) else { return false }
     let pageSize = header[16] == 0 && header[17] == 1 ? 65_536 : Int(header[16]) << 8 | Int(header[17])

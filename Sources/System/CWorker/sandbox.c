@@ -298,7 +298,7 @@ uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_li
   return level;
 }
 
-uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit) {
+uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit, int64_t memory) {
   uint32_t level = 0;
   if (has_other_threads()) return 0;
   /* Nothing that root may do is needed, and what it owns is not reached. The parent's signal is forgotten with the user. */
@@ -311,6 +311,9 @@ uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit) {
   int failed = limit(RLIMIT_CORE, 0);
   failed |= limit(RLIMIT_FSIZE, (rlim_t)output_limit);
   signal(SIGXFSZ, SIG_IGN);
+  struct rlimit space;
+  failed |= getrlimit(RLIMIT_AS, &space);
+  failed |= limit(RLIMIT_AS, space.rlim_max < (rlim_t)memory ? space.rlim_max : (rlim_t)memory);
   struct rlimit files;
   failed |= getrlimit(RLIMIT_NOFILE, &files);
   failed |= limit(RLIMIT_NOFILE, files.rlim_max < descriptors ? files.rlim_max : descriptors);

@@ -59,7 +59,7 @@ final class Gate: RequestHandler {
     tzset()
     // So does OpenSSL for its configuration.
     _ = (try MessageDigest(.sha256), try MessageDigest(.sha1))
-    let level = sluice_front_close(setup.connections + Self.ownDescriptors, setup.longestFile)
+    let level = sluice_front_close(setup.connections + Self.ownDescriptors, setup.longestFile, setup.memory)
     let needed = UInt32(SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_FILES | SLUICE_SANDBOX_SYSCALLS)
     if setup.requiresSandbox && level & needed != needed {
       throw FrameError("this kernel cannot close the sandbox; `sluice doctor` says what it lacks")

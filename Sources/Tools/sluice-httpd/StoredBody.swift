@@ -15,6 +15,8 @@ final class StoredBody: BodySink {
   private var (isWhole, isTooLong, isMalformed) = (false, false, false)
   /// `nil`: the body is what is stored.
   private var parts: FormParts?
+  /// Of a form, of which not all is stored; `nil`: none was asked for.
+  private var digest: MessageDigest?
   /// The writer was told that no more will come.
   private var isOver = false
   private let onEnd: (Stored) -> Void
@@ -29,7 +31,13 @@ final class StoredBody: BodySink {
     onEnd: @escaping (Stored) -> Void
   ) {
     (self.exchange, self.writer, self.onEnd) = (exchange, writer, onEnd)
-    task = FileWriter.Task(file, order)
+    var own = order
+    if order.isForm {
+      own.digest = nil
+      digest = order.digest.flatMap { try? MessageDigest($0) }
+      digest?.begin()
+    }
+    task = FileWriter.Task(file, own)
     room = order.limit
     if order.isForm {
       parts = FormParts(contentType: exchange.head.value("content-type"))
@@ -43,6 +51,7 @@ final class StoredBody: BodySink {
     if parts == nil {
       store(bytes)
     } else {
+      digest?.add(bytes)
       do {
         try parts?.take(bytes) { store($0) }
       } catch {
@@ -89,10 +98,11 @@ final class StoredBody: BodySink {
     exchange.resumeBody()
   }
 
-  func ended(_ written: Int64, _ error: Int32, _ digest: [UInt8]) {
+  func ended(_ written: Int64, _ error: Int32, _ fileDigest: [UInt8]) {
     onEnd(
       Stored(
-        bytes: written, isWhole: isWhole, isTooLong: isTooLong, error: error, digest: digest,
+        bytes: written, isWhole: isWhole, isTooLong: isTooLong, error: error,
+        digest: digest?.finish() ?? fileDigest,
         isMalformed: isMalformed, form: isMalformed ? Form() : parts?.form ?? Form()))
   }
 }

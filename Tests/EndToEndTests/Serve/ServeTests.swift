@@ -113,6 +113,89 @@ struct ServeTests {
     #expect(served.stop() == 0)
   }
 
+  /// Its folder says who may reach it. One that a killed process left is replaced, and one that is listened on is not.
+  @Test func aUnixSocketIsOpenToAllAndIsReplacedWhereNobodyListens() throws {
+    let place = folder.path + "/http.sock"
+    func ask() throws -> SluiceCommand.Outcome {
+      try SluiceCommand.run(
+        ["-sS", "--unix-socket", place, "http://localhost/livez"], in: folder, program: "/usr/bin/curl")
+    }
+    for signal in [SIGKILL, SIGTERM] {
+      let served = try ServedHome(folder, options: ["--listen", "unix:\(place)"])
+      var facts = stat()
+      #expect(
+        lstat(place, &facts) == 0 && facts.st_mode == S_IFSOCK | 0o666, "\(String(facts.st_mode, radix: 8))")
+      let other = try SluiceCommand.run(
+        ["serve", "--home", "other", "--listen", "unix:\(place)"], in: folder)
+      #expect(other.status == 78 && other.err.contains("give another address"), "\(other.err)")
+      let answer = try ask()
+      #expect(answer.out == "ok\n", "\(answer.err)")
+      _ = served.stop(signal)
+    }
+  }
+
+  /// A process that clients have grow ends before the machine has no memory left.
+  @Test func theMemoryOfWhatSpeaksWithTheWorldIsBounded() throws {
+    try folder.write("serve.yaml", Pipelines.open + "\nserve: { connections: 2000 }\n")
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    try Resident.wait("it serves") { (try? served.ask("GET", "/livez"))?.status == 200 }
+    let limits = try String(contentsOfFile: "/proc/\(served.server)/limits", encoding: .utf8)
+    let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max address space") })
+    let bytes = String(1 << 30 + 2000 * 64 << 10)
+    #expect(line.split(separator: " ").dropFirst(3).prefix(2) == [bytes[...], bytes[...]], "\(line)")
+    #expect(served.stop() == 0)
+  }
+
+  /// A link may be kept, and a list is read again: what the parameter is to be must not be left to chance.
+  @Test func aParameterThatIsThereTwiceIsRefused() throws {
+    let served = try ServedHome(folder)
+    let admin = try served.token("root", "--role", "admin")
+    for path in [
+      "attachments?limit=1&limit=2", "attachments?status=failed&status=failed", "deliveries?limit=1&limit=1",
+      "transfers?state=held&limit=1&state=held", "report?since=1h&since=2h",
+    ] {
+      let answer = try served.ask("GET", "/v1/" + path, token: admin)
+      #expect(
+        answer.status == 400 && answer.text.contains("\"invalid-parameter\""), "\(path): \(answer.text)")
+    }
+    let posted = try served.ask(
+      "POST", "/v1/attachments?filename=a&filename=b", token: admin, body: Data("x".utf8))
+    #expect(posted.status == 400 && posted.text.contains("\"invalid-parameter\""), "\(posted.text)")
+    #expect(served.stop() == 0)
+  }
+
+  /// What was completed is there as long as nothing else is decided.
+  @Test func contentThatIsWorkedOnAgainIsServedMeanwhile() throws {
+    try takeIn(1)
+    let served = try ServedHome(folder, options: ["--config", "ingest.yaml"])
+    let ann = try served.token("ann")
+    let id = try #require(
+      try served.ask("GET", "/v1/attachments", token: ann).decoded(List.self).attachments.first?.id)
+    func sluice(_ words: String...) throws {
+      let outcome = try SluiceCommand.run(words + ["--home", "home"], in: folder)
+      #expect(outcome.status == 0, "\(outcome.out)\(outcome.err)")
+    }
+    func content() throws -> (Int, String) {
+      let answer = try served.ask("GET", "/v1/attachments/\(id)/content", token: ann)
+      return (answer.status, answer.text)
+    }
+    try sluice("pause", "attachments")
+    try folder.write(
+      "strict.yaml", folder.read("ingest.yaml").replacingOccurrences(of: "max: 100MB", with: "max: 3B"))
+    try sluice("replay", id, "--apply", "-c", "strict.yaml")
+    let story = try served.ask("GET", "/v1/attachments/\(id)", token: ann).text
+    #expect(story.contains("\"status\":\"queued\""), "\(story)")
+    #expect(try content() == (200, "text number 0\n"))
+    let part = try served.ask("GET", "/v1/attachments/\(id)/content", token: ann, ["Range: bytes=5-10"])
+    #expect(part.status == 206 && part.text == "number")
+    try sluice("resume", "attachments")
+    try Resident.wait("it is completed again") {
+      try served.ask("GET", "/v1/attachments/\(id)", token: ann).text.contains("\"status\":\"completed\"")
+    }
+    #expect(try content() == (200, "text number 0\n"))
+    #expect(served.stop() == 0)
+  }
+
   /// It is completed a moment before its object has its path, or long before where the disk refuses.
   @Test func contentThatWaitsForItsPathIsServed() throws {
     try takeIn(1)

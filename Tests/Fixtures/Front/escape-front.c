@@ -13,7 +13,7 @@
 
 #include "worker.h"
 
-enum { DESCRIPTORS = 12048, LONGEST = 1 << 20 };
+enum { DESCRIPTORS = 12048, LONGEST = 1 << 20, MEMORY = 1 << 30 };
 
 static const struct {
   const struct act *acts;
@@ -76,7 +76,7 @@ static void try_act(const char *folder, const char *name, int is_open, sluice_st
   sluice_watch(page);
   if (!is_open) {
     uint32_t needed = SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_SYSCALLS | SLUICE_SANDBOX_LIMITS;
-    if ((sluice_front_close(DESCRIPTORS, LONGEST) & needed) != needed) _exit(4);
+    if ((sluice_front_close(DESCRIPTORS, LONGEST, MEMORY) & needed) != needed) _exit(4);
   }
   act(&scene);
   _exit(0);

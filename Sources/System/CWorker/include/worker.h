@@ -34,9 +34,9 @@ int sluice_doors_add(int doors, const char *path);
 uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_limit);
 
 /* Closes the sandbox for the process that serves connections, for good: it takes them from sockets it has, and opens no
- * file and no other connection. Where it runs as root, it becomes nobody. At most so many descriptors, and bytes in a file.
- * Returns the parts in force. 0: there is another thread, or the user could not be changed. */
-uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit);
+ * file and no other connection. Where it runs as root, it becomes nobody. At most so many descriptors, bytes in a file, and
+ * bytes of address space. Returns the parts in force. 0: there is another thread, or the user could not be changed. */
+uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit, int64_t memory);
 
 /* The parts of the sandbox that this kernel supports. Closes nothing. */
 uint32_t sluice_sandbox_offered(void);

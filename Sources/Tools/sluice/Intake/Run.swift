@@ -79,6 +79,7 @@ struct Run: ParsableCommand {
       manager.stopping()
       // The threads wait for nothing then.
       intake.close()
+      if front != nil { heedAnother(signals) }
       front?.stop()
       server.stop()
       watch?.stop()
@@ -136,5 +137,20 @@ struct Run: ParsableCommand {
       summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: left,
       owed: OwedDeliveries(left, resident.pipeline?.definition ?? pipeline.definition))
     return .success
+  }
+
+  /// Ends the program where a second signal comes while connections end; the scheduler, which did so before, has ended.
+  private func heedAnother(_ signals: Int32) {
+    let thread = try? Thread {
+      while true {
+        var one = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
+        poll(&one, 1, -1)
+        let number = sluice_signal_take(signals)
+        if number == SIGINT || number == SIGTERM { _exit(128 + number) }
+        if one.revents & Int16(POLLNVAL) != 0 { return }
+      }
+    }
+    // Without it, the connections have their few seconds.
+    thread?.detach()
   }
 }

@@ -47,7 +47,14 @@ final class ReplayPlayer {
   }
 
   func play(_ record: AttachmentRecord) throws -> Outcome {
-    guard let (content, sha256) = content(of: record) else {
+    // If the metadata cannot be read, assume that nothing was replaced: the hash will show a difference.
+    let original = (try? MetadataText.data(record.outcome.metadata))?.first { $0.key == Self.originalKey }
+    if original != nil, let producer = producerBefore {
+      return .impossible(
+        "its content from before '\(pipeline.stages[first].id)' is not kept; give `--from \(producer)`, or none"
+      )
+    }
+    guard let (content, sha256) = content(of: record, original: original?.value.text) else {
       return .impossible("its content is neither in the store nor at its source, or has changed since")
     }
     defer { folder.empty() }
@@ -71,21 +78,32 @@ final class ReplayPlayer {
 
   private static let originalKey = "original.sha256"
 
-  /// The content as the stages got it: from the source if a stage replaced it on the way, else from the
-  /// store.
-  private func content(of record: AttachmentRecord) -> (Content, String)? {
-    var wanted = record.outcome.sha256.map { Hexadecimal.text($0) }
-    var places = [
-      (record.outcome.url ?? record.keptObject).map { "\(store)/\($0)" },
-      String(decoding: record.source, as: UTF8.self),
-    ]
-    .compactMap(\.self)
-    // If the metadata cannot be read, assume that nothing was replaced: the hash will show a difference.
-    let original = (try? MetadataText.data(record.outcome.metadata))?.first { $0.key == Self.originalKey }
-    if let original {
-      wanted = original.value.text
-      places = Array(places.suffix(1))
+  /// The line's stages that may replace the content.
+  private var producers: [Int] {
+    pipeline.stages.indices.filter {
+      pipeline.stages[$0].description.produces && pipeline.stages[$0].description.role == .line
     }
+  }
+
+  /// The stage before the first one to run that may have replaced the content, where a later one may have replaced that as well: the
+  /// content between the two is not kept.
+  private var producerBefore: String? {
+    guard let place = producers.first, place < first, producers.contains(where: { $0 >= first }) else {
+      return nil
+    }
+    return pipeline.stages[place].id
+  }
+
+  /// The content as the first stage to run gets it. Where a stage has replaced it, that is the source for the stages up to that
+  /// one, and the object for those after it.
+  private func content(of record: AttachmentRecord, original: String?) -> (Content, String)? {
+    var wanted = record.outcome.sha256.map { Hexadecimal.text($0) }
+    var places = [(record.outcome.url ?? record.keptObject).map { "\(store)/\($0)" }].compactMap(\.self)
+    if let original, !producers.contains(where: { $0 < first }) {
+      wanted = original
+      places = []
+    }
+    if wanted == original || original == nil { places.append(String(decoding: record.source, as: UTF8.self)) }
     for place in places {
       // If this place cannot be opened or measured, try the next one.
       guard let content = try? Content(place), let sha256 = try? measuring.measure(content) else { continue }

@@ -48,6 +48,15 @@ struct ReplayReport {
     )
   }
 
+  /// The key of a difference in the content at the end, told by its hash.
+  private static let contentKey = "sha256"
+
+  /// A value for a line of text. The beginning of a hash tells two contents apart.
+  private static func shown(_ value: String?, of key: String) -> String {
+    guard let value else { return "nothing" }
+    return key == contentKey ? "\(value.prefix(16))…" : Terminal.printable(value)
+  }
+
   private static func changes(_ record: AttachmentRecord, _ result: Rehearsal.Result) -> [Change] {
     var changes: [Change] = []
     func compare(_ key: String, _ before: String?, _ after: String?) {
@@ -59,6 +68,10 @@ struct ReplayReport {
       result.reason.map { "\($0.stage): \($0.code)" })
     compare("mediaType", record.outcome.mediaType, result.mediaType)
     compare("url", record.outcome.url, result.outcome == .completed ? result.location : nil)
+    // What would be stored. Where it would not be completed, nothing is, and the status says so.
+    if record.outcome.status == .completed && result.outcome == .completed {
+      compare(contentKey, record.outcome.sha256.map(Hexadecimal.text), result.sha256)
+    }
     let before = (try? MetadataText.members(record.outcome.metadata)) ?? []  // what the ledger wrote is JSON
     let after = (try? MetadataText.members(JSONWriter.object(of: result.metadata))) ?? []
     for (key, value) in before where key != "original.sha256" {
@@ -79,7 +92,7 @@ struct ReplayReport {
     for change in shown {
       text += "             \(Help.pad(Terminal.printable(change.key), width))  "
       text +=
-        "\(Terminal.printable(change.before ?? "nothing")) -> \(Terminal.printable(change.after ?? "nothing"))\n"
+        "\(Self.shown(change.before, of: change.key)) -> \(Self.shown(change.after, of: change.key))\n"
     }
     if !gone.isEmpty {
       text += "             \(Help.pad("metadata", width))  \(Count.text(gone.count, "key")) -> nothing\n"
