@@ -24,6 +24,22 @@ extension BadFile {
     lanes: { downloads: { connections: 4 } }
     > 4:21: the lane does not say which plugin it uses; add 'use: NAME'
 
+    === what is fetched by itself is no map
+    lanes: { downloads: { use: http, prefetch: 50 } }
+    > 4:44: 'prefetch' takes a map, not '50'; write 'prefetch: { messages: 50 }'
+
+    === what is fetched by itself is not said
+    lanes: { downloads: { use: http, prefetch: {} } }
+    > 4:44: 'prefetch' does not say of how many messages; write 'prefetch: { messages: 50 }'
+
+    === of no message
+    lanes: { downloads: { use: http, prefetch: { messages: 0 } } }
+    > 4:56: 'messages' is 0, which is too little; write a value from 1 to 10000
+
+    === of what is none
+    lanes: { downloads: { use: http, prefetch: { message: 50 } } }
+    > 4:46: unknown key 'message'; did you mean 'messages'?
+
     === a source as a channel
     channels: { links: { use: http } }
     > 4:27: 'http' fetches content, which no stage and no channel does; write 'lanes: { downloads: { use: http } }'

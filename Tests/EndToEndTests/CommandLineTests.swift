@@ -5,7 +5,7 @@ import Testing
 /// `UPDATE_GOLDEN=1` rewrites these.
 @Suite struct CommandLineTests {
   static let commands = [
-    "ingest", "run", "serve", "enqueue", "fetch", "retry", "refresh", "cancel", "prioritize", "delete",
+    "ingest", "run", "serve", "enqueue", "fetch", "retry", "refresh", "cancel", "prioritize", "now", "delete",
     "prune",
     "pause",
     "resume",

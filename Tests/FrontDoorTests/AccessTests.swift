@@ -30,7 +30,7 @@ struct AccessTests {
       .lanes: operators, .pauseLane: admins, .resumeLane: admins, .resetLane: admins, .deliveries: operators,
       .retryDelivery: operators,
       .ready: all, .version: all, .openapi: all, .attachments: known, .attachment: seen, .content: seen,
-      .link: seen,
+      .link: seen, .hastenAttachment: seen,
       .retryAttachment: changed, .deleteAttachment: changed,
       // Of one's own.
       .uploadOptions: all, .createUpload: known, .uploadState: known, .appendToUpload: known,

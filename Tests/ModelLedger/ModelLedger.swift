@@ -50,11 +50,15 @@ package final class ModelLedger: Sendable {
   /// The ids of what was deleted.
   package var deleted: Set<String> { rows.withLock { Set($0.tombstones.map(\.id)) } }
 
-  package var jobs: [(isOfAttachment: Bool, isScheduled: Bool)] {
+  package var jobs: [(isOfAttachment: Bool, isScheduled: Bool, isAside: Bool)] {
     rows.withLock { rows in
       rows.jobs.values.map { job in
-        let isOfAttachment = if case .attachment = job.subject { true } else { false }
-        return (isOfAttachment, job.dueAt != nil)
+        guard case .attachment(let key) = job.subject else {
+          return (false, job.dueAt != nil, job.isWaiting)
+        }
+        let transfer = rows.attachments[key]?.transfer.flatMap { rows.transfers[$0]?.job }
+        let isAside = job.isWaiting && transfer.flatMap { rows.jobs[$0] }?.isWaiting == true
+        return (true, job.dueAt != nil, isAside)
       }
     }
   }

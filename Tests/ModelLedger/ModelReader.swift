@@ -61,9 +61,10 @@ package final class ModelReader: LedgerQueries {
       var lane = LedgerStatus.Lane(name)
       (lane.due, lane.leased) = (jobs.count(where: \.isDue), jobs.count { $0.token != nil })
       lane.scheduled = jobs.count { $0.dueAt != nil }
+      if name == .downloads { lane.notPrefetched = jobs.count(where: \.isWaiting) }
       lane.nextDue = jobs.compactMap(\.dueAt).min().map { max($0 - now, 0) }
       lane.pause = rows.pauses(of: name).first
-      if lane.due + lane.leased + lane.scheduled > 0 || lane.pause != nil { status.lanes.append(lane) }
+      if lane.jobs > 0 || lane.pause != nil { status.lanes.append(lane) }
     }
     status.deadLetters = Int64(rows.deliveries.count { $0.value.status == .dead })
     status.failedDownloads = Int64(rows.transfers.count { $0.value.isFinished && $0.value.reason != nil })

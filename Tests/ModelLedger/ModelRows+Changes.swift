@@ -89,6 +89,7 @@ extension ModelRows {
       transfers[transfer]?.attachments.remove(key)
       leave(transfer, &tally)
       prioritize(transfer, &tally)
+      tally.shrunk.insert(origin.conversationId)
     }
     (keysById[origin.id], keysByIdentity[attachment.identity]) = (nil, nil)
     deletedIdentities[attachment.identity] = origin.id

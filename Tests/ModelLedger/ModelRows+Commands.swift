@@ -107,7 +107,7 @@ extension ModelRows {
         origin: AttachmentOrigin(
           id: id, conversationId: item.conversationId, messageId: messageId, senderId: item.senderId,
           fileName: item.fileName, declaredType: item.declaredType, reference: item.reference,
-          traceparent: item.traceparent),
+          traceparent: item.traceparent), ownMessage: item.messageId == nil,
         identity: identity, source: item.attachmentSource, participants: message?.participants ?? [],
         createdAt: tally.now), key)
     if let link = item.link {

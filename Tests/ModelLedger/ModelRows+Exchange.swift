@@ -18,6 +18,8 @@ struct ModelTally {
   var filesToDelete: [Int64] = []
   var unwanted: [Int64] = []
   var priorities: [TransferPriority] = []
+  /// Conversations of which something with a link was deleted.
+  var shrunk: Set<String> = []
 
   mutating func touch(_ lane: LaneName) {
     if !lanes.contains(lane) { lanes.append(lane) }
@@ -33,6 +35,7 @@ extension ModelRows {
     var reply = ExchangeReply()
     for path in exchange.deletedObjects where names[path]?.uses == 0 { names[path] = nil }
     reply.results = exchange.commands.map { apply($0, &tally) }
+    refillWindows(&tally)
     for checkpoint in exchange.checkpoints { take(checkpoint) }
     reply.settled = exchange.settlements.map { settle($0, &tally) }
     if tally.hasUnused || !exchange.deletedObjects.isEmpty {
@@ -76,7 +79,7 @@ extension ModelRows {
     let due = jobs.values.filter { $0.isDue && $0.lane == want.lane }
       .sorted { ($1.priority, $0.key) < ($0.priority, $1.key) }
     let chosen =
-      want.lane.kind == .downloads ? choose(due, want, token.holder) : Array(due.prefix(want.count))
+      want.lane.kind == .downloads ? choose(want, token.holder) : Array(due.prefix(want.count))
     var leases: [Lease] = []
     for job in chosen {
       if let transfer = unfetched(job) {

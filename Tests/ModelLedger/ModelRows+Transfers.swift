@@ -83,6 +83,7 @@ extension ModelRows {
     if let job = transfers[key]?.job {
       let before = jobs[job]?.priority ?? priority
       jobs[job]?.priority = max(before, priority)
+      jobs[job]?.isWaiting = false
     } else {
       let job = addJob(.transfer(key), .downloads, priority: priority)
       transfers[key]?.job = job
@@ -142,11 +143,16 @@ extension ModelRows {
 
   /// A transfer is as urgent as the most urgent that waits for it.
   mutating func prioritize(_ transfer: Int64, _ tally: inout ModelTally) {
+    tally.touch(.downloads)
     guard let job = transfers[transfer]?.job else { return }
     defer { tellPriority(of: transfer, &tally) }
     let waiting = attachments(of: transfer).compactMap { attachments[$0]?.job.flatMap { jobs[$0] } }
       .filter(\.isWaiting)
-    if let most = waiting.map(\.priority).max() { jobs[job]?.priority = most }
+    if let most = waiting.map(\.priority).max() {
+      jobs[job]?.priority = most
+      jobs[job]?.isWaiting = false
+      if most >= TransferPriority.urgent { hasten(job, tally.now) }
+    }
   }
 
   // MARK: Results
@@ -218,17 +224,25 @@ extension ModelRows {
 
   // MARK: Leases
 
-  private func host(of job: Job) -> Int64? {
+  func host(of job: Job) -> Int64? {
     if case .transfer(let key) = job.subject { transfers[key]?.host } else { nil }
   }
 
+  private var dueTransfers: [Job] {
+    jobs.values.filter { $0.isDue && $0.lane == .downloads }
+      .sorted { ($1.priority, $0.key) < ($0.priority, $1.key) }
+  }
+
   /// Which of the due transfers, in their order, a coordinator gets.
-  mutating func choose(_ due: [Job], _ want: Want, _ holder: Int64) -> [Job] {
+  mutating func choose(_ want: Want, _ holder: Int64) -> [Job] {
     var claim = TransferClaim(count: want.count, perHost: want.perHost)
     if want.perHost > 0 {
       let leased = jobs.values.filter { $0.token != nil }.compactMap(host)
       for (host, all) in Dictionary(grouping: leased, by: \.self) { claim.hasInHand(host, all.count) }
     }
+    follow(want.prefetch, holder)
+    if want.prefetch > 0 { return chooseNewest(want, holder, &claim) }
+    let due = dueTransfers
     var chosen = due.prefix(claim.looks).filter { claim.takes(job: $0.key, host(of: $0) ?? 0) }
     let byHost = Dictionary(grouping: due) { host(of: $0) ?? 0 }
     var turn = HostTurn(after: lastHosts[holder] ?? .min)
@@ -288,8 +302,9 @@ extension ModelRows {
       contentType: transfer.fetched?.contentType,
       isHeld: state == .running && (job?.priority ?? 0) < TransferPriority.urgent && hasUrgentTransfer,
       attempts: job?.attempts ?? 0, priority: job?.priority ?? 0,
-      nextDue: state == .scheduled ? (job?.dueAt ?? now) - now : 0, code: transfer.reason?.code,
-      reason: transfer.reason?.message)
+      nextDue: state == .scheduled ? (job?.dueAt ?? now) - now : 0,
+      code: job?.isWaiting == true ? TransferRecord.notPrefetched : transfer.reason?.code,
+      reason: job?.isWaiting == true ? TransferRecord.whyNotPrefetched : transfer.reason?.message)
   }
 
   private var hasUrgentTransfer: Bool {

@@ -28,6 +28,8 @@ struct ModelRows: Sendable {
 
   struct Attachment {
     var origin: AttachmentOrigin
+    /// Its message was made for it.
+    var ownMessage = false
     var identity: [UInt8]
     var source: AttachmentSource
     /// What fetches its link; `nil`: it has none.
@@ -70,7 +72,7 @@ struct ModelRows: Sendable {
     var dueAt: Int64?
     /// It is leased under this token.
     var token: Token?
-    /// It waits for a transfer.
+    /// It waits for a transfer. Of a transfer: it is fetched once somebody asks.
     var isWaiting = false
     var attempts = 0
     var uncounted = 0
@@ -102,6 +104,8 @@ struct ModelRows: Sendable {
   var lastHolder: Int64 = 0
   /// The host that had the last turn, by holder.
   var lastHosts: [Int64: Int64] = [:]
+  /// Of how many messages of each conversation links are fetched by themselves, as holders said last.
+  var prefetches: [Int64: Int] = [:]
   var lanes: [LaneName: [Standing]] = [.attachments: []]
   var messages: [MessageName: Message] = [:]
   /// By key. The key of the last may be given again, once that is deleted.

@@ -7,6 +7,8 @@ struct RandomExchange {
   var random: SplitMix
   /// So many files there are.
   var files = 80
+  /// Of so many messages of a conversation links are fetched by themselves.
+  var prefetches = [0]
   /// So many steps an attempt may leave.
   var stepCounts = [0, 1, 2, 9]
 
@@ -122,7 +124,8 @@ struct RandomExchange {
   mutating func wants() -> [Want] {
     Self.lanes.shuffled(using: &random).prefix(number(0...3)).map {
       Want(
-        $0, number(0...4), countsWaiting: number(0...3), perHost: $0 == .downloads ? pick([0, 1, 2]) : 0)
+        $0, number(0...4), countsWaiting: number(0...3), perHost: $0 == .downloads ? pick([0, 1, 2]) : 0,
+        prefetch: $0 == .downloads ? pick(prefetches) : 0)
     }
   }
 

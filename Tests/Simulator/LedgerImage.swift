@@ -20,7 +20,8 @@ struct LedgerImage {
 
   var attachments: [Attachment] = []
   var deliveries: [(id: String, status: String)] = []
-  var jobs: [(isOfAttachment: Bool, isScheduled: Bool)] = []
+  /// Those that are aside are fetched once somebody asks.
+  var jobs: [(isOfAttachment: Bool, isScheduled: Bool, isAside: Bool)] = []
   var tombstones: Set<String> = []
   var objectsToDelete: [String] = []
   /// What is wrong with the file.
@@ -46,8 +47,15 @@ struct LedgerImage {
     try connection.prepare("SELECT id, status FROM deliveries").rows {
       deliveries.append(($0.text(0), $0.text(1)))
     }
-    try connection.prepare("SELECT kind = 'attachment', state = 'scheduled' FROM queue").rows {
-      jobs.append(($0.integer(0) == 1, $0.integer(1) == 1))
+    try connection.prepare(
+      """
+      SELECT kind = 'attachment', state = 'scheduled', state = 'waiting' AND (kind = 'transfer' OR EXISTS (
+        SELECT 1 FROM links l JOIN queue t ON t.kind = 'transfer' AND t.subject = l.transfer_key AND t.state = 'waiting'
+        WHERE l.attachment_key = q.subject))
+      FROM queue q
+      """
+    ).rows {
+      jobs.append(($0.integer(0) == 1, $0.integer(1) == 1, $0.integer(2) == 1))
     }
     try connection.prepare("SELECT id FROM tombstones").rows { tombstones.insert($0.text(0)) }
     try connection.prepare("SELECT path FROM names WHERE uses = 0").rows {

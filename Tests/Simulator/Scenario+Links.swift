@@ -68,6 +68,7 @@ extension Scenario {
     var downloads = DownloadsDefinition(stage: stage)
     downloads.connections = chance.integer(1...4, "connections")
     downloads.minFree = 0
+    if chance.oneIn(3, "prefetch") { downloads.prefetch = chance.integer(1...3, "prefetched") }
     downloads.retry.backoff = 300
     return downloads
   }

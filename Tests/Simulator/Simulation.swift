@@ -120,8 +120,11 @@ final class Simulation {
       let person = Operator(scenario, world, rules, queries, before: self.person)
       self.person = person
       rules.checkImage()
+      var pipeline = scenario.pipeline
+      // At the end all that nobody asked for is fetched, too.
+      if isLast { pipeline.downloads?.prefetch = nil }
       let scheduler = Scheduler(
-        scenario.pipeline, digest: Self.digest, ledger: queries, home: "the home", processors: 2,
+        pipeline, digest: Self.digest, ledger: queries, home: "the home", processors: 2,
         isIntakeOver: false, environment())
       self.scheduler = scheduler
       let summary = try scheduler.run(

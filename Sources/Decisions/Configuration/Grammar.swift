@@ -11,7 +11,7 @@ enum Grammar {
   static let stage = [use, id, when].map(\.name) + ["options"] + stageSettings.map(\.name)
   static let channel = [use.name, "options", "retry"] + channelSettings.map(\.name)
   static let lane =
-    [use.name, "options", "retry"] + channelSettings.map(\.name) + laneSettings.map(\.name)
+    [use.name, "options", "retry", prefetch] + channelSettings.map(\.name) + laneSettings.map(\.name)
   static let retry = [attempts, backoff, max].map(\.name)
 
   static let version = key(
@@ -251,6 +251,11 @@ enum Grammar {
   static let schedule = key(
     "schedule", .text, example: "mon-fri 22:00-06:00, sat-sun 00:00-24:00",
     "When links are fetched, in local time; else at any time.")
+
+  static let prefetch = "prefetch"
+  static let prefetchMessages = key(
+    "messages", .integer, range: 1...10_000, required: true, example: "50",
+    "Of so many messages of each conversation, the newest that have links, these are fetched by themselves.")
 
   static let header = key(
     "header", .text, required: true, example: "authorization: Bearer ${FILES_TOKEN}",

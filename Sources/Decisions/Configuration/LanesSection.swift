@@ -24,6 +24,22 @@ enum LanesSection {
       return []
     }
   }
+
+  /// Of how many messages links are fetched by themselves; `nil`: of all, or it cannot be read.
+  static func prefetch(_ node: Node, _ findings: inout Findings) -> Int? {
+    if node.isNull { return nil }
+    let example = "write 'prefetch: { messages: 50 }'"
+    guard let section = Section(node, keys: [Grammar.prefetchMessages.name]) else {
+      if case .unusable = node.content { return nil }
+      findings.report(node.mark, "'prefetch' takes a map, not \(node.noun)", example)
+      return nil
+    }
+    section.reportUnknown(&findings)
+    if section.count == 0 && section.unknown.isEmpty {
+      findings.report(section.mark, "'prefetch' does not say of how many messages", example)
+    }
+    return section.readOne(Grammar.prefetchMessages, &findings).map { Int($0.value.integer) }
+  }
 }
 
 /// The section `credentials`: what is said to hosts, by name.

@@ -121,8 +121,21 @@ public struct PipelineSchema: ~Copyable {
         writer.key("downloads")
         entry(
           (Grammar.channelSettings.map(\.key) + Grammar.laneSettings.map(\.key)), sources, "lane",
-          hasRetry: true, &writer)
+          hasRetry: true, more: prefetch, &writer)
       }
+    }
+  }
+
+  private static func prefetch(_ writer: inout JSONWriter) {
+    writer.key(Grammar.prefetch)
+    writer.object { writer in
+      writer.member(
+        "description", "Which links are fetched by themselves; the others are once somebody asks for them.")
+      writer.member("type", "object")
+      names("required", [Grammar.prefetchMessages.name], &writer)
+      closed(&writer)
+      writer.key("properties")
+      writer.object { option(Grammar.prefetchMessages, &$0) }
     }
   }
 
@@ -160,7 +173,7 @@ public struct PipelineSchema: ~Copyable {
   /// A stage or channel. Its `use` decides which options are allowed.
   private static func entry(
     _ keys: [OptionDescription], _ plugins: [StageDescription], _ noun: String, hasRetry: Bool = false,
-    _ writer: inout JSONWriter
+    more: (inout JSONWriter) -> Void = { _ in }, _ writer: inout JSONWriter
   ) {
     writer.object { writer in
       writer.member("type", "object")
@@ -185,6 +198,7 @@ public struct PipelineSchema: ~Copyable {
         if hasRetry {
           retry("When its deliveries or transfers are tried again.", &writer)
         }
+        more(&writer)
         writer.key("options")
         writer.object { $0.member("type", "object") }
       }

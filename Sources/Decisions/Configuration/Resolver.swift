@@ -42,6 +42,7 @@ struct Resolver {
       var definition = DownloadsDefinition(stage: stage)
       entry.laneSettings.apply(Grammar.laneSettings, to: &definition)
       if let retry = entry.retry { definition.retry = retry.policy }
+      definition.prefetch = entry.prefetch
       definition.stage.output = definition.maxSize
       if let given = entry.laneSettings["credential"], document.credentials[given.value.text] == nil {
         findings.report(

@@ -35,6 +35,8 @@ struct StageEntry: Sendable {
   private(set) var options: [Node.Entry] = []
   /// The settings of a lane, such as `connections`.
   private(set) var laneSettings: [String: Given] = [:]
+  /// Of how many messages a lane fetches links by itself.
+  private(set) var prefetch: Int?
   /// A channel's or a lane's retry section.
   private(set) var retry: RetrySection?
   /// Reported once the options of the plugin are known.
@@ -71,6 +73,7 @@ struct StageEntry: Sendable {
     self.init(section, .lane, settings: Grammar.channelSettings, &findings)
     id = Given(value: OptionValue(name: name.text, text: name.text), mark: name.mark)
     laneSettings = section.read(Grammar.laneSettings, &findings)
+    if let node = section[Grammar.prefetch] { prefetch = LanesSection.prefetch(node, &findings) }
     if let node = section["retry"] { retry = RetrySection(node, standard: nil, &findings) }
   }
 

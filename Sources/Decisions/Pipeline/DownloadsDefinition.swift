@@ -19,6 +19,9 @@ public struct DownloadsDefinition: Sendable, Equatable {
   /// When links are fetched, in local time; `nil`: at any time.
   public var schedule: Timetable?
 
+  /// Of how many messages of each conversation, the newest that have links, these are fetched by themselves; `nil`: of all.
+  public var prefetch: Int?
+
   /// What ``maxSize`` is where a pipeline says nothing.
   public static let usualMaxSize: Int64 = 50 << 20
 

@@ -74,11 +74,14 @@ struct Lanes {
   /// Transfers in hand, at most: each that is under way, and some that wait for the connections of their hosts. Of one host: two more
   /// than are under way at once.
   private let transfers: (all: Int, perHost: Int)
+  private let prefetch: Int
 
   /// - Parameters:
   ///   - connections: transfers under way at once; 0: links are not fetched.
   ///   - perHost: of these, to one host.
-  init(channels names: [String], connections: Int = 0, perHost: Int = 0, window: Int) {
+  ///   - prefetch: of how many messages of each conversation links are fetched by themselves; 0: of all.
+  init(channels names: [String], connections: Int = 0, perHost: Int = 0, prefetch: Int = 0, window: Int) {
+    self.prefetch = prefetch
     attachments = Lane(.attachments)
     channels = names.map { Lane(.channel($0)) }
     downloads = connections > 0 ? Lane(.downloads) : nil
@@ -112,7 +115,7 @@ struct Lanes {
         wanted.append(
           Want(
             lane.name, count, countsWaiting: lane === attachments && awaited > 0 ? awaited + 1 : 0,
-            perHost: lane === downloads ? transfers.perHost : 0))
+            perHost: lane === downloads ? transfers.perHost : 0, prefetch: lane === downloads ? prefetch : 0))
       }
     }
     return wanted

@@ -111,7 +111,7 @@ public final class Scheduler {
     exchange = LedgerExchange(environment.tuning)
     lanes = Lanes(
       channels: pipeline.channels.map(\.name), connections: pipeline.downloads?.connections ?? 0,
-      perHost: pipeline.downloads?.perHost ?? 0,
+      perHost: pipeline.downloads?.perHost ?? 0, prefetch: pipeline.downloads?.prefetch ?? 0,
       window: environment.tuning.window)
     transfers = pipeline.downloads.map { TransferWorker($0, pipeline.sandbox, environment) }
     credentials = pipeline.credentials

@@ -51,6 +51,8 @@ extension API {
       }
     }
     if let fault = item.fault { throw Problem(400, "invalid-body", fault) }
+    // Who waits for it asks for it.
+    if prefetches { item.priority = max(item.priority, TransferPriority.asked) }
     try check(item, token.role)
     return .commands([.takeIn([item])]) { results in
       guard case .takenIn(let report)? = results.first else { return .reply(Problem.away.reply) }

@@ -35,6 +35,8 @@ final class API {
   let rules: ServeRules
   /// Whether the pipeline fetches links.
   let fetches: Bool
+  /// Whether some links are fetched once somebody asks.
+  let prefetches: Bool
   let lines: ManifestLineReader
   let counts: @Sendable () -> FrontCounts
   let links: LinkSigner
@@ -51,11 +53,13 @@ final class API {
 
   init(
     _ home: Home, version: String, rules: ServeRules = ServeRules(), fetches: Bool = true,
+    prefetches: Bool = false,
     links: LinkSigner? = nil, identity: JSONWebTokens? = nil, reporting: OneAtATime = OneAtATime(),
     counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
   ) throws {
     (self.home, self.version, self.rules, self.fetches) = (home, version, rules, fetches)
     (self.counts, self.identity, self.reporting) = (counts, identity, reporting)
+    self.prefetches = prefetches
     self.links = try links ?? LinkSigner()
     lines = try ManifestLineReader()
     uploads = UploadsFolder(home)
@@ -143,6 +147,10 @@ final class API {
     case .link: return .reply(try link(try record(id, route, token), request))
     case .retryAttachment:
       return change(try record(id, route, token), .retry)
+    case .hastenAttachment:
+      // What has ended waits for nothing.
+      return change(
+        try record(id, route, token), .prioritize(TransferPriority.urgent), only: [.queued])
     case .deleteAttachment:
       return change(try record(id, route, token), .delete(by: token?.name ?? ""))
     case .uploadOptions: return .reply(uploadOptions())
@@ -242,8 +250,10 @@ final class API {
 
   // MARK: Changes
 
-  func change(_ record: AttachmentRecord, _ action: AttachmentCommand.Action) -> Answer {
-    let command = AttachmentCommand(record.origin.id, action)
+  func change(
+    _ record: AttachmentRecord, _ action: AttachmentCommand.Action, only: Set<Status>? = nil
+  ) -> Answer {
+    let command = AttachmentCommand(record.origin.id, action, only: only)
     return .commands([.attachment(command)]) { results in
       switch results.first {
       case .done(let hasChanged): .reply(Self.json("{\"changed\":\(hasChanged)}"))

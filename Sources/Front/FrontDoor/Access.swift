@@ -39,7 +39,7 @@ public enum Party: String, Sendable, CaseIterable {
 public enum Route: String, Sendable, CaseIterable {
   case ready, version, openapi, metrics, report, events
   case attachments, postAttachment, attachment, content, link
-  case retryAttachment, deleteAttachment
+  case retryAttachment, hastenAttachment, deleteAttachment
   case uploadOptions, createUpload, uploadState, appendToUpload, endUpload
   case fetch, transfers
   case lanes, pauseLane, resumeLane, resetLane
@@ -51,7 +51,8 @@ public enum Route: String, Sendable, CaseIterable {
       .transfers,
       .lanes, .deliveries:
       "GET"
-    case .retryAttachment, .postAttachment, .fetch, .pauseLane, .resumeLane, .resetLane, .retryDelivery:
+    case .retryAttachment, .hastenAttachment, .postAttachment, .fetch, .pauseLane, .resumeLane, .resetLane,
+      .retryDelivery:
       "POST"
     case .deleteAttachment, .endUpload: "DELETE"
     case .uploadOptions: "OPTIONS"
@@ -75,6 +76,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .content: "/v1/attachments/{id}/content"
     case .link: "/v1/attachments/{id}/link"
     case .retryAttachment: "/v1/attachments/{id}/retry"
+    case .hastenAttachment: "/v1/attachments/{id}/now"
     case .uploadOptions, .createUpload: "/v1/uploads"
     case .uploadState, .appendToUpload, .endUpload: "/v1/uploads/{id}"
     case .fetch: "/v1/fetch"
@@ -96,7 +98,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .events, .attachments, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload,
       .fetch:
       [.stranger, .participant, .sender, .service, .admin]
-    case .attachment, .content, .link: [.participant, .sender, .service, .admin]
+    case .attachment, .content, .link, .hastenAttachment: [.participant, .sender, .service, .admin]
     case .retryAttachment, .deleteAttachment: [.sender, .service, .admin]
     case .metrics, .report, .transfers, .lanes, .deliveries, .retryDelivery: [.service, .admin]
     case .pauseLane, .resumeLane, .resetLane: [.admin]
@@ -118,6 +120,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .content: "the content of an attachment"
     case .link: "a link to its content that needs no token, for ten minutes"
     case .retryAttachment: "queue it again"
+    case .hastenAttachment: "fetch its link at once, before all others"
     case .deleteAttachment: "take away all that is of it, for good"
     case .uploadOptions: "what tus this speaks"
     case .createUpload: "begin an upload"

@@ -22,6 +22,8 @@ public final class FrontDoor: Sendable {
     public var rules = ServeRules()
     /// Whether the pipeline fetches links.
     public var fetches = false
+    /// Whether some are fetched once somebody asks.
+    public var prefetches = false
     /// `nil`: nobody else signs tokens.
     public var identity: JSONWebTokens?
     /// Whether it must not serve where the kernel lacks a part of the sandbox.
@@ -283,7 +285,8 @@ public final class FrontDoor: Sendable {
   func open(_ api: inout API?) -> API? {
     if api == nil {
       api = try? API(
-        home, version: settings.version, rules: settings.rules, fetches: settings.fetches, links: links,
+        home, version: settings.version, rules: settings.rules, fetches: settings.fetches,
+        prefetches: settings.prefetches, links: links,
         identity: settings.identity, reporting: reporting
       ) {
         [desk, streams, tally] in

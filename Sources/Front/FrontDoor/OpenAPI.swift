@@ -253,7 +253,7 @@ extension Route {
         (304, Self.empty("the client has it")),
       ]
     case .link: [(200, Self.answer("Link", "it"))]
-    case .retryAttachment, .deleteAttachment:
+    case .retryAttachment, .hastenAttachment, .deleteAttachment:
       [(200, Self.answer("Changed", "whether there was anything to change"))]
     case .uploadOptions: [(204, Self.empty("in headers"))]
     case .createUpload: [(201, Self.empty("its place is in Location"))]

@@ -27,6 +27,60 @@ struct ServedTransferTests {
     var size: Int?
   }
 
+  @Test func whoTakesPartInAMessageHasItsLinkFetched() throws {
+    let source = try ContentServer()
+    try folder.write(
+      "serve.yaml",
+      Pipelines.open
+        + "\nlanes: { downloads: { use: http, prefetch: { messages: 1 }, options: { allow-private: [127.0.0.1] } } }\n"
+    )
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    let (ben, eve, shop) = (
+      try served.token("ben"), try served.token("eve"), try served.token("shop", "--role", "service")
+    )
+    // A service's backend hands over what has come; nobody waits for it.
+    let lines = (1...2).map {
+      #"{"url":"\#(source.url)/content/100\#($0)/a.bin","conversationId":"c","messageId":"m\#($0)","senderId":"ann","participants":["ben"],"fileName":"\#($0)"}"#
+    }
+    let taken = try SluiceCommand.run(
+      ["enqueue", "--home", "home", "--manifest", "-"], in: folder, input: lines.joined(separator: "\n"))
+    #expect(taken.status == 0, "\(taken.err)")
+    struct List: Decodable { var attachments: [Row] }
+    struct Row: Decodable { var id: String, fileName: String, status: String }
+    func row(_ name: String) throws -> Row? {
+      try served.ask("GET", "/v1/attachments", token: ben).decoded(List.self).attachments
+        .first { $0.fileName == name }
+    }
+    try Resident.wait("the newest is here") { try row("2")?.status == "completed" }
+    let older = try #require(try row("1"))
+    #expect(older.status == "queued")
+    let transfers = try served.ask("GET", "/v1/transfers", token: shop).text
+    #expect(transfers.contains("not-prefetched"), "\(transfers)")
+    #expect(try served.ask("POST", "/v1/attachments/\(older.id)/now", token: eve).status == 404)
+    #expect(try row("1")?.status == "queued")
+    let answer = try served.ask("POST", "/v1/attachments/\(older.id)/now", token: ben)
+    #expect(answer.status == 200 && answer.text.contains(#""changed":true"#), "\(answer.text)")
+    try Resident.wait("the older one is here") { try row("1")?.status == "completed" }
+    let again = try served.ask("POST", "/v1/attachments/\(older.id)/now", token: ben)
+    #expect(again.status == 200 && again.text.contains(#""changed":false"#), "\(again.text)")
+    // Who asks for a link by a request of its own waits for it: all are fetched, and not only the newest.
+    let paused = try SluiceCommand.run(["pause", "downloads", "--home", "home"], in: folder)
+    #expect(paused.status == 0, "\(paused.err)")
+    for number in 5...7 {
+      let body =
+        #"{"url":"\#(source.url)/content/90\#(number)/b","conversationId":"c","messageId":"m\#(number)","senderId":"ann","participants":["ben"],"fileName":"\#(number)"}"#
+      let asked = try served.ask(
+        "POST", "/v1/fetch", token: shop, ["Content-Type: application/json", "Prefer: respond-async"],
+        body: Data(body.utf8))
+      #expect(asked.status == 202, "\(asked.text)")
+    }
+    let resumed = try SluiceCommand.run(["resume", "downloads", "--home", "home"], in: folder)
+    #expect(resumed.status == 0, "\(resumed.err)")
+    try Resident.wait("all three are here") {
+      try (5...7).allSatisfy { try row("\($0)")?.status == "completed" }
+    }
+  }
+
   @Test func whatIsFetchedIsToldAsItComes() throws {
     let source = try ContentServer(rate: 200_000)
     try folder.write(

@@ -69,7 +69,8 @@ struct InspectionRule {
         WHERE w.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = l.transfer_key + \(Schema.transferJobs))
         UNION ALL
         SELECT 'attachment ' || w.key / 2, 'it waits for a transfer, and none is its own' FROM jobs w
-        WHERE w.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM links l WHERE w.key = l.attachment_key * 2)
+        WHERE w.state = 'waiting' AND w.key < \(Schema.transferJobs)
+          AND NOT EXISTS (SELECT 1 FROM links l WHERE w.key = l.attachment_key * 2)
         """, remedy: mend),
     InspectionRule(
       code: "job-of-ended",

@@ -50,10 +50,11 @@ extension SQL {
     """
 
   /// Waits for a transfer that is none of its own.
-  static let releaseStrayWaiting: StaticString = """
-    UPDATE jobs SET state = 'due' WHERE state = 'waiting'
-      AND NOT EXISTS (SELECT 1 FROM links l WHERE jobs.key = l.attachment_key * 2)
+  static let releaseStrayWaiting = SQLText(
     """
+    UPDATE jobs SET state = 'due' WHERE state = 'waiting' AND key < \(Schema.transferJobs)
+      AND NOT EXISTS (SELECT 1 FROM links l WHERE jobs.key = l.attachment_key * 2)
+    """)
 
   static let addMissingTransferJobs = SQLText(
     """

@@ -34,7 +34,8 @@ extension SQL {
     """
     INSERT INTO jobs (key, lane, priority, state, due_at, host)
     SELECT ?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4, host FROM transfers WHERE key = ?1
-    ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority)
+    ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority),
+      state = CASE state WHEN 'waiting' THEN 'due' ELSE state END
     """)
 
   /// Whether a transfer has ended since its link was not taken any more. What came is kept for a new one.
@@ -137,6 +138,8 @@ extension SQL {
 
   static let dueTransfers = SQLText("\(transferColumns) \(due)")
 
+  static let dueTransfer = SQLText("\(transferColumns) WHERE j.key = ?1")
+
   /// Those of one host.
   static let dueTransfersOfHost = SQLText(
     """
@@ -154,11 +157,18 @@ extension SQL {
   /// A transfer is as urgent as the most urgent that waits for it.
   static let prioritizeTransfer = SQLText(
     """
-    UPDATE jobs SET priority = (
+    UPDATE jobs SET state = CASE state WHEN 'waiting' THEN 'due' ELSE state END, priority = (
       SELECT max(j.priority) FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting'
       WHERE l.transfer_key = ?1)
     WHERE key = ?1 + \(Schema.transferJobs) AND EXISTS (
       SELECT 1 FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting' WHERE l.transfer_key = ?1)
+    """)
+
+  /// Who wants something before all others does not wait for its next try.
+  static let wantUrgent = SQLText(
+    """
+    UPDATE jobs SET due_at = ?2 WHERE key = ?1 + \(Schema.transferJobs) AND state = 'scheduled' AND due_at > ?2
+      AND priority >= \(TransferPriority.urgent)
     """)
 
   static let priorityUnderway = SQLText(

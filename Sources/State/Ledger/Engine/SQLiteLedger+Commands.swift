@@ -173,6 +173,7 @@ extension SQLiteLedger {
       try statement(SQL.removeLink).run(.integer(key))
       try leave(transfer, &tally)
       try prioritize(transfer, &tally)
+      prefetch.shrink(row.conversation)
     }
     try forgetUpload(ofAttachment: row.id, &tally)
     try statement(SQL.removeAttachment).run(.integer(key))

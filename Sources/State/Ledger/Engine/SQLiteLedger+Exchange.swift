@@ -103,6 +103,7 @@ extension SQLiteLedger {
       newborn: Newborn([]))
     for path in exchange.deletedObjects { try statement(SQL.removeUnusedName).run(.text(path)) }
     reply.results = try apply(exchange.commands, &tally)
+    try refillWindows(&tally)
     // The paths of objects are among what is to be erased.
     if tally.hasDeleted || !exchange.deletedObjects.isEmpty { try noteResidue() }
     if exchange.addsInOrder {
@@ -159,7 +160,7 @@ extension SQLiteLedger {
     let lane = Statement.Value.integer(try laneKey(state.name))
     state.pause = try pauses(of: try laneKey(state.name)).first
     let hasDue = try statement(SQL.hasDue).first(lane) { $0.integer(0) } == 1
-    state.hasDue = hasDue && state.pause == nil
+    state.hasDue = (hasDue || (state.name == .downloads && prefetch.isLooking)) && state.pause == nil
     let next = try nextDue(laneKey(state.name))
     state.nextDue = next.map { max($0, time) - time }
     if countsWaiting > 0 && next != nil && !state.hasDue {

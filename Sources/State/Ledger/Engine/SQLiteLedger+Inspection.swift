@@ -54,7 +54,11 @@ extension SQLiteLedger: LedgerMaintenance {
   /// The statements that create the tables, with the names of the tables.
   private func schema(of connection: Connection) throws -> [String] {
     var schema: [String] = []
-    let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name"
+    // What a pipeline has asked for is in some ledgers.
+    let sql = """
+      SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema WHERE name <> '\(SQL.prefetchIndex)'
+      ORDER BY type, name
+      """
     try connection.prepare(sql).rows { row in
       schema.append((0..<4).map { row.text($0) }.joined(separator: "\0"))
     }

@@ -101,7 +101,7 @@ extension SQLiteLedger: LedgerQueries {
       let now = clock.steady()
       let queued = Int(status.attachments.first { $0.status == .queued }?.count ?? 0)
       for (key, lane) in lanes { lanes[key] = try fill(lane, key, now, queued: queued) }
-      status.lanes = lanes.values.filter { $0.due + $0.scheduled + $0.leased > 0 || $0.pause != nil }
+      status.lanes = lanes.values.filter { $0.jobs > 0 || $0.pause != nil }
         .sorted { $0.name.description < $1.name.description }
       status.deadLetters =
         try statement("SELECT count(*) FROM deliveries WHERE status = 'dead'").first { $0.integer(0) } ?? 0
@@ -123,10 +123,8 @@ extension SQLiteLedger: LedgerQueries {
     lane.leased = try count("SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = ?1")
     // Each queued attachment has a job, and there may be millions: those that are neither leased nor scheduled, and wait for no link,
     // are due.
-    let waiting =
-      lane.name == .attachments
-      ? try statement("SELECT count(*) FROM jobs WHERE state = 'waiting'").first { Int($0.integer(0)) } ?? 0
-      : 0
+    let waiting = lane.name == .attachments ? try countWaiting(SQL.waitingAttachments) : 0
+    if lane.name == .downloads { lane.notPrefetched = try countWaiting(SQL.notPrefetched) }
     lane.due =
       lane.name == .attachments
       ? max(queued - lane.scheduled - lane.leased - waiting, 0)
@@ -136,6 +134,10 @@ extension SQLiteLedger: LedgerQueries {
       ?? nil
     lane.pause = try pauses(of: key).first
     return lane
+  }
+
+  private func countWaiting(_ sql: SQLText) throws -> Int {
+    try statement(sql).first { Int($0.integer(0)) } ?? 0
   }
 
   private func lastSteps(of key: Int64) throws -> [Step] {

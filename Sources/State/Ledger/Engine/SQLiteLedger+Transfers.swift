@@ -72,9 +72,11 @@ extension SQLiteLedger {
     try queueTransfer(transfer, priority: priority, time)
   }
 
-  /// A transfer is as urgent as the most urgent that waits for it.
+  /// A transfer is as urgent as the most urgent that waits for it. The next claim sees whether it is wanted.
   func prioritize(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
     try statement(SQL.prioritizeTransfer).run(.integer(transfer))
+    try statement(SQL.wantUrgent).run(.integer(transfer), .integer(tally.time))
+    tally.touch(.downloads)
     try tellPriority(of: transfer, &tally)
   }
 
@@ -134,7 +136,7 @@ extension SQLiteLedger {
   }
 
   /// Those that wait for a transfer are due.
-  private func wake(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
+  func wake(_ transfer: Int64, _ tally: inout ExchangeTally) throws {
     try statement(SQL.wakeWaiting).run(.integer(transfer), .integer(tally.time))
     tally.touch(.attachments)
     try statement(SQL.attachmentsOf).rows(.integer(transfer)) {
@@ -205,78 +207,7 @@ extension SQLiteLedger {
         try validators.map { try sealer.seal($0, for: Self.place("validators", identity)) }))
   }
 
-  // MARK: Claiming
-
-  /// Leases what is most urgent, then oldest, as many of a host as are wanted at most. Where those at the front have their share,
-  /// the other hosts get the rest in turn: a host that does not answer keeps no other waiting.
-  func claimTransfers(_ want: Want, _ lane: Int64, _ tally: inout ExchangeTally) throws -> [Lease] {
-    guard let sealer else { return [] }
-    var claim = TransferClaim(count: want.count, perHost: want.perHost)
-    if want.perHost > 0 {
-      try statement(SQL.transfersInHandByHost).rows { claim.hasInHand($0.integer(0), Int($0.integer(1))) }
-    }
-    var leases: [Lease] = []
-    var broken: [(key: Int64, reason: String)] = []
-    func take(_ row: borrowing Row) throws {
-      let host = row.integer(7)
-      guard claim.takes(job: row.integer(9), host) else { return }
-      guard !row.isNull(0) else {
-        leases.append(try lease(row, 9, tally.token, nil))
-        return
-      }
-      do {
-        leases.append(try lease(row, 9, tally.token, try transfer(row, sealer)))
-      } catch {
-        broken.append((row.integer(0), "\(error)"))
-      }
-    }
-    try statement(SQL.dueTransfers).rows(.integer(lane), .integer(Int64(claim.looks))) { try take($0) }
-    var turn = HostTurn(after: lastHost)
-    while want.perHost > 0, !claim.isFull {
-      let host = try turn.next { last in
-        try statement(SQL.nextHost).first(.integer(lane), .integer(last)) { $0.optionalInteger(0) } ?? nil
-      }
-      guard let host else { break }
-      lastHost = host
-      try statement(SQL.dueTransfersOfHost).rows(
-        .integer(lane), .integer(Int64(want.perHost)), .integer(host)
-      ) { try take($0) }
-    }
-    // Those that go out with the new link say what counts.
-    for index in leases.indices where leases[index].cancellation != nil {
-      try statement(SQL.takeNewLink).run(.integer(leases[index].job))
-      leases[index].cancellation = nil
-    }
-    // One that was changed or cannot be opened holds up no other.
-    for (key, reason) in broken {
-      try statement(SQL.removeJob).run(.integer(key &+ Schema.transferJobs))
-      try statement(SQL.endNotFetched).run(
-        .integer(key), .integer(tally.now), .text("unreadable"),
-        .text("what is on record of the link cannot be opened: \(reason)"), .integer(0))
-      try wake(key, &tally)
-      try leave(key, &tally)
-    }
-    return leases
-  }
-
-  private struct NoLink: Error, CustomStringConvertible {
-    var description: String { "it is no link" }
-  }
-
-  private func transfer(_ row: borrowing Row, _ sealer: any Sealer) throws -> LeasedWork {
-    let (key, identity) = (row.integer(0), row.blob(1))
-    guard let link = Link(coded: try sealer.open(row.blob(2), for: Self.place("request", identity))) else {
-      throw NoLink()
-    }
-    var state = TransferState(bytes: row.integer(3), total: row.optionalInteger(4))
-    if !row.isNull(5) {
-      state.takeValidators(coded: try sealer.open(row.blob(5), for: Self.place("validators", identity)))
-    }
-    return .transfer(
-      LeasedTransfer(
-        key: key, link: link, state: state, host: row.integer(7), restarts: Int(row.integer(6)),
-        fileName: row.optionalText(8) ?? ""))
-  }
+  // MARK: Who is worked on
 
   /// What became of the link of an attachment; `nil`: nothing has yet. One that was cancelled before is not fetched.
   func link(of key: Int64, name: String, isCancelled: Bool) throws -> AttachmentSource? {
@@ -358,9 +289,10 @@ extension SQLiteLedger {
   }
 
   private func record(_ row: borrowing Row, _ now: Int64, hasUrgent: Bool) -> TransferRecord {
+    let isWanted = row.optionalText(8) != "waiting"
     let state: TransferRecord.State =
       switch row.optionalText(8) {
-      case "due": .waiting
+      case "due", "waiting": .waiting
       case "scheduled": row.integer(9) > now ? .scheduled : .waiting
       case "leased": .running
       default:
@@ -372,8 +304,9 @@ extension SQLiteLedger {
       attachmentId: row.optionalText(13), fileName: row.optionalText(14), contentType: row.optionalText(15),
       isHeld: hasUrgent && state == .running && row.integer(11) < TransferPriority.urgent,
       attempts: Int(row.integer(10)), priority: row.integer(11),
-      nextDue: state == .scheduled ? max(row.integer(9) - now, 0) : 0, code: row.optionalText(6),
-      reason: row.optionalText(7))
+      nextDue: state == .scheduled ? max(row.integer(9) - now, 0) : 0,
+      code: isWanted ? row.optionalText(6) : TransferRecord.notPrefetched,
+      reason: isWanted ? row.optionalText(7) : TransferRecord.whyNotPrefetched)
   }
 
   // MARK: Files

@@ -43,6 +43,8 @@ package final class SQLiteLedger: LedgerWriter {
   package var sealer: (any Sealer)?
   /// The host that was last given more than its place in the queue; see ``claimTransfers(_:_:_:)``.
   var lastHost = Int64.min
+  /// Which links are fetched by themselves.
+  var prefetch = Prefetch()
 
   /// Opens the ledger of a home for writing, brings it up to this version, and takes back what lost coordinators had in hand.
   public convenience init(_ home: Home) throws(LedgerError) {
@@ -274,6 +276,7 @@ package final class SQLiteLedger: LedgerWriter {
       laneKeys.removeAll()
       fingerprintKeys.removeAll()
       lastFingerprint = nil
+      prefetch.lookAgain()
       if let error = error as? SQLiteError, error.code.primary == .full { home?.releaseReserve() }
       throw LedgerError(error, path: path)
     }

@@ -177,11 +177,16 @@ public struct LedgerStatus: Sendable {
     public var due = 0
     public var scheduled = 0
     public var leased = 0
+    /// Links that are fetched once somebody asks; see ``Want/prefetch``.
+    public var notPrefetched = 0
     /// In how many milliseconds the next scheduled job is due; `nil`: none is scheduled.
     public var nextDue: Int64?
     public var pause: Pause?
 
     public init(_ name: LaneName) { self.name = name }
+
+    /// In all.
+    public var jobs: Int { due + scheduled + leased + notPrefetched }
   }
 
   public var attachments: [(status: Status, count: Int64, bytes: Int64)] = []

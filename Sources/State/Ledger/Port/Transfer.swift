@@ -94,6 +94,14 @@ public struct TransferRecord: Sendable {
     case stopped
   }
 
+  /// The code of one that is not fetched by itself, and why.
+  package static let notPrefetched = "not-prefetched"
+  package static let whyNotPrefetched =
+    "its message is not among the newest of its conversation, so it is fetched once somebody asks: `sluice now`"
+
+  /// Whether it is fetched once somebody asks; see ``Want/prefetch``.
+  public var isNotPrefetched: Bool { state == .waiting && code == Self.notPrefetched }
+
   public var key: Int64
   /// What may be shown of the link.
   public var name: String
@@ -146,6 +154,8 @@ public struct TransferSharer: Sendable, Equatable {
 public struct TransferPriority: Sendable, Equatable {
   /// From this priority on, others stand still.
   public static let urgent: Int64 = 100
+  /// From this priority on, somebody has asked for it; see ``Want/prefetch``.
+  public static let asked: Int64 = 1
 
   public var key: Int64
   public var priority: Int64

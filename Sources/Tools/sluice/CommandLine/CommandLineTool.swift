@@ -11,7 +11,8 @@ enum CommandLineTool {
   static var commands: [any ParsableCommand.Type] {
     [
       Ingest.self, Run.self, Serve.self, Enqueue.self, Fetch.self,
-      RetryVerb.self, RefreshVerb.self, CancelVerb.self, PrioritizeVerb.self, DeleteVerb.self, PruneVerb.self,
+      RetryVerb.self, RefreshVerb.self, CancelVerb.self, PrioritizeVerb.self, NowVerb.self, DeleteVerb.self,
+      PruneVerb.self,
       PauseVerb.self, ResumeVerb.self, ResetVerb.self,
       TokensAdd.self, TokensList.self, TokensRevoke.self,
       Downloads.self, Deliveries.self, DeadLettersList.self, DeadLettersRetry.self, DeadLettersDrop.self,

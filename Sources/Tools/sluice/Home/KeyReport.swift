@@ -108,7 +108,7 @@ struct SealedLinks {
       let page = try? ledger.transfers(after: nil, limit: 1), !page.rows.isEmpty
     else { return nil }
     let lane = (try? ledger.status())?.lanes.first { $0.name == .downloads }
-    waiting = lane.map { Int64($0.due + $0.scheduled + $0.leased) } ?? 0
+    waiting = lane.map { Int64($0.jobs) } ?? 0
   }
 
   /// What the loss of the key means, and what to do.

@@ -83,7 +83,9 @@ struct StatusReport {
       if lane.scheduled > 0, let next = lane.nextDue {
         text += next > 0 ? " (the next in \(Age.text(milliseconds: next)))" : " (the next is due now)"
       }
-      text += ", \(lane.leased) leased\n"
+      text += ", \(lane.leased) leased"
+      if lane.notPrefetched > 0 { text += ", \(lane.notPrefetched) fetched once somebody asks" }
+      text += "\n"
       guard let pause = lane.pause else { continue }
       text += "    \(style.word("paused")): \(Terminal.printable(pause.reason))\n"
       text += "    \(PauseText.origin(pause)); \(PauseText.remedy(lane.name, pause, hint))\n"
@@ -128,6 +130,7 @@ struct StatusReport {
             writer.member("due", Int64(lane.due))
             writer.member("scheduled", Int64(lane.scheduled))
             writer.member("leased", Int64(lane.leased))
+            if lane.notPrefetched > 0 { writer.member("notPrefetched", Int64(lane.notPrefetched)) }
             writer.member("nextAt", lane.nextDue.map { Clock.timestamp(now &+ $0) })
             writer.member("pausedCode", lane.pause?.code)
             writer.member("pausedReason", lane.pause?.reason)

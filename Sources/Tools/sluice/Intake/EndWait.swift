@@ -34,6 +34,18 @@ final class EndWait {
     notCompleted += 1
   }
 
+  /// Those whose links are fetched once somebody asks.
+  func unasked() throws(LedgerError) -> [String] {
+    var ids: [String] = []
+    for id in pending {
+      guard let record = try ledger.attachments(idPrefix: id).first(where: { $0.origin.id == id }) else {
+        continue
+      }
+      if try ledger.transfer(ofAttachment: record.key)?.isNotPrefetched == true { ids.append(id) }
+    }
+    return ids
+  }
+
   /// How many have not ended.
   var open: Int { pending.count }
 

@@ -62,6 +62,7 @@ struct Enqueue: ParsableCommand {
         // Who asks attends: some pipelines fetch links only meanwhile.
         let workers = ControlClient.workersAtWork(home, within: Self.patience, isAttending: true)
         report.show(workers?.downloads)
+        if status.lanes.contains(where: { $0.notPrefetched > 0 }) { Self.ask(for: wait, home) }
         for hindrance in Self.hindrances(status, home) where told.insert(hindrance).inserted {
           report.note(hindrance)
         }
@@ -69,6 +70,17 @@ struct Enqueue: ParsableCommand {
     report.end(wait)
     if wait.open > 0 { return .temporary }
     return wait.notCompleted == 0 && report.problems.count == 0 ? .success : .incomplete
+  }
+
+  /// Who waits for links asks for them. Where that fails, it is tried again.
+  private static func ask(for wait: EndWait, _ home: Home) {
+    guard let ids = try? wait.unasked(), !ids.isEmpty, let desk = try? CommandDesk(home) else { return }
+    for first in stride(from: 0, to: ids.count, by: 500) {
+      let commands = ids[first..<min(first + 500, ids.count)].map {
+        Command.attachment(AttachmentCommand($0, .prioritize(TransferPriority.asked), only: [.queued]))
+      }
+      _ = try? desk.apply(commands)
+    }
   }
 
   /// Milliseconds for which a coordinator is waited for.

@@ -35,6 +35,8 @@ struct Ingest: ParsableCommand {
     example: "sluice ingest --conversation c1 --sender anna --participants anna,ben inbox/")
 
   private let arguments: ParsedArguments
+  /// As the user called it.
+  private let command: String
   private let input: IntakeArguments
   /// How long to wait for deliveries that are scheduled, in milliseconds.
   private let deliveryPatience: Int64
@@ -45,7 +47,7 @@ struct Ingest: ParsableCommand {
 
   /// - Parameter command: as the user called it.
   init(_ arguments: ParsedArguments, of command: String) throws(CommandError) {
-    self.arguments = arguments
+    (self.arguments, self.command) = (arguments, command)
     input = try IntakeArguments(arguments, of: command)
     deliveryPatience = try arguments.duration("wait-deliveries") ?? 0
     limit = try arguments.integer("limit")
@@ -77,8 +79,13 @@ struct Ingest: ParsableCommand {
     let server = try ControlServer(home, intake: intake, bound: input.bound)
     let problems = Mailbox<IntakeProblem>(capacity: 4096)
     let newFiles = try limit.map { NewFiles(try KnownFiles(home), limit: $0) }
+    var defaults = input.defaults
+    // Who has links fetched by a command of their own asks for them.
+    if command == Fetch.configuration.name, pipeline.definition.downloads?.prefetch != nil {
+      defaults.priority = max(defaults.priority, TransferPriority.asked)
+    }
     let walker = InputWalker(
-      defaults: input.defaults, bound: input.bound, home: home,
+      defaults: defaults, bound: input.bound, home: home,
       fetches: pipeline.definition.downloads != nil,
       send: { items in
         let admitted = newFiles?.admitted(items) ?? items
@@ -123,6 +130,7 @@ struct Ingest: ParsableCommand {
     }
     let unfetched = left.unfetched(by: pipeline.definition)
     if let unfetched { Terminal.error(unfetched) }
+    if let notPrefetched = left.notPrefetched { Terminal.error(notPrefetched) }
     let isToBeContinued =
       unfetched != nil || summary.wasStopped || !summary.pausedLanes.isEmpty || !summary.awaitedPlaces.isEmpty
       || owed.count > 0

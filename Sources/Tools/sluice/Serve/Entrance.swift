@@ -55,6 +55,7 @@ final class Entrance {
     var settings = FrontDoor.Settings(executable: pipeline.search.server, version: Version.number)
     settings.requiresSandbox = pipeline.definition.sandbox == .require
     settings.fetches = pipeline.definition.downloads != nil
+    settings.prefetches = pipeline.definition.downloads?.prefetch != nil
     settings.rules = pipeline.definition.serve
     settings.identity = identity
     return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }

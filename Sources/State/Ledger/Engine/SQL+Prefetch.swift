@@ -1,0 +1,81 @@
+import Pipeline
+
+/// The statements that say which links are fetched by themselves. The job of a transfer that is not is `waiting`: no index of what
+/// is due has it.
+extension SQL {
+  /// What has links, the newest first. Made where a pipeline asks for it, so that no other pays for it.
+  static let prefetchIndex = "attachments_linked"
+
+  static let addPrefetchIndex = """
+    CREATE INDEX IF NOT EXISTS \(prefetchIndex) ON attachments (conversation_id, key, message_id)
+      WHERE source_kind = 'link' AND own_message = 0
+    """
+
+  private static let linked = """
+    FROM attachments INDEXED BY \(prefetchIndex)
+    WHERE conversation_id = ?1 AND source_kind = 'link' AND own_message = 0
+    """
+
+  static let newestMessages = SQLText(
+    "SELECT key, message_id \(linked) AND key < ?2 ORDER BY key DESC LIMIT ?3")
+
+  static let transfersOfMessage: StaticString = """
+    SELECT l.transfer_key FROM attachments a JOIN links l ON l.attachment_key = a.key
+    WHERE a.conversation_id = ?1 AND a.message_id = ?2
+    """
+
+  /// The messages of the attachments that wait for a transfer.
+  static let messagesOfTransfer: StaticString = """
+    SELECT a.conversation_id, a.message_id, a.own_message
+    FROM links l JOIN jobs w ON w.key = l.attachment_key * 2 AND w.state = 'waiting' JOIN attachments a ON a.key = l.attachment_key
+    WHERE l.transfer_key = ?1 LIMIT ?2
+    """
+
+  // MARK: What is due
+
+  /// Those that somebody asked for.
+  static let dueAsked: StaticString = """
+    SELECT key, host FROM jobs WHERE state = 'due' AND lane = ?1 AND priority > 0 ORDER BY priority DESC, key LIMIT ?2
+    """
+
+  static let dueAskedOfHost: StaticString = """
+    SELECT key, host FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?3 AND priority > 0
+    ORDER BY priority DESC, key LIMIT ?2
+    """
+
+  /// The highest priority of others, up to one.
+  static let nextPriority: StaticString =
+    "SELECT max(priority) FROM jobs WHERE state = 'due' AND lane = ?1 AND priority <= ?2"
+
+  static let nextPriorityOfHost: StaticString =
+    "SELECT max(priority) FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?3 AND priority <= ?2"
+
+  /// Of one priority, the newest first.
+  static let dueNewest: StaticString = """
+    SELECT key, host FROM jobs WHERE state = 'due' AND lane = ?1 AND priority = ?2 AND key < ?3 ORDER BY key DESC LIMIT 64
+    """
+
+  static let dueNewestOfHost: StaticString = """
+    SELECT key, host FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?4 AND priority = ?2 AND key < ?3
+    ORDER BY key DESC LIMIT 64
+    """
+
+  // MARK: What is not
+
+  static let putAside: StaticString = "UPDATE jobs SET state = 'waiting' WHERE key = ?1 AND state = 'due'"
+
+  static let takeUp = SQLText(
+    "UPDATE jobs SET state = 'due' WHERE key = ?1 + \(Schema.transferJobs) AND state = 'waiting'")
+
+  static let asideBefore = SQLText(
+    """
+    SELECT key - \(Schema.transferJobs) FROM jobs WHERE state = 'waiting' AND key >= \(Schema.transferJobs) AND key < ?1
+    ORDER BY key DESC LIMIT ?2
+    """)
+
+  static let notPrefetched = SQLText(
+    "SELECT count(*) FROM jobs WHERE state = 'waiting' AND key >= \(Schema.transferJobs)")
+
+  static let waitingAttachments = SQLText(
+    "SELECT count(*) FROM jobs WHERE state = 'waiting' AND key < \(Schema.transferJobs)")
+}

@@ -1,0 +1,189 @@
+import Pipeline
+import Platform
+import SQLite
+
+/// Which links are fetched by themselves: those of the newest messages of each conversation. A claim decides, so that what came
+/// before it counts as a whole. What is not wanted is put aside, where no claim looks: it comes back when something is changed that
+/// may make it wanted.
+struct Prefetch {
+  /// So many messages of each conversation; 0: all links are fetched.
+  var messages = 0
+  /// The newest messages of conversations, as far as they were asked for.
+  fileprivate var windows: [ByteText: Set<ByteText>] = [:]
+  /// Conversations of which something was deleted: an older message may have moved up.
+  fileprivate var shrunk: Set<ByteText> = []
+  /// Those that were put aside by another coordinator, or under another rule, are looked at again: the keys of their jobs are less
+  /// than this. `nil`: that is done.
+  fileprivate var unseen: Int64? = .max
+  /// The index that it needs is there.
+  fileprivate var hasIndex = false
+
+  /// Conversations that are kept, and what one exchange looks at, at most.
+  fileprivate static let (kept, looks) = (1000, 500)
+  /// A link that so many attachments wait for is wanted in any case: to look at them all would take long.
+  fileprivate static let crowd: Int64 = 1000
+
+  init(messages: Int = 0) { self.messages = messages }
+
+  /// Whether some are still to be looked at.
+  var isLooking: Bool { unseen != nil && messages > 0 }
+
+  /// What was done last is undone.
+  mutating func lookAgain() { self = Prefetch(messages: messages) }
+
+  mutating func forgetWindow(of conversation: String) {
+    if messages > 0 { windows[ByteText(conversation)] = nil }
+  }
+
+  mutating func shrink(_ conversation: String) {
+    if messages > 0 { shrunk.insert(ByteText(conversation)) }
+    forgetWindow(of: conversation)
+  }
+}
+
+extension SQLiteLedger {
+  /// A claim follows the rule that it names: what was put aside under another is looked at again.
+  func follow(_ messages: Int) throws {
+    if messages != prefetch.messages { prefetch = Prefetch(messages: messages) }
+    if messages > 0 && !prefetch.hasIndex {
+      try connection.execute(SQL.addPrefetchIndex)
+      prefetch.hasIndex = true
+    }
+    guard let unseen = prefetch.unseen else { return }
+    var keys: [Int64] = []
+    try statement(SQL.asideBefore).rows(.integer(unseen), .integer(Int64(Prefetch.looks))) {
+      keys.append($0.integer(0))
+    }
+    for key in keys where try messages == 0 || isWanted(key) { try statement(SQL.takeUp).run(.integer(key)) }
+    prefetch.unseen = keys.count < Prefetch.looks ? nil : keys.last.map { $0 &+ Schema.transferJobs }
+  }
+
+  /// Where messages were deleted, what the older ones that have moved up wait for is wanted now.
+  func refillWindows(_ tally: inout ExchangeTally) throws {
+    defer { prefetch.shrunk.removeAll() }
+    // Without the index nothing was claimed yet: then all are looked at again.
+    guard prefetch.hasIndex else { return }
+    for conversation in prefetch.shrunk {
+      for message in try window(of: conversation) {
+        var keys: [Int64] = []
+        try statement(SQL.transfersOfMessage).rows(.text(conversation.text), .text(message.text)) {
+          keys.append($0.integer(0))
+        }
+        for key in keys {
+          try statement(SQL.takeUp).run(.integer(key))
+          if connection.changes > 0 { tally.touch(.downloads) }
+        }
+      }
+    }
+  }
+
+  /// The newest messages with links. One is as new as its newest link.
+  private func window(of conversation: ByteText) throws -> Set<ByteText> {
+    if let known = prefetch.windows[conversation] { return known }
+    var window: Set<ByteText> = []
+    var before = Int64.max
+    var isOver = false
+    while !isOver {
+      var count: Int64 = 0
+      let page = Int64(max(prefetch.messages, 64))
+      try statement(SQL.newestMessages).rows(.text(conversation.text), .integer(before), .integer(page)) {
+        count += 1
+        before = $0.integer(0)
+        if window.count < prefetch.messages { window.insert(ByteText($0.text(1))) }
+      }
+      isOver = count < page || window.count == prefetch.messages
+    }
+    if prefetch.windows.count >= Prefetch.kept { prefetch.windows.removeAll() }
+    prefetch.windows[conversation] = window
+    return window
+  }
+
+  /// Whether a link is fetched though nobody asked: one of its attachments is of a new message, or of none but its own.
+  private func isWanted(_ transfer: Int64) throws -> Bool {
+    var messages: [(conversation: ByteText, message: ByteText)] = []
+    var isAlone = false
+    try statement(SQL.messagesOfTransfer).rows(.integer(transfer), .integer(Prefetch.crowd)) {
+      isAlone = isAlone || $0.integer(2) == 1
+      messages.append((ByteText($0.text(0)), ByteText($0.text(1))))
+    }
+    if isAlone || messages.isEmpty || messages.count == Prefetch.crowd { return true }
+    return try messages.contains { try window(of: $0.conversation).contains($0.message) }
+  }
+
+  // MARK: Claiming
+
+  /// Chooses what somebody asked for, the most urgent and then oldest first; then what is wanted, the newest first. What is not
+  /// wanted is put aside on the way, so that no other claim looks at it.
+  ///
+  /// - Returns: jobs.
+  func chooseNewest(_ want: Want, _ lane: Int64, _ claim: inout TransferClaim) throws -> [Int64] {
+    var chosen: [Int64] = []
+    var left = Prefetch.looks
+    func take(_ job: Int64, _ host: Int64) { if claim.takes(job: job, host) { chosen.append(job) } }
+    func look(_ looks: Int, of host: Int64?) throws {
+      let asked = try dueAsked(lane, looks, of: host)
+      for (job, host) in asked { take(job, host) }
+      var looks = looks - asked.count
+      var priority = try nextPriority(lane, upTo: 0, of: host)
+      while let level = priority {
+        var before = Int64.max
+        while case let page = try dueNewest(lane, level, before, of: host), let last = page.last {
+          for (job, host) in page {
+            if looks <= 0 || left <= 0 || claim.isFull { return }
+            if try isWanted(job &- Schema.transferJobs) {
+              looks -= 1
+              take(job, host)
+            } else {
+              left -= 1
+              try statement(SQL.putAside).run(.integer(job))
+            }
+          }
+          before = last.job
+        }
+        priority = level == .min ? nil : try nextPriority(lane, upTo: level - 1, of: host)
+      }
+    }
+    try look(claim.looks, of: nil)
+    var turn = HostTurn(after: lastHost)
+    while want.perHost > 0, !claim.isFull {
+      let host = try turn.next { last in
+        try statement(SQL.nextHost).first(.integer(lane), .integer(last)) { $0.optionalInteger(0) } ?? nil
+      }
+      guard let host else { break }
+      lastHost = host
+      try look(want.perHost, of: host)
+    }
+    return chosen
+  }
+
+  private func dueAsked(
+    _ lane: Int64, _ count: Int, of host: Int64?
+  ) throws -> [(job: Int64, host: Int64)] {
+    let sql = host == nil ? SQL.dueAsked : SQL.dueAskedOfHost
+    return try jobs(sql, [.integer(lane), .integer(Int64(count))], host)
+  }
+
+  private func dueNewest(
+    _ lane: Int64, _ priority: Int64, _ before: Int64, of host: Int64?
+  ) throws -> [(job: Int64, host: Int64)] {
+    let sql = host == nil ? SQL.dueNewest : SQL.dueNewestOfHost
+    return try jobs(sql, [.integer(lane), .integer(priority), .integer(before)], host)
+  }
+
+  private func jobs(
+    _ sql: StaticString, _ values: [Statement.Value], _ host: Int64?
+  ) throws -> [(job: Int64, host: Int64)] {
+    var jobs: [(job: Int64, host: Int64)] = []
+    let host = host.map { [Statement.Value.integer($0)] } ?? []
+    try statement(sql).rows(values + host) { jobs.append(($0.integer(0), $0.integer(1))) }
+    return jobs
+  }
+
+  private func nextPriority(_ lane: Int64, upTo priority: Int64, of host: Int64?) throws -> Int64? {
+    let sql = host == nil ? SQL.nextPriority : SQL.nextPriorityOfHost
+    let host = host.map { [Statement.Value.integer($0)] } ?? []
+    var next: Int64?
+    try statement(sql).rows([.integer(lane), .integer(priority)] + host) { next = $0.optionalInteger(0) }
+    return next
+  }
+}
