@@ -95,6 +95,35 @@ struct ReplayTests {
     #expect(other.attachments.map(\.sha256) == [after], "\(other.err)")
   }
 
+  /// Where it would be stored lies the object that there is: the attachment would be rejected for its own content.
+  @Test func whatHasNoPathOfItsOwnStaysAsItIs() throws {
+    let inbox = try Inbox()
+    func pipeline(_ quality: Int, _ path: String = "{attachmentId}") -> String {
+      Pipelines.storing("- { use: image, when: image/*, options: { quality: \(quality) } }", path: path)
+    }
+    let plain = Pipelines.storing(path: "{attachmentId}")
+    try inbox.folder.write("pipeline.yaml", plain)
+    try inbox.folder.write("smaller.yaml", pipeline(20))
+    try inbox.folder.write("apart.yaml", pipeline(20, "{sha256}"))
+    try inbox.folder.write("in/photo.jpg", Samples.photo(orientation: 6))
+    #expect(try inbox.run().record("photo.jpg").isCompleted)
+    func apply(_ pipeline: String) throws -> SluiceCommand.Outcome {
+      try SluiceCommand.run(
+        ["replay", "--home", "home", "--diff", "--apply", "-c", pipeline], in: inbox.folder)
+    }
+    let refused = try apply("smaller.yaml")
+    #expect(refused.status == 1 && refused.err.contains("1 attachment stays as before"), "\(refused.err)")
+    #expect(refused.out.contains("another content has the path"), "\(refused.out)")
+    let again = try SluiceCommand.run(["list", "--home", "home", "--status", "queued"], in: inbox.folder)
+    #expect(again.out == "", "\(again.out)")
+    let applied = try apply("apart.yaml")
+    #expect(applied.status == 0 && applied.out.contains("1 attachment queued again"), "\(applied.err)")
+    let ingest = try SluiceCommand.run(
+      ["ingest", "--home", "home", "-c", "apart.yaml", "--manifest", "/dev/null"], in: inbox.folder)
+    #expect(ingest.status == 0, "\(ingest.out)\(ingest.err)")
+    #expect(inbox.folder.files(below: "home/store").count == 1)
+  }
+
   /// The large file was rejected at `size` and never reached the store.
   @Test func onlyWhatCameSoFarIsTried() throws {
     let folder = try ingested()

@@ -57,17 +57,35 @@ struct Replay: ParsableCommand {
     )
     var report = ReplayReport(
       isDifferenceOnly: arguments.flag("diff"), isJSON: arguments.isJSON, style: Style(arguments))
-    for record in try records(ledger, player) { report.add(record, try player.play(record)) }
+    for record in try records(ledger, player) {
+      let outcome = try player.play(record)
+      report.add(record, outcome, isInTheWay: try isInTheWay(outcome, ledger))
+    }
     report.end(from: pipeline.definition.stages[first].id, isQuiet: arguments.flag("quiet"))
     if arguments.flag("apply") { return try apply(report, home) }
     return report.changed.isEmpty && report.impossible == 0 ? .success : .incomplete
+  }
+
+  /// Whether what would be stored cannot be: the path is another content's on record, or is that of the attachment's own object, which
+  /// stays until another takes its place.
+  private func isInTheWay(_ outcome: ReplayPlayer.Outcome, _ ledger: any LedgerQueries) throws -> Bool {
+    guard case .played(let result) = outcome, result.outcome == .completed, let path = result.location,
+      let sha256 = result.sha256.flatMap({ Hexadecimal.bytes($0) })
+    else { return false }
+    return try ledger.hasName(path) && !ledger.hasObject(at: path, sha256: sha256)
   }
 
   /// Queues again what would change.
   private func apply(_ report: ReplayReport, _ home: Home) throws -> ExitCode {
     var changed = 0
     var refused: [String] = []
-    let ids = report.changed
+    let ids = report.changed.filter { !report.inTheWay.contains($0) }
+    if !report.inTheWay.isEmpty {
+      Terminal.error(
+        "\(Count.text(report.inTheWay.count, "attachment")) \(report.inTheWay.count == 1 ? "stays" : "stay") as before: what would be "
+          + "stored goes to a path that another content has; let the path of the stage that stores tell the two apart, "
+          + "such as with {sha256}")
+    }
     if !ids.isEmpty {
       let desk = try CommandDesk(home)
       for start in stride(from: 0, to: ids.count, by: 500) {
@@ -84,7 +102,8 @@ struct Replay: ParsableCommand {
     }
     for reason in refused.prefix(3) { Terminal.error(Terminal.printable(reason)) }
     if refused.count > 3 { Terminal.error("and \(refused.count - 3) more like that") }
-    let code: ExitCode = refused.isEmpty && report.impossible == 0 ? .success : .incomplete
+    let isWhole = refused.isEmpty && report.inTheWay.isEmpty && report.impossible == 0
+    let code: ExitCode = isWhole ? .success : .incomplete
     if arguments.flag("quiet") || arguments.isJSON { return code }
     Terminal.out("\(Count.text(changed, "attachment")) queued again\n")
     if changed > 0, let file = arguments.value("config") {

@@ -14,6 +14,8 @@ struct ReplayReport {
 
   /// The ids of those that would change.
   private(set) var changed: [String] = []
+  /// Of these, those for which there is no room in the store.
+  private(set) var inTheWay: Set<String> = []
   private var unchanged = 0
   private(set) var impossible = 0
   private let isDifferenceOnly: Bool
@@ -26,7 +28,8 @@ struct ReplayReport {
     self.style = style
   }
 
-  mutating func add(_ record: AttachmentRecord, _ outcome: ReplayPlayer.Outcome) {
+  /// - Parameter isInTheWay: whether another content has the path where what would be stored goes.
+  mutating func add(_ record: AttachmentRecord, _ outcome: ReplayPlayer.Outcome, isInTheWay: Bool) {
     switch outcome {
     case .impossible(let why):
       impossible += 1
@@ -34,6 +37,7 @@ struct ReplayReport {
     case .played(let result):
       let changes = Self.changes(record, result)
       if changes.isEmpty { unchanged += 1 } else { changed.append(record.origin.id) }
+      if !changes.isEmpty && isInTheWay { inTheWay.insert(record.origin.id) }
       if changes.isEmpty && isDifferenceOnly { return }
       Terminal.out(isJSON ? json(record, result, changes) : text(record, result, changes))
     }
@@ -41,7 +45,10 @@ struct ReplayReport {
 
   func end(from stage: String, isQuiet: Bool) {
     if isQuiet || isJSON { return }
-    let rest = impossible == 0 ? "" : "; \(impossible) could not be tried"
+    var rest = impossible == 0 ? "" : "; \(impossible) could not be tried"
+    if !inTheWay.isEmpty {
+      rest += "; for \(inTheWay.count) of those that would change, another content has the path in the store"
+    }
     Terminal.out(
       "\(Count.text(changed.count + unchanged, "attachment")) from '\(stage)' on: \(changed.count) would change, \(unchanged) would "
         + "not\(rest)\n"
