@@ -133,13 +133,14 @@ public final class StageRunner {
   }
 
   private func greeting(of process: WorkerProcess) throws(WorkbenchError) -> Ready {
+    let noun = stage.description.role.noun
     func failure(_ text: String) -> WorkbenchError {
-      WorkbenchError(.configuration, "stage '\(stage.id)' does not open: \(text)")
+      WorkbenchError(.configuration, "\(noun) '\(stage.id)' does not open: \(text)")
     }
     switch try answer(of: process, within: Self.startTimeout) {
     case .message(.ready(let ready)): return ready
     case .message(.refusal(let refusal)):
-      throw WorkbenchError(.refused, "stage '\(stage.id)': \(refusal.message)")
+      throw WorkbenchError(.refused, "\(noun) '\(stage.id)': \(refusal.message)")
     case .message(.invalid(let text)): throw failure("invalid-reply: \(text)")
     case .message: throw failure("invalid-reply: an answer to no question")
     case .death(let death):

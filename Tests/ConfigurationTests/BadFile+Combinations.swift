@@ -129,6 +129,6 @@ extension BadFile {
       options: { channels: events }
     channels:
       events: { use: elephant }
-    > 6:18: unknown stage 'elephant'; 'sluice stages list' shows the stages there are
+    > 6:18: unknown channel 'elephant'; 'sluice stages list' shows the stages there are
     """#)
 }

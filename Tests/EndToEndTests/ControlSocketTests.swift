@@ -163,7 +163,7 @@ struct ControlSocketTests {
 
   static let refused = [
     ("allow-private: true", "name it under `allow-private`"), ("secrets: whsec_x", "is not base64"),
-    ("url: \"gopher://x\"", "stage 'hook'"),
+    ("url: \"gopher://x\"", "channel 'hook'"),
   ]
 
   @Test(arguments: refused) func lintTellsWhatAStageRefusesAndNothingIsQueuedForIt(

@@ -35,18 +35,19 @@ struct EnqueueHomeTests {
     let outcome = try enqueue("--conversation", "c2")
     #expect(outcome.status == 0)
     #expect(outcome.out == "1 queued\n")
-    #expect(outcome.err == "")
+    #expect(outcome.err == "sluice: nothing runs on this home; start it with `sluice run`\n")
   }
 
   @Test func aHomeThatIsNamedIsMadeAndThatIsSaidOnce() throws {
     let first = try enqueue("--home", "new/home")
     #expect(first.status == 0)
     #expect(first.out == "1 queued\n")
-    #expect(first.err == "sluice: made a new home at new/home\n")
-    #expect(try enqueue("--home", "new/home").err == "")
+    let idle = "sluice: nothing runs on this home; start it with `sluice run"
+    #expect(first.err == "sluice: made a new home at new/home\n\(idle) --home new/home`\n")
+    #expect(try enqueue("--home", "new/home").err == "", "it is known, so that nothing waits for more")
     let other = try enqueue(environment: ["SLUICE_HOME": folder.path + "/other"])
     #expect(other.status == 0)
-    #expect(other.err == "sluice: made a new home at \(folder.path)/other\n")
+    #expect(other.err == "sluice: made a new home at \(folder.path)/other\n\(idle)`\n")
     let quiet = try enqueue("--home", "third", "--quiet")
     #expect(quiet.status == 0)
     #expect(quiet.err == "" && quiet.out == "")

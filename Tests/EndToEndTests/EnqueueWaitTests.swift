@@ -60,6 +60,27 @@ struct EnqueueWaitTests {
     #expect(all.status == 0 && all.out == "", "what has ended before is not waited for")
   }
 
+  /// What a person took away is in order for both, and said by both.
+  @Test func whatWasDeletedEndsItAsAnIngestDoes() throws {
+    #expect(try enqueue("in").status == 0)
+    #expect(try SluiceCommand.run(["delete", "--home", "home", "--name", "1.txt"], in: folder).status == 0)
+    let ingest = try SluiceCommand.run(["ingest", "--home", "home", "in"], in: folder)
+    #expect(
+      ingest.status == 0 && ingest.out.contains("1 of them deleted since"), "\(ingest.out)\(ingest.err)")
+    let known = try enqueue("--wait", "in")
+    #expect(
+      known.status == 0 && known.out.hasSuffix("2 completed, 0 not completed, 1 deleted\n"), "\(known.out)")
+    let waiting = try SluiceCommand.start(
+      ["enqueue", "--home", "home", "--wait", "--format", "json", "long.txt"], in: folder,
+      out: folder.path + "/out", err: folder.path + "/err")
+    try Resident.wait("it waits") { try folder.read("err").contains("no coordinator works on home; waiting") }
+    #expect(
+      try SluiceCommand.run(["delete", "--home", "home", "--name", "long.txt"], in: folder).status == 0)
+    waiting.waitUntilExit()
+    #expect(waiting.terminationStatus == 0)
+    #expect(try folder.read("out").contains(#""completed":0,"notCompleted":0,"deleted":1,"open":0"#))
+  }
+
   @Test func eachFileHasItsIdAndTheCallersReference() throws {
     try folder.write(
       "list.jsonl",

@@ -56,4 +56,27 @@ struct IngestSummaryTests {
     #expect(try ingest("--home a").components(separatedBy: "/in/").count == 3, "the examples of two reasons")
     #expect(try ingest("--home b -v").components(separatedBy: "/in/").count == 16)
   }
+
+  /// Who watches asks what takes so long.
+  @Test(.enabled(if: CommandLineTests.hasTerminals, "needs a terminal and script(1)"))
+  func aTerminalIsToldWhatTakesSoLong() throws {
+    let inbox = try Inbox()
+    try inbox.pipeline("timeout: 5s", retry: "{ attempts: 1 }")
+    try inbox.add("report.pdf", "misbehave obey\n")
+    let process = Process()
+    process.environment = [
+      "PATH": "/usr/bin:/bin", "TERM": "xterm", "SLUICE_PLUGIN_PATH": try FixtureStages.folder(),
+    ]
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
+    process.arguments = ["-qec", "'\(SluiceCommand.folder)/sluice' ingest --home home in", "/dev/null"]
+    process.currentDirectoryURL = URL(fileURLWithPath: inbox.folder.path)
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let out = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(out.contains(" misbehave for 3s: report.pdf"), "\(out)")
+    #expect(!out.contains(" misbehave for 1s"), "it is not worth a line as long as something may end")
+  }
 }

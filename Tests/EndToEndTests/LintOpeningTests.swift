@@ -15,13 +15,13 @@ struct LintOpeningTests {
   static let wrong = [
     Wrong(
       lane: "use: http\n    options: { hosts: [a.example], allow-private: 127.0.0.0/8 }",
-      says: "pipeline.yaml:5:36: stage 'downloads': allow-private: '127.0.0.0/8' is neither an address nor"),
+      says: "pipeline.yaml:5:36: source 'downloads': allow-private: '127.0.0.0/8' is neither an address nor"),
     Wrong(
       lane: "use: http\n    options:\n      hosts: [\"http://a.example/\"]",
-      says: "pipeline.yaml:6:7: stage 'downloads': hosts: 'http://a.example/' is neither a host name"),
+      says: "pipeline.yaml:6:7: source 'downloads': hosts: 'http://a.example/' is neither a host name"),
     Wrong(
       lane: "use: http\n    options: { response: xml }",
-      says: "pipeline.yaml:5:16: stage 'downloads': response: 'xml' is none of"),
+      says: "pipeline.yaml:5:16: source 'downloads': response: 'xml' is none of"),
     Wrong(
       credential: "Host: other.example",
       says: "pipeline.yaml:6:20: 'header' sets 'host', which belongs to the request itself"),
@@ -33,7 +33,7 @@ struct LintOpeningTests {
             use: webhook
             options: { secrets: whsec_x, url: "http://a.example/" }
 
-        """, says: "pipeline.yaml:11:16: stage 'hook': secrets: "),
+        """, says: "pipeline.yaml:11:16: channel 'hook': secrets: "),
   ]
 
   private static func lint(_ one: Wrong, in folder: TemporaryFolder, _ words: [String] = []) throws

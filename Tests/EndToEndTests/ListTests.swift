@@ -82,7 +82,8 @@ struct ListTests {
     #expect(lines.count == 2, "\(outcome.out)")
     #expect(
       lines.first?.hasPrefix("rejected     ") == true && lines.first?.contains("/in/small-0") == true
-        && lines.first?.hasSuffix("(size: 1 byte, and at least 3 are asked for)") == true, "\(outcome.out)")
+        && lines.first?.hasSuffix("(size: too-small: 1 byte, and at least 3 are asked for)") == true,
+      "\(outcome.out)")
     #expect(lines.last?.hasPrefix("2 attachments: 1 completed, 1 rejected, ") == true, "\(outcome.out)")
     #expect(outcome.err == "")
   }
@@ -122,5 +123,53 @@ struct ListTests {
     #expect(try named("[!a]*") == ["bean", "!bang", "cat"])
     #expect(try named("[^a]*") == ["bean", "!bang", "cat"])
     #expect(try named("[a!]*") == ["apple", "!bang"])
+  }
+
+  @Test func thoseOfASenderOfAReferenceAndOfASizeAreFound() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.storing())
+    var manifest = ""
+    for (number, sender) in ["ann", "ben", "ann"].enumerated() {
+      try folder.write("in/\(number)", String(repeating: "x", count: 1000 * number + 24))
+      manifest +=
+        #"{"path":"in/\#(number)","senderId":"\#(sender)","messageId":"m\#(number)","reference":"order \#(number)"}"#
+        + "\n"
+    }
+    try folder.write("list.jsonl", manifest)
+    #expect(try SluiceCommand.run(["ingest", "--manifest", "list.jsonl"], in: folder).status == 0)
+    func named(_ words: String...) throws -> [String] {
+      let list = try SluiceCommand.run(["list", "--format", "json"] + words, in: folder)
+      #expect(list.status == 0, "\(list.err)")
+      return list.attachments.map(\.fileName)
+    }
+    #expect(try named("--sender", "ann") == ["0", "2"])
+    #expect(try named("--sender", "ann", "--reference", "order 2") == ["2"])
+    #expect(try named("--reference", "order") == [])
+    #expect(try named("--min-size", "1KB") == ["1", "2"])
+    #expect(try named("--min-size", "1KB", "--max-size", "1024B") == ["1"])
+    let wrong = try SluiceCommand.run(["list", "--max-size", "10"], in: folder)
+    #expect(wrong.status == 2 && wrong.err.contains("--max-size is a size such as 500KB or 10MB, not '10'"))
+  }
+
+  /// Else one may wait for what nothing works on.
+  @Test func whereNothingWorksTheQueueItIsSaidToThoseWhoQueue() throws {
+    let (folder, _) = try ingested(2)
+    let idle = "sluice: nothing runs on this home; start it with `sluice run"
+    func retry(_ words: String...) throws -> String {
+      let outcome = try SluiceCommand.run(["retry"] + words, in: folder)
+      #expect(outcome.status == 0, "\(outcome.err)")
+      return outcome.err
+    }
+    #expect(try retry("--code", "too-small", "--dry-run") == "")
+    #expect(try retry("--code", "too-small", "--limit", "1") == "\(idle)`\n")
+    #expect(try retry("--code", "too-small", "--quiet") == "")
+    #expect(try retry("--code", "too-small", "--home", "var") == "", "nothing is left to queue")
+    let ids = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments.map(\.id)
+    #expect(try SluiceCommand.run(["cancel", ids[1]], in: folder).status == 0)
+    _ = try SluiceCommand.run(["ingest", "--manifest", "/dev/null"], in: folder)
+    #expect(try retry("--code", "cancelled", "--home", "var") == "\(idle) --home var`\n")
+    let resident = try Resident(folder, home: "var")
+    #expect(try retry("--status", "rejected") == "", "a coordinator works it")
+    #expect(resident.stop() == 0)
   }
 }

@@ -54,7 +54,8 @@ struct OwnFileTests {
       let outcome = try SluiceCommand.run(command, in: folder)
       #expect(outcome.status == 78, "\(command): \(outcome.out) \(outcome.err)")
       #expect(
-        outcome.err.contains("option 'path' of stage 'jsonl' names '\(path)', which is sluice's own \(own)"),
+        outcome.err.contains(
+          "option 'path' of channel 'jsonl' names '\(path)', which is sluice's own \(own)"),
         "\(command): \(outcome.err)")
       #expect(outcome.err.hasPrefix("pipeline.yaml:16:"), "\(outcome.err)")
     }

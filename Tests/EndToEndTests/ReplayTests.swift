@@ -141,6 +141,11 @@ struct ReplayTests {
     #expect(sample.count == 2)
     #expect(try replayed("--sample", "2") == sample)
     #expect(try replayed(sample[0]) == [sample[0]])
+    let all = try replayed()
+    #expect(all.count == 3)
+    #expect(try replayed("--limit", "2") == Array(all.prefix(2)))
+    let both = try SluiceCommand.run(["replay", "--limit", "2", "--sample", "2"], in: folder)
+    #expect(both.status == 2 && both.err.contains("give --sample or --limit, not both"), "\(both.err)")
   }
 
   @Test func contentThatIsGoneIsSaid() throws {

@@ -28,7 +28,7 @@ struct WebhookSecretTests {
   @Test func aSecretThatIsMissing() throws {
     #expect(
       try told("timeout: 5s")
-        == "pipeline.yaml:4:16: stage 'webhook' needs its option 'secrets'; add 'secrets: …' under 'options' "
+        == "pipeline.yaml:4:16: channel 'webhook' needs its option 'secrets'; add 'secrets: …' under 'options' "
         + "(\(Self.form))\n")
   }
 
@@ -52,7 +52,7 @@ struct WebhookSecretTests {
     let said = try told("secrets: \"${WEBHOOK_SECRET:-}\"", environment: ["WEBHOOK_SECRET": secret])
     #expect(
       said
-        == "sluice: stage 'hook': secrets: \(says); make one with `echo whsec_$(openssl rand -base64 32)`\n",
+        == "sluice: channel 'hook': secrets: \(says); make one with `echo whsec_$(openssl rand -base64 32)`\n",
       "\(said)")
   }
 }

@@ -204,7 +204,7 @@ struct WebhookTests {
     let run = try inbox.run()
     #expect(run.outcome.status == 78)
     #expect(
-      run.outcome.err.contains("stage 'hook': url: 127.0.0.1 is not an address of the public Internet"),
+      run.outcome.err.contains("channel 'hook': url: 127.0.0.1 is not an address of the public Internet"),
       "\(run.outcome.err)")
     #expect(receiver.requests.isEmpty)
   }

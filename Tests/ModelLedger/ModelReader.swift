@@ -350,6 +350,9 @@ extension AttachmentFilter {
     return statuses.contains(outcome.status) && ids?.contains(origin.id) ?? true
       && agrees(code, outcome.reason?.code) && agrees(stage, outcome.reason?.stage)
       && agrees(conversationId, origin.conversationId) && agrees(sha256, outcome.sha256)
+      && agrees(senderId, origin.senderId) && agrees(reference, origin.reference)
+      && minimumSize.map { outcome.sizeBytes ?? -1 >= $0 } ?? true
+      && maximumSize.map { outcome.sizeBytes ?? .max <= $0 } ?? true
       && agrees(objectPath, outcome.url) && agrees(source, attachment.source.path)
       && mediaType.map { Glob($0).matches(outcome.mediaType ?? "") } ?? true
       && fileName.map { Glob($0).matches(origin.fileName) } ?? true

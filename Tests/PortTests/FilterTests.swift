@@ -15,6 +15,7 @@ struct FilterTests {
       var item = Sample.item("\(draw.pick(["a", "b", "é"]))\(number)\(draw.pick([".pdf", ".txt", ""]))")
       item.conversationId = draw.pick(["c", "d", "e"])
       item.senderId = draw.pick(["ann", "cyd"])
+      item.reference = draw.pick([nil, "order 3"])
       item.participants = draw.pick([[], ["cyd"], ["ben", "ann"]])
       try bench.takeIn(item)
     }
@@ -30,7 +31,8 @@ struct FilterTests {
         lease,
         Sample.ended(lease) {
           $0.outcome = AttachmentOutcome(
-            status, reason: status == .completed ? nil : reason, mediaType: type, sizeBytes: 3,
+            status, reason: status == .completed ? nil : reason, mediaType: type,
+            sizeBytes: draw.pick([nil, 3, 5, 7]),
             sha256: hasContent ? Sample.content(content) : nil)
         })
     }
@@ -75,6 +77,15 @@ struct FilterTests {
       Criterion(
         name: "name", set: { $0.fileName = "[aé]*.p?f" },
         answers: { !$0.origin.fileName.hasPrefix("b") && $0.origin.fileName.hasSuffix(".pdf") }),
+      Criterion(name: "sender", set: { $0.senderId = "ann" }, answers: { $0.origin.senderId == "ann" }),
+      Criterion(
+        name: "reference", set: { $0.reference = "order 3" }, answers: { $0.origin.reference == "order 3" }),
+      Criterion(
+        name: "at least", set: { $0.minimumSize = 5 },
+        answers: { $0.outcome.sizeBytes.map { $0 >= 5 } ?? false }),
+      Criterion(
+        name: "at most", set: { $0.maximumSize = 5 },
+        answers: { $0.outcome.sizeBytes.map { $0 <= 5 } ?? false }),
       Criterion(name: "since", set: { $0.since = middle }, answers: { $0.createdAt >= middle }),
       Criterion(name: "until", set: { $0.until = middle }, answers: { $0.createdAt < middle }),
       Criterion(

@@ -32,7 +32,9 @@ struct WorkersQuestionsTests {
     #expect(asked <= 10 && asked > 5 && answered > 18_000, "\(asked) \(answered)")
   }
 
-  @Test(arguments: [nil, WorkersAtWork.Piece(stage: "pdf", attachmentId: "01a2", since: 1_700_000_000_123)])
+  @Test(arguments: [
+    nil, WorkersAtWork.Piece(stage: "pdf", attachmentId: "01a2", fileName: "a.pdf", since: 1_700_000_000_123),
+  ])
   func anAnswerIsReadAsItWasWrittenAndNoPartOfIt(longest: WorkersAtWork.Piece?) throws {
     let workers = WorkersAtWork(
       [.init("mime, size, pdf", busy: 2, total: 3), .init("channel:events", busy: 0, total: 1)],

@@ -21,11 +21,12 @@ struct OptionReader {
         notation == .file && Grammar.stage.contains(name)
         ? "'\(name)' stands beside 'use', not under 'options'"
         : Suggestion.remedy(for: name, among: stage.options.map(\.name), called: "options")
-      findings.report(entry.key.mark, "unknown option \(quoted(name)) for stage '\(stage.id)'", remedy)
+      findings.report(
+        entry.key.mark, "unknown option \(quoted(name)) for \(stage.role.noun) '\(stage.id)'", remedy)
     }
     var values: [OptionValue] = []
     for option in stage.options {
-      let subject = "option '\(option.name)' of stage '\(stage.id)'"
+      let subject = "option '\(option.name)' of \(stage.role.noun) '\(stage.id)'"
       if let entry = entries.first(where: { $0.key.text == option.name }) {
         explainUnset(entry.value, option, &findings)
         let given =
@@ -44,7 +45,8 @@ struct OptionReader {
           case .commandLine: "add '--set \(option.name)=…'"
           }
         findings.report(
-          mark, "stage '\(stage.id)' needs its option '\(option.name)'", remedy + help(of: option))
+          mark, "\(stage.role.noun) '\(stage.id)' needs its option '\(option.name)'",
+          remedy + help(of: option))
       }
     }
     return values

@@ -23,13 +23,13 @@ struct Resolver {
     var combinations = Combinations()
     var stages: [StageDefinition] = []
     for entry in document.stages {
-      guard let stage = stage(entry) else { continue }
+      guard let stage = stage(entry, as: .line) else { continue }
       combinations.check(stage, entry, &findings)
       stages.append(stage)
     }
     var channels: [ChannelDefinition] = []
     for entry in document.channels {
-      guard let stage = stage(entry) else { continue }
+      guard let stage = stage(entry, as: .channel) else { continue }
       combinations.check(stage, entry, &findings)
       channels.append(
         ChannelDefinition(
@@ -37,7 +37,7 @@ struct Resolver {
     }
     var downloads: DownloadsDefinition?
     for entry in document.lanes {
-      guard let stage = stage(entry) else { continue }
+      guard let stage = stage(entry, as: .source) else { continue }
       combinations.check(stage, entry, &findings)
       var definition = DownloadsDefinition(stage: stage)
       entry.laneSettings.apply(Grammar.laneSettings, to: &definition)
@@ -78,7 +78,9 @@ struct Resolver {
   }
 
   /// `nil` if its plugin is not known.
-  private mutating func stage(_ entry: StageEntry) -> StageDefinition? {
+  ///
+  /// - Parameter role: what stands at this place of the file.
+  private mutating func stage(_ entry: StageEntry, as role: StageDescription.Role) -> StageDefinition? {
     guard let use = entry.use else {
       entry.reportUnknownKeys(nil, &findings)
       return nil
@@ -97,12 +99,12 @@ struct Resolver {
       let name = use.value.text
       // The plugin exists and does not load: suggesting a similar name would not help.
       findings.report(
-        use.mark, "stage '\(name)' cannot be used: \(problem.message)",
+        use.mark, "\(role.noun) '\(name)' cannot be used: \(problem.message)",
         problem.remedy ?? nearest(to: name) ?? Self.listing)
     case nil:
       entry.reportUnknownKeys(nil, &findings)
       findings.report(
-        use.mark, "unknown stage '\(use.value.text)'", nearest(to: use.value.text) ?? Self.listing)
+        use.mark, "unknown \(role.noun) '\(use.value.text)'", nearest(to: use.value.text) ?? Self.listing)
     }
     return nil
   }

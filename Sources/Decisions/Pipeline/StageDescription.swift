@@ -14,6 +14,15 @@ public struct StageDescription: Sendable, Equatable {
 
   public enum Role: Sendable, Equatable {
     case line, end, channel, source
+
+    /// What people call one.
+    public var noun: String {
+      switch self {
+      case .line, .end: "stage"
+      case .channel: "channel"
+      case .source: "source"
+      }
+    }
   }
 
   public struct Term: Sendable, Equatable {

@@ -37,6 +37,7 @@ extension ControlMessage {
     }
     writer.write(workers.longest?.stage)
     writer.write(workers.longest?.attachmentId)
+    writer.write(workers.longest?.fileName)
     writer.write(workers.longest?.since ?? 0)
     writer.write(workers.downloads != nil)
     writer.write(workers.downloads?.rate ?? 0)
@@ -67,6 +68,7 @@ extension ControlMessage {
         name, busy: Int(try reader.integer(UInt32.self)), total: Int(try reader.integer(UInt32.self)))
     }
     let (stage, id) = (try reader.text(atMost: limits.text), try reader.text(atMost: limits.text))
+    let name = try reader.text(atMost: limits.text)
     let since = try reader.integer(Int64.self)
     let (fetches, rate) = (try reader.boolean(), try reader.integer(Int64.self))
     let transfers = try reader.elements(atMost: limits.transfers) { (reader) throws(FrameError) in
@@ -80,7 +82,9 @@ extension ControlMessage {
     try reader.end()
     var workers = WorkersAtWork(
       groups, longest: nil, downloads: fetches ? DownloadsAtWork(transfers, rate: rate) : nil)
-    if let stage, let id { workers.longest = .init(stage: stage, attachmentId: id, since: since) }
+    if let stage, let id, let name {
+      workers.longest = .init(stage: stage, attachmentId: id, fileName: name, since: since)
+    }
     return .success(workers)
   }
 }

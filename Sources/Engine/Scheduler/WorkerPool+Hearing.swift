@@ -36,7 +36,8 @@ extension WorkerPool {
       worker.open(ready, pipeline)
       return [.opened]
     case .refusal(let refusal):
-      let stage = refusal.stage.map { "stage '\($0)': " } ?? ""
+      let noun = worker.group.stages.first?.description.role.noun ?? "stage"
+      let stage = refusal.stage.map { "\(noun) '\($0)': " } ?? ""
       throw SchedulerError(.configuration, stage + refusal.message)
     case .result(let result):
       if let flaw = worker.flaw(in: result) {

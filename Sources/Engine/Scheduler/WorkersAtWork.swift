@@ -24,11 +24,13 @@ public struct WorkersAtWork: Sendable, Equatable {
     public var stage: String
     /// For a channel, the one whose event is delivered.
     public var attachmentId: String
+    /// As the sender calls it; empty for an event that is delivered.
+    public var fileName: String
     /// Milliseconds since 1970.
     public var since: Int64
 
-    public init(stage: String, attachmentId: String, since: Int64) {
-      (self.stage, self.attachmentId, self.since) = (stage, attachmentId, since)
+    public init(stage: String, attachmentId: String, fileName: String, since: Int64) {
+      (self.stage, self.attachmentId, self.fileName, self.since) = (stage, attachmentId, fileName, since)
     }
   }
 
@@ -69,7 +71,9 @@ extension WorkerPool {
       all,
       longest: longest.map { piece in
         let elapsed = now > piece.since ? Int64(clamping: (now - piece.since) / 1_000_000) : 0
-        return .init(stage: piece.stage, attachmentId: piece.flight.attachmentId, since: time &- elapsed)
+        return .init(
+          stage: piece.stage, attachmentId: piece.flight.attachmentId,
+          fileName: piece.flight.attachment?.origin.fileName ?? "", since: time &- elapsed)
       })
   }
 }

@@ -78,6 +78,8 @@ extension API {
       case "stage": filter.stage = pair.value
       case "type": filter.mediaType = AttachmentFilter.glob(pair.value.lowercased())
       case "conversation": filter.conversationId = pair.value
+      case "sender": filter.senderId = pair.value
+      case "reference": filter.reference = pair.value
       case "name": filter.fileName = AttachmentFilter.glob(pair.value)
       case "since": filter.since = try time(pair)
       case "until": filter.until = try time(pair)

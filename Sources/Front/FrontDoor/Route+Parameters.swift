@@ -77,6 +77,8 @@ extension Route {
     Parameter("stage", "Those that ended in this stage."),
     Parameter("type", "Those of this media type, as in application/pdf or image/*."),
     Parameter("conversation", "Those of this conversation."),
+    Parameter("sender", "Those that this one sent."),
+    Parameter("reference", "Those that their client calls so."),
     Parameter("name", "Those with this file name."),
     Parameter("since", "Taken in since: 2h (ago), 2026-01-31, 2026-01-31T08:00:00Z."),
     Parameter("until", "Taken in until."),

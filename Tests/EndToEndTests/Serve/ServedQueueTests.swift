@@ -29,6 +29,11 @@ struct ServedQueueTests {
     try Resident.wait("it is completed") {
       try served.ask("GET", "/v1/attachments/\(id)/content", token: ann).text == "text\n"
     }
+    // It is called as its sender calls it, and not as the server's file is.
+    let listed = try SluiceCommand.run(["list", "--home", "home"], in: folder)
+    #expect(
+      listed.out.contains("completed    a.txt  text/plain") && !listed.out.contains("uploads/"),
+      "\(listed.out)")
     let ofBen = try post(
       served, service, Data("text\n".utf8), "?filename=b.txt&senderId=ben&participants=%5B%22ann%22%5D")
     #expect(ofBen.status == 201)

@@ -179,7 +179,7 @@ struct Selection {
     }
     for (column, text) in [
       ("a.reason_code", filter.code), ("a.reason_stage", filter.stage),
-      ("a.conversation_id", filter.conversationId),
+      ("a.conversation_id", filter.conversationId), ("a.reference", filter.reference),
     ] {
       if let text { conditions.append("\(column) IS \(place(.text(text)))") }
     }
@@ -202,6 +202,19 @@ struct Selection {
     if let sha256 = filter.sha256 { conditions.append("a.sha256 IS \(place(.blob(sha256)))") }
     if filter.isWaitingForLink {
       conditions.append("EXISTS (SELECT 1 FROM jobs w WHERE w.key = a.key * 2 AND w.state = 'waiting')")
+    }
+    if let least = filter.minimumSize {
+      conditions.append("coalesce(a.size_bytes >= \(place(.integer(least))), 0)")
+    }
+    if let most = filter.maximumSize {
+      conditions.append("coalesce(a.size_bytes <= \(place(.integer(most))), 0)")
+    }
+    if let sender = filter.senderId {
+      conditions.append(
+        """
+        EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = a.conversation_id AND m.message_id = a.message_id
+          AND m.sender_id = \(place(.text(sender))))
+        """)
     }
     if let participant = filter.participant {
       let name = place(.text(participant))

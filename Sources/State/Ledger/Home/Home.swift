@@ -10,8 +10,9 @@ public struct Home: Sendable {
   public let path: String
   public var ledgerPath: String { path + "/sluice.db" }
   public var storePath: String { path + "/store" }
-  /// Where what clients send lies until its attachment has its object.
-  public var uploadsPath: String { path + "/uploads" }
+  /// The folder, below the path, where what clients send lies until its attachment has its object.
+  public static let uploads = "uploads"
+  public var uploadsPath: String { "\(path)/\(Self.uploads)" }
   /// Where what is fetched lies until its attachments have ended.
   public var downloadsPath: String { path + "/downloads" }
   /// A file that the operator named; a relative path begins here.

@@ -13,6 +13,12 @@ public struct AttachmentFilter: Sendable, Equatable {
   /// A pattern for the media type that was found, as `GLOB` of SQLite matches it: `image/*`.
   public var mediaType: String?
   public var conversationId: String?
+  public var senderId: String?
+  /// The client's own name for it.
+  public var reference: String?
+  /// In bytes. One whose size is not known yet answers to neither.
+  public var minimumSize: Int64?
+  public var maximumSize: Int64?
   /// A pattern for the file's name, as `GLOB` of SQLite matches it: `*.pdf`.
   public var fileName: String?
   /// Taken in at this time or later, in milliseconds since 1970.

@@ -32,6 +32,21 @@ enum Help {
     return text + "\nExample:\n  \(configuration.example.split(separator: "\n").joined(separator: "\n  "))\n"
   }
 
+  /// Words in lines that are as long as those of other texts here.
+  static func wrapped(_ text: String) -> String {
+    var lines: [String] = []
+    for word in text.split(separator: " ") {
+      if let last = lines.last, last.count + 1 + word.count <= width {
+        lines[lines.count - 1] += " \(word)"
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static let width = 118
+
   static func pad(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(width - text.count, 0))
   }

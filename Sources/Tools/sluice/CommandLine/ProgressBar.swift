@@ -9,6 +9,10 @@ struct ProgressBar {
   var total: Int64
   /// What is fetched now.
   var downloads: DownloadsAtWork?
+  /// What has been with a stage for longest, as long as nothing ends.
+  var longest: WorkersAtWork.Piece?
+  /// When the last one ended, on the monotonic clock.
+  private var endedAt = Clock.monotonic()
   private var done: Int64 = 0
   private var refused: Int64 = 0
   private var bytes: Int64 = 0
@@ -28,7 +32,13 @@ struct ProgressBar {
   mutating func add(bytes more: Int64) {
     done += 1
     bytes &+= more
+    (longest, endedAt) = (nil, Clock.monotonic())
   }
+
+  /// Nothing has ended for some seconds, so that people ask themselves what it is at.
+  var isStill: Bool { Clock.monotonic() - endedAt >= Self.stillness }
+
+  private static let stillness: UInt64 = 3_000_000_000
 
   /// Draws it, ten times a second at most.
   mutating func draw() {
@@ -49,13 +59,23 @@ struct ProgressBar {
       width >= 5
       ? "[\(String(repeating: "#", count: filled))\(String(repeating: ".", count: width - filled))]" : ""
     // Below, from where the cursor goes back up.
-    let below = downloads.map {
-      DownloadsText.lines($0, width: Terminal.width(STDERR_FILENO), atMost: Self.downloadsShown)
-    }
+    var below = isStill ? longest.map { [Self.line($0, Clock.now())] } ?? [] : []
+    below +=
+      downloads.map {
+        DownloadsText.lines($0, width: Terminal.width(STDERR_FILENO), atMost: Self.downloadsShown)
+      } ?? []
     var text = "\r\(bar)\(facts)\u{1B}[J"
-    for line in below ?? [] { text += "\n\(line)" }
-    if let count = below?.count, count > 0 { text += "\u{1B}[\(count)A" }
+    for line in below { text += "\n\(line)" }
+    if !below.isEmpty { text += "\u{1B}[\(below.count)A" }
     Terminal.write(text, to: STDERR_FILENO)
+  }
+
+  private static func line(_ piece: WorkersAtWork.Piece, _ now: Int64) -> String {
+    let age = Age.text(milliseconds: max(now &- piece.since, 0))
+    let place = " \(Terminal.printable(piece.stage)) for \(age): "
+    let room = max(Terminal.width(STDERR_FILENO) - place.count - 1, 0)
+    return place
+      + Terminal.printable(piece.fileName.isEmpty ? piece.attachmentId : piece.fileName).prefix(room)
   }
 
   /// Lines for what is fetched, at most.

@@ -25,15 +25,28 @@ enum RecordText {
   static func line(_ record: AttachmentRecord, _ style: Style = .plain) -> String {
     var parts = [
       style.word(record.outcome.status.rawValue, width: 11),
-      Terminal.printable(String(decoding: record.source, as: UTF8.self)),
+      Terminal.printable(name(record)),
     ]
     if let mediaType = record.outcome.mediaType { parts.append(Terminal.printable(mediaType)) }
     if let size = record.outcome.sizeBytes { parts.append(ByteSize.rounded(size)) }
     if let url = record.outcome.url { parts.append("-> \(Terminal.printable(url))") }
     if let reason = record.outcome.reason {
-      parts.append("(\(reason.stage): \(Terminal.printable(reason.message)))")
+      parts.append("(\(reason.stage): \(self.reason(Terminal.printable(reason.code), reason.message)))")
     }
     return parts.joined(separator: "  ") + "\n"
+  }
+
+  /// What an attachment is called: where it came from; of an upload, whose file is the home's own, the name that the client gave.
+  static func name(_ record: AttachmentRecord) -> String {
+    isUpload(record) ? record.origin.fileName : String(decoding: record.source, as: UTF8.self)
+  }
+
+  /// Whether it was sent over HTTP: its file has its upload's id for a name, and lies in the folder of uploads.
+  private static func isUpload(_ record: AttachmentRecord) -> Bool {
+    let parts = record.source.split(separator: UInt8(ascii: "/")).suffix(2)
+    guard parts.count == 2, let folder = parts.first, let id = parts.last else { return false }
+    return folder.elementsEqual(Home.uploads.utf8) && id.count == 32
+      && Hexadecimal.bytes(String(decoding: id, as: UTF8.self)) != nil
   }
 
   /// A code with its sentence. Sentences about the end of a worker already begin with the code.

@@ -7,9 +7,10 @@ struct List: ParsableCommand {
     name: "list", abstract: "List attachments.",
     arguments: "[ID…]",
     discussion: """
-      A line has the id, the status, the path, and what is known of the content; of one that was not completed, why.
-      Those in the queue are listed too. JSON has the same records as `sluice ingest` prints, CSV the table of
-      `sluice report`.
+      A line has the id, the status, the path, and what is known of the content; of one that was not completed, the
+      stage, the code and the sentence that say why. An upload, whose file is the home's own, has the name that its
+      client gave it. Those in the queue are listed too. JSON has the same records as `sluice ingest` prints, CSV the
+      table of `sluice report`.
       """,
     options: FilterOptions.all + [
       .home,

@@ -13,6 +13,7 @@ final class EndWait {
   private var unsure: [String] = []
   private(set) var completed = 0
   private(set) var notCompleted = 0
+  private(set) var deleted = 0
 
   /// Microseconds between two looks.
   private static let interval: UInt32 = 50_000
@@ -28,10 +29,10 @@ final class EndWait {
     if pending.insert(id).inserted && isKnown { unsure.append(id) }
   }
 
-  /// One that a person has deleted: it is not stored.
+  /// One that a person has deleted. As for an ingest, that is in order: it is not waited for, and told.
   func addDeleted(_ id: String) {
     pending.remove(id)
-    notCompleted += 1
+    deleted += 1
   }
 
   /// Those whose links are fetched once somebody asks.

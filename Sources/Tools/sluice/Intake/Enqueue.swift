@@ -16,7 +16,8 @@ struct Enqueue: ParsableCommand {
       """,
     options: [.home] + IntakeArguments.options + [
       CommandOption(
-        name: "wait", help: "Return when all of them have ended: 0 if all are completed, else 1."),
+        name: "wait",
+        help: "Return when all of them have ended: 0 if all are completed, or deleted, else 1."),
       CommandOption(
         name: "timeout", value: "10m", help: "Wait at most so long; then end with 75. They stay in the queue."
       ),
@@ -131,6 +132,7 @@ struct Enqueue: ParsableCommand {
     if let manifest { walker.read(manifest) } else { walker.walk(input.paths) }
     report.endHandingOver()
     if let failure { throw failure }
+    if wait == nil && report.added > 0 { desk.tellWhereAlone(arguments) }
     return wait
   }
 

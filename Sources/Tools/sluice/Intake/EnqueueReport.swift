@@ -10,7 +10,7 @@ final class EnqueueReport {
   private let isJSON: Bool
   private let isQuiet: Bool
   private(set) var problems: ProblemGroups
-  private var added = 0
+  private(set) var added = 0
   private var known = 0
   /// Of the known ones, those that a person has deleted.
   private var deleted = 0
@@ -122,11 +122,14 @@ final class EnqueueReport {
         writer.member("record", "waited")
         writer.member("completed", Int64(wait.completed))
         writer.member("notCompleted", Int64(wait.notCompleted))
+        writer.member("deleted", Int64(wait.deleted))
         writer.member("open", Int64(wait.open))
       }
       Terminal.out(writer.text + "\n")
     } else if !isQuiet {
-      Terminal.out("\(wait.completed) completed, \(wait.notCompleted) not completed\n")
+      Terminal.out(
+        "\(wait.completed) completed, \(wait.notCompleted) not completed"
+          + (wait.deleted > 0 ? ", \(wait.deleted) deleted" : "") + "\n")
     }
     if wait.open > 0 {
       Terminal.error(

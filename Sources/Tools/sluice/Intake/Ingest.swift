@@ -13,10 +13,11 @@ struct Ingest: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "ingest", abstract: "Queue files and work until the queue is empty.", arguments: "PATH…",
     discussion: """
-      Folders are walked. A link is fetched, where the pipeline has a lane for downloads. What an interrupted run left is finished too; a file that is known under the same message
-      is not taken in again. A manifest has a JSON object a line: path, and optionally
-      \(IntakeItem.keys.dropFirst().joined(separator: " ")); paths
-      are relative to the current folder.
+      Folders are walked. A link is fetched, where the pipeline has a lane for downloads. What an interrupted run left is
+      finished too; a file that is known under the same message is not taken in again. A manifest has a JSON object a
+      line: path, and optionally
+      \(Help.wrapped(IntakeItem.keys.dropFirst().joined(separator: " ") + ";"))
+      paths are relative to the current folder.
       """,
     options: [
       .config, .home,
@@ -99,7 +100,7 @@ struct Ingest: ParsableCommand {
     }
     let report = IngestReport(
       arguments, left: before.attachments.first { $0.status == .queued }?.count ?? 0,
-      manifest: manifest?.name, problems: problems)
+      manifest: manifest?.name, problems: problems, ask: { intake.askForWorkers() })
     let summary: SchedulerSummary
     do {
       let scheduler = try Scheduler(

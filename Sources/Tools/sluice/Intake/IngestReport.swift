@@ -14,6 +14,8 @@ final class IngestReport {
   private let isResident: Bool
   private let problems: Mailbox<IntakeProblem>
   private var progress: ProgressBar?
+  private let ask: () -> Void
+  private var askedAt: UInt64 = 0
   private var lines = ""
   private var counts: [Status: Int64] = [:]
   private var bytes: Int64 = 0
@@ -33,10 +35,12 @@ final class IngestReport {
   /// - Parameters:
   ///   - left: attachments an earlier run left in the queue.
   ///   - manifest: its name; `nil`: there is none.
+  ///   - ask: asks what the workers do, which is told then.
   init(
     _ arguments: ParsedArguments, isResident: Bool = false, left: Int64, manifest: String? = nil,
-    problems: Mailbox<IntakeProblem>
+    problems: Mailbox<IntakeProblem>, ask: @escaping () -> Void = {}
   ) {
+    self.ask = ask
     isJSON = arguments.isJSON
     isQuiet = arguments.flag("quiet")
     isVerbose = arguments.flag("verbose")
@@ -81,12 +85,21 @@ final class IngestReport {
     case .delivered: delivered += 1
     case .stopping(let count, let stages, let downloads): tellStopping(count, stages, downloads)
     case .downloads(let downloads): progress?.downloads = downloads
-    case .hangup, .atWork, .staleResult, .steps: break
+    case .atWork(let workers): progress?.longest = workers.longest
+    case .hangup, .staleResult, .steps: break
     case .tick:
       problems.poll().forEach(tell)
       flush()
+      askWhereStill()
       progress?.draw()
     }
+  }
+
+  /// Where nothing ends, asks once a second what takes so long.
+  private func askWhereStill() {
+    guard let progress, progress.isStill, Clock.monotonic() - askedAt >= 1_000_000_000 else { return }
+    askedAt = Clock.monotonic()
+    ask()
   }
 
   /// What a client handed over is its own to tell.

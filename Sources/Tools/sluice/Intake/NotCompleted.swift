@@ -34,7 +34,7 @@ struct NotCompleted {
         return
       }
       groups[kind] = Group(
-        kind: kind, example: String(decoding: record.source, as: UTF8.self), message: reason?.message ?? "")
+        kind: kind, example: RecordText.name(record), message: reason?.message ?? "")
     }
     groups[kind]?.count += 1
   }

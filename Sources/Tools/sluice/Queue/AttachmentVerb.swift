@@ -12,6 +12,8 @@ struct AttachmentVerb {
   var before: String
   /// Those that it can be about. Others are left out, unless they are named by their ids.
   var statuses: Set<Status>
+  /// Those that it changed are to be worked on.
+  var queues = false
   /// It is done where the attachment was deleted before.
   var isDoneByDeletion = false
 
@@ -51,6 +53,7 @@ struct AttachmentVerb {
     let selected = Selected(ledger: ledger, filter: filter, limit: try FilterOptions.limit(arguments))
     let isDryRun = arguments.flag("dry-run")
     var tally = Selected.Tally()
+    var working: CommandDesk?
     if isDryRun {
       tally = try selected.count()
     } else {
@@ -58,9 +61,11 @@ struct AttachmentVerb {
       if case .delete = action { try desk.finishDeletions() }
       tally = try selected.apply(action, desk)
       if case .delete = action { try desk.finishDeletions() }
+      if queues && tally.changed > 0 { working = desk }
     }
     (tally.matched, tally.unchanged) = (tally.matched + before, tally.unchanged + before)
     tell(tally, arguments, isDryRun: isDryRun)
+    working?.tellWhereAlone(arguments)
     return tally.refused.isEmpty ? .success : .incomplete
   }
 

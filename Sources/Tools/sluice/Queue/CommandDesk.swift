@@ -71,6 +71,12 @@ final class CommandDesk {
     if case .ledger = way { true } else { false }
   }
 
+  /// Says that what was queued waits, where nothing works the queue.
+  func tellWhereAlone(_ arguments: ParsedArguments) {
+    if !isAlone || arguments.flag("quiet") { return }
+    Terminal.error("nothing runs on this home; start it with \(Hint(arguments)("run"))")
+  }
+
   /// The last exchange with a ledger of its own.
   private var number: Int64 = 0
 

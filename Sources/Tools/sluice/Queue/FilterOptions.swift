@@ -13,6 +13,10 @@ enum FilterOptions {
     CommandOption(name: "stage", value: "STAGE", help: "Only those for which this stage gave the reason."),
     CommandOption(name: "type", value: "PATTERN", help: "Only those with a media type like this: image/*."),
     CommandOption(name: "conversation", value: "ID", help: "Only those of this conversation."),
+    CommandOption(name: "sender", value: "ID", help: "Only those that this one sent."),
+    CommandOption(name: "reference", value: "TEXT", help: "Only those that their client calls so."),
+    CommandOption(name: "min-size", value: "SIZE", help: "Only those of this size or more: 10MB."),
+    CommandOption(name: "max-size", value: "SIZE", help: "Only those of this size or less."),
     CommandOption(name: "name", value: "GLOB", help: "Only those whose file has a name like this: '*.pdf'."),
     CommandOption(
       name: "since", value: "TIME",
@@ -43,7 +47,8 @@ enum FilterOptions {
   static func filter(_ arguments: ParsedArguments, now: Int64 = Clock.machine.now()) throws(CommandError)
     -> AttachmentFilter
   {
-    for option in ["code", "stage", "type", "conversation", "name"] where arguments.value(option) == "" {
+    for option in ["code", "stage", "type", "conversation", "sender", "reference", "name"]
+    where arguments.value(option) == "" {
       throw .usage(
         "--\(option) is empty; a variable of the shell may be, and without the option all are meant")
     }
@@ -54,6 +59,10 @@ enum FilterOptions {
     filter.stage = arguments.value("stage")
     filter.mediaType = arguments.value("type").map { AttachmentFilter.glob($0.lowercased()) }
     filter.conversationId = arguments.value("conversation")
+    (filter.senderId, filter.reference) = (arguments.value("sender"), arguments.value("reference"))
+    (filter.minimumSize, filter.maximumSize) = (
+      try size(arguments, "min-size"), try size(arguments, "max-size")
+    )
     filter.fileName = arguments.value("name").map(AttachmentFilter.glob)
     filter.since = try time(arguments, "since", now)
     filter.until = try time(arguments, "until", now)
@@ -90,7 +99,13 @@ enum FilterOptions {
     return filter
   }
 
-  // MARK: Times
+  // MARK: Sizes and times
+
+  private static func size(_ arguments: ParsedArguments, _ option: String) throws(CommandError) -> Int64? {
+    guard let text = arguments.value(option) else { return nil }
+    if let size = ByteSize(text) { return size.bytes }
+    throw .usage("--\(option) is a size such as 500KB or 10MB, not '\(Terminal.printable(text))'")
+  }
 
   private static func time(
     _ arguments: ParsedArguments, _ option: String, _ now: Int64

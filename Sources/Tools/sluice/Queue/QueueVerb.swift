@@ -6,16 +6,20 @@ import Platform
 enum QueueVerb {
   /// Applies commands to the home that the arguments name, and prints one line for each.
   ///
-  /// - Parameter commands: with what to say of each: once it is done, and where there was nothing to do.
+  /// - Parameters:
+  ///   - commands: with what to say of each: once it is done, and where there was nothing to do.
+  ///   - queues: what they change is to be worked on.
   static func run(
-    _ commands: [(command: Command, done: String, before: String)], _ arguments: ParsedArguments
+    _ commands: [(command: Command, done: String, before: String)], _ arguments: ParsedArguments,
+    queues: Bool = false
   ) throws -> ExitCode {
     let home = Environment.home(arguments)
     // A home is not made by asking it for something.
     if Environment.lacksLedger(home) && !home.isInUse {
       throw CommandError.usage("\(home.path) has no ledger; give the home with --home")
     }
-    let results = try CommandDesk(home).apply(commands.map(\.command))
+    let desk = try CommandDesk(home)
+    let results = try desk.apply(commands.map(\.command))
     var isRefused = false
     for (command, result) in zip(commands, results) {
       switch result {
@@ -28,6 +32,7 @@ enum QueueVerb {
         if !arguments.flag("quiet") { Terminal.out(command.done + "\n") }
       }
     }
+    if queues && results.contains(.done(hasChanged: true)) { desk.tellWhereAlone(arguments) }
     return isRefused ? .incomplete : .success
   }
 

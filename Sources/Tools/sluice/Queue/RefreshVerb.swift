@@ -52,7 +52,9 @@ struct RefreshVerb: ParsableCommand {
     }
     let command = RefreshCommand(record.origin.id, url: try link ?? Self.linkOfInput(), expiresAt: expiresAt)
     guard let result = try desk.apply([.refresh(command)]).first else { return .internalError }
-    return tell(record.origin.id, result)
+    let code = tell(record.origin.id, result)
+    if result == .done(hasChanged: true) { desk.tellWhereAlone(arguments) }
+    return code
   }
 
   /// The link on standard input, without the end of its line.

@@ -8,7 +8,8 @@ struct ResetVerb: ParsableCommand {
     arguments: "LANE",
     discussion: """
       Of attachments, all that are queued are cancelled, as with `sluice cancel --status queued`; of downloads, those
-      whose links are not fetched. Of channel:NAME, all deliveries that wait are dropped; `sluice dead-letters retry ID` brings one back. A pause stays.
+      whose links are not fetched. Of channel:NAME, all deliveries that wait are dropped; `sluice dead-letters retry ID`
+      brings one back. A pause stays.
       """,
     options: [AttachmentVerb.dryRun, .home, .format, .quiet, .noColor],
     example: "sluice reset channel:webhook")

@@ -18,7 +18,7 @@ struct RetryVerb: ParsableCommand {
 
   private static let verb = AttachmentVerb(
     name: "retry", done: "queued again", before: "queued already",
-    statuses: [.queued, .rejected, .failed, .quarantined, .cancelled])
+    statuses: [.queued, .rejected, .failed, .quarantined, .cancelled], queues: true)
 
   private let arguments: ParsedArguments
   private let lanes: [LaneName]
@@ -58,6 +58,6 @@ struct RetryVerb: ParsableCommand {
       if !arguments.flag("quiet") { Terminal.out("nothing waits\n") }
       return .success
     }
-    return try QueueVerb.run(commands, arguments)
+    return try QueueVerb.run(commands, arguments, queues: true)
   }
 }

@@ -25,13 +25,14 @@ struct Replay: ParsableCommand {
       CommandOption(name: "diff", help: "Show only what would change."),
       CommandOption(
         name: "apply", help: "Queue those again that would change; 0 is the exit code if all were."),
-    ] + FilterOptions.all.filter { $0.name != "limit" } + [
+    ] + FilterOptions.all + [
       .home, .format, .quiet, .noColor,
     ],
     example: "sluice replay --from pdf --config stricter.yaml --sample 1000 --diff")
 
   private let arguments: ParsedArguments
   private let sample: Int64?
+  private let limit: Int?
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     self.arguments = arguments
@@ -40,6 +41,8 @@ struct Replay: ParsableCommand {
       throw .usage("option '--sample' is from 1 to 1000000, not \(sample)")
     }
     _ = try FilterOptions.filter(arguments)
+    limit = try FilterOptions.limit(arguments)
+    if sample != nil && limit != nil { throw .usage("give --sample or --limit, not both") }
     if sample != nil && !arguments.words.isEmpty { throw .usage("give IDs or --sample, not both") }
   }
 
@@ -142,7 +145,7 @@ struct Replay: ParsableCommand {
       } else {
         chosen.append(record)
       }
-      return true
+      return chosen.count < limit ?? .max
     }
     return chosen.sorted { $0.key < $1.key }
   }
