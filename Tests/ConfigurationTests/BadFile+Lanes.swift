@@ -53,6 +53,14 @@ extension BadFile {
     credentials: { files: { header: "a: b" } }
     > 4:23: the credential 'files' lacks 'hosts'; write 'credentials: { files: { header: "authorization: …", hosts: [files.example.com] } }'
 
+    === someone is signed out, and nobody says who
+    credentials: { files: { header: "a: b", hosts: [h], on-401: sign-out } }
+    > 4:61: 'on-401: sign-out' does not say who is signed out; add 'owner: NAME', a participant
+
+    === what a refusal does not lead to
+    credentials: { files: { header: "a: b", hosts: [h], owner: ann, on-401: signout } }
+    > 4:73: 'on-401' knows no 'signout'; did you mean 'sign-out'?
+
     === a header that belongs to the request
     credentials: { files: { header: "Range: secret", hosts: [h] } }
     > 4:33: 'header' sets 'range', which belongs to the request itself and is no credential's; write one such as 'authorization: Bearer …', 'cookie: …' or 'x-api-key: …'

@@ -66,6 +66,7 @@ struct LaneTests {
     usleep(500_000)
     #expect(try home.count("completed") == 5)
     #expect(gate.refused <= 2, "\(gate.refused)")
+    #expect(try home.sluice("status").out.contains("by sluice since"), "it is nobody's session")
     gate.take("second")
     try home.write("token", "second\n")
     #expect(try home.sluice("resume", "downloads").status == 0)

@@ -61,6 +61,13 @@ extension ModelRows {
       if place != nil { return .refused("there is a token '\(request.id)' already; make another") }
       let token = AccessToken(id: request.id, name: name, role: role, createdAt: now, expiresAt: expiresAt)
       tokens.append((hash, token))
+    case .signOut(let name):
+      let open = tokens.indices.filter {
+        let token = tokens[$0].token
+        return token.role == .user && ByteText(token.name) == ByteText(name) && token.revokedAt == nil
+      }
+      for place in open { tokens[place].token.revokedAt = now }
+      return .done(hasChanged: !open.isEmpty)
     case .revoke:
       guard let place else { return .refused("there is no token '\(request.id)'") }
       if tokens[place].token.revokedAt != nil { return .done(hasChanged: false) }

@@ -49,6 +49,7 @@ struct RandomExchange {
 
   private mutating func tokenCommand() -> TokenCommand {
     let hash = [UInt8](repeating: UInt8(number(1...20)), count: 32)
+    if once(in: 8) { return .signOut(pick(["ann", "ben", "nobody"])) }
     if once(in: 2) { return .revoke(once(in: 9) ? "none" : AccessToken.id(of: hash)) }
     return .add(
       hash: hash, name: pick(["ann", "ben"]), role: pick(AccessToken.Role.allCases),

@@ -32,6 +32,26 @@ struct TokenTests {
     }
   }
 
+  @Test(arguments: Engine.allCases) func whoIsSignedOutLosesAllTokensOfAUser(engine: Engine) throws {
+    let bench = try Bench(engine)
+    func hash(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
+    try bench.command(
+      .token(.add(hash: hash(1), name: "ann", role: .user)),
+      .token(.add(hash: hash(2), name: "ann", role: .user)),
+      .token(.add(hash: hash(3), name: "ann", role: .admin)),
+      .token(.add(hash: hash(4), name: "ben", role: .user)))
+    // One is made in the same exchange.
+    let results = try bench.command(
+      .token(.add(hash: hash(5), name: "ann", role: .user)), .token(.signOut("ann")), .token(.signOut("ann")),
+      .token(.signOut("nobody")))
+    #expect(
+      results == [
+        .done(hasChanged: true), .done(hasChanged: true), .done(hasChanged: false), .done(hasChanged: false),
+      ])
+    let revoked = try (1...5).map { try bench.reader.token(hash: hash($0))?.revokedAt != nil }
+    #expect(revoked == [true, true, false, false, true])
+  }
+
   /// Commands in one exchange see what those before them have done.
   @Test(arguments: Engine.allCases) func aTokenMadeAndTakenBackInOneExchangeIsBoth(engine: Engine) throws {
     let bench = try Bench(engine)

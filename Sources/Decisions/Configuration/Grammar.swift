@@ -263,6 +263,17 @@ enum Grammar {
   static let hosts = key(
     "hosts", .text, .list, required: true, example: "files.example.com",
     "The hosts that get it; `*.example.com` for all below that.")
+  /// Of whose session it is, and what becomes of that.
+  static let credentialSettings: [Setting<Credential>] = [
+    Setting(
+      key(
+        "owner", .text, example: "ann",
+        "The participant whose session it is: where a server answers 401, this user is told.")
+    ) { $0.owner = $1.text },
+    Setting(
+      "on-401", "`sign-out`: where a server answers 401, all tokens of the owner are revoked; else `pause`."
+    ) { $0.on401 = $1 },
+  ]
   static let credential = [header, hosts].map(\.name)
 
   private static func remedy(

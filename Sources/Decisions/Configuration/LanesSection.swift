@@ -58,7 +58,10 @@ enum CredentialsSection {
     }
     var credentials: [String: Credential] = [:]
     for entry in entries {
-      guard let section = Section(entry.value, keys: Grammar.credential) else {
+      guard
+        let section = Section(
+          entry.value, keys: Grammar.credential + Grammar.credentialSettings.map(\.name))
+      else {
         if case .unusable = entry.value.content { continue }
         findings.report(entry.value.mark, "a credential is a map, not \(entry.value.noun)", example)
         continue
@@ -70,6 +73,7 @@ enum CredentialsSection {
       where section[key.name] == nil && !section.misspells(key.name) {
         findings.report(section.mark, "the credential '\(entry.key.text)' lacks '\(key.name)'", example)
       }
+      let settings = section.read(Grammar.credentialSettings, &findings)
       guard let header, let hosts else { continue }
       guard isHeader(header.value.text) else {
         // Its value is a secret, and is not shown.
@@ -84,9 +88,16 @@ enum CredentialsSection {
           "write one such as 'authorization: Bearer …', 'cookie: …' or 'x-api-key: …'")
         continue
       }
-      credentials[entry.key.text] = Credential(
+      var credential = Credential(
         header: header.value.text, hosts: hosts.map(\.value.text),
         readAgain: section[Grammar.header.name].flatMap { reader(of: $0, substitution) })
+      settings.apply(Grammar.credentialSettings, to: &credential)
+      if credential.on401 == .signOut, credential.owner?.isEmpty ?? true {
+        findings.report(
+          settings["on-401"]?.mark ?? section.mark, "'on-401: sign-out' does not say who is signed out",
+          "add 'owner: NAME', a participant")
+      }
+      credentials[entry.key.text] = credential
     }
     return credentials
   }

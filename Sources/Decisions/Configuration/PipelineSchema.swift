@@ -151,7 +151,9 @@ public struct PipelineSchema: ~Copyable {
         closed(&writer)
         writer.key("properties")
         writer.object { writer in
-          for key in [Grammar.header, Grammar.hosts] { option(key, &writer) }
+          for key in [Grammar.header, Grammar.hosts] + Grammar.credentialSettings.map(\.key) {
+            option(key, &writer)
+          }
         }
       }
     }

@@ -44,16 +44,31 @@ public struct Credential: Sendable, Equatable {
   public var header: String
   /// Names of hosts that get it; `*.name` for all below it.
   public var hosts: [String]
+  /// The participant whose session it is; `nil`: nobody's.
+  public var owner: String?
+  /// What becomes of that session where a server does not take it.
+  public var on401 = Refusal.pause
   /// Reads the header again, where a part of it comes from a file; its result is `nil` where that cannot be used.
   public var readAgain: (@Sendable () -> String?)?
 
-  public init(header: String, hosts: [String], readAgain: (@Sendable () -> String?)? = nil) {
-    self.header = header
-    self.hosts = hosts
+  /// What a 401 leads to: the lane pauses in any case.
+  public enum Refusal: String, Sendable, CaseIterable {
+    case pause
+    /// The tokens of the owner are revoked.
+    case signOut = "sign-out"
+  }
+
+  public init(
+    header: String, hosts: [String], owner: String? = nil, on401: Refusal = .pause,
+    readAgain: (@Sendable () -> String?)? = nil
+  ) {
+    (self.header, self.hosts) = (header, hosts)
+    (self.owner, self.on401) = (owner, on401)
     self.readAgain = readAgain
   }
 
   public static func == (one: Credential, other: Credential) -> Bool {
-    one.header == other.header && one.hosts == other.hosts
+    one.header == other.header && one.hosts == other.hosts && one.owner == other.owner
+      && one.on401 == other.on401
   }
 }

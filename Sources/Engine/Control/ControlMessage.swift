@@ -82,7 +82,8 @@ enum ControlMessage {
 
   private static func write(_ command: TokenCommand, _ writer: inout FrameWriter) {
     switch command.action {
-    case .revoke:
+    // Others than the coordinator sign nobody out.
+    case .revoke, .signOut:
       writer.write(false)
       writer.write(command.id)
     case .add(let hash, let name, let role, let expiresAt):

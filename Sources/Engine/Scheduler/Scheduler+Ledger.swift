@@ -280,12 +280,19 @@ extension Scheduler {
     settle(flight, .released)
   }
 
-  func pause(_ lane: Lane, _ reason: Reason, _ cause: Pause.Cause = .fault) {
+  /// - Parameter credential: what was refused; `nil`: that is not why.
+  func pause(
+    _ lane: Lane, _ reason: Reason, _ cause: Pause.Cause = .fault, credential: Credential? = nil
+  ) {
     if lane.pause != nil { return }
     let text = "\(reason.code): \(reason.message)"
-    let pause = Pause(cause, code: reason.code, reason: text, by: "sluice")
+    let pause = Pause(cause, code: reason.code, reason: text, owner: credential?.owner)
     lane.stop(pause, at: time)
     exchange.add(.lane(LaneCommand(lane.name, .pause(pause))))
+    // In the same transaction.
+    if let credential, credential.on401 == .signOut, let owner = credential.owner {
+      exchange.add(.token(.signOut(owner)))
+    }
     observe(.lanePaused(lane: lane.name.description, reason: text))
     releaseQueued(of: lane)
   }

@@ -283,7 +283,8 @@ extension Scheduler {
     _ flight: Flight, _ reason: Reason, _ cause: Pause.Cause, after: Int64 = 0
   ) {
     guard let transfer = flight.transfer else { return }
-    pause(flight.lane, reason, cause)
+    let refused = reason.code == "unauthorized" ? credentialName(of: flight) : nil
+    pause(flight.lane, reason, cause, credential: refused.flatMap { credentials[$0] })
     settle(
       flight, .transferAgain(key: transfer.key, after: after, isCounted: false, flight.progress, reason))
     if Connectivity.isAway(reason.code) { environment.watchNetwork() } else { stopTransfers() }

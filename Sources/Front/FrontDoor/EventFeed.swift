@@ -99,6 +99,7 @@ final class EventFeed {
         let name = LaneName(change.id)
         if let lane = lanes?.first(where: { $0.name == name }) ?? name.map({ LedgerStatus.Lane($0) }) {
           events.append(Self.event("lane") { lane.write(to: &$0, at: now) })
+          if let pause = lane.pause, let owner = pause.owner { events.append(Self.ended(pause, lane, owner)) }
         }
       }
     }
@@ -130,6 +131,19 @@ final class EventFeed {
         kind: "progress", audience: .users(Set(users.map(ByteText.init))), full: text(step, isForUser: false),
         short: text(step, isForUser: true))
     }
+  }
+
+  /// A user's session was refused, so that a lane stands.
+  private static func ended(_ pause: Pause, _ lane: LedgerStatus.Lane, _ owner: String) -> Event {
+    let text = json { writer in
+      writer.member("name", lane.name.description)
+      writer.key("paused")
+      writer.object { writer in
+        writer.member("code", pause.code)
+        writer.member("reason", pause.reason)
+      }
+    }
+    return Event(kind: "lane", audience: .usersAlone([ByteText(owner)]), full: text, short: text)
   }
 
   static func event(_ kind: String, _ members: (inout JSONWriter) -> Void) -> Event {

@@ -81,6 +81,64 @@ struct ServedTransferTests {
     }
   }
 
+  /// A server that takes a session no longer: who has it is told, and signed out where the pipeline says so.
+  @Test(arguments: [true, false]) func whoseSessionIsRefusedIsToldAndSignedOut(signsOut: Bool) throws {
+    let source = try ContentServer()
+    let secret = "hush-\(UUID().uuidString)"
+    try folder.write(
+      "serve.yaml",
+      Pipelines.open + """
+
+        lanes:
+          downloads: { use: http, credential: files, options: { allow-private: [127.0.0.1] } }
+        credentials:
+          files:
+            header: "authorization: Bearer \(secret)"
+            hosts: [127.0.0.1]
+            owner: ann
+            on-401: \(signsOut ? "sign-out" : "pause")
+        """)
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    let (ann, other, ben, admin) = (
+      try served.token("ann"), try served.token("ann"), try served.token("ben"),
+      try served.token("ann", "--role", "admin")
+    )
+    let (own, foreign, operating) = (
+      try served.listen(ann), try served.listen(ben), try served.listen(admin)
+    )
+    for listening in [own, foreign, operating] { #expect(listening.next()?.kind == "start") }
+    let line =
+      #"{"url":"\#(source.url)/unauthorized/a?token=\#(secret)","conversationId":"c","messageId":"m","senderId":"cid","participants":["ben"]}"#
+    let taken = try SluiceCommand.run(
+      ["enqueue", "--home", "home", "--manifest", "-"], in: folder, input: line)
+    #expect(taken.status == 0, "\(taken.err)")
+    struct Told: Decodable { var name: String, paused: Paused }
+    struct Paused: Decodable { var code: String, reason: String, by: String? }
+    func lane(_ listening: EventClient) throws -> (Told, String)? {
+      while let event = listening.next(within: 5000) {
+        if event.kind == "lane" {
+          return (try JSONDecoder().decode(Told.self, from: Data(event.data.utf8)), event.data)
+        }
+      }
+      return nil
+    }
+    let (told, text) = try #require(try lane(own))
+    #expect(told.name == "downloads" && told.paused.code == "unauthorized" && told.paused.by == nil)
+    #expect(told.paused.reason.contains("answered 401"), "\(text)")
+    #expect(try #require(try lane(operating)).0.paused.by == "sluice for ann")
+    try Resident.wait("ann is signed out") { own.isOver() || !signsOut }
+    let statuses = try [ann, other, ben, admin].map {
+      try served.ask("GET", "/v1/attachments", token: $0).status
+    }
+    #expect(statuses == (signsOut ? [401, 401, 200, 200] : [200, 200, 200, 200]))
+    #expect(try lane(foreign) == nil && !foreign.isOver() && !operating.isOver())
+    let listed = try SluiceCommand.run(["tokens", "list", "--home", "home"], in: folder).out
+    #expect(listed.components(separatedBy: "revoked").count - 1 == (signsOut ? 4 : 0), "\(listed)")
+    #expect(!served.errors.contains(secret) && !text.contains(secret))
+    let status = try SluiceCommand.run(["status", "--home", "home"], in: folder).out
+    #expect(status.contains("by sluice for ann since"), "\(status)")
+  }
+
   @Test func whatIsFetchedIsToldAsItComes() throws {
     let source = try ContentServer(rate: 200_000)
     try folder.write(

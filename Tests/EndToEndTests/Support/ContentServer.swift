@@ -5,6 +5,7 @@ import Glibc
 /// A web server on 127.0.0.1 that makes content up, at a rate that can be changed, and counts what it sends.
 ///
 /// - `/content/SIZE/NAME` has so many bytes, which follow from the path. With `?pause=MS` it rests at the half.
+/// - `/unauthorized/NAME` is answered with 401.
 /// - `/missing/NAME` is not there, after as long as `?pause=MS` says.
 /// - `/reset/NAME` sends 64 KiB, rests, and resets the connection.
 final class ContentServer: Sendable {
@@ -221,7 +222,8 @@ final class ContentServer: Sendable {
         return false
       }
       usleep(pause * 1000)
-      return send("HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n")
+      let status = path.hasPrefix("/unauthorized/") ? 401 : 404
+      return send("HTTP/1.1 \(status) x\r\nContent-Length: 0\r\n\r\n")
     }
 
     private func body(_ path: String, _ first: Int, _ end: Int) -> Bool {

@@ -6,8 +6,15 @@ extension SQLiteLedger {
   func apply(_ requests: [TokenCommand], _ tally: ExchangeTally) throws -> [CommandResult] {
     var facts: [String: TokenDecision.Fact] = [:]
     for id in TokenDecision.needs(requests) {
-      facts[id] = try statement("SELECT revoked_at IS NOT NULL FROM tokens WHERE id = ?1").first(
-        .text(id), make: { $0.integer(0) == 1 })
+      try statement("SELECT id, name, role, revoked_at IS NOT NULL FROM tokens WHERE id = ?1").rows(.text(id))
+      {
+        facts[$0.text(0)] = Self.fact($0)
+      }
+    }
+    for user in TokenDecision.users(requests) {
+      try statement(
+        "SELECT id, name, role, revoked_at IS NOT NULL FROM tokens WHERE name = ?1 AND role = 'user'"
+      ).rows(.text(user.text)) { facts[$0.text(0)] = Self.fact($0) }
     }
     let (results, writes) = TokenDecision.decide(requests, facts)
     for write in writes {
@@ -21,6 +28,11 @@ extension SQLiteLedger {
       }
     }
     return results
+  }
+
+  private static func fact(_ row: borrowing Row) -> TokenDecision.Fact {
+    TokenDecision.Fact(
+      user: row.text(2) == AccessToken.Role.user.rawValue ? row.text(1) : nil, isRevoked: row.integer(3) == 1)
   }
 
   public func token(hash: [UInt8]) throws(LedgerError) -> AccessToken? {

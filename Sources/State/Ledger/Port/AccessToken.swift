@@ -50,6 +50,8 @@ public struct TokenCommand: Sendable, Equatable {
     case add(hash: [UInt8], name: String, role: AccessToken.Role, expiresAt: Int64?)
     /// Takes it back, for good.
     case revoke
+    /// Takes all tokens of a user back, for good.
+    case signOut(name: String)
   }
 
   public var id: String
@@ -62,6 +64,9 @@ public struct TokenCommand: Sendable, Equatable {
   }
 
   public static func revoke(_ id: String) -> TokenCommand { TokenCommand(id, .revoke) }
+
+  /// - Parameter name: of a user; services and administrators of that name keep theirs.
+  public static func signOut(_ name: String) -> TokenCommand { TokenCommand("", .signOut(name: name)) }
 
   private init(_ id: String, _ action: Action) { (self.id, self.action) = (id, action) }
 }

@@ -71,6 +71,22 @@ public struct Pause: Sendable, Equatable {
   /// Since when, in milliseconds since 1970, by the ledger's clock. 0: it is not on record yet.
   public var since: Int64
 
+  /// By what a pause is that is about the session of a user.
+  private static let program = "sluice"
+  private static let forOwner = "sluice for "
+
+  /// What a program pauses.
+  ///
+  /// - Parameter owner: the user whose session it is about; `nil`: nobody's.
+  public init(_ cause: Cause, code: String, reason: String, owner: String?) {
+    self.init(cause, code: code, reason: reason, by: owner.map { Self.forOwner + $0 } ?? Self.program)
+  }
+
+  /// The user whose session it is about; `nil`: nobody's.
+  public var owner: String? {
+    cause == .hand && by.hasPrefix(Self.forOwner) ? String(by.dropFirst(Self.forOwner.count)) : nil
+  }
+
   public init(_ cause: Cause, code: String, reason: String, by: String = "", since: Int64 = 0) {
     self.cause = cause
     self.code = code
