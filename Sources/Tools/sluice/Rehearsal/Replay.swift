@@ -62,7 +62,7 @@ struct Replay: ParsableCommand {
       isDifferenceOnly: arguments.flag("diff"), isJSON: arguments.isJSON, style: Style(arguments))
     for record in try records(ledger, player) {
       let outcome = try player.play(record)
-      report.add(record, outcome, isInTheWay: try isInTheWay(outcome, ledger))
+      report.add(record, outcome, isInTheWay: try isInTheWay(outcome, of: record, ledger))
     }
     report.end(from: pipeline.definition.stages[first].id, isQuiet: arguments.flag("quiet"))
     if arguments.flag("apply") { return try apply(report, home) }
@@ -71,11 +71,15 @@ struct Replay: ParsableCommand {
 
   /// Whether what would be stored cannot be: the path is another content's on record, or is that of the attachment's own object, which
   /// stays until another takes its place.
-  private func isInTheWay(_ outcome: ReplayPlayer.Outcome, _ ledger: any LedgerQueries) throws -> Bool {
+  private func isInTheWay(
+    _ outcome: ReplayPlayer.Outcome, of record: AttachmentRecord, _ ledger: any LedgerQueries
+  ) throws -> Bool {
     guard case .played(let result) = outcome, result.outcome == .completed, let path = result.location,
       let sha256 = result.sha256.flatMap({ Hexadecimal.bytes($0) })
     else { return false }
-    return try ledger.hasName(path) && !ledger.hasObject(at: path, sha256: sha256)
+    if try !ledger.hasName(path) || ledger.hasObject(at: path, sha256: sha256) { return false }
+    let own = try ledger.object(ofAttachment: record.origin.id)
+    return own?.url != path || own?.sha256 != sha256
   }
 
   /// Queues again what would change.
