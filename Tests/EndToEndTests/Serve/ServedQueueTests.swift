@@ -40,6 +40,11 @@ struct ServedQueueTests {
     let record = try served.ask(
       "GET", "/v1/attachments/\(try ofBen.decoded(Created.self).id)", token: ann)
     #expect(record.text.contains("\"senderId\":\"ben\""))
+    for query in ["sender=ben", "reference=none", "sender=ann&name=a.txt"] {
+      let found = try served.ask("GET", "/v1/attachments?" + query, token: service).text
+      #expect(found.contains("\"senderId\":\"ben\"") == (query == "sender=ben"), "\(query): \(found)")
+      #expect(found.contains("\"senderId\":\"ann\"") == query.hasSuffix("a.txt"), "\(query): \(found)")
+    }
     #expect(try post(served, ann, Data("x".utf8), "?senderId=ben").status == 403)
     #expect(try post(served, ann, Data("x".utf8), "?colour=blue").status == 400)
     #expect(try post(served, ann, Data("x".utf8), "", ["Content-Type: multipart/form-data"]).status == 400)
