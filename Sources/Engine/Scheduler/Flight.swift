@@ -26,6 +26,8 @@ final class Flight {
   /// Its file when it was opened.
   var file = FileState()
   var isSealed = false
+  /// Nobody could write to the file when it was opened.
+  var hasNoWriter = false
   /// New content, where a stage has made some: the memory that `content` reads.
   private var memory: Int32 = -1
   /// New content on its way, in memory that a worker may write.

@@ -53,7 +53,10 @@ extension Scheduler {
         return route(flight)
       }
     }
-    if !isGivenBack(flight) { pool.measure(flight) }
+    if isGivenBack(flight) { return }
+    guard let known = knownDigest(of: flight) else { return pool.measure(flight) }
+    flight.run.measured(known)
+    route(flight)
   }
 
   private func lengthLimit(_ stage: Int) -> LengthLimit? {

@@ -1,3 +1,4 @@
+import CPlatform
 import Glibc
 import Ledger
 import Pipeline
@@ -39,7 +40,10 @@ extension Scheduler {
 
   /// Its file is open: to be written, or after the source is done to be hashed.
   func transferOpened(_ flight: Flight, _ transfer: LeasedTransfer) {
-    if flight.isFetched { return pool.measure(flight) }
+    if flight.isFetched {
+      flight.hasNoWriter = sluice_has_no_writer(flight.content) == 1
+      return pool.measure(flight)
+    }
     if isStopping || flight.lane.pause != nil { return settle(flight, .released) }
     // What is on record is there, unless the file was taken away.
     if flight.file.size < flight.progress.bytes { flight.progress = TransferState() }
@@ -240,6 +244,18 @@ extension Scheduler {
       Source(serial: flight.serial, .fetched(transfer.key, object: nil, environment.downloads)))
   }
 
+  /// So many files are remembered: attachments follow their transfers soon.
+  private static let mostHashed = 10_000
+
+  /// The hash of what a link has brought, where it needs not be made once more: the file is as it was when it was hashed, and whoever
+  /// fetched it could not write to it any more then.
+  func knownDigest(of flight: Flight) -> String? {
+    guard !flight.isSealed, case .link(let transfer, _, .here(_, let sha256))? = flight.attachment?.source,
+      hashedTransfers[transfer] == flight.file
+    else { return nil }
+    return Hexadecimal.text(sha256)
+  }
+
   func applyDigest(_ report: StageReport, toTransfer flight: Flight, _ transfer: LeasedTransfer) {
     guard let said = report.results.first, said.verdict == .pass,
       case .text(let text)? = report.metadata.first(where: { $0.key == "sha256" })?.value,
@@ -251,6 +267,10 @@ extension Scheduler {
         .fault)
     }
     (flight.fetched.size, flight.fetched.sha256) = (flight.file.size, sha256)
+    if flight.hasNoWriter {
+      if hashedTransfers.count >= Self.mostHashed { hashedTransfers.removeAll() }
+      hashedTransfers[transfer.key] = flight.file
+    }
     follow(
       flight,
       run(flight).next(

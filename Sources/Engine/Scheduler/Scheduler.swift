@@ -3,6 +3,7 @@ import Ledger
 import Objects
 import Pipeline
 import Platform
+import Wire
 import Workers
 
 /// Moves attachments through the line and events to their recipients: claims a batch, hands descriptors to workers,
@@ -40,6 +41,8 @@ public final class Scheduler {
   var sources = SourceOpenings()
   /// Opened, and not yet hashed: until it is known what the stages reject for its length alone.
   var unmeasured: [Flight] = []
+  /// Files that transfers have fetched, as they were when they were hashed and nobody could write to them any more.
+  var hashedTransfers: [Int64: FileState] = [:]
   /// By job.
   var awaitedSources: [Int64: AwaitedSource] = [:]
   /// Places that are out of reach, each told once.

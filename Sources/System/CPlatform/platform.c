@@ -324,6 +324,16 @@ int sluice_signal_take(int fd) {
 
 /* Renames without replacing: EEXIST where the new path is taken. Where the file system lacks RENAME_NOREPLACE
  * (EINVAL), a link and an unlink do the same, with both names there for a moment. */
+int sluice_has_no_writer(int fd) {
+  /* Who opens the file meanwhile to write breaks the lease: the signal for that, SIGIO, would end the process. */
+  if (fcntl(fd, F_SETSIG, SIGURG) != 0 || fcntl(fd, F_SETLEASE, F_RDLCK) != 0) return 0;
+  return fcntl(fd, F_SETLEASE, F_UNLCK) == 0;
+}
+
+ssize_t sluice_copy(int from, off_t *offset, int to, size_t count) {
+  return copy_file_range(from, offset, to, NULL, count, 0);
+}
+
 int sluice_rename_new(int old_folder, const char *old_path, int new_folder, const char *new_path) {
   if (renameat2(old_folder, old_path, new_folder, new_path, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;

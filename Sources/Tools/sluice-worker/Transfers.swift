@@ -84,11 +84,12 @@ struct Transfers {
   }
 
   private mutating func tellEnded() {
-    for (serial, one) in underway {
-      guard let verdict = one.call.settled else { continue }
-      one.call.record(stage: 0, verdict, microseconds: 0)
+    for (serial, call) in underway.mapValues(\.call) {
+      guard let verdict = call.settled else { continue }
+      call.record(stage: 0, verdict, microseconds: 0)
+      // With its file, which the coordinator wants to be the only one to have.
       underway[serial] = nil
-      socket.send(one.call.result.frame)
+      socket.send(call.result.frame)
     }
   }
 }

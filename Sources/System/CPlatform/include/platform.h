@@ -137,6 +137,12 @@ int sluice_signal_take(int fd);
 
 /* ---- Files ---- */
 
+/* Whether nobody has the file open to write, with a descriptor or a mapping: what was read of it stays so, as long as nobody who may
+ * opens it anew. The kernel grants a lease to read then and not else (fcntl(2), "Leases"). 0 also where it cannot be told. The
+ * descriptor must have been opened for reading only, by the file's owner. */
+int sluice_has_no_writer(int fd);
+/* Copies within the kernel, from an offset to where the other descriptor is, as copy_file_range(2). */
+ssize_t sluice_copy(int from, off_t *offset, int to, size_t count);
 int sluice_rename_new(int old_folder, const char *old_path, int new_folder, const char *new_path);
 /* Opens a path for reading; no part of it may be a symbolic link (openat2(2)). Before Linux 5.6 it
  * opens one folder after the other, and then takes no `..`. */
