@@ -108,6 +108,7 @@ final class Engine {
     if isHeld && fetch.decision == nil { return }
     if isHeld {
       fetch.isPaused = true
+      fetch.keepReceiveBuffer()
       curl_easy_pause(fetch.request.handle, CURLPAUSE_RECV)
     } else {
       goOn(fetch)
@@ -204,6 +205,8 @@ final class Engine {
 
   /// Takes it out of what is driven.
   private func take(_ fetch: Fetch) {
+    // Its connection may serve another.
+    fetch.lookAfterReceiveBuffer(now: .max)
     if case .asking = fetch.phase {
       curl_multi_remove_handle(multi, fetch.request.handle)
       active.removeAll { $0 === fetch }
@@ -242,6 +245,7 @@ final class Engine {
 
   private func goOn(_ fetch: Fetch) {
     fetch.isPaused = false
+    fetch.letReceiveBufferGrow(now: now)
     fetch.lastByte = now
     // It hands over what it kept, which may pause the transfer again, or end it.
     let result = curl_easy_pause(fetch.request.handle, 0)
@@ -252,6 +256,7 @@ final class Engine {
 
   private func lookAfterActive() {
     for fetch in active {
+      fetch.lookAfterReceiveBuffer(now: now)
       if let outcome = fetch.timeout(now: now, settings) {
         take(fetch)
         conclude(fetch, outcome)

@@ -54,6 +54,8 @@ final class Fetch {
   private(set) var isHeld = false
   /// libcurl does not read from the connection.
   var isPaused = false
+  private var keepsBuffer = false
+  private var bufferKeptUntil = Int64.max
 
   // Milliseconds of the monotonic clock.
   var started: Int64 = 0
@@ -174,6 +176,7 @@ final class Fetch {
     }
     if engine.mustPause(self) {
       isPaused = true
+      if isHeld { keepReceiveBuffer() }
       return Int(CURL_WRITEFUNC_PAUSE)
     }
     lastByte = engine.now
@@ -261,6 +264,26 @@ final class Fetch {
     }
     return true
   }
+
+  /// The line is for another: the kernel is to ask for no more than it would now.
+  func keepReceiveBuffer() {
+    if !keepsBuffer { ReceiveBuffer.keep(true, of: request.handle) }
+    (keepsBuffer, bufferKeptUntil) = (true, .max)
+  }
+
+  /// What the kernel has kept meanwhile is read first: it says nothing of how fast the line is.
+  func letReceiveBufferGrow(now: Int64) {
+    if keepsBuffer { bufferKeptUntil = now + Self.draining }
+  }
+
+  func lookAfterReceiveBuffer(now: Int64) {
+    guard keepsBuffer, now >= bufferKeptUntil else { return }
+    keepsBuffer = false
+    ReceiveBuffer.keep(false, of: request.handle)
+  }
+
+  /// Milliseconds.
+  private static let draining: Int64 = 1000
 
   // MARK: Telling
 

@@ -86,10 +86,10 @@ final class TwoHosts {
   /// Makes the line slow towards the host that fetches: 20 Mbit a second, 30 ms on the way where the kernel has netem, and a queue
   /// of 100 ms.
   ///
-  /// Its kernel keeps 128 KiB of a connection at most. What comes for a transfer that stands still fills that, at the cost of the
-  /// others on the line; with the 6 MB that Linux allows by default, eight of them take the line for many seconds.
+  /// Its kernel keeps up to 6 MB of a connection, as Linux does by default: eight transfers that stand still would take the line
+  /// for many seconds until that is full.
   func slowDown() throws {
-    try sysctl(client, "net.ipv4.tcp_rmem=4096 131072 131072")
+    try sysctl(client, "net.ipv4.tcp_rmem=4096 131072 6291456")
     // BBR, where it is the default, takes a line without a delay for one without bandwidth.
     try sysctl(server, "net.ipv4.tcp_congestion_control=reno")
     let netem = ["netem", "delay", "30ms", "rate", "20mbit", "limit", "170"]
