@@ -24,8 +24,7 @@ extension API {
     if case .length(let count) = request.body, count > longest { throw tooLarge(item) }
     // Its length is left open: only this request can make it whole.
     let record = try begin(nil, metadata, Self.inOneRequest, token)
-    return .commands([.upload(.begin(record))]) { results in
-      guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
+    return makeRow(record) {
       return .upload(record.id, .post)
     }
   }

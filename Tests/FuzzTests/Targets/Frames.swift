@@ -52,7 +52,8 @@ extension FuzzTarget {
     case .trace: return try TraceLine(&reader).frame
     case .news: return try TransferNews(&reader).frame
     case .setup, .work, .transfer, .order, .question, .commands, .results, .declined, .welcome,
-      .workersQuestion, .workers, .serve, .reply, .part, .parts, .finish, .takeBody, .store, .abort, .drain,
+      .workersQuestion, .workers, .pipelineQuestion, .pipeline, .serve, .reply, .part, .parts, .finish,
+      .takeBody, .store, .abort, .drain,
       .inform,
       .serving,
       .request,

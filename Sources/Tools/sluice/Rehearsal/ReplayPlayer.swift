@@ -47,7 +47,7 @@ final class ReplayPlayer {
   }
 
   func play(_ record: AttachmentRecord) throws -> Outcome {
-    guard let (content, sha256) = content(of: record) else {
+    guard let (content, sha256) = try content(of: record) else {
       return .impossible("its content is neither in the store nor at its source, or has changed since")
     }
     defer { folder.empty() }
@@ -73,7 +73,7 @@ final class ReplayPlayer {
 
   /// The content as the stages got it: from the source if a stage replaced it on the way, else from the
   /// store.
-  private func content(of record: AttachmentRecord) -> (Content, String)? {
+  private func content(of record: AttachmentRecord) throws -> (Content, String)? {
     var wanted = record.outcome.sha256.map { Hexadecimal.text($0) }
     var places = [
       (record.outcome.url ?? record.keptObject).map { "\(store)/\($0)" },
@@ -88,7 +88,14 @@ final class ReplayPlayer {
     }
     for place in places {
       // If this place cannot be opened or measured, try the next one.
-      guard let content = try? Content(place), let sha256 = try? measuring.measure(content) else { continue }
+      let content: Content
+      let sha256: String
+      do {
+        content = try Content(place)
+        sha256 = try measuring.measure(content)
+      } catch is Content.Problem {
+        continue
+      }
       // Content that was rejected for its length has no hash.
       let isSame =
         wanted.map { $0 == sha256 } ?? (record.outcome.sizeBytes.map { $0 == content.size } ?? true)
