@@ -8,7 +8,9 @@ struct TrialFolderTests {
 
   init() throws {
     folder = try TemporaryFolder()
-    try folder.write("pipeline.yaml", Pipelines.storing("- { use: size, options: { max: 1MB } }"))
+    try folder.write(
+      "pipeline.yaml", Pipelines.storing("- { use: size, options: { max: 1MB } }", path: "d/{attachmentId}/a")
+    )
     for number in 0..<300 { try folder.write("in/\(number).txt", "text number \(number)\n") }
     try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
   }
@@ -88,7 +90,7 @@ struct TrialFolderTests {
     if words[0] == "replay" { try ingest() }
     for round in 0..<10 {
       let process = try start(words)
-      usleep(UInt32(round) * 8000)
+      usleep(UInt32(round) * 4000)
       kill(process.processIdentifier, round % 2 == 0 ? SIGTERM : SIGINT)
       process.waitUntilExit()
       let said = try folder.read("err")
