@@ -29,9 +29,9 @@ struct TrialFolderTests {
   }
 
   /// Starts a command, and waits until it has its folder.
-  private func start(_ words: [String]) throws -> Process {
+  private func start(_ words: [String], home: [String] = ["--home", "home"]) throws -> Process {
     let process = try SluiceCommand.start(
-      words + ["--home", "home"], in: folder, out: "\(folder.path)/out", err: "\(folder.path)/err",
+      words + home, in: folder, out: "\(folder.path)/out", err: "\(folder.path)/err",
       environment: ["TMPDIR": temporary])
     try Resident.wait("it has a folder") { !trials.isEmpty || !process.isRunning }
     #expect(process.isRunning)
@@ -96,6 +96,20 @@ struct TrialFolderTests {
       let said = try folder.read("err")
       #expect(process.terminationReason == .exit && process.terminationStatus == 75, "\(said)")
       #expect(said.contains("interrupted by a signal") && !said.contains("neither"), "\(said)")
+      #expect(trials.isEmpty)
+    }
+  }
+
+  /// No check is held to have failed for it.
+  @Test func aSignalInterruptsChecks() throws {
+    for round in 0..<10 {
+      let process = try start(["stages", "check", "store", "--set", "path={attachmentId}"], home: [])
+      usleep(UInt32(round) * 10_000)
+      kill(process.processIdentifier, SIGTERM)
+      process.waitUntilExit()
+      let said = try folder.read("out") + folder.read("err")
+      #expect(process.terminationReason == .exit && process.terminationStatus == 75, "\(said)")
+      #expect(said.components(separatedBy: "interrupted by a signal").count == 2, "\(said)")
       #expect(trials.isEmpty)
     }
   }
