@@ -26,9 +26,9 @@ public final class Bench {
     if let content = trial.content {
       trial.work.file = content.file
       if trial.work.sha256 == nil && runner.stage.description.id != digest.stage.description.id {
-        do throws(Content.Problem) {
+        do {
           trial.work.sha256 = try measure(content)
-        } catch {
+        } catch let error as Content.Problem {
           var result = TrialResult(verdict: Verdict.fail.name)
           (result.code, result.message) = (error.code, error.message)
           return result
@@ -86,25 +86,22 @@ public final class Bench {
   }
 
   /// The SHA-256 of content, measured as the pipeline does.
-  public func measure(_ content: Content) throws(Content.Problem) -> String {
+  ///
+  /// - Throws: ``Content/Problem`` if the content cannot be measured; ``WorkbenchError`` if the user interrupts, or the
+  ///   worker does not start, which says nothing of the content.
+  public func measure(_ content: Content) throws -> String {
     var trial = Trial(fileName: "content", content: content)
     trial.work.file = content.file
-    do {
-      switch try digest.run(trial.work, descriptors: [content.descriptor.number]) {
-      case .answered(let answer):
-        if let sha256 = answer.report.metadata.first(where: { $0.key == "sha256" })?.value.text {
-          return sha256
-        }
-        let said = answer.report.results.first
-        throw Content.Problem(
-          code: said?.code ?? "unreadable", message: said?.message ?? "the content was not measured")
-      case .died(let death):
-        throw Content.Problem(code: death.code, message: death.message(in: digest.stage))
+    switch try digest.run(trial.work, descriptors: [content.descriptor.number]) {
+    case .answered(let answer):
+      if let sha256 = answer.report.metadata.first(where: { $0.key == "sha256" })?.value.text {
+        return sha256
       }
-    } catch let problem as Content.Problem {
-      throw problem
-    } catch {
-      throw Content.Problem(code: "unreadable", message: "\(error)")
+      let said = answer.report.results.first
+      throw Content.Problem(
+        code: said?.code ?? "unreadable", message: said?.message ?? "the content was not measured")
+    case .died(let death):
+      throw Content.Problem(code: death.code, message: death.message(in: digest.stage))
     }
   }
 }

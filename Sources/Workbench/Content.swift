@@ -6,9 +6,10 @@ import Wire
 /// Content for a stage, open for reading.
 public final class Content {
   /// Why there is no content.
-  public struct Problem: Error, Sendable {
+  public struct Problem: Error, Sendable, CustomStringConvertible {
     public var code: String
     public var message: String
+    public var description: String { message }
   }
 
   let descriptor: Descriptor

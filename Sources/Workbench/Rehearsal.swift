@@ -79,10 +79,10 @@ public final class Rehearsal {
   }
 
   private func measure(_ run: inout AttachmentRun, _ result: inout Result) throws {
-    do throws(Content.Problem) {
+    do {
       guard let content = result.content else { return run.measured("") }
       run.measured(try measuring.measure(content))
-    } catch {
+    } catch let error as Content.Problem {
       let said = StageResult(index: 0, verdict: .fail, code: error.code, message: error.message)
       run.measuringFailed(said, of: measuring.runner.stage)
     }

@@ -2,18 +2,42 @@ import Glibc
 import Platform
 
 /// A temporary folder for a trial, deleted with its content when the object is released.
+///
+/// A program that is killed leaves its folder. So each holds a lock on its own, and the next program deletes those that
+/// no program holds.
 public final class ScratchFolder {
   public let path: String
   public let descriptor: Descriptor
+  /// Locked, and open in no worker: the lock ends with this program.
+  private let lock: Descriptor
+  /// Folders made for objects, by their path, parents first.
+  private var made: [String] = []
 
   /// - Parameter place: where to make it, such as `$TMPDIR`.
   public init(in place: String) throws(WorkbenchError) {
-    path = try Self.make(in: place)
+    AbandonedFolders.sweep(place)
+    var path = try Self.make(in: place)
+    var lock = try Self.open(path)
+    // Another program may have found it before it was locked, and deleted it.
+    while !Self.isHeld(by: lock) {
+      path = try Self.make(in: place)
+      lock = try Self.open(path)
+    }
     descriptor = try Self.open(path)
+    self.path = path
+    self.lock = lock
+  }
+
+  /// Locks the folder. False: it is there no more.
+  private static func isHeld(by lock: borrowing Descriptor) -> Bool {
+    // Where the file system has no locks, no program takes the folder for abandoned either.
+    flock(lock.number, LOCK_EX)
+    var facts = stat()
+    return fstat(lock.number, &facts) == 0 && facts.st_nlink > 0
   }
 
   private static func make(in place: String) throws(WorkbenchError) -> String {
-    var template = (place + "/sluice-trial-XXXXXX").utf8CString.map(\.self)
+    var template = (place + "/\(AbandonedFolders.prefix)XXXXXX").utf8CString.map(\.self)
     if mkdtemp(&template) == nil {
       throw WorkbenchError(
         .configuration,
@@ -31,7 +55,7 @@ public final class ScratchFolder {
   }
 
   deinit {
-    Self.remove(path)
+    FolderTree.remove(path)
   }
 
   /// Writes a file below the folder, and creates missing parent folders.
@@ -56,46 +80,27 @@ public final class ScratchFolder {
     var folder = self.path
     for part in path.split(separator: "/").dropLast() {
       folder += "/\(part)"
-      mkdir(folder, 0o700)  // if this fails, so does the next call
+      if mkdir(folder, 0o700) == 0 { made.append(folder) }  // if this fails, so does the next call
     }
   }
 
-  /// Deletes all files below the folder. Folders stay, because workers have them open.
+  /// Deletes all files below the folder, and the folders that were made for objects: each trial makes its own. Those of
+  /// stages stay, because workers have them open.
   public func empty() {
     for file in files { unlink("\(path)/\(file)") }
+    for folder in made.reversed() { rmdir(folder) }  // one with a folder of a stage in it stays
+    made = []
   }
 
   /// Every file below it, by its path there, in order.
   public var files: [String] { Self.files(path, "").sorted() }
 
   private static func files(_ folder: String, _ prefix: String) -> [String] {
-    names(folder).flatMap { name in
+    FolderTree.names(folder).flatMap { name in
       let path = "\(folder)/\(name)"
       var facts = stat()
       let isFolder = lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
       return isFolder ? files(path, prefix + name + "/") : [prefix + name]
     }
-  }
-
-  private static func names(_ folder: String) -> [String] {
-    guard let listing = opendir(folder) else { return [] }
-    defer { closedir(listing) }
-    var names: [String] = []
-    while let entry = readdir(listing) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != "." && name != ".." { names.append(name) }
-    }
-    return names
-  }
-
-  private static func remove(_ folder: String) {
-    for name in names(folder) {
-      let path = "\(folder)/\(name)"
-      // A folder, or else a name that goes.
-      if unlink(path) != 0 { remove(path) }
-    }
-    rmdir(folder)
   }
 }

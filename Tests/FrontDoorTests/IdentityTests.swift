@@ -155,6 +155,9 @@ struct IdentityTests {
       #"{"iss":"https://id","aud":"sluice","sub":"","exp":\#(soon)}"#,
       #"{"iss":"https://id","aud":"sluice","sub":7,"exp":\#(soon)}"#,
       #"{"iss":"https://id","aud":"sluice","sub":"a\nb","exp":\#(soon)}"#,
+      // Halves of characters, which readers take for the same.
+      #"{"iss":"https://id","aud":"sluice","sub":"\ud800","exp":\#(soon)}"#,
+      #"{"iss":"https://id","aud":"sluice","sub":"ann\udc00\ud800","exp":\#(soon)}"#,
       #"{"iss":"https://id","aud":"sluice","sub":"ann","exp":"\#(soon)"}"#,
       #"{"iss":"https://id","aud":"sluice","sub":"ann","exp":\#(Self.now - 31)}"#,
       #"{"iss":"https://id","aud":"sluice","sub":"ann","exp":1e300}"#,
@@ -222,6 +225,13 @@ struct IdentityTests {
     Thread.sleep(forTimeInterval: 1.1)
     #expect(tokens.bearer(old.token(Self.claims()), at: Self.clock) != nil)
     #expect(told.lines.withLock { $0 }.count == 1, "it is told once")
+    try FileManager.default.removeItem(atPath: folder + "/jwks.json")
+    for _ in 0..<2 {
+      Thread.sleep(forTimeInterval: 1.1)
+      #expect(tokens.bearer(old.token(Self.claims()), at: Self.clock) != nil)
+    }
+    let lines = told.lines.withLock { $0 }
+    #expect(lines.count == 2 && lines.last?.contains("No such file") == true, "\(lines)")
     try publish([new.published(id: "b")])
     Thread.sleep(forTimeInterval: 1.1)
     #expect(tokens.bearer(new.token(Self.claims(), id: "b"), at: Self.clock) != nil)

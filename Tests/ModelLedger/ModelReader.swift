@@ -85,10 +85,16 @@ package final class ModelReader: LedgerQueries {
 
   package func upload(_ id: String) throws(LedgerError) -> UploadRecord? { rows.uploads[id] }
 
-  package func openUploads(owner: String, role: AccessToken.Role, at now: Int64) throws(LedgerError) -> Int {
-    rows.uploads.values.count {
-      $0.owner == owner && $0.role == role && $0.attachmentId == nil && $0.expiresAt > now
-    }
+  package func openUploads(of owner: UploadOwner?, at now: Int64) throws(LedgerError) -> Int {
+    rows.openUploads(of: owner, at: now).count
+  }
+
+  package func openUploads(
+    of owner: UploadOwner?, at now: Int64, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<UploadRecord> {
+    let found = rows.openUploads(of: owner, at: now).filter { $0.id > mark?.text ?? "" }
+      .sorted { $0.id < $1.id }.prefix(max(limit, 0))
+    return Page(Array(found), next: found.count < limit ? nil : found.last.map { PageMark($0.id) })
   }
 
   package func uploads(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<UploadRecord> {

@@ -20,12 +20,15 @@ extension ModelRows {
 
   private mutating func apply(_ request: UploadCommand, _ tally: inout ModelTally) -> CommandResult {
     switch (request, uploads[request.id]) {
-    case (.begin(var record), nil):
+    case (.begin(var record, let limit), nil):
+      if let limit, openUploads(of: UploadOwner(record.owner, record.role), at: tally.now).count >= limit {
+        return .refused("there are \(limit) uploads of this owner's that are not whole")
+      }
       record.createdAt = tally.now
       record.expiresAt = tally.now &+ max(min(record.expiresAt, 1 << 50), 0)
       uploads[record.id] = record
       return .done(hasChanged: true)
-    case (.begin(let record), _): return .refused("there is an upload '\(record.id)' already")
+    case (.begin(let record, _), _): return .refused("there is an upload '\(record.id)' already")
     case (.end(let id), let known):
       // Its file may be the content of an attachment that is worked on.
       let attachment = known?.attachmentId.flatMap { keysById[$0] }.flatMap { attachments[$0] }
@@ -51,6 +54,14 @@ extension ModelRows {
         uploads[id]?.attachmentId = report.outcomes.first?.id
       }
       return .takenIn(report)
+    }
+  }
+
+  /// Those that have not become attachments, and may still.
+  func openUploads(of owner: UploadOwner?, at now: Int64) -> [UploadRecord] {
+    uploads.values.filter { upload in
+      upload.attachmentId == nil && upload.expiresAt > now
+        && (owner.map { $0.name == upload.owner && $0.role == upload.role } ?? true)
     }
   }
 

@@ -40,7 +40,7 @@ struct RandomExchange {
       return .begin(
         UploadRecord(
           id: id, owner: "ann", role: .user, length: pick([nil, 3]), metadata: "", createdAt: 0,
-          expiresAt: 1000))
+          expiresAt: 1000), atMost: pick([nil, 1, 2]))
     case 1: return .lengthen(id: id, Int64(number(-1...5)))
     case 2: return .finish(id: id, item())
     default: return .end(id: id)

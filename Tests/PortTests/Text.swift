@@ -21,7 +21,9 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
     var lines = [
       "\(status)", "position \(try ledger.position().number)", "objects \(try ledger.hasObjects())",
       "tokens \(try ledger.tokens())",
-      "open uploads \(try ledger.openUploads(owner: "ann", role: .user, at: 0))",
+      "open uploads \(try ledger.openUploads(of: UploadOwner("ann", .user), at: 0))",
+      "of all \(try ledger.openUploads(of: nil, at: 0))",
+      "of all \(try pages(pageLimit) { try ledger.openUploads(of: nil, at: 0, after: $0, limit: pageLimit) })",
       "uploads \(try pages(pageLimit) { try ledger.uploads(after: $0, limit: pageLimit) })",
     ]
     try ledger.attachments { record in

@@ -37,6 +37,34 @@ struct UploadTests {
     #expect(try bench.reader.attachments(AttachmentFilter(), after: nil, limit: 9).rows.count == 1)
   }
 
+  /// All in one exchange, as many requests at once may come to the ledger.
+  @Test(arguments: Engine.allCases) func anOwnerHasNoMoreThanAreAllowed(engine: Engine) throws {
+    let bench = try Bench(engine)
+    func upload(_ id: String, _ owner: String, _ role: AccessToken.Role = .user) -> UploadRecord {
+      UploadRecord(id: id, owner: owner, role: role, length: 5, metadata: "", createdAt: 0, expiresAt: 1000)
+    }
+    let results = try bench.exchange {
+      $0.commands =
+        (1...9).map { .upload(.begin(upload("\($0)", "ann"), atMost: 2)) }
+        + [.upload(.begin(upload("b", "ben"), atMost: 2)), .upload(.begin(upload("s", "ann", .service)))]
+        + [.upload(.end(id: "1")), .upload(.begin(upload("x", "ann"), atMost: 2))]
+    }.results
+    let refused = CommandResult.refused("there are 2 uploads of this owner's that are not whole")
+    #expect(
+      results == Self.changed + Self.changed + Array(repeating: refused, count: 7)
+        + Array(repeating: Self.changed[0], count: 4))
+    let (ann, now) = (UploadOwner("ann", .user), bench.time.now)
+    #expect(try bench.reader.openUploads(of: ann, at: now) == 2)
+    #expect(try bench.reader.openUploads(of: nil, at: now) == 4)
+    #expect(
+      try bench.reader.openUploads(of: ann, at: now, after: nil, limit: 9).rows.map(\.id) == ["2", "x"])
+    let page = try bench.reader.openUploads(of: nil, at: now, after: nil, limit: 3)
+    #expect(page.rows.map(\.id) == ["2", "b", "s"])
+    #expect(
+      try bench.reader.openUploads(of: nil, at: now, after: page.next, limit: 3).rows.map(\.id) == ["x"])
+    #expect(try bench.reader.openUploads(of: nil, at: now + 1000, after: nil, limit: 3).rows.isEmpty)
+  }
+
   @Test(arguments: Engine.allCases) func aLengthIsSaidOnce(engine: Engine) throws {
     let bench = try Bench(engine)
     try begin(bench, length: nil)

@@ -63,6 +63,25 @@ struct WorkersQuestionsTests {
     }
   }
 
+  @Test func thePipelineIsAskedForAndToldInFull() throws {
+    let atWork = PipelineAtWork(file: "/a.yaml", fingerprint: "f", process: 7, isResident: true)
+    for pipeline in [atWork, nil] {
+      let message = ControlMessage.pipeline(pipeline)
+      #expect(try message.withUnsafeBytes { try ControlMessage.pipelineAnswer($0).get() } == pipeline)
+      for count in 0..<message.count {
+        #expect(throws: FrameError.self) {
+          try message[..<count].withUnsafeBytes { _ = try ControlMessage.pipelineAnswer($0) }
+        }
+      }
+      #expect(try message.withUnsafeBytes { try !ControlMessage.isPipelineQuestion($0) })
+    }
+    let question = ControlMessage.pipelineQuestion()
+    #expect(try question.withUnsafeBytes { try ControlMessage.isPipelineQuestion($0) })
+    #expect(throws: FrameError.self) {
+      try (question + [0]).withUnsafeBytes { _ = try ControlMessage.isPipelineQuestion($0) }
+    }
+  }
+
   @Test func allThatWaitGetTheNextAnswer() {
     var questions = WorkersQuestions()
     #expect(questions.take(from: 1, at: 5) == .ask)

@@ -51,6 +51,7 @@ struct HostileFrameTests {
         case .news: _ = try TransferNews(&reader)
         case .order: _ = try TransferOrder(&reader)
         case .setup, .work, .transfer, .commands, .results, .declined, .welcome, .workersQuestion, .workers,
+          .pipelineQuestion, .pipeline,
           .serve, .reply, .replies, .part, .parts, .finish, .takeBody, .store, .abort, .drain, .inform,
           .serving, .request, .requests, .body, .cut, .stored, .ended:
           break

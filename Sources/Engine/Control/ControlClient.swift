@@ -78,6 +78,14 @@ public final class ControlClient {
     return try receive { message throws(FrameError) in try ControlMessage.workersAnswer(message) }.get()
   }
 
+  /// Which pipeline the coordinator works with; `nil`: it has none yet.
+  ///
+  /// Throws a `ControlRefusal` if it is of a version that does not know the question.
+  public func pipelineAtWork() throws -> PipelineAtWork? {
+    try write(ControlMessage.framed(ControlMessage.pipelineQuestion()))
+    return try receive { message throws(FrameError) in try ControlMessage.pipelineAnswer(message) }.get()
+  }
+
   /// Waits for the next message.
   private func receive<Answer>(_ read: (UnsafeRawBufferPointer) throws(FrameError) -> Answer) throws -> Answer
   {

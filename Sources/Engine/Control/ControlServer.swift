@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
 import Ledger
+import Pipeline
 import Platform
 import Scheduler
 import Synchronization
@@ -32,6 +33,7 @@ public final class ControlServer: Sendable {
   private let clients = Mutex<[UInt64: Client]>([:])
   private let thread = Mutex<Thread?>(nil)
   private let questions = Mutex(WorkersQuestions())
+  private let pipeline = Mutex<(definition: PipelineDefinition, file: String, isResident: Bool)?>(nil)
 
   /// The most clients that may be connected.
   private static let clientLimit = 128
@@ -52,6 +54,22 @@ public final class ControlServer: Sendable {
     self.listener = listener.release()
     let thread = try Thread { [self] in serve() }
     self.thread.withLock { $0 = thread }
+  }
+
+  /// What clients are told that ask for the pipeline, from now on.
+  ///
+  /// - Parameters:
+  ///   - file: its path, absolute.
+  ///   - isResident: the coordinator reads it again on SIGHUP.
+  public func works(with definition: PipelineDefinition, file: String, isResident: Bool) {
+    pipeline.withLock { $0 = (definition, file, isResident) }
+  }
+
+  private func pipelineAtWork() throws(SystemError) -> PipelineAtWork? {
+    guard let (definition, file, isResident) = pipeline.withLock({ $0 }) else { return nil }
+    return PipelineAtWork(
+      file: file, fingerprint: try PipelineAtWork.fingerprint(of: definition), process: getpid(),
+      isResident: isResident)
   }
 
   /// Tells the client that its commands are on record.
@@ -187,6 +205,14 @@ public final class ControlServer: Sendable {
       while let message = try inbox.next() {
         let interest = try message.withUnsafeBytes { bytes throws(FrameError) in
           try ControlMessage.readQuestion(bytes)
+        }
+        if try message.withUnsafeBytes({ bytes throws(FrameError) in
+          try ControlMessage.isPipelineQuestion(bytes)
+        }) {
+          let answer = ControlMessage.pipeline(try pipelineAtWork())
+          clients.withLock { $0[ticket]?.since = Clock.monotonic() }
+          if !Self.send(answer, to: client) { return forget(ticket) }
+          continue
         }
         if let interest {
           if interest == .attends { intake.attend() }

@@ -148,6 +148,9 @@ extension Scheduler {
   private func close(_ settlement: PendingSettlement) {
     if case .released = settlement.ending { settlement.flight.lane.addDue() }
     close(settlement.flight, settlement.event)
+    if case .ended(let record)? = settlement.event, record.outcome.status == .completed {
+      dropUpload(record.source)
+    }
   }
 
   private func close(_ flight: Flight, _ event: SchedulerEvent?) {

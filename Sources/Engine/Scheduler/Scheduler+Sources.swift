@@ -55,6 +55,9 @@ struct SourceOpenings {
     return first
   }
 
+  /// Files are still to be deleted.
+  var isRemoving: Bool { next.contains(where: \.isRemoval) || underway.contains(where: \.isRemoval) }
+
   /// The answer is not wanted any more.
   mutating func drop(_ serial: UInt64) {
     next.removeAll { $0.serial == serial }

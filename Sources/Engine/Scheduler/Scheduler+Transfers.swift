@@ -346,6 +346,12 @@ extension Scheduler {
     if !paths.isEmpty { sources.add(Source(serial: 0, .removal(paths))) }
   }
 
+  /// Has the file of an upload deleted whose attachment is completed. It has its object now.
+  func dropUpload(_ source: [UInt8]) {
+    guard UploadRecord.isId(source.suffix(32)), source.dropLast(32).last == UInt8(ascii: "/") else { return }
+    sources.add(Source(serial: 0, .upload(source, in: environment.uploads)))
+  }
+
   /// Its source fault, where it could not be opened.
   func transferNotOpened(_ flight: Flight, _ fault: SourceFault) {
     let reason = Reason(stage: TransferRun.stage, code: fault.reason.code, message: fault.reason.message)

@@ -204,7 +204,7 @@ public final class Scheduler {
     guard flights.isEmpty, exchange.isSettled, publishing.isSettled, deletions.isSettled else { return false }
     if isStopping { return !isHandingOver || !exchange.hasBatch }
     if isResident { return false }
-    guard isIntakeOver, !exchange.hasBatch else { return false }
+    guard isIntakeOver, !exchange.hasBatch, !sources.isRemoving else { return false }
     guard lanes.all.allSatisfy(isDone) else { return false }
     return !waitsForDeliveries
   }

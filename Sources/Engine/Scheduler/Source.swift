@@ -17,6 +17,8 @@ package struct Source: Sendable {
     case transfer(Int64, bytes: Int64, free: Int64, DownloadsFolder)
     /// Files of the home that are no longer needed: they are deleted.
     case removal([String])
+    /// The file that a completed attachment was read from, deleted where it is that of an upload in this folder.
+    case upload([UInt8], in: String)
   }
 
   /// The attachment's or the transfer's, in this run.
@@ -48,6 +50,15 @@ package struct Source: Sendable {
     case .fetched(let transfer, _, let folder), .transfer(let transfer, _, _, let folder):
       Array(folder.file(of: transfer).utf8)
     case .removal(let paths): Array((paths.first ?? "").utf8)
+    case .upload(let path, _): path
+    }
+  }
+
+  /// It is not opened, but deleted.
+  var isRemoval: Bool {
+    switch kind {
+    case .removal, .upload: true
+    case .file, .object, .fetched, .transfer: false
     }
   }
 
@@ -64,6 +75,7 @@ package struct Source: Sendable {
     case .transfer(let transfer, let bytes, let free, let folder):
       folder.open(transfer, bytes: bytes, free: free)
     case .removal(let paths): remove(paths)
+    case .upload(let path, let folder): removeUpload(String(decoding: path, as: UTF8.self), folder)
     }
   }
 
@@ -82,6 +94,17 @@ package struct Source: Sendable {
 
   private func remove(_ paths: [String]) -> Opening {
     for path in paths { unlink(path) }
+    return .removed
+  }
+
+  private func removeUpload(_ path: String, _ folder: String) -> Opening {
+    guard let resolved = realpath(folder, nil) else { return .removed }
+    defer { free(resolved) }
+    let start = String(cString: resolved) + "/"
+    // Any other file is its user's.
+    if path.hasPrefix(start) && UploadRecord.isId(path.utf8.dropFirst(start.utf8.count)) {
+      return remove([path, path + UploadRecord.doubtEnding])
+    }
     return .removed
   }
 

@@ -19,6 +19,8 @@ public enum Frame {
     case commands = 32, results, declined, welcome
     // The same, about workers: the question, and the answer.
     case workersQuestion = 36, workers
+    // The same, about the pipeline.
+    case pipelineQuestion = 38, pipeline
     // To the process that serves HTTP.
     case serve = 48, reply, part, parts, finish, takeBody, store, abort, drain, inform, replies
     // From it.

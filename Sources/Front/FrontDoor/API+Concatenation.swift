@@ -40,9 +40,8 @@ extension API {
     let end = length
     // The parts have done what they were for, and count no more for their owner.
     let used = Set(parts).sorted().map { Command.upload(.end(id: $0)) }
-    return .commands([.upload(.begin(new))] + used) { results in
-      guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
-      return .upload(new.id, .append(Bytes(offset: end, isNew: true)))
+    return makeRow(new) {
+      .commands(used) { _ in .upload(new.id, .append(Bytes(offset: end, isNew: true))) }
     }
   }
 }

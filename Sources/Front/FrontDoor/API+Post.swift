@@ -25,8 +25,7 @@ extension API {
     let checksum = try Tus.checksum(request)
     // Its length is left open: only this request can make it whole.
     let record = try begin(nil, metadata, Self.inOneRequest, token)
-    return .commands([.upload(.begin(record))]) { results in
-      guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
+    return makeRow(record) {
       return .upload(record.id, .post(checksum))
     }
   }

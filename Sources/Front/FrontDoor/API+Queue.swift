@@ -46,7 +46,7 @@ extension API {
   }
 
   /// A page of rows, as an object with their name and `next`.
-  private static func page<Row>(
+  static func page<Row>(
     _ name: String, _ page: Page<Row>, _ write: (Row, inout JSONWriter) -> Void
   ) -> FrontReply {
     var writer = JSONWriter()
@@ -59,7 +59,7 @@ extension API {
   }
 
   /// The text of a mark is the client's.
-  private func marked<Row>(
+  func marked<Row>(
     _ mark: PageMark?, _ body: () throws(LedgerError) -> Page<Row>
   ) throws -> Page<Row> {
     do throws(LedgerError) {

@@ -58,9 +58,4 @@ extension API {
     }
     return isOver ? .end(id: record.id) : nil
   }
-
-  /// Deletes the file of an upload whose attachment is completed.
-  func drop(_ id: String) {
-    if let record = try? ledger.upload(id), record.attachmentId != nil { uploads.delete(id) }
-  }
 }

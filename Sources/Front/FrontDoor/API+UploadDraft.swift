@@ -28,8 +28,7 @@ extension API {
         Self.place(record), .init("Upload-Draft-Interop-Version", String(draft.version)),
         draft.limits(rules.longest(item), left: rules.uploadTime),
       ])
-    return .commands([.upload(.begin(record))]) { results in
-      guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
+    return makeRow(record) {
       let next = Answer.upload(
         record.id,
         .appendPart(

@@ -40,8 +40,7 @@ extension API {
     let record = try begin(length, metadata, request.field("upload-concat"), token)
     let hasContent = try Tus.hasContent(request)
     let created = created(record)
-    return .commands([.upload(.begin(record))]) { results in
-      guard results.first == .done(hasChanged: true) else { return .reply(Problem.away.reply) }
+    return makeRow(record) {
       // The row has the times.
       if hasContent || (length == 0 && concat == nil) {
         return .upload(
@@ -60,16 +59,15 @@ extension API {
     return length
   }
 
-  /// Makes the file; the row is still to be written.
+  /// Makes the file; the row is still to be written, with ``makeRow(_:also:then:)``.
   func begin(
     _ length: Int64?, _ metadata: String, _ concat: String?, _ token: AccessToken
   ) throws -> UploadRecord {
-    if token.role == .user,
-      try ledger.openUploads(owner: token.name, role: token.role, at: Clock.now()) >= rules.uploads
+    // The ledger has the last word. Until then no file is made for what it would refuse.
+    if let limit = limit(token.role),
+      try ledger.openUploads(of: UploadOwner(token.name, token.role), at: Clock.now()) >= limit
     {
-      throw Problem(
-        429, "too-many-uploads", "there are \(rules.uploads) uploads of this token's that are not whole",
-        remedy: "go on with one, or give it up with DELETE")
+      throw Problem.tooManyUploads(limit)
     }
     try check(try item(metadata, token.name, token.role), token.role)
     let id = Hexadecimal.text(try SystemRandom.bytes(16))
@@ -77,6 +75,23 @@ extension API {
     return UploadRecord(
       id: id, owner: token.name, role: token.role, length: length, metadata: metadata, concat: concat,
       createdAt: Clock.now(), expiresAt: rules.uploadTime)
+  }
+
+  /// How many uploads that are not whole one of this role may have; `nil`: any number.
+  private func limit(_ role: AccessToken.Role) -> Int? { role == .user ? Int(rules.uploads) : nil }
+
+  /// Has the row of an upload written whose file is there.
+  func makeRow(_ record: UploadRecord, then answer: @escaping @Sendable () -> Answer) -> Answer {
+    let (limit, uploads) = (limit(record.role), uploads)
+    return .commands([.upload(.begin(record, atMost: limit))]) { results in
+      switch results.first {
+      case .done(hasChanged: true): return answer()
+      case .refused:
+        uploads.delete(record.id)
+        return .reply(limit.map(Problem.tooManyUploads)?.reply ?? Problem.away.reply)
+      default: return .reply(Problem.away.reply)
+      }
+    }
   }
 
   private func created(_ record: UploadRecord) -> FrontReply {
@@ -114,8 +129,12 @@ extension API {
   }
 
   /// An upload of the asker's.
-  func record(_ id: String, _ token: AccessToken) throws -> UploadRecord {
-    guard Tus.isId(id), let record = try ledger.upload(id), try isOwn(record, token) else {
+  ///
+  /// - Parameter isToEnd: it is to be given up, which administrators may do with any that is not an attachment yet.
+  func record(_ id: String, _ token: AccessToken, isToEnd: Bool = false) throws -> UploadRecord {
+    guard Tus.isId(id), let record = try ledger.upload(id),
+      try isOwn(record, token) || isToEnd && token.role == .admin && record.attachmentId == nil
+    else {
       throw Problem.notFound
     }
     if record.attachmentId == nil && record.expiresAt <= Clock.now() {
@@ -135,7 +154,7 @@ extension API {
   func upload(_ id: String, _ route: Route, _ request: FrontRequest, _ token: AccessToken) throws -> Answer {
     let draft = UploadDraft(request, rules)
     if draft == nil { try Tus.check(request) }
-    let record = try record(id, token)
+    let record = try record(id, token, isToEnd: route == .endUpload)
     if let draft { return try upload(draft, record, route, request) }
     switch route {
     case .uploadState: return .upload(id, .look)

@@ -154,6 +154,9 @@ final class API {
     case .deleteAttachment:
       return change(try record(id, route, token), .delete(by: token?.name ?? ""))
     case .uploadOptions: return .reply(uploadOptions())
+    case .uploads:
+      guard let token else { throw Problem.unauthorized }
+      return .reply(try openUploads(request, token))
     case .transfers: return .reply(try transfers(request))
     case .lanes: return .reply(try lanes())
     case .deliveries: return .reply(try deliveries(request))

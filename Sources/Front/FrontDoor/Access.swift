@@ -40,7 +40,7 @@ public enum Route: String, Sendable, CaseIterable {
   case ready, version, openapi, metrics, report, events
   case attachments, postAttachment, attachment, content, link
   case retryAttachment, hastenAttachment, deleteAttachment
-  case uploadOptions, createUpload, uploadState, appendToUpload, endUpload
+  case uploadOptions, uploads, createUpload, uploadState, appendToUpload, endUpload
   case fetch, transfers
   case lanes, pauseLane, resumeLane, resetLane
   case deliveries, retryDelivery
@@ -48,7 +48,7 @@ public enum Route: String, Sendable, CaseIterable {
   public var method: String {
     switch self {
     case .ready, .version, .openapi, .metrics, .report, .events, .attachments, .attachment, .content, .link,
-      .transfers,
+      .uploads, .transfers,
       .lanes, .deliveries:
       "GET"
     case .retryAttachment, .hastenAttachment, .postAttachment, .fetch, .pauseLane, .resumeLane, .resetLane,
@@ -77,7 +77,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .link: "/v1/attachments/{id}/link"
     case .retryAttachment: "/v1/attachments/{id}/retry"
     case .hastenAttachment: "/v1/attachments/{id}/now"
-    case .uploadOptions, .createUpload: "/v1/uploads"
+    case .uploadOptions, .uploads, .createUpload: "/v1/uploads"
     case .uploadState, .appendToUpload, .endUpload: "/v1/uploads/{id}"
     case .fetch: "/v1/fetch"
     case .transfers: "/v1/transfers"
@@ -90,12 +90,14 @@ public enum Route: String, Sendable, CaseIterable {
     }
   }
 
-  /// Who may ask for it. A stranger is told of an attachment that it is not there, and so are all but the owner of an upload.
+  /// Who may ask for it. A stranger is told of an attachment that it is not there, and so are all but the owner of an upload; but an
+  /// administrator may give up any that is not whole.
   public var parties: Set<Party> {
     switch self {
     case .ready, .version, .openapi, .uploadOptions: Set(Party.allCases)
     // Each user is shown its own.
-    case .events, .attachments, .postAttachment, .createUpload, .uploadState, .appendToUpload, .endUpload,
+    case .events, .attachments, .postAttachment, .uploads, .createUpload, .uploadState, .appendToUpload,
+      .endUpload,
       .fetch:
       [.stranger, .participant, .sender, .service, .admin]
     case .attachment, .content, .link, .hastenAttachment: [.participant, .sender, .service, .admin]
@@ -123,10 +125,11 @@ public enum Route: String, Sendable, CaseIterable {
     case .hastenAttachment: "fetch its link at once, before all others"
     case .deleteAttachment: "take away all that is of it, for good"
     case .uploadOptions: "what tus this speaks"
+    case .uploads: "uploads that are not whole; of a user, its own"
     case .createUpload: "begin an upload"
     case .uploadState: "how much of one's own upload is there"
     case .appendToUpload: "go on with it"
-    case .endUpload: "give it up"
+    case .endUpload: "give it up; an administrator, any that is not whole"
     case .fetch: "fetch a link, and answer with what came"
     case .transfers: "what is fetched, and how far it is"
     case .lanes: "the lanes of the queue"

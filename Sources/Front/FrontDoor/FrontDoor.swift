@@ -55,8 +55,6 @@ public final class FrontDoor: Sendable {
   private let results = Mailbox<(ticket: UInt64, results: [CommandResult])>(capacity: 4096)
   /// Attachments that have ended, and that requests wait for.
   private let late = Mailbox<String>(capacity: 100_000)
-  /// Files of uploads whose attachments are completed.
-  private let spent = Mutex<[String]>([])
   private let threads = Mutex<[Thread]>([])
 
   /// Threads that answer, each with a connection to the ledger of its own.
@@ -126,12 +124,6 @@ public final class FrontDoor: Sendable {
     streams.hurry()
     tally.add(record)
     if desk.isAwaited(record.origin.id) { late.send(record.origin.id) }
-    // Its upload's file is not needed any more.
-    guard record.outcome.status == .completed,
-      let name = record.source.split(separator: UInt8(ascii: "/")).last
-    else { return }
-    let id = String(decoding: name, as: UTF8.self)
-    if Tus.isId(id) { spent.withLock { $0.append(id) } }
   }
 
   /// Takes no more connections, lets requests under way end for a few seconds, which it tells, and ends.
@@ -311,8 +303,8 @@ public final class FrontDoor: Sendable {
     }
   }
 
-  /// Answers requests that waited for an attachment; each second, closes the connections of tokens that are worth nothing any more,
-  /// and deletes files of uploads that are not needed; and gives up, each minute, uploads that took too long.
+  /// Answers requests that waited for an attachment; each second, closes the connections of tokens that are worth nothing any more;
+  /// and each minute, gives up uploads that took too long, and deletes files of uploads that are not needed.
   private func keepOrder() {
     var api: API?
     var second = 0
@@ -327,10 +319,6 @@ public final class FrontDoor: Sendable {
       for (id, asked) in desk.takeOverdue(at: next) { look(id, asked, api, isOverdue: true) }
       for serial in desk.serials(where: { !api.isValid($0) }) { desk.send(.abort(serial: serial)) }
       log?.reopenWhereMoved()
-      for id in spent.withLock({ list in
-        defer { list = [] }
-        return list
-      }) { api.drop(id) }
       if second % 60 == 0 {
         do {
           let commands = try api.sweepUploads(begun: begun, isUsed: desk.isUsed)

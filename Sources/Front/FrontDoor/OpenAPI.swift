@@ -172,6 +172,14 @@ enum OpenAPI {
         ])
       ),
       (
+        "Upload",
+        object(
+          [
+            ("id", text), ("url", text), ("fileName", optionalText), ("conversationId", optionalText),
+            ("offset", number), ("length", optionalNumber), ("createdAt", time), ("expiresAt", time),
+          ], [("owner", text), ("role", text)])
+      ),
+      (
         "Lane",
         object([
           ("name", text), ("due", number), ("scheduled", number), ("leased", number),
@@ -210,6 +218,7 @@ enum OpenAPI {
   private static var components: String {
     let lists = [
       ("attachments", "Attachment"), ("transfers", "Transfer"), ("deliveries", "Delivery"), ("lanes", "Lane"),
+      ("uploads", "Upload"),
     ]
     .map { name, row in
       let rows = ##"{"type":"array","items":{"$ref":"#/components/schemas/\##(row)"}}"##
@@ -256,6 +265,7 @@ extension Route {
     case .retryAttachment, .hastenAttachment, .deleteAttachment:
       [(200, Self.answer("Changed", "whether there was anything to change"))]
     case .uploadOptions: [(204, Self.empty("in headers"))]
+    case .uploads: [(200, Self.answer("Uploads", "a page of them"))]
     case .createUpload: [(201, Self.empty("its place is in Location"))]
     case .uploadState: [(200, Self.empty("in headers"))]
     case .appendToUpload: [(204, Self.empty("how much is there is in Upload-Offset"))]

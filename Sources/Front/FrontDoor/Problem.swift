@@ -85,6 +85,12 @@ struct Problem: Error {
     }
   }
 
+  static func tooManyUploads(_ limit: Int) -> Problem {
+    Problem(
+      429, "too-many-uploads", "there are \(limit) uploads of this token's that are not whole",
+      remedy: "'GET /v1/uploads' lists them: go on with one, or give it up with DELETE")
+  }
+
   static let longBody = Problem(413, "too-large", "the body of this request has at most 64 KiB")
 
   static let away = Problem(

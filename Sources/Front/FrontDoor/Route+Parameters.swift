@@ -44,6 +44,7 @@ extension Route {
         Parameter("channel", "Those of this channel."), Parameter("code", "Those that ended with this code."),
         Parameter("id", "That with this id, or those of the attachment with it."),
       ] + Self.paging
+    case .uploads: Self.paging
     case .pauseLane: [Parameter("reason", "Why, for whoever wonders.")]
     case .link:
       [

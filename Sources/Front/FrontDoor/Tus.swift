@@ -1,4 +1,5 @@
 import FrontWire
+import Ledger
 import Pipeline
 import Platform
 
@@ -137,8 +138,5 @@ enum Tus {
 
   // MARK: Ids
 
-  static func isId(_ text: String) -> Bool {
-    text.utf8.count == 32
-      && text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
-  }
+  static func isId(_ text: String) -> Bool { UploadRecord.isId(text.utf8) }
 }

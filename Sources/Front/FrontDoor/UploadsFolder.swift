@@ -73,7 +73,7 @@ struct UploadsFolder: Sendable {
   // A file beside that of the upload says from where its bytes count only once they were compared with their checksum: the program
   // may be killed before that.
 
-  private static let doubts = ".doubt"
+  private static let doubts = UploadRecord.doubtEnding
 
   private func doubt(of id: String) -> String { file(of: id) + Self.doubts }
 

@@ -23,8 +23,8 @@ public final class JSONWebTokens: Sendable {
     var stamp: FileStamp?
     /// When the file was looked at last, in nanoseconds of the monotonic clock.
     var lookedAt: UInt64
-    /// The file cannot be used, and that was told.
-    var isFailing = false
+    /// Why the file cannot be used, as it was told; `nil`: it can.
+    var told: String?
   }
 
   private let issuer: String
@@ -101,7 +101,9 @@ public final class JSONWebTokens: Sendable {
       let expires = Self.time(claims["exp"]), expires > now - Self.leeway,
       claims["nbf"] == nil || Self.time(claims["nbf"]).map({ $0 <= now + Self.leeway }) ?? false,
       let subject = claims["sub"], subject.kind == .text, (1...255).contains(subject.text.utf8.count),
-      !subject.text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+      !subject.text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }),
+      // It stands for what is no character, such as half of one: two such names would be the same.
+      !subject.text.unicodeScalars.contains("\u{FFFD}")
     else { return nil }
     return Bearer(name: subject.text, expiresAt: expires)
   }
@@ -166,10 +168,11 @@ public final class JSONWebTokens: Sendable {
       if stamp == state.stamp { return state.keys }
       do throws(IdentityError) {
         state.keys = try Self.read(path)
-        (state.stamp, state.isFailing) = (stamp, false)
+        (state.stamp, state.told) = (stamp, nil)
       } catch {
-        if !state.isFailing { say("the keys of tokens stay as they were: \(error)") }
-        state.isFailing = true
+        let problem = "\(error)"
+        if state.told != problem { say("the keys of tokens stay as they were: \(problem)") }
+        state.told = problem
       }
       return state.keys
     }

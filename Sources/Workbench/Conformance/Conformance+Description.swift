@@ -68,6 +68,7 @@ extension Conformance {
     do throws(WorkbenchError) {
       try trier.open()
     } catch {
+      if error.code == .interrupted { throw error }
       return .failed(error.description, remedy: "load what it needs in `open`, and start no thread there")
     }
     let threads = trier.pid.flatMap { ProcessFacts.count("/proc/\($0)/task") } ?? 1
@@ -92,6 +93,7 @@ extension Conformance {
         do throws(WorkbenchError) {
           try trier.open()
         } catch {
+          if error.code == .interrupted { throw error }
           if let death = error.death { throw UnexpectedEnd(death: death, what: "opened with \(shown)") }
           // A refusal with a reason is fine. One without is not.
           if error.code == .refused && !error.description.hasSuffix(": the stage does not open") { continue }
@@ -111,6 +113,7 @@ extension Conformance {
     do throws(WorkbenchError) {
       try trier.open()
     } catch {
+      if error.code == .interrupted { throw error }
       // It is handed an option of a strange name, and may refuse that in whatever way.
     }
   }
@@ -122,6 +125,7 @@ extension Conformance {
     do throws(WorkbenchError) {
       try trier.open()
     } catch {
+      if error.code == .interrupted { throw error }
       if let death = error.death { throw UnexpectedEnd(death: death, what: what) }
       return .failed("\(what): \(error)", remedy: "let `close` give back all that `open` took")
     }

@@ -87,7 +87,32 @@ struct UploadTests {
     #expect(try served.ask("DELETE", place, token: client.token, ["Tus-Resumable: 1.0.0"]).status == 204)
     #expect(try begin(10) == 201)
     #expect(uploads.count == 2)
+    #expect(
+      try served.ask("GET", "/v1/uploads", token: client.token).text.contains("\"offset\":0,\"length\":10,"))
+    let status = try SluiceCommand.run(["status", "--home", "home"], in: folder)
+    #expect(status.out.contains("\nuploads      2 not whole\n"), "\(status.out)")
     #expect(served.stop() == 0)
+  }
+
+  /// Who completes an attachment deletes the file that its upload came in, whether it serves or not; and no other file.
+  @Test func aFileGoesWithTheCompletionOfItsAttachment() throws {
+    let served = try ServedHome(folder)
+    let client = TusClient(served: served, token: try served.token("ann"))
+    #expect(try SluiceCommand.run(["pause", "attachments", "--home", "home"], in: folder).status == 0)
+    let content = Data("a text\n".utf8)
+    let place = try client.begin(content, name: "a.txt")
+    _ = try client.finish(content, place)
+    #expect(served.stop() == 0)
+    #expect(uploads.count == 1)
+    // Its name is like that of an upload.
+    let own = "in/0123456789abcdef0123456789abcdef"
+    try folder.write(own, "mine\n")
+    try folder.write("pipeline.yaml", Pipelines.open)
+    #expect(try SluiceCommand.run(["resume", "attachments", "--home", "home"], in: folder).status == 0)
+    let ingest = try SluiceCommand.run(["ingest", "--home", "home", "in"], in: folder)
+    #expect(ingest.status == 0 && ingest.out.contains("2 completed"), "\(ingest.out)\(ingest.err)")
+    #expect(uploads.isEmpty)
+    #expect(try folder.read(own) == "mine\n")
   }
 
   /// Whatever is killed at whatever moment: what a client was told is there, what is there is the beginning of its content, and

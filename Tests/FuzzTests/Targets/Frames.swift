@@ -52,7 +52,8 @@ extension FuzzTarget {
     case .trace: return try TraceLine(&reader).frame
     case .news: return try TransferNews(&reader).frame
     case .setup, .work, .transfer, .order, .question, .commands, .results, .declined, .welcome,
-      .workersQuestion, .workers, .serve, .reply, .replies, .part, .parts, .finish, .takeBody, .store, .abort,
+      .workersQuestion, .workers, .pipelineQuestion, .pipeline, .serve, .reply, .replies, .part, .parts,
+      .finish, .takeBody, .store, .abort,
       .drain, .inform, .serving, .request, .requests, .body, .cut, .stored, .ended:
       throw FrameError("not from a worker")
     }

@@ -7,8 +7,11 @@ extension SQLiteLedger {
   func apply(_ command: UploadCommand, _ tally: inout ExchangeTally) throws -> CommandResult {
     let known = try record(ofUpload: command.id)
     switch command {
-    case .begin(let record):
+    case .begin(let record, let limit):
       if known != nil { return .refused("there is an upload '\(record.id)' already") }
+      if let limit, try count(UploadOwner(record.owner, record.role), tally.now) >= limit {
+        return .refused("there are \(limit) uploads of this owner's that are not whole")
+      }
       try statement("INSERT INTO uploads VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL)").run(
         .text(record.id), .text(record.owner), .text(record.role.rawValue), .optional(record.length),
         .text(record.metadata), .optional(record.concat), .integer(tally.now),
@@ -67,11 +70,40 @@ extension SQLiteLedger {
     try reading { try record(ofUpload: id) }
   }
 
-  public func openUploads(owner: String, role: AccessToken.Role, at now: Int64) throws(LedgerError) -> Int {
+  public func openUploads(of owner: UploadOwner?, at now: Int64) throws(LedgerError) -> Int {
+    try reading { try count(owner, now) }
+  }
+
+  private func count(_ owner: UploadOwner?, _ now: Int64) throws -> Int {
+    let text: StaticString =
+      owner == nil
+      ? "SELECT count(*) FROM uploads WHERE attachment_id IS NULL AND expires_at > ?1"
+      : """
+      SELECT count(*) FROM uploads WHERE attachment_id IS NULL AND expires_at > ?1 AND owner = ?2 AND role = ?3
+      """
+    let statement = try statement(text)
+    guard let owner else { return try statement.first(.integer(now)) { Int($0.integer(0)) } ?? 0 }
+    return try statement.first(.integer(now), .text(owner.name), .text(owner.role.rawValue)) {
+      Int($0.integer(0))
+    } ?? 0
+  }
+
+  public func openUploads(
+    of owner: UploadOwner?, at now: Int64, after mark: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<UploadRecord> {
     try reading {
+      var rows: [UploadRecord] = []
       try statement(
-        "SELECT count(*) FROM uploads WHERE owner = ?1 AND attachment_id IS NULL AND role = ?2 AND expires_at > ?3"
-      ).first(.text(owner), .text(role.rawValue), .integer(now)) { Int($0.integer(0)) } ?? 0
+        """
+        SELECT * FROM uploads WHERE attachment_id IS NULL AND expires_at > ?1 AND id > ?2
+          AND (?3 IS NULL OR owner = ?3) AND (?4 IS NULL OR role = ?4)
+        ORDER BY id LIMIT ?5
+        """
+      ).rows(
+        .integer(now), .text(mark?.text ?? ""), .optional(owner?.name), .optional(owner?.role.rawValue),
+        .integer(Int64(max(limit, 0)))
+      ) { rows.append(UploadRecord($0)) }
+      return Page(rows, next: rows.count < limit ? nil : rows.last.map { PageMark($0.id) })
     }
   }
 

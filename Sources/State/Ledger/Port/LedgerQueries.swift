@@ -79,10 +79,16 @@ public protocol LedgerQueries: AnyObject {
 
   /// The upload with this id; `nil`: there is none, or it is over.
   func upload(_ id: String) throws(LedgerError) -> UploadRecord?
-  /// How many uploads of a token's name and role have not become attachments, and may still.
+  /// How many uploads have not become attachments, and may still.
   ///
-  /// - Parameter now: in milliseconds since 1970.
-  func openUploads(owner: String, role: AccessToken.Role, at now: Int64) throws(LedgerError) -> Int
+  /// - Parameters:
+  ///   - owner: whose; `nil`: anybody's.
+  ///   - now: in milliseconds since 1970.
+  func openUploads(of owner: UploadOwner?, at now: Int64) throws(LedgerError) -> Int
+  /// Which these are, in the order of their ids.
+  func openUploads(
+    of owner: UploadOwner?, at now: Int64, after: PageMark?, limit: Int
+  ) throws(LedgerError) -> Page<UploadRecord>
   /// All uploads, in the order of their ids.
   func uploads(after: PageMark?, limit: Int) throws(LedgerError) -> Page<UploadRecord>
 

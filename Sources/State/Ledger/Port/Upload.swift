@@ -31,10 +31,29 @@ public struct UploadRecord: Sendable, Equatable {
   }
 }
 
+/// The name and the role of a token: whose an upload is.
+public struct UploadOwner: Sendable {
+  public var name: String
+  public var role: AccessToken.Role
+
+  public init(_ name: String, _ role: AccessToken.Role) { (self.name, self.role) = (name, role) }
+}
+
+extension UploadRecord {
+  /// What the name of a file ends with that says which bytes of an upload do not count yet; before it stands the upload's id.
+  public static let doubtEnding = ".doubt"
+
+  /// Whether a text can be the id of one.
+  public static func isId(_ text: some Collection<UInt8>) -> Bool {
+    text.count == 32 && text.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
+  }
+}
+
 /// Changes an upload.
 public enum UploadCommand: Sendable {
-  /// Begins one. Its times are the ledger's: `expiresAt` stands for milliseconds from now.
-  case begin(UploadRecord)
+  /// Begins one. Its times are the ledger's: `expiresAt` stands for milliseconds from now. Refused where its owner has as many that
+  /// are not whole as are allowed; `nil`: any number.
+  case begin(UploadRecord, atMost: Int? = nil)
   /// Says how long it will be, where that was left open.
   case lengthen(id: String, Int64)
   /// It is whole: takes its file in. Repeated, it names the same attachment.
@@ -44,7 +63,7 @@ public enum UploadCommand: Sendable {
 
   public var id: String {
     switch self {
-    case .begin(let record): record.id
+    case .begin(let record, _): record.id
     case .lengthen(let id, _), .finish(let id, _), .end(let id): id
     }
   }

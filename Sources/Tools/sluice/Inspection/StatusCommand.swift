@@ -30,7 +30,8 @@ struct StatusCommand: ParsableCommand {
     let report = StatusReport(
       home: home.path, use: use,
       workers: use == .inUse ? ControlClient.workersAtWork(home, within: Self.patience) : nil,
-      status: try ledger.status(), isErasing: try ledger.isErasing(),
+      status: try ledger.status(), openUploads: try ledger.openUploads(of: nil, at: Clock.now()),
+      isErasing: try ledger.isErasing(),
       ledgerBytes: Self.size(home.ledgerPath) + Self.size(home.ledgerPath + "-wal"),
       hint: Hint(arguments), now: Clock.now())
     Terminal.out(arguments.isJSON ? report.json : report.text(Style(arguments)))

@@ -11,6 +11,8 @@ struct StatusReport {
   /// `nil`: no coordinator tells at once.
   var workers: WorkersAtWork?
   var status: LedgerStatus
+  /// Uploads to `sluice serve` that are not whole.
+  var openUploads: Int
   /// Bytes of deleted attachments may still be in the ledger's files.
   var isErasing: Bool
   var ledgerBytes: Int64
@@ -62,6 +64,7 @@ struct StatusReport {
     if use == .free && queue[0].count > 0 { text += "\n             \(hint("run")) works it" }
     text += "\ndead letters \(status.deadLetters)\n"
     if let downloads { text += "downloads    \(downloads)\n" }
+    if openUploads > 0 { text += "uploads      \(openUploads) not whole\n" }
     let erasing = isErasing ? "; bytes of deleted attachments are still to be erased" : ""
     text += "ledger       \(ByteSize.rounded(ledgerBytes))\(erasing)\n"
     text += "\nAttachments\n"
@@ -110,6 +113,7 @@ struct StatusReport {
       writer.object { writer in for each in queue { writer.member(each.state, each.count) } }
       writer.member("oldestQueuedAt", status.oldestQueuedAt.map(Clock.timestamp))
       writer.member("deadLetters", status.deadLetters)
+      writer.member("openUploads", Int64(openUploads))
       writer.member("isErasing", isErasing)
       writer.key("attachments")
       writer.object { writer in

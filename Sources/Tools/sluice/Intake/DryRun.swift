@@ -19,8 +19,9 @@ final class DryRun {
   init(
     _ pipeline: LoadedPipeline, home: Home, limit: Int64?, manifest: String?, _ arguments: ParsedArguments
   ) throws {
-    folder = try ScratchFolder(in: Environment.temporaryFolder)
+    // First, so that no signal leaves the folder.
     var launch = Environment.launch(arguments, pipeline.search)
+    folder = try ScratchFolder(in: Environment.temporaryFolder)
     launch.sandbox = pipeline.definition.sandbox
     let digest = StageDefinition(id: pipeline.digest.id, description: pipeline.digest, values: [])
     rehearsal = Rehearsal(pipeline.definition, digest: digest, launch: launch, folder: folder)

@@ -58,8 +58,8 @@ struct Ingest: ParsableCommand {
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
-    let pipeline = try Environment.pipeline(
-      file: Environment.pipelineFile(arguments), home: home, isStart: true)
+    let file = try Environment.pipelineFile(arguments)
+    let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
     let manifest = try input.reader()
     if arguments.flag("dry-run") {
       let dryRun = try DryRun(pipeline, home: home, limit: limit, manifest: manifest?.name, arguments)
@@ -78,6 +78,7 @@ struct Ingest: ParsableCommand {
 
     let intake = try Intake()
     let server = try ControlServer(home, intake: intake, bound: input.bound)
+    server.works(with: pipeline.definition, file: PipelineMismatch.path(of: file), isResident: false)
     let problems = Mailbox<IntakeProblem>(capacity: 4096)
     let newFiles = try limit.map { NewFiles(try KnownFiles(home), limit: $0) }
     var defaults = input.defaults

@@ -14,15 +14,19 @@ final class Resident {
   /// What it works with; `nil` before it does.
   private(set) var pipeline: LoadedPipeline?
 
+  /// Told of each pipeline, before it is worked with.
+  private let adopt: (LoadedPipeline) -> Void
+
   /// Whether each stage is told of.
   private let tellsSteps: Bool
 
   init(
     home: Home, lock: HomeLock, ledger: any LedgerWriter & LedgerMaintenance, signals: Int32?, intake: Intake,
-    reload: PipelineReload, tellsSteps: Bool
+    reload: PipelineReload, tellsSteps: Bool, adopt: @escaping (LoadedPipeline) -> Void
   ) {
     (self.home, self.lock, self.signals, self.intake, self.reload) = (home, lock, signals, intake, reload)
     self.tellsSteps = tellsSteps
+    self.adopt = adopt
     self.ledger = ledger
   }
 
@@ -58,6 +62,7 @@ final class Resident {
     _ pipeline: LoadedPipeline, _ observe: @escaping (SchedulerEvent) -> Void
   ) throws -> SchedulerSummary {
     self.pipeline = pipeline
+    adopt(pipeline)
     let ledger = try self.ledger ?? Environment.join(home, pipeline.definition)
     self.ledger = nil
     if let unfetched = try ledger.status().unfetched(by: pipeline.definition) { Terminal.error(unfetched) }

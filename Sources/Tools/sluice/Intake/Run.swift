@@ -96,7 +96,10 @@ struct Run: ParsableCommand {
     let hasTerminal = Terminal.isTerminal(STDERR_FILENO)
     let resident = Resident(
       home: home, lock: lock, ledger: ledger, signals: signals >= 0 ? signals : nil, intake: intake,
-      reload: reload, tellsSteps: front != nil)
+      reload: reload, tellsSteps: front != nil
+    ) {
+      server.works(with: $0.definition, file: PipelineMismatch.path(of: file), isResident: true)
+    }
     var isReady = false
     let summary: SchedulerSummary
     do {

@@ -84,6 +84,16 @@ final class CommandDesk {
     if case .ledger(let ledger, _) = way { try? ledger.leave() }  // nothing is in its hands
   }
 
+  /// Which pipeline the coordinator works with, handed to a check; none where no coordinator has the home.
+  func checkCoordinator(_ check: (PipelineAtWork?) throws -> Void) throws {
+    let answer = try perform {
+      Optional.some(try $0.pipelineAtWork())
+    } alone: { _ in
+      nil
+    }
+    if let answer { try check(answer) }
+  }
+
   /// Deletes the objects of deleted attachments that are still there: those that a command which was killed has left, and those that a
   /// coordinator which was killed had staged. Where a coordinator has the home, it does so itself.
   func finishDeletions() throws {

@@ -47,27 +47,34 @@ struct Replay: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    let pipeline = try Environment.pipeline(file: try Environment.pipelineFile(arguments), home: nil)
+    let file = try Environment.pipelineFile(arguments)
+    let pipeline = try Environment.pipeline(file: file, home: nil)
     let first = try firstStage(pipeline.definition)
     let home = Environment.home(arguments)
     let ledger = try Environment.ledger(reading: home)
-    let folder = try ScratchFolder(in: Environment.temporaryFolder)
+    // First, so that no signal leaves the folder.
     var launch = Environment.launch(arguments, pipeline.search)
+    let folder = try ScratchFolder(in: Environment.temporaryFolder)
     launch.sandbox = pipeline.definition.sandbox
     let digest = StageDefinition(id: pipeline.digest.id, description: pipeline.digest, values: [])
     let player = ReplayPlayer(
       pipeline.definition, first: first, store: home.storePath, digest: digest, launch: launch, folder: folder
     )
+    let mismatch = try PipelineMismatch(home, pipeline, file: file)
+    if applies { try mismatch.checkCoordinator() }
     var report = ReplayReport(
-      isDifferenceOnly: arguments.flag("diff"), isJSON: arguments.isJSON, style: Style(arguments))
+      isDifferenceOnly: arguments.flag("diff"), isQuiet: arguments.flag("quiet"), applies: applies,
+      isJSON: arguments.isJSON, style: Style(arguments))
     for record in try records(ledger, player) {
       let outcome = try player.play(record)
       report.add(record, outcome, isInTheWay: try isInTheWay(outcome, of: record, ledger))
     }
-    report.end(from: pipeline.definition.stages[first].id, isQuiet: arguments.flag("quiet"))
-    if arguments.flag("apply") { return try apply(report, home) }
+    report.end(from: pipeline.definition.stages[first].id)
+    if applies { return try apply(report, home, mismatch) }
     return report.changed.isEmpty && report.impossible == 0 ? .success : .incomplete
   }
+
+  private var applies: Bool { arguments.flag("apply") }
 
   /// Whether what would be stored cannot be: the path is another content's on record, or is that of the attachment's own object, which
   /// stays until another takes its place.
@@ -83,7 +90,7 @@ struct Replay: ParsableCommand {
   }
 
   /// Queues again what would change.
-  private func apply(_ report: ReplayReport, _ home: Home) throws -> ExitCode {
+  private func apply(_ report: ReplayReport, _ home: Home, _ mismatch: PipelineMismatch) throws -> ExitCode {
     var changed = 0
     var refused: [String] = []
     let ids = report.changed.filter { !report.inTheWay.contains($0) }
@@ -93,9 +100,13 @@ struct Replay: ParsableCommand {
           + "stored goes to a path that another content has; let the path of the stage that stores tell the two apart, "
           + "such as with {sha256}")
     }
+    var isAlone = true
     if !ids.isEmpty {
       let desk = try CommandDesk(home)
+      isAlone = desk.isAlone
       for start in stride(from: 0, to: ids.count, by: 500) {
+        // A coordinator may have begun, or have read its pipeline again, since.
+        try desk.checkCoordinator { try mismatch.check($0) }
         let commands = ids[start..<min(start + 500, ids.count)].map {
           // What has been queued again meanwhile stays as it is.
           Command.attachment(
@@ -113,7 +124,7 @@ struct Replay: ParsableCommand {
     let code: ExitCode = isWhole ? .success : .incomplete
     if arguments.flag("quiet") || arguments.isJSON { return code }
     Terminal.out("\(Count.text(changed, "attachment")) queued again\n")
-    if changed > 0, let file = arguments.value("config") {
+    if changed > 0, isAlone, let file = arguments.value("config") {
       Terminal.out(
         "they are worked on by the next `sluice ingest` or `run`; give it the same --config \(ShellWord.of(file))\n"
       )

@@ -54,7 +54,7 @@ final class ReplayPlayer {
         "its content from before '\(pipeline.stages[first].id)' is not kept; give `--from \(producer)`, or none"
       )
     }
-    guard let (content, sha256) = content(of: record, original: original?.value.text) else {
+    guard let (content, sha256) = try content(of: record, original: original?.value.text) else {
       return .impossible("its content is neither in the store nor at its source, or has changed since")
     }
     defer { folder.empty() }
@@ -96,7 +96,7 @@ final class ReplayPlayer {
 
   /// The content as the first stage to run gets it. Where a stage has replaced it, that is the source for the stages up to that
   /// one, and the object for those after it.
-  private func content(of record: AttachmentRecord, original: String?) -> (Content, String)? {
+  private func content(of record: AttachmentRecord, original: String?) throws -> (Content, String)? {
     var wanted = record.outcome.sha256.map { Hexadecimal.text($0) }
     var places = [(record.outcome.url ?? record.keptObject).map { "\(store)/\($0)" }].compactMap(\.self)
     if let original, !producers.contains(where: { $0 < first }) {
@@ -106,7 +106,14 @@ final class ReplayPlayer {
     if wanted == original || original == nil { places.append(String(decoding: record.source, as: UTF8.self)) }
     for place in places {
       // If this place cannot be opened or measured, try the next one.
-      guard let content = try? Content(place), let sha256 = try? measuring.measure(content) else { continue }
+      let content: Content
+      let sha256: String
+      do {
+        content = try Content(place)
+        sha256 = try measuring.measure(content)
+      } catch is Content.Problem {
+        continue
+      }
       // Content that was rejected for its length has no hash.
       let isSame =
         wanted.map { $0 == sha256 } ?? (record.outcome.sizeBytes.map { $0 == content.size } ?? true)

@@ -19,11 +19,16 @@ struct ReplayReport {
   private var unchanged = 0
   private(set) var impossible = 0
   private let isDifferenceOnly: Bool
+  private let isQuiet: Bool
+  /// What would change is queued again, which is what the command is for.
+  private let applies: Bool
   private let isJSON: Bool
   private let style: Style
 
-  init(isDifferenceOnly: Bool, isJSON: Bool, style: Style) {
+  init(isDifferenceOnly: Bool, isQuiet: Bool, applies: Bool, isJSON: Bool, style: Style) {
     self.isDifferenceOnly = isDifferenceOnly
+    self.isQuiet = isQuiet
+    self.applies = applies
     self.isJSON = isJSON
     self.style = style
   }
@@ -38,12 +43,12 @@ struct ReplayReport {
       let changes = Self.changes(record, result)
       if changes.isEmpty { unchanged += 1 } else { changed.append(record.origin.id) }
       if !changes.isEmpty && isInTheWay { inTheWay.insert(record.origin.id) }
-      if changes.isEmpty && isDifferenceOnly { return }
+      if changes.isEmpty && isDifferenceOnly || applies && isQuiet && !isJSON { return }
       Terminal.out(isJSON ? json(record, result, changes) : text(record, result, changes))
     }
   }
 
-  func end(from stage: String, isQuiet: Bool) {
+  func end(from stage: String) {
     if isQuiet || isJSON { return }
     var rest = impossible == 0 ? "" : "; \(impossible) could not be tried"
     if !inTheWay.isEmpty {

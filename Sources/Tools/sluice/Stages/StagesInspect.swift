@@ -44,11 +44,11 @@ struct StagesInspect: ParsableCommand {
     }
     var inspection = StageInspection(stage: chosen.description, file: PluginFile(chosen.description.file))
     let digest = StageRunner(chosen.digest, StageRunner.Launch(executable: chosen.search.worker))
-    do throws(Content.Problem) {
+    do {
       inspection.sha256 = try Bench(runner: digest, digest: digest).measure(
         try Content(chosen.description.file))
     } catch {
-      Terminal.error("\(chosen.description.file): \(error.message)")
+      Terminal.error("\(chosen.description.file): \(error)")
     }
     Terminal.out(arguments.isJSON ? inspection.json : inspection.text)
     return .success

@@ -102,9 +102,11 @@ struct StagesRun: ParsableCommand {
     var stage = try chosen.definition(settings: arguments.values("set"))
     if let timeout { stage.timeout = timeout }
     if let memory { stage.memory = memory }
+    var launch = try launch(&stage, chosen)
+    // After that, so that no signal leaves the folder.
     let scratch =
       stage.description.capability == .store ? try ScratchFolder(in: Environment.temporaryFolder) : nil
-    let launch = try launch(&stage, chosen, scratch)
+    launch.folder = scratch?.descriptor.number ?? -1
     let bench = Bench(
       runner: StageRunner(stage, launch), digest: StageRunner(chosen.digest, Self.digestLaunch(launch)))
     let style = Style(arguments)
@@ -129,10 +131,9 @@ struct StagesRun: ParsableCommand {
   }
 
   private func launch(
-    _ stage: inout StageDefinition, _ chosen: ChosenStage, _ scratch: ScratchFolder?
+    _ stage: inout StageDefinition, _ chosen: ChosenStage
   ) throws(CommandError) -> StageRunner.Launch {
     var launch = Environment.launch(arguments, chosen.search)
-    launch.folder = scratch?.descriptor.number ?? -1
     launch.isTraced = arguments.flag("trace")
     if let tool = arguments.value("under").flatMap({ Tool(rawValue: $0) }) {
       guard let words = tool.words(path: Environment.variables["PATH"] ?? "/usr/bin:/bin") else {

@@ -1,0 +1,34 @@
+import FrontWire
+import Ledger
+import Platform
+
+// Uploads that are not whole, for clients that have lost an answer, and for those who operate the server.
+extension API {
+  /// To a user its own; to others all, with whose each is.
+  func openUploads(_ request: FrontRequest, _ token: AccessToken) throws -> FrontReply {
+    let query = try ListQuery(request, .uploads)
+    let isUser = token.role == .user
+    let owner = isUser ? UploadOwner(token.name, token.role) : nil
+    let page = try marked(query.mark) { () throws(LedgerError) in
+      try ledger.openUploads(of: owner, at: Clock.now(), after: query.mark, limit: query.limit)
+    }
+    return Self.page("uploads", page) { write($0, withOwner: !isUser, to: &$1) }
+  }
+
+  private func write(_ record: UploadRecord, withOwner: Bool, to writer: inout JSONWriter) {
+    // What is on record was read before.
+    let metadata = (try? Tus.metadata(record.metadata)) ?? [:]
+    writer.member("id", record.id)
+    writer.member("url", "/v1/uploads/\(record.id)")
+    writer.member("fileName", metadata["filename"] ?? metadata["name"])
+    writer.member("conversationId", metadata["conversationId"])
+    // Those that came with a checksum which they were not compared with may be taken back.
+    writer.member("offset", uploads.size(record.id) ?? 0)
+    writer.member("length", record.length)
+    writer.member("createdAt", Clock.timestamp(record.createdAt))
+    writer.member("expiresAt", Clock.timestamp(record.expiresAt))
+    guard withOwner else { return }
+    writer.member("owner", record.owner)
+    writer.member("role", record.role.rawValue)
+  }
+}
