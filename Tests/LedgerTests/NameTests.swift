@@ -44,7 +44,7 @@ struct NameTests {
     let leases = try leases(2)
     try desk.settle(leases[0], completed(leases[0]))
     let before = try desk.ledger.position()
-    #expect(try desk.settle(leases[1], completed(leases[1], Self.other)) == .conflict)
+    #expect(try desk.settle(leases[1], completed(leases[1], Self.other)) == .pathTaken)
     #expect(try desk.ledger.position() == before && uses() == 1)
     #expect(try desk.count(.queued) == 1 && desk.count(.completed) == 1)
     #expect(try desk.ledger.attempts(of: Desk.key(leases[1])).isEmpty, "nothing of it is on record")
@@ -64,7 +64,7 @@ struct NameTests {
     ]
     exchange.wanted = [Want(.attachments, 9)]
     let reply = try desk.send(exchange)
-    #expect(reply.settled == [.counted, .conflict, .counted])
+    #expect(reply.settled == [.counted, .pathTaken, .counted])
     #expect(reply.leases.map(\.job) == [leases[1].job], "it is due at once")
     #expect(try uses() == 2)
   }
@@ -94,7 +94,7 @@ struct NameTests {
     #expect(try uses() == 2)
     try desk.retry(Desk.id(leases[0]))
     #expect(try uses() == 1)
-    #expect(try desk.settle(leases[2], completed(leases[2], Self.other)) == .conflict)
+    #expect(try desk.settle(leases[2], completed(leases[2], Self.other)) == .pathTaken)
     try desk.retry(Desk.id(leases[1]))
     #expect(try uses() == nil && !desk.ledger.hasName("documents/one"))
     let last = try #require(try desk.claim(9).first { $0.job == leases[2].job })

@@ -34,6 +34,14 @@ final class ServedHome {
     self.port = try #require(address?.split(separator: ":").last.flatMap { UInt16($0) }, "\(errors)")
   }
 
+  /// Has it read its pipeline again.
+  func reload() throws {
+    func reloads() -> Int { errors.components(separatedBy: "the pipeline was read again").count }
+    let before = reloads()
+    kill(process.processIdentifier, SIGHUP)
+    try Resident.wait("it has read its pipeline again") { reloads() > before }
+  }
+
   deinit {
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }
