@@ -19,6 +19,16 @@ struct LinkRowsTests {
     #expect(try Self.claim(order) > 0)
   }
 
+  @Test func newLinksAreClaimedBesideThoseThatWait() throws {
+    let folder = NSTemporaryDirectory() + "sluice-bench-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let time = try BenchLedger.at(folder, seals: true) {
+      try LinkRows.putAside(3000, $0)
+      return try LinkRows.claimNew($0, "new-")
+    }
+    #expect(time > 0)
+  }
+
   @Test func mostOfOneHostAreAtTheFront() {
     let hosts = (0..<20_000).map { LinkRows.Order.oneFirst.host($0, of: 20_000) }
     #expect(hosts.prefix(18_000).allSatisfy { $0 == 0 })

@@ -146,6 +146,14 @@ import Testing
     #expect(try claim(2) == ["1"])
   }
 
+  @Test func anOldMessageThatGetsALinkIsTheNewest() throws {
+    _ = try take(["1", "2"], links: ["a", "b"])
+    #expect(try claim(1) == ["b"])
+    #expect(try aside() == ["a"])
+    _ = try take(["1"], links: ["c"])
+    #expect(try claim(1) == ["c", "a"])
+  }
+
   @Test func aCoordinatorThatBeginsFollowsItsOwnRule() throws {
     let ids = try take(["1", "2", "3", "4"])
     #expect(try claim(1) == ["4"])

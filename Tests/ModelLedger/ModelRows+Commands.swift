@@ -139,6 +139,7 @@ extension ModelRows {
       let transfer = transfer(for: link, identity: transferIdentity)
       attachments[key]?.transfer = transfer
       transfers[transfer]?.attachments.insert(key)
+      if item.messageId != nil { tally.shrunk.insert(item.conversationId) }
       job = addLinkedJob(key, transfer, priority: item.priority, &tally)
     } else {
       job = addJob(.attachment(key), .attachments, priority: item.priority)

@@ -18,7 +18,7 @@ struct ModelTally {
   var filesToDelete: [Int64] = []
   var unwanted: [Int64] = []
   var priorities: [TransferPriority] = []
-  /// Conversations of which something with a link was deleted.
+  /// Conversations of which something with a link was deleted or taken in.
   var shrunk: Set<String> = []
 
   mutating func touch(_ lane: LaneName) {

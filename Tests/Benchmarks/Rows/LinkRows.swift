@@ -10,6 +10,8 @@ enum LinkRows {
       let name = "\(Table.number(Double(count))) links wait, \(order.rawValue)"
       report.measure(name) { try row(settings, ground, name, order, count) }
     }
+    let name = "\(Table.number(Double(count))) links wait until somebody asks"
+    report.measure(name) { try asideRow(settings, ground, name, count) }
   }
 
   /// Which hosts the links are of, from the oldest on.
@@ -64,8 +66,54 @@ enum LinkRows {
     ]
   }
 
+  /// With `prefetch: { messages: 50 }`.
+  private static let newest = Want(.downloads, 16, perHost: 6, prefetch: 50)
+
+  /// The time of a claim beside many links that are not fetched by themselves, and beside a thousand.
+  private static func asideRow(
+    _ settings: Settings, _ ground: Ground, _ name: String, _ count: Int
+  ) throws -> [TableRow] {
+    let (large, small) = (ground.store("links-aside"), ground.store("few-links-aside"))
+    for (place, count) in [(large, count), (small, 1000)] {
+      progress("putting \(count) links aside")
+      try BenchLedger.at(place, seals: true) { try putAside(count, $0) }
+    }
+    var many: [Double] = []
+    var few: [Double] = []
+    for round in 1...settings.rounds() {
+      for isLarge in round % 2 == 0 ? [true, false] : [false, true] {
+        ground.settleDisk()
+        let time = try BenchLedger.at(isLarge ? large : small, seals: true) {
+          try claimNew($0, "round-\(round)-")
+        }
+        if isLarge { many.append(time) } else { few.append(time) }
+      }
+      progress(
+        "\(name), round \(round): \(Table.number(many[round - 1])), \(Table.number(few[round - 1])) us")
+    }
+    return [TableRow("\(name): claim", "us", many, "1,000 waiting so", few, goal: .atMost(1.2))]
+  }
+
+  /// Takes in links of one conversation, and claims until all but the newest are put aside.
+  static func putAside(_ count: Int, _ ledger: BenchLedger) throws {
+    try ledger.takeIn(links: count, conversations: .max, named: "old-", Order.inTurn.host)
+    // A coordinator that begins looks at them all once more, some with each claim.
+    for _ in 0..<(count / 250 + 20) {
+      _ = try ledger.exchange(try ledger.exchange([], wanting: newest).map(fetched), wanting: nil)
+    }
+  }
+
+  /// Claims new links of other conversations, once the coordinator has looked at all that waits.
+  static func claimNew(_ ledger: BenchLedger, _ name: String) throws -> Double {
+    for _ in 0..<4000 where try ledger.exchange([], wanting: newest).isEmpty == false {
+      throw BenchError("a link is claimed that nobody asked for")
+    }
+    try ledger.takeIn(links: claims * newest.count, conversations: 40, named: name, Order.inTurn.host)
+    return try claim(ledger, newest)
+  }
+
   /// Microseconds of a claim, the median of many. What was claimed is fetched before the next.
-  static func claim(_ ledger: BenchLedger) throws -> Double {
+  static func claim(_ ledger: BenchLedger, _ want: Want = want) throws -> Double {
     var times: [Double] = []
     for _ in 0..<claims {
       let started = Clock.monotonic()

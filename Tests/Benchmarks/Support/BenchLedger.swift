@@ -36,12 +36,19 @@ final class BenchLedger {
   /// Queues links, each its own.
   ///
   /// - Parameter host: the number of the host that the link with this index leads to.
-  func takeIn(links count: Int, _ host: (_ index: Int, _ count: Int) -> Int) throws {
+  /// - Parameters:
+  ///   - size: messages of a conversation.
+  ///   - name: what the conversations have in common.
+  func takeIn(
+    links count: Int, conversations size: Int = 1000, named name: String = "c",
+    _ host: (_ index: Int, _ count: Int) -> Int
+  ) throws {
     try takeIn(count) { index in
       var item = IntakeItem(
-        conversationId: "c\(index / 1000)", messageId: "m\(index)", senderId: "a", participants: ["a", "b"],
+        conversationId: "\(name)\(index / size)", messageId: "m\(index)", senderId: "a",
+        participants: ["a", "b"],
         fileName: "file", origin: "bench")
-      item.url = "https://host-\(host(index, count)).example.com/files/\(index)?token=\(index &* 7919)"
+      item.url = "https://host-\(host(index, count)).example.com/\(name)/\(index)?token=\(index &* 7919)"
       return item
     }
   }

@@ -21,7 +21,7 @@ extension SQL {
 
   static let transfersOfMessage: StaticString = """
     SELECT l.transfer_key FROM attachments a JOIN links l ON l.attachment_key = a.key
-    WHERE a.conversation_id = ?1 AND a.message_id = ?2
+    WHERE a.conversation_id = ?1 AND a.message_id = ?2 LIMIT 10000
     """
 
   /// The messages of the attachments that wait for a transfer.

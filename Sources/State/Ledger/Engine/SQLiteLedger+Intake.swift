@@ -58,7 +58,7 @@ extension SQLiteLedger {
     if let link = item.link, let sealer {
       let transfer = try transfer(for: link, identity: transferIdentity, sealer, at: tally.now)
       try statement(SQL.addLink).run(.integer(key), .integer(transfer))
-      prefetch.forgetWindow(of: item.conversationId)
+      prefetch.addLink(to: item.messageId, of: item.conversationId)
       try self.await(transfer, for: key, priority: item.priority, &tally)
     } else {
       try statement(SQL.addAttachmentJob).run(

@@ -12,6 +12,8 @@ struct Prefetch {
   fileprivate var windows: [ByteText: Set<ByteText>] = [:]
   /// Conversations of which something was deleted: an older message may have moved up.
   fileprivate var shrunk: Set<ByteText> = []
+  /// Messages that have got a link, and so are the newest of their conversations.
+  fileprivate var renewed: Set<[ByteText]> = []
   /// Those that were put aside by another coordinator, or under another rule, are looked at again: the keys of their jobs are less
   /// than this. `nil`: that is done.
   fileprivate var unseen: Int64? = .max
@@ -31,13 +33,17 @@ struct Prefetch {
   /// What was done last is undone.
   mutating func lookAgain() { self = Prefetch(messages: messages) }
 
-  mutating func forgetWindow(of conversation: String) {
-    if messages > 0 { windows[ByteText(conversation)] = nil }
+  /// - Parameter message: `nil`: it is made for the link.
+  mutating func addLink(to message: String?, of conversation: String) {
+    guard messages > 0, let message else { return }
+    windows[ByteText(conversation)] = nil
+    renewed.insert([ByteText(conversation), ByteText(message)])
   }
 
   mutating func shrink(_ conversation: String) {
-    if messages > 0 { shrunk.insert(ByteText(conversation)) }
-    forgetWindow(of: conversation)
+    if messages == 0 { return }
+    windows[ByteText(conversation)] = nil
+    shrunk.insert(ByteText(conversation))
   }
 }
 
@@ -58,22 +64,30 @@ extension SQLiteLedger {
     prefetch.unseen = keys.count < Prefetch.looks ? nil : keys.last.map { $0 &+ Schema.transferJobs }
   }
 
-  /// Where messages were deleted, what the older ones that have moved up wait for is wanted now.
+  /// Where messages were deleted, what the older ones that have moved up wait for is wanted now; and where an old message has got
+  /// another link, so are its others.
   func refillWindows(_ tally: inout ExchangeTally) throws {
-    defer { prefetch.shrunk.removeAll() }
+    defer { (prefetch.shrunk, prefetch.renewed) = ([], []) }
     // Without the index nothing was claimed yet: then all are looked at again.
     guard prefetch.hasIndex else { return }
     for conversation in prefetch.shrunk {
-      for message in try window(of: conversation) {
-        var keys: [Int64] = []
-        try statement(SQL.transfersOfMessage).rows(.text(conversation.text), .text(message.text)) {
-          keys.append($0.integer(0))
-        }
-        for key in keys {
-          try statement(SQL.takeUp).run(.integer(key))
-          if connection.changes > 0 { tally.touch(.downloads) }
-        }
-      }
+      for message in try window(of: conversation) { try takeUp(message, of: conversation, &tally) }
+    }
+    for message in prefetch.renewed where try window(of: message[0]).contains(message[1]) {
+      try takeUp(message[1], of: message[0], &tally)
+    }
+  }
+
+  private func takeUp(
+    _ message: ByteText, of conversation: ByteText, _ tally: inout ExchangeTally
+  ) throws {
+    var keys: [Int64] = []
+    try statement(SQL.transfersOfMessage).rows(.text(conversation.text), .text(message.text)) {
+      keys.append($0.integer(0))
+    }
+    for key in keys {
+      try statement(SQL.takeUp).run(.integer(key))
+      if connection.changes > 0 { tally.touch(.downloads) }
     }
   }
 
