@@ -129,6 +129,13 @@ import Testing
     #expect(try aside() == ["b"], "what is under way stays so")
   }
 
+  @Test func whoJoinsALinkWithoutAMessageHasItFetched() throws {
+    _ = try take(["1", "2"])
+    #expect(try claim(1) == ["2"])
+    _ = try take([nil], links: ["1"])
+    #expect(try claim(1) == ["1"])
+  }
+
   @Test func whereANewerMessageIsDeletedAnOlderOneMovesUp() throws {
     let ids = try take(["1", "2", "3", "4"])
     let leases = try leases(2)
