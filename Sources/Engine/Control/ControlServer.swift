@@ -33,7 +33,7 @@ public final class ControlServer: Sendable {
   private let clients = Mutex<[UInt64: Client]>([:])
   private let thread = Mutex<Thread?>(nil)
   private let questions = Mutex(WorkersQuestions())
-  private let pipeline = Mutex<(definition: PipelineDefinition, file: String, isResident: Bool)?>(nil)
+  private let pipeline = Mutex<PipelineInUse?>(nil)
 
   /// The most clients that may be connected.
   private static let clientLimit = 128
@@ -62,14 +62,7 @@ public final class ControlServer: Sendable {
   ///   - file: its path, absolute.
   ///   - isResident: the coordinator reads it again on SIGHUP.
   public func works(with definition: PipelineDefinition, file: String, isResident: Bool) {
-    pipeline.withLock { $0 = (definition, file, isResident) }
-  }
-
-  private func pipelineAtWork() throws(SystemError) -> PipelineAtWork? {
-    guard let (definition, file, isResident) = pipeline.withLock({ $0 }) else { return nil }
-    return PipelineAtWork(
-      file: file, fingerprint: try PipelineAtWork.fingerprint(of: definition), process: getpid(),
-      isResident: isResident)
+    pipeline.withLock { $0 = PipelineInUse(definition, file: file, isResident: isResident) }
   }
 
   /// Tells the client that its commands are on record.
@@ -209,7 +202,8 @@ public final class ControlServer: Sendable {
         if try message.withUnsafeBytes({ bytes throws(FrameError) in
           try ControlMessage.isPipelineQuestion(bytes)
         }) {
-          let answer = ControlMessage.pipeline(try pipelineAtWork())
+          let answer = ControlMessage.pipeline(
+            try pipeline.withLock { try $0?.told(at: Clock.monotonic()) })
           clients.withLock { $0[ticket]?.since = Clock.monotonic() }
           if !Self.send(answer, to: client) { return forget(ticket) }
           continue

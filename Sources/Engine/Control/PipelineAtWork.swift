@@ -1,3 +1,4 @@
+import Glibc
 import Pipeline
 import Platform
 
@@ -45,5 +46,31 @@ public struct PipelineAtWork: Sendable, Equatable {
       values.add(value.key ?? "")
       values.add(value.text)
     }
+  }
+}
+
+/// The pipeline that this coordinator works with, as its clients are told.
+struct PipelineInUse {
+  private let definition: PipelineDefinition
+  private let file: String
+  private let isResident: Bool
+  private var known: (fingerprint: String, at: UInt64)?
+
+  /// Nanoseconds for which a fingerprint holds: to make one reads the files of all plugins.
+  private static let validity: UInt64 = 500_000_000
+
+  init(_ definition: PipelineDefinition, file: String, isResident: Bool) {
+    (self.definition, self.file, self.isResident) = (definition, file, isResident)
+  }
+
+  /// - Parameter now: in nanoseconds of the monotonic clock.
+  mutating func told(at now: UInt64) throws(SystemError) -> PipelineAtWork {
+    var fingerprint = known.flatMap { now < $0.at + Self.validity ? $0.fingerprint : nil }
+    if fingerprint == nil {
+      fingerprint = try PipelineAtWork.fingerprint(of: definition)
+      known = fingerprint.map { ($0, now) }
+    }
+    return PipelineAtWork(
+      file: file, fingerprint: fingerprint ?? "", process: getpid(), isResident: isResident)
   }
 }

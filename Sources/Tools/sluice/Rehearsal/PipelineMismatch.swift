@@ -60,6 +60,9 @@ struct PipelineMismatch {
       theirs == own
       ? "\(who) works with \(own) as it was when it read it: the file, a variable in it or a plugin is another now"
       : "\(who) works with \(theirs), and would begin at once by that and not by \(own)"
+    if atWork.file == BuiltInPipeline.name {
+      return "\(what); start it again with --config \(own), then run the same command again"
+    }
     if !atWork.isResident { return "\(what); wait for it to end, then run the same command again" }
     let change =
       theirs == own ? "have it read the file" : "put what is to hold into \(theirs) and have it read that"
