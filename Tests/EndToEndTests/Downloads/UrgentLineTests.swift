@@ -6,7 +6,8 @@ import Testing
 struct UrgentLineTests {
   /// The first is the easy one: by the second the kernel has given the others room for megabytes.
   @Test func fiveMegabytesComeInThreeSecondsOverAFullLine() throws {
-    #expect(try FullLine(size: 10_000_000).run(rounds: 3) == 0)
+    // With room for a machine that does other things beside: what is held badly takes five times as long.
+    #expect(try FullLine(size: 10_000_000).run(rounds: 3, limit: 4) == 0)
   }
 }
 
@@ -16,7 +17,7 @@ struct UrgentLineTests {
   .enabled(if: TwoHosts.canSlowDown, Comment(rawValue: TwoHosts.cannotSlowDown)))
 struct UrgentLineSoakTests {
   @Test func fiveMegabytesComeInThreeSecondsEachTime() throws {
-    let failures = try FullLine(size: 40_000_000).run(rounds: 100)
+    let failures = try FullLine(size: 40_000_000).run(rounds: 100, limit: 3)
     Soak.row("an urgent link over a line that others fill", tries: 100, failures: failures)
   }
 }
@@ -32,7 +33,6 @@ private final class FullLine {
 
   /// Of 20 Mbit a second, 5 MB take 2 s.
   private static let urgentSize = 5_000_000
-  private static let limit = 3.0
 
   /// - Parameter size: of each of the others.
   init(size: Int) throws {
@@ -58,7 +58,9 @@ private final class FullLine {
   }
 
   /// Returns how many checks failed.
-  func run(rounds: Int) throws -> Int {
+  ///
+  /// - Parameter limit: seconds that the urgent link may take.
+  func run(rounds: Int, limit: Double) throws -> Int {
     try home.enqueue(others, at: base)
     try Resident.wait("all eight are under way") {
       let partials = home.partials()
@@ -78,8 +80,8 @@ private final class FullLine {
         outcome.status == 0
         && outcome.attachments.first?.sha256 == ContentServer.sha256(of: "/content/\(Self.urgentSize)/now")
       #expect(isRight, "\(outcome.err)")
-      #expect(seconds < Self.limit, "round \(round): \(seconds) s")
-      if !isRight || seconds >= Self.limit { failures += 1 }
+      #expect(seconds < limit, "round \(round): \(seconds) s")
+      if !isRight || seconds >= limit { failures += 1 }
     }
     try hosts.speedUp()
     failures += try home.checkCompleted(others)
