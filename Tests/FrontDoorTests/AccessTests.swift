@@ -314,6 +314,26 @@ final class Place {
 
   func revoke(_ text: String) throws { try apply(.token(.revoke(AccessToken.id(of: digest(text))))) }
 
+  /// Has the attachment end.
+  func complete() throws {
+    number += 1
+    var exchange = Exchange(number: number)
+    exchange.wanted = [Want(.attachments, 1)]
+    let lease = try #require(try ledger.exchange(exchange).leases.first)
+    guard case .attachment(let attachment) = lease.work else { return }
+    number += 1
+    exchange = Exchange(number: number)
+    let outcome = AttachmentOutcome(
+      .completed, mediaType: "application/pdf", sizeBytes: 5, sha256: [UInt8](repeating: 9, count: 32),
+      url: "a")
+    exchange.settlements = [
+      Settlement(
+        lease,
+        .attachment(EndedAttachment(attachment, outcome, attempt: lease.attempt, steps: [], events: [])))
+    ]
+    try #require(try ledger.exchange(exchange).settled == [.counted])
+  }
+
   func apply(_ command: Command) throws {
     number += 1
     var exchange = Exchange(number: number)

@@ -142,7 +142,11 @@ final class API {
     case .attachment:
       guard let token else { return .reply(try story(try record(id, route, token), token)) }
       return .reply(
-        try recollection.reply(id, to: token) { try story(try record(id, route, token), token) })
+        try recollection.reply(id, to: token) {
+          let record = try record(id, route, token)
+          // One that is queued becomes due by and by.
+          return (try story(record, token), lasts: record.outcome.status.isFinal)
+        })
     case .content: return try content(try record(id, route, token), request)
     case .link: return .reply(try link(try record(id, route, token), request))
     case .retryAttachment:

@@ -38,13 +38,15 @@ final class Recollection {
   }
 
   /// What somebody is answered who asks for an attachment.
+  ///
+  /// - Parameter read: reads it, and says whether time alone changes nothing of it.
   func reply(
-    _ id: String, to token: AccessToken, _ read: () throws -> FrontReply
+    _ id: String, to token: AccessToken, _ read: () throws -> (FrontReply, lasts: Bool)
   ) rethrows -> FrontReply {
     let asked = Asked(id: ByteText(id), name: ByteText(token.name), role: token.role)
     if let known = replies[asked] { return known }
-    let reply = try read()
-    if reply.length > Self.longest { return reply }
+    let (reply, lasts) = try read()
+    if !lasts || reply.length > Self.longest { return reply }
     if replies.count >= Self.most { replies.removeAll(keepingCapacity: true) }
     replies[asked] = reply
     return reply

@@ -55,7 +55,7 @@ struct ServedSnippetsTests {
         commands[commands.count - 1] = last + "\n" + line
       }
     }
-    #expect(commands.count == 3)
+    #expect(commands.count == 4)
     for (index, command) in commands.enumerated() {
       let status = try FixtureStages.run(
         "/bin/sh",

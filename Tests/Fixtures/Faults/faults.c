@@ -266,6 +266,17 @@ static ssize_t pwrite_any(int fd, const void *data, size_t size, off_t offset) {
 ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) { return pwrite_any(fd, data, size, offset); }
 ssize_t pwrite64(int fd, const void *data, size_t size, off_t offset) { return pwrite_any(fd, data, size, offset); }
 
+/* A copy within the kernel, from an offset to where the other descriptor is: as a write, so that the journal has what was written. */
+ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size, unsigned flags) {
+  (void)to_offset;
+  (void)flags;
+  char room[64 << 10];
+  ssize_t count = syscall(SYS_pread64, from, room, size < sizeof room ? size : sizeof room, *from_offset);
+  if (count > 0) count = write(to, room, (size_t)count);
+  if (count > 0) *from_offset += count;
+  return count;
+}
+
 static int sync_any(const char *call, long number, int fd) {
   uint32_t action = arrive(call, kind(fd));
   if (FAILS(action)) return -1;
