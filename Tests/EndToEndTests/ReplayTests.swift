@@ -124,6 +124,20 @@ struct ReplayTests {
     #expect(inbox.folder.files(below: "home/store").count == 1)
   }
 
+  /// Of several that would go to one path, one does.
+  @Test func ofThoseThatWouldShareAPathOneIsApplied() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.storing(path: "a/{attachmentId}"))
+    try folder.write("one.yaml", Pipelines.storing(path: "one/object"))
+    for number in 0..<3 { try folder.write("in/\(number).txt", "text \(number)\n") }
+    #expect(try SluiceCommand.run(["ingest", "in"], in: folder).status == 0)
+    let applied = try SluiceCommand.run(["replay", "--diff", "--apply", "-c", "one.yaml"], in: folder)
+    #expect(applied.status == 1 && applied.out.contains("1 attachment queued again"), "\(applied.out)")
+    #expect(applied.err.contains("2 attachments stay as before"), "\(applied.err)")
+    let ingest = try SluiceCommand.run(["ingest", "--manifest", "/dev/null", "-c", "one.yaml"], in: folder)
+    #expect(ingest.status == 0, "\(ingest.out)")
+  }
+
   /// The large file was rejected at `size` and never reached the store.
   @Test func onlyWhatCameSoFarIsTried() throws {
     let folder = try ingested()

@@ -204,6 +204,22 @@ import Testing
     try whole(sample)
   }
 
+  /// Two of the attachments have the same content: the object of one is that of both.
+  @Test func anObjectIsTakenFromAnotherAttachmentWithItsContent() throws {
+    let sample = try Sample()
+    let objects = try sample.objects()
+    for name in ["0", "5"] { unlink(sample.folder.path + "/in/\(name).txt") }
+    for (lost, isDamaged) in [(objects[0], false), (objects[5], true)] {
+      unlink(sample.path(lost))
+      if isDamaged { try sample.folder.write("var/store/" + lost, "TEXT 0\n") }
+      let repaired = try sample.verify("--repair")
+      #expect(repaired.outcome.status == 0, "\(repaired.outcome.out)")
+      #expect(try sample.verify().outcome.status == 0)
+      #expect(try sample.folder.read("var/store/" + lost) == "text 0\n")
+    }
+    try whole(sample)
+  }
+
   @Test func anObjectThatWaitsForItsNameIsReadToo() throws {
     let sample = try Sample()
     let attachment = try #require(try AttachmentRows.read(sample.folder).first { $0.url != nil })

@@ -47,6 +47,12 @@ public final class FileStore: ObjectStore, Sendable {
     if sluice_rename_new(root, path, root, other) != 0 { throw SystemError("naming the object \(other)") }
   }
 
+  /// Gives an object a second path, where nothing may be.
+  func link(_ path: String, to other: String) throws(SystemError) {
+    try makeFolder(Self.parent(of: other))
+    if linkat(root, path, root, other, 0) != 0 { throw SystemError("linking the object \(other)") }
+  }
+
   /// Whether the store is still at its path. If not, it was deleted, moved or replaced, or a mount came over it.
   public var isInPlace: Bool {
     var own = stat()

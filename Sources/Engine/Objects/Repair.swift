@@ -50,15 +50,7 @@ final class Repair {
       }
       return false
     }
-    if finding.code == "object-missing", let orphan = try orphans.take(object.sha256) {
-      do throws(SystemError) {
-        try objectStore.move(orphan, to: object.url)
-        finding.repair = "store/\(orphan) has its content and was nobody's: it has its path now"
-      } catch {
-        finding.remedy = "\(error); make that possible, then repair again"
-      }
-      return false
-    }
+    if finding.code == "object-missing", try isFoundElsewhere(object, &finding) { return false }
     // What a link had is fetched again, where it is in no other place.
     if object.isFromLink && !object.isKept {
       guard !isLocation || clear(object.url, &finding) else { return false }
@@ -67,6 +59,8 @@ final class Repair {
       return true
     }
     guard let source = reader.digest(ofSource: object.source) else {
+      // It cannot be read from its source, and what lies at its path is of no use.
+      if isLocation, finding.code != "object-missing", try isFoundElsewhere(object, &finding) { return false }
       finding.remedy = "its source \(shown(object)) cannot be read; restore the object, or the source"
       return false
     }
@@ -84,6 +78,35 @@ final class Repair {
     try ledger.requeue(object)
     finding.repair = "queued again; the next `sluice ingest` stores it"
     return true
+  }
+
+  /// Gives an object its path again from another place of the store: a file with its content that is nobody's, or else the object of
+  /// another attachment, with which it shares the file. False: there is none.
+  private func isFoundElsewhere(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
+    let orphan = try orphans.take(object.sha256)
+    let twin = try orphan == nil ? twin(of: object) : nil
+    guard let place = orphan ?? twin else { return false }
+    guard clear(object.url, &finding) else { return true }
+    do throws(SystemError) {
+      if twin == nil {
+        try objectStore.move(place, to: object.url)
+        finding.repair = "store/\(place) has its content and was nobody's: it has its path now"
+      } else {
+        try objectStore.link(place, to: object.url)
+        finding.repair = "store/\(place) has its content: it is the object of both now"
+      }
+    } catch {
+      finding.remedy = "\(error); make that possible, then repair again"
+    }
+    return true
+  }
+
+  /// The path of another attachment's object with the same content; `nil`: there is none.
+  private func twin(of object: StoredObject) throws -> String? {
+    for path in try ledger.paths(ofContent: object.sha256) where !path.utf8.elementsEqual(object.url.utf8) {
+      if case .file(_, let sha256) = reader.look(path), sha256 == object.sha256 { return path }
+    }
+    return nil
   }
 
   /// Moves a file to lost+found.

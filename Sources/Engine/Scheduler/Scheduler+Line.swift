@@ -59,6 +59,15 @@ extension Scheduler {
     route(flight)
   }
 
+  /// The hash of what a link has brought, where it needs not be made once more: the file is as it was when it was hashed, and whoever
+  /// fetched it could not write to it any more then.
+  func knownDigest(of flight: Flight) -> String? {
+    guard !flight.isSealed, case .link(let transfer, _, .here(_, let sha256))? = flight.attachment?.source,
+      hashedTransfers[transfer] == flight.file
+    else { return nil }
+    return Hexadecimal.text(sha256)
+  }
+
   private func lengthLimit(_ stage: Int) -> LengthLimit? {
     guard let index = plan.groups.group(of: stage) else { return nil }
     let place = stage - plan.groups.groups[index].stages.lowerBound

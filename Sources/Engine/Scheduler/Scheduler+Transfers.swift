@@ -148,7 +148,14 @@ extension Scheduler {
   // MARK: Credentials
 
   private func credentialName(of flight: Flight) -> String? {
-    flight.transfer?.link.credential ?? pipeline.downloads?.credential
+    guard let link = flight.transfer?.link else { return nil }
+    if let name = link.credential { return name }
+    guard let name = pipeline.downloads?.credential else { return nil }
+    // One person's session is not shown for what another asks for, nor ended by that.
+    if let owner = credentials[name]?.owner, let scope = link.scope, !scope.utf8.elementsEqual(owner.utf8) {
+      return nil
+    }
+    return name
   }
 
   /// Whether its credential has another header than the one that the server refused; one from a file is read again.
@@ -244,18 +251,6 @@ extension Scheduler {
       Source(serial: flight.serial, .fetched(transfer.key, object: nil, environment.downloads)))
   }
 
-  /// So many files are remembered: attachments follow their transfers soon.
-  private static let mostHashed = 10_000
-
-  /// The hash of what a link has brought, where it needs not be made once more: the file is as it was when it was hashed, and whoever
-  /// fetched it could not write to it any more then.
-  func knownDigest(of flight: Flight) -> String? {
-    guard !flight.isSealed, case .link(let transfer, _, .here(_, let sha256))? = flight.attachment?.source,
-      hashedTransfers[transfer] == flight.file
-    else { return nil }
-    return Hexadecimal.text(sha256)
-  }
-
   func applyDigest(_ report: StageReport, toTransfer flight: Flight, _ transfer: LeasedTransfer) {
     guard let said = report.results.first, said.verdict == .pass,
       case .text(let text)? = report.metadata.first(where: { $0.key == "sha256" })?.value,
@@ -268,7 +263,8 @@ extension Scheduler {
     }
     (flight.fetched.size, flight.fetched.sha256) = (flight.file.size, sha256)
     if flight.hasNoWriter {
-      if hashedTransfers.count >= Self.mostHashed { hashedTransfers.removeAll() }
+      // Attachments follow their transfers soon.
+      if hashedTransfers.count >= 10_000 { hashedTransfers.removeAll() }
       hashedTransfers[transfer.key] = flight.file
     }
     follow(
@@ -286,6 +282,9 @@ extension Scheduler {
         flight,
         .transferAgain(key: transfer.key, after: after, isCounted: isCounted, flight.progress, reason))
     case .restart(let reason): settle(flight, .transferRestarts(key: transfer.key, reason))
+    case .pause(let reason, _) where reason.code == "unauthorized" && credentialName(of: flight) == nil:
+      // No session is to be renewed: it is this link alone that is not for us.
+      settle(flight, .notFetched(key: transfer.key, reason, isRejected: false))
     case .pause(let reason, let needsHand):
       pauseTransfers(
         flight, reason, needsHand ? .hand : .fault,

@@ -54,6 +54,7 @@ extension API {
     // Who waits for it asks for it.
     if prefetches { item.priority = max(item.priority, TransferPriority.asked) }
     try check(item, token.role)
+    let isLifted = prefetches
     return .commands([.takeIn([item])]) { results in
       guard case .takenIn(let report)? = results.first else { return .reply(Problem.away.reply) }
       guard let id = report.outcomes.first?.id else {
@@ -61,9 +62,11 @@ extension API {
       }
       let next = waits ? Answer.await(id, seconds: Self.fetchTime) : .reply(Self.accepted(id))
       if report.added > 0 { return next }
+      // One that waits for somebody to ask is asked for now.
+      let asked = AttachmentCommand(id, .prioritize(TransferPriority.asked), only: [.queued])
       // Who asks again for what could not be fetched wants it to be tried again.
       let again = AttachmentCommand(id, .retry, only: [.failed])
-      return .commands([.attachment(again)]) { _ in next }
+      return .commands([.attachment(again)] + (isLifted ? [.attachment(asked)] : [])) { _ in next }
     }
   }
 

@@ -36,7 +36,7 @@ extension API {
     } else if request.body != .none && request.body != .length(0) {
       throw Self.wrongType
     }
-    let checksum = try Tus.checksum(request)
+    let checksum = try Tus.checksum(request, isPart: request.body != length.map { .length($0) })
     let record = try begin(length, metadata, request.field("upload-concat"), token)
     let hasContent = try Tus.hasContent(request)
     let created = created(record)
@@ -196,7 +196,15 @@ extension API {
           remedy: "delete that, at /v1/attachments/\(id)")
       }
       try reached { () throws(SystemError) in try uploads.settle(id) }
-      return .commands([.upload(.end(id: id))]) { _ in .reply(FrontReply(204)) }
+      return .commands([.upload(.end(id: id))]) { results in
+        if results.first == .done(hasChanged: true) { return .reply(FrontReply(204)) }
+        // Its last byte was first.
+        return .reply(
+          Problem(
+            409, "in-use", "it has become an attachment meanwhile, or was given up by another request",
+            remedy: "HEAD says which; delete the attachment where there is one"
+          ).reply)
+      }
     case .post(let checksum): return try store(record, checksum, request)
     case .append(let bytes): return try append(bytes, to: record, request)
     case .appendPart(let part): return try append(part, to: record, request)

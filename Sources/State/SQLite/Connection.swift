@@ -31,6 +31,24 @@ public final class Connection: @unchecked Sendable {
     sqlite3_busy_timeout(database, 10_000)
   }
 
+  /// Opens a file to read. A program that was killed while it made the file may have left a journal to be taken back first, which
+  /// only a connection that writes can do (https://sqlite.org/lockingv3.html#hot_journals).
+  public convenience init(reading path: String) throws(SQLiteError) {
+    let probe = try Connection(path, .readOnly)
+    do throws(SQLiteError) {
+      try probe.look()
+    } catch {
+      guard ResultCode.readOnly ~= error.code else { throw error }
+      try Connection(path).look()
+    }
+    try self.init(path, .readOnly)
+  }
+
+  /// Reads a page of the file.
+  private func look() throws(SQLiteError) {
+    _ = try prepare("SELECT count(*) FROM sqlite_schema").first { $0.integer(0) }
+  }
+
   /// Runs once, before SQLite is first used. If other code in the process has initialized SQLite already, the
   /// setting has no effect.
   private static let isConfigured = sluice_sqlite_no_memory_statistics() == SQLITE_OK

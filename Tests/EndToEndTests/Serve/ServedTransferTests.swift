@@ -107,6 +107,14 @@ struct ServedTransferTests {
       try served.listen(ann), try served.listen(ben), try served.listen(admin)
     )
     for listening in [own, foreign, operating] { #expect(listening.next()?.kind == "start") }
+    // Another user's link is asked for without it: that user is told of the refusal, and neither is anybody signed out nor does
+    // the lane stop.
+    let asked = try served.ask(
+      "POST", "/v1/fetch", token: ben, ["Content-Type: application/json"],
+      body: Data(#"{"url":"\#(source.url)/unauthorized/his"}"#.utf8))
+    #expect(asked.status == 401 && asked.text.contains("\"unauthorized\""), "\(asked.text)")
+    #expect(try served.ask("GET", "/v1/attachments", token: ann).status == 200)
+    #expect(try !SluiceCommand.run(["status", "--home", "home"], in: folder).out.contains("sluice for ann"))
     let line =
       #"{"url":"\#(source.url)/unauthorized/a?token=\#(secret)","conversationId":"c","messageId":"m","senderId":"cid","participants":["ben"]}"#
     let taken = try SluiceCommand.run(

@@ -100,7 +100,7 @@ package final class SQLiteLedger: LedgerWriter {
       hash = try SHA256()
       try home.checkLedgerIsThere()
       try home.checkLog()
-      connection = try Connection(home.ledgerPath, .readOnly)
+      connection = try Connection(reading: home.ledgerPath)
       connection.neverCheckpointOnClose()
       // In one transaction: a coordinator may be creating the tables.
       try connection.execute("BEGIN")

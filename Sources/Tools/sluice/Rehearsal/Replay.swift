@@ -65,9 +65,11 @@ struct Replay: ParsableCommand {
     var report = ReplayReport(
       isDifferenceOnly: arguments.flag("diff"), isQuiet: arguments.flag("quiet"), applies: applies,
       isJSON: arguments.isJSON, style: Style(arguments))
+    // What is to be stored by this replay, by path.
+    var granted: [ByteText: [UInt8]] = [:]
     for record in try records(ledger, player) {
       let outcome = try player.play(record)
-      report.add(record, outcome, isInTheWay: try isInTheWay(outcome, of: record, ledger))
+      report.add(record, outcome, isInTheWay: try isInTheWay(outcome, of: record, ledger, &granted))
     }
     report.end(from: pipeline.definition.stages[first].id)
     if applies { return try apply(report, home, mismatch) }
@@ -79,11 +81,14 @@ struct Replay: ParsableCommand {
   /// Whether what would be stored cannot be: the path is another content's on record, or is that of the attachment's own object, which
   /// stays until another takes its place.
   private func isInTheWay(
-    _ outcome: ReplayPlayer.Outcome, of record: AttachmentRecord, _ ledger: any LedgerQueries
+    _ outcome: ReplayPlayer.Outcome, of record: AttachmentRecord, _ ledger: any LedgerQueries,
+    _ granted: inout [ByteText: [UInt8]]
   ) throws -> Bool {
     guard case .played(let result) = outcome, result.outcome == .completed, let path = result.location,
       let sha256 = result.sha256.flatMap({ Hexadecimal.bytes($0) })
     else { return false }
+    if let other = granted[ByteText(path)], other != sha256 { return true }
+    granted[ByteText(path)] = sha256
     if try !ledger.hasName(path) || ledger.hasObject(at: path, sha256: sha256) { return false }
     let own = try ledger.object(ofAttachment: record.origin.id)
     return own?.url != path || own?.sha256 != sha256
