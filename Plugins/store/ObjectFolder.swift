@@ -100,7 +100,7 @@ final class ObjectFolder {
       if count == 0 { return Int64(offset) }
       if count > 0 || errno == EINTR { continue }
       switch errno {
-      // Those of a disk as well: whoever reads and writes step by step finds out which of the two it is.
+      // Those of a disk as well: reading and writing step by step shows which of the two failed.
       case EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EBADF, EPERM, EACCES, EIO: return Int64(offset)
       default: throw Self.fault("writing an object")
       }

@@ -14,7 +14,7 @@ final class Orphans {
     (self.store, self.reader, self.ledger) = (store, reader, ledger)
   }
 
-  /// The path of one with this content, which is then not given to anybody else; `nil`: there is none.
+  /// The path of one with this content, which is not given out again; `nil`: there is none.
   func take(_ sha256: [UInt8]) throws -> String? {
     if paths == nil { paths = try look() }
     return paths?[sha256]?.popLast()

@@ -32,7 +32,7 @@ final class Repair {
     close(home)
   }
 
-  /// Restores an attachment's object: publishes the staged one, or takes one with its content that nobody has, or else queues the
+  /// Restores an attachment's object: publishes the staged one, or takes one with its content that has no row, or else queues the
   /// attachment again. True: it is queued.
   func object(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
     if finding.code == "object-unreadable" { return false }
@@ -80,7 +80,7 @@ final class Repair {
     return true
   }
 
-  /// Gives an object its path again from another place of the store: a file with its content that is nobody's, or else the object of
+  /// Gives an object its path again from another place of the store: a file with its content that has no row, or else the object of
   /// another attachment, with which it shares the file. False: there is none.
   private func isFoundElsewhere(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
     let orphan = try orphans.take(object.sha256)

@@ -214,7 +214,7 @@ public final class Verification {
       if repair != nil,
         try ledger.tombstones(idPrefix: name.attachmentId).contains(where: { $0.id == name.attachmentId })
       {
-        // Nobody is to have it any more.
+        // A person has deleted it: it is not to be kept.
         objectStore.discard(name)
         finding.repair = "deleted, as its attachment was"
       } else {

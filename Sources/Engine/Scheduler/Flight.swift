@@ -26,7 +26,7 @@ final class Flight {
   /// Its file when it was opened.
   var file = FileState()
   var isSealed = false
-  /// Nobody could write to the file when it was opened.
+  /// Whether the file was open to no writer when it was opened here.
   var hasNoWriter = false
   /// New content, where a stage has made some: the memory that `content` reads.
   private var memory: Int32 = -1

@@ -59,7 +59,7 @@ extension Scheduler {
     route(flight)
   }
 
-  /// The hash of what a link has brought, where it needs not be made once more: the file is as it was when it was hashed, and whoever
+  /// The hash of what a link has brought, where it needs not be made once more: the file is as it was when it was hashed, and the worker that
   /// fetched it could not write to it any more then.
   func knownDigest(of flight: Flight) -> String? {
     guard !flight.isSealed, case .link(let transfer, _, .here(_, let sha256))? = flight.attachment?.source,

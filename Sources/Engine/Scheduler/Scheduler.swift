@@ -41,7 +41,7 @@ public final class Scheduler {
   var sources = SourceOpenings()
   /// Opened, and not yet hashed: until it is known what the stages reject for its length alone.
   var unmeasured: [Flight] = []
-  /// Files that transfers have fetched, as they were when they were hashed and nobody could write to them any more.
+  /// Files that transfers have fetched, as they were when they were hashed and had no writer any more.
   var hashedTransfers: [Int64: FileState] = [:]
   /// By job.
   var awaitedSources: [Int64: AwaitedSource] = [:]

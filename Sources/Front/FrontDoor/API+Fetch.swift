@@ -62,7 +62,7 @@ extension API {
       }
       let next = waits ? Answer.await(id, seconds: Self.fetchTime) : .reply(Self.accepted(id))
       if report.added > 0 { return next }
-      // One that waits for somebody to ask is asked for now.
+      // A link that is not prefetched is asked for now.
       let asked = AttachmentCommand(id, .prioritize(TransferPriority.asked), only: [.queued])
       // Who asks again for what could not be fetched wants it to be tried again.
       let again = AttachmentCommand(id, .retry, only: [.failed])

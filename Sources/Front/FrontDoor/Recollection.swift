@@ -37,7 +37,7 @@ final class Recollection {
     return token
   }
 
-  /// What somebody is answered who asks for an attachment.
+  /// The answer to a request for an attachment.
   ///
   /// - Parameter read: reads it, and says whether time alone changes nothing of it.
   func reply(

@@ -1,5 +1,5 @@
-/// What an attachment told when it ended before. Nobody is told the same twice, and everybody hears how it ended last: an event of a
-/// type is told again only where the attachment has told something else since.
+/// What an attachment told when it ended before. No recipient is told the same twice, and the last event says how it ended last: an
+/// event of a type is told again only where the attachment has told something else since.
 package struct ToldEvents {
   /// The types of its events, oldest first.
   package let types: [String]

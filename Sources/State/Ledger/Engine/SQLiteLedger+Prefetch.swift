@@ -158,14 +158,11 @@ extension SQLiteLedger {
       }
     }
     try look(claim.looks, of: nil)
-    var turn = HostTurn(after: lastHost)
-    while want.perHost > 0, !claim.isFull {
-      let host = try turn.next { last in
-        try statement(SQL.nextHost).first(.integer(lane), .integer(last)) { $0.optionalInteger(0) } ?? nil
+    if want.perHost > 0 && !claim.isFull {
+      try lookAtHosts(of: lane) {
+        try look(want.perHost, of: $0)
+        return !claim.isFull
       }
-      guard let host else { break }
-      lastHost = host
-      try look(want.perHost, of: host)
     }
     return chosen
   }

@@ -57,17 +57,28 @@ extension SQLiteLedger {
       if claim.takes(job: row.integer(9), row.integer(7)) { try add(row) }
     }
     try statement(SQL.dueTransfers).rows(.integer(lane), .integer(Int64(claim.looks))) { try take($0) }
-    var turn = HostTurn(after: lastHost)
-    while want.perHost > 0, !claim.isFull {
-      let host = try turn.next { last in
-        try statement(SQL.nextHost).first(.integer(lane), .integer(last)) { $0.optionalInteger(0) } ?? nil
-      }
-      guard let host else { break }
-      lastHost = host
+    if want.perHost == 0 || claim.isFull { return }
+    try lookAtHosts(of: lane) { host in
       try statement(SQL.dueTransfersOfHost).rows(
         .integer(lane), .integer(Int64(want.perHost)), .integer(host)
       ) { try take($0) }
+      return !claim.isFull
     }
+  }
+
+  /// Goes through the hosts of a lane, from the one after that which was looked at last.
+  ///
+  /// - Parameter look: looks at a host; false: no more are wanted.
+  func lookAtHosts(of lane: Int64, _ look: (Int64) throws -> Bool) throws {
+    var turn = HostTurn(after: lastHost)
+    repeat {
+      let host = try turn.next { last in
+        try statement(SQL.nextHost).first(.integer(lane), .integer(last)) { $0.optionalInteger(0) } ?? nil
+      }
+      guard let host else { return }
+      lastHost = host
+      if try !look(host) { return }
+    } while true
   }
 
   private struct NoLink: Error, CustomStringConvertible {
