@@ -128,7 +128,7 @@ struct EventStreamsTests {
       if Int.random(in: 0..<4) == 0 { usleep(UInt32.random(in: 0...3000)) }
       guard let index = cut.indices.randomElement(using: &random) else { continue }
       // The connection breaks: of what was sent, the client has got the beginning.
-      bench.streams.remove(cut[index].serial)
+      bench.streams.remove([cut[index].serial])
       let sent = Event.all(bench.wires.take(cut[index].serial))
       cut[index].heard += sent.prefix(Int.random(in: 0...sent.count))
       serial += 1

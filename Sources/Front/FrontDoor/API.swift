@@ -226,14 +226,18 @@ final class API {
 
   /// The token of `Bearer TOKEN` (RFC 6750, 2.1).
   private static func bearer(_ value: String) -> String? {
-    let parts = value.utf8.split(separator: UInt8(ascii: " "))
-    guard parts.count == 2, Substring(parts[0]).lowercased() == "bearer" else { return nil }
-    return String(Substring(parts[1]))
+    let space = UInt8(ascii: " ")
+    let scheme = value.utf8.prefix { $0 != space }
+    let token = value.utf8[scheme.endIndex...].drop { $0 == space }
+    let isBearer = scheme.map { $0 | 0x20 }.elementsEqual("bearer".utf8)
+    guard isBearer, !token.isEmpty, !token.contains(space) else { return nil }
+    return String(Substring(token))
   }
 
   private func digest(_ text: String) -> [UInt8] {
+    var text = text
     hash.begin()
-    Array(text.utf8).withUnsafeBytes { hash.add($0) }
+    text.withUTF8 { hash.add(UnsafeRawBufferPointer($0)) }
     return hash.finish()
   }
 

@@ -141,17 +141,22 @@ public enum Route: String, Sendable, CaseIterable {
     }
   }
 
-  private static let patterns = allCases.map { ($0, $0.path.split(separator: "/").map(String.init)) }
+  /// By the number of their parts.
+  private static let patterns = [Int: [(route: Route, parts: [String])]](
+    grouping: allCases.map { ($0, $0.path.split(separator: "/").map(String.init)) }, by: { $0.1.count })
 
   /// The routes with this path, and what stands for `{id}` in it.
   static func matching(_ segments: [String]) -> [(route: Route, id: String)] {
-    patterns.compactMap { route, pattern in
-      guard pattern.count == segments.count else { return nil }
+    var found: [(route: Route, id: String)] = []
+    for (route, parts) in patterns[segments.count, default: []] {
       var id = ""
-      for (part, segment) in zip(pattern, segments) {
-        if part == "{id}" { id = segment } else if part != segment { return nil }
+      let isSame = segments.indices.allSatisfy { index in
+        if parts[index] != "{id}" { return parts[index] == segments[index] }
+        id = segments[index]
+        return true
       }
-      return (route, id)
+      if isSame { found.append((route, id)) }
     }
+    return found
   }
 }

@@ -17,6 +17,9 @@ final class AccessLog: Sendable {
     var traceparent: String?
     var token: AccessToken?
 
+    /// Where there is no log.
+    static let unlogged = Entry(FrontRequest(serial: 0, method: "", segments: []), peer: "")
+
     init(_ request: FrontRequest, peer: String) {
       (self.peer, method) = (peer, request.method)
       path = "/" + request.segments.joined(separator: "/")

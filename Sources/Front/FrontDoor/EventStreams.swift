@@ -73,7 +73,7 @@ final class EventStreams: Sendable {
     hurry()
   }
 
-  func remove(_ serial: UInt64) { _ = changes.withLock { $0.left.insert(serial) } }
+  func remove(_ serials: some Collection<UInt64>) { changes.withLock { $0.left.formUnion(serials) } }
 
   /// The process that had the connections has ended.
   func removeAll() {

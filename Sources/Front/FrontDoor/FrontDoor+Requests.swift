@@ -13,21 +13,21 @@ extension FrontDoor {
   /// - Parameter api: of the thread that calls; `nil`: it has none, or the ledger is away.
   /// - Throws: where the process cannot have such a request.
   func begin(_ requests: [FrontRequest], _ life: UInt64, _ api: API?) throws(FrameError) {
+    let entries = requests.map { (serial: $0.serial, entry: entry(of: $0)) }
     var open: [FrontRequest] = []
     open.reserveCapacity(requests.count)
-    for request in requests {
-      let entry = AccessLog.Entry(request, peer: ClientAddress.of(request, trusting: proxies))
-      if let end = try desk.open(request.serial, entry) {
-        log?.add(entry, end)
+    for (index, end) in try desk.open(entries).enumerated() {
+      if let end {
+        log?.add(entries[index].entry, end)
       } else {
-        open.append(request)
+        open.append(requests[index])
       }
     }
     let answers = api?.answers(open) ?? open.map { _ in (.reply(Problem.away.reply), nil) }
     var short: [NumberedReply] = []
     var bytes = 0
     for (request, (next, asker)) in zip(open, answers) {
-      if let asker { desk.note(request.serial, asker) }
+      if let asker, log != nil { desk.note(request.serial, asker) }
       guard open.count > 1, case .reply(let reply) = next, reply.length <= FrontReply.sharedLimit else {
         answer(next, RequestDesk.Asked(request: request, life: life), api)
         continue
@@ -42,10 +42,16 @@ extension FrontDoor {
     if !short.isEmpty { desk.send(.replies(short)) }
   }
 
-  /// A request has ended, one way or the other.
-  func forget(_ serial: UInt64, _ end: FrontEnd) throws(FrameError) {
-    if let entry = try desk.close(serial, end) { log?.add(entry, end) }
-    streams.remove(serial)
+  /// What the log is to say of a request.
+  private func entry(of request: FrontRequest) -> AccessLog.Entry {
+    if log == nil { return .unlogged }
+    return AccessLog.Entry(request, peer: ClientAddress.of(request, trusting: proxies))
+  }
+
+  /// Requests have ended, one way or the other.
+  func forget(_ ends: [UInt64: FrontEnd]) throws(FrameError) {
+    for (entry, end) in try desk.close(ends) { log?.add(entry, end) }
+    streams.remove(ends.keys)
   }
 
   func answer(_ answer: API.Answer, _ asked: RequestDesk.Asked, _ api: API?) {
@@ -62,7 +68,7 @@ extension FrontDoor {
       desk.send(.reply(serial: asked.serial, dressing.dressed(reply, for: asked.request)))
       streams.add(asked.serial, listener)
       // Another thread may have heard of its end meanwhile.
-      if !desk.isOpen(asked.serial) { streams.remove(asked.serial) }
+      if !desk.isOpen(asked.serial) { streams.remove([asked.serial]) }
     case .commands(let commands, let next):
       let ticket = desk.wait(RequestDesk.Waiting(asked: asked, next: next))
       if intake.send(commands, ticket: ticket) { return }

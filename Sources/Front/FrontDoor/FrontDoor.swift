@@ -262,7 +262,7 @@ public final class FrontDoor: Sendable {
         case .body(let serial, let bytes): take(.success(bytes), of: serial, open(&api))
         case .cut(let serial, let isTooLong):
           take(.failure(isTooLong ? .tooLong : .cut), of: serial, open(&api))
-        case .ended(let ends): for (serial, end) in ends { try forget(serial, end) }
+        case .ended(let ends): try forget(ends)
         }
       } catch {
         say("the HTTP server says what it may not: \(error)")

@@ -13,8 +13,15 @@ final class Recollection {
     var role: AccessToken.Role
   }
 
+  /// Of a token. An array would be hashed byte by byte.
+  private struct Digest: Hashable {
+    let bytes: [UInt8]
+
+    func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+  }
+
   private var generation: Int64?
-  private var tokens: [[UInt8]: AccessToken] = [:]
+  private var tokens: [Digest: AccessToken] = [:]
   private var replies: [Asked: FrontReply] = [:]
 
   /// So many of each are remembered, of at most so many bytes.
@@ -29,7 +36,8 @@ final class Recollection {
   }
 
   /// The token with this digest; whether it is still valid is not remembered.
-  func token(_ digest: [UInt8], _ read: () throws -> AccessToken?) rethrows -> AccessToken? {
+  func token(_ bytes: [UInt8], _ read: () throws -> AccessToken?) rethrows -> AccessToken? {
+    let digest = Digest(bytes: bytes)
     if let known = tokens[digest] { return known }
     guard let token = try read() else { return nil }
     if tokens.count >= Self.most { tokens.removeAll(keepingCapacity: true) }

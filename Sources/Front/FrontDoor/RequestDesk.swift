@@ -158,32 +158,47 @@ final class RequestDesk: Sendable {
 
   // MARK: Begin and end of requests
 
-  /// - Returns: how it has ended already; `nil`: it has not.
-  /// - Throws: where the process cannot have it.
-  func open(_ serial: UInt64, _ entry: AccessLog.Entry) throws(FrameError) -> FrontEnd? {
+  /// - Returns: of each, how it has ended already; `nil`: it has not.
+  /// - Throws: where the process cannot have one of them.
+  func open(_ requests: [(serial: UInt64, entry: AccessLog.Entry)]) throws(FrameError) -> [FrontEnd?] {
     try state.withLock { state throws(FrameError) in
-      if let end = state.early.removeValue(forKey: serial) { return end }
-      if state.open.count >= most { throw FrameError("more requests than connections") }
-      if state.open.updateValue(entry, forKey: serial) != nil { throw FrameError("a request that there is") }
-      return nil
+      var ends: [FrontEnd?] = []
+      for (serial, entry) in requests {
+        let end = state.early.removeValue(forKey: serial)
+        ends.append(end)
+        if end != nil { continue }
+        if state.open.count >= most { throw FrameError("more requests than connections") }
+        if state.open.updateValue(entry, forKey: serial) != nil {
+          throw FrameError("a request that there is")
+        }
+      }
+      return ends
     }
   }
 
   /// Remembers who asks.
   func note(_ serial: UInt64, _ token: AccessToken) { state.withLock { $0.open[serial]?.token = token } }
 
-  /// - Returns: what was known of it; `nil`: it is not yet, and ``open(_:_:)`` will tell.
-  func close(_ serial: UInt64, _ end: FrontEnd) throws(FrameError) -> AccessLog.Entry? {
+  /// - Returns: what was known of those that had begun; of the others, ``open(_:)`` will tell.
+  func close(
+    _ ends: [UInt64: FrontEnd]
+  ) throws(FrameError) -> [(entry: AccessLog.Entry, end: FrontEnd)] {
     try state.withLock { state throws(FrameError) in
-      (state.held[serial], state.reading[serial]) = (nil, nil)
-      if let id = state.awaited.removeValue(forKey: serial) { state.dropAwaiting(id, serial) }
-      if let entry = state.open.removeValue(forKey: serial) {
-        state.counts.add(end)
-        return entry
+      var known: [(entry: AccessLog.Entry, end: FrontEnd)] = []
+      for (serial, end) in ends {
+        (state.held[serial], state.reading[serial]) = (nil, nil)
+        if let id = state.awaited.removeValue(forKey: serial) { state.dropAwaiting(id, serial) }
+        if let entry = state.open.removeValue(forKey: serial) {
+          state.counts.add(end)
+          known.append((entry, end))
+          continue
+        }
+        if state.early.count >= Self.mostEarly {
+          throw FrameError("ends of requests that there never were")
+        }
+        if state.early.updateValue(end, forKey: serial) == nil { state.counts.add(end) }
       }
-      if state.early.count >= Self.mostEarly { throw FrameError("ends of requests that there never were") }
-      if state.early.updateValue(end, forKey: serial) == nil { state.counts.add(end) }
-      return nil
+      return known
     }
   }
 

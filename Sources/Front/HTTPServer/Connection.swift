@@ -73,7 +73,9 @@ final class Connection {
   private func read() {
     if isClosed { return }
     server.withBuffer { buffer in
-      let count = recv(socket, buffer.baseAddress, buffer.count, 0)
+      // What belongs to no body may have to be kept: little of it is read at once.
+      let most = max(Server.shortRead, Int(min(parser.bodyLeft, Int64(buffer.count))))
+      let count = recv(socket, buffer.baseAddress, most, 0)
       if count > 0 { return proceed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
       if count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) { return }
       close()

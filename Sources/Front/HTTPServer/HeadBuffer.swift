@@ -16,31 +16,36 @@ struct HeadBuffer {
 
   /// - Returns: how many bytes it took, and whether the head is whole.
   mutating func take(_ more: UnsafeRawBufferPointer) throws(RequestFault) -> (taken: Int, isWhole: Bool) {
-    var taken = 0
-    for byte in more {
-      taken += 1
-      let isAfterCR = bytes.last == UInt8(ascii: "\r")
-      bytes.append(byte)
+    var begin = 0
+    var isAfterCR = bytes.last == UInt8(ascii: "\r")
+    // Bytes of the head with the one that is looked at.
+    var count = bytes.count
+    for index in 0..<more.count {
+      let byte = more[index]
+      count += 1
       if byte == UInt8(ascii: "\n") {
         if !isAfterCR { throw RequestFault(400, "a line ends with LF alone") }
-        if try endLine() { return (taken, true) }
+        bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: more[begin...index]))
+        begin = index + 1
+        if try endLine() { return (begin, true) }
+        (isAfterCR, count) = (false, bytes.count)
         continue
       }
       if isAfterCR { throw RequestFault(400, "a CR stands without LF") }
+      isAfterCR = byte == UInt8(ascii: "\r")
       if byte == 0 { throw RequestFault(400, "the head of the request has a NUL") }
-      if lines > 0 && bytes.count == lineStart + 1
-        && (byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t"))
-      {
+      if lines > 0 && count == lineStart + 1 && (byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")) {
         throw RequestFault(400, "a field of the header goes on in the next line")
       }
-      if lines == 0 && bytes.count > limits.requestLine {
+      if lines == 0 && count > limits.requestLine {
         throw RequestFault(414, "the request line has more than \(limits.requestLine) bytes")
       }
-      if bytes.count > limits.head {
+      if count > limits.head {
         throw RequestFault(431, "the head of the request has more than \(limits.head) bytes")
       }
     }
-    return (taken, false)
+    bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: more[begin...]))
+    return (more.count, false)
   }
 
   /// Returns whether it was the empty line after the header.

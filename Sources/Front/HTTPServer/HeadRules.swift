@@ -11,7 +11,7 @@ enum HeadRules {
       throw RequestFault(505, "HTTP/1.1 and HTTP/1.0 are spoken here")
     }
     // llhttp skips spaces after the method, and takes them within a name.
-    if !head.raw.starts(with: "\(head.method) \(head.target) HTTP/".utf8) {
+    if !beginsPlainly(head) {
       throw RequestFault(400, "the request line has more than two spaces")
     }
     for field in head.fields where field.name.isEmpty || !head.raw[field.name].allSatisfy(isTokenByte) {
@@ -36,19 +36,22 @@ enum HeadRules {
     }
   }
 
-  /// RFC 9110, 5.6.2.
-  static func isTokenByte(_ byte: UInt8) -> Bool {
-    isLetterOrDigit(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+  /// Whether the request line is method, space, target, space, version.
+  private static func beginsPlainly(_ head: RequestHead) -> Bool {
+    let (method, target) = (head.method.utf8, head.target.utf8)
+    let (space, start) = (UInt8(ascii: " "), method.count + 1)
+    let end = start + target.count
+    return head.raw.count > end + 6 && head.raw[start - 1] == space && head.raw[end] == space
+      && head.raw[..<(start - 1)].elementsEqual(method) && head.raw[start..<end].elementsEqual(target)
+      && head.raw[(end + 1)...].starts(with: "HTTP/".utf8)
   }
 
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: false
-    }
-  }
+  /// RFC 9110, 5.6.2.
+  static func isTokenByte(_ byte: UInt8) -> Bool { tokenBytes.contains(byte) }
+
+  private static let lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+  private static let tokenBytes = ASCIISet(lettersAndDigits + "!#$%&'*+-.^_`|~")
+  private static let hostBytes = ASCIISet(lettersAndDigits + "-._~:[]%")
 
   private static func checkTarget(_ head: RequestHead) throws(RequestFault) {
     let target = head.target.utf8
@@ -71,7 +74,7 @@ enum HeadRules {
       if head.minorVersion == 0 { return "" }
       throw RequestFault(400, "there is no field Host")
     }
-    let isPlain = host.utf8.allSatisfy { isLetterOrDigit($0) || "-._~:[]%".utf8.contains($0) }
+    let isPlain = host.utf8.allSatisfy(hostBytes.contains)
     if !isPlain || host.isEmpty && head.minorVersion == 1 {
       throw RequestFault(400, "the field Host names no host")
     }

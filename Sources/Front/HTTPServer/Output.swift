@@ -36,8 +36,11 @@ struct Output {
   mutating func add(_ bytes: [UInt8]) {
     if bytes.isEmpty { return }
     pending += bytes.count
-    if case .bytes(let before, let start) = pieces.last, before.count + bytes.count <= Self.joined {
-      pieces[pieces.count - 1] = .bytes(before + bytes, from: start)
+    if case .bytes(var before, let start) = pieces.last, before.count + bytes.count <= Self.joined {
+      // The array is no other's, so that it grows where it is.
+      pieces.removeLast()
+      before += bytes
+      pieces.append(.bytes(before, from: start))
     } else {
       pieces.append(.bytes(bytes, from: 0))
     }

@@ -45,6 +45,9 @@ public final class RequestParser {
   /// Whether nothing of a request has come: the connection may be closed without an answer.
   public var isIdle: Bool { buffer.isEmpty && remaining == 0 && !isChunked }
 
+  /// Bytes of the body that are still to come; 0: there is none, or its length is not known.
+  public var bodyLeft: Int64 { remaining }
+
   /// Takes bytes of a head.
   ///
   /// - Returns: how many it took, and the head once it is whole; what follows is its body.

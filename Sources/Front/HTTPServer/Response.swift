@@ -51,30 +51,29 @@ public struct Response {
   ///   - date: of now.
   func head(for request: RequestHead?, keeps: Bool, isChunked: Bool, date: String) -> [UInt8] {
     var head = beginning
-    head.add("Date: ", date)
-    if let length, !hasNoBody { head.add("Content-Length: ", String(length)) }
-    if isChunked { head.add("Transfer-Encoding: chunked") }
+    head.add("Date", date)
+    if let length, !hasNoBody { head.add("Content-Length", String(length)) }
+    if isChunked { head.add("Transfer-Encoding", "chunked") }
     if !keeps {
-      head.add("Connection: close")
+      head.add("Connection", "close")
     } else if request?.minorVersion == 0 {
-      head.add("Connection: keep-alive")
+      head.add("Connection", "keep-alive")
     }
-    head.add("")
+    head.endLine()
     return head.bytes
   }
 
   /// Of an answer that another follows: nothing is said of the connection.
   var interimHead: [UInt8] {
     var head = beginning
-    head.add("")
+    head.endLine()
     return head.bytes
   }
 
   /// The status line and the fields.
   private var beginning: HeadLines {
-    var head = HeadLines()
-    head.add("HTTP/1.1 ", String(status), " ", StatusText.of(status))
-    for (name, value) in fields { head.add(name, ": ", Self.safe(value)) }
+    var head = HeadLines(status)
+    for (name, value) in fields { head.add(name, Self.safe(value)) }
     return head
   }
 
@@ -82,10 +81,25 @@ public struct Response {
   private struct HeadLines {
     private(set) var bytes: [UInt8] = []
 
-    init() { bytes.reserveCapacity(512) }
+    /// Begins with the status line.
+    init(_ status: Int) {
+      bytes.reserveCapacity(512)
+      bytes.append(contentsOf: "HTTP/1.1 ".utf8)
+      bytes.append(contentsOf: String(status).utf8)
+      bytes.append(UInt8(ascii: " "))
+      bytes.append(contentsOf: StatusText.of(status).utf8)
+      endLine()
+    }
 
-    mutating func add(_ parts: String...) {
-      for part in parts { bytes.append(contentsOf: part.utf8) }
+    mutating func add(_ name: String, _ value: String) {
+      bytes.append(contentsOf: name.utf8)
+      bytes.append(UInt8(ascii: ":"))
+      bytes.append(UInt8(ascii: " "))
+      bytes.append(contentsOf: value.utf8)
+      endLine()
+    }
+
+    mutating func endLine() {
       bytes.append(0x0D)
       bytes.append(0x0A)
     }

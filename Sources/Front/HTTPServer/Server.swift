@@ -21,6 +21,8 @@ public final class Server {
   private var dated = (second: 0, text: "")
 
   private static let acceptsInATurn = 64
+  /// Bytes of one read, of a body whose length is known and of all else.
+  public static let (longRead, shortRead) = (256 << 10, 64 << 10)
 
   /// Milliseconds of the monotonic clock.
   static var now: UInt64 { Clock.monotonic() / 1_000_000 }
@@ -28,7 +30,7 @@ public final class Server {
   /// - Parameter handler: lives as long as the server.
   public init(_ loop: EventLoop, _ limits: ServerLimits = ServerLimits(), handler: any RequestHandler) {
     (self.loop, self.limits, self.handler) = (loop, limits, handler)
-    buffer = .allocate(byteCount: 64 << 10, alignment: 16)
+    buffer = .allocate(byteCount: Self.longRead, alignment: 16)
     spare = loop.spareDescriptor()
     loop.onTick { [weak self] in self?.checkDeadlines() }
   }

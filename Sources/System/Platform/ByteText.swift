@@ -8,11 +8,19 @@ public struct ByteText: Hashable, Sendable {
   public init(_ text: String) { self.text = text }
 
   public static func == (one: ByteText, other: ByteText) -> Bool {
-    one.text.utf8.elementsEqual(other.text.utf8)
+    one.withBytes { bytes in other.withBytes { bytes.elementsEqual($0) } }
   }
 
   public func hash(into hasher: inout Hasher) {
-    for byte in text.utf8 { hasher.combine(byte) }
+    withBytes { hasher.combine(bytes: $0) }
     hasher.combine(0xFF as UInt8)
+  }
+
+  /// Calls a body with the bytes of the text. One that is not kept as UTF-8 is copied first.
+  private func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    if let result = text.utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) {
+      return result
+    }
+    return Array(text.utf8).withUnsafeBytes(body)
   }
 }

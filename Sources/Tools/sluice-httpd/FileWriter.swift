@@ -5,7 +5,8 @@ import HTTPServer
 import Platform
 import Synchronization
 
-/// Writes bodies into files on a thread of its own: a disk may take long, and connections do not wait for it.
+/// Writes bodies into files on a thread of its own: a disk may take long, and connections do not wait for it. What is to be hashed
+/// another thread hashes meanwhile, which takes longer than to write where the disk is fast.
 final class FileWriter {
   /// The writing of one body. What the thread does with it is told on the loop.
   final class Task: @unchecked Sendable {
@@ -13,68 +14,111 @@ final class FileWriter {
     fileprivate var place: Int64
     fileprivate let digest: MessageDigest?
     fileprivate var written: Int64 = 0
+    /// Of them, those that the disk was told to begin with.
+    fileprivate var begun: Int64 = 0
     fileprivate var error: Int32 = 0
+    fileprivate var sum: [UInt8] = []
+    /// Threads that are not done with it. The last one tells.
+    fileprivate let working: Atomic<Int>
     /// Is told on the loop what was done; `nil` once all was.
     var body: StoredBody?
 
-    /// Unchecked because each part belongs to one thread: ``body`` to the loop, what else changes to the writer's.
+    /// Unchecked because each part belongs to one thread: ``body`` to the loop, ``digest`` and ``sum`` to the one that hashes, what
+    /// else changes to the one that writes; until both are done.
     init(_ file: SharedDescriptor, _ order: StoreOrder) {
       (self.file, place) = (file, order.offset)
       digest = order.digest.flatMap { try? MessageDigest($0) }
       digest?.begin()
+      working = Atomic(digest == nil ? 1 : 2)
     }
   }
 
   private enum Step: Sendable {
-    case write(Task, [UInt8])
+    /// So many bytes of a body, or those of them that were written.
+    case write(Task, Block, count: Int)
     case finish(Task)
   }
 
   private enum Report: Sendable {
-    case wrote(Task, Int)
+    /// The rest of a block that could not be written counts as done as well.
+    case wrote(Task, Block, count: Int)
     case finished(Task, Int64, Int32, [UInt8])
   }
 
+  /// So many bytes at a time the disk begins with before they are synced.
+  private static let early: Int64 = 8 << 20
+
   private let steps = Mailbox<Step>(capacity: .max)
-  private let reports = ReportBox()
-  private let readable: Int32
+  private let reports: Reports
+  private var blocks = Blocks()
 
-  /// What the thread has to tell.
-  private final class ReportBox: Sendable {
-    let waiting = Mutex<[Report]>([])
-  }
+  /// What the threads have to tell.
+  private final class Reports: Sendable {
+    let readable: Int32
+    private let waiting = Mutex<[Report]>([])
 
-  /// Starts the thread. The sandbox is closed by then.
-  init(_ loop: EventLoop) throws(SystemError) {
-    readable = sluice_eventfd()
-    if readable < 0 { throw SystemError("making an eventfd") }
-    _ = try loop.watch(readable, EventLoop.Interest(reads: true)) { [unowned self] _ in hear() }
-    let (steps, reports, readable) = (steps, reports, readable)
-    let thread = try Thread {
-      while case let all = steps.receive(), !all.isEmpty {
-        for step in all {
-          let report = Self.take(step)
-          reports.waiting.withLock { $0.append(report) }
-          sluice_eventfd_raise(readable)
-        }
+    init() throws(SystemError) {
+      readable = sluice_eventfd()
+      if readable < 0 { throw SystemError("making an eventfd") }
+    }
+
+    func add(_ report: Report) {
+      let isFirst = waiting.withLock { waiting in
+        waiting.append(report)
+        return waiting.count == 1
+      }
+      // Of the others the loop hears with the first.
+      if isFirst { sluice_eventfd_raise(readable) }
+    }
+
+    /// Tells the end, where the other thread is done as well.
+    func finish(_ task: Task) {
+      if task.working.subtract(1, ordering: .acquiringAndReleasing).newValue > 0 { return }
+      add(.finished(task, task.written, task.error, task.sum))
+    }
+
+    func take() -> [Report] {
+      sluice_eventfd_clear(readable)
+      return waiting.withLock { waiting in
+        defer { waiting = [] }
+        return waiting
       }
     }
-    thread.detach()
   }
 
-  func write(_ bytes: [UInt8], _ task: Task) { steps.send(.write(task, bytes)) }
+  /// Starts the threads. The sandbox is closed by then.
+  init(_ loop: EventLoop) throws(SystemError) {
+    reports = try Reports()
+    _ = try loop.watch(reports.readable, EventLoop.Interest(reads: true)) { [unowned self] _ in hear() }
+    let (steps, written, reports) = (steps, Mailbox<Step>(capacity: .max), reports)
+    let writing = try Thread {
+      while case let all = steps.receive(), !all.isEmpty {
+        for step in all { Self.write(step, written, reports) }
+      }
+    }
+    writing.detach()
+    let hashing = try Thread {
+      while case let all = written.receive(), !all.isEmpty {
+        for step in all { Self.hash(step, reports) }
+      }
+    }
+    hashing.detach()
+  }
+
+  /// - Parameter bytes: as many as one read brings, at most.
+  func write(_ bytes: UnsafeRawBufferPointer, _ task: Task) {
+    steps.send(.write(task, blocks.block(bytes), count: bytes.count))
+  }
 
   /// Syncs what was written, and tells the end.
   func finish(_ task: Task) { steps.send(.finish(task)) }
 
   private func hear() {
-    sluice_eventfd_clear(readable)
-    for report in reports.waiting.withLock({ waiting in
-      defer { waiting = [] }
-      return waiting
-    }) {
+    for report in reports.take() {
       switch report {
-      case .wrote(let task, let count): task.body?.progress(count)
+      case .wrote(let task, let block, let count):
+        blocks.giveBack(block)
+        task.body?.progress(count)
       case .finished(let task, let written, let error, let digest):
         task.body?.ended(written, error, digest)
         task.body = nil
@@ -82,36 +126,56 @@ final class FileWriter {
     }
   }
 
-  // MARK: On the thread
+  // MARK: On the threads
 
-  private static func take(_ step: Step) -> Report {
+  /// Does a step, and passes it on to be hashed. Bytes count as pending until they are hashed, too: those in memory are bounded.
+  private static func write(_ step: Step, _ written: Mailbox<Step>, _ reports: Reports) {
     switch step {
-    case .write(let task, let bytes):
-      write(bytes, task)
-      return .wrote(task, bytes.count)
+    case .write(let task, let block, let count):
+      block.shorten(to: write(block.bytes, task))
+      if task.digest == nil {
+        reports.add(.wrote(task, block, count: count))
+      } else {
+        written.send(.write(task, block, count: count))
+      }
     case .finish(let task):
+      if task.digest != nil { written.send(step) }
       if task.written > 0 && fdatasync(task.file.number) != 0 { task.error = errno }
-      return .finished(task, task.written, task.error, task.digest?.finish() ?? [])
+      reports.finish(task)
     }
   }
 
-  private static func write(_ bytes: [UInt8], _ task: Task) {
+  private static func hash(_ step: Step, _ reports: Reports) {
+    switch step {
+    case .write(let task, let block, let count):
+      task.digest?.add(block.bytes)
+      reports.add(.wrote(task, block, count: count))
+    case .finish(let task):
+      task.sum = task.digest?.finish() ?? []
+      reports.finish(task)
+    }
+  }
+
+  /// - Returns: how many bytes were written; after an error none is.
+  private static func write(_ bytes: UnsafeRawBufferPointer, _ task: Task) -> Int {
     var done = 0
     while task.error == 0 && done < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        pwrite(task.file.number, $0.baseAddress.map { $0 + done }, bytes.count - done, off_t(task.place))
-      }
+      let rest = bytes.baseAddress.map { $0 + done }
+      let count = pwrite(task.file.number, rest, bytes.count - done, off_t(task.place))
       if count < 0 && errno == EINTR { continue }
       if count <= 0 {
         task.error = count < 0 ? errno : EIO
-        return
-      }
-      bytes.withUnsafeBytes {
-        task.digest?.add(UnsafeRawBufferPointer(rebasing: $0[done..<done + count]))
+        break
       }
       done += count
       task.place += Int64(count)
       task.written += Int64(count)
     }
+    // The disk works while the rest comes: what is synced at the end is little.
+    if task.written - task.begun >= early {
+      task.begun = task.written
+      sluice_start_sync(task.file.number)
+    }
+    return done
   }
 }

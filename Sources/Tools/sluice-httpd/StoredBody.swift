@@ -73,7 +73,7 @@ final class StoredBody: BodySink {
     if taken == 0 || isTooLong { return }
     room -= Int64(taken)
     pending += taken
-    writer.write([UInt8](UnsafeRawBufferPointer(rebasing: bytes[..<taken])), task)
+    writer.write(UnsafeRawBufferPointer(rebasing: bytes[..<taken]), task)
   }
 
   func end() {
