@@ -53,6 +53,13 @@ public final class Content {
     file = FileState(facts)
   }
 
+  /// A descriptor of its own, for another thread.
+  public func share() throws(Problem) -> SharedDescriptor {
+    let number = fcntl(descriptor.number, F_DUPFD_CLOEXEC, 0)
+    if number < 0 { throw Self.unreadable("opening the file") }
+    return SharedDescriptor(Descriptor(owning: number))
+  }
+
   /// Its beginning; bytes that are not UTF-8 become U+FFFD.
   func text(atMost limit: Int) -> String {
     var bytes = [UInt8](repeating: 0, count: Int(min(size, Int64(limit))))

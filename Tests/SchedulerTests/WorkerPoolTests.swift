@@ -63,7 +63,7 @@ struct WorkerPoolTests {
       pool = WorkerPool(
         pipeline, RunPlan(pipeline),
         digest: StageDescription(id: "digest", version: "1", summary: "", file: ""),
-        processors: 1, environment)
+        processors: 1, environment.pool)
     }
 
     func dispatch(held: Int64 = 0) throws { _ = try pool.dispatch(held: { held }) }

@@ -7,15 +7,14 @@ import Platform
 import Wire
 import Workers
 
-/// A scheduler's environment on this machine: processes, an epoll, a store in a folder, and threads for what may block: the ledger,
+/// A scheduler's environment on this machine: processes, a store in a folder, and threads for what may block: the ledger,
 /// sources, renames.
 final class Machine {
   private let home: Home
-  private let executable: String
   private let signals: Int32?
   private let intake: Intake?
   private let early: EarlyWorkers?
-  private let epoll: Int32
+  private let workers: WorkerHost
   private let storeFolder: Int32
   private let homeFolder: Int32
   private let ledgerThread: RequestThread<LedgerRequest, Result<ExchangeReply?, LedgerError>>
@@ -24,19 +23,13 @@ final class Machine {
   private let store: FileStore
   /// Tells of changes of the network; -1: it is not watched.
   private var network: Int32 = -1
-  private var workers: [UInt32: WorkerProcess] = [:]
-  /// Workers whose end is not told, but has to be asked for.
-  private var unwatched: Set<UInt32> = []
 
   /// Nanoseconds after which those that are open are handed on.
   private static let slowOpening: UInt64 = 1_000_000
 
-  /// What an event of the epoll is about: the upper half of its tag. The lower half is a worker's slot.
-  private enum Subject: UInt64 {
-    case ledger = 1
-    case sources, store, intake, signal, socket, standardError, process, network
-
-    func tag(_ slot: UInt32 = 0) -> UInt64 { rawValue << 32 | UInt64(slot) }
+  /// What can be read, beside what is heard of workers.
+  private enum Subject: UInt32 {
+    case ledger, sources, store, intake, signal, network
   }
 
   /// - Parameters:
@@ -49,14 +42,11 @@ final class Machine {
   ) throws(SystemError) {
     self.early = early
     self.home = home
-    self.executable = executable
     self.signals = signals
     self.intake = intake
     let store = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY)
     let folder = try Descriptor.open(home.path, O_RDONLY | O_DIRECTORY)
-    let number = sluice_epoll()
-    if number < 0 { throw SystemError("making an epoll") }
-    let waiting = Descriptor(owning: number)
+    workers = try WorkerHost(executable: executable)
     let objects = FileStore(root: store.number, home.storePath)
     let ledger = Handover(ledger: ledger)
     ledgerThread = try RequestThread(rest: { ledger.ledger.rest(isIdle: $0) }) { request, reply in
@@ -77,7 +67,7 @@ final class Machine {
     }
     storeThread = try RequestThread { request, reply in reply(request.serve(objects)) }
     self.store = objects
-    (storeFolder, homeFolder, epoll) = (store.release(), folder.release(), waiting.release())
+    (storeFolder, homeFolder) = (store.release(), folder.release())
     watch(ledgerThread.readable, .ledger)
     watch(sourceThread.readable, .sources)
     watch(storeThread.readable, .store)
@@ -92,7 +82,7 @@ final class Machine {
     var environment = SchedulerEnvironment(
       clock: .machine, jitter: { .random(in: 0...1) }, store: store,
       descriptorLimit: Int(sluice_raise_descriptor_limit()), startWorker: start,
-      awaitWritable: awaitWritable, exchange: ledgerThread.send, open: sourceThread.send,
+      awaitWritable: workers.awaitWritable, exchange: ledgerThread.send, open: sourceThread.send,
       publish: { self.storeThread.send(.publish($0)) }, delete: { self.storeThread.send(.delete($0)) },
       nextBatch: { self.intake?.take() }, lostPlace: lostPlace(lock), wait: wait, close: close)
     environment.downloads = DownloadsFolder(home)
@@ -119,8 +109,8 @@ final class Machine {
 
   var processors: Int { max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1) }
 
-  private func watch(_ descriptor: Int32, _ subject: Subject, _ slot: UInt32 = 0) {
-    sluice_epoll_add(epoll, descriptor, subject.tag(slot), 1, 0)
+  private func watch(_ descriptor: Int32, _ subject: Subject) {
+    workers.watch(descriptor, as: subject.rawValue)
   }
 
   private func watchNetwork() {
@@ -140,39 +130,21 @@ final class Machine {
       case .home: homeFolder
       case nil: Int32(-1)
       }
-    let ready = folder == nil ? early?.take(setup) : nil
-    let worker: WorkerProcess
-    if let ready {
-      worker = ready
-    } else {
-      worker = try WorkerProcess(
-        executable: executable, words: ["run", String(getpid())], folder: descriptor)
-    }
-    workers[slot] = worker
-    watch(worker.socket, .socket, slot)
-    watch(worker.standardError, .standardError, slot)
-    if worker.handle >= 0 { watch(worker.handle, .process, slot) } else { unwatched.insert(slot) }
-    if ready == nil { try worker.open(setup) }
-    return worker
-  }
-
-  private func awaitWritable(_ slot: UInt32, _ isAwaited: Bool) {
-    guard let worker = workers[slot] else { return }
-    sluice_epoll_change(epoll, worker.socket, Subject.socket.tag(slot), 1, isAwaited ? 1 : 0)
+    return try workers.start(
+      slot, setup, folder: descriptor, ready: folder == nil ? early?.take(setup) : nil)
   }
 
   private func close(_ isAtOnce: Bool) {
     intake?.end()
     early?.end()
-    for worker in workers.values { worker.kill() }
+    workers.kill()
     if isAtOnce { return }
-    for worker in workers.values { worker.reap() }
-    workers.removeAll()
+    workers.close()
     ledgerThread.stop()
     storeThread.stop()
     // It may be in a call that does not return, on a file system that hangs; and it changes nothing.
     sourceThread.abandon()
-    for descriptor in [epoll, storeFolder, homeFolder, network] where descriptor >= 0 {
+    for descriptor in [storeFolder, homeFolder, network] where descriptor >= 0 {
       Glibc.close(descriptor)
     }
   }
@@ -181,19 +153,16 @@ final class Machine {
 
   private func wait(_ milliseconds: Int32) throws(SystemError) -> [Happening] {
     var happenings: [Happening] = []
-    let count = withUnsafeTemporaryAllocation(of: sluice_ready.self, capacity: 64) { ready in
-      let count = sluice_epoll_wait(epoll, ready.baseAddress, 64, milliseconds)
-      for index in 0..<Int(max(count, 0)) { take(ready[index], &happenings) }
-      return count
+    try workers.wait(milliseconds) {
+      happenings.append(.worker(slot: $0, $1))
+    } other: {
+      take(Subject(rawValue: $0), &happenings)
     }
-    if count < 0 { throw SystemError("waiting for workers") }
-    for slot in unwatched { bury(slot, &happenings) }
     return happenings
   }
 
-  private func take(_ event: sluice_ready, _ happenings: inout [Happening]) {
-    let slot = UInt32(truncatingIfNeeded: event.tag)
-    switch Subject(rawValue: event.tag >> 32) {
+  private func take(_ subject: Subject?, _ happenings: inout [Happening]) {
+    switch subject {
     case .ledger:
       for reply in ledgerThread.replies() { happenings.append(.replied(reply)) }
     case .sources:
@@ -212,49 +181,9 @@ final class Machine {
       while let signals, case let number = sluice_signal_take(signals), number != 0 {
         happenings.append(.signal(number))
       }
-    case .socket:
-      if event.writable != 0 { happenings.append(.worker(slot: slot, .writable)) }
-      if event.readable != 0 || event.hangup != 0 { hear(slot, &happenings) }
-    case .standardError: drain(slot, &happenings)
-    case .process: bury(slot, &happenings)
     case .network: if sluice_network_has_changed(network) != 0 { happenings.append(.networkChanged) }
     case nil: break
     }
-  }
-
-  /// Takes all that a worker has said.
-  private func hear(_ slot: UInt32, _ happenings: inout [Happening]) {
-    guard let worker = workers[slot] else { return }
-    while true {
-      switch worker.hear() {
-      case .nothing: return
-      case .closed:
-        sluice_epoll_remove(epoll, worker.socket)
-        return happenings.append(.worker(slot: slot, .closed))
-      case .message(let message):
-        happenings.append(.worker(slot: slot, .said(message)))
-        // Nothing more is to come: to look again would be one system call for nothing.
-        if worker.unanswered == 0 { return }
-      }
-    }
-  }
-
-  private func drain(_ slot: UInt32, _ happenings: inout [Happening]) {
-    guard let worker = workers[slot] else { return }
-    if worker.drainStandardError() { happenings.append(.worker(slot: slot, .flooded)) }
-    if worker.isStandardErrorClosed { sluice_epoll_remove(epoll, worker.standardError) }
-  }
-
-  /// Takes the rest of what a worker has said, and how it ended.
-  private func bury(_ slot: UInt32, _ happenings: inout [Happening]) {
-    guard let worker = workers[slot], let cause = worker.ended() else { return }
-    hear(slot, &happenings)
-    for descriptor in [worker.socket, worker.standardError, worker.handle] where descriptor >= 0 {
-      sluice_epoll_remove(epoll, descriptor)
-    }
-    workers[slot] = nil
-    unwatched.remove(slot)
-    happenings.append(.worker(slot: slot, .ended(cause)))
   }
 }
 

@@ -48,7 +48,7 @@ extension Scheduler {
   private func measure(_ flight: Flight) {
     if !flight.isSealed {
       guard pool.areLengthLimitsKnown else { return unmeasured.append(flight) }
-      if let reason = LengthLimit.rejection(of: flight.file.size, by: pipeline.stages, limit: lengthLimit) {
+      if let reason = LengthLimit.rejection(of: flight.file.size, by: pipeline.stages, limit: { pool.lengthLimit($0, plan) }) {
         flight.run.rejectForLength(reason)
         return route(flight)
       }
@@ -66,13 +66,6 @@ extension Scheduler {
       hashedTransfers[transfer] == flight.file
     else { return nil }
     return Hexadecimal.text(sha256)
-  }
-
-  private func lengthLimit(_ stage: Int) -> LengthLimit? {
-    guard let index = plan.groups.group(of: stage) else { return nil }
-    let place = stage - plan.groups.groups[index].stages.lowerBound
-    let limits = pool.line[index].lengthLimits
-    return limits.indices.contains(place) ? limits[place] : nil
   }
 
   /// Those that waited for the limits to be known go on.
@@ -169,10 +162,7 @@ extension Scheduler {
       flight.run.measuringFailed(said, of: group.stages[0])
       return route(flight)
     }
-    guard case .text(let text)? = report.metadata.first(where: { $0.key == "sha256" })?.value,
-      text.utf8.count == 64,
-      Hexadecimal.bytes(text) != nil
-    else { return invalid(flight, group, 0, "it gave no SHA-256") }
+    guard let text = report.measuredDigest else { return invalid(flight, group, 0, "it gave no SHA-256") }
     if case .link(let transfer, _, .here(_, let fetched))? = flight.attachment?.source, !flight.isSealed,
       fetched != Hexadecimal.bytes(text)
     {
@@ -264,16 +254,7 @@ extension Scheduler {
   ) {
     if case .channel = group.purpose { return takeDeliveryDeath(death, flight, group) }
     if flight.transfer != nil { return hashingDied(death, flight) }
-    let stage = group.stages[index]
-    let step = Step(
-      stage: stage.id, verdict: death.verdict, code: death.code, message: death.message(in: stage),
-      microseconds: microseconds)
-    if case .line(let range) = group.purpose {
-      flight.run.died(
-        step, at: range.lowerBound + index, remedy: death.remedy(in: stage), after: report, of: range)
-    } else {
-      flight.run.died(step, measuring: death.remedy(in: stage))
-    }
+    flight.run.died(death, group, index, microseconds: microseconds, after: report)
     route(flight)
   }
 
@@ -357,5 +338,36 @@ extension Scheduler {
       }
     }
     return events
+  }
+}
+
+extension StageReport {
+  /// The SHA-256 that the stage which measures content has said, in hexadecimal digits; `nil`: it has said none.
+  var measuredDigest: String? {
+    guard case .text(let text)? = metadata.first(where: { $0.key == "sha256" })?.value,
+      text.utf8.count == 64, Hexadecimal.bytes(text) != nil
+    else { return nil }
+    return text
+  }
+}
+
+extension AttachmentRun {
+  /// A worker ended while a stage of its group worked on the attachment.
+  ///
+  /// - Parameters:
+  ///   - index: of the stage, in the group.
+  ///   - report: what the stages before it in the group have said.
+  mutating func died(
+    _ death: WorkerDeath, _ group: WorkerGroup, _ index: Int, microseconds: Int64, after report: StageReport?
+  ) {
+    let stage = group.stages[index]
+    let step = Step(
+      stage: stage.id, verdict: death.verdict, code: death.code, message: death.message(in: stage),
+      microseconds: microseconds)
+    if case .line(let range) = group.purpose {
+      died(step, at: range.lowerBound + index, remedy: death.remedy(in: stage), after: report, of: range)
+    } else {
+      died(step, measuring: death.remedy(in: stage))
+    }
   }
 }

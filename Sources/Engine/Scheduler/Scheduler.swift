@@ -108,7 +108,7 @@ public final class Scheduler {
     self.environment = environment
     self.isIntakeOver = isIntakeOver
     plan = RunPlan(pipeline)
-    pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment)
+    pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment.pool)
     gate = ContentGate(pool, pipeline.reuse)
     publishing = Publishing(environment.store)
     exchange = LedgerExchange(environment.tuning)

@@ -77,6 +77,20 @@ package struct SchedulerEnvironment {
   }
 }
 
+/// What a pool of workers uses of it.
+struct PoolEnvironment {
+  var clock: Clock
+  var tuning = Tuning()
+  var startWorker: (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker
+  var awaitWritable: (_ slot: UInt32, Bool) -> Void
+}
+
+extension SchedulerEnvironment {
+  var pool: PoolEnvironment {
+    PoolEnvironment(clock: clock, tuning: tuning, startWorker: startWorker, awaitWritable: awaitWritable)
+  }
+}
+
 /// Limits that say when, and not what. The simulator makes them small, so that they are met often.
 package struct Tuning: Sendable {
   /// Leases in hand of one lane, at most: enough to keep all workers busy while a transaction is synced.

@@ -28,7 +28,7 @@ final class WorkerPool {
   }
 
   let pipeline: PipelineDefinition
-  let environment: SchedulerEnvironment
+  let environment: PoolEnvironment
   private var memory: MemoryBudget
 
   let digest: WorkerGroup
@@ -63,7 +63,7 @@ final class WorkerPool {
   ///   - processors: how many workers may be at work side by side, unless the pipeline says.
   init(
     _ pipeline: PipelineDefinition, _ plan: RunPlan, digest stage: StageDescription, processors: Int,
-    _ environment: SchedulerEnvironment
+    _ environment: PoolEnvironment
   ) {
     self.pipeline = pipeline
     self.environment = environment
@@ -107,6 +107,14 @@ final class WorkerPool {
 
   /// Workers are on their way in or out.
   var isChanging: Bool { workers.contains { $0.state != .ready } }
+
+  /// What the stage at this place in the pipeline rejects for its length alone; `nil`: nothing, or it is not known yet.
+  func lengthLimit(_ stage: Int, _ plan: RunPlan) -> LengthLimit? {
+    guard let index = plan.groups.group(of: stage) else { return nil }
+    let place = stage - plan.groups.groups[index].stages.lowerBound
+    let limits = line[index].lengthLimits
+    return limits.indices.contains(place) ? limits[place] : nil
+  }
 
   /// The stages and channels that have work in hand.
   var busyStages: [String] {

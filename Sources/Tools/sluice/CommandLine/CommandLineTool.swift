@@ -17,7 +17,7 @@ enum CommandLineTool {
       TokensAdd.self, TokensList.self, TokensRevoke.self,
       Downloads.self, Deliveries.self, DeadLettersList.self, DeadLettersRetry.self, DeadLettersDrop.self,
       StatusCommand.self, List.self, Show.self, Get.self, Report.self, Watch.self, Replay.self, Verify.self,
-      Backup.self, Rekey.self, Lint.self, Graph.self, SchemaCommand.self,
+      Backup.self, Rekey.self, CheckCommand.self, Lint.self, Graph.self, SchemaCommand.self,
       Test.self, StagesList.self, StagesNew.self,
       StagesRun.self, StagesCheck.self, StagesInspect.self, StagesDoctor.self,
       Doctor.self, Version.self, Completions.self,

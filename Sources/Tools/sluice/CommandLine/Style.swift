@@ -30,9 +30,9 @@ struct Style {
 
   private static func color(of word: String) -> Int? {
     switch word {
-    case "pass", "completed", "delivered", "ok", "mended": 32
-    case "reject", "rejected", "retry", "paused", "missing": 33
-    case "fail", "failed", "quarantined", "crashed", "timed-out", "over-limit", "dead", "wrong": 31
+    case "pass", "completed", "clean", "delivered", "ok", "mended": 32
+    case "reject", "rejected", "unknown", "retry", "paused", "missing": 33
+    case "fail", "failed", "found", "quarantined", "crashed", "timed-out", "over-limit", "dead", "wrong": 31
     default: nil
     }
   }
