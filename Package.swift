@@ -25,7 +25,7 @@ let house: KeyValuePairs = [
     "Workbench"
   ],
   "Front": [
-    "FrontDoor", "FrontWire", "HTTPServer", "Identity",
+    "ClamdServer", "FrontDoor", "FrontWire", "HTTPServer", "Identity",
   ],
   "Engine": [
     "Control", "Manifest", "Objects", "Scheduler", "Wire", "Workers",
@@ -107,6 +107,7 @@ var core: [Target] {
     .target(name: "Bytes"),
     .target(name: "CLLHTTP"),
     .target(name: "HTTPServer", dependencies: ["CLLHTTP", "CPlatform", "Platform"]),
+    .target(name: "ClamdServer", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .target(name: "FrontWire", dependencies: ["Platform", "Wire"]),
     .target(
       name: "FrontDoor",
@@ -161,7 +162,9 @@ var executables: [Target] {
       name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
     .executableTarget(
       name: "sluice-httpd",
-      dependencies: ["CPlatform", "CWorker", "FrontWire", "HTTPServer", "Platform", "Wire"]),
+      dependencies: [
+        "ClamdServer", "CPlatform", "CWorker", "FrontWire", "HTTPServer", "Platform", "Wire",
+      ]),
     .executableTarget(name: "sluice-samples", dependencies: ["CCrypto"]),
   ]
 }
@@ -276,6 +279,8 @@ var tests: [Target] {
         "CCrypto", "FrontDoor", "FrontWire", "Identity", "Ledger", "Pipeline", "Platform", "Wire",
       ]),
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
+    .testTarget(
+      name: "ClamdServerTests", dependencies: ["CPlatform", "ClamdServer", "HTTPServer", "Platform"]),
     .testTarget(name: "PDFTests", dependencies: ["PDFStage", "PDFDocument"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
@@ -301,7 +306,8 @@ var tests: [Target] {
 /// What `FuzzTests` hands hostile input to.
 var fuzzed: [Target.Dependency] {
   [
-    "CPlatform", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Identity", "Manifest", "Pipeline",
+    "CPlatform", "ClamdServer", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Identity", "Manifest",
+    "Pipeline",
     "Platform",
     "StageKit", "Wire", "Workers", "HTTPSource", "JSONLinesChannel", "MimeStage", "Outbound", "PDFStage",
     "ScanStage", "TextStage",

@@ -53,7 +53,8 @@ struct HostileFrameTests {
         case .setup, .work, .transfer, .commands, .results, .declined, .welcome, .workersQuestion, .workers,
           .pipelineQuestion, .pipeline,
           .serve, .reply, .replies, .part, .parts, .finish, .takeBody, .store, .abort, .drain, .inform,
-          .serving, .request, .requests, .body, .cut, .stored, .ended:
+          .serving, .request, .requests, .body, .cut, .stored, .ended,
+          .doors, .take, .answer, .close, .open, .asked, .taken, .left:
           break
         }
       } catch {

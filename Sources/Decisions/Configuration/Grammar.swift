@@ -104,6 +104,32 @@ enum Grammar {
     "allow-private", .text, .list, example: "10.0.0.7",
     "Addresses, or the host's name, that may be private or loopback, where `keys` is a link.")
 
+  /// What holds for a door where the file does not say.
+  private static let door = ServeRules.ClamdDoor()
+
+  /// Doors for clients of ClamAV's daemon.
+  static let clamd: [Setting<ServeRules.ClamdDoor>] = [
+    Setting(
+      key(
+        "listen", .text, required: true, example: "unix:/run/sluice/clamd.sock",
+        "Where it listens: `unix:/path`, or `127.0.0.1:3310`.")
+    ) { $0.listen = $1.text },
+    Setting(
+      key(
+        "pipeline", .text, example: "mail.yaml",
+        "The pipeline file whose line judges, from the folder of this one; else this one.")
+    ) { $0.pipeline = $1.text },
+    Setting(
+      key(
+        "max-size", .bytes, range: 1...(4 << 30), example: "25MB",
+        "A content may have so many bytes; else \(ByteSize.text(door.maxSize)).")
+    ) { $0.maxSize = $1.integer },
+    Setting(
+      "unknown",
+      "What clients are told of a content that was not decided: required, since they differ in what they make of an error."
+    ) { (door, unknown: ServeRules.ClamdDoor.Unknown) in door.unknown = unknown },
+  ]
+
   static let serveKeys = [listen, trustProxy, publicURL, origins] + serve.map(\.key)
 
   /// What clients may do.

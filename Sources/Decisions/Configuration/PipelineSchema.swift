@@ -103,9 +103,28 @@ public struct PipelineSchema: ~Copyable {
               writer.key("required")
               writer.array { writer in for setting in Grammar.identity { writer.value(setting.name) } }
             }
+            Self.clamd(&writer)
           }
         }
         for setting in Grammar.settings { Self.option(setting.key, &writer) }
+      }
+    }
+  }
+
+  private static func clamd(_ writer: inout JSONWriter) {
+    writer.key(ClamdSection.key)
+    writer.object { writer in
+      writer.member("description", "Doors for clients that ask ClamAV's daemon whether a content is clean.")
+      writer.member("type", "array")
+      writer.member("maxItems", Int64(ServeRules.ClamdDoor.most))
+      writer.key("items")
+      writer.object { writer in
+        writer.member("type", "object")
+        closed(&writer)
+        writer.key("properties")
+        writer.object { writer in for setting in Grammar.clamd { option(setting.key, &writer) } }
+        writer.key("required")
+        writer.array { writer in for name in ["listen", "unknown"] { writer.value(name) } }
       }
     }
   }

@@ -15,7 +15,8 @@ enum ServeSection {
   /// The rules; `nil`: the section is empty or cannot be read.
   static func rules(_ node: Node, _ findings: inout Findings) -> ServeRules? {
     if node.isNull { return nil }
-    guard let section = Section(node, keys: Grammar.serveKeys.map(\.name) + [identityKey]) else {
+    guard let section = Section(node, keys: Grammar.serveKeys.map(\.name) + [identityKey, ClamdSection.key])
+    else {
       if case .unusable = node.content { return nil }
       findings.report(
         node.mark, "'serve' takes a map, not \(node.noun)",
@@ -59,6 +60,7 @@ enum ServeSection {
       }
     }
     rules.identity = section[identityKey].flatMap { identity($0, &findings) }
+    rules.clamd = section[ClamdSection.key].map { ClamdSection.doors($0, &findings) } ?? []
     return rules
   }
 

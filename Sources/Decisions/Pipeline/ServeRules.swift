@@ -34,6 +34,30 @@ public struct ServeRules: Sendable, Equatable {
   /// The file of the access log, or `-` for standard output; relative to the home. `nil`: none is kept.
   public var accessLog: String?
 
+  /// Where clients of ClamAV's daemon are answered.
+  public var clamd: [ClamdDoor] = []
+
+  /// A door for clients that ask ClamAV's daemon whether a content is clean.
+  public struct ClamdDoor: Sendable, Equatable {
+    /// As `--listen` takes it, but not `systemd`.
+    public var listen = ""
+    /// The pipeline file whose line judges; relative to that of the file that names it. `nil`: this one.
+    public var pipeline: String?
+    /// Bytes of a content; clients are told where it has more.
+    public var maxSize: Int64 = 25 << 20
+    /// What clients are told of a content that was not decided.
+    public var unknown = Unknown.error
+
+    public enum Unknown: String, Sendable, CaseIterable {
+      case error, found
+    }
+
+    /// As many doors there may be.
+    public static let most = 4
+
+    public init() {}
+  }
+
   /// Whose signed tokens tell who a user is; `nil`: only this server's own tokens do.
   public var identity: Identity?
 

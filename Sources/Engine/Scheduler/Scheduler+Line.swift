@@ -48,7 +48,9 @@ extension Scheduler {
   private func measure(_ flight: Flight) {
     if !flight.isSealed {
       guard pool.areLengthLimitsKnown else { return unmeasured.append(flight) }
-      if let reason = LengthLimit.rejection(of: flight.file.size, by: pipeline.stages, limit: { pool.lengthLimit($0, plan) }) {
+      if let reason = LengthLimit.rejection(
+        of: flight.file.size, by: pipeline.stages, limit: { pool.lengthLimit($0, plan) })
+      {
         flight.run.rejectForLength(reason)
         return route(flight)
       }

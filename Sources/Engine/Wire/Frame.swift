@@ -25,6 +25,10 @@ public enum Frame {
     case serve = 48, reply, part, parts, finish, takeBody, store, abort, drain, inform, replies
     // From it.
     case serving = 64, request, body, cut, stored, ended, requests
+    // To the process that answers clients of ClamAV's daemon.
+    case doors = 80, take, answer, close
+    // From it.
+    case open = 96, asked, taken, left
   }
 }
 

@@ -39,7 +39,7 @@ public final class FrontDoor: Sendable {
   private let sockets: [SharedDescriptor]
   let intake: Intake
   private let say: @Sendable (String) -> Void
-  private let stopping: SharedDescriptor
+  private let life: ServerLife
   let desk: RequestDesk
   private let tally = EndTally()
   let streams: EventStreams
@@ -59,8 +59,6 @@ public final class FrontDoor: Sendable {
 
   /// Threads that answer, each with a connection to the ledger of its own.
   private static let readers = 2
-  /// Milliseconds that requests under way have when the program ends.
-  private static let drainTime: Int32 = 5000
 
   /// - Parameters:
   ///   - sockets: those that connections come from; they listen.
@@ -79,9 +77,7 @@ public final class FrontDoor: Sendable {
     log = try settings.rules.accessLog.map { path throws(SystemError) in
       try AccessLog(path == AccessLog.standardOutput ? path : home.file(path), say: say)
     }
-    let stopping = sluice_eventfd()
-    if stopping < 0 { throw SystemError("making an eventfd") }
-    self.stopping = SharedDescriptor(Descriptor(owning: stopping))
+    life = try ServerLife("the HTTP server", say: say)
     streams = try EventStreams(finish: { [desk] in desk.send(.finish(serial: $0)) }) {
       [desk] serials, bytes in
       for start in stride(from: 0, to: serials.count, by: ToFront.mostSerials) {
@@ -95,7 +91,7 @@ public final class FrontDoor: Sendable {
     let started = [
       try Thread { [self] in keepServing() }, try Thread { [self] in passResults() },
       try Thread { [self] in keepOrder() },
-      try Thread { [self] in streams.run({ try? home.reader() }, until: self.stopping.number) },
+      try Thread { [self] in streams.run({ try? home.reader() }, until: life.stopping) },
     ]
     threads.withLock { $0 = started }
   }
@@ -131,10 +127,10 @@ public final class FrontDoor: Sendable {
     let underway = desk.openCount - streams.count
     if underway > 0 {
       say(
-        "stopping: \(underway) \(underway == 1 ? "request ends" : "requests end") first, within \(Self.drainTime / 1000) s; "
+        "stopping: \(underway) \(underway == 1 ? "request ends" : "requests end") first, within \(ServerLife.drainTime / 1000) s; "
           + "a second signal ends it at once and loses nothing")
     }
-    sluice_eventfd_raise(stopping.number)
+    life.stop()
     results.close()
     late.close()
     for thread in threads.withLock({ $0 }) { thread.join() }
@@ -143,24 +139,11 @@ public final class FrontDoor: Sendable {
   // MARK: The life of the process
 
   private func keepServing() {
-    var failures = 0
-    while true {
-      do throws(SystemError) {
-        try serve()
-      } catch {
-        say("the HTTP server cannot be started: \(error)")
-      }
-      // One that served and was killed is missed.
-      let hasServed = desk.isServing
-      failures = hasServed ? 0 : min(failures + 1, 8)
-      if isStopping(within: Int32(100 << failures)) { return }
+    // One that served and was killed is missed.
+    life.keep { () throws(SystemError) in
+      try serve()
+      return desk.isServing
     }
-  }
-
-  /// Waits so many milliseconds, or until it is to end.
-  private func isStopping(within milliseconds: Int32) -> Bool {
-    var one = pollfd(fd: stopping.number, events: Int16(POLLIN), revents: 0)
-    return poll(&one, 1, milliseconds) > 0
   }
 
   /// Starts a process, and answers it until it ends.
@@ -181,64 +164,22 @@ public final class FrontDoor: Sendable {
     let life = desk.begin(socket)
     var readers: [Thread] = []
     for _ in 0..<Self.readers { readers.append(try Thread { [self] in answerRequests(on: socket, life) }) }
-    let cause = waitForEnd(of: process)
+    let cause = self.life.waitForEnd(of: process, isServing: { desk.isServing }, isBroken: { desk.isBroken })
+    {
+      desk.send(.drain)
+    }
     shutdown(socket, Int32(SHUT_RDWR))
     for reader in readers { reader.join() }
     let cutOff = FrontEnd(status: 0, received: 0, sent: 0, microseconds: 0, isWhole: false)
     for entry in desk.end(life) { log?.add(entry, cutOff) }
     streams.removeAll()
-    if !isStopping(within: 0) {
-      let words = ChildProcess.printable(process.words)
-      say(
-        "the HTTP server ended (\(Self.words(cause)))\(words.isEmpty ? "" : ": \(words)"); it is started again, and clients may connect anew"
-      )
-    }
+    self.life.tellEnd(of: process, cause)
   }
 
   /// Bytes of address space that the process may have: for itself and its libraries, and for what connections hold, of which the
   /// most have an event stream or nothing to say. One of 10,000 that are idle takes 2 KiB, and each may have 32 KiB of header.
   private static func memory(connections: Int) -> Int64 {
     (1 << 30) + Int64(connections) * (64 << 10)
-  }
-
-  private static func words(_ cause: WorkerDeath.Cause) -> String {
-    switch cause {
-    case .crashed(let signal, _): "signal \(signal)"
-    case .exited(let status): "status \(status)"
-    case .forbiddenCall(let number): "a system call that the sandbox does not allow, number \(number)"
-    default: WorkerDeath(cause, lastWords: "").code
-    }
-  }
-
-  /// Waits until a process has ended, which is told to where the program ends.
-  private func waitForEnd(of process: ChildProcess) -> WorkerDeath.Cause {
-    var isTold = false
-    var left = Self.drainTime
-    var pulse = Pulse()
-    while true {
-      _ = process.drainStandardError()
-      if let cause = process.ended() { return cause }
-      if desk.isBroken { process.kill() }
-      if pulse.hasStopped(of: process, isServing: desk.isServing) {
-        say("the HTTP server has not turned for \(pulse.missed) s, and is ended")
-        process.kill()
-      }
-      var watched = [
-        pollfd(fd: process.handle, events: Int16(POLLIN), revents: 0),
-        pollfd(
-          fd: process.isStandardErrorClosed ? -1 : process.standardError, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: isTold ? -1 : stopping.number, events: Int16(POLLIN), revents: 0),
-      ]
-      let wait: Int32 = isTold ? 50 : 1000
-      poll(&watched, nfds_t(watched.count), wait)
-      if watched[2].revents != 0 {
-        isTold = true
-        desk.send(.drain)
-      } else if isTold {
-        left -= wait
-        if left <= 0 { process.kill() }
-      }
-    }
   }
 
   // MARK: Requests

@@ -102,7 +102,7 @@ static uint32_t close_files(uint32_t capability, int folder) {
 /* ---- System calls ---- */
 
 /* The server's, which is no capability of the contract. */
-enum { FRONT = 3 };
+enum { FRONT = 3, DOOR = 4 };
 
 #define ALLOW(name) failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(name), 0)
 #define ALLOW_IF(name, ...) \
@@ -226,7 +226,9 @@ static int close_system_calls(uint32_t capability, int journal) {
   int failed = allow_content(filter);
   if (capability == 1) failed |= allow_store(filter);
   if (capability == 2) failed |= allow_network(filter);
-  if (capability == FRONT) failed |= allow_front(filter);
+  if (capability == FRONT || capability == DOOR) failed |= allow_front(filter);
+  /* Its clients may pass descriptors of files. */
+  if (capability == DOOR) ALLOW_IF(recvmsg, IS_NOT(0, SLUICE_FD_CONTROL));
   if (journal) {
     ALLOW(fdatasync);
     ALLOW(fsync);
@@ -298,7 +300,7 @@ uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_li
   return level;
 }
 
-uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit, int64_t memory) {
+uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit, int64_t memory, int takes_descriptors) {
   uint32_t level = 0;
   if (has_other_threads()) return 0;
   /* Nothing that root may do is needed, and what it owns is not reached. The parent's signal is forgotten with the user. */
@@ -321,7 +323,7 @@ uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit, int64_t 
   drop_capabilities(0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) level |= SLUICE_SANDBOX_NO_NEW_PRIVILEGES;
   level |= close_files(0, -1);
-  if (close_system_calls(FRONT, 0)) level |= SLUICE_SANDBOX_SYSCALLS;
+  if (close_system_calls(takes_descriptors ? DOOR : FRONT, 0)) level |= SLUICE_SANDBOX_SYSCALLS;
   return level;
 }
 

@@ -30,22 +30,32 @@ final class CoordinatorLine {
 
   /// The first frame, with the sockets that come along. Waits for it.
   func receiveSetup() throws -> (FrontSetup, [SharedDescriptor]) {
-    guard let (message, descriptors) = try receive(waiting: true), case .serve(let setup) = message else {
+    guard let (frame, descriptors) = try receive(waiting: true), case .serve(let setup) = try ToFront(frame)
+    else {
       throw FrameError("the first frame does not say what to serve")
     }
     return (setup, descriptors)
   }
 
-  /// Calls a body for each message from now on, with the descriptor that came along.
-  func listen(_ body: @escaping (ToFront, SharedDescriptor?) -> Void) throws {
+  /// The same, of the process that answers clients of ClamAV's daemon.
+  func receiveDoorSetup() throws -> (DoorSetup, [SharedDescriptor]) {
+    guard let (frame, descriptors) = try receive(waiting: true), case .doors(let setup) = try ToDoor(frame)
+    else {
+      throw FrameError("the first frame does not say what the doors are")
+    }
+    return (setup, descriptors)
+  }
+
+  /// Calls a body for each frame from now on, with the descriptor that came along.
+  func listen(_ body: @escaping (UnsafeRawBufferPointer, SharedDescriptor?) throws -> Void) throws {
     watch = try loop.watch(SLUICE_FD_CONTROL, EventLoop.Interest(reads: true)) { [unowned self] readiness in
       if readiness.writable { flush() }
       guard readiness.readable || readiness.isOver else { return }
       // Connections have their turn, too.
       for _ in 0..<64 {
         do {
-          guard let (message, descriptors) = try receive(waiting: false) else { return }
-          body(message, descriptors.first)
+          guard let (frame, descriptors) = try receive(waiting: false) else { return }
+          try body(frame, descriptors.first)
         } catch {
           exit(1)
         }
@@ -81,7 +91,7 @@ final class CoordinatorLine {
   }
 
   /// - Returns: `nil`: none waits. Ends the process where the coordinator is gone.
-  private func receive(waiting: Bool) throws(FrameError) -> (ToFront, [SharedDescriptor])? {
+  private func receive(waiting: Bool) throws(FrameError) -> (UnsafeRawBufferPointer, [SharedDescriptor])? {
     var numbers: (Int32, Int32, Int32, Int32) = (-1, -1, -1, -1)
     var count: Int32 = 4
     let length = withUnsafeMutableBytes(of: &numbers) {
@@ -94,6 +104,6 @@ final class CoordinatorLine {
     let descriptors = [numbers.0, numbers.1, numbers.2, numbers.3].prefix(Int(count)).map {
       SharedDescriptor(Descriptor(owning: $0))
     }
-    return (try ToFront(UnsafeRawBufferPointer(rebasing: room[..<length])), descriptors)
+    return (UnsafeRawBufferPointer(rebasing: room[..<length]), descriptors)
   }
 }

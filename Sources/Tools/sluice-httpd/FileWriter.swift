@@ -5,6 +5,14 @@ import HTTPServer
 import Platform
 import Synchronization
 
+/// Is told on the loop what becomes of what it has written.
+protocol FileWriterClient: AnyObject {
+  /// So many bytes are written, or cannot be.
+  func progress(_ count: Int)
+  /// Nothing more is written. The errno is 0 where all was; the digest is empty where none was asked for.
+  func ended(_ written: Int64, _ error: Int32, _ digest: [UInt8])
+}
+
 /// Writes bodies into files on a thread of its own: a disk may take long, and connections do not wait for it. What is to be hashed
 /// another thread hashes meanwhile, which takes longer than to write where the disk is fast.
 final class FileWriter {
@@ -20,14 +28,19 @@ final class FileWriter {
     fileprivate var sum: [UInt8] = []
     /// Threads that are not done with it. The last one tells.
     fileprivate let working: Atomic<Int>
+    /// Whether what was written is synced before its end is told.
+    fileprivate let syncs: Bool
     /// Is told on the loop what was done; `nil` once all was.
-    var body: StoredBody?
+    var client: (any FileWriterClient)?
 
-    /// Unchecked because each part belongs to one thread: ``body`` to the loop, ``digest`` and ``sum`` to the one that hashes, what
+    /// Unchecked because each part belongs to one thread: ``client`` to the loop, ``digest`` and ``sum`` to the one that hashes, what
     /// else changes to the one that writes; until both are done.
-    init(_ file: SharedDescriptor, _ order: StoreOrder) {
-      (self.file, place) = (file, order.offset)
-      digest = order.digest.flatMap { try? MessageDigest($0) }
+    init(
+      _ file: SharedDescriptor, at place: Int64 = 0, digest algorithm: MessageDigest.Algorithm? = nil,
+      syncs: Bool
+    ) {
+      (self.file, self.place, self.syncs) = (file, place, syncs)
+      digest = algorithm.flatMap { try? MessageDigest($0) }
       digest?.begin()
       working = Atomic(digest == nil ? 1 : 2)
     }
@@ -36,6 +49,8 @@ final class FileWriter {
   private enum Step: Sendable {
     /// So many bytes of a body, or those of them that were written.
     case write(Task, Block, count: Int)
+    /// All bytes of a file are to follow, at most so many.
+    case copy(Task, SharedDescriptor, limit: Int64)
     case finish(Task)
   }
 
@@ -110,6 +125,12 @@ final class FileWriter {
     steps.send(.write(task, blocks.block(bytes), count: bytes.count))
   }
 
+  /// Writes the content of a file, which may be slow to read or hang: others wait. One that is no regular file, or has more bytes than the
+  /// limit, is an error: EINVAL or EFBIG.
+  func copy(_ file: SharedDescriptor, atMost limit: Int64, _ task: Task) {
+    steps.send(.copy(task, file, limit: limit))
+  }
+
   /// Syncs what was written, and tells the end.
   func finish(_ task: Task) { steps.send(.finish(task)) }
 
@@ -118,10 +139,10 @@ final class FileWriter {
       switch report {
       case .wrote(let task, let block, let count):
         blocks.giveBack(block)
-        task.body?.progress(count)
+        task.client?.progress(count)
       case .finished(let task, let written, let error, let digest):
-        task.body?.ended(written, error, digest)
-        task.body = nil
+        task.client?.ended(written, error, digest)
+        task.client = nil
       }
     }
   }
@@ -138,9 +159,10 @@ final class FileWriter {
       } else {
         written.send(.write(task, block, count: count))
       }
+    case .copy(let task, let file, let limit): copy(file, atMost: limit, task)
     case .finish(let task):
       if task.digest != nil { written.send(step) }
-      if task.written > 0 && fdatasync(task.file.number) != 0 { task.error = errno }
+      if task.syncs && task.written > 0 && fdatasync(task.file.number) != 0 { task.error = errno }
       reports.finish(task)
     }
   }
@@ -150,9 +172,28 @@ final class FileWriter {
     case .write(let task, let block, let count):
       task.digest?.add(block.bytes)
       reports.add(.wrote(task, block, count: count))
+    case .copy: break
     case .finish(let task):
       task.sum = task.digest?.finish() ?? []
       reports.finish(task)
+    }
+  }
+
+  private static func copy(_ source: SharedDescriptor, atMost limit: Int64, _ task: Task) {
+    var facts = stat()
+    guard fstat(source.number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+      return task.error = EINVAL
+    }
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+    defer { room.deallocate() }
+    while task.error == 0 {
+      // It may grow meanwhile.
+      if task.written > limit { return task.error = EFBIG }
+      let count = pread(source.number, room.baseAddress, room.count, off_t(task.written))
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { return task.error = errno }
+      if count == 0 { return }
+      _ = write(UnsafeRawBufferPointer(rebasing: room[..<count]), task)
     }
   }
 

@@ -35,16 +35,7 @@ final class Gate: RequestHandler {
 
   /// Serves until the coordinator says that it is enough, or ends.
   static func serve() throws {
-    // A crash leaves where it happened for the coordinator.
-    let page = mmap(nil, Int(SLUICE_STATUS_SIZE), PROT_READ | PROT_WRITE, MAP_SHARED, SLUICE_FD_STATUS, 0)
-    var status: UnsafeMutablePointer<sluice_status>?
-    if let page, page != MAP_FAILED {
-      sluice_note_modules()
-      status = page.assumingMemoryBound(to: sluice_status.self)
-      sluice_watch(status)
-    }
-    close(SLUICE_FD_STATUS)
-    close(SLUICE_FD_FOLDER)
+    let pulse = Pulse()
     let loop = try EventLoop()
     let gate = Gate(loop)
     let (setup, sockets) = try gate.line.receiveSetup()
@@ -54,27 +45,22 @@ final class Gate: RequestHandler {
     let server = Server(loop, limits, handler: gate)
     gate.server = server
     for socket in sockets { try server.listen(on: Descriptor(owning: dup(socket.number))) }
-    try gate.line.listen { [unowned gate] message, descriptor in gate.take(message, descriptor) }
+    try gate.line.listen { [unowned gate] frame, descriptor in gate.take(try ToFront(frame), descriptor) }
     // The C library looks for the time zone's file once, even of one that has none.
     tzset()
     // So does OpenSSL for its configuration.
     _ = (try MessageDigest(.sha256), try MessageDigest(.sha1))
-    let level = sluice_front_close(setup.connections + Self.ownDescriptors, setup.longestFile, setup.memory)
-    let needed = UInt32(SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_FILES | SLUICE_SANDBOX_SYSCALLS)
-    if setup.requiresSandbox && level & needed != needed {
-      throw FrameError("this kernel cannot close the sandbox; `sluice doctor` says what it lacks")
-    }
+    let level = try Sandbox.close(
+      descriptors: setup.connections + Self.ownDescriptors, longestFile: setup.longestFile,
+      memory: setup.memory, isRequired: setup.requiresSandbox)
     loop.onTurn { [unowned gate] in
       gate.askQuick()
       gate.tellEnds()
     }
     gate.writer = try FileWriter(loop)
     gate.line.send(.serving(sandbox: level))
-    // A sign of life: see `Pulse`.
-    var turns: UInt64 = 0
     gate.loop.onTick { [unowned gate] in
-      turns += 1
-      if let status { sluice_status_begin(status, turns, 0) }
+      pulse.beat()
       gate.endWhereDrained()
     }
     try loop.run()

@@ -3,7 +3,7 @@ import HTTPServer
 import Platform
 
 /// Stores the body of a request, or the file of a form, in a file.
-final class StoredBody: BodySink {
+final class StoredBody: BodySink, FileWriterClient {
   private let exchange: Exchange
   private let writer: FileWriter
   private let task: FileWriter.Task
@@ -31,19 +31,17 @@ final class StoredBody: BodySink {
     onEnd: @escaping (Stored) -> Void
   ) {
     (self.exchange, self.writer, self.onEnd) = (exchange, writer, onEnd)
-    var own = order
     if order.isForm {
-      own.digest = nil
       digest = order.digest.flatMap { try? MessageDigest($0) }
       digest?.begin()
     }
-    task = FileWriter.Task(file, own)
+    task = FileWriter.Task(file, at: order.offset, digest: order.isForm ? nil : order.digest, syncs: true)
     room = order.limit
     if order.isForm {
       parts = FormParts(contentType: exchange.head.value("content-type"))
       if parts == nil { return nil }
     }
-    task.body = self
+    task.client = self
   }
 
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {

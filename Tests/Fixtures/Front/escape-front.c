@@ -76,7 +76,7 @@ static void try_act(const char *folder, const char *name, int is_open, sluice_st
   sluice_watch(page);
   if (!is_open) {
     uint32_t needed = SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_SYSCALLS | SLUICE_SANDBOX_LIMITS;
-    if ((sluice_front_close(DESCRIPTORS, LONGEST, MEMORY) & needed) != needed) _exit(4);
+    if ((sluice_front_close(DESCRIPTORS, LONGEST, MEMORY, 0) & needed) != needed) _exit(4);
   }
   act(&scene);
   _exit(0);

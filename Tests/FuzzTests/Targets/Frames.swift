@@ -54,7 +54,8 @@ extension FuzzTarget {
     case .setup, .work, .transfer, .order, .question, .commands, .results, .declined, .welcome,
       .workersQuestion, .workers, .pipelineQuestion, .pipeline, .serve, .reply, .replies, .part, .parts,
       .finish, .takeBody, .store, .abort,
-      .drain, .inform, .serving, .request, .requests, .body, .cut, .stored, .ended:
+      .drain, .inform, .serving, .request, .requests, .body, .cut, .stored, .ended, .doors, .take,
+      .answer, .close, .open, .asked, .taken, .left:
       throw FrameError("not from a worker")
     }
   }

@@ -161,6 +161,8 @@ long sluice_raise_descriptor_limit(void);
 int64_t sluice_raise_file_size_limit(void);
 int64_t sluice_raise_address_space_limit(void);
 int64_t sluice_raise_stack_limit(void);
+/* A file for reading and writing in a folder, without a name: nothing is left of it once it is closed. -1: see errno. */
+int sluice_unnamed_file(const char *folder);
 /* Starts writing a file's data to disk without waiting for it. */
 void sluice_start_sync(int fd);
 /* A pipe whose end for reading does not block. That for writing does: what is written must arrive to be counted. */

@@ -35,8 +35,8 @@ uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_li
 
 /* Closes the sandbox for the process that serves connections, for good: it takes them from sockets it has, and opens no
  * file and no other connection. Where it runs as root, it becomes nobody. At most so many descriptors, bytes in a file, and
- * bytes of address space. Returns the parts in force. 0: there is another thread, or the user could not be changed. */
-uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit, int64_t memory);
+ * bytes of address space. Whether its clients may pass descriptors. Returns the parts in force. 0: there is another thread, or the user could not be changed. */
+uint32_t sluice_front_close(uint32_t descriptors, int64_t output_limit, int64_t memory, int takes_descriptors);
 
 /* The parts of the sandbox that this kernel supports. Closes nothing. */
 uint32_t sluice_sandbox_offered(void);

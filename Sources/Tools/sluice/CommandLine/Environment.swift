@@ -182,6 +182,19 @@ enum Environment {
       isBuiltIn: isBuiltIn)
   }
 
+  /// The pipelines that judge for the doors of clamd's clients, one for each door. A file that several doors name is read once.
+  static func doors(of pipeline: LoadedPipeline, file: String, home: Home?) throws -> [LoadedPipeline] {
+    var read: [String: LoadedPipeline] = [:]
+    let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+    return try pipeline.definition.serve.clamd.map { door in
+      guard let path = door.pipeline else { return pipeline }
+      let place = path.hasPrefix("/") ? path : folder + path
+      let loaded = try read[place] ?? self.pipeline(file: place, home: home, isStart: true)
+      read[place] = loaded
+      return loaded
+    }
+  }
+
   static func contents(of file: String) throws(CommandError) -> [UInt8] {
     if file == BuiltInPipeline.name { return Array(BuiltInPipeline.text.utf8) }
     let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)

@@ -46,7 +46,7 @@ struct Run: ParsableCommand {
     let file = try Environment.pipelineFile(arguments, mayBeBuiltIn: entrance != nil)
     let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
     let (roots, consumption) = try watching.resolved(pipeline.definition, home)
-    try entrance?.prepare(home, pipeline)
+    try entrance?.prepare(home, pipeline, file: file)
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     let manager = ServiceManager()
@@ -69,8 +69,10 @@ struct Run: ParsableCommand {
     }
     let server = try ControlServer(home, intake: intake, bound: bound)
     let front: FrontDoor?
+    let doors: ClamdDoors?
     do {
       front = try entrance?.open(home, pipeline, intake)
+      doors = try entrance?.openDoors(home, pipeline)
     } catch {
       server.stop()
       throw error
@@ -80,6 +82,7 @@ struct Run: ParsableCommand {
       // The threads wait for nothing then.
       intake.close()
       if front != nil { heedAnother(signals) }
+      doors?.stop()
       front?.stop()
       server.stop()
       watch?.stop()

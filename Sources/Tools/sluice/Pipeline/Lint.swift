@@ -33,7 +33,12 @@ struct Lint: ParsableCommand {
     do {
       let loaded = try Environment.pipeline(file: file, home: Environment.home(arguments))
       let pipeline = loaded.definition
-      let refusals = StageOpenings(loaded).refusals()
+      let doors = try Environment.doors(of: loaded, file: file, home: Environment.home(arguments))
+      var refusals = StageOpenings(loaded).refusals()
+      for (door, rules) in zip(doors, pipeline.serve.clamd) where rules.pipeline != nil {
+        refusals += StageOpenings(door).refusals().filter { !refusals.contains($0) }
+      }
+      refusals += DoorLoop.diagnostics(pipeline.serve.clamd, doors)
       if !refusals.isEmpty {
         if !arguments.isJSON { throw ConfigurationError(diagnostics: refusals.map(\.printable)) }
         for refusal in refusals { Terminal.out(json(refusal)) }

@@ -1,3 +1,4 @@
+import Configuration
 import FrontDoor
 import Identity
 import Ledger
@@ -10,6 +11,8 @@ final class Entrance {
   private let addresses: [ListenAddress]
   private var sockets: [SharedDescriptor] = []
   private var identity: JSONWebTokens?
+  /// For clients of ClamAV's daemon, with the pipelines that judge.
+  private var doors: [(rules: ServeRules.ClamdDoor, socket: SharedDescriptor, pipeline: LoadedPipeline)] = []
 
   private static let usual = "127.0.0.1:8080"
 
@@ -17,7 +20,9 @@ final class Entrance {
   init(_ addresses: [ListenAddress]) { self.addresses = addresses }
 
   /// Takes the addresses, and makes the first token. Before anything of the home is touched: an address may be taken.
-  func prepare(_ home: Home, _ pipeline: LoadedPipeline) throws {
+  ///
+  /// - Parameter file: the pipeline's.
+  func prepare(_ home: Home, _ pipeline: LoadedPipeline, file: String) throws {
     let rules = pipeline.definition.serve
     let addresses =
       addresses.isEmpty
@@ -29,6 +34,7 @@ final class Entrance {
           + "of up to 10 MB, and fetches links; --config names another")
     }
     for address in addresses { sockets += try address.listen() }
+    try openDoors(home, pipeline, file)
     try makeFirstToken(in: home)
     for address in addresses where !address.isLocal {
       Terminal.error(
@@ -59,6 +65,44 @@ final class Entrance {
     settings.rules = pipeline.definition.serve
     settings.identity = identity
     return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
+  }
+
+  private func openDoors(_ home: Home, _ pipeline: LoadedPipeline, _ file: String) throws {
+    let rules = pipeline.definition.serve.clamd
+    let judges = try Environment.doors(of: pipeline, file: file, home: home)
+    let loops = DoorLoop.diagnostics(rules, judges)
+    if !loops.isEmpty { throw ConfigurationError(diagnostics: loops.map(\.printable)) }
+    for (door, judge) in zip(rules, judges) {
+      guard let address = ListenAddress(door.listen) else { continue }
+      for socket in try address.listen() { doors.append((door, socket, judge)) }
+      if !address.isLocal {
+        Terminal.error(
+          "\(door.listen) is open to other machines, and clamd's protocol knows no tokens: whoever reaches it may have contents judged"
+        )
+      }
+    }
+  }
+
+  /// Opens the doors for clients of ClamAV's daemon; `nil`: there are none.
+  func openDoors(_ home: Home, _ pipeline: LoadedPipeline) throws -> ClamdDoors? {
+    if doors.isEmpty { return nil }
+    // Doors with one pipeline share its workers.
+    var checkers: [(file: String, checker: Checker)] = []
+    let open = try doors.map { rules, socket, judge in
+      let name = rules.pipeline ?? ""
+      if let known = checkers.first(where: { $0.file == name }) {
+        return ClamdDoors.Door(rules, socket: socket, checker: known.checker)
+      }
+      let checker = try Checker(judge.definition, digest: judge.digest, executable: judge.search.worker) {
+        Terminal.error($0)
+      }
+      checkers.append((name, checker))
+      return ClamdDoors.Door(rules, socket: socket, checker: checker)
+    }
+    return try ClamdDoors(
+      open, checkers.map(\.checker), home, executable: pipeline.search.server, version: Version.number,
+      requiresSandbox: pipeline.definition.sandbox == .require
+    ) { Terminal.error($0) }
   }
 
   /// So that the first request can be made.

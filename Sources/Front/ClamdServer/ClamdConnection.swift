@@ -1,0 +1,335 @@
+import CPlatform
+import Glibc
+import HTTPServer
+import Platform
+
+/// One connection of a client. Outside a session it has one command; in a session it has any number, and answers bear their numbers.
+final class ClamdConnection {
+  unowned let server: ClamdServer
+  private let socket: Int32
+  private let door: UInt32
+  /// Over a Unix socket, which alone passes descriptors.
+  private let isLocal: Bool
+  private var watch: EventLoop.Watch?
+  private var interest = EventLoop.Interest(reads: true)
+  private var parser = ClamdParser()
+  /// Commands of the session so far; `nil`: there is none.
+  private var commands: Int?
+  /// Whose content is coming.
+  private var current: ClamdJob?
+  private var jobs: [ObjectIdentifier: ClamdJob] = [:]
+  /// A descriptor is to come, with one byte that means nothing: for this command of the session.
+  private var awaited: (number: Int?, terminator: UInt8)?
+  private var descriptors: [SharedDescriptor] = []
+  private var backlog: [UInt8] = []
+  private var terminator = UInt8(ascii: "\n")
+  private var output: [UInt8] = []
+  /// It is closed once all is answered and written.
+  private var isEnding = false
+  /// What comes is dropped, so that the client can read the answer.
+  private var lingering: (since: UInt64, bytes: Int)?
+  private var isProceeding = false
+  private(set) var isClosed = false
+
+  // In milliseconds of the monotonic clock.
+  private var idleSince = ClamdServer.now
+  private var writeSince: UInt64 = 0
+
+  private var limits: ClamdServer.Limits { server.limits }
+
+  init(_ server: ClamdServer, _ socket: Int32, _ door: UInt32, isLocal: Bool) throws(SystemError) {
+    (self.server, self.socket, self.door, self.isLocal) = (server, socket, door, isLocal)
+    watch = try server.loop.watch(socket, interest) { [unowned self] in take($0) }
+  }
+
+  var jobCount: Int { jobs.count }
+
+  // MARK: Reading
+
+  private func take(_ readiness: EventLoop.Readiness) {
+    if readiness.writable { flush() }
+    if isClosed { return }
+    if readiness.readable && isReading { return read() }
+    // It has left. One that only sends no more gets its answers; but what it was sending is not whole.
+    if readiness.isOver && !readiness.readable { close() }
+  }
+
+  private var isReading: Bool {
+    lingering != nil || !isEnding && !isBlocked && backlog.isEmpty
+  }
+
+  /// Whether what comes has to wait.
+  private var isBlocked: Bool {
+    if let current { return current.limit == nil || current.isPaused }
+    return jobs.count >= limits.jobs
+  }
+
+  private func read() {
+    server.withBuffer { buffer in
+      var numbers: (Int32, Int32, Int32, Int32) = (-1, -1, -1, -1)
+      var count: Int32 = 4
+      let length = withUnsafeMutableBytes(of: &numbers) {
+        sluice_receive(
+          socket, buffer.baseAddress, buffer.count, $0.baseAddress?.assumingMemoryBound(to: Int32.self),
+          &count,
+          1)
+      }
+      for number in [numbers.0, numbers.1, numbers.2, numbers.3].prefix(Int(max(count, 0))) {
+        let descriptor = SharedDescriptor(Descriptor(owning: number))
+        if awaited != nil || descriptors.isEmpty { descriptors.append(descriptor) }
+      }
+      if length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) { return }
+      if length < 0 { return close() }
+      if length == 0 { return takeEnd() }
+      proceed(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
+    }
+  }
+
+  /// The client sends no more.
+  private func takeEnd() {
+    if lingering != nil { return close() }
+    // A content that is not whole is not judged.
+    guard current == nil, awaited == nil else { return close() }
+    if let command = parser.end() { obey(command) }
+    isEnding = true
+    closeWhereDone()
+    if isClosed { return }
+    // It waits for its answers, and its end would be told for ever.
+    if let watch { server.loop.forget(watch) }
+    watch = nil
+  }
+
+  /// Goes on with what had to wait.
+  func proceed() {
+    if isProceeding || isClosed { return }
+    let bytes = backlog
+    backlog = []
+    bytes.withUnsafeBytes { proceed($0) }
+  }
+
+  private func proceed(_ bytes: UnsafeRawBufferPointer) {
+    if isClosed { return }
+    isProceeding = true
+    defer {
+      isProceeding = false
+      listen()
+    }
+    var rest = bytes
+    while !rest.isEmpty && !isClosed {
+      if let lingering {
+        let left = lingering.bytes - rest.count
+        self.lingering?.bytes = left
+        if left <= 0 { close() }
+        return
+      }
+      if isEnding { return }
+      if isBlocked { return backlog.append(contentsOf: rest) }
+      if let awaited {
+        rest = UnsafeRawBufferPointer(rebasing: rest[1...])
+        self.awaited = nil
+        takeDescriptor(awaited.number)
+        continue
+      }
+      do throws(ClamdFault) {
+        let (taken, event) = try parser.take(rest)
+        rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+        switch event {
+        case .command(let command): obey(command)
+        case .content(let bytes): take(bytes)
+        case .end: endContent()
+        case nil: break
+        }
+      } catch {
+        return refuse("COMMAND READ TIMED OUT OR TOO LONG")
+      }
+    }
+  }
+
+  private func take(_ bytes: UnsafeRawBufferPointer) {
+    guard let job = current, let limit = job.limit else { return }
+    job.received += Int64(bytes.count)
+    if job.received > limit {
+      drop(job)
+      return refuse(numbered("INSTREAM size limit exceeded. ERROR", job.number))
+    }
+    if !server.handler.take(bytes, of: job) { job.isPaused = true }
+  }
+
+  private func endContent() {
+    guard let job = current else { return }
+    current = nil
+    idleSince = ClamdServer.now
+    server.handler.end(job)
+  }
+
+  // MARK: Commands
+
+  private func obey(_ command: ClamdCommand) {
+    terminator = command.terminator
+    idleSince = ClamdServer.now
+    switch command.verb {
+    case .session? where commands == nil:
+      commands = 0
+      return
+    case .end? where commands != nil:
+      isEnding = true
+      return closeWhereDone()
+    default: break
+    }
+    if let count = commands { commands = count + 1 }
+    let number = commands
+    switch command.verb {
+    case .inStream?:
+      parser.expectContent()
+      begin(ClamdJob(.stream, door: door, number: number, self), isStream: true)
+      return
+    case .fileDescriptor? where isLocal:
+      awaited = (number, command.terminator)
+      return
+    case .ping?: say("PONG", number)
+    case .version?: say(server.version, number)
+    case .commands?:
+      let words = ClamdCommand.Verb.allCases.filter(\.isServed).map(\.rawValue)
+      say("\(server.version)| COMMANDS: \(words.joined(separator: " "))", number)
+    case .stats?:
+      say(
+        "POOLS: 1\n\nSTATE: VALID PRIMARY\nTHREADS: live 1  idle 0 max \(limits.connections) idle-timeout "
+          + "\(limits.commandTime / 1000)\nQUEUE: \(server.jobs) items\n\nMEMSTATS: heap N/A mmap N/A used N/A free N/A "
+          + "releasable N/A pools 1 pools_used N/A pools_total N/A\nEND", number)
+    case .fileDescriptor?: say("FILDES needs a Unix socket. ERROR", number)
+    case let verb? where verb.takesPath:
+      say("\(command.argument): no path is opened here, send the content with INSTREAM. ERROR", number)
+    case .reload?, .shutdown?: say("COMMAND UNAVAILABLE", number)
+    default: say("UNKNOWN COMMAND", number)
+    }
+    if commands == nil { isEnding = true }
+    closeWhereDone()
+  }
+
+  private func takeDescriptor(_ number: Int?) {
+    if descriptors.isEmpty {
+      say("No file descriptor received. ERROR", number)
+      if commands == nil { isEnding = true }
+      return closeWhereDone()
+    }
+    begin(ClamdJob(.file(descriptors.removeFirst()), door: door, number: number, self), isStream: false)
+  }
+
+  private func begin(_ job: ClamdJob, isStream: Bool) {
+    jobs[ObjectIdentifier(job)] = job
+    if isStream { current = job }
+    // One command for each connection, unless it has a session.
+    if commands == nil && !isStream { isEnding = true }
+    server.handler.begin(job)
+  }
+
+  // MARK: Answers
+
+  func answer(_ job: ClamdJob, _ text: String) {
+    guard jobs.removeValue(forKey: ObjectIdentifier(job)) != nil else { return }
+    job.connection = nil
+    idleSince = ClamdServer.now
+    if current === job {
+      // The rest of its content is not wanted, and where the next command begins is not known.
+      current = nil
+      return refuse(numbered("\(job.label): \(text)", job.number))
+    }
+    say("\(job.label): \(text)", job.number)
+    if commands == nil || server.isDraining { isEnding = true }
+    closeWhereDone()
+    proceed()
+  }
+
+  private func numbered(_ text: String, _ number: Int?) -> String { number.map { "\($0): \(text)" } ?? text }
+
+  private func say(_ text: String, _ number: Int?) {
+    output += Array(numbered(text, number).utf8)
+    output.append(terminator)
+    flush()
+  }
+
+  /// Says why it ends, and drops what still comes.
+  private func refuse(_ text: String) {
+    for job in jobs.values { drop(job) }
+    output += Array(text.utf8)
+    output.append(terminator)
+    (isEnding, lingering) = (true, (ClamdServer.now, limits.lingerBytes))
+    backlog = []
+    flush()
+  }
+
+  private func drop(_ job: ClamdJob) {
+    guard jobs.removeValue(forKey: ObjectIdentifier(job)) != nil else { return }
+    if current === job { current = nil }
+    job.connection = nil
+    server.handler.drop(job)
+  }
+
+  // MARK: Writing
+
+  private func flush() {
+    if isClosed || output.isEmpty { return }
+    if !interest.writes { writeSince = ClamdServer.now }
+    let count = output.withUnsafeBytes {
+      send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+    }
+    if count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR { return close() }
+    if count > 0 {
+      output.removeFirst(count)
+      writeSince = ClamdServer.now
+    }
+    if output.isEmpty && lingering != nil { shutdown(socket, Int32(SHUT_WR)) }
+    // A client that sends no more is not heard of again.
+    if watch == nil && !output.isEmpty { return close() }
+    closeWhereDone()
+    listen()
+  }
+
+  private func closeWhereDone() {
+    if isEnding, jobs.isEmpty, output.isEmpty, lingering == nil { close() }
+  }
+
+  private func listen() {
+    guard let watch, !isClosed else { return }
+    let wanted = EventLoop.Interest(reads: isReading, writes: !output.isEmpty)
+    if wanted == interest { return }
+    interest = wanted
+    server.loop.change(watch, wanted)
+  }
+
+  // MARK: Ends
+
+  func close() {
+    if isClosed { return }
+    isClosed = true
+    for job in jobs.values { drop(job) }
+    if let watch { server.loop.forget(watch) }
+    Glibc.close(socket)
+    server.closed(self)
+  }
+
+  /// Ends it where nothing is under way.
+  func drain() {
+    isEnding = isEnding || current == nil && awaited == nil && parser.isIdle
+    closeWhereDone()
+    listen()
+  }
+
+  func checkDeadlines(_ now: UInt64) {
+    func hasPassed(_ limit: UInt64, since: UInt64) -> Bool { now > since && now - since > limit }
+    if !output.isEmpty, hasPassed(limits.writeTime, since: writeSince) { return close() }
+    if let lingering {
+      if hasPassed(limits.lingerTime, since: lingering.since) { close() }
+      return
+    }
+    if let current {
+      if current.limit != nil, hasPassed(limits.contentTime, since: current.since) {
+        refuse(
+          numbered(
+            "INSTREAM: the content took longer than \(limits.contentTime / 1000) s. ERROR", current.number))
+      }
+    } else if jobs.isEmpty, hasPassed(limits.commandTime, since: idleSince) {
+      close()
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import Platform
+
+/// A content that a client wants to have judged. Used by the loop's thread.
+public final class ClamdJob {
+  public enum Kind {
+    /// It comes over the connection.
+    case stream
+    /// It is that of a file that the client has open, which may be anything.
+    case file(SharedDescriptor)
+  }
+
+  public let kind: Kind
+  /// Of the socket that the client has connected to.
+  public let door: UInt32
+  /// For the handler.
+  public var context: AnyObject?
+  /// Of a session: which of its commands it is.
+  let number: Int?
+  weak var connection: ClamdConnection?
+  /// Bytes that may come; `nil`: none yet.
+  private(set) var limit: Int64?
+  var received: Int64 = 0
+  var isPaused = false
+  /// When it may come, in milliseconds of the monotonic clock.
+  private(set) var since: UInt64 = 0
+
+  init(_ kind: Kind, door: UInt32, number: Int?, _ connection: ClamdConnection) {
+    (self.kind, self.door, self.number, self.connection) = (kind, door, number, connection)
+  }
+
+  /// Its bytes may come, at most so many; of a file it only notes the limit.
+  public func take(atMost limit: Int64) {
+    (self.limit, since) = (limit, ClamdServer.now)
+    connection?.proceed()
+  }
+
+  /// More of its bytes may come.
+  public func resume() {
+    if !isPaused { return }
+    isPaused = false
+    connection?.proceed()
+  }
+
+  /// Tells the client, once: `OK`, `NAME FOUND`, or `REASON ERROR`.
+  public func answer(_ text: String) { connection?.answer(self, text) }
+
+  /// What stands before the answer.
+  var label: String { if case .file(let file) = kind { "fd[\(file.number)]" } else { "stream" } }
+}

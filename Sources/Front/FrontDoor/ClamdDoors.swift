@@ -1,0 +1,269 @@
+import CPlatform
+import FrontWire
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Scheduler
+import Synchronization
+import Wire
+import Workers
+
+/// The doors for clients of ClamAV's daemon: a process without rights that speaks with them, and a thread of this one that has their
+/// contents judged.
+///
+/// A content lies in a file without a name, so that nothing is left of it whatever happens. So many are under way at once;
+/// clients that have more wait.
+public final class ClamdDoors: Sendable {
+  /// One of them.
+  public struct Door: Sendable {
+    public var rules: ServeRules.ClamdDoor
+    public var socket: SharedDescriptor
+    /// What judges.
+    public var checker: Checker
+
+    public init(_ rules: ServeRules.ClamdDoor, socket: SharedDescriptor, checker: Checker) {
+      (self.rules, self.socket, self.checker) = (rules, socket, checker)
+    }
+  }
+
+  /// A content that a client has.
+  private enum Content {
+    /// It waits until others have ended.
+    case waiting(door: Int)
+    /// It comes.
+    case coming(door: Int, SharedDescriptor)
+    /// It is judged.
+    case judged
+  }
+
+  private struct State {
+    var contents: [UInt64: Content] = [:]
+    /// Serials, in order; some may have left.
+    var waiting: [UInt64] = []
+    /// That come or are judged.
+    var underway = 0
+    var life = 0
+    var isServing = false
+    var isBroken = false
+  }
+
+  private let doors: [Door]
+  private let checkers: [Checker]
+  private let executable: String
+  private let folder: String
+  private let version: String
+  private let requiresSandbox: Bool
+  private let say: @Sendable (String) -> Void
+  private let life: ServerLife
+  private let state = Mutex(State())
+  /// Where the process is told; -1: there is none.
+  private let line = Mutex<Int32>(-1)
+  private let thread = Mutex<Thread?>(nil)
+
+  /// Contents that come or are judged at once: each takes room on the disk.
+  private static let mostUnderway = 64
+  private static let connections: UInt32 = 1000
+  /// Contents that one process may have told of: those of its connections.
+  private static let mostContents = 16 * Int(connections)
+  /// Bytes of address space for the process: what connections hold is little.
+  private static let memory: Int64 = 1 << 30
+
+  /// - Parameters:
+  ///   - checkers: those of the doors, each once; they are ended with these.
+  ///   - home: contents lie in a folder of it, without names.
+  ///   - executable: the program `sluice-httpd`.
+  ///   - version: of this program.
+  ///   - say: tells the operator a line. Any thread calls it.
+  public init(
+    _ doors: [Door], _ checkers: [Checker], _ home: Home, executable: String, version: String,
+    requiresSandbox: Bool,
+    say: @escaping @Sendable (String) -> Void
+  ) throws(SystemError) {
+    (self.doors, self.checkers, self.executable) = (doors, checkers, executable)
+    (folder, self.requiresSandbox, self.say) = (home.uploadsPath, requiresSandbox, say)
+    self.version = Self.answerToVersion(version)
+    life = try ServerLife("the server of clamd's clients", say: say)
+    mkdir(folder, 0o700)
+    let started = try Thread { [self] in life.keep { () throws(SystemError) in try serve() } }
+    thread.withLock { $0 = started }
+  }
+
+  /// As clients parse it: `ClamAV x.y.z/N/date`.
+  private static func answerToVersion(_ version: String) -> String {
+    let day = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    let month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    var (now, parts) = (time(nil), tm())
+    gmtime_r(&now, &parts)
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let numbers = version.prefix { $0.isNumber || $0 == "." }
+    return
+      "ClamAV \(numbers)/1/\(day[Int(parts.tm_wday)]) \(month[Int(parts.tm_mon)]) \(two(parts.tm_mday)) "
+      + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) \(1900 + parts.tm_year)"
+  }
+
+  /// Takes no more connections, lets what is under way end for a few seconds, and ends.
+  public func stop() {
+    life.stop()
+    thread.withLock { $0 }?.join()
+    for checker in checkers { checker.stop() }
+  }
+
+  // MARK: The life of the process
+
+  /// Starts a process, and answers it until it ends.
+  ///
+  /// - Returns: whether it took connections.
+  private func serve() throws(SystemError) -> Bool {
+    let process = try ChildProcess(executable: executable, words: ["clamd", String(getpid())])
+    let setup = DoorSetup(
+      connections: Self.connections, longestFile: doors.map(\.rules.maxSize).max() ?? 0, memory: Self.memory,
+      requiresSandbox: requiresSandbox, version: version)
+    let frame = ToDoor.doors(setup).frame
+    let numbers = doors.map(\.socket.number)
+    if sluice_send(process.socket, frame, frame.count, numbers, Int32(numbers.count), 0) < 0 {
+      process.kill()
+      process.reap()
+      throw SystemError("telling it what to serve")
+    }
+    let socket = process.socket
+    _ = sluice_limit_sending(socket, 1000)
+    line.withLock { $0 = socket }
+    let number = state.withLock { state in
+      state = State(life: state.life + 1)
+      return state.life
+    }
+    let reader = try Thread { [self] in listen(on: socket, number) }
+    let cause = life.waitForEnd(
+      of: process, isServing: { state.withLock(\.isServing) }, isBroken: { state.withLock(\.isBroken) }
+    ) { send(.close, number) }
+    shutdown(socket, Int32(SHUT_RDWR))
+    reader.join()
+    line.withLock { $0 = -1 }
+    life.tellEnd(of: process, cause)
+    return state.withLock(\.isServing)
+  }
+
+  private func send(_ message: ToDoor, _ number: Int, _ file: SharedDescriptor? = nil) {
+    // An answer to a process that has ended is none to the next.
+    if state.withLock({ $0.life != number }) { return }
+    let frame = message.frame
+    let numbers = file.map { [$0.number] } ?? []
+    let isSent = line.withLock { socket in
+      socket < 0 || sluice_send(socket, frame, frame.count, numbers, Int32(numbers.count), 0) >= 0
+    }
+    if !isSent { state.withLock { $0.isBroken = true } }
+  }
+
+  /// Answers what the process asks, until it ends or says something that it may not.
+  private func listen(on socket: Int32, _ number: Int) {
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 16)
+    defer { room.deallocate() }
+    while true {
+      let count = sluice_receive(socket, room.baseAddress, room.count, nil, nil, 0)
+      if count <= 0 { return state.withLock { $0.isBroken = true } }
+      do throws(FrameError) {
+        try take(try FromDoor(UnsafeRawBufferPointer(rebasing: room[..<count])), number)
+      } catch {
+        say("the server of clamd's clients says what it may not: \(error)")
+        return state.withLock { $0.isBroken = true }
+      }
+    }
+  }
+
+  // MARK: Contents
+
+  private func take(_ message: FromDoor, _ number: Int) throws(FrameError) {
+    switch message {
+    case .open:
+      state.withLock { $0.isServing = true }
+      if number == 1 {
+        for door in doors { say("answering clients of clamd on \(Self.name(door.socket))") }
+      }
+    case .asked(let serial, let door):
+      guard doors.indices.contains(Int(door)) else { throw FrameError("a door that is none") }
+      try state.withLock { state throws(FrameError) in
+        if state.contents.count >= Self.mostContents { throw FrameError("more contents than connections") }
+        if state.contents.updateValue(.waiting(door: Int(door)), forKey: serial) != nil {
+          throw FrameError("a content that there is")
+        }
+        state.waiting.append(serial)
+      }
+      letIn(number)
+    case .taken(let serial, let content):
+      let coming = try state.withLock { state throws(FrameError) -> (door: Int, SharedDescriptor) in
+        guard case .coming(let door, let file)? = state.contents[serial] else {
+          throw FrameError("a content that was not to come")
+        }
+        state.contents[serial] = .judged
+        return (door, file)
+      }
+      judge(serial, coming.1, doors[coming.door], content, number)
+    case .left(let serial):
+      let wasUnderway = try state.withLock { state throws(FrameError) in
+        switch state.contents.removeValue(forKey: serial) {
+        case .waiting: return false
+        case .coming:
+          state.underway -= 1
+          return true
+        // What judges has it, and tells its end.
+        case .judged: return false
+        case nil: throw FrameError("the end of a content that there never was")
+        }
+      }
+      if wasUnderway { letIn(number) }
+    }
+  }
+
+  private static func name(_ socket: SharedDescriptor) -> String {
+    let name = ListenAddress.name(of: socket.number)
+    return name.hasPrefix("http://") ? String(name.dropFirst("http://".count)) : name
+  }
+
+  /// Has contents come that wait, as long as there is room.
+  private func letIn(_ number: Int) {
+    while true {
+      let next = state.withLock { state -> (serial: UInt64, door: Int)? in
+        guard state.life == number, state.underway < Self.mostUnderway else { return nil }
+        while let serial = state.waiting.first {
+          state.waiting.removeFirst()
+          guard case .waiting(let door)? = state.contents[serial] else { continue }
+          state.underway += 1
+          return (serial, door)
+        }
+        return nil
+      }
+      guard let next else { return }
+      do throws(SystemError) {
+        let number_ = sluice_unnamed_file(folder)
+        if number_ < 0 { throw SystemError("making room for a content") }
+        let file = SharedDescriptor(Descriptor(owning: number_))
+        state.withLock { $0.contents[next.serial] = .coming(door: next.door, file) }
+        send(.take(serial: next.serial, limit: doors[next.door].rules.maxSize), number, file)
+      } catch {
+        say("a content of clamd's clients cannot be taken: \(error)")
+        state.withLock { $0.contents[next.serial] = .judged }
+        let result = CheckResult(.unknown, Reason(stage: "check", code: "no-room", message: "\(error)"))
+        answer(next.serial, result, doors[next.door], number)
+      }
+    }
+  }
+
+  private func judge(
+    _ serial: UInt64, _ file: SharedDescriptor, _ door: Door, _ content: TakenContent, _ number: Int
+  ) {
+    if content == .notWritten {
+      let reason = Reason(stage: "check", code: "no-room", message: "the content could not be written")
+      return answer(serial, CheckResult(.unknown, reason), door, number)
+    }
+    door.checker.check(Check(file)) { [self] result in answer(serial, result, door, number) }
+  }
+
+  private func answer(_ serial: UInt64, _ result: CheckResult, _ door: Door, _ number: Int) {
+    send(.answer(serial: serial, ClamdAnswer.text(result, door.rules.unknown)), number)
+    state.withLock { state in
+      if state.life == number { state.underway -= 1 }
+    }
+    letIn(number)
+  }
+}

@@ -1,0 +1,164 @@
+import ClamdServer
+import FrontWire
+import Glibc
+import HTTPServer
+import Platform
+import Wire
+
+/// Hands contents of ClamAV's clients to the coordinator, and its answers to the clients.
+final class ClamdGate: ClamdHandler {
+  private let loop: EventLoop
+  private let line: CoordinatorLine
+  private var server: ClamdServer?
+  private var writer: FileWriter?
+  /// For files that clients have open: one that hangs holds up no content that is sent.
+  private var copier: FileWriter?
+  /// Contents that the coordinator knows of, by their serials.
+  private var contents: [UInt64: Content] = [:]
+  private var last: UInt64 = 0
+  private var isDraining = false
+
+  /// A content on its way.
+  private final class Content: FileWriterClient {
+    let serial: UInt64
+    let job: ClamdJob
+    unowned let gate: ClamdGate
+    var task: FileWriter.Task?
+    /// Bytes in memory that are not written.
+    var pending = 0
+    var isPaused = false
+
+    static let mostPending = 1 << 20
+    static let fewPending = 256 << 10
+
+    init(_ serial: UInt64, _ job: ClamdJob, _ gate: ClamdGate) {
+      (self.serial, self.job, self.gate) = (serial, job, gate)
+    }
+
+    func progress(_ count: Int) {
+      pending -= count
+      guard isPaused, pending <= Self.fewPending else { return }
+      isPaused = false
+      job.resume()
+    }
+
+    func ended(_ written: Int64, _ error: Int32, _ digest: [UInt8]) { gate.written(self, error) }
+  }
+
+  private init(_ loop: EventLoop) { (self.loop, line) = (loop, CoordinatorLine(loop)) }
+
+  /// Descriptors beside those of connections: each may have a content's file, and one that its client has passed.
+  private static let descriptorsOfConnection: UInt32 = 3
+  private static let ownDescriptors: UInt32 = 256
+
+  /// Serves until the coordinator says that it is enough, or ends.
+  static func serve() throws {
+    let pulse = Pulse()
+    let loop = try EventLoop()
+    let gate = ClamdGate(loop)
+    let (setup, sockets) = try gate.line.receiveDoorSetup()
+    var limits = ClamdServer.Limits()
+    limits.connections = Int(setup.connections)
+    let server = ClamdServer(loop, limits, version: setup.version, handler: gate)
+    gate.server = server
+    for (door, socket) in sockets.enumerated() {
+      try server.listen(on: Descriptor(owning: dup(socket.number)), door: UInt32(door))
+    }
+    try gate.line.listen { [unowned gate] frame, descriptor in gate.take(try ToDoor(frame), descriptor) }
+    tzset()
+    let level = try Sandbox.close(
+      descriptors: setup.connections * descriptorsOfConnection + ownDescriptors,
+      longestFile: setup.longestFile, memory: setup.memory, isRequired: setup.requiresSandbox,
+      takesDescriptors: true)
+    (gate.writer, gate.copier) = (try FileWriter(loop), try FileWriter(loop))
+    gate.line.send(FromDoor.open(sandbox: level).frame)
+    loop.onTick { [unowned gate] in
+      pulse.beat()
+      gate.endWhereDrained()
+    }
+    try loop.run()
+    server.closeAll()
+  }
+
+  // MARK: What clients have
+
+  func begin(_ job: ClamdJob) {
+    last += 1
+    let content = Content(last, job, self)
+    job.context = content
+    contents[last] = content
+    line.send(FromDoor.asked(serial: last, door: job.door).frame)
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer, of job: ClamdJob) -> Bool {
+    guard let content = job.context as? Content, let task = content.task else { return false }
+    content.pending += bytes.count
+    writer?.write(bytes, task)
+    content.isPaused = content.pending >= Content.mostPending
+    return !content.isPaused
+  }
+
+  func end(_ job: ClamdJob) {
+    guard let content = job.context as? Content, let task = content.task else { return }
+    writer?.finish(task)
+  }
+
+  func drop(_ job: ClamdJob) {
+    guard let content = job.context as? Content else { return }
+    job.context = nil
+    // What is being written goes on for as long as that takes; its end is not told.
+    content.task?.client = nil
+    content.task = nil
+    forget(content)
+  }
+
+  private func forget(_ content: Content) {
+    if contents.removeValue(forKey: content.serial) == nil { return }
+    line.send(FromDoor.left(serial: content.serial).frame)
+  }
+
+  private func written(_ content: Content, _ error: Int32) {
+    content.task = nil
+    guard contents[content.serial] != nil else { return }
+    switch error {
+    case 0: line.send(FromDoor.taken(serial: content.serial, .whole).frame)
+    case EINVAL: answer(content, "the descriptor is none of a regular file. ERROR")
+    case EFBIG: answer(content, "size limit exceeded. ERROR")
+    default: line.send(FromDoor.taken(serial: content.serial, .notWritten).frame)
+    }
+  }
+
+  private func answer(_ content: Content, _ text: String) {
+    content.job.context = nil
+    forget(content)
+    content.job.answer(text)
+  }
+
+  // MARK: What the coordinator says
+
+  private func take(_ message: ToDoor, _ descriptor: SharedDescriptor?) {
+    switch message {
+    case .doors: break
+    case .take(let serial, let limit):
+      guard let content = contents[serial], let descriptor, content.task == nil else { return }
+      let task = FileWriter.Task(descriptor, syncs: false)
+      task.client = content
+      content.task = task
+      if case .file(let file) = content.job.kind {
+        copier?.copy(file, atMost: limit, task)
+        copier?.finish(task)
+      }
+      content.job.take(atMost: limit)
+    case .answer(let serial, let text):
+      if let content = contents[serial] { answer(content, text) }
+    case .close:
+      isDraining = true
+      server?.drain()
+      endWhereDrained()
+    }
+  }
+
+  private func endWhereDrained() {
+    if isDraining && server?.count == 0 && line.isClear { loop.stop() }
+  }
+}
