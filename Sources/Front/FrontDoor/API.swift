@@ -130,7 +130,7 @@ final class API {
       throw Problem.operatorsOnly
     }
     if let token, token.role == .service, !route.parties.contains(.service) { throw Problem.operatorsOnly }
-    try Self.refuseTwice(request, route)
+    try Self.checkQuery(request, route)
     switch route {
     case .version: return .reply(Self.json("{\"version\":\"\(version)\"}"))
     case .openapi: return .reply(Self.json(OpenAPI.text(version: version, rules)))
@@ -152,9 +152,7 @@ final class API {
     case .retryAttachment:
       return change(try record(id, route, token), .retry)
     case .hastenAttachment:
-      // What has ended waits for nothing.
-      return change(
-        try record(id, route, token), .prioritize(TransferPriority.urgent), only: [.queued])
+      return try hasten(try record(id, route, token))
     case .deleteAttachment:
       return change(try record(id, route, token), .delete(by: token?.name ?? ""))
     case .uploadOptions: return .reply(uploadOptions())

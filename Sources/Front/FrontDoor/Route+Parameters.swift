@@ -23,7 +23,7 @@ extension Route {
     }
   }
 
-  /// Any other is refused, but of a content: pages add to links what they like.
+  /// Under /v1 any other is refused, but of a content: pages add to links what they like.
   var parameters: [Parameter] {
     switch self {
     case .attachments: Self.filter + Self.paging
@@ -81,6 +81,8 @@ extension Route {
     Parameter("sender", "Those that this one sent."),
     Parameter("reference", "Those that their client calls so."),
     Parameter("name", "Those with this file name."),
+    Parameter("minSize", "Those of this size or more: 10MB, or a number of bytes."),
+    Parameter("maxSize", "Those of this size or less."),
     Parameter("since", "Taken in since: 2h (ago), 2026-01-31, 2026-01-31T08:00:00Z."),
     Parameter("until", "Taken in until."),
     Parameter("sha256", "Those with this content; 64 hexadecimal digits."),
