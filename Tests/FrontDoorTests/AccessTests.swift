@@ -200,6 +200,8 @@ struct AccessTests {
       ("/v1/uploads?after=zzz", 400, "invalid-parameter"),
       ("/v1/attachments?minSize=x", 400, "invalid-parameter"),
       ("/v1/attachments?maxSize=-1", 400, "invalid-parameter"),
+      ("/v1/attachments?order=last", 400, "invalid-parameter"),
+      ("/v1/report?order=newest", 400, "no-such-parameter"),
       ("/v1/report?limit=0", 400, "invalid-parameter"), ("/v1/report?limit=100001", 400, "invalid-parameter"),
       ("/v1/report?after=1", 400, "no-such-parameter"), ("/v1/report?status=done", 400, "invalid-parameter"),
       ("/v1/attachments?state=queued", 400, "no-such-parameter"), ("/v2", 404, "no-such-path"),

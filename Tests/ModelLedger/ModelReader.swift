@@ -151,7 +151,8 @@ package final class ModelReader: LedgerQueries {
   ) throws(LedgerError) -> Page<Row> {
     let rows = rows
     return try page(
-      rows.places, after: mark, limit, >,
+      filter.isNewestFirst ? rows.places.reversed() : rows.places, after: mark, limit,
+      filter.isNewestFirst ? (<) : (>),
       { place in
         rows.attachments[place.key].flatMap { filter.matches($0) ? make($0, place.key) : nil }
       })

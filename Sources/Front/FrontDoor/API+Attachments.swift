@@ -100,6 +100,11 @@ extension API {
         }
         limit = number
       case "after" where route == .attachments: mark = PageMark(pair.value)
+      case "order" where route == .attachments:
+        guard ["oldest", "newest"].contains(pair.value) else {
+          throw invalid("order", "is oldest or newest: which are first")
+        }
+        filter.isNewestFirst = pair.value == "newest"
       default:
         throw Problem.noSuchParameter(pair.name, route)
       }

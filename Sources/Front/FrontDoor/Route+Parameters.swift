@@ -26,7 +26,12 @@ extension Route {
   /// Under /v1 any other is refused, but of a content: pages add to links what they like.
   var parameters: [Parameter] {
     switch self {
-    case .attachments: Self.filter + Self.paging
+    case .attachments:
+      Self.filter
+        + [
+          Parameter(
+            "order", .choice(["oldest", "newest"]), "Which are first; else the oldest, in order of intake.")
+        ] + Self.paging
     case .report:
       Self.filter + [
         Parameter("limit", .number(1...API.mostReported), "So many are counted, in order of intake.")
@@ -45,7 +50,7 @@ extension Route {
         Parameter("id", "That with this id, or those of the attachment with it."),
       ] + Self.paging
     case .uploads: Self.paging
-    case .pauseLane: [Parameter("reason", "Why, for whoever wonders.")]
+    case .pauseLane: [Parameter("reason", "Why, for those who look at the lane.")]
     case .link:
       [
         Parameter("seconds", .number(1...LinkSigner.longest), "How long it is good for."),

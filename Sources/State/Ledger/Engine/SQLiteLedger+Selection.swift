@@ -13,12 +13,15 @@ extension SQLiteLedger {
     _ filter: AttachmentFilter, after mark: PageMark?, limit: Int, more: [String] = [],
     _ make: (borrowing Row) throws -> Found
   ) throws(LedgerError) -> Page<Found> {
-    guard let start = mark.map({ Selection.Mark($0.text) }) ?? Selection.Mark() else {
+    let isNewestFirst = filter.isNewestFirst
+    guard let start = mark.map({ Selection.Mark($0.text) }) ?? (isNewestFirst ? .newest : .oldest) else {
       throw LedgerError(
         .other, "\(path): '\(mark?.text ?? "")' is no mark of a page; ask for the first page again")
     }
     return try reading {
-      let facts = Selection.Facts(isSmall: isSmall, types: types, time: endTime, key: endKey)
+      let facts = Selection.Facts(
+        isSmall: isSmall, types: types, time: isNewestFirst ? startTime : endTime,
+        key: isNewestFirst ? startKey : endKey)
       let selection = try Selection(filter, after: start, more: more, facts)
       var page = Page<Found>([], next: nil)
       if limit <= 0 || filter.statuses.isEmpty { return page }
@@ -29,7 +32,7 @@ extension SQLiteLedger {
           (last.createdAt, last.key) = (row.integer(0), row.integer(1))
           page.rows.append(try make(row))
         }
-        page.next = selection.window.end.map { PageMark($0.text) }
+        page.next = selection.window.end(isNewestFirst: isNewestFirst).map { PageMark($0.text) }
       } catch is Enough {
         page.next = PageMark(last.text)
       }
@@ -55,6 +58,33 @@ extension SQLiteLedger {
       SELECT created_at FROM attachments INDEXED BY attachments_by_time WHERE created_at >= ?1 ORDER BY created_at LIMIT 1 OFFSET ?2
       """
     ).first(.integer(begin), .integer(count - 1)) { $0.integer(0) }
+  }
+
+  /// The time down to which a page looks whose newest attachments are of this one; `nil`: to the beginning. See ``endTime(from:)``.
+  private func startTime(from time: Int64) throws -> Int64? {
+    let first = try statement(
+      "SELECT created_at, key FROM attachments INDEXED BY attachments_by_time WHERE created_at <= ?1 ORDER BY created_at DESC LIMIT 1"
+    ).first(.integer(time)) { ($0.integer(0), $0.integer(1)) }
+    guard let (begin, key) = first else { return nil }
+    let count = Int64(candidates.attachments)
+    let start = try statement("SELECT created_at FROM attachments WHERE key <= ?1 ORDER BY key DESC LIMIT 1")
+      .first(.integer(key &- count + 1)) { $0.integer(0) }
+    guard let start, start >= begin else { return start }
+    return try statement(
+      """
+      SELECT created_at FROM attachments INDEXED BY attachments_by_time WHERE created_at <= ?1 ORDER BY created_at DESC LIMIT 1 OFFSET ?2
+      """
+    ).first(.integer(begin), .integer(count - 1)) { $0.integer(0) }
+  }
+
+  /// The key down to which a page looks at queued attachments that begins before this one; `nil`: to the beginning.
+  private func startKey(before key: Int64) throws -> Int64? {
+    try statement(
+      "SELECT key >> 1 FROM jobs WHERE key < 2 * ?1 AND key & 1 = 0 ORDER BY key DESC LIMIT 1 OFFSET ?2"
+    )
+    .first(
+      .integer(min(max(key, 0), Selection.pastKeys)), .integer(Int64(candidates.attachments - 1))
+    ) { $0.integer(0) }
   }
 
   /// The key up to which a page looks at queued attachments that begins after this one; `nil`: to the end.

@@ -2,7 +2,7 @@ import Pipeline
 import Platform
 import SQLite
 
-/// The statement that finds the attachments which answer to a filter, in order of intake.
+/// The statement that finds the attachments which answer to a filter, in order of intake, or the newest first.
 ///
 /// It looks at candidates that an index gives in this order, of a ``Window`` at most. So a page takes a bounded time, also where
 /// hardly any answers.
@@ -15,13 +15,21 @@ struct Selection {
 
   /// Where the next page begins: after this attachment; of those that were taken in at the same time, after the one with this key.
   struct Mark {
-    var createdAt: Int64 = .min
-    var key: Int64 = .min
+    var createdAt: Int64
+    var key: Int64
+
+    /// Before all, in order of intake.
+    static let oldest = Mark(.min, .min)
+    /// The same where the newest are first.
+    static let newest = Mark(.max, .max)
 
     /// The first time at which there may be more.
-    var nextTime: Int64 { key == .max && createdAt < .max ? createdAt + 1 : createdAt }
+    func nextTime(isNewestFirst: Bool) -> Int64 {
+      if isNewestFirst { return key == .min && createdAt > .min ? createdAt - 1 : createdAt }
+      return key == .max && createdAt < .max ? createdAt + 1 : createdAt
+    }
 
-    init() {}
+    private init(_ createdAt: Int64, _ key: Int64) { (self.createdAt, self.key) = (createdAt, key) }
 
     /// Reads what ``text`` gives; `nil`: it is none.
     init?(_ text: String) {
@@ -37,16 +45,16 @@ struct Selection {
   enum Window: Equatable {
     /// Few by themselves.
     case all
-    /// Those that were taken in up to this time; `nil`: all that come.
+    /// Those that were taken in up to this time, or since then where the newest are first; `nil`: all that come.
     case time(Int64?)
-    /// Queued ones, up to this key; `nil`: all that come.
+    /// Queued ones, up to this key, or down to it; `nil`: all that come.
     case key(Int64?)
 
     /// Where it ends before all have been looked at; `nil`: it does not.
-    var end: Mark? {
-      var end = Mark()
+    func end(isNewestFirst: Bool) -> Mark? {
+      var end = Mark.oldest
       switch self {
-      case .time(let time?): (end.createdAt, end.key) = (time, .max)
+      case .time(let time?): (end.createdAt, end.key) = (time, isNewestFirst ? .min : .max)
       case .key(let key?): end.key = key
       default: return nil
       }
@@ -64,9 +72,9 @@ struct Selection {
     var isSmall: (String) throws -> Bool
     /// The media types on record that answer to a pattern; `nil`: there are several, and not few attachments have them.
     var types: (String) throws -> [String]?
-    /// The time up to which to look, from this one on.
+    /// The time up to which to look, from this one on; where the newest are first, the earlier one down to which.
     var time: (Int64) throws -> Int64?
-    /// The key up to which to look at queued ones, after this one.
+    /// The key up to which to look at queued ones, after this one; where the newest are first, the lower one down to which.
     var key: (Int64) throws -> Int64?
   }
 
@@ -107,10 +115,16 @@ struct Selection {
     let isUnfinished =
       filter.code != nil || filter.stage != nil || filter.statuses.isSubset(of: Self.rejected)
     let hasContent = filter.sha256 != nil || filter.objectPath != nil
-    if filter.statuses == [.queued] && !isUnfinished && !hasContent { return try queued(mark, facts) }
-    let end = try facts.time(max(mark.nextTime, filter.since ?? .min))
+    if filter.statuses == [.queued] && !isUnfinished && !hasContent {
+      return try filter.isNewestFirst ? newestQueued(mark, facts) : queued(mark, facts)
+    }
+    let end = try facts.time(firstTime(filter, mark))
     // What comes after the last time that is asked for need not be looked through.
-    window = .time(end.flatMap { $0 >= filter.until ?? .max ? nil : $0 })
+    window = .time(
+      end.flatMap {
+        let isLast = filter.isNewestFirst ? $0 <= filter.since ?? .min : $0 >= filter.until ?? .max
+        return isLast ? nil : $0
+      })
     if let sha256 = filter.sha256 {
       return indexed(
         "attachments a INDEXED BY attachments_by_content", "a.sha256 = \(place(.blob(sha256)))", filter, mark)
@@ -146,6 +160,24 @@ struct Selection {
     return ("\(jobs) AND j.key > 2 * \(place(.integer(max(mark.key, 0))))\(last)", "j.key")
   }
 
+  /// No attachment has this key or a higher one: the jobs with twice as much are those of transfers.
+  static let pastKeys: Int64 = 1 << 60
+
+  private mutating func newestQueued(_ mark: Mark, _ facts: Facts) throws -> (from: String, order: String) {
+    let end = try facts.key(mark.key)
+    window = .key(end)
+    let jobs = "jobs j CROSS JOIN attachments a ON a.key = j.key >> 1 WHERE j.key & 1 = 0"
+    let last = end.map { " AND j.key >= 2 * \(place(.integer($0)))" } ?? ""
+    let first = place(.integer(min(max(mark.key, 0), Self.pastKeys)))
+    return ("\(jobs) AND j.key < 2 * \(first)\(last)", "j.key DESC")
+  }
+
+  /// The time at which a page begins.
+  private func firstTime(_ filter: AttachmentFilter, _ mark: Mark) -> Int64 {
+    let next = mark.nextTime(isNewestFirst: filter.isNewestFirst)
+    return filter.isNewestFirst ? min(next, filter.until ?? .max) : max(next, filter.since ?? .min)
+  }
+
   /// With one value the index gives the order, too.
   private mutating func equals(_ column: String, _ texts: [String]) -> String {
     if texts.count == 1 { return "\(column) = \(place(.text(texts[0])))" }
@@ -155,17 +187,25 @@ struct Selection {
   private mutating func indexed(
     _ table: String, _ condition: String?, _ filter: AttachmentFilter, _ mark: Mark
   ) -> (from: String, order: String) {
-    let first = place(.integer(max(mark.nextTime, filter.since ?? .min)))
+    let (after, before, order) = filter.isNewestFirst ? ("<", ">", " DESC") : (">", "<", "")
+    let first = place(.integer(firstTime(filter, mark)))
     var conditions = [condition].compactMap(\.self)
-    conditions.append("a.created_at >= \(first)")
-    if case .time(let end?) = window { conditions.append("a.created_at <= \(place(.integer(end)))") }
+    conditions.append("a.created_at \(after)= \(first)")
+    if case .time(let end?) = window {
+      conditions.append("a.created_at \(before)= \(place(.integer(end)))")
+    }
+    if filter.isNewestFirst, let since = filter.since {
+      conditions.append("a.created_at >= \(place(.integer(since)))")
+    }
     if let until = filter.until { conditions.append("a.created_at < \(place(.integer(until)))") }
     // At the end of a window nothing is left of that time.
     if mark.key != .min && mark.key != .max {
       let (time, key) = (place(.integer(mark.createdAt)), place(.integer(mark.key)))
-      conditions.append("(a.created_at > \(time) OR a.key > \(key))")
+      conditions.append("(a.created_at \(after) \(time) OR a.key \(after) \(key))")
     }
-    return ("\(table) WHERE \(conditions.joined(separator: " AND "))", "a.created_at, a.key")
+    return (
+      "\(table) WHERE \(conditions.joined(separator: " AND "))", "a.created_at\(order), a.key\(order)"
+    )
   }
 
   // MARK: Answers

@@ -40,6 +40,8 @@ public struct AttachmentFilter: Sendable, Equatable {
   public var isWaitingForLink = false
   /// Its sender, or one who takes part in its message.
   public var participant: String?
+  /// Pages begin with what was taken in last, and not with what was taken in first.
+  public var isNewestFirst = false
 
   public init(statuses: Set<Status> = Set(Status.allCases)) {
     self.statuses = statuses
