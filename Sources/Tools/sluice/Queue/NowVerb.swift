@@ -6,8 +6,8 @@ struct NowVerb: ParsableCommand {
     name: "now", abstract: "Fetch links at once, before all others.", arguments: "[ID…]",
     discussion: """
       Gives attachments the priority of `sluice fetch --now`: their links are next, and other transfers stand still
-      meanwhile. So links are fetched that `prefetch` in the pipeline file leaves until somebody asks. What has come
-      already is next in the line of stages. What came without a link stays as it is.
+      meanwhile. So links are fetched that `prefetch` in the pipeline file leaves until they are asked for. What has
+      come already is next in the line of stages. What came without a link stays as it is.
       """,
     options: AttachmentVerb.options, example: "sluice now 01a1fc34-c618-73a1-9845-ef92a0d9ed7a")
 
@@ -25,7 +25,7 @@ struct NowVerb: ParsableCommand {
   func run() throws -> ExitCode {
     let ledger = try Environment.ledger(reading: Environment.home(arguments))
     var filter = try FilterOptions.filter(arguments, in: ledger)
-    // An id is meant whatever its status is: the answer says why where nothing can be done.
+    // An attachment that is named by its id is meant with any status: the answer says why where nothing can be done.
     if arguments.values("status").isEmpty && filter.ids == nil { filter.statuses = [.queued] }
     // Only what is named by its id is counted without a link: of others none is meant.
     func named() throws -> Int {
