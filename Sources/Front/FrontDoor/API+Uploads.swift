@@ -312,7 +312,7 @@ extension API {
     return try finish(record, size, bytes.trace) { .reply(reply.adding($0)) }
   }
 
-  /// The size of an upload of which bytes were stored: that of its file, whatever the process says that wrote them.
+  /// The size of an upload of which bytes were stored: that of its file. The process that wrote them is not trusted with it.
   func written(_ id: String, _ offset: Int64, _ stored: Stored) throws(Problem) -> Int64 {
     let (size, isOver) = offset.addingReportingOverflow(stored.bytes)
     guard !isOver, uploads.size(id) ?? 0 == size else {
