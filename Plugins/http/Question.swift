@@ -15,7 +15,7 @@ struct Question {
   /// Bytes of content that are allowed.
   var limit: Int64
   var expectedSize: Int64?
-  /// Whoever asked for it knows the SHA-256, which the host compares.
+  /// The request for it names the SHA-256, which the host compares.
   var knowsHash = false
   var declaredType: String?
   /// A credential went along.

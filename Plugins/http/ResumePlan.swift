@@ -15,8 +15,8 @@ struct ResumePlan: Equatable {
 
   /// How to go on; `nil`: from the start.
   ///
-  /// A range is asked for only if it can be told that the file is the same: by a strong validator, or by what whoever asked
-  /// for it knows of the whole, which is compared in the end.
+  /// A range is asked for only if it can be told that the file is the same: by a strong validator, or by what the
+  /// request for it says of the whole, which is compared in the end.
   static func make(
     held: Int64, _ validators: Validators, expectedSize: Int64?, knowsHash: Bool
   ) -> ResumePlan? {

@@ -30,7 +30,7 @@ struct Size: Stage {
     if let largest { opening.rejects(above: largest, code: "too-large") }
   }
 
-  /// The largest size that passes whatever the media type; `nil`: no limit.
+  /// The largest size that passes, of any media type; `nil`: no limit.
   private var largest: Int64? {
     let sizes = rules.map(\.integer)
     if rules.contains(where: { $0.pattern == "*/*" }) { return sizes.max() }

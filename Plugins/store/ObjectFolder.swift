@@ -161,7 +161,9 @@ final class ObjectFolder {
   // MARK: Faults
 
   private static func taken(_ path: String) -> Outcome {
-    .reject("path-taken", "another object lies at \(path); let the template tell the two apart")
+    .reject(
+      "path-taken",
+      "another object lies at \(path); let the template tell the two apart, such as with {attachmentId}")
   }
 
   /// The outcome of a failed system call.

@@ -187,7 +187,7 @@ extension BadFile {
     === one value where a map of templates is wanted
     - use: knobs
       options: { both: [] }
-    > 4:20: option 'both' of stage 'knobs' takes one value, not a list; write 'both: documents/{messageId}.{extension}'
+    > 4:20: option 'both' of stage 'knobs' takes one value, not a list; write 'both: documents/{attachmentId}.{extension}'
 
     === an empty list
     - use: mime
@@ -256,12 +256,12 @@ extension BadFile {
     === a template that leaves the store
     - use: store
       options: { path: ../objects }
-    > 4:20: the path '../objects' of option 'path' of stage 'store' has an empty, `.` or `..` part, or begins or ends with `/`; write a value such as documents/{messageId}.{extension}
+    > 4:20: the path '../objects' of option 'path' of stage 'store' has an empty, `.` or `..` part, or begins or ends with `/`; write a value such as documents/{attachmentId}.{extension}
 
     === a template among several
     - use: store
       options: { path: { application/pdf: docs/x.pdf, "*/*": "a/{" } }
-    > 4:58: the path 'a/{' of option 'path' of stage 'store' has a brace without its partner; write a value such as documents/{messageId}.{extension}
+    > 4:58: the path 'a/{' of option 'path' of stage 'store' has a brace without its partner; write a value such as documents/{attachmentId}.{extension}
 
     === a text with a line break in a message
     - use: pdf

@@ -25,7 +25,7 @@ struct GoodPipelineTests {
     #expect(pipeline.stages[2].memory == 512 << 20)
     #expect(
       pipeline.stages[3].values == [
-        OptionValue(name: "path", text: "documents/{conversationId}/{messageId}/document.{extension}")
+        OptionValue(name: "path", text: "documents/{conversationId}/{attachmentId}.{extension}")
       ])
     #expect(pipeline.channels.map(\.name) == ["events"])
     #expect(pipeline.channels.first?.stage.id == "events")

@@ -37,6 +37,27 @@ struct ListTests {
     #expect(try statuses([], in: folder) == ["rejected": 2, "completed": 1, "queued": 1])
   }
 
+  @Test func theNewestAreFirstWhereThatIsAskedFor() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.storing())
+    for name in ["a", "b", "c", "d"] {
+      try folder.write("\(name).txt", "the text \(name)\n")
+      let queued = try SluiceCommand.run(["enqueue", "--home", "var", "\(name).txt"], in: folder)
+      #expect(queued.status == 0, "\(queued.err)")
+    }
+    func list(_ words: String...) throws -> [String] {
+      try SluiceCommand.run(["list", "--format", "json"] + words, in: folder).attachments.map(\.fileName)
+    }
+    #expect(try list("--newest") == ["d.txt", "c.txt", "b.txt", "a.txt"])
+    #expect(try list("--newest", "--limit", "2", "--status", "queued") == ["d.txt", "c.txt"])
+    #expect(try list("--limit", "2") == ["a.txt", "b.txt"])
+    #expect(try SluiceCommand.run(["ingest", "--quiet", "a.txt"], in: folder).status == 0)
+    #expect(try list("--newest", "--status", "completed", "--limit", "3") == ["d.txt", "c.txt", "b.txt"])
+    let table = try SluiceCommand.run(["list", "--newest", "--format", "csv"], in: folder).out
+    #expect(table.split(whereSeparator: \.isNewline).dropFirst().first?.contains("d.txt") == true, "\(table)")
+    #expect(try SluiceCommand.run(["retry", "--newest", "--status", "failed"], in: folder).status == 2)
+  }
+
   static let mistakes: [(String, String)] = [
     ("rejcted", "'rejcted'; did you mean 'rejected'?"), ("rejected,faild", "'faild'; did you mean 'failed'?"),
     ("rejected,", "not ''"), ("rejected, failed", "' failed'; did you mean 'failed'?"),

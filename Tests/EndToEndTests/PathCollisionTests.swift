@@ -47,6 +47,28 @@ struct PathCollisionTests {
     #expect(folder.files(below: "var/store").count == 200)
   }
 
+  /// The pipelines that users begin with: each has a path for every attachment of a message.
+  @Test(arguments: ["pipeline.yaml", "README.md", "docs/pipeline.md", "Packaging/pipeline.yaml"])
+  func twoPDFsOfOneMessageComplete(source: String) throws {
+    let file = SluiceCommand.projectFolder + "/" + source
+    var pipeline = try String(contentsOfFile: file, encoding: .utf8)
+    if source.hasSuffix(".md") {
+      let block = try #require(pipeline.firstMatch(of: /(?s)```yaml\n(version: 1\n.*?)```/))
+      pipeline = block.output.1.replacingOccurrences(of: "max-page:", with: "max-pages:")
+    }
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "pipeline.yaml", pipeline.replacingOccurrences(of: "/var/lib/sluice/events.jsonl", with: "events.jsonl")
+    )
+    let report = try Samples.data("report.pdf")
+    try folder.write("a.pdf", report)
+    try folder.write("b.pdf", report + Data("% another copy\n".utf8))
+    let records = try ingest(
+      [#"{"path":"a.pdf","messageId":"m1"}"#, #"{"path":"b.pdf","messageId":"m1"}"#], in: folder)
+    #expect(records.allSatisfy { $0.isCompleted }, "\(records)")
+    #expect(folder.files(below: "var/store/documents").count == 2)
+  }
+
   @Test func aPathBelowAnothersObjectIsRefused() throws {
     let folder = try folder(template: "{fileName}")
     try folder.write("a", "first\n")

@@ -56,6 +56,20 @@ struct QueueVerbTests {
     #expect(run.attachments.count == 2 && run.attachments.allSatisfy { $0.isCompleted }, "\(run.err)")
   }
 
+  /// There is nothing to fetch: the answer says so, and its place in the queue stays.
+  @Test func whatHasNoLinkIsNotPutBeforeOthers() throws {
+    try #require(try enqueue("in/a.txt").status == 0)
+    let id = try id(of: "a.txt")
+    #expect(
+      try sluice("now", id).out == "1 attachment there before, ended meanwhile, or without a link\n")
+    let record = try sluice("now", id, "--format", "json").out
+    #expect(record.contains(#""matched":1,"changed":0,"unchanged":1,"#), "\(record)")
+    #expect(try sluice("now", "--status", "queued").out == "0 attachments put before all others\n")
+    #expect(
+      try sluice("prioritize", id, "--priority", "0").out
+        == "1 attachment had it before or ended meanwhile\n")
+  }
+
   @Test func aRunningCoordinatorPausesAndResumesAtOnce() throws {
     let resident = try Resident(folder)
     #expect(try sluice("pause", "attachments").status == 0)

@@ -197,6 +197,11 @@ struct AccessTests {
       ("/v1/attachments?since=x", 400, "invalid-parameter"),
       ("/v1/attachments?sha256=x", 400, "invalid-parameter"),
       ("/v1/attachments?after=x", 400, "invalid-parameter"),
+      ("/v1/uploads?after=zzz", 400, "invalid-parameter"),
+      ("/v1/attachments?minSize=x", 400, "invalid-parameter"),
+      ("/v1/attachments?maxSize=-1", 400, "invalid-parameter"),
+      ("/v1/attachments?order=last", 400, "invalid-parameter"),
+      ("/v1/report?order=newest", 400, "no-such-parameter"),
       ("/v1/report?limit=0", 400, "invalid-parameter"), ("/v1/report?limit=100001", 400, "invalid-parameter"),
       ("/v1/report?after=1", 400, "no-such-parameter"), ("/v1/report?status=done", 400, "invalid-parameter"),
       ("/v1/attachments?state=queued", 400, "no-such-parameter"), ("/v2", 404, "no-such-path"),
@@ -206,10 +211,43 @@ struct AccessTests {
       let reply = try place.ask("GET", path, as: .admin)
       #expect(reply.status == status && reply.text.contains("\"code\":\"\(code)\""), "\(path): \(reply.text)")
     }
+    // Contents are left out: pages add to their links what they like.
+    for route in Route.allCases where route.path.hasPrefix("/v1/") && ![.uploadOptions].contains(route) {
+      let reply = try place.ask(route.method, "\(route.path)?colour=blue", as: .admin)
+      let isRefused = reply.status == 400 && reply.text.contains("there is no parameter 'colour' here")
+      #expect(isRefused == (route != .content), "\(route): \(reply.text)")
+    }
+    let story = try place.text("GET", "/v1/attachments/{id}?a=1", as: .sender)
+    #expect(story.contains("leave it out; this path has none"), "\(story)")
+    let link = try place.text("GET", "/v1/attachments/{id}/link?a=1", as: .sender)
+    #expect(link.contains("those are seconds, download"), "\(link)")
     let wrong = try place.ask("PUT", "/v1/attachments/x", as: .admin)
     #expect(wrong.status == 405)
     #expect(wrong.fields.contains(.init("Allow", "GET, DELETE, HEAD, OPTIONS")))
     #expect(try place.ask("OPTIONS", "/v1/attachments", as: .nobody).status == 204)
+  }
+
+  @Test func aListIsOfSizesAsTheyAreAskedFor() throws {
+    func count(_ query: String) throws -> Int {
+      let text = try place.text("GET", "/v1/attachments?\(query)", as: .sender)
+      return text.components(separatedBy: #""fileName":"#).count - 1
+    }
+    #expect(try count("minSize=0") == 0, "its size is not known yet")
+    try place.complete()
+    for query in ["minSize=5", "maxSize=5", "minSize=5B", "maxSize=1KB", "minSize=1&maxSize=9", "limit=5"] {
+      #expect(try count(query) == 1, "\(query)")
+    }
+    for query in ["minSize=6", "maxSize=4", "minSize=1KB", "minSize=6&maxSize=9"] {
+      #expect(try count(query) == 0, "\(query)")
+    }
+    #expect(try place.text("GET", "/v1/report?minSize=6", as: .admin).contains(#""count":0,"#))
+  }
+
+  @Test func whatHasNoLinkIsNotFetchedBeforeOthers() throws {
+    for party in [Party.participant, .sender, .service, .admin] {
+      #expect(
+        try place.text("POST", "/v1/attachments/{id}/now", as: party) == "{\"changed\":false}\n", "\(party)")
+    }
   }
 
   @Test func oneReportIsMadeAtATime() throws {
@@ -230,149 +268,5 @@ struct AccessTests {
     case 404: reply.text.contains("\"not-ready\"") ? .yes : .hidden
     default: nil
     }
-  }
-}
-
-/// A home with an attachment of ann's in which ben takes part, and a token for each party.
-final class Place {
-  private let folder: String
-  private let ledger: any LedgerWriter
-  let api: API
-  private let hash: SHA256
-  private var number: Int64 = 0
-  let id: String
-  /// One of each.
-  private(set) var uploads: [Party: String] = [:]
-
-  init(_ rules: ServeRules = ServeRules(), participants: [String] = ["ann", "ben"]) throws {
-    folder = NSTemporaryDirectory() + "sluice-door-\(UUID())"
-    let home = Home(folder)
-    try home.create()
-    ledger = try home.join()
-    hash = try SHA256()
-    var item = IntakeItem()
-    (item.conversationId, item.messageId, item.senderId) = ("c", "m", "ann")
-    (item.participants, item.fileName, item.source) = (participants, "a.pdf", Array("/a.pdf".utf8))
-    var exchange = Exchange(number: 1)
-    exchange.commands = [.takeIn([item])]
-    number = 1
-    let results = try ledger.exchange(exchange).results
-    guard case .takenIn(let report)? = results.first, case .added(let id)? = report.outcomes.first else {
-      throw FrameError("it is not taken in: \(results)")
-    }
-    self.id = id
-    api = try API(home, version: "1", rules: rules)
-    for party in Party.allCases where party != .nobody {
-      let role: AccessToken.Role = party == .service ? .service : party == .admin ? .admin : .user
-      try add(token(party), name: Self.name(party), role: role)
-      let upload = String(Party.allCases.firstIndex(of: party) ?? 0) + String(repeating: "0", count: 31)
-      uploads[party] = upload
-      try apply(
-        .upload(
-          .begin(
-            UploadRecord(
-              id: upload, owner: Self.name(party), role: role, length: 5, metadata: "", createdAt: 0,
-              expiresAt: 100_000))))
-    }
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: folder) }
-
-  private static func name(_ party: Party) -> String {
-    switch party {
-    case .sender: "ann"
-    case .participant: "ben"
-    default: "eve"
-    }
-  }
-
-  func token(_ party: Party) -> String { "token-\(party)" }
-
-  private func digest(_ text: String) -> [UInt8] {
-    hash.begin()
-    Array(text.utf8).withUnsafeBytes { hash.add($0) }
-    return hash.finish()
-  }
-
-  func add(
-    _ text: String, name: String = "ann", role: AccessToken.Role = .user, expiresAt: Int64? = nil
-  ) throws {
-    try apply(.token(.add(hash: digest(text), name: name, role: role, expiresAt: expiresAt)))
-  }
-
-  /// Begins an upload.
-  func begin(owner: String, role: AccessToken.Role, metadata: String) throws -> String {
-    let id = String(UUID().uuidString.lowercased().filter { $0 != "-" })
-    try apply(
-      .upload(
-        .begin(
-          UploadRecord(
-            id: id, owner: owner, role: role, length: 5, metadata: metadata, createdAt: 0, expiresAt: 100_000)
-        )))
-    return id
-  }
-
-  func revoke(_ text: String) throws { try apply(.token(.revoke(AccessToken.id(of: digest(text))))) }
-
-  /// Has the attachment end.
-  func complete() throws {
-    number += 1
-    var exchange = Exchange(number: number)
-    exchange.wanted = [Want(.attachments, 1)]
-    let lease = try #require(try ledger.exchange(exchange).leases.first)
-    guard case .attachment(let attachment) = lease.work else { return }
-    number += 1
-    exchange = Exchange(number: number)
-    let outcome = AttachmentOutcome(
-      .completed, mediaType: "application/pdf", sizeBytes: 5, sha256: [UInt8](repeating: 9, count: 32),
-      url: "a")
-    exchange.settlements = [
-      Settlement(
-        lease,
-        .attachment(EndedAttachment(attachment, outcome, attempt: lease.attempt, steps: [], events: [])))
-    ]
-    try #require(try ledger.exchange(exchange).settled == [.counted])
-  }
-
-  func apply(_ command: Command) throws {
-    number += 1
-    var exchange = Exchange(number: number)
-    exchange.commands = [command]
-    let results = try ledger.exchange(exchange).results
-    try #require(results == [.done(hasChanged: true)])
-  }
-
-  func ask(_ method: String, _ path: String, id: String? = nil, as party: Party) throws -> FrontReply {
-    try ask(method, path, id: id, authorization: party == .nobody ? [] : ["Bearer \(token(party))"])
-  }
-
-  func ask(
-    _ method: String, _ path: String, id: String? = nil, authorization: [String]
-  ) throws -> FrontReply {
-    let parts = path.replacingOccurrences(of: "{id}", with: id ?? self.id).split(separator: "?")
-    let query = parts.count < 2 ? [] : parts[1].split(separator: "&").map { $0.split(separator: "=") }
-    let request = FrontRequest(
-      serial: 1, method: method, segments: (parts.first ?? "").split(separator: "/").map(String.init),
-      query: query.map { FrontRequest.Pair(String($0[0]), String($0[1])) },
-      fields: authorization.map { FrontRequest.Pair("authorization", $0) } + Self.upload
-        + [
-          .init("content-type", path == "/v1/fetch" ? "application/json" : "application/offset+octet-stream")
-        ],
-      body: path == "/v1/attachments" && method == "POST" ? .length(5) : .none)
-    switch api.answer(request) {
-    case .reply(let reply): return reply
-    case .file(let reply, _): return reply
-    // They are allowed, and not applied here.
-    case .commands, .inform, .upload, .store, .await, .body, .stream: return FrontReply(200)
-    }
-  }
-
-  /// What requests about uploads say.
-  private static let upload: [FrontRequest.Pair] = [
-    .init("tus-resumable", "1.0.0"), .init("upload-length", "5"), .init("upload-offset", "0"),
-  ]
-
-  func text(_ method: String, _ path: String, as party: Party) throws -> String {
-    try ask(method, path, as: party).text
   }
 }

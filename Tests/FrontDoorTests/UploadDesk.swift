@@ -63,7 +63,23 @@ final class UploadDesk {
     return reply.results
   }
 
-  /// - Returns: `nil` where nobody gets an answer.
+  /// Has the attachment that is due end as completed.
+  func complete() throws {
+    number += 1
+    var exchange = Exchange(number: number)
+    exchange.wanted = [Want(.attachments, 1)]
+    let lease = try #require(try ledger.exchange(exchange).leases.first)
+    guard case .attachment(let attachment) = lease.work else { throw FrameError("it is no attachment") }
+    number += 1
+    exchange = Exchange(number: number)
+    let outcome = AttachmentOutcome(
+      .completed, mediaType: "text/plain", sizeBytes: 3, sha256: [UInt8](repeating: 9, count: 32), url: "a")
+    let ended = EndedAttachment(attachment, outcome, attempt: lease.attempt, steps: [], events: [])
+    exchange.settlements = [Settlement(lease, .attachment(ended))]
+    try #require(try ledger.exchange(exchange).settled == [.counted])
+  }
+
+  /// - Returns: `nil` where the client gets no answer.
   func ask(
     _ method: String, _ path: String, _ token: String, _ fields: [String: String] = [:],
     _ body: [UInt8]? = nil,

@@ -1,3 +1,4 @@
+import Foundation
 import FrontWire
 import Ledger
 import Pipeline
@@ -88,6 +89,41 @@ struct UploadQuotaTests {
     #expect(try desk.ask("DELETE", "/v1/uploads/\(id)", "root")?.status == 204)
     #expect(desk.files.count == 1)
     #expect(try desk.ask("POST", "/v1/uploads", "t", ["upload-length": "5"])?.status == 201)
+  }
+
+  @Test func theNewestAttachmentsAreFirstWhereThatIsAskedFor() throws {
+    let desk = try Self.desk()
+    struct List: Decodable {
+      struct Row: Decodable { var fileName: String }
+      var attachments: [Row]
+      var next: String?
+    }
+    func add(_ name: String) throws {
+      let fields = [
+        "upload-length": "1", "content-type": "application/offset+octet-stream",
+        "upload-metadata": "filename \(Base64.text(Array(name.utf8)))",
+      ]
+      let reply = try desk.ask("POST", "/v1/uploads", "t", fields, [1])
+      #expect(reply?.status == 201)
+    }
+    func list(_ query: String) throws -> [String] {
+      var (names, after) = ([String](), "")
+      while true {
+        let text = try desk.ask("GET", "/v1/attachments?\(query)\(after)", "t")?.text ?? ""
+        let page = try JSONDecoder().decode(List.self, from: Data(text.utf8))
+        names += page.attachments.map(\.fileName)
+        guard let next = page.next else { return names }
+        // What comes meanwhile is before what has been read.
+        if after.isEmpty && query.contains("newest") { try add("later") }
+        after = "&after=\(next)"
+      }
+    }
+    let names = (0..<7).map { "\($0)" }
+    for name in names { try add(name) }
+    #expect(try list("limit=3") == names)
+    #expect(try list("limit=3&order=oldest") == names)
+    #expect(try list("limit=3&order=newest") == names.reversed())
+    #expect(try list("order=newest&status=queued&limit=200") == ["later"] + names.reversed())
   }
 
   /// What it has become is an attachment, which is deleted as such.

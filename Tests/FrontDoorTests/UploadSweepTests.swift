@@ -106,6 +106,30 @@ struct UploadSweepTests {
     #expect(desk.files == [open], "nothing of it comes back")
   }
 
+  /// Its last byte comes, and its attachment ends, between the look at the upload and the command.
+  @Test func oneThatHasJustBecomeAnAttachmentIsNotGivenUp() throws {
+    let desk = try desk()
+    let id = try begin(desk, 3)
+    let request = FrontRequest(
+      serial: 1, method: "DELETE", segments: ["v1", "uploads", id], query: [],
+      fields: [.init("authorization", "Bearer t"), .init("tus-resumable", "1.0.0")], body: .none)
+    guard case .upload(_, let step) = desk.api.answer(request),
+      case .commands(let commands, let next) = try desk.api.take(step, id, request)
+    else { return #expect(Bool(false), "it is to be given up") }
+    let fields = ["upload-offset": "0", "content-type": Self.octets]
+    let last = try desk.ask("PATCH", "/v1/uploads/\(id)", "t", fields, [1, 2, 3])
+    let attachment = try #require(last?.field("Attachment-Id"))
+    try desk.complete()
+    guard case .reply(let late) = next(try desk.apply(commands)) else {
+      return #expect(Bool(false), "it is answered")
+    }
+    for reply in [late, try #require(try desk.ask("DELETE", "/v1/uploads/\(id)", "t"))] {
+      #expect(reply.status == 409 && reply.text.contains(#""code":"in-use""#), "\(reply.text)")
+      #expect(reply.text.contains("/v1/attachments/\(attachment)"), "\(reply.text)")
+    }
+    #expect(try desk.ask("HEAD", "/v1/uploads/\(id)", "t")?.field("Attachment-Id") == attachment)
+  }
+
   @Test func howLongOneMayBeFollowsFromWhatItCallsItself() throws {
     var rules = ServeRules()
     (rules.maxSize, rules.maxImageSize) = (100, 10)

@@ -200,7 +200,13 @@ struct ServerTests {
     let first = try server.connect()
     let second = try server.connect()
     let third = try server.connect()
-    #expect(third.rest().hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
+    let refusal = third.rest()
+    #expect(refusal.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
+    #expect(refusal.contains("\r\nContent-Type: application/problem+json\r\n"), "\(refusal)")
+    let body = try #require(refusal.range(of: "\r\n\r\n")).upperBound
+    #expect(refusal.contains("\r\nContent-Length: \(refusal[body...].utf8.count)\r\n"), "\(refusal)")
+    let problem = try JSONSerialization.jsonObject(with: Data(refusal[body...].utf8)) as? [String: Any]
+    #expect(problem?["status"] as? Int == 503 && problem?["code"] as? String == "too-many-connections")
     first.close()
     try server.waitFor { $0.connections == 1 }
     let fourth = try server.connect()

@@ -12,17 +12,55 @@ struct PageBoundTests {
       desk.clock.pass(1)
     }
     desk.ledger.candidates.attachments = 8
-    var filter = AttachmentFilter()
-    filter.fileName = "[1-4]7"
-    var (names, pages, mark) = ([String](), 0, PageMark?.none)
-    repeat {
-      let page = try desk.ledger.attachments(filter, after: mark, limit: 5)
-      names += page.rows.map(\.origin.fileName)
-      mark = page.next
-      pages += 1
-    } while mark != nil
-    #expect(names == ["17", "27", "37", "47"])
-    #expect(pages == 7, "50 are looked at 8 at a time, though hardly any answers")
+    for statuses in [Set(Status.allCases), [.queued]] {
+      for isNewestFirst in [false, true] {
+        var filter = AttachmentFilter(statuses: statuses)
+        filter.fileName = "[1-4]7"
+        filter.isNewestFirst = isNewestFirst
+        var (names, pages, mark) = ([String](), 0, PageMark?.none)
+        repeat {
+          let page = try desk.ledger.attachments(filter, after: mark, limit: 5)
+          names += page.rows.map(\.origin.fileName)
+          mark = page.next
+          pages += 1
+        } while mark != nil
+        let found = ["17", "27", "37", "47"]
+        #expect(names == (isNewestFirst ? found.reversed() : found))
+        #expect(pages == 7, "50 are looked at 8 at a time, though hardly any answers")
+      }
+    }
+  }
+
+  /// No statement sorts more, or looks at more, than the one that finds the oldest.
+  @Test func theNewestAreFoundByTheSameIndexesAsTheOldest() throws {
+    let desk = try Desk()
+    for number in 0..<20 {
+      try desk.takeIn(Desk.item("\(number)"))
+      desk.clock.pass(1)
+    }
+    let changes: [(inout AttachmentFilter) -> Void] = [
+      { _ in }, { $0.statuses = [.queued] }, { $0.statuses = [.rejected, .failed] }, { $0.code = "x" },
+      { $0.sha256 = [UInt8](repeating: 1, count: 32) }, { $0.mediaType = "image/png" },
+      { $0.fileName = "*.pdf" }, { ($0.since, $0.until) = (5, .max) }, { $0.conversationId = "c" },
+      { $0.objectPath = "a" }, { $0.participant = "ann" },
+    ]
+    for (number, change) in changes.enumerated() {
+      let plans = try [false, true].map { isNewestFirst in
+        var filter = AttachmentFilter()
+        change(&filter)
+        filter.isNewestFirst = isNewestFirst
+        let facts = Selection.Facts(
+          isSmall: { _ in true }, types: { [$0] }, time: { _ in 10 }, key: { _ in 10 })
+        let selection = try Selection(filter, after: isNewestFirst ? .newest : .oldest, facts)
+        var plan = ""
+        try desk.ledger.connection.prepare("EXPLAIN QUERY PLAN \(selection.sql)").rows(selection.values) {
+          plan += $0.text(3) + "; "
+        }
+        return plan.replacing(/rowid>\?|rowid<\?|\([a-z_]+[<>]\?\)/, with: "")
+      }
+      #expect(plans[0] == plans[1], "\(number)")
+      #expect(plans.allSatisfy { !$0.contains("SCAN a;") && !$0.contains("SCAN a ") }, "\(plans)")
+    }
   }
 
   /// Whatever a clock does: all that answer are found, once each.
@@ -39,7 +77,8 @@ struct PageBoundTests {
       filter.fileName = "*[0369]"
       for statuses in [Set(Status.allCases), [.queued]] {
         filter.statuses = statuses
-        for limit in [1, 2, 7, 100] {
+        for (limit, isNewestFirst) in [(1, false), (2, true), (7, false), (7, true), (100, true)] {
+          filter.isNewestFirst = isNewestFirst
           var (names, mark, pages) = ([String](), PageMark?.none, 0)
           repeat {
             let page = try desk.ledger.attachments(filter, after: mark, limit: limit)

@@ -151,7 +151,8 @@ package final class ModelReader: LedgerQueries {
   ) throws(LedgerError) -> Page<Row> {
     let rows = rows
     return try page(
-      rows.places, after: mark, limit, >,
+      filter.isNewestFirst ? rows.places.reversed() : rows.places, after: mark, limit,
+      filter.isNewestFirst ? (<) : (>),
       { place in
         rows.attachments[place.key].flatMap { filter.matches($0) ? make($0, place.key) : nil }
       })
@@ -359,7 +360,8 @@ extension AttachmentFilter {
       && agrees(senderId, origin.senderId) && agrees(reference, origin.reference)
       && minimumSize.map { outcome.sizeBytes ?? -1 >= $0 } ?? true
       && maximumSize.map { outcome.sizeBytes ?? .max <= $0 } ?? true
-      && agrees(objectPath, outcome.url) && agrees(source, attachment.source.path)
+      && (!hasLink || attachment.transfer != nil) && agrees(objectPath, outcome.url)
+      && agrees(source, attachment.source.path)
       && mediaType.map { Glob($0).matches(outcome.mediaType ?? "") } ?? true
       && fileName.map { Glob($0).matches(origin.fileName) } ?? true
       && since.map { attachment.createdAt >= $0 } ?? true

@@ -38,6 +38,17 @@ extension ModelRows {
       tally.uploadsToDelete.append(id)
       uploads[id] = nil
       return .done(hasChanged: true)
+    case (.giveUp, nil): return .done(hasChanged: false)
+    case (.giveUp(let id), let known?):
+      if let attachment = known.attachmentId {
+        var report = IntakeReport()
+        report.known += 1
+        report.outcomes.append(.known(id: attachment))
+        return .takenIn(report)
+      }
+      tally.uploadsToDelete.append(id)
+      uploads[id] = nil
+      return .done(hasChanged: true)
     case (_, nil): return .refused("there is no upload '\(request.id)'")
     case (.lengthen(let id, let length), let known?):
       if known.length == length { return .done(hasChanged: false) }

@@ -86,6 +86,7 @@ struct FilterTests {
       Criterion(
         name: "at most", set: { $0.maximumSize = 5 },
         answers: { $0.outcome.sizeBytes.map { $0 <= 5 } ?? false }),
+      Criterion(name: "link", set: { $0.hasLink = true }, answers: { _ in false }),
       Criterion(name: "since", set: { $0.since = middle }, answers: { $0.createdAt >= middle }),
       Criterion(name: "until", set: { $0.until = middle }, answers: { $0.createdAt < middle }),
       Criterion(
@@ -136,6 +137,10 @@ struct FilterTests {
         for limit in isSame ? [1, 7, 500] : [7] {
           let found = try read(filter, bench.reader, limit)
           #expect(found == expected, "\(first.name) and \(second.name) by \(limit)")
+          filter.isNewestFirst = true
+          let newest = try read(filter, bench.reader, limit)
+          #expect(newest == expected.reversed(), "\(first.name) and \(second.name) by \(limit), newest first")
+          filter.isNewestFirst = false
         }
       }
     }

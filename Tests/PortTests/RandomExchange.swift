@@ -35,7 +35,7 @@ struct RandomExchange {
 
   private mutating func uploadCommand() -> UploadCommand {
     let id = "upload\(number(1...5))"
-    switch number(0...3) {
+    switch number(0...4) {
     case 0:
       return .begin(
         UploadRecord(
@@ -43,6 +43,7 @@ struct RandomExchange {
           expiresAt: 1000), atMost: pick([nil, 1, 2]))
     case 1: return .lengthen(id: id, Int64(number(-1...5)))
     case 2: return .finish(id: id, item())
+    case 3: return .giveUp(id: id)
     default: return .end(id: id)
     }
   }

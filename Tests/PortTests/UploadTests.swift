@@ -78,11 +78,13 @@ struct UploadTests {
 
   @Test(arguments: Engine.allCases) func itsFileGoesWithItOrWithItsAttachment(engine: Engine) throws {
     let bench = try Bench(engine)
-    try begin(bench)
-    let ended = try bench.exchange { $0.commands = [.upload(.end(id: Self.id))] }
-    #expect(ended.results == Self.changed && ended.uploadsToDelete == [Self.id])
-    #expect(try bench.command(.upload(.end(id: Self.id))) == Self.unchanged)
-    #expect(try bench.reader.upload(Self.id) == nil)
+    for command in [UploadCommand.end(id: Self.id), .giveUp(id: Self.id)] {
+      try begin(bench)
+      let ended = try bench.exchange { $0.commands = [.upload(command)] }
+      #expect(ended.results == Self.changed && ended.uploadsToDelete == [Self.id])
+      #expect(try bench.command(.upload(command)) == Self.unchanged)
+      #expect(try bench.reader.upload(Self.id) == nil)
+    }
 
     try begin(bench)
     try bench.command(.upload(.finish(id: Self.id, Sample.item("a"))))
@@ -90,6 +92,12 @@ struct UploadTests {
     // It is still to be worked on.
     let early = try bench.exchange { $0.commands = [.upload(.end(id: Self.id))] }
     #expect(early.results == Self.unchanged && early.uploadsToDelete.isEmpty)
+    #expect(try bench.reader.upload(Self.id) != nil)
+    let givenUp = try bench.exchange { $0.commands = [.upload(.giveUp(id: Self.id))] }
+    guard case .takenIn(let report)? = givenUp.results.first else {
+      return #expect(Bool(false), "\(givenUp.results)")
+    }
+    #expect(report.outcomes == [.known(id: id)] && givenUp.uploadsToDelete.isEmpty)
     #expect(try bench.reader.upload(Self.id) != nil)
     let deleted = try bench.exchange {
       $0.commands = [.attachment(AttachmentCommand(id, .delete(by: "ann")))]

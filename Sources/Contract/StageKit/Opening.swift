@@ -18,7 +18,7 @@ public struct Opening {
   }
 
   /// The first option that was read and is not among the stage's options. It would have its default for ever,
-  /// whatever a pipeline says, so that the host is told not to open the stage.
+  /// and a pipeline could not change that. So the host is told not to open the stage.
   var undeclared: String? { reads.undeclared.first }
 
   /// The stage's id in this pipeline.
@@ -60,7 +60,7 @@ public struct Opening {
     host.pointee.repeatable(raw.pointee.call, basis)
   }
 
-  /// A promise that content of more than so many bytes is rejected with this code, whatever else it is. Then the host may
+  /// A promise that all content of more than so many bytes is rejected with this code. Then the host may
   /// reject it by its length, before a byte is read. A stage with `when` is not held to it.
   public func rejects(above bytes: Int64, code: String) {
     guard has(\.reject_above) else { return }

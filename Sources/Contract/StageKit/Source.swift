@@ -5,7 +5,7 @@
 /// but ``turn(wake:for:)``.
 ///
 /// A source writes into the file that it is handed, and nowhere else. After at most 8 MiB or two seconds it syncs the file and
-/// tells ``Transfer/checkpoint(_:)``: from there another attempt goes on, whatever happens to the worker.
+/// tells ``Transfer/checkpoint(_:)``: from there another attempt goes on, also where the worker has crashed.
 ///
 /// What servers say is hostile: its lengths, names, types and redirects. So is a link. A link may hold a secret, as headers and
 /// bodies do: none of it stands in a message, in metadata or in a line of the log.

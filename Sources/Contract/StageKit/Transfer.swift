@@ -50,13 +50,13 @@ public struct Transfer: Identifiable {
       etag: raw.pointee.etag.map { String(cString: $0) },
       modified: raw.pointee.modified.map { String(cString: $0) })
   }
-  /// Bytes that it has, as whoever asked for it says; `nil`: not known.
+  /// Bytes that it has, as the request for it says; `nil`: not known.
   public var expectedSize: Int64? {
     raw.pointee.expected_size == .max ? nil : Int64(clamping: raw.pointee.expected_size)
   }
   /// 64 hexadecimal digits; `nil`: not known. The host compares it.
   public var expectedSHA256: String? { raw.pointee.expected_sha256.map { String(cString: $0) } }
-  /// The media type that whoever asked for it expects; `nil`: not given.
+  /// The media type that the request for it names; `nil`: not given.
   public var declaredType: String? { raw.pointee.declared_type.map { String(cString: $0) } }
 
   /// How far a transfer is.

@@ -78,7 +78,7 @@ struct ScalarReader {
     case .bytes: return "10MB"
     case .duration: return "30s"
     case .mediaType: return "application/pdf"
-    case .template: return "documents/{messageId}.{extension}"
+    case .template: return "documents/{attachmentId}.{extension}"
     case .channelName: return "events"
     case .file: return "events.jsonl"
     }

@@ -44,7 +44,7 @@ public struct Credential: Sendable, Equatable {
   public var header: String
   /// Names of hosts that get it; `*.name` for all below it.
   public var hosts: [String]
-  /// The participant whose session it is; `nil`: nobody's.
+  /// The participant whose session it is; `nil`: it is no user's session.
   public var owner: String?
   /// What becomes of that session where a server does not take it.
   public var on401 = Refusal.pause

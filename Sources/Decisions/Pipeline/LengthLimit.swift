@@ -1,4 +1,4 @@
-/// A stage's promise that content of more than so many bytes is rejected, whatever else it is.
+/// A stage's promise that all content of more than so many bytes is rejected.
 public struct LengthLimit: Sendable, Equatable {
   public var bytes: Int64
   /// The code that the stage rejects it with.

@@ -82,7 +82,7 @@ enum ControlMessage {
 
   private static func write(_ command: TokenCommand, _ writer: inout FrameWriter) {
     switch command.action {
-    // Others than the coordinator sign nobody out.
+    // Only the coordinator signs users out.
     case .revoke, .signOut:
       writer.write(false)
       writer.write(command.id)

@@ -23,7 +23,7 @@ final class ObjectReader {
     hash = try ObjectHash()
   }
 
-  /// - Parameter expected: the content is read only if it has this size; `nil`: whatever its size.
+  /// - Parameter expected: the content is read only if it has this size; `nil`: it is read with any size.
   /// - Parameter reads: false leaves the content unread, and the digest empty.
   func look(_ path: String, expected: Int64? = nil, reads: Bool = true) -> Found {
     do throws(SystemError) {

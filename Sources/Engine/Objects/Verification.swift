@@ -69,6 +69,7 @@ public final class Verification {
     try checkObjects()
     try checkIncoming()
     try checkStore()
+    try checkUploads()
     return totals
   }
 
@@ -247,7 +248,24 @@ public final class Verification {
     tell(finding)
   }
 
+  private func checkUploads() throws {
+    // While a coordinator is running, files are made before their rows, and deleted after them.
+    if repair == nil && home.isInUse { return }
+    let files = UploadFiles(home)
+    for id in try files.unneeded(ledger, before: .max) {
+      if repair == nil && home.isInUse { return }
+      var finding = Finding(
+        "leftover", "\(Home.uploads)/\(id)", "no upload needs this file any more", remedy: Remedy.upload)
+      if repair != nil {
+        files.delete(id)
+        finding.repair = "deleted"
+      }
+      tell(finding)
+    }
+  }
+
   enum Remedy {
+    static let upload = "the next `sluice ingest`, `run` or `serve` deletes it, or `sluice verify --repair`"
     static let object =
       "`sluice verify --repair` finds its content elsewhere in the store, or queues the attachment again if its source is unchanged; else restore the object"
     static let next = "the next `sluice ingest` names it, or `sluice verify --repair`"

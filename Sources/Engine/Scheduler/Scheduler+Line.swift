@@ -206,7 +206,8 @@ extension Scheduler {
         return enqueue(flight, group, (flight.dispatched?.first ?? 0)..<(flight.dispatched?.end ?? 0))
       case .refused:
         refuse(
-          "another object goes to \(path), or to a part of it; let the template tell the two apart", &report)
+          "another object goes to \(path), or to a part of it; let the template tell the two apart, such as with {attachmentId}",
+          &report)
       case .refusedByRecord:
         refuse(
           "\(path) is on record as another attachment's object, which is lost; `sluice verify` tells more",

@@ -18,7 +18,7 @@ extension Scheduler {
           + "`sluice retry` the attachment")
       return follow(flight, .failed(reason, isRejected: false))
     }
-    // Before room is looked for: whoever announces too much stops nobody else.
+    // Before room is looked for: a server that announces too much does not hold up other transfers.
     if let size = transfer.link.size, size > definition.maxSize {
       let reason = Reason(
         stage: TransferRun.stage, code: "too-large-to-fetch",

@@ -140,7 +140,7 @@ public final class Scheduler {
       try begin()
       try work()
     } catch {
-      // Whatever went wrong may follow from that.
+      // What went wrong may follow from that.
       try checkPlaces()
       throw error
     }

@@ -46,7 +46,7 @@ extension API {
     } catch {
       // The text of a mark is the client's.
       if mark == nil || error.code != .other { throw error }
-      throw Self.invalid("after", "is no mark of a page; leave it out for the first")
+      throw Self.noMark
     }
   }
 
@@ -65,6 +65,10 @@ extension API {
       if let time = AttachmentFilter.time(pair.value, now) { return time }
       throw invalid(pair.name, "is a time, such as 2h (ago), 2026-01-31 or 2026-01-31T08:00:00Z")
     }
+    func size(_ pair: FrontRequest.Pair) throws -> Int64 {
+      if let size = ByteSize(pair.value)?.bytes ?? Int64(pair.value), size >= 0 { return size }
+      throw invalid(pair.name, "is a number of bytes, or a size such as 500KB or 10MB")
+    }
     for pair in request.query {
       switch pair.name {
       case "status":
@@ -81,6 +85,8 @@ extension API {
       case "sender": filter.senderId = pair.value
       case "reference": filter.reference = pair.value
       case "name": filter.fileName = AttachmentFilter.glob(pair.value)
+      case "minSize": filter.minimumSize = try size(pair)
+      case "maxSize": filter.maximumSize = try size(pair)
       case "since": filter.since = try time(pair)
       case "until": filter.until = try time(pair)
       case "sha256":
@@ -94,20 +100,31 @@ extension API {
         }
         limit = number
       case "after" where route == .attachments: mark = PageMark(pair.value)
+      case "order" where route == .attachments:
+        guard ["oldest", "newest"].contains(pair.value) else {
+          throw invalid("order", "is oldest or newest: which are first")
+        }
+        filter.isNewestFirst = pair.value == "newest"
       default:
-        throw Problem(
-          400, "no-such-parameter", "there is no parameter '\(pair.name)' here",
-          remedy: "those are \(route.parameters.map(\.name).joined(separator: ", "))")
+        throw Problem.noSuchParameter(pair.name, route)
       }
     }
     if !statuses.isEmpty { filter.statuses = statuses }
     return (filter, limit, mark)
   }
 
-  /// Of a parameter that is there twice, two programs may take two values.
-  static func refuseTwice(_ request: FrontRequest, _ route: Route) throws(Problem) {
-    for parameter in route.parameters where request.query.count(where: { $0.name == parameter.name }) > 1 {
-      throw invalid(parameter.name, "is there more than once")
+  /// A parameter that is not known may be a mistake in a name. Of one that is there twice, two programs may take two values.
+  static func checkQuery(_ request: FrontRequest, _ route: Route) throws(Problem) {
+    if request.query.isEmpty { return }
+    let names = route.parameters.map(\.name)
+    // Pages add to the links of contents what they like, and probes to what is not under /v1.
+    if route.path.hasPrefix("/v1/") && route != .content {
+      for pair in request.query where !names.contains(pair.name) {
+        throw Problem.noSuchParameter(pair.name, route)
+      }
+    }
+    for name in names where request.query.count(where: { $0.name == name }) > 1 {
+      throw invalid(name, "is there more than once")
     }
   }
 
@@ -116,6 +133,14 @@ extension API {
   }
 
   // MARK: One
+
+  /// Has its link fetched before all others. Nothing changes where it has no link, or has ended.
+  func hasten(_ record: AttachmentRecord) throws -> Answer {
+    if try ledger.transfer(ofAttachment: record.key) == nil {
+      return .reply(Self.json(#"{"changed":false}"#))
+    }
+    return change(record, .prioritize(TransferPriority.urgent), only: [.queued])
+  }
 
   /// An attachment with its history and its place in the queue.
   func story(_ record: AttachmentRecord, _ token: AccessToken?) throws -> FrontReply {

@@ -16,10 +16,7 @@ extension API {
         }
         grant.expires = Clock.now() / 1000 + seconds
       case "download": grant.isDownload = try Self.isDownload(request)
-      default:
-        throw Problem(
-          400, "no-such-parameter", "there is no parameter '\(pair.name)' here",
-          remedy: "those are \(Route.link.parameters.map(\.name).joined(separator: ", "))")
+      default: throw Problem.noSuchParameter(pair.name, .link)
       }
     }
     // What it stands for ends then.

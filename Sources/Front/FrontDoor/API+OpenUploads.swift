@@ -7,11 +7,10 @@ extension API {
   /// To a user its own; to others all, with whose each is.
   func openUploads(_ request: FrontRequest, _ token: AccessToken) throws -> FrontReply {
     let query = try ListQuery(request, .uploads)
+    if let mark = query.mark, !Tus.isId(mark.text) { throw Self.noMark }
     let isUser = token.role == .user
     let owner = isUser ? UploadOwner(token.name, token.role) : nil
-    let page = try marked(query.mark) { () throws(LedgerError) in
-      try ledger.openUploads(of: owner, at: Clock.now(), after: query.mark, limit: query.limit)
-    }
+    let page = try ledger.openUploads(of: owner, at: Clock.now(), after: query.mark, limit: query.limit)
     return Self.page("uploads", page) { write($0, withOwner: !isUser, to: &$1) }
   }
 

@@ -23,10 +23,7 @@ extension API {
           limit = number
         case "after" where names.contains("after"): mark = PageMark(pair.value)
         case let name where names.contains(name): values[name] = pair.value
-        default:
-          throw Problem(
-            400, "no-such-parameter", "there is no parameter '\(pair.name)' here",
-            remedy: names.isEmpty ? nil : "those are \(names.joined(separator: ", "))")
+        default: throw Problem.noSuchParameter(pair.name, route)
         }
       }
     }
@@ -66,9 +63,11 @@ extension API {
       return try body()
     } catch {
       if mark == nil || error.code != .other { throw error }
-      throw Self.invalid("after", "is no mark of a page; leave it out for the first")
+      throw Self.noMark
     }
   }
+
+  static let noMark = invalid("after", "is no mark of a page; leave it out for the first")
 
   // MARK: Downloads and deliveries
 

@@ -1,4 +1,5 @@
 import Ledger
+import Objects
 import Platform
 
 // What is left of uploads that no client goes on with.
@@ -25,9 +26,9 @@ extension API {
       }
       mark = page.next
     } while mark != nil
-    for id in uploads.ids(before: max(begun, Clock.now() - Self.strayTime)) where try ledger.upload(id) == nil
-    {
-      uploads.delete(id)
+    let files = UploadFiles(home)
+    for id in try files.unneeded(ledger, before: max(begun, Clock.now() - Self.strayTime)) {
+      files.delete(id)
     }
     return commands
   }

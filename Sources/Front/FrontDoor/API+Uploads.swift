@@ -188,22 +188,17 @@ extension API {
       if let draft = UploadDraft(request, rules) { return try look(record, draft) }
       return try look(record) { Self.state($0, $1, $2) }
     case .end:
-      if let id = record.attachmentId, let found = try ledger.attachments(idPrefix: id).first,
-        found.outcome.status != .completed
-      {
-        throw Problem(
-          409, "in-use", "it is the attachment '\(id)' by now, which is made of it",
-          remedy: "delete that, at /v1/attachments/\(id)")
-      }
+      if let attachment = record.attachmentId { throw Self.isAttachment(attachment) }
       try reached { () throws(SystemError) in try uploads.settle(id) }
-      return .commands([.upload(.end(id: id))]) { results in
-        if results.first == .done(hasChanged: true) { return .reply(FrontReply(204)) }
-        // Its last byte was first.
-        return .reply(
-          Problem(
-            409, "in-use", "it has become an attachment meanwhile, or was given up by another request",
-            remedy: "HEAD says which; delete the attachment where there is one"
-          ).reply)
+      return .commands([.upload(.giveUp(id: id))]) { results in
+        switch results.first {
+        case .done(hasChanged: true): .reply(FrontReply(204))
+        // Another request has given it up.
+        case .done(hasChanged: false): .reply(Problem.notFound.reply)
+        // Its last byte came first.
+        case .takenIn(let report): .reply(Self.isAttachment(report.outcomes.first?.id ?? "").reply)
+        default: .reply(Problem.away.reply)
+        }
       }
     case .post(let checksum): return try store(record, checksum, request)
     case .append(let bytes): return try append(bytes, to: record, request)
@@ -317,7 +312,7 @@ extension API {
     return try finish(record, size, bytes.trace) { .reply(reply.adding($0)) }
   }
 
-  /// The size of an upload of which bytes were stored: that of its file, whatever the process says that wrote them.
+  /// The size of an upload of which bytes were stored: that of its file. The process that wrote them is not trusted with it.
   func written(_ id: String, _ offset: Int64, _ stored: Stored) throws(Problem) -> Int64 {
     let (size, isOver) = offset.addingReportingOverflow(stored.bytes)
     guard !isOver, uploads.size(id) ?? 0 == size else {
@@ -376,6 +371,13 @@ extension API {
       "an upload like this has at most \(limit) bytes here, and not more than it was begun with",
       remedy:
         "'max-size' and 'max-image-size' of 'serve' in the pipeline file say how many; images have their own")
+  }
+
+  /// Of an upload that cannot be given up any more.
+  private static func isAttachment(_ id: String) -> Problem {
+    Problem(
+      409, "in-use", "it is the attachment '\(id)' by now, which is made of it",
+      remedy: "delete that, at /v1/attachments/\(id)")
   }
 
   static let full = Problem(

@@ -35,15 +35,15 @@ final class API {
   let rules: ServeRules
   /// Whether the pipeline fetches links.
   let fetches: Bool
-  /// Whether some links are fetched once somebody asks.
+  /// Whether some links are fetched only once they are asked for.
   let prefetches: Bool
   let lines: ManifestLineReader
   let counts: @Sendable () -> FrontCounts
   let links: LinkSigner
   let reporting: OneAtATime
-  /// `nil`: nobody else signs tokens.
+  /// `nil`: tokens that others have signed are not accepted.
   let identity: JSONWebTokens?
-  /// Who made the last request, for the log; `nil`: nobody who is known.
+  /// Who made the last request, for the log; `nil`: it had no valid token.
   private(set) var asker: AccessToken?
   /// An attachment that there was lately, which is looked up in the place of one that is not there.
   private var decoy: String?
@@ -125,12 +125,12 @@ final class API {
     let token = try token(of: request) ?? linked(request, route, id)
     asker = token
     if token == nil && !route.parties.contains(.nobody) { throw Problem.unauthorized }
-    // What is of nobody in particular is decided here, and what is of someone once that is found.
+    // What belongs to no user is decided here. What belongs to one is decided once it is found.
     if let token, token.role == .user, route.parties.isDisjoint(with: [.stranger, .participant, .sender]) {
       throw Problem.operatorsOnly
     }
     if let token, token.role == .service, !route.parties.contains(.service) { throw Problem.operatorsOnly }
-    try Self.refuseTwice(request, route)
+    try Self.checkQuery(request, route)
     switch route {
     case .version: return .reply(Self.json("{\"version\":\"\(version)\"}"))
     case .openapi: return .reply(Self.json(OpenAPI.text(version: version, rules)))
@@ -152,9 +152,7 @@ final class API {
     case .retryAttachment:
       return change(try record(id, route, token), .retry)
     case .hastenAttachment:
-      // What has ended waits for nothing.
-      return change(
-        try record(id, route, token), .prioritize(TransferPriority.urgent), only: [.queued])
+      return try hasten(try record(id, route, token))
     case .deleteAttachment:
       return change(try record(id, route, token), .delete(by: token?.name ?? ""))
     case .uploadOptions: return .reply(uploadOptions())
@@ -203,7 +201,7 @@ final class API {
   /// Those that this program makes have no dot.
   private static func isSigned(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: ".")) }
 
-  /// What a request shows of who asks; `nil`: nothing. Whatever it is worth.
+  /// What a request shows of who asks; `nil`: nothing. It may be expired or revoked.
   func credential(of request: FrontRequest) -> Credential? {
     guard let text = request.field("authorization").flatMap(Self.bearer) else {
       return LinkSigner.Grant("", request.query).map(\.credential)

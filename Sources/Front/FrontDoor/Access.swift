@@ -12,7 +12,7 @@ public enum Party: String, Sendable, CaseIterable {
   case service
   case admin
 
-  /// With regard to what is of nobody in particular.
+  /// With regard to what belongs to no user.
   init(_ token: AccessToken?) {
     switch token?.role {
     case nil: self = .nobody

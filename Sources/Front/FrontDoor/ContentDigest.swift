@@ -22,7 +22,7 @@ enum ContentDigest {
     return digest.map { Tus.Checksum(algorithm: .sha256, digest: $0) }
   }
 
-  /// Those of `:AAEC:`, whatever parameters are behind it.
+  /// Those of `:AAEC:`; parameters behind it do not matter.
   private static func bytes(_ value: Substring) -> [UInt8]? {
     let item = trimmed(value.split(separator: ";", omittingEmptySubsequences: false).first ?? "")
     guard item.utf8.count > 2, item.first == ":", item.last == ":" else { return nil }

@@ -22,9 +22,9 @@ public final class FrontDoor: Sendable {
     public var rules = ServeRules()
     /// Whether the pipeline fetches links.
     public var fetches = false
-    /// Whether some are fetched once somebody asks.
+    /// Whether some are fetched only once they are asked for.
     public var prefetches = false
-    /// `nil`: nobody else signs tokens.
+    /// `nil`: tokens that others have signed are not accepted.
     public var identity: JSONWebTokens?
     /// Whether it must not serve where the kernel lacks a part of the sandbox.
     public var requiresSandbox = true

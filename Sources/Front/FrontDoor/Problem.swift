@@ -54,6 +54,13 @@ struct Problem: Error {
 
   static let forbidden = Problem(403, "forbidden", "this token may see this, and not change it")
 
+  static func noSuchParameter(_ name: String, _ route: Route) -> Problem {
+    let names = route.parameters.map(\.name).joined(separator: ", ")
+    return Problem(
+      400, "no-such-parameter", "there is no parameter '\(name)' here",
+      remedy: names.isEmpty ? "leave it out; this path has none" : "those are \(names)")
+  }
+
   static let prepared = Problem(
     403, "forbidden", "a service begins uploads here, and a user goes on with them",
     remedy: "let the product's backend begin it, with 'senderId' in its metadata")

@@ -23,10 +23,15 @@ extension Route {
     }
   }
 
-  /// Any other is refused, but of a content: pages add to links what they like.
+  /// Under /v1 any other is refused, but of a content: pages add to links what they like.
   var parameters: [Parameter] {
     switch self {
-    case .attachments: Self.filter + Self.paging
+    case .attachments:
+      Self.filter
+        + [
+          Parameter(
+            "order", .choice(["oldest", "newest"]), "Which are first; else the oldest, in order of intake.")
+        ] + Self.paging
     case .report:
       Self.filter + [
         Parameter("limit", .number(1...API.mostReported), "So many are counted, in order of intake.")
@@ -45,7 +50,7 @@ extension Route {
         Parameter("id", "That with this id, or those of the attachment with it."),
       ] + Self.paging
     case .uploads: Self.paging
-    case .pauseLane: [Parameter("reason", "Why, for whoever wonders.")]
+    case .pauseLane: [Parameter("reason", "Why, for those who look at the lane.")]
     case .link:
       [
         Parameter("seconds", .number(1...LinkSigner.longest), "How long it is good for."),
@@ -81,6 +86,8 @@ extension Route {
     Parameter("sender", "Those that this one sent."),
     Parameter("reference", "Those that their client calls so."),
     Parameter("name", "Those with this file name."),
+    Parameter("minSize", "Those of this size or more: 10MB, or a number of bytes."),
+    Parameter("maxSize", "Those of this size or less."),
     Parameter("since", "Taken in since: 2h (ago), 2026-01-31, 2026-01-31T08:00:00Z."),
     Parameter("until", "Taken in until."),
     Parameter("sha256", "Those with this content; 64 hexadecimal digits."),

@@ -4,7 +4,7 @@ import Scheduler
 struct TransferWatch {
   /// Nanoseconds between two words on the same transfer, and for which the end of one is waited for.
   private static let (interval, patience): (UInt64, UInt64) = (250_000_000, 30_000_000_000)
-  /// As many are watched; of more, nobody could follow each.
+  /// So many are watched: of more, no reader could follow each.
   private static let most = 1000
 
   private struct Told {

@@ -53,7 +53,7 @@ struct UploadDraft: Sendable, Equatable {
     }
   }
 
-  /// Whether it says, in whatever version, that its body is not the whole.
+  /// Whether it says, in any version, that its body is not the whole.
   static func isPart(_ request: FrontRequest) -> Bool {
     isLast(request) == false || item(request, "upload-incomplete") == "?1"
   }

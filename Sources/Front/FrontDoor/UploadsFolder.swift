@@ -150,23 +150,4 @@ struct UploadsFolder: Sendable {
     var facts = stat()
     return lstat(file(of: id), &facts) == 0 ? Int64(facts.st_size) : nil
   }
-
-  /// The ids of all files that were last changed before a time, in milliseconds since 1970.
-  func ids(before time: Int64) -> [String] {
-    guard let listing = opendir(path) else { return [] }
-    defer { closedir(listing) }
-    var ids: [String] = []
-    while let entry = readdir(listing) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      let id = name.hasSuffix(Self.doubts) ? String(name.dropLast(Self.doubts.count)) : name
-      var facts = stat()
-      guard Tus.isId(id), lstat(file(of: name), &facts) == 0, Int64(facts.st_mtim.tv_sec) * 1000 < time else {
-        continue
-      }
-      ids.append(id)
-    }
-    return ids
-  }
 }

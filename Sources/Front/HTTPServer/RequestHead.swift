@@ -36,7 +36,7 @@ public struct RequestHead: Sendable, Equatable {
     self.minorVersion = minorVersion
   }
 
-  /// Nobody needs the fields any more, and what they take.
+  /// The fields are not needed any more, nor is the memory that they take.
   mutating func dropFields() { (raw, fields) = ([], []) }
 
   /// The values of all fields with this name, in order.

@@ -2,7 +2,7 @@ import CLLHTTP
 
 /// Reads the requests of one connection, one after the other.
 ///
-/// llhttp reads the bytes. This class adds the rules that llhttp leaves to its callers, and refuses whatever two servers could
+/// llhttp reads the bytes. This class adds the rules that llhttp leaves to its callers, and refuses all that two servers could
 /// understand in two ways: each of them closes the connection. Call ``takeHead(_:)`` until there is a head, then
 /// ``takeBody(_:_:)`` until the body is whole, and so on. After a fault nothing more may be read.
 ///

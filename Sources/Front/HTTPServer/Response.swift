@@ -40,7 +40,7 @@ public struct Response {
     }
   }
 
-  /// 204 and 304 have no body, whatever is said of it (RFC 9110, 8.6); 1xx neither.
+  /// 204 and 304 have no body, even if one is given (RFC 9110, 8.6); 1xx neither.
   var hasNoBody: Bool { status < 200 || status == 204 || status == 304 }
 
   /// The status line and the fields.

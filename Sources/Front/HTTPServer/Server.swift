@@ -135,10 +135,17 @@ public final class Server {
     spare = loop.spareDescriptor()
   }
 
+  /// What a client is told that finds no room (RFC 9457).
+  private static let tooMany: String = {
+    let body =
+      #"{"status":503,"code":"too-many-connections","detail":"too many connections are open","#
+      + #""remedy":"try again in 5 seconds"}"# + "\n"
+    return "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Type: application/problem+json\r\n"
+      + "Cache-Control: no-store\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n" + body
+  }()
+
   private static func turnAway(_ socket: Int32) {
-    let text =
-      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    _ = send(socket, text, text.utf8.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+    _ = send(socket, tooMany, tooMany.utf8.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     Glibc.close(socket)
   }
 

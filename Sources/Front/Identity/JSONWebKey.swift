@@ -18,7 +18,7 @@ final class JSONWebKey: @unchecked Sendable {
 
   /// What tokens call it by; `nil`: it has no name.
   let id: String?
-  /// The only one that it is for, whatever a token says (RFC 8725, 3.1).
+  /// The only one that it is for; what a token says does not matter (RFC 8725, 3.1).
   let algorithm: Algorithm
   private let key: OpaquePointer
 
@@ -134,7 +134,7 @@ final class JSONWebKey: @unchecked Sendable {
   }
 
   private static func p256(_ point: [UInt8]) -> OpaquePointer? {
-    // OpenSSL reads the name to its NUL, whatever its length is said to be.
+    // OpenSSL reads the name to its NUL, and not to the length that it is said to have.
     var (point, name) = (point, Array("prime256v1".utf8) + [0])
     return "group".withCString { group in
       "pub".withCString { pub in

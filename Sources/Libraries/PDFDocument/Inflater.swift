@@ -9,7 +9,7 @@ package final class Inflater {
   private let converter: OpaquePointer
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 32 << 10, alignment: 16)
 
-  /// Uses GLib's converter once with good data and once with bad, so that whatever GLib prepares for either is there
+  /// Uses GLib's converter once with good data and once with bad, so that all that GLib prepares for either is there
   /// before the sandbox closes.
   package init() {
     converter = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_ZLIB)

@@ -12,7 +12,7 @@ extension Connection {
   /// Overwrites what deleted rows have left in the file, in the pages where they are. Only a connection with `secure_delete` may do so
   /// that alone writes and checkpoints, outside of a transaction.
   ///
-  /// Nothing that any statement can read is changed: so readers are not held up, and whatever part of it is on disk after a power
+  /// Nothing that any statement can read is changed: so readers are not held up, and any part of it is on disk after a power
   /// failure, the file is sound. `VACUUM` does the same by writing all of the file twice; it is left for files that are too large.
   ///
   /// - Returns: false where it is not done: a reader is in the way, or the file cannot be read or written.

@@ -72,6 +72,17 @@ final class Gate: RequestHandler {
 
   // MARK: What clients ask
 
+  /// Where more requests wait for the coordinator than are kept (RFC 9457).
+  private static var crowded: Response {
+    let body =
+      #"{"status":503,"code":"busy","detail":"too many requests wait","remedy":"try again in a second"}"#
+    return Response(
+      503,
+      [
+        ("Retry-After", "1"), ("Content-Type", "application/problem+json"), ("Cache-Control", "no-store"),
+      ], .bytes(Array((body + "\n").utf8)))
+  }
+
   func begin(_ exchange: Exchange) {
     let target: RequestTarget
     do {
@@ -82,7 +93,7 @@ final class Gate: RequestHandler {
     // Whether this process lives is not the coordinator's to say.
     if target.segments == ["livez"] { return exchange.answer(Self.liveness(exchange.head.method)) }
     if line.isCrowded {
-      return exchange.answer(.text(503, "too many requests wait; try again\n", [("Retry-After", "1")]))
+      return exchange.answer(Self.crowded)
     }
     last += 1
     let request = FrontRequest(

@@ -114,7 +114,7 @@ extension Conformance {
       try trier.open()
     } catch {
       if error.code == .interrupted { throw error }
-      // It is handed an option of a strange name, and may refuse that in whatever way.
+      // It is handed an option of a strange name, and may refuse that in any way.
     }
   }
 

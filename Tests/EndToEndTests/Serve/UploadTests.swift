@@ -94,6 +94,47 @@ struct UploadTests {
     #expect(served.stop() == 0)
   }
 
+  /// A coordinator that is killed between the completion of an attachment and the deletion of its upload's file leaves that. It goes with
+  /// the next command that has the home for itself; what is still needed stays.
+  @Test(arguments: ["ingest", "run", "verify"]) func aFileThatAKilledCoordinatorLeftIsDeleted(
+    next: String
+  ) throws {
+    try folder.write("pipeline.yaml", Pipelines.open)
+    let served = try ServedHome(folder)
+    let client = TusClient(served: served, token: try served.token("ann"))
+    let content = Data("a text\n".utf8)
+    let whole = try client.begin(content, name: "a.txt")
+    #expect(try record(try client.finish(content, whole), served, client.token).status == "completed")
+    let partial = try client.begin(content, name: "b.txt")
+    try client.append(content.prefix(3), at: 0, to: partial)
+    waitBriefly(5) { uploads.count == 1 }
+    #expect(served.stop(SIGKILL) != 0)
+
+    let (id, stray) = (String(whole.suffix(32)), String(repeating: "7", count: 32))
+    for name in [id, stray, stray + ".doubt", "notes.txt"] {
+      try folder.write("home/uploads/\(name)", content)
+    }
+    let found = try SluiceCommand.run(["verify", "--home", "home", "--format", "json"], in: folder)
+    let places = found.records(Printed.Finding.self).map { "\($0.code) \($0.place)" }
+    #expect(found.status == 1)
+    #expect(places.sorted() == ["leftover uploads/\(id)", "leftover uploads/\(stray)"].sorted())
+    switch next {
+    case "run":
+      let resident = try Resident(folder)
+      waitBriefly(5) { uploads.count == 2 }
+      #expect(resident.stop() == 0)
+    case "verify":
+      let repaired = try SluiceCommand.run(["verify", "--home", "home", "--repair"], in: folder)
+      #expect(repaired.status == 0, "\(repaired.out)\(repaired.err)")
+    default:
+      let ingested = try SluiceCommand.run(
+        ["ingest", "--home", "home", "--manifest", "/dev/null"], in: folder)
+      #expect(ingested.status == 0, "\(ingested.err)")
+    }
+    #expect(uploads.sorted() == [String(partial.suffix(32)), "notes.txt"].sorted())
+    #expect(try SluiceCommand.run(["verify", "--home", "home"], in: folder).status == 0)
+  }
+
   /// Who completes an attachment deletes the file that its upload came in, whether it serves or not; and no other file.
   @Test func aFileGoesWithTheCompletionOfItsAttachment() throws {
     let served = try ServedHome(folder)

@@ -33,7 +33,7 @@ extension SQL {
 
   // MARK: What is due
 
-  /// Those that somebody asked for.
+  /// Those that a person or a client asked for.
   static let dueAsked: StaticString = """
     SELECT key, host FROM jobs WHERE state = 'due' AND lane = ?1 AND priority > 0 ORDER BY priority DESC, key LIMIT ?2
     """

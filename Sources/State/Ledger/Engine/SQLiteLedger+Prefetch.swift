@@ -112,7 +112,7 @@ extension SQLiteLedger {
     return window
   }
 
-  /// Whether a link is fetched though nobody asked: one of its attachments is of a new message, or of none but its own.
+  /// Whether a link is fetched without being asked for: one of its attachments is of a new message, or of none but its own.
   private func isWanted(_ transfer: Int64) throws -> Bool {
     var messages: [(conversation: ByteText, message: ByteText)] = []
     var isAlone = false
@@ -126,7 +126,7 @@ extension SQLiteLedger {
 
   // MARK: Claiming
 
-  /// Chooses what somebody asked for, the most urgent and then oldest first; then what is wanted, the newest first. What is not
+  /// Chooses what was asked for, the most urgent and then oldest first; then what is wanted, the newest first. What is not
   /// wanted is put aside on the way, so that no other claim looks at it.
   ///
   /// - Returns: jobs.

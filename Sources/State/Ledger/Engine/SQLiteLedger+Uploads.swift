@@ -25,23 +25,33 @@ extension SQLiteLedger {
       return .done(hasChanged: true)
     case .finish(let id, let item):
       guard let known else { return Self.noUpload(id) }
-      var report = IntakeReport()
-      if let attachment = known.attachmentId {
-        report.known += 1
-        report.outcomes.append(.known(id: attachment))
-        return .takenIn(report)
-      }
-      report = try takeIn([item], &tally)
+      if let attachment = known.attachmentId { return Self.isAttachment(attachment) }
+      let report = try takeIn([item], &tally)
       if let attachment = report.outcomes.first?.id {
         try statement("UPDATE uploads SET attachment_id = ?2 WHERE id = ?1").run(.text(id), .text(attachment))
       }
       return .takenIn(report)
     case .end(let id):
       guard let known, try !isNeeded(known) else { return .done(hasChanged: false) }
-      try statement("DELETE FROM uploads WHERE id = ?1").run(.text(id))
-      tally.uploadsToDelete.append(id)
-      return .done(hasChanged: true)
+      return try forget(id, &tally)
+    case .giveUp(let id):
+      guard let known else { return .done(hasChanged: false) }
+      if let attachment = known.attachmentId { return Self.isAttachment(attachment) }
+      return try forget(id, &tally)
     }
+  }
+
+  private func forget(_ id: String, _ tally: inout ExchangeTally) throws -> CommandResult {
+    try statement("DELETE FROM uploads WHERE id = ?1").run(.text(id))
+    tally.uploadsToDelete.append(id)
+    return .done(hasChanged: true)
+  }
+
+  private static func isAttachment(_ id: String) -> CommandResult {
+    var report = IntakeReport()
+    report.known += 1
+    report.outcomes.append(.known(id: id))
+    return .takenIn(report)
   }
 
   /// Whether its file is the content of an attachment that is, or may be, worked on.

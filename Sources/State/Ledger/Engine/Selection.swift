@@ -2,7 +2,7 @@ import Pipeline
 import Platform
 import SQLite
 
-/// The statement that finds the attachments which answer to a filter, in order of intake.
+/// The statement that finds the attachments which answer to a filter, in order of intake, or the newest first.
 ///
 /// It looks at candidates that an index gives in this order, of a ``Window`` at most. So a page takes a bounded time, also where
 /// hardly any answers.
@@ -15,13 +15,21 @@ struct Selection {
 
   /// Where the next page begins: after this attachment; of those that were taken in at the same time, after the one with this key.
   struct Mark {
-    var createdAt: Int64 = .min
-    var key: Int64 = .min
+    var createdAt: Int64
+    var key: Int64
+
+    /// Before all, in order of intake.
+    static let oldest = Mark(.min, .min)
+    /// The same where the newest are first.
+    static let newest = Mark(.max, .max)
 
     /// The first time at which there may be more.
-    var nextTime: Int64 { key == .max && createdAt < .max ? createdAt + 1 : createdAt }
+    func nextTime(isNewestFirst: Bool) -> Int64 {
+      if isNewestFirst { return key == .min && createdAt > .min ? createdAt - 1 : createdAt }
+      return key == .max && createdAt < .max ? createdAt + 1 : createdAt
+    }
 
-    init() {}
+    private init(_ createdAt: Int64, _ key: Int64) { (self.createdAt, self.key) = (createdAt, key) }
 
     /// Reads what ``text`` gives; `nil`: it is none.
     init?(_ text: String) {
@@ -37,16 +45,16 @@ struct Selection {
   enum Window: Equatable {
     /// Few by themselves.
     case all
-    /// Those that were taken in up to this time; `nil`: all that come.
+    /// Those that were taken in up to this time, or since then where the newest are first; `nil`: all that come.
     case time(Int64?)
-    /// Queued ones, up to this key; `nil`: all that come.
+    /// Queued ones, up to this key, or down to it; `nil`: all that come.
     case key(Int64?)
 
     /// Where it ends before all have been looked at; `nil`: it does not.
-    var end: Mark? {
-      var end = Mark()
+    func end(isNewestFirst: Bool) -> Mark? {
+      var end = Mark.oldest
       switch self {
-      case .time(let time?): (end.createdAt, end.key) = (time, .max)
+      case .time(let time?): (end.createdAt, end.key) = (time, isNewestFirst ? .min : .max)
       case .key(let key?): end.key = key
       default: return nil
       }
@@ -64,9 +72,9 @@ struct Selection {
     var isSmall: (String) throws -> Bool
     /// The media types on record that answer to a pattern; `nil`: there are several, and not few attachments have them.
     var types: (String) throws -> [String]?
-    /// The time up to which to look, from this one on.
+    /// The time up to which to look, from this one on; where the newest are first, the earlier one down to which.
     var time: (Int64) throws -> Int64?
-    /// The key up to which to look at queued ones, after this one.
+    /// The key up to which to look at queued ones, after this one; where the newest are first, the lower one down to which.
     var key: (Int64) throws -> Int64?
   }
 
@@ -107,10 +115,16 @@ struct Selection {
     let isUnfinished =
       filter.code != nil || filter.stage != nil || filter.statuses.isSubset(of: Self.rejected)
     let hasContent = filter.sha256 != nil || filter.objectPath != nil
-    if filter.statuses == [.queued] && !isUnfinished && !hasContent { return try queued(mark, facts) }
-    let end = try facts.time(max(mark.nextTime, filter.since ?? .min))
+    if filter.statuses == [.queued] && !isUnfinished && !hasContent {
+      return try filter.isNewestFirst ? newestQueued(mark, facts) : queued(mark, facts)
+    }
+    let end = try facts.time(firstTime(filter, mark))
     // What comes after the last time that is asked for need not be looked through.
-    window = .time(end.flatMap { $0 >= filter.until ?? .max ? nil : $0 })
+    window = .time(
+      end.flatMap {
+        let isLast = filter.isNewestFirst ? $0 <= filter.since ?? .min : $0 >= filter.until ?? .max
+        return isLast ? nil : $0
+      })
     if let sha256 = filter.sha256 {
       return indexed(
         "attachments a INDEXED BY attachments_by_content", "a.sha256 = \(place(.blob(sha256)))", filter, mark)
@@ -146,6 +160,24 @@ struct Selection {
     return ("\(jobs) AND j.key > 2 * \(place(.integer(max(mark.key, 0))))\(last)", "j.key")
   }
 
+  /// No attachment has this key or a higher one: the jobs with twice as much are those of transfers.
+  static let pastKeys: Int64 = 1 << 60
+
+  private mutating func newestQueued(_ mark: Mark, _ facts: Facts) throws -> (from: String, order: String) {
+    let end = try facts.key(mark.key)
+    window = .key(end)
+    let jobs = "jobs j CROSS JOIN attachments a ON a.key = j.key >> 1 WHERE j.key & 1 = 0"
+    let last = end.map { " AND j.key >= 2 * \(place(.integer($0)))" } ?? ""
+    let first = place(.integer(min(max(mark.key, 0), Self.pastKeys)))
+    return ("\(jobs) AND j.key < 2 * \(first)\(last)", "j.key DESC")
+  }
+
+  /// The time at which a page begins.
+  private func firstTime(_ filter: AttachmentFilter, _ mark: Mark) -> Int64 {
+    let next = mark.nextTime(isNewestFirst: filter.isNewestFirst)
+    return filter.isNewestFirst ? min(next, filter.until ?? .max) : max(next, filter.since ?? .min)
+  }
+
   /// With one value the index gives the order, too.
   private mutating func equals(_ column: String, _ texts: [String]) -> String {
     if texts.count == 1 { return "\(column) = \(place(.text(texts[0])))" }
@@ -155,17 +187,25 @@ struct Selection {
   private mutating func indexed(
     _ table: String, _ condition: String?, _ filter: AttachmentFilter, _ mark: Mark
   ) -> (from: String, order: String) {
-    let first = place(.integer(max(mark.nextTime, filter.since ?? .min)))
+    let (after, before, order) = filter.isNewestFirst ? ("<", ">", " DESC") : (">", "<", "")
+    let first = place(.integer(firstTime(filter, mark)))
     var conditions = [condition].compactMap(\.self)
-    conditions.append("a.created_at >= \(first)")
-    if case .time(let end?) = window { conditions.append("a.created_at <= \(place(.integer(end)))") }
+    conditions.append("a.created_at \(after)= \(first)")
+    if case .time(let end?) = window {
+      conditions.append("a.created_at \(before)= \(place(.integer(end)))")
+    }
+    if filter.isNewestFirst, let since = filter.since {
+      conditions.append("a.created_at >= \(place(.integer(since)))")
+    }
     if let until = filter.until { conditions.append("a.created_at < \(place(.integer(until)))") }
     // At the end of a window nothing is left of that time.
     if mark.key != .min && mark.key != .max {
       let (time, key) = (place(.integer(mark.createdAt)), place(.integer(mark.key)))
-      conditions.append("(a.created_at > \(time) OR a.key > \(key))")
+      conditions.append("(a.created_at \(after) \(time) OR a.key \(after) \(key))")
     }
-    return ("\(table) WHERE \(conditions.joined(separator: " AND "))", "a.created_at, a.key")
+    return (
+      "\(table) WHERE \(conditions.joined(separator: " AND "))", "a.created_at\(order), a.key\(order)"
+    )
   }
 
   // MARK: Answers
@@ -200,6 +240,9 @@ struct Selection {
       conditions.append("coalesce(a.finished_at >= \(place(.integer(start))), 0)")
     }
     if let sha256 = filter.sha256 { conditions.append("a.sha256 IS \(place(.blob(sha256)))") }
+    if filter.hasLink {
+      conditions.append("EXISTS (SELECT 1 FROM links l WHERE l.attachment_key = a.key)")
+    }
     if filter.isWaitingForLink {
       conditions.append("EXISTS (SELECT 1 FROM jobs w WHERE w.key = a.key * 2 AND w.state = 'waiting')")
     }
@@ -225,142 +268,5 @@ struct Selection {
         """)
     }
     return conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
-  }
-}
-
-extension SQLiteLedger {
-  /// Ends the reading of rows.
-  private struct Enough: Error {}
-
-  /// The keys of attachments that answer to a filter, with what is asked for of each.
-  ///
-  /// - Parameter more: expressions for columns from the third on.
-  func select<Found>(
-    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int, more: [String] = [],
-    _ make: (borrowing Row) throws -> Found
-  ) throws(LedgerError) -> Page<Found> {
-    guard let start = mark.map({ Selection.Mark($0.text) }) ?? Selection.Mark() else {
-      throw LedgerError(
-        .other, "\(path): '\(mark?.text ?? "")' is no mark of a page; ask for the first page again")
-    }
-    return try reading {
-      let facts = Selection.Facts(isSmall: isSmall, types: types, time: endTime, key: endKey)
-      let selection = try Selection(filter, after: start, more: more, facts)
-      var page = Page<Found>([], next: nil)
-      if limit <= 0 || filter.statuses.isEmpty { return page }
-      var last = start
-      do {
-        try connection.prepare(selection.sql).rows(selection.values) { row in
-          if page.rows.count == limit { throw Enough() }
-          (last.createdAt, last.key) = (row.integer(0), row.integer(1))
-          page.rows.append(try make(row))
-        }
-        page.next = selection.window.end.map { PageMark($0.text) }
-      } catch is Enough {
-        page.next = PageMark(last.text)
-      }
-      return page
-    }
-  }
-
-  /// The time up to which a page looks that begins at this one; `nil`: to the end.
-  ///
-  /// Keys rise with the time, but where the clock was set back. So the one that is a page's number further on says it, and need not be
-  /// counted up to.
-  private func endTime(from time: Int64) throws -> Int64? {
-    let first = try statement(
-      "SELECT created_at, key FROM attachments INDEXED BY attachments_by_time WHERE created_at >= ?1 ORDER BY created_at LIMIT 1"
-    ).first(.integer(time)) { ($0.integer(0), $0.integer(1)) }
-    guard let (begin, key) = first else { return nil }
-    let count = Int64(candidates.attachments)
-    let end = try statement("SELECT created_at FROM attachments WHERE key >= ?1 ORDER BY key LIMIT 1")
-      .first(.integer(key &+ count - 1)) { $0.integer(0) }
-    guard let end, end <= begin else { return end }
-    return try statement(
-      """
-      SELECT created_at FROM attachments INDEXED BY attachments_by_time WHERE created_at >= ?1 ORDER BY created_at LIMIT 1 OFFSET ?2
-      """
-    ).first(.integer(begin), .integer(count - 1)) { $0.integer(0) }
-  }
-
-  /// The key up to which a page looks at queued attachments that begins after this one; `nil`: to the end.
-  private func endKey(after key: Int64) throws -> Int64? {
-    try statement(
-      "SELECT key >> 1 FROM jobs WHERE key > 2 * ?1 AND key & 1 = 0 ORDER BY key LIMIT 1 OFFSET ?2"
-    )
-    .first(.integer(max(key, 0)), .integer(Int64(candidates.attachments - 1))) { $0.integer(0) }
-  }
-
-  private func isSmall(_ conversation: String) throws -> Bool {
-    let count = try statement(
-      "SELECT count(*) FROM (SELECT 1 FROM attachments WHERE conversation_id = ?1 LIMIT ?2)"
-    ).first(.text(conversation), .integer(Int64(Selection.few + 1))) { Int($0.integer(0)) }
-    return count ?? 0 <= Selection.few
-  }
-
-  private func types(_ pattern: String) throws -> [String]? {
-    // One without a type answers as well: the index has none of those.
-    if try statement("SELECT '' GLOB ?1").first(.text(pattern), make: { $0.integer(0) == 1 }) ?? true {
-      return nil
-    }
-    var types: [String] = []
-    // From one to the next, by the index.
-    try statement(
-      """
-      WITH RECURSIVE types (name) AS (
-        SELECT min(media_type) FROM attachments WHERE media_type IS NOT NULL
-        UNION ALL
-        SELECT (SELECT min(media_type) FROM attachments WHERE media_type > types.name) FROM types WHERE types.name IS NOT NULL)
-      SELECT name FROM types WHERE name GLOB ?1
-      """
-    ).rows(.text(pattern)) { types.append($0.text(0)) }
-    if types.count < 2 { return types }
-    let count = try statement(
-      """
-      SELECT count(*) FROM (SELECT 1 FROM attachments WHERE media_type IN (SELECT value FROM json_each(?1)) LIMIT ?2)
-      """
-    ).first(.text(JSONWriter.array(of: types)), .integer(Int64(Selection.few + 1))) { Int($0.integer(0)) }
-    return count ?? 0 <= Selection.few ? types : nil
-  }
-
-  public func matches(
-    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
-  ) throws(LedgerError) -> Page<AttachmentMatch> {
-    try rows(filter, after: mark, limit: limit) { key in
-      try statement("SELECT id, status, size_bytes FROM attachments WHERE key = ?1").first(.integer(key)) {
-        row in
-        AttachmentMatch(
-          id: row.text(0), status: Status(rawValue: row.text(1)) ?? .queued,
-          sizeBytes: row.optionalInteger(2) ?? 0)
-      }
-    }
-  }
-
-  public func records(
-    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
-  ) throws(LedgerError) -> Page<AttachmentRecord> {
-    try select(filter, after: mark, limit: limit, more: AttachmentRecord.expressions) {
-      AttachmentRecord($0, from: 2)
-    }
-  }
-
-  public func metadata(
-    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
-  ) throws(LedgerError) -> Page<String> {
-    try select(filter, after: mark, limit: limit, more: ["a.metadata"]) { $0.text(2) }
-  }
-
-  public func attachments(
-    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
-  ) throws(LedgerError) -> Page<AttachmentRecord> {
-    try rows(filter, after: mark, limit: limit) { try record(of: $0) }
-  }
-
-  /// - Parameter read: `nil`: it was deleted meanwhile, and is left out.
-  private func rows<Found>(
-    _ filter: AttachmentFilter, after mark: PageMark?, limit: Int, _ read: (Int64) throws -> Found?
-  ) throws(LedgerError) -> Page<Found> {
-    let keys = try select(filter, after: mark, limit: limit) { $0.integer(1) }
-    return try reading { Page(try keys.rows.compactMap(read), next: keys.next) }
   }
 }

@@ -2,7 +2,7 @@ import Platform
 
 /// A client's right to speak with the server: what is on record of its token, which is not. A hash of it finds this row.
 public struct AccessToken: Sendable, Equatable {
-  /// What whoever has it may do; the server says which of its routes that are.
+  /// What its bearer may do; the server says which of its routes that are.
   public enum Role: String, Sendable, CaseIterable {
     /// A participant: what is its own, and what it takes part in.
     case user

@@ -34,10 +34,14 @@ public struct AttachmentFilter: Sendable, Equatable {
   public var objectPath: String?
   /// The path of the file it came from, as bytes. No index has it: all attachments are looked at.
   public var source: [UInt8]?
+  /// It came as a link, whether that is fetched by now or not.
+  public var hasLink = false
   /// Its link is not fetched yet.
   public var isWaitingForLink = false
   /// Its sender, or one who takes part in its message.
   public var participant: String?
+  /// Pages begin with what was taken in last, and not with what was taken in first.
+  public var isNewestFirst = false
 
   public init(statuses: Set<Status> = Set(Status.allCases)) {
     self.statuses = statuses

@@ -86,7 +86,7 @@ extension IntakeItem {
         origin, "\(name) is from '\(message.senderId)', not from '\(senderId)'; give it another messageId",
         kind: IntakeProblem.otherSender)
     }
-    // In whatever order: those on record have theirs.
+    // In any order: those on record have theirs.
     let isSame = Set(message.participants.map(ByteText.init)) == Set(participants.map(ByteText.init))
     if !checksParticipants || isSame { return nil }
     return IntakeProblem(

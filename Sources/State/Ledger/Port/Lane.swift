@@ -77,12 +77,12 @@ public struct Pause: Sendable, Equatable {
 
   /// What a program pauses.
   ///
-  /// - Parameter owner: the user whose session it is about; `nil`: nobody's.
+  /// - Parameter owner: the user whose session it is about; `nil`: it is about no session.
   public init(_ cause: Cause, code: String, reason: String, owner: String?) {
     self.init(cause, code: code, reason: reason, by: owner.map { Self.forOwner + $0 } ?? Self.program)
   }
 
-  /// The user whose session it is about; `nil`: nobody's.
+  /// The user whose session it is about; `nil`: it is about no session.
   public var owner: String? {
     cause == .hand && by.hasPrefix(Self.forOwner) ? String(by.dropFirst(Self.forOwner.count)) : nil
   }

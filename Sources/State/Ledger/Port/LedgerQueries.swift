@@ -11,7 +11,7 @@ public protocol LedgerQueries: AnyObject {
   /// The coordinators that have joined and not left, but for the one that asks.
   func otherHolders() throws(LedgerError) -> Set<Int64>
   func status() throws(LedgerError) -> LedgerStatus
-  /// Attachments in order of intake. A page may have fewer than there is room for, or none, and not be the last: few of those that
+  /// Attachments in order of intake, or the newest first, as the filter says. A page may have fewer than there is room for, or none, and not be the last: few of those that
   /// were looked at answered to the filter.
   func attachments(_ filter: AttachmentFilter, after: PageMark?, limit: Int) throws(LedgerError)
     -> Page<AttachmentRecord>
@@ -103,7 +103,7 @@ public protocol LedgerQueries: AnyObject {
 }
 
 extension LedgerQueries {
-  /// Passes attachments to a body in order of intake, until it returns false.
+  /// Passes attachments to a body in the order of the filter, until it returns false.
   public func attachments(
     _ filter: AttachmentFilter = AttachmentFilter(), each body: (AttachmentRecord) throws -> Bool
   ) throws {
@@ -183,7 +183,7 @@ public struct LedgerStatus: Sendable {
     public var due = 0
     public var scheduled = 0
     public var leased = 0
-    /// Links that are fetched once somebody asks; see ``Want/prefetch``.
+    /// Links that are fetched once they are asked for; see ``Want/prefetch``.
     public var notPrefetched = 0
     /// In how many milliseconds the next scheduled job is due; `nil`: none is scheduled.
     public var nextDue: Int64?

@@ -39,7 +39,7 @@ public struct Link: Sendable, Hashable {
     return "\(place.text)/…"
   }
 
-  /// Why it cannot be fetched, whatever the network does; `nil`: it may be.
+  /// Why it cannot be fetched at all, on any network; `nil`: it may be.
   package var fault: String? {
     if LinkPlace(url) == nil { return placeFault }
     if method != "GET" && method != "POST" {

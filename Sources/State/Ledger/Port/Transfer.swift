@@ -99,7 +99,7 @@ public struct TransferRecord: Sendable {
   package static let whyNotPrefetched =
     "its message is not among the newest of its conversation, so it is fetched once somebody asks: `sluice now`"
 
-  /// Whether it is fetched once somebody asks; see ``Want/prefetch``.
+  /// Whether it is fetched only once it is asked for; see ``Want/prefetch``.
   public var isNotPrefetched: Bool { state == .waiting && code == Self.notPrefetched }
 
   public var key: Int64
@@ -154,7 +154,7 @@ public struct TransferSharer: Sendable, Equatable {
 public struct TransferPriority: Sendable, Equatable {
   /// From this priority on, others stand still.
   public static let urgent: Int64 = 100
-  /// From this priority on, somebody has asked for it; see ``Want/prefetch``.
+  /// From this priority on, it was asked for; see ``Want/prefetch``.
   public static let asked: Int64 = 1
 
   public var key: Int64

@@ -60,11 +60,13 @@ public enum UploadCommand: Sendable {
   case finish(id: String, IntakeItem)
   /// Gives it up, or forgets it: its file is not needed any more. One whose attachment may still be worked on stays.
   case end(id: String)
+  /// Gives up one that is no attachment yet. Of one that is, nothing changes, and the result names the attachment.
+  case giveUp(id: String)
 
   public var id: String {
     switch self {
     case .begin(let record, _): record.id
-    case .lengthen(let id, _), .finish(let id, _), .end(let id): id
+    case .lengthen(let id, _), .finish(let id, _), .end(let id), .giveUp(let id): id
     }
   }
 }

@@ -137,7 +137,7 @@ int sluice_signal_take(int fd);
 
 /* ---- Files ---- */
 
-/* Whether nobody has the file open to write, with a descriptor or a mapping: what was read of it stays so, as long as nobody who may
+/* Whether no process has the file open to write, with a descriptor or a mapping: what was read of it stays so until one that may
  * opens it anew. The kernel grants a lease to read then and not else (fcntl(2), "Leases"). 0 also where it cannot be told. The
  * descriptor must have been opened for reading only, by the file's owner. */
 int sluice_has_no_writer(int fd);

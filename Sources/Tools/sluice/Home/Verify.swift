@@ -12,10 +12,11 @@ struct Verify: ParsableCommand {
       The ledger's file and rows are checked, each object is hashed and compared with its row, and the store is searched
       for what has no row. It reads beside an ingest at work. The exit code is 1 if anything is found.
 
-      With --repair, while no ingest is at work, objects get the path they wait for; what nobody owns is moved to
+      With --repair, while no ingest is at work, objects get the path they wait for; what has no row is moved to
       lost+found below the home; counts are made anew; an attachment whose object is missing or damaged is queued again
-      if its source is unchanged, and the next ingest stores it. Nothing is deleted. The exit code is 1 if anything
-      remains. A ledger whose file is damaged is left alone: restore a backup.
+      if its source is unchanged, and the next ingest stores it. Files of uploads that are not needed any more are
+      deleted, and nothing else. The exit code is 1 if anything remains. A ledger whose file is damaged is left alone:
+      restore a backup.
       """,
     options: [
       CommandOption(name: "repair", help: "Put right what can be."),

@@ -1,7 +1,7 @@
 import Ledger
 import Pipeline
 
-/// `sluice list`: the attachments in the ledger, in order of intake.
+/// `sluice list`: the attachments in the ledger, in order of intake, or the newest first.
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "list", abstract: "List attachments.",
@@ -13,13 +13,14 @@ struct List: ParsableCommand {
       table of `sluice report`.
       """,
     options: FilterOptions.all + [
+      CommandOption(name: "newest", help: "The newest first; else in order of intake."),
       .home,
       CommandOption(
         name: "format", value: "text|json|csv", help: "For people, a JSON object a line, or a table.",
         choices: ["text", "json", "csv"]),
       .noColor,
     ],
-    example: "sluice list --status rejected,failed")
+    example: "sluice list --status rejected,failed --newest --limit 20")
 
   private let arguments: ParsedArguments
   private let limit: Int?
@@ -32,8 +33,9 @@ struct List: ParsableCommand {
 
   func run() throws -> ExitCode {
     let ledger = try Environment.ledger(reading: Environment.home(arguments))
+    var filter = try FilterOptions.filter(arguments, in: ledger)
+    filter.isNewestFirst = arguments.flag("newest")
     if arguments.value("format") == "csv" {
-      let filter = try FilterOptions.filter(arguments, in: ledger)
       try AttachmentTable(ledger, filter, limit: limit).write { Terminal.out($0) }
       return .success
     }
@@ -41,7 +43,7 @@ struct List: ParsableCommand {
     let isJSON = arguments.isJSON
     var lines = ""
     var left = limit ?? .max
-    try ledger.attachments(try FilterOptions.filter(arguments, in: ledger)) { record in
+    try ledger.attachments(filter) { record in
       lines += isJSON ? RecordText.json(record) : "\(record.origin.id)  \(RecordText.line(record, style))"
       left -= 1
       if lines.utf8.count > 32 << 10 {

@@ -35,7 +35,7 @@ final class EndWait {
     deleted += 1
   }
 
-  /// Those whose links are fetched once somebody asks.
+  /// Those whose links are fetched only once they are asked for.
   func unasked() throws(LedgerError) -> [String] {
     var ids: [String] = []
     for id in pending {

@@ -3,6 +3,7 @@ import Control
 import Glibc
 import Ledger
 import Manifest
+import Objects
 import Pipeline
 import Platform
 import Scheduler
@@ -73,6 +74,7 @@ struct Ingest: ParsableCommand {
     let early = EarlyWorkers(
       pipeline.definition, digest: pipeline.digest, executable: pipeline.search.worker)
     let ledger = try Environment.join(home, pipeline.definition)
+    try UploadFiles(home).sweep(ledger)
     defer { try? ledger.leave() }  // what it held is due again either way
     let before = try ledger.status()
 

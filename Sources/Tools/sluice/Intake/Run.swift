@@ -3,6 +3,7 @@ import Control
 import FrontDoor
 import Glibc
 import Ledger
+import Objects
 import Platform
 import Scheduler
 
@@ -54,6 +55,7 @@ struct Run: ParsableCommand {
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
     let ledger = try Environment.join(home, pipeline.definition)
+    try UploadFiles(home).sweep(ledger)
     let queued = try ledger.status().attachments.first { $0.status == .queued }?.count ?? 0
 
     let intake = try Intake(isKept: true)

@@ -38,7 +38,7 @@ struct AttachmentVerb {
     var deleted = 0
     var filter = try FilterOptions.filter(
       arguments, in: ledger, deleted: isDoneByDeletion ? { _ in deleted += 1 } : nil)
-    // An id is meant whatever its status is: the answer says why where nothing can be done.
+    // An attachment that is named by its id is meant with any status: the answer says why where nothing can be done.
     if arguments.values("status").isEmpty && filter.ids == nil { filter.statuses = statuses }
     return try run(arguments, action, filter, before: deleted)
   }

@@ -16,7 +16,7 @@ final class Entrance {
 
   private static let usual = "127.0.0.1:8080"
 
-  /// - Parameter addresses: where it listens, whatever the pipeline file says; none: as that says.
+  /// - Parameter addresses: where it listens, in place of what the pipeline file says; none: as that says.
   init(_ addresses: [ListenAddress]) { self.addresses = addresses }
 
   /// Takes the addresses, and makes the first token. Before anything of the home is touched: an address may be taken.

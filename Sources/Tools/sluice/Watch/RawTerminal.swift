@@ -2,7 +2,7 @@ import Glibc
 import Platform
 
 /// The terminal while a live view has it: keys come at once and are not shown, and the screen is another one. What was there
-/// comes back when this goes, whatever ends the view.
+/// comes back when this goes, however the view ends.
 final class RawTerminal {
   private let before: termios
 

@@ -54,7 +54,7 @@ typedef uint32_t sluice_capability;
 #define SLUICE_NETWORK ((sluice_capability)2) /* may also connect */
 
 /* Flags of a stage. */
-#define SLUICE_AT_END ((uint32_t)1)  /* runs once the outcome is known, whatever it is; gets no content */
+#define SLUICE_AT_END ((uint32_t)1)  /* runs once the outcome is known, for every outcome; gets no content */
 #define SLUICE_CHANNEL ((uint32_t)2) /* delivers events; stands under `channels:`; not with SLUICE_STORE */
 #define SLUICE_PRODUCES ((uint32_t)4) /* may replace the content, see `produce` */
 #define SLUICE_SOURCE ((uint32_t)8) /* since 1.1: fetches content, see `start`; stands under `lanes:`; with SLUICE_NETWORK */
@@ -181,7 +181,7 @@ typedef struct sluice_transfer {
   const char *etag;     /* NULL: none */
   const char *modified; /* as the server wrote it; NULL: not given */
 
-  /* What whoever asked for it knows of the content. */
+  /* What the request for it says of the content. */
   uint64_t expected_size;      /* UINT64_MAX: not known */
   const char *expected_sha256; /* 64 hexadecimal digits; NULL: not known. The host compares it. */
   const char *declared_type;   /* NULL: not given */
@@ -281,7 +281,7 @@ typedef struct sluice_host {
 
   /* Since 1.1. A plugin that is to run on a host of 1.0 as well compares `size` with the offset of each before it calls. */
 
-  /* During `open` only: a promise that content of more than so many bytes is rejected with this code, whatever else it is.
+  /* During `open` only: a promise that all content of more than so many bytes is rejected with this code.
    * Then the host may reject it by its length, before it reads a byte. A stage with `when` is not held to it. */
   void (*reject_above)(sluice_call *call, uint64_t bytes, const char *code);
 
@@ -290,7 +290,7 @@ typedef struct sluice_host {
    * few stages use without growing for all; what many use becomes a function of a later minor. */
   const void *(*extension)(sluice_call *call, const char *name);
 
-  /* [in-call] For sources: how far a transfer is. The host goes on from the last one, whatever happens to the worker. A source
+  /* [in-call] For sources: how far a transfer is. The host goes on from the last one, also where the worker has crashed. A source
    * tells one after at most 8 MiB or two seconds. */
   void (*checkpoint)(sluice_call *call, const sluice_checkpoint *checkpoint);
 

@@ -10,7 +10,7 @@ final class FolderWatch {
     case finished([UInt8])
     /// A folder appeared.
     case folder([UInt8])
-    /// The kernel dropped changes: whatever is watched may have changed.
+    /// The kernel dropped changes: anything that is watched may have changed.
     case lost
   }
 
