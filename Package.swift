@@ -306,8 +306,8 @@ var tests: [Target] {
 /// What `FuzzTests` hands hostile input to.
 var fuzzed: [Target.Dependency] {
   [
-    "CPlatform", "ClamdServer", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Identity", "Manifest",
-    "Pipeline",
+    "CPlatform", "ClamdServer", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Identity",
+    "Manifest", "Pipeline",
     "Platform",
     "StageKit", "Wire", "Workers", "HTTPSource", "JSONLinesChannel", "MimeStage", "Outbound", "PDFStage",
     "ScanStage", "TextStage",

@@ -25,7 +25,8 @@ struct AccessTests {
     }
     let admins = operators.merging([.service: .forbidden]) { $1 }
     return [
-      .metrics: operators, .report: operators, .events: known, .postAttachment: known, .fetch: known,
+      .metrics: operators, .report: operators, .events: known, .postAttachment: known, .check: known,
+      .fetch: known,
       .transfers: operators,
       .lanes: operators, .pauseLane: admins, .resumeLane: admins, .resetLane: admins, .deliveries: operators,
       .retryDelivery: operators,

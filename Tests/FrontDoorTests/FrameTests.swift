@@ -32,7 +32,8 @@ struct FrameTests {
     .part(serial: 5, [1, 0, 2]), .parts(serials: [5, 6], [1]),
     .finish(serial: 6), .takeBody(serial: 7, limit: 99),
     .store(serial: 8, StoreOrder(offset: 5, limit: 9, digest: .sha1)),
-    .store(serial: 9, StoreOrder(offset: 0, limit: 0, isForm: true)), .abort(serial: 10), .drain,
+    .store(serial: 9, StoreOrder(offset: 0, limit: 0, isForm: true, isSynced: false)), .abort(serial: 10),
+    .drain,
   ]
   private static let fromFront: [FromFront] = [
     .serving(sandbox: 3), .request(request), .requests([request, request]), .requests([]),

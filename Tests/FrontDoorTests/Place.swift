@@ -133,12 +133,12 @@ final class Place {
         + [
           .init("content-type", path == "/v1/fetch" ? "application/json" : "application/offset+octet-stream")
         ],
-      body: path == "/v1/attachments" && method == "POST" ? .length(5) : .none)
+      body: ["/v1/attachments", "/v1/check"].contains(path) && method == "POST" ? .length(5) : .none)
     switch api.answer(request) {
     case .reply(let reply): return reply
     case .file(let reply, _): return reply
     // They are allowed, and not applied here.
-    case .commands, .inform, .upload, .store, .await, .body, .stream: return FrontReply(200)
+    case .commands, .inform, .upload, .store, .check, .await, .body, .stream: return FrontReply(200)
     }
   }
 

@@ -105,6 +105,7 @@ final class UploadDesk {
       case .await: throw FrameError("it waits for an attachment")
       case .body(let next): answer = API.answer { try next(api, body ?? []) }
       case .commands(let commands, let next): answer = next(try apply(commands))
+      case .check: throw FrameError("it is no upload")
       case .upload(let id, let step): answer = API.answer { try api.take(step, id, request) }
       case .store(_, let order, let file, let next):
         guard let stored = try store(body ?? [], order, file.number, fate) else { return nil }

@@ -48,14 +48,18 @@ extension API {
   }
 
   /// What clients say that know no better.
-  private static let anyType = ["application/octet-stream", "application/x-www-form-urlencoded"]
+  static let anyType = ["application/octet-stream", "application/x-www-form-urlencoded"]
 
-  private static func isForm(_ request: FrontRequest) -> Bool {
+  static func isForm(_ request: FrontRequest) -> Bool {
     request.field("content-type")?.lowercased().hasPrefix("multipart/") ?? false
   }
 
+  static let noForm = Problem(
+    400, "no-form", "the body is no form with one file (multipart/form-data), or has too much beside it",
+    remedy: "with curl: -F file=@report.pdf -F conversationId=c1")
+
   /// Bytes of a form beside its file.
-  private static let formRoom = Int64(Form.textLimit * 2)
+  static let formRoom = Int64(Form.textLimit * 2)
 
   func store(_ record: UploadRecord, _ checksum: Tus.Checksum?, _ request: FrontRequest) throws -> Answer {
     let isForm = Self.isForm(request)
@@ -88,9 +92,7 @@ extension API {
   ) throws -> Answer {
     if let problem = try fault(of: stored, record) { throw problem }
     if stored.isMalformed {
-      throw Problem(
-        400, "no-form", "the body is no form with one file (multipart/form-data), or has too much beside it",
-        remedy: "with curl: -F file=@report.pdf -F conversationId=c1")
+      throw Self.noForm
     }
     if let checksum, stored.digest != checksum.digest { throw Self.otherChecksum }
     let item = try item(record.metadata, record.owner, record.role)

@@ -323,8 +323,12 @@ extension API {
 
   /// What is wrong with what came; `nil`: nothing.
   func fault(of stored: Stored, _ record: UploadRecord) throws -> Problem? {
-    if stored.isTooLong { return tooLarge(try item(record.metadata, record.owner, record.role)) }
-    if [ENOSPC, EDQUOT, EFBIG].contains(stored.error) { return Self.full }
+    try Self.fault(of: stored, tooLong: tooLarge(try item(record.metadata, record.owner, record.role)))
+  }
+
+  static func fault(of stored: Stored, tooLong: @autoclosure () throws -> Problem) rethrows -> Problem? {
+    if stored.isTooLong { return try tooLong() }
+    if [ENOSPC, EDQUOT, EFBIG].contains(stored.error) { return full }
     if stored.error != 0 { return Problem(500, "fault", "the bytes could not be written") }
     return stored.isWhole ? nil : Problem(400, "cut", "the body ended too early")
   }

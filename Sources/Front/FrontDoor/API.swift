@@ -5,6 +5,7 @@ import Manifest
 import Objects
 import Pipeline
 import Platform
+import Scheduler
 
 /// Answers requests: looks up who asks, what may be asked for, and reads it. Used by one thread.
 final class API {
@@ -27,6 +28,8 @@ final class API {
     case upload(String, UploadStep)
     /// The body goes to the file of an upload; the answer follows from what came of it.
     case store(String, StoreOrder, SharedDescriptor, @Sendable (API, Stored) throws -> Answer)
+    /// The body goes to a file, and what that has is judged.
+    case check(StoreOrder, SharedDescriptor, AccessToken, @Sendable (Stored) throws -> Check)
   }
 
   let home: Home
@@ -155,6 +158,9 @@ final class API {
       return try hasten(try record(id, route, token))
     case .deleteAttachment:
       return change(try record(id, route, token), .delete(by: token?.name ?? ""))
+    case .check:
+      guard let token else { throw Problem.unauthorized }
+      return try check(request, token)
     case .uploadOptions: return .reply(uploadOptions())
     case .uploads:
       guard let token else { throw Problem.unauthorized }

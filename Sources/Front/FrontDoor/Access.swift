@@ -38,7 +38,7 @@ public enum Party: String, Sendable, CaseIterable {
 /// What can be asked for, and by whom. This table alone says who may do what: the documentation and the tests are made from it.
 public enum Route: String, Sendable, CaseIterable {
   case ready, version, openapi, metrics, report, events
-  case attachments, postAttachment, attachment, content, link
+  case attachments, postAttachment, attachment, content, link, check
   case retryAttachment, hastenAttachment, deleteAttachment
   case uploadOptions, uploads, createUpload, uploadState, appendToUpload, endUpload
   case fetch, transfers
@@ -51,7 +51,8 @@ public enum Route: String, Sendable, CaseIterable {
       .uploads, .transfers,
       .lanes, .deliveries:
       "GET"
-    case .retryAttachment, .hastenAttachment, .postAttachment, .fetch, .pauseLane, .resumeLane, .resetLane,
+    case .retryAttachment, .hastenAttachment, .postAttachment, .check, .fetch, .pauseLane, .resumeLane,
+      .resetLane,
       .retryDelivery:
       "POST"
     case .deleteAttachment, .endUpload: "DELETE"
@@ -72,6 +73,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .report: "/v1/report"
     case .events: "/v1/events"
     case .attachments, .postAttachment: "/v1/attachments"
+    case .check: "/v1/check"
     case .attachment, .deleteAttachment: "/v1/attachments/{id}"
     case .content: "/v1/attachments/{id}/content"
     case .link: "/v1/attachments/{id}/link"
@@ -96,7 +98,8 @@ public enum Route: String, Sendable, CaseIterable {
     switch self {
     case .ready, .version, .openapi, .uploadOptions: Set(Party.allCases)
     // Each user is shown its own.
-    case .events, .attachments, .postAttachment, .uploads, .createUpload, .uploadState, .appendToUpload,
+    case .events, .attachments, .postAttachment, .check, .uploads, .createUpload, .uploadState,
+      .appendToUpload,
       .endUpload,
       .fetch:
       [.stranger, .participant, .sender, .service, .admin]
@@ -118,6 +121,7 @@ public enum Route: String, Sendable, CaseIterable {
     case .events: "what happens, as it happens; to a user, what it may see"
     case .attachments: "the attachments that answer to a filter; of a user, its own"
     case .postAttachment: "send one in a single request"
+    case .check: "have a content judged, and nothing kept of it"
     case .attachment: "an attachment, with what each stage said"
     case .content: "the content of an attachment"
     case .link: "a link to its content that needs no token, for ten minutes"

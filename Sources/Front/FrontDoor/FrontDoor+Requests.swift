@@ -1,6 +1,7 @@
 import FrontWire
 import Ledger
 import Platform
+import Scheduler
 import Wire
 
 // The way of a request: asked, perhaps waiting, answered.
@@ -85,6 +86,11 @@ extension FrontDoor {
       desk.read(RequestDesk.Reading(asked: asked, next: next))
       desk.send(.takeBody(serial: asked.serial, limit: API.bodyLimit))
     case .upload(let id, let step): take(step, of: id, asked, api)
+    case .check(let order, let file, let asker, let next):
+      hold(asked, api)
+      let checking = RequestDesk.Checking(asked: asked, asker: asker, next: next)
+      if !desk.check(checking) { return self.answer(.reply(Problem.manyChecks.reply), asked, api) }
+      desk.send(.store(serial: asked.serial, order), file)
     case .store(let id, let order, let file, let next):
       hold(asked, api)
       desk.store(RequestDesk.Storing(asked: asked, upload: id, next: next))
@@ -183,8 +189,29 @@ extension FrontDoor {
 
   /// What was stored of a body, and what follows from that.
   func take(_ stored: Stored, of serial: UInt64, _ api: API?) {
+    if let checking = desk.takeChecking(serial) { return judge(stored, checking, api) }
     guard let storing = desk.takeStoring(serial) else { return }
     let next = api.map { api in API.answer { try storing.next(api, stored) } } ?? .reply(Problem.away.reply)
     leave(storing.upload, storing.asked, next, api)
+  }
+
+  // MARK: Checks
+
+  /// Has what was stored of a body judged, and answers.
+  private func judge(_ stored: Stored, _ checking: RequestDesk.Checking, _ api: API?) {
+    let asked = checking.asked
+    guard let checker = settings.checker, let next = checking.next else {
+      return answer(.reply(Problem.away.reply), asked, api)
+    }
+    var check: Check?
+    let fault = API.answer {
+      check = try next(stored)
+      return .reply(Problem.away.reply)
+    }
+    guard let check else { return answer(fault, asked, api) }
+    let isForUser = checking.asker.role == .user
+    checker.check(check) { [self] result in
+      answer(.reply(API.judgement(result, isForUser: isForUser)), asked, nil)
+    }
   }
 }

@@ -26,6 +26,8 @@ public final class FrontDoor: Sendable {
     public var prefetches = false
     /// `nil`: tokens that others have signed are not accepted.
     public var identity: JSONWebTokens?
+    /// Judges contents that are not kept; it is ended with the door.
+    public var checker: Checker?
     /// Whether it must not serve where the kernel lacks a part of the sandbox.
     public var requiresSandbox = true
 
@@ -133,6 +135,7 @@ public final class FrontDoor: Sendable {
     life.stop()
     results.close()
     late.close()
+    settings.checker?.stop()
     for thread in threads.withLock({ $0 }) { thread.join() }
   }
 

@@ -206,6 +206,14 @@ enum OpenAPI {
           ("intake", #"{"type":"object"}"#), ("more", #"{"type":"boolean"}"#),
         ])
       ),
+      (
+        "Judgement",
+        object([
+          ("verdict", oneOf(CheckVerdict.allCases)), ("mediaType", optionalText),
+          ("sizeBytes", optionalNumber), ("sha256", optionalText), ("reason", reason),
+          ("metadata", #"{"type":"object"}"#), ("stages", #"{"type":"array","items":\#(step)}"#),
+        ])
+      ),
       ("Queued", object([("id", text), ("status", text)])),
       ("Changed", object([("changed", #"{"type":"boolean"}"#)])),
       ("Changes", object([("changed", number), ("more", #"{"type":"boolean"}"#)])),
@@ -255,6 +263,7 @@ extension Route {
     case .events: [(200, Self.answer(type: "text/event-stream", "Server-Sent Events, without an end"))]
     case .attachments: [(200, Self.answer("Attachments", "a page of them"))]
     case .postAttachment: [(201, Self.answer("Queued", "it is queued"))]
+    case .check: [(200, Self.answer("Judgement", "what the pipeline says of it"))]
     case .attachment: [(200, Self.answer("Attachment", "it"))]
     case .content:
       [
@@ -307,6 +316,7 @@ extension Route {
       ] : []
     let digests = ["Content-Digest", "Repr-Digest"].map { header($0, #"{"type":"string"}"#) }
     switch self {
+    case .check: return digests
     case .postAttachment: return digests + (speaksDraft ? draft + [header("Upload-Length", bytes)] : [])
     case .createUpload:
       return [
@@ -333,7 +343,7 @@ extension Route {
 
   fileprivate func body(_ speaksDraft: Bool) -> String? {
     switch self {
-    case .postAttachment:
+    case .postAttachment, .check:
       #"{"required":true,"content":{"application/octet-stream":{"schema":{}},"multipart/form-data":{"schema":"#
         + #"{"type":"object","required":["file"],"properties":{"file":{"type":"string","format":"binary"}}}}}}"#
     case .createUpload: #"{"content":{"\#(Tus.contentType)":{"schema":{}}}}"#

@@ -61,6 +61,11 @@ struct Problem: Error {
       remedy: names.isEmpty ? "leave it out; this path has none" : "those are \(names)")
   }
 
+  static let manyChecks = Problem(
+    429, "too-many-checks", "as many contents are judged at once as may be",
+    remedy: "wait for those that are under way",
+    fields: [.init("Retry-After", "1")])
+
   static let prepared = Problem(
     403, "forbidden", "a service begins uploads here, and a user goes on with them",
     remedy: "let the product's backend begin it, with 'senderId' in its metadata")

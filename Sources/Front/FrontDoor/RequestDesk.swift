@@ -3,6 +3,7 @@ import FrontWire
 import Glibc
 import Ledger
 import Platform
+import Scheduler
 import Synchronization
 import Wire
 
@@ -26,6 +27,14 @@ final class RequestDesk: Sendable {
     var asked: Asked
     var upload: String
     var next: @Sendable (API, Stored) throws -> API.Answer
+  }
+
+  /// Its body is being stored, to be judged; or is judged.
+  struct Checking: Sendable {
+    var asked: Asked
+    var asker: AccessToken
+    /// `nil`: it is judged.
+    var next: (@Sendable (Stored) throws -> Check)?
   }
 
   /// Its body is being read.
@@ -54,6 +63,7 @@ final class RequestDesk: Sendable {
     /// By serial.
     var storing: [UInt64: Storing] = [:]
     var reading: [UInt64: Reading] = [:]
+    var checking: [UInt64: Checking] = [:]
     /// By the attachment that they wait for.
     var awaiting: [String: [Awaiting]] = [:]
     /// What requests wait for, by serial; perhaps what they have waited for.
@@ -139,6 +149,7 @@ final class RequestDesk: Sendable {
       state.isRunning = false
       state.waiting = state.waiting.filter { $0.value.asked.life != life }
       (state.storing, state.reading, state.underway, state.parked) = ([:], [:], [:], [:])
+      state.checking = [:]
       return Array(state.open.values)
     }
   }
@@ -186,7 +197,7 @@ final class RequestDesk: Sendable {
     try state.withLock { state throws(FrameError) in
       var known: [(entry: AccessLog.Entry, end: FrontEnd)] = []
       for (serial, end) in ends {
-        (state.held[serial], state.reading[serial]) = (nil, nil)
+        (state.held[serial], state.reading[serial], state.checking[serial]) = (nil, nil, nil)
         if let id = state.awaited.removeValue(forKey: serial) { state.dropAwaiting(id, serial) }
         if let entry = state.open.removeValue(forKey: serial) {
           state.counts.add(end)
@@ -262,6 +273,30 @@ final class RequestDesk: Sendable {
 
   func takeReading(_ serial: UInt64) -> Reading? {
     state.withLock { $0.reading.removeValue(forKey: serial) }
+  }
+
+  /// Contents that are judged at once, in all and of one name: each takes room on the disk.
+  private static let (mostChecks, mostOfOne) = (64, 16)
+
+  /// False: too many are judged already.
+  func check(_ checking: Checking) -> Bool {
+    state.withLock { state in
+      // Its client has left: nothing is told.
+      if state.open[checking.asked.serial] == nil { return true }
+      let ofOne = state.checking.values.count { ByteText($0.asker.name) == ByteText(checking.asker.name) }
+      if state.checking.count >= Self.mostChecks || ofOne >= Self.mostOfOne { return false }
+      state.checking[checking.asked.serial] = checking
+      return true
+    }
+  }
+
+  /// What follows from the body of one that is to be judged, once.
+  func takeChecking(_ serial: UInt64) -> Checking? {
+    state.withLock { state in
+      guard let checking = state.checking[serial], checking.next != nil else { return nil }
+      state.checking[serial]?.next = nil
+      return checking
+    }
   }
 
   /// - Parameter until: nanoseconds of the monotonic clock.
@@ -348,27 +383,5 @@ final class RequestDesk: Sendable {
       state.parked[id] = parked.isEmpty ? nil : parked
       return first
     }
-  }
-}
-
-/// How requests went, since the start.
-struct RequestCounts: Sendable {
-  /// By the status of the answer; 0: there was none.
-  var byStatus: [Int: Int64] = [:]
-  var seconds = 0.0
-  var received: Int64 = 0
-  var sent: Int64 = 0
-
-  mutating func add(_ end: FrontEnd) {
-    byStatus[end.status, default: 0] += 1
-    seconds += Double(end.microseconds) / 1e6
-    // What the process says is added up without a look at it.
-    received = Self.sum(received, end.received)
-    sent = Self.sum(sent, end.sent)
-  }
-
-  private static func sum(_ one: Int64, _ other: Int64) -> Int64 {
-    let (sum, isOver) = one.addingReportingOverflow(other)
-    return isOver ? .max : sum
   }
 }

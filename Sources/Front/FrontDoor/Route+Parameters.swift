@@ -62,6 +62,11 @@ extension Route {
         Self.encoding,
       ]
     case .fetch: [Self.encoding]
+    case .check:
+      [
+        Parameter("filename", "The name of the file, which stages see."),
+        Parameter("filetype", "Its media type, as far as the client knows."),
+      ]
     case .postAttachment:
       [
         Parameter("filename", "The name of the file."),

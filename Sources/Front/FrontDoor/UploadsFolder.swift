@@ -34,6 +34,12 @@ struct UploadsFolder: Sendable {
     try sync()
   }
 
+  /// A file for a content that is not kept; -1: see errno.
+  func unnamedFile() -> Int32 {
+    mkdir(path, 0o700)
+    return sluice_unnamed_file(path)
+  }
+
   /// Whether there is room for an upload of any size.
   var hasRoom: Bool {
     let home = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")

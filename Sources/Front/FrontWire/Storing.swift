@@ -11,11 +11,15 @@ public struct StoreOrder: Sendable, Equatable {
   public var digest: MessageDigest.Algorithm?
   /// The body is a form, of which the one file is to be stored.
   public var isForm: Bool
+  /// Whether the bytes are on the disk once that is told.
+  public var isSynced: Bool
 
   public init(
-    offset: Int64, limit: Int64, digest: MessageDigest.Algorithm? = nil, isForm: Bool = false
+    offset: Int64, limit: Int64, digest: MessageDigest.Algorithm? = nil, isForm: Bool = false,
+    isSynced: Bool = true
   ) {
-    (self.offset, self.limit, self.digest, self.isForm) = (offset, limit, digest, isForm)
+    (self.offset, self.limit, self.digest) = (offset, limit, digest)
+    (self.isForm, self.isSynced) = (isForm, isSynced)
   }
 
   func write(to writer: inout FrameWriter) {
@@ -23,6 +27,7 @@ public struct StoreOrder: Sendable, Equatable {
     writer.write(limit)
     writer.write(digest?.rawValue)
     writer.write(isForm)
+    writer.write(isSynced)
   }
 
   init(_ reader: inout FrameReader) throws(FrameError) {
@@ -36,6 +41,7 @@ public struct StoreOrder: Sendable, Equatable {
       digest = algorithm
     }
     isForm = try reader.boolean()
+    isSynced = try reader.boolean()
   }
 }
 
@@ -71,7 +77,7 @@ public struct Form: Sendable, Equatable {
   }
 }
 
-/// What was stored of a body. The bytes are synced.
+/// What was stored of a body. The bytes are synced, where they were to be.
 public struct Stored: Sendable, Equatable {
   public var bytes: Int64
   /// The body was whole.

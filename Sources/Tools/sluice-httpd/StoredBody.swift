@@ -35,7 +35,8 @@ final class StoredBody: BodySink, FileWriterClient {
       digest = order.digest.flatMap { try? MessageDigest($0) }
       digest?.begin()
     }
-    task = FileWriter.Task(file, at: order.offset, digest: order.isForm ? nil : order.digest, syncs: true)
+    task = FileWriter.Task(
+      file, at: order.offset, digest: order.isForm ? nil : order.digest, syncs: order.isSynced)
     room = order.limit
     if order.isForm {
       parts = FormParts(contentType: exchange.head.value("content-type"))

@@ -64,6 +64,9 @@ final class Entrance {
     settings.prefetches = pipeline.definition.downloads?.prefetch != nil
     settings.rules = pipeline.definition.serve
     settings.identity = identity
+    settings.checker = try Checker(
+      pipeline.definition, digest: pipeline.digest, executable: pipeline.search.worker, isWarm: false
+    ) { Terminal.error($0) }
     return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
   }
 

@@ -1,0 +1,48 @@
+import CPlatform
+import FrontWire
+import Glibc
+import Ledger
+import Pipeline
+import Platform
+import Scheduler
+
+// A content in, what the pipeline says of it out; nothing is kept.
+extension API {
+  func check(_ request: FrontRequest, _ token: AccessToken) throws -> Answer {
+    let known = Route.check.parameters.map(\.name)
+    if let other = request.query.first(where: { !known.contains($0.name) }) {
+      throw Problem.noSuchParameter(other.name, .check)
+    }
+    func parameter(_ name: String) -> String? { request.query.first { $0.name == name }?.value }
+    let isForm = Self.isForm(request)
+    if request.body == .none { throw Problem(400, "empty", "the body is the content, and there is none") }
+    if case .length(let count) = request.body, count > rules.longest + (isForm ? Self.formRoom : 0) {
+      throw Self.tooLarge(rules.longest)
+    }
+    let checksum = try Tus.checksum(request)
+    let (longest, digest) = (rules.longest, checksum?.digest)
+    let name = parameter("filename")
+    let field = isForm ? nil : request.field("content-type").flatMap { Self.anyType.contains($0) ? nil : $0 }
+    let type = parameter("filetype") ?? field
+    if !uploads.hasRoom { throw Self.full }
+    let number = uploads.unnamedFile()
+    if number < 0 { throw Self.full }
+    let file = SharedDescriptor(Descriptor(owning: number))
+    let order = StoreOrder(
+      offset: 0, limit: longest, digest: checksum?.algorithm, isForm: isForm, isSynced: false)
+    return .check(order, file, token) { stored in
+      if let problem = Self.fault(of: stored, tooLong: Self.tooLarge(longest)) { throw problem }
+      if stored.isMalformed { throw Self.noForm }
+      if let digest, stored.digest != digest { throw Self.otherChecksum }
+      return Check(
+        file, fileName: name ?? stored.form.fileName ?? "content",
+        declaredType: type ?? stored.form.contentType)
+    }
+  }
+
+  static func judgement(_ result: CheckResult, isForUser: Bool) -> FrontReply {
+    var writer = JSONWriter()
+    writer.object { result.write(to: &$0, isForUser: isForUser) }
+    return json(writer.text)
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// Contents that are judged and not kept.
+@Suite(.serialized)
+struct ServedCheckTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private struct Judgement: Decodable {
+    struct Reason: Decodable { var stage, code: String }
+    var verdict: String
+    var mediaType: String?
+    var sizeBytes: Int?
+    var reason: Reason?
+  }
+
+  private struct Attachments: Decodable { var attachments: [Row] }
+  private struct Row: Decodable { var id: String }
+
+  @Test func whatIsJudgedIsNotKept() throws {
+    let served = try ServedHome(folder)
+    let ann = try served.token("ann")
+    func check(_ content: Data, _ query: String = "", _ fields: [String] = []) throws -> ServedHome.Answer {
+      try served.ask("POST", "/v1/check" + query, token: ann, fields, body: content)
+    }
+    let text = try check(Data("hello".utf8), "?filename=a.txt&filetype=text/plain")
+    #expect(text.status == 200, "\(text.text)")
+    let clean = try text.decoded(Judgement.self)
+    #expect(clean.verdict == "clean" && clean.mediaType == "text/plain" && clean.sizeBytes == 5)
+    #expect(clean.reason == nil && !text.text.contains("milliseconds"), "\(text.text)")
+    let damaged = try check(Data("%PDF-1.4 and no more".utf8), "?filename=a.pdf").decoded(Judgement.self)
+    #expect(damaged.verdict == "found" && damaged.reason?.stage == "pdf")
+    let form =
+      "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\nhello\r\n--b--\r\n"
+    let asForm = try check(Data(form.utf8), "", ["Content-Type: multipart/form-data; boundary=b"])
+    #expect(try asForm.decoded(Judgement.self).verdict == "clean")
+    #expect(try check(Data(), "").status == 400)
+    #expect(try check(Data("x".utf8), "?conversationId=c").status == 400)
+    #expect(try check(Data(count: 11 << 20)).status == 413)
+    #expect(try served.ask("POST", "/v1/check", body: Data("x".utf8)).status == 401)
+    let list = try served.ask("GET", "/v1/attachments", token: ann).decoded(Attachments.self)
+    #expect(list.attachments.isEmpty)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/home/uploads").isEmpty)
+  }
+
+  /// One user does not take the place of all.
+  @Test func aUserHasSoManyJudgedAtOnce() throws {
+    let served = try ServedHome(folder)
+    let (ann, ben) = (try served.token("ann"), try served.token("ben"))
+    var open: [RawConnection] = []
+    for _ in 0..<16 {
+      let connection = try RawConnection(port: served.port)
+      connection.send(
+        "POST /v1/check HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(ann)\r\nContent-Length: 5\r\n\r\nhe")
+      open.append(connection)
+    }
+    try Resident.wait("all have begun") {
+      try served.ask("POST", "/v1/check", token: ann, body: Data("x".utf8)).status == 429
+    }
+    #expect(try served.ask("POST", "/v1/check", token: ben, body: Data("x".utf8)).status == 200)
+    open.removeAll()
+    try Resident.wait("they have left") {
+      try served.ask("POST", "/v1/check", token: ann, body: Data("x".utf8)).status == 200
+    }
+  }
+}
