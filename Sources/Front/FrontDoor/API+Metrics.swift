@@ -60,6 +60,16 @@ extension API {
         "sluice_attachments_ended_total",
         [("status", end.status.rawValue), ("stage", end.stage), ("code", end.code)], Double(count))
     }
+    text.family(
+      "sluice_checks_total", "Contents judged and not kept since the start, by where and how.", .counter)
+    for (judgement, count) in counts.ends.judgements.sorted(by: { $0.key < $1.key }) {
+      text.sample(
+        "sluice_checks_total",
+        [
+          ("door", judgement.door), ("verdict", judgement.verdict.rawValue), ("stage", judgement.stage),
+          ("code", judgement.code),
+        ], Double(count))
+    }
     text.family("sluice_stage_duration_seconds", "How long stages took for an attachment.", .histogram)
     for (stage, durations) in counts.ends.stages.sorted(by: { $0.key < $1.key }) {
       text.histogram("sluice_stage_duration_seconds", [("stage", stage)], durations)

@@ -2,6 +2,7 @@ import FrontWire
 import Glibc
 import Ledger
 import Platform
+import Scheduler
 import Synchronization
 
 /// The log of requests: a line of JSON for each that has ended. All threads use it.
@@ -59,12 +60,31 @@ final class AccessLog: Sendable {
     return SharedDescriptor(Descriptor(owning: copy))
   }
 
-  func add(_ entry: Entry, _ end: FrontEnd) {
-    let line = Array((Self.line(entry, end, at: Clock.now()) + "\n").utf8)
+  func add(_ entry: Entry, _ end: FrontEnd) { write(Self.line(entry, end, at: Clock.now())) }
+
+  /// A check by a client of ClamAV's daemon.
+  func add(_ result: CheckResult, door: String, seconds: Double) {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("time", Clock.timestamp(Clock.now()))
+      writer.member("door", door)
+      writer.member("verdict", result.verdict.rawValue)
+      writer.member("reason", result.reason)
+      writer.member("mediaType", result.mediaType)
+      writer.member("sizeBytes", result.sizeBytes)
+      writer.member("sha256", result.sha256)
+      writer.key("seconds")
+      writer.value(seconds)
+    }
+    write(writer.text)
+  }
+
+  private func write(_ text: String) {
+    let line = Array((text + "\n").utf8)
     state.withLock { state in
       guard let file = state.file else { return }
       // A line goes as a whole, or none of it counts.
-      if line.withUnsafeBytes({ write(file.number, $0.baseAddress, $0.count) }) == line.count {
+      if line.withUnsafeBytes({ Glibc.write(file.number, $0.baseAddress, $0.count) }) == line.count {
         state.isFailing = false
       } else if !state.isFailing {
         state.isFailing = true

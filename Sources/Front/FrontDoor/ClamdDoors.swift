@@ -31,8 +31,8 @@ public final class ClamdDoors: Sendable {
   private enum Content {
     /// It waits until others have ended.
     case waiting(door: Int)
-    /// It comes.
-    case coming(door: Int, SharedDescriptor)
+    /// It comes; since when, in nanoseconds.
+    case coming(door: Int, SharedDescriptor, since: UInt64)
     /// It is judged.
     case judged
   }
@@ -55,6 +55,8 @@ public final class ClamdDoors: Sendable {
   private let version: String
   private let requiresSandbox: Bool
   private let say: @Sendable (String) -> Void
+  /// Is told what came of each.
+  private let front: FrontDoor
   private let life: ServerLife
   private let state = Mutex(State())
   /// Where the process is told; -1: there is none.
@@ -72,16 +74,18 @@ public final class ClamdDoors: Sendable {
   /// - Parameters:
   ///   - checkers: those of the doors, each once; they are ended with these.
   ///   - home: contents lie in a folder of it, without names.
+  ///   - front: counts and logs what came of each.
   ///   - executable: the program `sluice-httpd`.
   ///   - version: of this program.
   ///   - say: tells the operator a line. Any thread calls it.
   public init(
-    _ doors: [Door], _ checkers: [Checker], _ home: Home, executable: String, version: String,
+    _ doors: [Door], _ checkers: [Checker], _ home: Home, front: FrontDoor, executable: String,
+    version: String,
     requiresSandbox: Bool,
     say: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
     (self.doors, self.checkers, self.executable) = (doors, checkers, executable)
-    (folder, self.requiresSandbox, self.say) = (home.uploadsPath, requiresSandbox, say)
+    (folder, self.front, self.requiresSandbox, self.say) = (home.uploadsPath, front, requiresSandbox, say)
     self.version = Self.answerToVersion(version)
     life = try ServerLife("the server of clamd's clients", say: say)
     mkdir(folder, 0o700)
@@ -191,14 +195,15 @@ public final class ClamdDoors: Sendable {
       }
       letIn(number)
     case .taken(let serial, let content):
-      let coming = try state.withLock { state throws(FrameError) -> (door: Int, SharedDescriptor) in
-        guard case .coming(let door, let file)? = state.contents[serial] else {
+      let coming = try state.withLock {
+        state throws(FrameError) -> (door: Int, SharedDescriptor, since: UInt64) in
+        guard case .coming(let door, let file, let since)? = state.contents[serial] else {
           throw FrameError("a content that was not to come")
         }
         state.contents[serial] = .judged
-        return (door, file)
+        return (door, file, since)
       }
-      judge(serial, coming.1, doors[coming.door], content, number)
+      judge(serial, coming.1, since: coming.since, doors[coming.door], content, number)
     case .left(let serial):
       let wasUnderway = try state.withLock { state throws(FrameError) in
         switch state.contents.removeValue(forKey: serial) {
@@ -238,28 +243,33 @@ public final class ClamdDoors: Sendable {
         let number_ = sluice_unnamed_file(folder)
         if number_ < 0 { throw SystemError("making room for a content") }
         let file = SharedDescriptor(Descriptor(owning: number_))
-        state.withLock { $0.contents[next.serial] = .coming(door: next.door, file) }
+        state.withLock { $0.contents[next.serial] = .coming(door: next.door, file, since: Clock.monotonic()) }
         send(.take(serial: next.serial, limit: doors[next.door].rules.maxSize), number, file)
       } catch {
         say("a content of clamd's clients cannot be taken: \(error)")
         state.withLock { $0.contents[next.serial] = .judged }
         let result = CheckResult(.unknown, Reason(stage: "check", code: "no-room", message: "\(error)"))
-        answer(next.serial, result, doors[next.door], number)
+        answer(next.serial, result, since: Clock.monotonic(), doors[next.door], number)
       }
     }
   }
 
   private func judge(
-    _ serial: UInt64, _ file: SharedDescriptor, _ door: Door, _ content: TakenContent, _ number: Int
+    _ serial: UInt64, _ file: SharedDescriptor, since: UInt64, _ door: Door, _ content: TakenContent,
+    _ number: Int
   ) {
     if content == .notWritten {
       let reason = Reason(stage: "check", code: "no-room", message: "the content could not be written")
-      return answer(serial, CheckResult(.unknown, reason), door, number)
+      return answer(serial, CheckResult(.unknown, reason), since: since, door, number)
     }
-    door.checker.check(Check(file)) { [self] result in answer(serial, result, door, number) }
+    door.checker.check(Check(file)) { [self] result in answer(serial, result, since: since, door, number) }
   }
 
-  private func answer(_ serial: UInt64, _ result: CheckResult, _ door: Door, _ number: Int) {
+  private func answer(
+    _ serial: UInt64, _ result: CheckResult, since: UInt64, _ door: Door, _ number: Int
+  ) {
+    front.judged(
+      result, door: door.rules.listen, seconds: Double(Clock.monotonic() - since) / 1e9)
     send(.answer(serial: serial, ClamdAnswer.text(result, door.rules.unknown)), number)
     state.withLock { state in
       if state.life == number { state.underway -= 1 }

@@ -1,6 +1,7 @@
 import Ledger
 import Pipeline
 import Platform
+import Scheduler
 import Synchronization
 
 /// How attachments ended since the start, and how long their stages took, for those who watch over the server.
@@ -18,7 +19,23 @@ final class EndTally: Sendable {
       }
     }
 
+    /// What came of checks.
+    struct Judgement: Sendable, Hashable, Comparable {
+      /// Where it was asked for: `http`, or the address of a door for clients of ClamAV's daemon.
+      var door: String
+      var verdict: CheckVerdict
+      /// The stage and the code; empty: it is clean.
+      var stage: String
+      var code: String
+
+      static func < (one: Judgement, other: Judgement) -> Bool {
+        (one.door, one.verdict.rawValue, one.stage, one.code)
+          < (other.door, other.verdict.rawValue, other.stage, other.code)
+      }
+    }
+
     var ends: [End: Int64] = [:]
+    var judgements: [Judgement: Int64] = [:]
     var stages: [String: Durations] = [:]
   }
 
@@ -45,6 +62,17 @@ final class EndTally: Sendable {
   private static let others = "others"
 
   var counts: Counts { state.withLock { $0 } }
+
+  func add(_ result: CheckResult, door: String) {
+    var judgement = Counts.Judgement(
+      door: door, verdict: result.verdict, stage: result.reason?.stage ?? "", code: result.reason?.code ?? "")
+    state.withLock { counts in
+      if counts.judgements[judgement] == nil && counts.judgements.count >= Self.mostNames {
+        judgement.code = Self.others
+      }
+      counts.judgements[judgement, default: 0] += 1
+    }
+  }
 
   func add(_ record: AttachmentRecord) {
     let reason = record.outcome.reason

@@ -211,6 +211,7 @@ extension FrontDoor {
     guard let check else { return answer(fault, asked, api) }
     let isForUser = checking.asker.role == .user
     checker.check(check) { [self] result in
+      tally.add(result, door: "http")
       answer(.reply(API.judgement(result, isForUser: isForUser)), asked, nil)
     }
   }

@@ -43,7 +43,7 @@ public final class FrontDoor: Sendable {
   private let say: @Sendable (String) -> Void
   private let life: ServerLife
   let desk: RequestDesk
-  private let tally = EndTally()
+  let tally = EndTally()
   let streams: EventStreams
   private let links: LinkSigner
   private let reporting = OneAtATime()
@@ -122,6 +122,16 @@ public final class FrontDoor: Sendable {
     streams.hurry()
     tally.add(record)
     if desk.isAwaited(record.origin.id) { late.send(record.origin.id) }
+  }
+
+  /// Tells what came of a check by a client of ClamAV's daemon, which has no request that the log would tell of.
+  ///
+  /// - Parameters:
+  ///   - door: its address.
+  ///   - seconds: from the first byte to the answer.
+  func judged(_ result: CheckResult, door: String, seconds: Double) {
+    tally.add(result, door: door)
+    log?.add(result, door: door, seconds: seconds)
   }
 
   /// Takes no more connections, lets requests under way end for a few seconds, which it tells, and ends.

@@ -74,7 +74,7 @@ struct Run: ParsableCommand {
     let doors: ClamdDoors?
     do {
       front = try entrance?.open(home, pipeline, intake)
-      doors = try entrance?.openDoors(home, pipeline)
+      doors = try front.flatMap { try entrance?.openDoors(home, pipeline, $0) }
     } catch {
       server.stop()
       throw error

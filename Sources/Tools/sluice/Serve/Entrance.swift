@@ -87,7 +87,9 @@ final class Entrance {
   }
 
   /// Opens the doors for clients of ClamAV's daemon; `nil`: there are none.
-  func openDoors(_ home: Home, _ pipeline: LoadedPipeline) throws -> ClamdDoors? {
+  ///
+  /// - Parameter front: counts and logs what came of checks.
+  func openDoors(_ home: Home, _ pipeline: LoadedPipeline, _ front: FrontDoor) throws -> ClamdDoors? {
     if doors.isEmpty { return nil }
     // Doors with one pipeline share its workers.
     var checkers: [(file: String, checker: Checker)] = []
@@ -103,7 +105,8 @@ final class Entrance {
       return ClamdDoors.Door(rules, socket: socket, checker: checker)
     }
     return try ClamdDoors(
-      open, checkers.map(\.checker), home, executable: pipeline.search.server, version: Version.number,
+      open, checkers.map(\.checker), home, front: front, executable: pipeline.search.server,
+      version: Version.number,
       requiresSandbox: pipeline.definition.sandbox == .require
     ) { Terminal.error($0) }
   }
