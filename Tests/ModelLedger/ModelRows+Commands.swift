@@ -15,6 +15,23 @@ extension ModelRows {
     case .refresh(let request): return apply(request, &tally)
     case .token(let request): return apply(request, tally.now)
     case .upload(let request): return apply(request, &tally)
+    case .record(let check):
+      var report = IntakeReport()
+      var item = check.item
+      item.url = nil
+      takeIn(item, &tally, &report)
+      guard report.added == 1, let id = report.outcomes.first?.id, let key = keysById[id],
+        let attachment = attachments[key], check.outcome.status.isFinal
+      else { return .takenIn(report) }
+      if let job = attachment.job { jobs[job] = nil }
+      // Its end tells of it.
+      tally.changed.removeLast()
+      var outcome = check.outcome
+      outcome.url = nil
+      let leased = LeasedAttachment(
+        key: key, origin: attachment.origin, participants: "[]", source: attachment.source)
+      end(EndedAttachment(leased, outcome, attempt: 1, steps: check.steps, events: []), &tally)
+      return .takenIn(report)
     }
   }
 

@@ -231,7 +231,7 @@ extension ModelRows {
     if !new.isEmpty { attachments[key]?.attempts[attempt, default: []] += new }
   }
 
-  private mutating func end(_ ended: EndedAttachment, _ tally: inout ModelTally) {
+  mutating func end(_ ended: EndedAttachment, _ tally: inout ModelTally) {
     let key = ended.key
     attachments[key]?.outcome = ended.outcome
     attachments[key]?.finishedAt = tally.now

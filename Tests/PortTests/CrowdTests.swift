@@ -26,7 +26,9 @@ struct CrowdTests {
         break
       }
     }
-    #expect(outcomes.values.allSatisfy { $0 > 50 } && outcomes.count == 3, "\(outcomes)")
+    for outcome in ["counted", "leaseLost", "pathTaken"] {
+      #expect(outcomes[outcome, default: 0] > 50, "\(outcomes)")
+    }
     if !Self.isSoak { return }
     let seconds = Double(Clock.monotonic() - begin) / 1e9
     print(

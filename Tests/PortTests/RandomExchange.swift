@@ -9,6 +9,8 @@ struct RandomExchange {
   var files = 80
   /// Of so many messages of a conversation links are fetched by themselves.
   var prefetches = [0]
+  /// Whether checks are put on record, which no coordinator has in hand.
+  var records = false
   /// So many steps an attempt may leave.
   var stepCounts = [0, 1, 2, 9]
 
@@ -28,9 +30,23 @@ struct RandomExchange {
     case 0...6: .takeIn((0..<number(0...4)).map { _ in item() })
     case 7 where !ids.isEmpty:
       once(in: 3) ? .refresh(refreshCommand(ids)) : .attachment(attachmentCommand(ids))
-    case 8: once(in: 2) ? .token(tokenCommand()) : .upload(uploadCommand())
+    case 8:
+      once(in: 2)
+        ? .token(tokenCommand())
+        : records && once(in: 3) ? .record(recordedCheck()) : .upload(uploadCommand())
     default: .lane(laneCommand())
     }
+  }
+
+  private mutating func recordedCheck() -> RecordedCheck {
+    var item = item()
+    item.url = nil
+    item.source = Array("/dev/null/\(number(1...files))".utf8)
+    let outcome =
+      once(in: 2)
+      ? AttachmentOutcome(.completed, mediaType: "text/plain", sizeBytes: 5)
+      : AttachmentOutcome(.rejected, reason: Sample.reason, sizeBytes: 7)
+    return RecordedCheck(item, outcome, steps: [Sample.step])
   }
 
   private mutating func uploadCommand() -> UploadCommand {

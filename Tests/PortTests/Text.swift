@@ -10,6 +10,8 @@ func text(_ reply: ExchangeReply, withTokens: Bool = false) -> String {
     }
     reply.position?.history = 0
   }
+  // In which order lanes were met means nothing.
+  reply.lanes.sort { $0.name.description < $1.name.description }
   return String(describing: reply)
 }
 

@@ -128,6 +128,11 @@ enum Grammar {
       "unknown",
       "What clients are told of a content that was not decided: required, since they differ in what they make of an error."
     ) { (door, unknown: ServeRules.ClamdDoor.Unknown) in door.unknown = unknown },
+    Setting(
+      "record",
+      "Which contents are put on record, as attachments of the conversation 'clamd' without an object; `found`: those that are "
+        + "not clean; else none."
+    ) { (door, record: ServeRules.ClamdDoor.Record) in door.record = record },
   ]
 
   static let serveKeys = [listen, trustProxy, publicURL, origins] + serve.map(\.key)

@@ -48,8 +48,18 @@ public struct ServeRules: Sendable, Equatable {
     /// What clients are told of a content that was not decided.
     public var unknown = Unknown.error
 
+    /// What is put on record.
+    public var record = Record.none
+
     public enum Unknown: String, Sendable, CaseIterable {
       case error, found
+    }
+
+    public enum Record: String, Sendable, CaseIterable {
+      case none
+      /// What is not clean.
+      case found
+      case all
     }
 
     /// As many doors there may be.

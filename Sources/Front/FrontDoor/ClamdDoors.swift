@@ -59,6 +59,7 @@ public final class ClamdDoors: Sendable {
   private let front: FrontDoor
   private let life: ServerLife
   private let state = Mutex(State())
+  private let records: CheckRecords
   /// Where the process is told; -1: there is none.
   private let line = Mutex<Int32>(-1)
   private let thread = Mutex<Thread?>(nil)
@@ -88,6 +89,7 @@ public final class ClamdDoors: Sendable {
     (folder, self.front, self.requiresSandbox, self.say) = (home.uploadsPath, front, requiresSandbox, say)
     self.version = Self.answerToVersion(version)
     life = try ServerLife("the server of clamd's clients", say: say)
+    records = try CheckRecords(intake: front.intake)
     mkdir(folder, 0o700)
     let started = try Thread { [self] in life.keep { () throws(SystemError) in try serve() } }
     thread.withLock { $0 = started }
@@ -108,6 +110,8 @@ public final class ClamdDoors: Sendable {
 
   /// Takes no more connections, lets what is under way end for a few seconds, and ends.
   public func stop() {
+    // What is not on record by now will not be, and its client is not to wait for that.
+    records.stop()
     life.stop()
     thread.withLock { $0 }?.join()
     for checker in checkers { checker.stop() }
@@ -268,6 +272,19 @@ public final class ClamdDoors: Sendable {
   private func answer(
     _ serial: UInt64, _ result: CheckResult, since: UInt64, _ door: Door, _ number: Int
   ) {
+    // The client is told once that is on record.
+    if door.rules.record == .all || door.rules.record == .found && result.verdict != .clean {
+      return records.add(result, door: door.rules.listen) { [self] in
+        tell(serial, result, since: since, door, number)
+      }
+    }
+    tell(serial, result, since: since, door, number)
+  }
+
+  /// Tells what came of commands. Others' tickets are none of its business.
+  public func answer(_ ticket: UInt64) { records.answer(ticket) }
+
+  private func tell(_ serial: UInt64, _ result: CheckResult, since: UInt64, _ door: Door, _ number: Int) {
     front.judged(
       result, door: door.rules.listen, seconds: Double(Clock.monotonic() - since) / 1e9)
     send(.answer(serial: serial, ClamdAnswer.text(result, door.rules.unknown)), number)

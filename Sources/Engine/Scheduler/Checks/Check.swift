@@ -28,6 +28,8 @@ public struct Check: Sendable {
 /// What became of a check.
 public struct CheckResult: Sendable {
   public var verdict: CheckVerdict
+  /// As an attachment would have ended.
+  public var outcome: Status
   /// Why it is not clean: the stage, a code, and a sentence.
   public var reason: Reason?
   public var mediaType: String?
@@ -40,6 +42,7 @@ public struct CheckResult: Sendable {
 
   public init(_ verdict: CheckVerdict, _ reason: Reason? = nil) {
     (self.verdict, self.reason) = (verdict, reason)
+    outcome = verdict == .clean ? .completed : verdict == .found ? .rejected : .failed
   }
 
   static func unknown(_ code: String, _ message: String) -> CheckResult {

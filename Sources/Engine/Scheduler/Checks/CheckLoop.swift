@@ -359,6 +359,7 @@ final class CheckLoop {
   private func result(_ one: Pending, _ verdict: CheckVerdict, _ reason: Reason?) -> CheckResult {
     let flight = one.flight
     var result = CheckResult(verdict, reason)
+    if flight.run.outcome == .quarantined { result.outcome = .quarantined }
     (result.mediaType, result.sizeBytes) = (flight.run.mediaType, flight.file.size)
     (result.sha256, result.metadata) = (flight.run.sha256, flight.run.metadata)
     result.steps = flight.run.steps

@@ -31,10 +31,40 @@ extension SQLiteLedger {
       case .upload(let command):
         rest = rest.dropFirst()
         results.append(try apply(command, &tally))
+      case .record(let check):
+        rest = rest.dropFirst()
+        results.append(.takenIn(try record(check, &tally)))
       case .token: results += try apply(run { if case .token(let one) = $0 { one } else { nil } }, tally)
       }
     }
     return results
+  }
+
+  // MARK: Checks
+
+  /// Takes it in, and ends it at once.
+  private func record(_ check: RecordedCheck, _ tally: inout ExchangeTally) throws -> IntakeReport {
+    var item = check.item
+    item.url = nil
+    let report = try takeIn([item], &tally)
+    guard report.added == 1, let id = report.outcomes.first?.id, check.outcome.status.isFinal,
+      let key = try statement(SQL.attachmentToChange).first(
+        .text(id), .integer(tally.time), make: { $0.integer(0) })
+    else { return report }
+    try statement(SQL.removeJob).run(.integer(key &* 2))
+    var outcome = check.outcome
+    outcome.url = nil
+    let source = AttachmentSource.file(
+      host: nil, path: check.item.source, size: check.item.sourceSize, modified: check.item.sourceModified,
+      folderDevice: nil)
+    let origin = AttachmentOrigin(
+      id: id, conversationId: check.item.conversationId, messageId: check.item.messageId ?? "",
+      senderId: check.item.senderId, fileName: check.item.fileName)
+    let attachment = LeasedAttachment(key: key, origin: origin, participants: "[]", source: source)
+    if try end(EndedAttachment(attachment, outcome, attempt: 1, steps: check.steps, events: []), &tally) {
+      tally.addEnded(outcome.status, min(outcome.sizeBytes ?? 0, 1 << 50))
+    }
+    return report
   }
 
   // MARK: Lanes

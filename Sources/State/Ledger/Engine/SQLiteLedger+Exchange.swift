@@ -268,7 +268,7 @@ extension SQLiteLedger {
   }
 
   /// False: it has ended before.
-  private func end(_ attachment: EndedAttachment, _ tally: inout ExchangeTally) throws -> Bool {
+  func end(_ attachment: EndedAttachment, _ tally: inout ExchangeTally) throws -> Bool {
     let fingerprint = try attachment.fingerprint.flatMap { try fingerprintKey($0, isNew: true) }
     try statement(SQL.endAttachment).run(
       [.integer(attachment.key)] + attachment.outcome.values + [.integer(tally.now), .optional(fingerprint)])

@@ -11,6 +11,20 @@ public enum Command: Sendable {
   case refresh(RefreshCommand)
   case token(TokenCommand)
   case upload(UploadCommand)
+  case record(RecordedCheck)
+}
+
+/// A content that was judged and is not kept, to be put on record as an attachment that has ended. The result is that of an intake.
+public struct RecordedCheck: Sendable {
+  /// What is known of it besides; no link. Its source names no file: to try it again finds that out.
+  public var item: IntakeItem
+  /// Neither queued nor with an object.
+  public var outcome: AttachmentOutcome
+  public var steps: [Step]
+
+  public init(_ item: IntakeItem, _ outcome: AttachmentOutcome, steps: [Step]) {
+    (self.item, self.outcome, self.steps) = (item, outcome, steps)
+  }
 }
 
 public struct LaneCommand: Sendable, Equatable {

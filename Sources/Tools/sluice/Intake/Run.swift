@@ -112,6 +112,7 @@ struct Run: ParsableCommand {
         if case .answered(let results, let ticket) = event {
           server.answer(ticket, results)
           front?.answer(ticket, results)
+          doors?.answer(ticket)
         }
         if case .atWork(let workers) = event { server.tell(workers) }
         if case .stopping = event { manager.stopping() }
