@@ -276,7 +276,8 @@ var tests: [Target] {
     .testTarget(
       name: "FrontDoorTests",
       dependencies: [
-        "CCrypto", "FrontDoor", "FrontWire", "Identity", "Ledger", "Pipeline", "Platform", "Wire",
+        "CCrypto", "FrontDoor", "FrontWire", "Identity", "Ledger", "Pipeline", "Platform", "Scheduler",
+        "Wire",
       ]),
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .testTarget(
@@ -306,7 +307,8 @@ var tests: [Target] {
 /// What `FuzzTests` hands hostile input to.
 var fuzzed: [Target.Dependency] {
   [
-    "CPlatform", "ClamdServer", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Identity", "Manifest",
+    "CPlatform", "ClamdServer", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Identity",
+    "Manifest",
     "Pipeline",
     "Platform",
     "StageKit", "Wire", "Workers", "HTTPSource", "JSONLinesChannel", "MimeStage", "Outbound", "PDFStage",
