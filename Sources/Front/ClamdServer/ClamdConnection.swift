@@ -66,7 +66,7 @@ final class ClamdConnection {
   }
 
   private var isReading: Bool {
-    lingering != nil || !isEnding && !isOver && !isBlocked && backlog.isEmpty
+    !isOver && (lingering != nil || !isEnding && !isBlocked && backlog.isEmpty)
   }
 
   /// Whether what comes has to wait.
@@ -101,10 +101,10 @@ final class ClamdConnection {
 
   /// The client sends no more.
   private func takeEnd() {
-    if lingering != nil { return close() }
+    isOver = true
+    if lingering != nil { return jobs.isEmpty ? close() : forgetSocket() }
     // A content that is not whole is not judged.
     guard current == nil, awaited == nil else { return close() }
-    isOver = true
     if let command = parser.end() { obey(command) }
     if isClosed { return }
     // Nor is one that never began.
@@ -246,6 +246,8 @@ final class ClamdConnection {
     guard jobs.removeValue(forKey: ObjectIdentifier(job)) != nil else { return }
     job.connection = nil
     idleSince = ClamdServer.now
+    // It has as long to read this answer.
+    if jobs.isEmpty { lingering?.since = idleSince }
     if current === job {
       // The rest of its content is not wanted, and where the next command begins is not known.
       current = nil
@@ -265,9 +267,9 @@ final class ClamdConnection {
     flush()
   }
 
-  /// Says why it ends, and drops what still comes.
+  /// Says why it ends, and drops what still comes. Contents of the session that are whole have their answers.
   private func refuse(_ text: String) {
-    for job in jobs.values { drop(job) }
+    if let current { drop(current) }
     output += Array(text.utf8)
     output.append(terminator)
     (isEnding, lingering) = (true, (ClamdServer.now, limits.lingerBytes))
@@ -292,7 +294,7 @@ final class ClamdConnection {
     }
     if count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR { return close() }
     if count > 0 { output.removeFirst(count) }
-    if output.isEmpty && lingering != nil { shutdown(socket, Int32(SHUT_WR)) }
+    if output.isEmpty && jobs.isEmpty && lingering != nil { shutdown(socket, Int32(SHUT_WR)) }
     // A client that sends no more is not heard of again.
     if watch == nil && !output.isEmpty { return close() }
     closeWhereDone()
@@ -300,7 +302,7 @@ final class ClamdConnection {
   }
 
   private func closeWhereDone() {
-    if isEnding, jobs.isEmpty, output.isEmpty, lingering == nil { close() }
+    if isEnding, jobs.isEmpty, output.isEmpty, lingering == nil || isOver { close() }
   }
 
   private func listen() {
@@ -346,15 +348,14 @@ final class ClamdConnection {
   func checkDeadlines(_ now: UInt64) {
     func hasPassed(_ limit: UInt64, since: UInt64) -> Bool { now > since && now - since > limit }
     if !output.isEmpty, hasPassed(limits.writeTime, since: writeSince) { return close() }
-    if let lingering {
-      if hasPassed(limits.lingerTime, since: lingering.since) { close() }
-      return
-    }
     // What judges has a deadline of its own; a file that a client has open may hang.
     if jobs.values.contains(where: { $0.limit != nil && hasPassed(limits.jobTime, since: $0.since) }) {
+      for job in jobs.values { drop(job) }
       return refuse(numbered("not decided in \(limits.jobTime / 1000) s. ERROR", nil))
     }
-    if let current {
+    if let lingering {
+      if jobs.isEmpty, hasPassed(limits.lingerTime, since: lingering.since) { close() }
+    } else if let current {
       if current.limit != nil, hasPassed(limits.contentTime, since: current.since) {
         refuse(
           numbered(

@@ -147,6 +147,22 @@ struct ClamdDoorFaultTests {
     #expect(door.served.stop() == 0)
   }
 
+  /// As clamd does it: what comes after it is lost, and what came before is not.
+  @Test func aSessionWithAContentThatIsTooLongHasTheAnswersOfThoseBefore() throws {
+    let door = try ClamdDoor(folder, judging: Self.sleeping, environment: try plugins())
+    for sendsNoMore in [false, true] {
+      let client = try ClamdClient(door.path)
+      client.send(
+        Array("zIDSESSION\0zINSTREAM\0".utf8) + ClamdClient.chunks(Array("misbehave sleep\n".utf8))
+          + Array("zINSTREAM\0".utf8)
+          + ClamdClient.chunks([UInt8](repeating: 0, count: 2 << 20), by: [65_536]))
+      if sendsNoMore { client.end() }
+      #expect(client.answer() == "2: INSTREAM size limit exceeded. ERROR")
+      #expect(client.rest() == "1: stream: Sluice.misbehave.timed-out FOUND\0")
+    }
+    #expect(door.served.stop() == 0)
+  }
+
   @Test func aCheckUnderWayIsAnsweredBeforeItEnds() throws {
     let door = try ClamdDoor(folder, judging: Self.sleeping, environment: try plugins())
     let client = try ClamdClient(door.path)
