@@ -7,6 +7,8 @@
 # make guards  takes each guard out of the product and shows that the tests miss it; prints a table
 # make api-check  requests made from the description of the API, right and wrong, against a server
 # make tus-check  the corpus through tuspy and aiotus, over a line that is cut at each tenth of a file; prints a table (two minutes)
+# make clamd-check  asks a door of `serve: clamd` with clients of ClamAV's daemon that others wrote: clamdscan, pyclamd, rspamd, Exim,
+#              Postfix with clamav-milter, c-icap; prints a table (needs root; a minute)
 # make bench   Sluice against plain C, shell pipelines and Python programs, on two kinds of disk, and its own limits; prints a
 #              table (40 minutes)
 # make bench-check  instructions counted by valgrind, against the last ones; a minute
@@ -35,8 +37,8 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak fuzz sanitize guards api-check tus-check bench bench-check deps build install place uninstall deb package \
-	deb-check clean
+.PHONY: run test soak fuzz sanitize guards api-check tus-check clamd-check bench bench-check deps build install place uninstall \
+	deb package deb-check clean
 
 run: build
 	@.build/release/sluice-samples .build/samples
@@ -86,6 +88,12 @@ tus-check: PACKAGES += python3 python3-venv
 tus-check: build
 	@Tests/tus-check.sh
 
+# Postfix is unpacked by the check: its package would take away that of Exim.
+clamd-check: PACKAGES += python3 clamav-daemon clamdscan clamav-milter python3-pyclamd rspamd exim4-daemon-heavy swaks c-icap \
+	libc-icap-mod-virus-scan
+clamd-check: build
+	@timeout 900 python3 Tests/clamd-check.py $(BUILT) $(CLIENTS)
+
 # What it compares with.
 bench: PACKAGES += poppler-utils file sqlite3 parallel python3 python3-venv python3-pip libmagic1 aria2 curl nginx-light
 bench: build
@@ -115,7 +123,7 @@ deps:
 			echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $${missing[*]}"; exit 1; \
 		fi; \
 		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}" >/dev/null; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends --no-remove "$${missing[@]}" >/dev/null; \
 	fi
 
 # Worker, plugins and the Swift runtime lie beside the binary, where it looks for them; what is in bin is a link to it.

@@ -276,7 +276,8 @@ var tests: [Target] {
     .testTarget(
       name: "FrontDoorTests",
       dependencies: [
-        "CCrypto", "FrontDoor", "FrontWire", "Identity", "Ledger", "Pipeline", "Platform", "Wire",
+        "CCrypto", "FrontDoor", "FrontWire", "Identity", "Ledger", "Pipeline", "Platform", "Scheduler",
+        "Wire",
       ]),
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .testTarget(

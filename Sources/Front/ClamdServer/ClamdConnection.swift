@@ -20,12 +20,15 @@ final class ClamdConnection {
   private var jobs: [ObjectIdentifier: ClamdJob] = [:]
   /// A descriptor is to come, with one byte that means nothing: for this command of the session.
   private var awaited: (number: Int?, terminator: UInt8)?
-  private var descriptors: [SharedDescriptor] = []
+  /// The last one that came and that no command has taken.
+  private var descriptor: SharedDescriptor?
   private var backlog: [UInt8] = []
   private var terminator = UInt8(ascii: "\n")
   private var output: [UInt8] = []
   /// It is closed once all is answered and written.
   private var isEnding = false
+  /// The client sends no more than what has come.
+  private var isOver = false
   /// What comes is dropped, so that the client can read the answer.
   private var lingering: (since: UInt64, bytes: Int)?
   private var isProceeding = false
@@ -50,19 +53,30 @@ final class ClamdConnection {
     if readiness.writable { flush() }
     if isClosed { return }
     if readiness.readable && isReading { return read() }
-    // It has left. One that only sends no more gets its answers; but what it was sending is not whole.
-    if readiness.isOver && !readiness.readable { close() }
+    if !readiness.isOver || readiness.readable { return }
+    // It has left; or it sends no more, and still gets its answers. What it has sent is read in its time.
+    if readiness.isClosed || jobs.isEmpty { return close() }
+    forgetSocket()
+  }
+
+  /// Its end would be told for ever.
+  private func forgetSocket() {
+    if let watch { server.loop.forget(watch) }
+    watch = nil
   }
 
   private var isReading: Bool {
-    lingering != nil || !isEnding && !isBlocked && backlog.isEmpty
+    !isOver && (lingering != nil || !isEnding && !isBlocked && backlog.isEmpty)
   }
 
   /// Whether what comes has to wait.
   private var isBlocked: Bool {
+    if output.count >= limits.outputBytes { return true }
     if let current { return current.limit == nil || current.isPaused }
-    return jobs.count >= limits.jobs
+    return jobs.count >= limits.jobs || fileCount >= limits.files
   }
+
+  private var fileCount: Int { jobs.values.count(where: \.isFile) }
 
   private func read() {
     server.withBuffer { buffer in
@@ -74,10 +88,10 @@ final class ClamdConnection {
           &count,
           1)
       }
-      for number in [numbers.0, numbers.1, numbers.2, numbers.3].prefix(Int(max(count, 0))) {
-        let descriptor = SharedDescriptor(Descriptor(owning: number))
-        if awaited != nil || descriptors.isEmpty { descriptors.append(descriptor) }
-      }
+      let all = [numbers.0, numbers.1, numbers.2, numbers.3].prefix(Int(max(count, 0)))
+        .map { SharedDescriptor(Descriptor(owning: $0)) }
+      // One read brings those of one message at most. One that no command asked for does not stand in for the next.
+      if let first = all.first { descriptor = first }
       if length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) { return }
       if length < 0 { return close() }
       if length == 0 { return takeEnd() }
@@ -87,16 +101,17 @@ final class ClamdConnection {
 
   /// The client sends no more.
   private func takeEnd() {
-    if lingering != nil { return close() }
+    isOver = true
+    if lingering != nil { return jobs.isEmpty ? close() : forgetSocket() }
     // A content that is not whole is not judged.
     guard current == nil, awaited == nil else { return close() }
     if let command = parser.end() { obey(command) }
+    if isClosed { return }
+    // Nor is one that never began.
+    guard current == nil, awaited == nil else { return close() }
     isEnding = true
     closeWhereDone()
-    if isClosed { return }
-    // It waits for its answers, and its end would be told for ever.
-    if let watch { server.loop.forget(watch) }
-    watch = nil
+    if !isClosed { forgetSocket() }
   }
 
   /// Goes on with what had to wait.
@@ -159,6 +174,7 @@ final class ClamdConnection {
     guard let job = current else { return }
     current = nil
     idleSince = ClamdServer.now
+    if commands == nil { isEnding = true }
     server.handler.end(job)
   }
 
@@ -207,12 +223,13 @@ final class ClamdConnection {
   }
 
   private func takeDescriptor(_ number: Int?) {
-    if descriptors.isEmpty {
+    guard let descriptor else {
       say("No file descriptor received. ERROR", number)
       if commands == nil { isEnding = true }
       return closeWhereDone()
     }
-    begin(ClamdJob(.file(descriptors.removeFirst()), door: door, number: number, self), isStream: false)
+    self.descriptor = nil
+    begin(ClamdJob(.file(descriptor), door: door, number: number, self), isStream: false)
   }
 
   private func begin(_ job: ClamdJob, isStream: Bool) {
@@ -229,6 +246,8 @@ final class ClamdConnection {
     guard jobs.removeValue(forKey: ObjectIdentifier(job)) != nil else { return }
     job.connection = nil
     idleSince = ClamdServer.now
+    // It has as long to read this answer.
+    if jobs.isEmpty { lingering?.since = idleSince }
     if current === job {
       // The rest of its content is not wanted, and where the next command begins is not known.
       current = nil
@@ -248,9 +267,9 @@ final class ClamdConnection {
     flush()
   }
 
-  /// Says why it ends, and drops what still comes.
+  /// Says why it ends, and drops what still comes. Contents of the session that are whole have their answers.
   private func refuse(_ text: String) {
-    for job in jobs.values { drop(job) }
+    if let current { drop(current) }
     output += Array(text.utf8)
     output.append(terminator)
     (isEnding, lingering) = (true, (ClamdServer.now, limits.lingerBytes))
@@ -274,27 +293,38 @@ final class ClamdConnection {
       send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     }
     if count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR { return close() }
-    if count > 0 {
-      output.removeFirst(count)
-      writeSince = ClamdServer.now
-    }
-    if output.isEmpty && lingering != nil { shutdown(socket, Int32(SHUT_WR)) }
+    if count > 0 { output.removeFirst(count) }
+    if output.isEmpty && jobs.isEmpty && lingering != nil { shutdown(socket, Int32(SHUT_WR)) }
     // A client that sends no more is not heard of again.
     if watch == nil && !output.isEmpty { return close() }
     closeWhereDone()
-    listen()
+    proceed()
   }
 
   private func closeWhereDone() {
-    if isEnding, jobs.isEmpty, output.isEmpty, lingering == nil { close() }
+    if isEnding, jobs.isEmpty, output.isEmpty, lingering == nil || isOver { close() }
   }
 
   private func listen() {
-    guard let watch, !isClosed else { return }
+    if isClosed { return }
     let wanted = EventLoop.Interest(reads: isReading, writes: !output.isEmpty)
+    guard let watch else {
+      // What it sent before its end is wanted now.
+      if wanted.reads { watchAgain(wanted) }
+      return
+    }
     if wanted == interest { return }
     interest = wanted
     server.loop.change(watch, wanted)
+  }
+
+  private func watchAgain(_ wanted: EventLoop.Interest) {
+    interest = wanted
+    do throws(SystemError) {
+      watch = try server.loop.watch(socket, wanted) { [unowned self] in take($0) }
+    } catch {
+      close()
+    }
   }
 
   // MARK: Ends
@@ -303,7 +333,7 @@ final class ClamdConnection {
     if isClosed { return }
     isClosed = true
     for job in jobs.values { drop(job) }
-    if let watch { server.loop.forget(watch) }
+    forgetSocket()
     Glibc.close(socket)
     server.closed(self)
   }
@@ -318,11 +348,14 @@ final class ClamdConnection {
   func checkDeadlines(_ now: UInt64) {
     func hasPassed(_ limit: UInt64, since: UInt64) -> Bool { now > since && now - since > limit }
     if !output.isEmpty, hasPassed(limits.writeTime, since: writeSince) { return close() }
-    if let lingering {
-      if hasPassed(limits.lingerTime, since: lingering.since) { close() }
-      return
+    // What judges has a deadline of its own; a file that a client has open may hang.
+    if jobs.values.contains(where: { $0.limit != nil && hasPassed(limits.jobTime, since: $0.since) }) {
+      for job in jobs.values { drop(job) }
+      return refuse(numbered("not decided in \(limits.jobTime / 1000) s. ERROR", nil))
     }
-    if let current {
+    if let lingering {
+      if jobs.isEmpty, hasPassed(limits.lingerTime, since: lingering.since) { close() }
+    } else if let current {
       if current.limit != nil, hasPassed(limits.contentTime, since: current.since) {
         refuse(
           numbered(

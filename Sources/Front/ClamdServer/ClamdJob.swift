@@ -46,4 +46,6 @@ public final class ClamdJob {
 
   /// What stands before the answer.
   var label: String { if case .file(let file) = kind { "fd[\(file.number)]" } else { "stream" } }
+
+  var isFile: Bool { if case .file = kind { true } else { false } }
 }

@@ -27,12 +27,18 @@ public final class ClamdServer {
     public var connections = 1000
     /// Contents of one connection that are under way at once.
     public var jobs = 16
+    /// Of them, those of files that it has passed, each of which takes a descriptor.
+    public var files = 4
     /// Until a command has come, or the next one.
     public var commandTime: UInt64 = 30_000
     /// Until a content is whole, from when it may come.
     public var contentTime: UInt64 = 120_000
-    /// Until a client takes what it is sent.
+    /// From when a content may come until it is answered.
+    public var jobTime: UInt64 = 300_000
+    /// Until a client has taken all that it is sent.
     public var writeTime: UInt64 = 30_000
+    /// Bytes of answers that are not sent, before nothing more is read.
+    public var outputBytes = 64 << 10
     /// For which bytes are dropped that a client goes on sending after an answer that ends the connection; and how many.
     public var lingerTime: UInt64 = 5_000
     public var lingerBytes = 64 << 20

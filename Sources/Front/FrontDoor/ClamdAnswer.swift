@@ -20,7 +20,8 @@ enum ClamdAnswer {
   /// The name that a scanner gave what it found; else `Sluice.STAGE.CODE`.
   static func name(_ result: CheckResult) -> String {
     if result.reason?.code == "virus-found",
-      case .text(let signature)? = result.metadata.first(where: { $0.key == "scan.signature" })?.value
+      case .text(let signature)? = result.metadata.first(where: { $0.key == "scan.signature" })?.value,
+      !signature.isEmpty
     {
       return plain(signature)
     }

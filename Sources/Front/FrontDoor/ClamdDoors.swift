@@ -31,8 +31,8 @@ public final class ClamdDoors: Sendable {
   private enum Content {
     /// It waits until others have ended.
     case waiting(door: Int)
-    /// It comes; since when, in nanoseconds.
-    case coming(door: Int, SharedDescriptor, since: UInt64)
+    /// It comes, into this file; `nil`: that is being made. Since when, in nanoseconds.
+    case coming(door: Int, SharedDescriptor?, since: UInt64)
     /// It is judged.
     case judged
   }
@@ -41,11 +41,37 @@ public final class ClamdDoors: Sendable {
     var contents: [UInt64: Content] = [:]
     /// Serials, in order; some may have left.
     var waiting: [UInt64] = []
+    /// Of them, those that have.
+    var gone = 0
     /// That come or are judged.
     var underway = 0
     var life = 0
     var isServing = false
     var isBroken = false
+
+    /// One that waited has left.
+    mutating func forgetWaiting() {
+      gone += 1
+      if gone < 1000 || gone < waiting.count / 2 { return }
+      waiting.removeAll { if case .waiting? = contents[$0] { false } else { true } }
+      gone = 0
+    }
+
+    /// The next that may come, if there is room.
+    mutating func next() -> (serial: UInt64, door: Int)? {
+      if underway >= ClamdDoors.mostUnderway { return nil }
+      while let serial = waiting.first {
+        waiting.removeFirst()
+        guard case .waiting(let door)? = contents[serial] else {
+          gone -= 1
+          continue
+        }
+        contents[serial] = .coming(door: door, nil, since: Clock.monotonic())
+        underway += 1
+        return (serial, door)
+      }
+      return nil
+    }
   }
 
   private let doors: [Door]
@@ -60,8 +86,8 @@ public final class ClamdDoors: Sendable {
   private let life: ServerLife
   private let state = Mutex(State())
   private let records: CheckRecords
-  /// Where the process is told; -1: there is none.
-  private let line = Mutex<Int32>(-1)
+  /// Where the process of a life is told; -1: there is none.
+  private let line = Mutex<(socket: Int32, life: Int)>((-1, 0))
   private let thread = Mutex<Thread?>(nil)
 
   /// Contents that come or are judged at once: each takes room on the disk.
@@ -136,29 +162,29 @@ public final class ClamdDoors: Sendable {
     }
     let socket = process.socket
     _ = sluice_limit_sending(socket, 1000)
-    line.withLock { $0 = socket }
     let number = state.withLock { state in
       state = State(life: state.life + 1)
       return state.life
     }
+    line.withLock { $0 = (socket, number) }
     let reader = try Thread { [self] in listen(on: socket, number) }
     let cause = life.waitForEnd(
       of: process, isServing: { state.withLock(\.isServing) }, isBroken: { state.withLock(\.isBroken) }
     ) { send(.close, number) }
     shutdown(socket, Int32(SHUT_RDWR))
     reader.join()
-    line.withLock { $0 = -1 }
+    line.withLock { $0.socket = -1 }
     life.tellEnd(of: process, cause)
     return state.withLock(\.isServing)
   }
 
   private func send(_ message: ToDoor, _ number: Int, _ file: SharedDescriptor? = nil) {
-    // An answer to a process that has ended is none to the next.
-    if state.withLock({ $0.life != number }) { return }
     let frame = message.frame
     let numbers = file.map { [$0.number] } ?? []
-    let isSent = line.withLock { socket in
-      socket < 0 || sluice_send(socket, frame, frame.count, numbers, Int32(numbers.count), 0) >= 0
+    let isSent = line.withLock { line in
+      // An answer to a process that has ended is none to the next, where another content has the serial.
+      line.socket < 0 || line.life != number
+        || sluice_send(line.socket, frame, frame.count, numbers, Int32(numbers.count), 0) >= 0
     }
     if !isSent { state.withLock { $0.isBroken = true } }
   }
@@ -201,7 +227,7 @@ public final class ClamdDoors: Sendable {
     case .taken(let serial, let content):
       let coming = try state.withLock {
         state throws(FrameError) -> (door: Int, SharedDescriptor, since: UInt64) in
-        guard case .coming(let door, let file, let since)? = state.contents[serial] else {
+        guard case .coming(let door, let file?, let since)? = state.contents[serial] else {
           throw FrameError("a content that was not to come")
         }
         state.contents[serial] = .judged
@@ -211,7 +237,9 @@ public final class ClamdDoors: Sendable {
     case .left(let serial):
       let wasUnderway = try state.withLock { state throws(FrameError) in
         switch state.contents.removeValue(forKey: serial) {
-        case .waiting: return false
+        case .waiting:
+          state.forgetWaiting()
+          return false
         case .coming:
           state.underway -= 1
           return true
@@ -231,29 +259,31 @@ public final class ClamdDoors: Sendable {
 
   /// Has contents come that wait, as long as there is room.
   private func letIn(_ number: Int) {
-    while true {
-      let next = state.withLock { state -> (serial: UInt64, door: Int)? in
-        guard state.life == number, state.underway < Self.mostUnderway else { return nil }
-        while let serial = state.waiting.first {
-          state.waiting.removeFirst()
-          guard case .waiting(let door)? = state.contents[serial] else { continue }
-          state.underway += 1
-          return (serial, door)
-        }
-        return nil
-      }
-      guard let next else { return }
+    while let (serial, door) = state.withLock({ $0.life == number ? $0.next() : nil }) {
       do throws(SystemError) {
-        let number_ = sluice_unnamed_file(folder)
-        if number_ < 0 { throw SystemError("making room for a content") }
-        let file = SharedDescriptor(Descriptor(owning: number_))
-        state.withLock { $0.contents[next.serial] = .coming(door: next.door, file, since: Clock.monotonic()) }
-        send(.take(serial: next.serial, limit: doors[next.door].rules.maxSize), number, file)
+        let made = sluice_unnamed_file(folder)
+        if made < 0 { throw SystemError("making room for a content") }
+        let file = SharedDescriptor(Descriptor(owning: made))
+        let isWanted = state.withLock { state in
+          // It may have left meanwhile.
+          guard state.life == number, case .coming(_, nil, let since)? = state.contents[serial] else {
+            return false
+          }
+          state.contents[serial] = .coming(door: door, file, since: since)
+          return true
+        }
+        if isWanted { send(.take(serial: serial, limit: doors[door].rules.maxSize), number, file) }
       } catch {
         say("a content of clamd's clients cannot be taken: \(error)")
-        state.withLock { $0.contents[next.serial] = .judged }
-        let result = CheckResult(.unknown, Reason(stage: "check", code: "no-room", message: "\(error)"))
-        answer(next.serial, result, since: Clock.monotonic(), doors[next.door], number)
+        let isWanted = state.withLock { state in
+          guard state.life == number, case .coming? = state.contents[serial] else { return false }
+          state.contents[serial] = .judged
+          return true
+        }
+        let reason = Reason(stage: "check", code: "no-room", message: "\(error)")
+        if isWanted {
+          tell(serial, CheckResult(.unknown, reason), since: Clock.monotonic(), doors[door], number)
+        }
       }
     }
   }
@@ -272,25 +302,27 @@ public final class ClamdDoors: Sendable {
   private func answer(
     _ serial: UInt64, _ result: CheckResult, since: UInt64, _ door: Door, _ number: Int
   ) {
+    let then: @Sendable () -> Void = { [self] in
+      tell(serial, result, since: since, door, number)
+      letIn(number)
+    }
     // The client is told once that is on record.
     if door.rules.record == .all || door.rules.record == .found && result.verdict != .clean {
-      return records.add(result, door: door.rules.listen) { [self] in
-        tell(serial, result, since: since, door, number)
-      }
+      records.add(result, door: door.rules.listen, then: then)
+    } else {
+      then()
     }
-    tell(serial, result, since: since, door, number)
   }
 
   /// Tells what came of commands. Others' tickets are none of its business.
   public func answer(_ ticket: UInt64) { records.answer(ticket) }
 
+  /// Gives the answer to a content that was judged, and its place to another.
   private func tell(_ serial: UInt64, _ result: CheckResult, since: UInt64, _ door: Door, _ number: Int) {
-    front.judged(
-      result, door: door.rules.listen, seconds: Double(Clock.monotonic() - since) / 1e9)
+    front.judged(result, door: door.rules.listen, seconds: Double(Clock.monotonic() - since) / 1e9)
     send(.answer(serial: serial, ClamdAnswer.text(result, door.rules.unknown)), number)
     state.withLock { state in
       if state.life == number { state.underway -= 1 }
     }
-    letIn(number)
   }
 }

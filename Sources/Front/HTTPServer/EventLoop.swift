@@ -10,6 +10,8 @@ public final class EventLoop {
     public let writable: Bool
     /// The other side has closed, or sends no more.
     public let isOver: Bool
+    /// Nothing reaches it any more. Of a side that has closed over TCP that is known once something was sent to it.
+    public let isClosed: Bool
   }
 
   /// What a watcher wants to be called for.
@@ -103,7 +105,9 @@ public final class EventLoop {
       for event in ready[..<Int(count)] {
         // One that was called before may have had it forgotten.
         watchers[event.tag]?(
-          Readiness(readable: event.readable != 0, writable: event.writable != 0, isOver: event.hangup != 0))
+          Readiness(
+            readable: event.readable != 0, writable: event.writable != 0, isOver: event.hangup != 0,
+            isClosed: event.hangup & UInt32(SLUICE_CLOSED) != 0))
       }
       return count
     }

@@ -288,7 +288,7 @@ int sluice_epoll_wait(int epoll, sluice_ready *ready, int capacity, int millisec
     ready[i].tag = events[i].data.u64;
     ready[i].readable = (events[i].events & EPOLLIN) != 0;
     ready[i].writable = (events[i].events & EPOLLOUT) != 0;
-    ready[i].hangup = (events[i].events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) != 0;
+    ready[i].hangup = (events[i].events & EPOLLRDHUP ? SLUICE_ENDS : 0) | (events[i].events & (EPOLLHUP | EPOLLERR) ? SLUICE_CLOSED : 0);
   }
   return count;
 }

@@ -47,8 +47,7 @@ final class ClamdGate: ClamdHandler {
 
   private init(_ loop: EventLoop) { (self.loop, line) = (loop, CoordinatorLine(loop)) }
 
-  /// Descriptors beside those of connections: each may have a content's file, and one that its client has passed.
-  private static let descriptorsOfConnection: UInt32 = 3
+  /// Descriptors beside those of connections: files of contents, of which the coordinator has few come at once, and its own.
   private static let ownDescriptors: UInt32 = 256
 
   /// Serves until the coordinator says that it is enough, or ends.
@@ -67,7 +66,8 @@ final class ClamdGate: ClamdHandler {
     try gate.line.listen { [unowned gate] frame, descriptor in gate.take(try ToDoor(frame), descriptor) }
     tzset()
     let level = try Sandbox.close(
-      descriptors: setup.connections * descriptorsOfConnection + ownDescriptors,
+      // Each connection may have passed files, and one more that no command has taken.
+      descriptors: setup.connections * UInt32(limits.files + 2) + ownDescriptors,
       longestFile: setup.longestFile, memory: setup.memory, isRequired: setup.requiresSandbox,
       takesDescriptors: true)
     (gate.writer, gate.copier) = (try FileWriter(loop), try FileWriter(loop))
@@ -123,6 +123,7 @@ final class ClamdGate: ClamdHandler {
     switch error {
     case 0: line.send(FromDoor.taken(serial: content.serial, .whole).frame)
     case EINVAL: answer(content, "the descriptor is none of a regular file. ERROR")
+    case EBADF: answer(content, "the descriptor is not open for reading. ERROR")
     case EFBIG: answer(content, "size limit exceeded. ERROR")
     default: line.send(FromDoor.taken(serial: content.serial, .notWritten).frame)
     }
@@ -140,7 +141,9 @@ final class ClamdGate: ClamdHandler {
     switch message {
     case .doors: break
     case .take(let serial, let limit):
-      guard let content = contents[serial], let descriptor, content.task == nil else { return }
+      guard let content = contents[serial], content.task == nil else { return }
+      // The kernel passes none where there is no room for it.
+      guard let descriptor else { return answer(content, "no room for the content. ERROR") }
       let task = FileWriter.Task(descriptor, syncs: false)
       task.client = content
       content.task = task

@@ -184,6 +184,7 @@ final class FileWriter {
     guard fstat(source.number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
       return task.error = EINVAL
     }
+    if facts.st_size > limit { return task.error = EFBIG }
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
     defer { room.deallocate() }
     while task.error == 0 {

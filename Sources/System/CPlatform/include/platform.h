@@ -118,6 +118,8 @@ typedef struct sluice_ready {
 
 /* Added to `readable`: also tells, as a hangup, that the other side sends no more, while nothing is read. */
 #define SLUICE_ENDS 2
+/* Of `hangup`, beside SLUICE_ENDS: the connection is over for both sides, or broken. */
+#define SLUICE_CLOSED 4
 
 int sluice_epoll(void);
 int sluice_epoll_add(int epoll, int fd, uint64_t tag, int readable, int writable);

@@ -1,0 +1,211 @@
+import Foundation
+import Glibc
+import Testing
+
+/// The doors for clients of ClamAV's daemon while processes are killed, clients are many, and files are wrong.
+@Suite(.serialized)
+struct ClamdDoorFaultTests {
+  private let folder: TemporaryFolder
+  private let text = Array("Dear Ben, …\n".utf8)
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// A client that has sent all of a content but its end. Its connection is one of the process that serves now.
+  private func begin(_ door: ClamdDoor) throws -> ClamdClient {
+    let client = try ClamdClient(door.path)
+    client.send("zIDSESSION\0zPING\0")
+    try #require(client.answer() == "1: PONG")
+    client.send(Array("zINSTREAM\0".utf8) + ClamdClient.chunks(text).dropLast(4))
+    return client
+  }
+
+  /// Never "OK", and never an answer that is half.
+  private func isNoVerdict(_ answer: String?) -> Bool {
+    guard let answer, !answer.isEmpty else { return true }
+    return answer.hasSuffix("ERROR\0")
+  }
+
+  @Test func aKilledServerBreaksItsConnectionsAndAnotherServes() throws {
+    let door = try ClamdDoor(folder)
+    for _ in 0..<(Soak.isOn ? 100 : 3) {
+      let (half, whole) = (try begin(door), try begin(door))
+      let keeper = door.keeper
+      try #require(keeper > 0)
+      whole.send([0, 0, 0, 0])
+      kill(keeper, SIGKILL)
+      half.send([0, 0, 0, 0])
+      #expect(isNoVerdict(half.rest()))
+      // Its answer may have been on its way.
+      let answer = whole.rest()
+      #expect(isNoVerdict(answer) || answer == "2: stream: OK\0", "\(answer ?? "")")
+      try Resident.wait("another serves", seconds: 10) {
+        door.keeper != 0 && door.keeper != keeper && (try? door.verdict(text)) == "stream: OK"
+      }
+    }
+    #expect(door.served.errors.contains("the server of clamd's clients ended (signal 9)"))
+    #expect(door.served.stop() == 0)
+  }
+
+  @Test func nothingIsOKOnceTheCoordinatorIsKilled() throws {
+    for _ in 0..<(Soak.isOn ? 30 : 2) {
+      let door = try ClamdDoor(folder)
+      let (half, keeper) = (try begin(door), door.keeper)
+      _ = door.served.stop(SIGKILL)
+      half.send([0, 0, 0, 0])
+      #expect(isNoVerdict(half.rest()))
+      try Resident.wait("its server has ended", seconds: 5) { kill(keeper, 0) != 0 }
+    }
+    // What is left in its place is replaced.
+    let door = try ClamdDoor(folder)
+    #expect(try door.verdict(text) == "stream: OK")
+    #expect(folder.files(below: "home/uploads").isEmpty)
+    #expect(door.served.stop() == 0)
+  }
+
+  /// The content is judged again, by another worker, or is not decided.
+  @Test func killedWorkersCostNoVerdict() throws {
+    let door = try ClamdDoor(folder, judging: Self.sleeping, environment: try plugins())
+    for round in 0..<(Soak.isOn ? 30 : 3) {
+      let client = try ClamdClient(door.path)
+      client.send(
+        Array("zINSTREAM\0".utf8) + ClamdClient.chunks(Array("misbehave sleep \(round)\n".utf8)))
+      usleep(300_000)
+      for worker in door.workers { kill(worker, SIGKILL) }
+      // It sleeps until its time is over.
+      let answer = client.answer()
+      #expect(answer == "stream: Sluice.misbehave.timed-out FOUND", "\(answer ?? "")")
+      #expect(try door.verdict(Array("round \(round)\n".utf8)) == "stream: OK")
+    }
+    #expect(door.served.stop() == 0)
+  }
+
+  private static let sleeping = """
+    version: 1
+    stages:
+      - use: misbehave
+        timeout: 1s
+        on-timeout: reject
+    """
+
+  private func plugins() throws -> [String: String] { ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()] }
+
+  @Test func oneThatCrashesItsWorkersIsFound() throws {
+    let door = try ClamdDoor(
+      folder, judging: "version: 1\nstages: [{ use: misbehave }]\n", environment: try plugins())
+    let neighbours = try (0..<20).map { _ in try begin(door) }
+    let crash = try ClamdClient(door.path)
+    crash.send(Array("zINSTREAM\0".utf8) + ClamdClient.chunks(Array("misbehave segfault\n".utf8)))
+    for neighbour in neighbours { neighbour.send([0, 0, 0, 0]) }
+    #expect(crash.answer() == "stream: Sluice.misbehave.crashed FOUND")
+    for neighbour in neighbours { #expect(neighbour.answer() == "2: stream: OK") }
+    #expect(door.served.stop() == 0)
+  }
+
+  @Test func manySessionsAtOnceAreAllAnswered() throws {
+    let door = try ClamdDoor(folder)
+    var files = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+    files.rlim_cur = files.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+    let clients = try (0..<(Soak.isOn ? 1000 : 300)).map { _ in try ClamdClient(door.path) }
+    for (index, client) in clients.enumerated() {
+      client.send(
+        Array("zIDSESSION\0zINSTREAM\0".utf8) + ClamdClient.chunks(Array("client \(index)\n".utf8))
+          + Array("zPING\0zINSTREAM\0".utf8)
+          + ClamdClient.chunks(ClamdDoorTests.image + [UInt8(index & 0xFF)])
+          + Array("zEND\0".utf8))
+    }
+    let expected: Set = ["1: stream: OK", "2: PONG", "3: stream: Sluice.mime.type-not-allowed FOUND"]
+    for client in clients {
+      #expect(Set((client.rest() ?? "").split(separator: "\0").map(String.init)) == expected)
+    }
+    #expect(door.served.stop() == 0)
+  }
+
+  /// It has all the connections that there may be, and does nothing with them; and another that never listens.
+  @Test func whatClientsMakeItKeepIsBounded() throws {
+    let door = try ClamdDoor(folder)
+    let deaf = try ClamdClient(door.path)
+    deaf.send("zIDSESSION\0")
+    let flood = Array(String(repeating: "zVERSIONCOMMANDS\0", count: 4000).utf8)
+    var sent = 0
+    while sent < 64 << 20 {
+      let count = flood.withUnsafeBytes {
+        send(deaf.socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      }
+      if count < 0 {
+        usleep(100_000)
+        if send(deaf.socket, flood, flood.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 { break }
+      }
+      sent += max(count, 0)
+    }
+    #expect(sent < 8 << 20, "\(sent) bytes of commands were read without their answers")
+    #expect(try door.verdict(text) == "stream: OK")
+    let status = try String(contentsOfFile: "/proc/\(door.keeper)/status", encoding: .utf8)
+    let memory = try #require(status.firstMatch(of: /VmRSS:\s+([0-9]+) kB/).flatMap { Int($0.1) })
+    #expect(memory < 64 << 10, "\(memory) KiB")
+    #expect(door.served.stop() == 0)
+  }
+
+  /// As clamd does it: what comes after it is lost, and what came before is not.
+  @Test func aSessionWithAContentThatIsTooLongHasTheAnswersOfThoseBefore() throws {
+    let door = try ClamdDoor(folder, judging: Self.sleeping, environment: try plugins())
+    for sendsNoMore in [false, true] {
+      let client = try ClamdClient(door.path)
+      client.send(
+        Array("zIDSESSION\0zINSTREAM\0".utf8) + ClamdClient.chunks(Array("misbehave sleep\n".utf8))
+          + Array("zINSTREAM\0".utf8)
+          + ClamdClient.chunks([UInt8](repeating: 0, count: 2 << 20), by: [65_536]))
+      if sendsNoMore { client.end() }
+      #expect(client.answer() == "2: INSTREAM size limit exceeded. ERROR")
+      #expect(client.rest() == "1: stream: Sluice.misbehave.timed-out FOUND\0")
+    }
+    #expect(door.served.stop() == 0)
+  }
+
+  @Test func aCheckUnderWayIsAnsweredBeforeItEnds() throws {
+    let door = try ClamdDoor(folder, judging: Self.sleeping, environment: try plugins())
+    let client = try ClamdClient(door.path)
+    client.send(Array("zINSTREAM\0".utf8) + ClamdClient.chunks(Array("misbehave sleep\n".utf8)))
+    let idle = try ClamdClient(door.path)
+    usleep(300_000)
+    let began = Date()
+    kill(door.served.coordinator, SIGTERM)
+    #expect(client.rest() == "stream: Sluice.misbehave.timed-out FOUND\0")
+    #expect(idle.rest() == "")
+    #expect(door.served.stop(0) == 0)
+    #expect(Date().timeIntervalSince(began) < 5)
+    #expect(throws: ClamdClient.Failure.self) { try ClamdClient(door.path) }
+  }
+
+  // MARK: Files that are wrong
+
+  @Test(arguments: [
+    ("{ listen: unix:/x, pipeline: judge.yaml }", "a door of 'clamd' lacks 'unknown'"),
+    ("{ pipeline: judge.yaml, unknown: error }", "a door of 'clamd' lacks 'listen'"),
+    ("{ listen: localhost, unknown: error }", "'localhost' is no address for a door of 'clamd'"),
+    ("{ listen: systemd, unknown: error }", "'systemd' is no address for a door of 'clamd'"),
+    ("{ listen: unix:/x, unknown: ok }", "error"),
+    ("{ listen: unix:/x, unknown: error, max-size: 0B }", "max-size"),
+    ("{ listen: unix:/x, unknown: error, maxsize: 1MB }", "did you mean 'max-size'?"),
+    ("{ listen: unix:/x, unknown: error }, { listen: unix:/x, unknown: found }", "two doors listen at"),
+    ("{ listen: unix:/x, unknown: error, pipeline: nowhere.yaml }", "nowhere.yaml"),
+    ("{ listen: unix:/x, unknown: error, pipeline: faulty.yaml }", "faulty.yaml:2:"),
+    ("{ listen: unix:/x, unknown: error, pipeline: loop.yaml }", "asks unix:/x, which is a door of"),
+    ("{ listen: 127.0.0.1:3310, unknown: error, pipeline: tcp.yaml }", "asks tcp:localhost:3310, which is"),
+    ("{ listen: 0.0.0.0:3310, unknown: error, pipeline: tcp.yaml }", "asks tcp:localhost:3310, which is"),
+  ])
+  func aWrongDoorIsToldByLint(doors: String, expected: String) throws {
+    try folder.write("judge.yaml", ClamdDoor.judging)
+    try folder.write("faulty.yaml", "version: 1\nstages: [{ use: mimee }]\n")
+    for (name, address) in [("loop", "unix:/x"), ("tcp", "tcp:localhost:3310")] {
+      try folder.write(
+        "\(name).yaml", "version: 1\nstages: [{ use: scan, options: { address: \"\(address)\" } }]\n")
+    }
+    try folder.write("pipeline.yaml", Pipelines.open + "\nserve: { clamd: [\(doors)] }\n")
+    let linted = try SluiceCommand.run(["lint"], in: folder)
+    #expect(linted.status == 78 && linted.err.contains(expected), "\(linted.err)")
+    let started = try SluiceCommand.run(["serve", "--listen", "127.0.0.1:0"], in: folder)
+    #expect(started.status == 78 && started.err.contains(expected), "\(started.err)")
+  }
+}
