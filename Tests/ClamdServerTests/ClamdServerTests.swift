@@ -230,6 +230,18 @@ struct ClamdServerTests {
     }
   }
 
+  @Test func aStrayDescriptorIsNotTakenForTheNext() throws {
+    let door = try RunningDoor()
+    let (stray, meant) = (sluice_unnamed("good"), sluice_unnamed("bad!"))
+    defer { for file in [stray, meant] { close(file) } }
+    let client = try door.connect()
+    client.pass(stray, bytes: Array("zIDSESSION\0".utf8))
+    client.send("zFILDES\0")
+    client.pass(meant)
+    client.send("zEND\0")
+    #expect(client.rest()?.hasSuffix("Bad FOUND\0") == true)
+  }
+
   @Test func overTCPNoDescriptorIsAwaited() throws {
     let client = try RunningDoor().connect(isLocal: false)
     client.send("zFILDES\0")

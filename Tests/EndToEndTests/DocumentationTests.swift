@@ -13,7 +13,9 @@ import Testing
   @Test func thePagesAreThere() throws {
     let names = try Page.all().map(\.name)
     for name in ["README.md", "CONTRIBUTING.md"]
-      + ["guarantees", "operating", "pipeline", "http", "stages", "architecture"].map({ "docs/\($0).md" })
+      + ["guarantees", "operating", "pipeline", "http", "clamd", "stages", "architecture"].map({
+        "docs/\($0).md"
+      })
     {
       #expect(names.contains(name), "\(name) is missing")
     }

@@ -47,7 +47,7 @@ enum ClamdSection {
     if section["unknown"] == nil && !section.misspells("unknown") {
       findings.report(
         section.mark, "a door of 'clamd' lacks 'unknown'",
-        "add 'unknown: error', or 'unknown: found'; what a client makes of an error, the operating page tells"
+        "add 'unknown: error', or 'unknown: found'; what each client makes of an error, docs/clamd.md tells"
       )
     }
     var door = ServeRules.ClamdDoor()
