@@ -150,10 +150,11 @@ struct ClamdServerTests {
     let door = try RunningDoor(limits: Self.limits { $0.writeTime = 1000 })
     let client = try door.connect()
     client.send("zIDSESSION\0")
-    let many = Array(String(repeating: "zSTATS\0", count: 10_000).utf8)
+    let many = Array(String(repeating: "zPING\0", count: 10_000).utf8)
     var rounds = 0
     let took = seconds { while client.send(many) && rounds < 1000 { rounds += 1 } }
-    #expect(took < 5 && rounds < 100, "\(took) s, \(rounds)")
+    // As much as the kernel keeps for the server, which reads no more.
+    #expect(took < 5 && rounds <= 12, "\(took) s, \(rounds)")
     door.waitFor { $0.connections == 0 }
   }
 

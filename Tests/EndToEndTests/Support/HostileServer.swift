@@ -13,7 +13,10 @@ final class HostileServer {
   let program: String
   private let folder: TemporaryFolder
   private let listener: Int32
+  /// For the processes that answer clients of ClamAV's daemon.
+  private let doorListener: Int32
   private let lines = Lines()
+  private let doorLines = Lines()
   private var serial: UInt64 = 1 << 40
 
   /// The sockets to the coordinator, of each process that it started.
@@ -33,15 +36,23 @@ final class HostileServer {
     try manager.copyItem(atPath: SluiceCommand.folder + "/sluice", toPath: program)
     try Self.compile(to: folder.path + "/sluice-httpd")
     listener = sluice_listen(folder.path + "/test")
-    try #require(listener >= 0)
-    Thread.detachNewThread { [listener, lines] in Self.serve(listener, lines) }
+    doorListener = sluice_listen(folder.path + "/clamd")
+    try #require(listener >= 0 && doorListener >= 0)
+    Thread.detachNewThread { [listener, lines] in
+      Self.serve(listener, lines, FromFront.serving(sandbox: .max).frame)
+    }
+    Thread.detachNewThread { [doorListener, doorLines] in
+      Self.serve(doorListener, doorLines, FromDoor.open(sandbox: .max).frame)
+    }
   }
 
   deinit {
     // What waits for a connection is woken.
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-    for socket in lines.sockets.withLock({ $0 }) { close(socket) }
+    for listener in [listener, doorListener] {
+      shutdown(listener, Int32(SHUT_RDWR))
+      close(listener)
+    }
+    for socket in [lines, doorLines].flatMap({ $0.sockets.withLock { $0 } }) { close(socket) }
   }
 
   private static func compile(to file: String) throws {
@@ -58,7 +69,7 @@ final class HostileServer {
   }
 
   /// Each that is started says that it serves, as one does that is as it should be.
-  private static func serve(_ listener: Int32, _ lines: Lines) {
+  private static func serve(_ listener: Int32, _ lines: Lines, _ frame: [UInt8]) {
     while true {
       var one = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
       poll(&one, 1, -1)
@@ -68,7 +79,6 @@ final class HostileServer {
       guard sluice_receive(connection, &byte, 1, &socket, &count, 0) == 1, count == 1 else { continue }
       sluice_limit_receiving(socket, 10_000)
       close(connection)
-      let frame = FromFront.serving(sandbox: .max).frame
       _ = sluice_send(socket, frame, frame.count, nil, 0, 0)
       lines.sockets.withLock { $0.append(socket) }
     }
@@ -99,6 +109,39 @@ final class HostileServer {
     if length <= 0 { throw Silent() }
     let message = try room.withUnsafeBytes { try ToFront(UnsafeRawBufferPointer(rebasing: $0[..<length])) }
     return (message, count == 1 ? file : nil)
+  }
+
+  // MARK: Doors
+
+  /// Processes that answer clients of ClamAV's daemon and were started so far.
+  var doorLives: Int { doorLines.sockets.withLock(\.count) }
+
+  private var doorSocket: Int32 { doorLines.sockets.withLock { $0.last ?? -1 } }
+
+  func send(_ message: FromDoor) { send(toDoor: message.frame) }
+
+  func send(toDoor bytes: [UInt8]) { _ = sluice_send(doorSocket, bytes, bytes.count, nil, 0, 0) }
+
+  /// Whether the coordinator says something of contents within a moment.
+  var hasNewsOfDoor: Bool {
+    var one = pollfd(fd: doorSocket, events: Int16(POLLIN), revents: 0)
+    return poll(&one, 1, 20) > 0 && one.revents & Int16(POLLIN) != 0
+  }
+
+  /// The next that the coordinator says of contents, with the file that came along.
+  func receiveOfDoor() throws -> (message: ToDoor, file: Int32?) {
+    var room = [UInt8](repeating: 0, count: Frame.limit)
+    while true {
+      var (file, count): (Int32, Int32) = (-1, 1)
+      let length = sluice_receive(doorSocket, &room, room.count, &file, &count, 0)
+      if length <= 0 { throw Silent() }
+      let message = try room.withUnsafeBytes { try ToDoor(UnsafeRawBufferPointer(rebasing: $0[..<length])) }
+      if case .doors = message {
+        close(file)
+        continue
+      }
+      return (message, count == 1 ? file : nil)
+    }
   }
 
   // MARK: Requests
