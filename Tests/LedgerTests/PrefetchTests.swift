@@ -37,7 +37,7 @@ import Testing
 
   private func leases(_ messages: Int, _ count: Int = 10, perHost: Int = 0) throws -> [Lease] {
     var exchange = Exchange()
-    exchange.wanted = [Want(.downloads, count, perHost: perHost, prefetch: messages)]
+    exchange.wanted = [Want(.downloads, count, hosts: HostShares(perHost), prefetch: messages)]
     let reply = try desk.send(exchange)
     #expect(reply.lanes.first?.hasDue == false || reply.leases.count == count || perHost > 0)
     return reply.leases

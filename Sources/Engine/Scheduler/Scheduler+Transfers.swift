@@ -96,7 +96,8 @@ extension Scheduler {
         if let transfer = flight.transfer {
           exchange.add(TransferCheckpoint(flight.lease, key: transfer.key, flight.progress))
         }
-      case .news(_, .received): break
+      case .news(let flight, .received(let bytes)):
+        if bytes > flight.progress.bytes { heardConnection(of: flight) }
       case .answered(let flight, var said, let metadata):
         said.message = said.message.map { withoutSecrets($0, of: flight) }
         if said.verdict == .pass {
@@ -175,44 +176,7 @@ extension Scheduler {
     for name in credentials.keys { readAgain(name) }
   }
 
-  // MARK: The network
-
-  /// Something came from a host: a pause for want of a network is over.
-  private func heardHost(of flight: Flight) {
-    connectivity.heard(place(of: flight))
-    if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
-  }
-
-  private func place(of flight: Flight) -> String {
-    flight.transfer.flatMap { LinkPlace($0.link.url) }?.text ?? ""
-  }
-
-  func networkChanged() {
-    connectivity.networkChanged()
-    if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
-  }
-
-  /// Milliseconds for which a transfer stands behind the others that heard no host, or that was refused.
-  private static let standBack: (silent: Int64, refused: Int64) = (30_000, 2000)
-
-  /// What a transfer that has ended says of the network, and so what is next; `nil`: it is settled.
-  private func afterSilence(
-    _ flight: Flight, _ said: StageResult, _ next: TransferRun.Next
-  ) -> TransferRun.Next? {
-    switch connectivity.take(said.code, host: place(of: flight)) {
-    case .heard: heardHost(of: flight)
-    case .nothing, .silence: break
-    case .away(let reason):
-      // The next try begins with other hosts: those at the front may be dead.
-      pauseTransfers(flight, reason, .fault, after: Self.standBack.silent)
-      return nil
-    case .noWay:
-      var said = said
-      said.pausesLane = false
-      return run(flight).next(said, hasProgressed: flight.hasProgressed)
-    }
-    return next
-  }
+  // MARK: Endings
 
   /// It goes on later from where it is.
   private func stopped(_ flight: Flight) {
@@ -237,7 +201,7 @@ extension Scheduler {
     follow(flight, .again(after: 1000, isCounted: true, reason))
   }
 
-  private func run(_ flight: Flight) -> TransferRun {
+  func run(_ flight: Flight) -> TransferRun {
     TransferRun(
       pipeline.downloads?.retry ?? RetryPolicy(), attempt: flight.lease.counted,
       restarts: flight.transfer?.restarts ?? 0, jitter: environment.jitter())
@@ -298,7 +262,7 @@ extension Scheduler {
   }
 
   /// The lane stops; the transfer goes on from its checkpoint once it goes on. The others in hand are stopped likewise.
-  private func pauseTransfers(
+  func pauseTransfers(
     _ flight: Flight, _ reason: Reason, _ cause: Pause.Cause, after: Int64 = 0
   ) {
     guard let transfer = flight.transfer else { return }
@@ -395,5 +359,5 @@ extension Flight {
   }
 
   /// Synced bytes came in this attempt.
-  fileprivate var hasProgressed: Bool { progress.bytes > progressAtStart }
+  var hasProgressed: Bool { progress.bytes > progressAtStart }
 }
