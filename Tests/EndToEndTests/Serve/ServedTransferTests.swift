@@ -66,7 +66,7 @@ struct ServedTransferTests {
     // Who asks for a link by a request of its own waits for it: all are fetched, and not only the newest.
     let paused = try SluiceCommand.run(["pause", "downloads", "--home", "home"], in: folder)
     #expect(paused.status == 0, "\(paused.err)")
-    for number in 5...7 {
+    func ask(for number: Int) throws {
       let body =
         #"{"url":"\#(source.url)/content/90\#(number)/b","conversationId":"c","messageId":"m\#(number)","senderId":"ann","participants":["ben"],"fileName":"\#(number)"}"#
       let asked = try served.ask(
@@ -74,6 +74,14 @@ struct ServedTransferTests {
         body: Data(body.utf8))
       #expect(asked.status == 202, "\(asked.text)")
     }
+    for number in 5...7 { try ask(for: number) }
+    // What waits already and is asked for again is as urgent as it was.
+    let id = try #require(try row("6")?.id)
+    let raised = try SluiceCommand.run(["prioritize", id, "--priority", "7", "--home", "home"], in: folder)
+    #expect(raised.status == 0, "\(raised.err)")
+    try ask(for: 6)
+    let waiting = try served.ask("GET", "/v1/transfers", token: shop).text
+    #expect(waiting.contains(#""priority":7"#), "\(waiting)")
     let resumed = try SluiceCommand.run(["resume", "downloads", "--home", "home"], in: folder)
     #expect(resumed.status == 0, "\(resumed.err)")
     try Resident.wait("all three are here") {
