@@ -102,6 +102,7 @@ extension Scheduler {
         said.message = said.message.map { withoutSecrets($0, of: flight) }
         if said.verdict == .pass {
           heardHost(of: flight)
+          refusals.isTaken(by: flight.host)
           flight.fetched.take(metadata)
           measureFetched(flight)
         } else if flight.isStopAsked {
@@ -157,6 +158,13 @@ extension Scheduler {
       return nil
     }
     return name
+  }
+
+  /// Whether a 401 says that the link is not for us, and nothing of a credential that is to be renewed.
+  private func isLinkAloneRefused(_ flight: Flight) -> Bool {
+    guard let name = credentialName(of: flight), let credential = credentials[name] else { return true }
+    guard credential.owner == nil, let user = flight.transfer?.link.scope else { return false }
+    return !refusals.isRefused(by: flight.host, to: user)
   }
 
   /// Whether its credential has another header than the one that the server refused; one from a file is read again.
@@ -246,9 +254,10 @@ extension Scheduler {
         flight,
         .transferAgain(key: transfer.key, after: after, isCounted: isCounted, flight.progress, reason))
     case .restart(let reason): settle(flight, .transferRestarts(key: transfer.key, reason))
-    case .pause(let reason, _) where reason.code == "unauthorized" && credentialName(of: flight) == nil:
-      // No session is to be renewed: it is this link alone that is not for us.
-      settle(flight, .notFetched(key: transfer.key, reason, isRejected: false))
+    case .pause(let reason, _) where reason.code == "unauthorized" && isLinkAloneRefused(flight):
+      let alone = Reason(
+        stage: reason.stage, code: reason.code, message: "\(place(of: flight)) answered this link with 401")
+      settle(flight, .notFetched(key: transfer.key, alone, isRejected: false))
     case .pause(let reason, let needsHand):
       pauseTransfers(
         flight, reason, needsHand ? .hand : .fault,

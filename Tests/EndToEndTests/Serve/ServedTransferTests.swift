@@ -155,6 +155,41 @@ struct ServedTransferTests {
     #expect(status.contains("by sluice for ann since"), "\(status)")
   }
 
+  /// The credential is the server's own. One user's link that answers 401 ends alone, however often; those of two in a row stop
+  /// the lane.
+  @Test func noUserAloneStopsTheLaneWithALinkThatAnswers401() throws {
+    let source = try ContentServer()
+    try folder.write(
+      "serve.yaml",
+      Pipelines.open + """
+
+        lanes:
+          downloads: { use: http, credential: files, options: { allow-private: [127.0.0.1] } }
+        credentials:
+          files: { header: "authorization: Bearer hush", hosts: [127.0.0.1] }
+        """)
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    let (ben, eve) = (try served.token("ben"), try served.token("eve"))
+    func ask(_ token: String, _ path: String, _ fields: String...) throws -> (status: Int, text: String) {
+      let answer = try served.ask(
+        "POST", "/v1/fetch", token: token, ["Content-Type: application/json"] + fields,
+        body: Data("{\"url\":\"\(source.url)\(path)\"}".utf8))
+      return (answer.status, answer.text)
+    }
+    for number in 1...3 {
+      let refused = try ask(eve, "/unauthorized/\(number)")
+      #expect(refused.status == 401 && refused.text.contains("answered this link with 401"), "\(refused)")
+    }
+    let taken = try ask(ben, "/content/1000/a")
+    #expect(taken.status == 200, "the lane goes on, and the host takes the credential")
+    #expect(try ask(ben, "/unauthorized/4").status == 401)
+    #expect(try !SluiceCommand.run(["status", "--home", "home"], in: folder).out.contains("unauthorized"))
+    #expect(try ask(eve, "/unauthorized/5", "Prefer: respond-async").status == 202)
+    try Resident.wait("the lane is paused") {
+      try SluiceCommand.run(["status", "--home", "home"], in: folder).out.contains("unauthorized")
+    }
+  }
+
   @Test func whatIsFetchedIsToldAsItComes() throws {
     let source = try ContentServer(rate: 200_000)
     try folder.write(
