@@ -19,15 +19,20 @@ import Testing
     _ messages: [String?], links: [String]? = nil, in conversation: String = "c", priority: Int64 = 0
   ) throws -> [String] {
     let items = messages.enumerated().map { place, message in
-      let link = links?[place] ?? message ?? "own"
-      var item = IntakeItem(
-        conversationId: conversation, messageId: message, senderId: "ann", participants: ["ann"],
-        fileName: link, priority: priority, origin: "list:1")
-      item.url = "https://\(conversation).example.com/\(link)"
-      return item
+      item(message, links?[place] ?? message ?? "own", in: conversation, priority: priority)
     }
     guard case .takenIn(let report)? = try desk.command(.takeIn(items)).first else { return [] }
     return report.outcomes.compactMap { if case .added(let id) = $0 { id } else { nil } }
+  }
+
+  private func item(
+    _ message: String?, _ link: String, in conversation: String = "c", priority: Int64
+  ) -> IntakeItem {
+    var item = IntakeItem(
+      conversationId: conversation, messageId: message, senderId: "ann", participants: ["ann"],
+      fileName: link, priority: priority, origin: "list:1")
+    item.url = "https://\(conversation).example.com/\(link)"
+    return item
   }
 
   /// The names of the links that are claimed, in order.
@@ -37,7 +42,7 @@ import Testing
 
   private func leases(_ messages: Int, _ count: Int = 10, perHost: Int = 0) throws -> [Lease] {
     var exchange = Exchange()
-    exchange.wanted = [Want(.downloads, count, perHost: perHost, prefetch: messages)]
+    exchange.wanted = [Want(.downloads, count, hosts: HostShares(perHost), prefetch: messages)]
     let reply = try desk.send(exchange)
     #expect(reply.lanes.first?.hasDue == false || reply.leases.count == count || perHost > 0)
     return reply.leases
@@ -90,6 +95,26 @@ import Testing
     _ = try take(["3"])
     #expect(try claim(1) == ["3"], "the one before is under way, and stays so")
     #expect(try aside() == ["1"])
+  }
+
+  @Test func aKnownLinkThatIsAskedForIsFetched() throws {
+    _ = try take(["1", "2"])
+    #expect(try claim(1) == ["2"])
+    #expect(try take(["1"]).isEmpty, "it is known")
+    #expect(try claim(1).isEmpty)
+    #expect(try take(["1"], priority: TransferPriority.asked).isEmpty)
+    #expect(try claim(1) == ["1"])
+  }
+
+  @Test func askingForALinkAgainMakesItNoLessUrgent() throws {
+    _ = try take(["1"], priority: 7)
+    _ = try take(["1"], priority: TransferPriority.asked)
+    _ = try take(["1"])
+    #expect(try leases(1, 1).map(\.priority) == [7])
+    // It is under way: others stand still for it from now on.
+    var exchange = Exchange()
+    exchange.commands = [.takeIn([item("1", "1", priority: TransferPriority.urgent)])]
+    #expect(try desk.send(exchange).priorities.map(\.priority) == [TransferPriority.urgent])
   }
 
   @Test func allLinksOfAMessageAreOneMessage() throws {

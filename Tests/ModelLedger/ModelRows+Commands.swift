@@ -140,6 +140,14 @@ extension ModelRows {
         let status = known.outcome.status
         if status.isFinal && status != .completed { report.knownNotCompleted += 1 }
         report.outcomes.append(.known(id: known.origin.id))
+        // What is asked for again becomes as urgent as it is asked for.
+        if let transfer = known.transfer, item.priority >= TransferPriority.asked, let job = known.job,
+          let before = jobs[job]?.priority, before < item.priority
+        {
+          jobs[job]?.priority = item.priority
+          prioritize(transfer, &tally)
+          tally.touch(.attachments)
+        }
       }
       return
     }

@@ -63,7 +63,8 @@ extension ModelRows {
       let mine = due().filter { host == nil || self.host(of: $0) == host }
       let asked = mine.filter { $0.priority > 0 }
         .sorted { ($1.priority, $0.key) < ($0.priority, $1.key) }.prefix(looks)
-      for job in asked where claim.takes(job: job.key, self.host(of: job) ?? 0) { chosen.append(job) }
+      for job in asked
+      where claim.takes(job: job.key, self.host(of: job) ?? 0, priority: job.priority) { chosen.append(job) }
       var looks = looks - asked.count
       for job in mine.filter({ $0.priority <= 0 }).sorted(by: {
         ($0.priority, $0.key) > ($1.priority, $1.key)
@@ -71,7 +72,7 @@ extension ModelRows {
         if looks <= 0 || claim.isFull { return }
         if isWanted(job, want.prefetch) {
           looks -= 1
-          if claim.takes(job: job.key, self.host(of: job) ?? 0) { chosen.append(job) }
+          if claim.takes(job: job.key, self.host(of: job) ?? 0, priority: job.priority) { chosen.append(job) }
         } else {
           jobs[job.key]?.isWaiting = true
         }
@@ -79,12 +80,12 @@ extension ModelRows {
     }
     look(claim.looks, of: nil)
     var turn = HostTurn(after: lastHosts[holder] ?? .min)
-    while want.perHost > 0, !claim.isFull {
+    while want.hosts.full > 0, !claim.isFull {
       guard let host = turn.next({ last in due().compactMap(self.host).filter { $0 > last }.min() }) else {
         break
       }
       lastHosts[holder] = host
-      look(want.perHost, of: host)
+      look(want.hosts.full, of: host)
     }
     return chosen
   }

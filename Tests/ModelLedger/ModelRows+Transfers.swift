@@ -235,21 +235,25 @@ extension ModelRows {
 
   /// Which of the due transfers, in their order, a coordinator gets.
   mutating func choose(_ want: Want, _ holder: Int64) -> [Job] {
-    var claim = TransferClaim(count: want.count, perHost: want.perHost)
-    if want.perHost > 0 {
+    var claim = TransferClaim(count: want.count, want.hosts)
+    if want.hosts.full > 0 {
       let leased = jobs.values.filter { $0.token != nil }.compactMap(host)
       for (host, all) in Dictionary(grouping: leased, by: \.self) { claim.hasInHand(host, all.count) }
     }
     follow(want.prefetch, holder)
     if want.prefetch > 0 { return chooseNewest(want, holder, &claim) }
     let due = dueTransfers
-    var chosen = due.prefix(claim.looks).filter { claim.takes(job: $0.key, host(of: $0) ?? 0) }
+    var chosen = due.prefix(claim.looks).filter {
+      claim.takes(job: $0.key, host(of: $0) ?? 0, priority: $0.priority)
+    }
     let byHost = Dictionary(grouping: due) { host(of: $0) ?? 0 }
     var turn = HostTurn(after: lastHosts[holder] ?? .min)
-    while want.perHost > 0, !claim.isFull {
+    while want.hosts.full > 0, !claim.isFull {
       guard let host = turn.next({ last in byHost.keys.filter { $0 > last }.min() }) else { break }
       lastHosts[holder] = host
-      chosen += (byHost[host] ?? []).prefix(want.perHost).filter { claim.takes(job: $0.key, host) }
+      chosen += (byHost[host] ?? []).prefix(want.hosts.full).filter {
+        claim.takes(job: $0.key, host, priority: $0.priority)
+      }
     }
     return chosen
   }

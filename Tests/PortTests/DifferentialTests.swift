@@ -138,7 +138,11 @@ private final class Pair {
     }
     for outcome in first.settled { outcomes["\(outcome)", default: 0] += 1 }
     for lease in first.leases {
-      if case .attachment(let attachment) = lease.work { ids.append(attachment.origin.id) }
+      switch lease.work {
+      case .attachment(let attachment): ids.append(attachment.origin.id)
+      case .transfer(let transfer): draw.hosts.insert(transfer.host)
+      case .delivery: break
+      }
     }
   }
 

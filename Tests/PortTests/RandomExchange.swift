@@ -11,6 +11,8 @@ struct RandomExchange {
   var prefetches = [0]
   /// Whether checks are put on record, which no coordinator has in hand.
   var records = false
+  /// Hosts of transfers that were leased.
+  var hosts: Set<Int64> = []
   /// So many steps an attempt may leave.
   var stepCounts = [0, 1, 2, 9]
 
@@ -75,7 +77,8 @@ struct RandomExchange {
 
   private mutating func attachmentCommand(_ ids: [String]) -> AttachmentCommand {
     let actions: [AttachmentCommand.Action] = [
-      .retry, .retry, .retry, .cancel("because"), .cancel("so"), .prioritize(Int64(number(-1...2))),
+      .retry, .retry, .retry, .cancel("because"), .cancel("so"),
+      .prioritize(pick([-1, 0, 1, 2, TransferPriority.urgent])),
       .delete(by: "ann"), .reprocess,
     ]
     return AttachmentCommand(
@@ -142,9 +145,16 @@ struct RandomExchange {
   mutating func wants() -> [Want] {
     Self.lanes.shuffled(using: &random).prefix(number(0...3)).map {
       Want(
-        $0, number(0...4), countsWaiting: number(0...3), perHost: $0 == .downloads ? pick([0, 1, 2]) : 0,
+        $0, number(0...4), countsWaiting: number(0...3), hosts: $0 == .downloads ? shares() : HostShares(),
         prefetch: $0 == .downloads ? pick(prefetches) : 0)
     }
+  }
+
+  private mutating func shares() -> HostShares {
+    var shares = HostShares(pick([0, 1, 2]))
+    if once(in: 3) { shares.answering = Set(hosts.sorted().filter { _ in once(in: 2) }) }
+    if once(in: 3) { shares.resting = Set(hosts.sorted().filter { _ in once(in: 3) }) }
+    return shares
   }
 
   // MARK: Endings

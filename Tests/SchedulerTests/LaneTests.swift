@@ -39,6 +39,24 @@ struct LaneTests {
     #expect(lane.wish(at: 5_500, window: 8) == 1, "one place is enough once half a second has passed")
   }
 
+  @Test func whereHostsHaveTheirSharesTheNextQuestionWaitsUntilSomethingChanges() {
+    let lane = Lane(.downloads)
+    func askInVain() {
+      lane.ask(at: 5_000)
+      lane.learn(Self.state(hasDue: true), at: 5_000)
+      #expect(lane.wish(at: 5_010, window: 8) == 0)
+    }
+    askInVain()
+    #expect(lane.wish(at: 5_500, window: 8) == 8, "half a second has passed")
+    askInVain()
+    lane.addDue()
+    #expect(lane.wish(at: 5_010, window: 8) == 8, "a host may have more")
+    lane.inHand = 1
+    askInVain()
+    lane.inHand = 0
+    #expect(lane.wish(at: 5_010, window: 8) == 8, "a host has one less")
+  }
+
   @Test func aFewPlacesWaitForMoreOfThem() {
     let lane = Lane(.channel("a"))
     lane.inHand = 5
@@ -122,7 +140,7 @@ struct LaneTests {
         default: break
         }
       }
-      request.wanted = lanes.wanted(at: time, isBlocked: false, putOff: putOff, awaited: 0)
+      request.wanted = lanes.wanted(at: time, isBlocked: false, putOff: putOff, awaited: 0) { HostShares($0) }
       if request.isEmpty { return }
       let reply = try ledger.exchange(request)
       exchanges += 1

@@ -266,20 +266,20 @@ struct LedgerExchangeTests {
 struct LanesTests {
   @Test func aBlockedLaneOfAttachmentsHoldsNoChannelUp() {
     let lanes = Lanes(channels: ["a", "b"], window: 8)
-    let wanted = lanes.wanted(at: 1, isBlocked: true, putOff: [], awaited: 0)
+    let wanted = lanes.wanted(at: 1, isBlocked: true, putOff: [], awaited: 0) { HostShares($0) }
     #expect(wanted.map(\.lane) == [.channel("a"), .channel("b")] && wanted.map(\.count) == [8, 8])
   }
 
   @Test func aLaneInWhichSomethingWasPutOffIsAskedHowItStands() {
     let lanes = Lanes(channels: ["a"], window: 8)
     for lane in lanes.all { lane.learn(LaneState(lane.name), at: 1) }
-    let wanted = lanes.wanted(at: 1, isBlocked: false, putOff: [.channel("a")], awaited: 0)
+    let wanted = lanes.wanted(at: 1, isBlocked: false, putOff: [.channel("a")], awaited: 0) { HostShares($0) }
     #expect(wanted == [Want(.channel("a"), 0)])
   }
 
   @Test func aLaneWithAwaitedSourcesCountsWhatElseWaits() {
     let lanes = Lanes(channels: ["a"], window: 8)
-    let wanted = lanes.wanted(at: 1, isBlocked: false, putOff: [], awaited: 3)
+    let wanted = lanes.wanted(at: 1, isBlocked: false, putOff: [], awaited: 3) { HostShares($0) }
     #expect(wanted == [Want(.attachments, 8, countsWaiting: 4), Want(.channel("a"), 8)])
   }
 
@@ -287,6 +287,9 @@ struct LanesTests {
   func theWindowIsAsWideAsItMayBe(bound: Int, window: Int) {
     var lanes = Lanes(channels: [], window: 256)
     lanes.bound(bound)
-    #expect(lanes.wanted(at: 1, isBlocked: false, putOff: [], awaited: 0).map(\.count) == [window])
+    #expect(
+      lanes.wanted(at: 1, isBlocked: false, putOff: [], awaited: 0, { HostShares($0) }).map(\.count) == [
+        window
+      ])
   }
 }

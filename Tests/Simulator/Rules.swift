@@ -214,8 +214,10 @@ final class Rules {
 
   /// Milliseconds that a due job may wait for its claim.
   private static let claimLimit = 1200
+  /// That a host rests which did not answer while others do.
+  private static let rest = 30_000
 
-  /// A due job of a free lane is claimed within a second.
+  /// A due job of a free lane is claimed within a second: that of a link where its host has none in hand, and does not rest.
   func watch(isStopping: Bool) {
     if world.milliseconds - watchedAt < 200 && watchedAt <= world.milliseconds { return }
     watchedAt = world.milliseconds
@@ -229,7 +231,7 @@ final class Rules {
       try statement(
         """
         WITH open AS (
-          SELECT lane, key, due_at, row_number() OVER (PARTITION BY lane ORDER BY priority DESC, key) AS place FROM jobs
+          SELECT lane, key, due_at, host, row_number() OVER (PARTITION BY lane ORDER BY priority DESC, key) AS place FROM jobs
           WHERE state = 'due' OR state = 'scheduled' AND due_at <= ?1)
         SELECT l.kind || l.name, open.key, due_at FROM open JOIN lanes l ON l.key = open.lane WHERE place = 1
           AND lane NOT IN (SELECT lane FROM pauses)
@@ -238,6 +240,8 @@ final class Rules {
           -- One that is to be alone waits for all others, and all others for it.
           AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = open.lane AND losses >= ?3)
           AND (l.kind <> 'attachments' OR NOT ?4)
+          -- Of a host that has not answered one at a time is tried.
+          AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND host = open.host)
         """
       ).rows(
         .integer(world.steady), .integer(Int64(scenario.tuning.window - deeds.gone)),
@@ -249,7 +253,7 @@ final class Rules {
         let since = dueSince[job] ?? world.awake
         dueSince[job] = since
         let wait = world.awake - since
-        if wait > Self.claimLimit {
+        if wait > Self.claimLimit + (job.lane == "downloads" ? Self.rest : 0) {
           world.fail("job \(job.key) of \(job.lane) is due and waits for \(wait) ms though the lane is free")
         }
       }

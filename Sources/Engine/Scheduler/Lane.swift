@@ -1,4 +1,5 @@
 import Ledger
+import Pipeline
 
 /// What a scheduler knows of a lane's queue, and so when it asks for leases.
 ///
@@ -6,13 +7,18 @@ import Ledger
 final class Lane {
   let name: LaneName
   /// Leases in hand.
-  var inHand = 0
+  var inHand = 0 {
+    didSet { if inHand < oldValue { isInVain = false } }
+  }
   /// Whether jobs may be due that are not leased.
   private(set) var mayHaveMore = true
   /// When the next scheduled job is due, in milliseconds of the steady clock; `nil`: none is scheduled.
   private(set) var nextDue: Int64?
   /// When leases were last asked for, in milliseconds of the steady clock.
   private var askedAt: Int64 = .min
+  /// Leases were asked for since the ledger answered last; and it granted none although jobs are due, since their hosts have their
+  /// shares. Asking again at once would give none either.
+  private var (isAsked, isInVain) = (false, false)
   /// How many jobs wait for later, as far as was asked, as of when the ledger last had nothing due.
   private(set) var waiting = 0
   private(set) var pause: Pause?
@@ -35,16 +41,19 @@ final class Lane {
   func wish(at time: Int64, window: Int) -> Int {
     guard pause == nil, mayHaveMore || nextDue.map({ $0 <= time }) ?? false else { return 0 }
     let free = window - inHand
-    let isWorthwhile = free >= max(window / 4, 1) || inHand == 0 || time - Self.longestDelay >= askedAt
+    let isMuch = free >= max(window / 4, 1) || inHand == 0
+    let isWorthwhile = isMuch && !isInVain || time - Self.longestDelay >= askedAt
     return isWorthwhile ? max(free, 0) : 0
   }
 
   /// Leases have been asked for.
-  func ask(at time: Int64) { askedAt = time }
+  func ask(at time: Int64) { (askedAt, isAsked) = (time, true) }
 
   /// Notes what the ledger said at a time of the steady clock. Its own pause may be newer than what the ledger knew.
   func learn(_ state: LaneState, at time: Int64) {
     mayHaveMore = state.hasDue
+    if isAsked { isInVain = state.hasDue && state.granted == 0 }
+    isAsked = false
     nextDue = state.nextDue.map { time + min($0, 1 << 50) }
     waiting = state.waiting
   }
@@ -53,13 +62,13 @@ final class Lane {
   var needsPerson: Bool { pause.map { $0.cause != .fault } ?? false }
 
   /// Something was added that is due at once.
-  func addDue() { mayHaveMore = true }
+  func addDue() { (mayHaveMore, isInVain) = (true, false) }
 
   func stop(_ pause: Pause, at time: Int64) { (self.pause, pausedAt) = (pause, time) }
 
   func resume() {
     pause = nil
-    mayHaveMore = true
+    addDue()
   }
 }
 
@@ -106,7 +115,10 @@ struct Lanes {
   ///   - isBlocked: no attachment is to be claimed now.
   ///   - putOff: the lanes that something is put off in.
   ///   - awaited: attachments that wait for their sources, as far as is known: whether others wait is asked too.
-  func wanted(at time: Int64, isBlocked: Bool, putOff: Set<LaneName>, awaited: Int) -> [Want] {
+  ///   - hosts: the shares of hosts, of which one that answers has so many leases.
+  func wanted(
+    at time: Int64, isBlocked: Bool, putOff: Set<LaneName>, awaited: Int, _ hosts: (Int) -> HostShares
+  ) -> [Want] {
     var wanted: [Want] = []
     for lane in all {
       let count = isBlocked && lane === attachments ? 0 : lane.wish(at: time, window: window(of: lane))
@@ -115,7 +127,8 @@ struct Lanes {
         wanted.append(
           Want(
             lane.name, count, countsWaiting: lane === attachments && awaited > 0 ? awaited + 1 : 0,
-            perHost: lane === downloads ? transfers.perHost : 0, prefetch: lane === downloads ? prefetch : 0))
+            hosts: lane === downloads ? hosts(transfers.perHost) : HostShares(),
+            prefetch: lane === downloads ? prefetch : 0))
       }
     }
     return wanted

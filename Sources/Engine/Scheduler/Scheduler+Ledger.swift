@@ -28,7 +28,8 @@ extension Scheduler {
     if isStopping { return [] }
     let putOff = Set(settlements.lazy.filter { $0.isPutOff }.map(\.flight.lane.name))
     return lanes.wanted(
-      at: time, isBlocked: suspect != nil, putOff: putOff, awaited: awaitedSources.count)
+      at: time, isBlocked: suspect != nil, putOff: putOff, awaited: awaitedSources.count
+    ) { hosts.shares($0, at: monotonicMilliseconds) }
   }
 
   /// Milliseconds after which a resident scheduler tries a paused lane again.

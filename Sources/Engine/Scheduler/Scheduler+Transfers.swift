@@ -96,11 +96,13 @@ extension Scheduler {
         if let transfer = flight.transfer {
           exchange.add(TransferCheckpoint(flight.lease, key: transfer.key, flight.progress))
         }
-      case .news(_, .received): break
+      case .news(let flight, .received(let bytes)):
+        if bytes > flight.progress.bytes { heardConnection(of: flight) }
       case .answered(let flight, var said, let metadata):
         said.message = said.message.map { withoutSecrets($0, of: flight) }
         if said.verdict == .pass {
           heardHost(of: flight)
+          refusals.isTaken(by: flight.host)
           flight.fetched.take(metadata)
           measureFetched(flight)
         } else if flight.isStopAsked {
@@ -158,6 +160,13 @@ extension Scheduler {
     return name
   }
 
+  /// Whether a 401 says that the link is not for us, and nothing of a credential that is to be renewed.
+  private func isLinkAloneRefused(_ flight: Flight) -> Bool {
+    guard let name = credentialName(of: flight), let credential = credentials[name] else { return true }
+    guard credential.owner == nil, let user = flight.transfer?.link.scope else { return false }
+    return !refusals.isRefused(by: flight.host, to: user)
+  }
+
   /// Whether its credential has another header than the one that the server refused; one from a file is read again.
   private func hasNewCredential(_ flight: Flight) -> Bool {
     guard let name = credentialName(of: flight), let credential = credentials[name] else { return false }
@@ -175,44 +184,7 @@ extension Scheduler {
     for name in credentials.keys { readAgain(name) }
   }
 
-  // MARK: The network
-
-  /// Something came from a host: a pause for want of a network is over.
-  private func heardHost(of flight: Flight) {
-    connectivity.heard(place(of: flight))
-    if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
-  }
-
-  private func place(of flight: Flight) -> String {
-    flight.transfer.flatMap { LinkPlace($0.link.url) }?.text ?? ""
-  }
-
-  func networkChanged() {
-    connectivity.networkChanged()
-    if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
-  }
-
-  /// Milliseconds for which a transfer stands behind the others that heard no host, or that was refused.
-  private static let standBack: (silent: Int64, refused: Int64) = (30_000, 2000)
-
-  /// What a transfer that has ended says of the network, and so what is next; `nil`: it is settled.
-  private func afterSilence(
-    _ flight: Flight, _ said: StageResult, _ next: TransferRun.Next
-  ) -> TransferRun.Next? {
-    switch connectivity.take(said.code, host: place(of: flight)) {
-    case .heard: heardHost(of: flight)
-    case .nothing, .silence: break
-    case .away(let reason):
-      // The next try begins with other hosts: those at the front may be dead.
-      pauseTransfers(flight, reason, .fault, after: Self.standBack.silent)
-      return nil
-    case .noWay:
-      var said = said
-      said.pausesLane = false
-      return run(flight).next(said, hasProgressed: flight.hasProgressed)
-    }
-    return next
-  }
+  // MARK: Endings
 
   /// It goes on later from where it is.
   private func stopped(_ flight: Flight) {
@@ -237,7 +209,7 @@ extension Scheduler {
     follow(flight, .again(after: 1000, isCounted: true, reason))
   }
 
-  private func run(_ flight: Flight) -> TransferRun {
+  func run(_ flight: Flight) -> TransferRun {
     TransferRun(
       pipeline.downloads?.retry ?? RetryPolicy(), attempt: flight.lease.counted,
       restarts: flight.transfer?.restarts ?? 0, jitter: environment.jitter())
@@ -282,9 +254,10 @@ extension Scheduler {
         flight,
         .transferAgain(key: transfer.key, after: after, isCounted: isCounted, flight.progress, reason))
     case .restart(let reason): settle(flight, .transferRestarts(key: transfer.key, reason))
-    case .pause(let reason, _) where reason.code == "unauthorized" && credentialName(of: flight) == nil:
-      // No session is to be renewed: it is this link alone that is not for us.
-      settle(flight, .notFetched(key: transfer.key, reason, isRejected: false))
+    case .pause(let reason, _) where reason.code == "unauthorized" && isLinkAloneRefused(flight):
+      let alone = Reason(
+        stage: reason.stage, code: reason.code, message: "\(place(of: flight)) answered this link with 401")
+      settle(flight, .notFetched(key: transfer.key, alone, isRejected: false))
     case .pause(let reason, let needsHand):
       pauseTransfers(
         flight, reason, needsHand ? .hand : .fault,
@@ -298,7 +271,7 @@ extension Scheduler {
   }
 
   /// The lane stops; the transfer goes on from its checkpoint once it goes on. The others in hand are stopped likewise.
-  private func pauseTransfers(
+  func pauseTransfers(
     _ flight: Flight, _ reason: Reason, _ cause: Pause.Cause, after: Int64 = 0
   ) {
     guard let transfer = flight.transfer else { return }
@@ -395,5 +368,5 @@ extension Flight {
   }
 
   /// Synced bytes came in this attempt.
-  fileprivate var hasProgressed: Bool { progress.bytes > progressAtStart }
+  var hasProgressed: Bool { progress.bytes > progressAtStart }
 }

@@ -23,6 +23,8 @@ public final class Scheduler {
   /// What fetches links; `nil`: they are not fetched.
   let transfers: TransferWorker?
   var connectivity = Connectivity()
+  var hosts = HostHealth()
+  var refusals = Refusals()
   /// Those of the pipeline, by name, as their files said last.
   var credentials: [String: Credential]
   /// Until when a client attends, in milliseconds of the steady clock.

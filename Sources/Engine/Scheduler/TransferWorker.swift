@@ -312,5 +312,5 @@ extension TransferNews.Kind {
 
 extension Flight {
   /// That of its link; 0: it has none.
-  fileprivate var host: Int64 { transfer?.host ?? 0 }
+  var host: Int64 { transfer?.host ?? 0 }
 }

@@ -51,10 +51,9 @@ extension API {
       }
     }
     if let fault = item.fault { throw Problem(400, "invalid-body", fault) }
-    // Who waits for it asks for it.
+    // Who waits for it asks for it, also where it is known and waits until somebody asks.
     if prefetches { item.priority = max(item.priority, TransferPriority.asked) }
     try check(item, token.role)
-    let isLifted = prefetches
     return .commands([.takeIn([item])]) { results in
       guard case .takenIn(let report)? = results.first else { return .reply(Problem.away.reply) }
       guard let id = report.outcomes.first?.id else {
@@ -62,11 +61,9 @@ extension API {
       }
       let next = waits ? Answer.await(id, seconds: Self.fetchTime) : .reply(Self.accepted(id))
       if report.added > 0 { return next }
-      // A link that is not prefetched is asked for now.
-      let asked = AttachmentCommand(id, .prioritize(TransferPriority.asked), only: [.queued])
       // Who asks again for what could not be fetched wants it to be tried again.
       let again = AttachmentCommand(id, .retry, only: [.failed])
-      return .commands([.attachment(again)] + (isLifted ? [.attachment(asked)] : [])) { _ in next }
+      return .commands([.attachment(again)]) { _ in next }
     }
   }
 

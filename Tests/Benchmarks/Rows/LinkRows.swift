@@ -29,7 +29,7 @@ enum LinkRows {
   }
 
   /// As the scheduler asks for eight connections, four to a host.
-  private static let want = Want(.downloads, 16, perHost: 6)
+  private static let want = Want(.downloads, 16, hosts: HostShares(6))
   private static let claims = 64
 
   /// The time of an exchange that claims, beside the same in a short queue.
@@ -67,7 +67,7 @@ enum LinkRows {
   }
 
   /// With `prefetch: { messages: 50 }`.
-  private static let newest = Want(.downloads, 16, perHost: 6, prefetch: 50)
+  private static let newest = Want(.downloads, 16, hosts: HostShares(6), prefetch: 50)
 
   /// The time of a claim beside many links that are not fetched by themselves, and beside a thousand.
   private static func asideRow(

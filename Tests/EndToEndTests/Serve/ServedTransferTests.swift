@@ -66,7 +66,7 @@ struct ServedTransferTests {
     // Who asks for a link by a request of its own waits for it: all are fetched, and not only the newest.
     let paused = try SluiceCommand.run(["pause", "downloads", "--home", "home"], in: folder)
     #expect(paused.status == 0, "\(paused.err)")
-    for number in 5...7 {
+    func ask(for number: Int) throws {
       let body =
         #"{"url":"\#(source.url)/content/90\#(number)/b","conversationId":"c","messageId":"m\#(number)","senderId":"ann","participants":["ben"],"fileName":"\#(number)"}"#
       let asked = try served.ask(
@@ -74,6 +74,14 @@ struct ServedTransferTests {
         body: Data(body.utf8))
       #expect(asked.status == 202, "\(asked.text)")
     }
+    for number in 5...7 { try ask(for: number) }
+    // What waits already and is asked for again is as urgent as it was.
+    let id = try #require(try row("6")?.id)
+    let raised = try SluiceCommand.run(["prioritize", id, "--priority", "7", "--home", "home"], in: folder)
+    #expect(raised.status == 0, "\(raised.err)")
+    try ask(for: 6)
+    let waiting = try served.ask("GET", "/v1/transfers", token: shop).text
+    #expect(waiting.contains(#""priority":7"#), "\(waiting)")
     let resumed = try SluiceCommand.run(["resume", "downloads", "--home", "home"], in: folder)
     #expect(resumed.status == 0, "\(resumed.err)")
     try Resident.wait("all three are here") {
@@ -145,6 +153,41 @@ struct ServedTransferTests {
     #expect(!served.errors.contains(secret) && !text.contains(secret))
     let status = try SluiceCommand.run(["status", "--home", "home"], in: folder).out
     #expect(status.contains("by sluice for ann since"), "\(status)")
+  }
+
+  /// The credential is the server's own. One user's link that answers 401 ends alone, however often; those of two in a row stop
+  /// the lane.
+  @Test func noUserAloneStopsTheLaneWithALinkThatAnswers401() throws {
+    let source = try ContentServer()
+    try folder.write(
+      "serve.yaml",
+      Pipelines.open + """
+
+        lanes:
+          downloads: { use: http, credential: files, options: { allow-private: [127.0.0.1] } }
+        credentials:
+          files: { header: "authorization: Bearer hush", hosts: [127.0.0.1] }
+        """)
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    let (ben, eve) = (try served.token("ben"), try served.token("eve"))
+    func ask(_ token: String, _ path: String, _ fields: String...) throws -> (status: Int, text: String) {
+      let answer = try served.ask(
+        "POST", "/v1/fetch", token: token, ["Content-Type: application/json"] + fields,
+        body: Data("{\"url\":\"\(source.url)\(path)\"}".utf8))
+      return (answer.status, answer.text)
+    }
+    for number in 1...3 {
+      let refused = try ask(eve, "/unauthorized/\(number)")
+      #expect(refused.status == 401 && refused.text.contains("answered this link with 401"), "\(refused)")
+    }
+    let taken = try ask(ben, "/content/1000/a")
+    #expect(taken.status == 200, "the lane goes on, and the host takes the credential")
+    #expect(try ask(ben, "/unauthorized/4").status == 401)
+    #expect(try !SluiceCommand.run(["status", "--home", "home"], in: folder).out.contains("unauthorized"))
+    #expect(try ask(eve, "/unauthorized/5", "Prefer: respond-async").status == 202)
+    try Resident.wait("the lane is paused") {
+      try SluiceCommand.run(["status", "--home", "home"], in: folder).out.contains("unauthorized")
+    }
   }
 
   @Test func whatIsFetchedIsToldAsItComes() throws {

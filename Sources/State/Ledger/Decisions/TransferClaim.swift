@@ -1,3 +1,5 @@
+import Pipeline
+
 /// Goes once through the hosts that have due transfers, from the one after the last that had a turn.
 package struct HostTurn {
   /// So many are looked at, at most: a claim takes no longer where there are many.
@@ -28,29 +30,30 @@ package struct HostTurn {
 /// Decides which due transfers are leased, so that each host has its share.
 package struct TransferClaim {
   private let count: Int
-  private let perHost: Int
+  private let hosts: HostShares
   private var inHand: [Int64: Int] = [:]
   private var taken: Set<Int64> = []
 
   /// - Parameters:
   ///   - count: leases that are wanted.
-  ///   - perHost: leases of one host in hand, at most; 0: any number.
-  package init(count: Int, perHost: Int) {
-    (self.count, self.perHost) = (count, perHost)
+  ///   - hosts: how many of each host may be in hand.
+  package init(count: Int, _ hosts: HostShares) {
+    (self.count, self.hosts) = (count, hosts)
   }
 
   /// A host has so many in hand already.
   package mutating func hasInHand(_ host: Int64, _ number: Int) { inHand[host] = number }
 
   /// How many of those at the front of the queue to look at.
-  package var looks: Int { perHost > 0 ? count * 4 : count }
+  package var looks: Int { hosts.full > 0 ? count * 4 : count }
 
   package var isFull: Bool { taken.count >= count }
 
   /// Whether a due job is leased.
-  package mutating func takes(job: Int64, _ host: Int64) -> Bool {
+  package mutating func takes(job: Int64, _ host: Int64, priority: Int64) -> Bool {
     if isFull || taken.contains(job) { return false }
-    if perHost > 0 && inHand[host, default: 0] >= perHost { return false }
+    let share = hosts.share(of: host, isUrgent: priority >= TransferPriority.urgent)
+    if inHand[host, default: 0] >= share { return false }
     inHand[host, default: 0] += 1
     taken.insert(job)
     return true

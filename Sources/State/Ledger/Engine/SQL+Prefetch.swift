@@ -35,11 +35,11 @@ extension SQL {
 
   /// Those that a person or a client asked for.
   static let dueAsked: StaticString = """
-    SELECT key, host FROM jobs WHERE state = 'due' AND lane = ?1 AND priority > 0 ORDER BY priority DESC, key LIMIT ?2
+    SELECT key, host, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority > 0 ORDER BY priority DESC, key LIMIT ?2
     """
 
   static let dueAskedOfHost: StaticString = """
-    SELECT key, host FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?3 AND priority > 0
+    SELECT key, host, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?3 AND priority > 0
     ORDER BY priority DESC, key LIMIT ?2
     """
 
@@ -52,11 +52,11 @@ extension SQL {
 
   /// Of one priority, the newest first.
   static let dueNewest: StaticString = """
-    SELECT key, host FROM jobs WHERE state = 'due' AND lane = ?1 AND priority = ?2 AND key < ?3 ORDER BY key DESC LIMIT 64
+    SELECT key, host, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority = ?2 AND key < ?3 ORDER BY key DESC LIMIT 64
     """
 
   static let dueNewestOfHost: StaticString = """
-    SELECT key, host FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?4 AND priority = ?2 AND key < ?3
+    SELECT key, host, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?4 AND priority = ?2 AND key < ?3
     ORDER BY key DESC LIMIT 64
     """
 

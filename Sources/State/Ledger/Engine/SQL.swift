@@ -57,7 +57,7 @@ enum SQL {
   // MARK: Intake
 
   /// The same file under the same message.
-  static let knownAttachment: StaticString = "SELECT id, status FROM attachments WHERE identity = ?1"
+  static let knownAttachment: StaticString = "SELECT id, status, key FROM attachments WHERE identity = ?1"
 
   static let addAttachment = SQLText(insertInto: "attachments", IntakeItem.columns)
 

@@ -119,16 +119,18 @@ extension SQLiteLedger {
           try leave(transfer, &tally)
           try prioritize(transfer, &tally)
         }
-      case .prioritize(let key, let priority):
-        try statement(SQL.prioritizeJob).run(.integer(key), .integer(priority))
-        if let transfer = try transfer(of: key) {
-          try prioritize(transfer, &tally)
-        }
+      case .prioritize(let key, let priority): try prioritize(attachment: key, priority, &tally)
       case .delete(let key, let person): try delete(key, by: person, &tally)
       }
     }
     if !writes.isEmpty { tally.touch(.attachments) }
     return results
+  }
+
+  /// With its transfer, where it has one.
+  func prioritize(attachment key: Int64, _ priority: Int64, _ tally: inout ExchangeTally) throws {
+    try statement(SQL.prioritizeJob).run(.integer(key), .integer(priority))
+    if let transfer = try transfer(of: key) { try prioritize(transfer, &tally) }
   }
 
   private func fact(of id: String, _ time: Int64) throws -> AttachmentDecision.Fact? {

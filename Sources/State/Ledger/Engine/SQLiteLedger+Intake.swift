@@ -41,12 +41,13 @@ extension SQLiteLedger {
       return report.refuse(problem)
     }
     let known = try statement(SQL.knownAttachment).first(.blob(identity)) {
-      (id: $0.text(0), status: Status(rawValue: $0.text(1)))
+      (id: $0.text(0), status: Status(rawValue: $0.text(1)), key: $0.integer(2))
     }
     if let known {
       report.known += 1
       if let status = known.status, status.isFinal, status != .completed { report.knownNotCompleted += 1 }
       report.outcomes.append(.known(id: known.id))
+      if item.link != nil { try raise(known.key, to: item.priority, &tally) }
       return
     }
     let messageId = item.messageId ?? ids.next()
@@ -67,6 +68,15 @@ extension SQLiteLedger {
     tally.changed.add(.attachment, key)
     report.added += 1
     report.outcomes.append(.added(id: id))
+  }
+
+  /// A link that is asked for again while it waits becomes as urgent as it is asked for, and never less.
+  private func raise(_ key: Int64, to priority: Int64, _ tally: inout ExchangeTally) throws {
+    if priority < TransferPriority.asked { return }
+    let before = try statement(SQL.priorityOf).first(.integer(key)) { $0.integer(0) }
+    guard let before, before < priority else { return }
+    try prioritize(attachment: key, priority, &tally)
+    tally.touch(.attachments)
   }
 
   /// The id of the attachment with this identity that a person has deleted; `nil`: there is none.

@@ -133,20 +133,22 @@ extension SQLiteLedger {
   func chooseNewest(_ want: Want, _ lane: Int64, _ claim: inout TransferClaim) throws -> [Int64] {
     var chosen: [Int64] = []
     var left = Prefetch.looks
-    func take(_ job: Int64, _ host: Int64) { if claim.takes(job: job, host) { chosen.append(job) } }
+    func take(_ job: Int64, _ host: Int64, _ priority: Int64) {
+      if claim.takes(job: job, host, priority: priority) { chosen.append(job) }
+    }
     func look(_ looks: Int, of host: Int64?) throws {
       let asked = try dueAsked(lane, looks, of: host)
-      for (job, host) in asked { take(job, host) }
+      for (job, host, priority) in asked { take(job, host, priority) }
       var looks = looks - asked.count
       var priority = try nextPriority(lane, upTo: 0, of: host)
       while let level = priority {
         var before = Int64.max
         while case let page = try dueNewest(lane, level, before, of: host), let last = page.last {
-          for (job, host) in page {
+          for (job, host, _) in page {
             if looks <= 0 || left <= 0 || claim.isFull { return }
             if try isWanted(job &- Schema.transferJobs) {
               looks -= 1
-              take(job, host)
+              take(job, host, level)
             } else {
               left -= 1
               try statement(SQL.putAside).run(.integer(job))
@@ -158,9 +160,9 @@ extension SQLiteLedger {
       }
     }
     try look(claim.looks, of: nil)
-    if want.perHost > 0 && !claim.isFull {
+    if want.hosts.full > 0 && !claim.isFull {
       try lookAtHosts(of: lane) {
-        try look(want.perHost, of: $0)
+        try look(want.hosts.full, of: $0)
         return !claim.isFull
       }
     }
@@ -169,24 +171,24 @@ extension SQLiteLedger {
 
   private func dueAsked(
     _ lane: Int64, _ count: Int, of host: Int64?
-  ) throws -> [(job: Int64, host: Int64)] {
+  ) throws -> [(job: Int64, host: Int64, priority: Int64)] {
     let sql = host == nil ? SQL.dueAsked : SQL.dueAskedOfHost
     return try jobs(sql, [.integer(lane), .integer(Int64(count))], host)
   }
 
   private func dueNewest(
     _ lane: Int64, _ priority: Int64, _ before: Int64, of host: Int64?
-  ) throws -> [(job: Int64, host: Int64)] {
+  ) throws -> [(job: Int64, host: Int64, priority: Int64)] {
     let sql = host == nil ? SQL.dueNewest : SQL.dueNewestOfHost
     return try jobs(sql, [.integer(lane), .integer(priority), .integer(before)], host)
   }
 
   private func jobs(
     _ sql: StaticString, _ values: [Statement.Value], _ host: Int64?
-  ) throws -> [(job: Int64, host: Int64)] {
-    var jobs: [(job: Int64, host: Int64)] = []
+  ) throws -> [(job: Int64, host: Int64, priority: Int64)] {
+    var jobs: [(job: Int64, host: Int64, priority: Int64)] = []
     let host = host.map { [Statement.Value.integer($0)] } ?? []
-    try statement(sql).rows(values + host) { jobs.append(($0.integer(0), $0.integer(1))) }
+    try statement(sql).rows(values + host) { jobs.append(($0.integer(0), $0.integer(1), $0.integer(2))) }
     return jobs
   }
 

@@ -7,8 +7,8 @@ extension SQLiteLedger {
   /// the other hosts get the rest in turn: a host that does not answer keeps no other waiting.
   func claimTransfers(_ want: Want, _ lane: Int64, _ tally: inout ExchangeTally) throws -> [Lease] {
     guard let sealer else { return [] }
-    var claim = TransferClaim(count: want.count, perHost: want.perHost)
-    if want.perHost > 0 {
+    var claim = TransferClaim(count: want.count, want.hosts)
+    if want.hosts.full > 0 {
       try statement(SQL.transfersInHandByHost).rows { claim.hasInHand($0.integer(0), Int($0.integer(1))) }
     }
     try follow(want.prefetch)
@@ -54,13 +54,13 @@ extension SQLiteLedger {
     _ want: Want, _ lane: Int64, _ claim: inout TransferClaim, _ add: (borrowing Row) throws -> Void
   ) throws {
     func take(_ row: borrowing Row) throws {
-      if claim.takes(job: row.integer(9), row.integer(7)) { try add(row) }
+      if claim.takes(job: row.integer(9), row.integer(7), priority: row.integer(15)) { try add(row) }
     }
     try statement(SQL.dueTransfers).rows(.integer(lane), .integer(Int64(claim.looks))) { try take($0) }
-    if want.perHost == 0 || claim.isFull { return }
+    if want.hosts.full == 0 || claim.isFull { return }
     try lookAtHosts(of: lane) { host in
       try statement(SQL.dueTransfersOfHost).rows(
-        .integer(lane), .integer(Int64(want.perHost)), .integer(host)
+        .integer(lane), .integer(Int64(want.hosts.full)), .integer(host)
       ) { try take($0) }
       return !claim.isFull
     }

@@ -49,15 +49,16 @@ public struct Want: Sendable, Equatable {
   public var count: Int
   /// How far to count the jobs that wait for later; 0: not at all.
   public var countsWaiting: Int
-  /// Of transfers: how many leases of one host may be in hand, of all coordinators; 0: any number.
-  public var perHost: Int
+  /// Of transfers: how many leases of one host may be in hand, of all coordinators.
+  public var hosts: HostShares
   /// Of transfers: of how many messages of each conversation, the newest, links are fetched by themselves; 0: all are.
   public var prefetch: Int
 
   public init(
-    _ lane: LaneName, _ count: Int, countsWaiting: Int = 0, perHost: Int = 0, prefetch: Int = 0
+    _ lane: LaneName, _ count: Int, countsWaiting: Int = 0, hosts: HostShares = HostShares(),
+    prefetch: Int = 0
   ) {
-    (self.perHost, self.prefetch) = (perHost, prefetch)
+    (self.hosts, self.prefetch) = (hosts, prefetch)
     self.lane = lane
     self.count = count
     self.countsWaiting = countsWaiting
