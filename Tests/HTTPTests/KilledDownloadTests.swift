@@ -53,18 +53,37 @@ struct KilledDownloadTests {
   }
 
   @Test func whatIsFetchedIsNotAskedForAgain() throws {
-    var (killed, round) = (0, 0)
-    while killed < (Self.isSoak ? 500 : 4) {
-      round += 1
-      killed +=
-        try Self.isSoak
-        ? kill(files: 100, of: 24 << 20, pause: 20_000...700_000, seed: round)
-        : kill(files: 24, of: 3 << 20, pause: 20_000...200_000, seed: round)
+    if !Self.isSoak {
+      var killed = 0
+      while killed < 4 {
+        killed += try kill(files: 24, of: 3 << 20, pause: 20_000...200_000, seed: killed, until: .max).killed
+      }
+      return
     }
+    let end = Clock.monotonic() + Self.soakLength
+    var (killed, failures, round) = (0, 0, 0)
+    while killed < 500 && Clock.monotonic() < end {
+      round += 1
+      let done = try kill(files: 60, of: 12 << 20, pause: 20_000...400_000, seed: round, until: end)
+      (killed, failures) = (killed + done.killed, failures + done.failures)
+    }
+    SoakTable.row("kill -9 of downloads", tries: killed, failures: failures)
   }
 
-  /// Kills until all files are fetched. Returns how often.
-  private func kill(files count: Int, of most: Int, pause: ClosedRange<UInt32>, seed: Int) throws -> Int {
+  /// Nanoseconds after which the long version kills no more. What is left is fetched, so that its verdict is of all files.
+  private static let soakLength: UInt64 = 200_000_000_000
+
+  /// Kills until all files are fetched, or until a time of the monotonic clock.
+  ///
+  /// - Returns: how often, and how many checks failed.
+  private func kill(
+    files count: Int, of most: Int, pause: ClosedRange<UInt32>, seed: Int, until end: UInt64
+  ) throws -> (killed: Int, failures: Int) {
+    var failures = 0
+    func check(_ isRight: Bool, _ text: @autoclosure () -> String) {
+      #expect(isRight, "\(text())")
+      if !isRight { failures += 1 }
+    }
     var random = SplitMix(state: UInt64(seed))
     var contents: [String: [UInt8]] = [:]
     for number in 0..<count {
@@ -79,7 +98,7 @@ struct KilledDownloadTests {
     }
     var finished: Set<String> = []
     var killed = 0
-    while finished.count < count && killed < 200 {
+    while finished.count < count && killed < 200 && Clock.monotonic() < end {
       try home.run()
       if killed == 0 {
         let queued = try home.sluice(["enqueue", "--manifest", "-"], input: lines.joined(separator: "\n"))
@@ -95,29 +114,32 @@ struct KilledDownloadTests {
       home.kill()
       killed += 1
       let again = files.takeAsked().filter(finished.contains)
-      #expect(again.isEmpty, "asked for again: \(again)")
+      check(again.isEmpty, "asked for again: \(again)")
       finished.formUnion(
         try home.records("downloads", "--state", "fetched").compactMap { $0["fileName"] as? String })
     }
     let last = try home.sluice("ingest", "--manifest", "/dev/null")
-    #expect(last.status == 0, "\(last.errors)")
-    #expect(files.takeAsked().filter(finished.contains).isEmpty)
-    #expect(try home.count("completed") == count)
-    #expect(try home.sluice("verify").status == 0)
+    check(last.status == 0, last.errors)
+    let again = files.takeAsked().filter(finished.contains)
+    check(again.isEmpty, "asked for again at last: \(again)")
+    let completed = try home.count("completed")
+    check(completed == count, "\(completed) of \(count) are completed")
+    let verified = try home.sluice("verify")
+    check(verified.status == 0, verified.errors)
     for record in try home.records("list") {
       let name = try #require(record["fileName"] as? String)
       let hash = try SHA256()
       hash.begin()
       contents[name]?.withUnsafeBytes { hash.add($0) }
-      #expect(record["sha256"] as? String == Hexadecimal.text(hash.finish()), "\(name)")
+      check(record["sha256"] as? String == Hexadecimal.text(hash.finish()), "\(name) has another content")
     }
     // A transfer in hand loses what came since its last checkpoint, 8 MiB at most, and what its connection held.
     let twice = contents.mapValues(\.count).map { max(files.given($0.key) - $0.value, 0) }
-    #expect(twice.reduce(0, +) <= killed * 8 * (12 << 20))
-    #expect(twice.allSatisfy { $0 <= killed * (12 << 20) })
+    check(twice.reduce(0, +) <= killed * 8 * (12 << 20), "\(twice.reduce(0, +)) bytes came twice")
+    check(twice.allSatisfy { $0 <= killed * (12 << 20) }, "of one file \(twice.max() ?? 0) bytes came twice")
     print(
       "killed \(killed) times: \(twice.reduce(0, +) >> 10) KiB of \(contents.reduce(0) { $0 + $1.value.count } >> 10) came twice"
     )
-    return killed
+    return (killed, failures)
   }
 }
