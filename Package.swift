@@ -130,7 +130,8 @@ var core: [Target] {
     .target(
       name: "Workers",
       dependencies: [
-        "Pipeline", "Platform", "Sealing", "Wire", "CPlatform", "CSeccomp", "CStage", "CWorker",
+        "Configuration", "Pipeline", "Platform", "Sealing", "Wire", "CPlatform", "CSeccomp", "CStage",
+        "CWorker",
       ]),
     .target(
       name: "Workbench",
@@ -159,7 +160,7 @@ var executables: [Target] {
         "Objects", "Pipeline", "Platform", "Scheduler", "Sealing", "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
-      name: "sluice-worker", dependencies: ["CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
+      name: "sluice-worker", dependencies: ["Bytes", "CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
     .executableTarget(
       name: "sluice-httpd",
       dependencies: [

@@ -142,6 +142,11 @@ public final class StageRunner {
     case .message(.refusal(let refusal)):
       throw WorkbenchError(.refused, "\(noun) '\(stage.id)': \(refusal.message)")
     case .message(.invalid(let text)): throw failure("invalid-reply: \(text)")
+    case .message(.fault(let cause)):
+      let death = end(process, cause)
+      var error = failure(death.message(in: stage))
+      error.death = death
+      throw error
     case .message: throw failure("invalid-reply: an answer to no question")
     case .death(let death):
       var error = failure(death.message(in: stage))
@@ -181,6 +186,7 @@ public final class StageRunner {
     case .message(.result(let result)) where result.serial == serial: .answered(result)
     case .message(.result): .died(end(process, .invalidReply("a result for work it was not given")))
     case .message(.invalid(let text)): .died(end(process, .invalidReply(text)))
+    case .message(.fault(let cause)): .died(end(process, cause))
     case .message: .died(end(process, .invalidReply("an answer to no question")))
     }
   }

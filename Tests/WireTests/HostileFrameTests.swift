@@ -49,6 +49,7 @@ struct HostileFrameTests {
         case .trace: _ = try TraceLine(&reader)
         case .question: _ = try PluginQuestion(&reader)
         case .news: _ = try TransferNews(&reader)
+        case .fault: _ = try ProgramFault(&reader)
         case .order: _ = try TransferOrder(&reader)
         case .setup, .work, .transfer, .commands, .results, .declined, .welcome, .workersQuestion, .workers,
           .pipelineQuestion, .pipeline,

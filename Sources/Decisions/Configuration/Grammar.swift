@@ -328,7 +328,7 @@ enum Grammar {
   /// The limit for all waits and timeouts: a day, in milliseconds.
   private static let day: Int64 = 86_400_000
 
-  private static func key(
+  static func key(
     _ name: String, _ kind: OptionDescription.Kind, _ shapes: OptionDescription.Shapes = .one,
     range: ClosedRange<Int64>? = nil, required: Bool = false, example: String, _ help: String
   ) -> OptionDescription {

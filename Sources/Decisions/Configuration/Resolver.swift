@@ -93,7 +93,9 @@ struct Resolver {
         ownFile: ownFile)
       let values = reader.read(entry.options, at: use.mark, &findings)
       // A wrong `id` has been reported; check the rest of the stage all the same.
-      return definition(entry, id: entry.id?.value.text ?? description.id, description, values)
+      return definition(
+        entry, id: entry.id?.value.text ?? description.id, description.filled(in: values, folder: folder),
+        values)
     case .failure(let problem):
       entry.reportUnknownKeys(nil, &findings)
       let name = use.value.text
@@ -107,6 +109,12 @@ struct Resolver {
         use.mark, "unknown \(role.noun) '\(use.value.text)'", nearest(to: use.value.text) ?? Self.listing)
     }
     return nil
+  }
+
+  /// That of the pipeline's file, where relative paths begin.
+  private var folder: String {
+    let file = document.findings.file
+    return file.lastIndex(of: "/").map { $0 == file.startIndex ? "/" : String(file[..<$0]) } ?? "."
   }
 
   private static let listing = "'sluice stages list' shows the stages there are"

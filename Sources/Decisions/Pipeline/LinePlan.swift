@@ -21,6 +21,8 @@ public struct LinePlan: Sendable, Equatable {
       let capability = stage.description.capability
       if let last = groups.last, !last.isFresh, !isFresh,
         last.capability == capability,
+        // A program has a worker to itself, which waits for it.
+        stage.description.program == nil, stages[last.stages.lowerBound].description.program == nil,
         stages[last.stages.lowerBound].description.role == stage.description.role
       {
         groups[groups.count - 1].stages = last.stages.lowerBound..<(index + 1)

@@ -51,6 +51,8 @@ public struct StageDescription: Sendable, Equatable {
   public var codes: [Term] = []
   /// The file it was found in.
   public var file: String
+  /// For a stage that is a program of any language; `nil`: it is a library.
+  public var program: Program?
 
   public init(id: String, version: String, summary: String, file: String) {
     self.id = id

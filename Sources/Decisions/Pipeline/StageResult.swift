@@ -81,7 +81,7 @@ public struct Step: Sendable, Equatable {
 }
 
 /// How much a line in the log matters. The numbers are those of the contract (`SLUICE_LOG_…`).
-public enum LogLevel: UInt32, Sendable, Comparable {
+public enum LogLevel: UInt32, Sendable, Comparable, CaseIterable {
   case debug = 0, info, warning, error
 
   public var name: String {

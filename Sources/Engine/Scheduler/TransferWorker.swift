@@ -224,7 +224,7 @@ final class TransferWorker {
       process?.resetFlood()
       return [.answered(flight, said, result.report.metadata)]
     case .invalid(let text): return invalid(text)
-    case .description, .trace: return invalid("an answer to no question")
+    case .description, .trace, .fault: return invalid("an answer to no question")
     }
     return []
   }

@@ -121,6 +121,14 @@ extension WorkerGroup {
       writer.member("version", stage.description.version)
       // A stage that is built anew counts as another, also if its version stays the same; and on another host it is the same.
       writer.member("file", FileIdentity.hash(of: stage.description.file))
+      if let program = stage.description.program {
+        writer.key("program")
+        writer.array { writer in
+          for word in program.command {
+            writer.value(FileIdentity.hash(of: word.hasPrefix("/") ? word : "\(program.folder)/\(word)"))
+          }
+        }
+      }
       writer.member("basis", basis)
       writer.key("options")
       writer.array { writer in

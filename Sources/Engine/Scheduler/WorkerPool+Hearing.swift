@@ -46,6 +46,7 @@ extension WorkerPool {
       }
       return take(result, of: worker, now, isStopping)
     case .invalid(let text): condemn(worker, .invalidReply(text))
+    case .fault(let cause): condemn(worker, cause)
     case .description, .trace, .news: condemn(worker, .invalidReply("an answer to no question"))
     }
     return []

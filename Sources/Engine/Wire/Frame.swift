@@ -14,7 +14,7 @@ public enum Frame {
     // To the worker.
     case setup = 1, work, question, transfer, order
     // From the worker.
-    case ready = 16, refusal, result, description, trace, news
+    case ready = 16, refusal, result, description, trace, news, fault
     // From a client to a coordinator, and back.
     case commands = 32, results, declined, welcome
     // The same, about workers: the question, and the answer.

@@ -45,6 +45,9 @@ public struct Setup: Sendable, Equatable {
         writer.write(value.integer)
         writer.write(value.number)
       }
+      writer.write(stage.output)
+      writer.write(stage.description.program != nil)
+      if let program = stage.description.program { Self.write(program, of: stage.description, to: &writer) }
     }
     return writer.bytes
   }
@@ -81,8 +84,61 @@ public struct Setup: Sendable, Equatable {
       var stage = StageDefinition(id: id, description: description, values: values)
       stage.memory = memory
       stage.conditions = conditions
+      stage.output = try reader.integer(Int64.self)
+      if try reader.boolean() { try Self.readProgram(into: &stage.description, &reader) }
       return stage
     }
     try reader.end()
+  }
+
+  // MARK: Programs: what else a worker has to know of one, where a plugin's library tells it
+
+  private static func write(
+    _ program: Program, of description: StageDescription, to writer: inout FrameWriter
+  ) {
+    writer.write(program.command) { $0.write($1) }
+    writer.write(program.folder)
+    writer.write(program.reads) { $0.write($1) }
+    writer.write(UInt32(program.processes))
+    writer.write(program.maxContent)
+    writer.write(description.produces)
+    writer.write(description.version)
+    writer.write(description.options) { writer, option in
+      writer.write(option.name)
+      writer.write(option.kind.rawValue)
+      writer.write(option.shapes.rawValue)
+    }
+    writer.write(description.keys) { $0.write($1.name) }
+    writer.write(description.codes) { $0.write($1.name) }
+  }
+
+  private static func readProgram(
+    into description: inout StageDescription, _ reader: inout FrameReader
+  ) throws(FrameError) {
+    func texts(_ reader: inout FrameReader, atMost count: Int, of length: Int) throws(FrameError) -> [String]
+    {
+      try reader.elements(atMost: count) { (reader) throws(FrameError) in
+        try reader.requiredText(atMost: length)
+      }
+    }
+    var program = Program(
+      command: try texts(&reader, atMost: 256, of: 8192), folder: try reader.requiredText(atMost: 4096))
+    program.reads = try texts(&reader, atMost: 256, of: 4096)
+    program.processes = Int(try reader.integer(UInt32.self))
+    program.maxContent = try reader.integer(Int64.self)
+    description.program = program
+    description.produces = try reader.boolean()
+    description.version = try reader.requiredText(atMost: 128)
+    description.options = try reader.elements(atMost: 256) {
+      (reader) throws(FrameError) -> OptionDescription in
+      let name = try reader.requiredText(atMost: 256)
+      guard let kind = OptionDescription.Kind(rawValue: try reader.integer(UInt32.self)) else {
+        throw FrameError("an option of a type that is none")
+      }
+      let shapes = OptionDescription.Shapes(rawValue: try reader.integer(UInt32.self))
+      return OptionDescription(name: name, kind: kind, shapes: shapes, help: "")
+    }
+    description.keys = try texts(&reader, atMost: 512, of: 128).map { .init(name: $0, help: "") }
+    description.codes = try texts(&reader, atMost: 512, of: 128).map { .init(name: $0, help: "") }
   }
 }

@@ -1,4 +1,5 @@
 import CStage
+import Configuration
 import Glibc
 import Pipeline
 import Platform
@@ -6,7 +7,7 @@ import Wire
 
 /// Where plugins are looked for, and what is found.
 ///
-/// A stage `x` is a file `libsluice-x.so` or `x.so`. The first folder that has it counts: those beside the binary, those
+/// A stage `x` is a file `libsluice-x.so` or `x.so`, or a folder `x` with a `stage.yaml`, which makes a program a stage. The first folder that has it counts: those beside the binary, those
 /// of `$SLUICE_PLUGIN_PATH`, those the pipeline names, then `/usr/lib/sluice/plugins`.
 public struct PluginSearch: Sendable {
   public let folders: [String]
@@ -32,7 +33,11 @@ public struct PluginSearch: Sendable {
   }
 
   /// The file of a stage; `nil`: none.
-  public func file(of stage: String) -> String? { candidates(of: stage).first { access($0, F_OK) == 0 } }
+  public func file(of stage: String) -> String? {
+    // Built in: what is started stands in the pipeline.
+    if stage == StageDescription.exec.id { return StageDescription.exec.file }
+    return candidates(of: stage).first { access($0, F_OK) == 0 }
+  }
 
   /// Other files of the same stage, which the one that is found first hides.
   public func hiddenFiles(of stage: String) -> [String] {
@@ -46,12 +51,16 @@ public struct PluginSearch: Sendable {
   }
 
   private func candidates(of stage: String) -> [String] {
-    folders.flatMap { ["\($0)/libsluice-\(stage).so", "\($0)/\(stage).so"] }
+    folders.flatMap {
+      ["\($0)/libsluice-\(stage).so", "\($0)/\(stage).so", "\($0)/\(stage)/\(StageFile.name)"]
+    }
   }
 
-  /// The id of the stage in a plugin's file: its name without folder, `libsluice-` and `.so`.
+  /// The id of the stage in a plugin's file: its name without folder, `libsluice-` and `.so`; of a program its folder's name.
   public static func id(ofFile path: String) -> String {
-    let name = path.split(separator: "/").last ?? ""
+    let parts = path.split(separator: "/")
+    if ProgramFile.isOne(path) { return String(parts.dropLast().last ?? "") }
+    let name = parts.last ?? ""
     return String((name.hasSuffix(".so") ? name.dropLast(3) : name).drop(prefix: "libsluice-"))
   }
 
@@ -77,8 +86,10 @@ public struct PluginSearch: Sendable {
         withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
     }
     let isOwn = folder == folders.first
-    return names.sorted().filter { $0.hasSuffix(".so") && ($0.hasPrefix("libsluice-") || !isOwn) }.map {
-      "\(folder)/\($0)"
+    return names.sorted().compactMap { name in
+      if name.hasSuffix(".so") { return name.hasPrefix("libsluice-") || !isOwn ? "\(folder)/\(name)" : nil }
+      let file = "\(folder)/\(name)/\(StageFile.name)"
+      return !name.hasPrefix(".") && access(file, F_OK) == 0 ? file : nil
     }
   }
 
@@ -88,9 +99,11 @@ public struct PluginSearch: Sendable {
   public func describe(
     _ plugins: [(id: String, file: String)], major: UInt32 = SLUICE_ABI_MAJOR
   ) -> [String: Result<StageDescription, Refusal>] {
+    let (programs, libraries) = ProgramFile.split(plugins)
     var inquiry = PluginInquiry(
-      plugins.map { PluginQuestion(id: $0.id, file: $0.file) }, worker: worker, major: major)
-    return inquiry.run()
+      libraries.map { PluginQuestion(id: $0.id, file: $0.file) }, worker: worker, major: major)
+    let described = libraries.isEmpty ? [:] : inquiry.run()
+    return described.merging(programs) { $1 }
   }
 
   /// As ``describe(_:major:)``, but asks only those plugins that are not known from before.
@@ -101,8 +114,8 @@ public struct PluginSearch: Sendable {
   ) -> [String: Result<StageDescription, Refusal>] {
     guard let folder else { return describe(plugins) }
     var cache = DescriptionCache(in: folder, worker: worker)
-    var known: [String: Result<StageDescription, Refusal>] = [:]
-    for (id, file) in plugins {
+    var (known, libraries) = ProgramFile.split(plugins)
+    for (id, file) in libraries {
       known[id] = cache.description(PluginQuestion(id: id, file: file)).map { .success($0) }
     }
     let unknown = plugins.filter { known[$0.id] == nil }

@@ -73,6 +73,8 @@ public enum WorkerMessage {
   /// What the plugin is that it was asked about.
   case description(StageDescription)
   case trace(TraceLine)
+  /// The program that is its stage has come to its end, or says what has no place.
+  case fault(WorkerDeath.Cause)
   /// What has no place here, or breaks the format; with the reason.
   case invalid(String)
 }

@@ -1,12 +1,15 @@
 import CSeccomp
 import Glibc
 import Pipeline
+import Wire
 
 /// How a worker came to its end, as an outcome with a name.
 public struct WorkerDeath: Sendable {
   public enum Cause: Sendable, Equatable {
     case crashed(signal: Int32, at: CrashSite? = nil)
     case exited(Int32)
+    /// The program that is the stage, and not the worker.
+    case programEnded(Int32)
     case outOfMemory(asked: UInt64)
     case outputLimit
     /// -1: which one is not known.
@@ -35,7 +38,7 @@ public struct WorkerDeath: Sendable {
 
   public var code: String {
     switch cause {
-    case .crashed, .exited: "crashed"
+    case .crashed, .exited, .programEnded: "crashed"
     case .outOfMemory: "out-of-memory"
     case .outputLimit: "output-limit"
     case .forbiddenCall: "forbidden-call"
@@ -51,7 +54,7 @@ public struct WorkerDeath: Sendable {
     switch cause {
     case .timedOut: "timed-out"
     case .outOfMemory, .outputLimit, .flooded, .tooManyThreads: "over-limit"
-    case .crashed, .exited, .forbiddenCall, .invalidReply: "crashed"
+    case .crashed, .exited, .programEnded, .forbiddenCall, .invalidReply: "crashed"
     }
   }
 
@@ -68,6 +71,7 @@ public struct WorkerDeath: Sendable {
         "crashed: \(Self.name(ofSignal: signal))"
           + (place == nil ? site.map { Self.text($0.frame(in: stage.description.file)) } ?? "" : "")
       case .exited(let code): "crashed: the worker ended with status \(code)"
+      case .programEnded(let code): "crashed: the program ended with status \(code)"
       case .outOfMemory(let asked):
         "out-of-memory: asked for \(asked == .max ? "more than there are addresses" : "\(asked)") bytes more, and "
           + "`memory` allows \(ByteSize.text(stage.memory)) in all"
@@ -95,7 +99,7 @@ public struct WorkerDeath: Sendable {
     switch cause {
     case .timedOut: stage.onTimeout
     case .outOfMemory, .outputLimit, .flooded, .tooManyThreads: stage.onLimit
-    case .crashed, .exited, .forbiddenCall, .invalidReply: stage.onCrash
+    case .crashed, .exited, .programEnded, .forbiddenCall, .invalidReply: stage.onCrash
     }
   }
 
@@ -120,5 +124,17 @@ public struct WorkerDeath: Sendable {
     }
     defer { free(name) }
     return "\(String(cString: name))(2)"
+  }
+}
+
+extension WorkerDeath.Cause {
+  /// What a worker tells of its program.
+  init(_ fault: ProgramFault) {
+    switch fault {
+    case .exited(let status): self = .programEnded(status)
+    case .crashed(let signal): self = .crashed(signal: signal)
+    case .outputLimit: self = .outputLimit
+    case .invalidReply(let reason): self = .invalidReply(reason)
+    }
   }
 }

@@ -169,6 +169,7 @@ public final class WorkerProcess: Worker {
     case (.opening, .refusal), (.describing, .refusal):
       let refusal = try Refusal(&reader)
       return .refusal(Refusal(stage: refusal.stage, message: redaction.withoutSecrets(refusal.message)))
+    case (.opening, .fault), (.open, .fault): return .fault(WorkerDeath.Cause(try ProgramFault(&reader)))
     case (.describing(let file), .description):
       return .description(try StageDescription(&reader, file: file))
     case (.opening, .trace) where isTraced, (.open, .trace) where isTraced:

@@ -1,6 +1,7 @@
 /* The sandbox: resource limits, no new privileges, Landlock, and a seccomp allowlist, in that order. */
 #define _GNU_SOURCE
 #include "worker.h"
+#include "sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,43 +24,29 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* ---- Landlock ----
- * Declared here and not taken from <linux/landlock.h>: Debian 12's header lacks network and scope, and an
- * #ifdef would drop those limits silently. Values from the kernel's include/uapi/linux/landlock.h. */
-
-struct ruleset {
-  uint64_t files, tcp, scope;
-};
-
-struct below {
-  uint64_t allowed;
-  int32_t parent;
-} __attribute__((packed));
-
-enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, RULE_BELOW = 1, ASK_VERSION = 1 };
+/* ---- Landlock ---- */
 
 enum {
-  READ_FILE = 1 << 2,
-  READ_FOLDER = 1 << 3,
-  STORE = (1 << 1) /* write file */ | READ_FILE | READ_FOLDER | (1 << 5) /* remove file */ | (1 << 7) /* make folder */
-          | (1 << 8) /* make file */ | (1 << 13) /* link and rename across folders */ | (1 << 14) /* truncate */,
+  STORE = WRITE_FILE | READ_FILE | READ_FOLDER | (1 << 5) /* remove file */ | (1 << 7) /* make folder */
+          | (1 << 8) /* make file */ | (1 << 13) /* link and rename across folders */ | TRUNCATE,
 };
 
 int sluice_landlock_abi(void) { return (int)syscall(CREATE_RULESET, NULL, 0, ASK_VERSION); }
 
-/* Every kind of access that the kernel's ABI knows: Landlock restricts only the kinds that are handled. */
-static uint64_t all_file_access(int abi) {
+uint64_t sluice_landlock_files(int abi) {
   if (abi >= 5) return (1u << 16) - 1; /* + device ioctl */
   if (abi >= 3) return (1u << 15) - 1; /* + truncate */
   if (abi >= 2) return (1u << 14) - 1; /* + refer */
   return (1u << 13) - 1;
 }
 
-static int allow_below(int rules, int folder, uint64_t access) {
+size_t sluice_landlock_size(int abi) { return abi >= 6 ? 24 : abi >= 4 ? 16 : 8; }
+
+int sluice_landlock_allow(int rules, int parent, uint64_t access) {
   struct stat kind;
-  if (fstat(folder, &kind) != 0) return -1;
-  if (!S_ISDIR(kind.st_mode)) access &= (1u << 1) | READ_FILE | (1u << 14);
-  struct below rule = {.allowed = access, .parent = folder};
+  if (fstat(parent, &kind) != 0) return -1;
+  if (!S_ISDIR(kind.st_mode)) access &= EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE;
+  struct below rule = {.allowed = access, .parent = parent};
   return (int)syscall(ADD_RULE, rules, RULE_BELOW, &rule, 0);
 }
 
@@ -74,22 +61,21 @@ static const char *const network_files[] = {
 static uint32_t close_files(uint32_t capability, int folder) {
   int abi = sluice_landlock_abi();
   if (abi < 1) return 0;
-  uint64_t handled = all_file_access(abi);
+  uint64_t handled = sluice_landlock_files(abi);
   struct ruleset attributes = {
       .files = handled,
       .tcp = abi >= 4 ? (capability == 2 ? 1 /* bind */ : 3 /* bind, connect */) : 0,
       .scope = abi >= 6 ? 3 /* abstract sockets, signals */ : 0,
   };
-  size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
-  int rules = (int)syscall(CREATE_RULESET, &attributes, size, 0);
+  int rules = (int)syscall(CREATE_RULESET, &attributes, sluice_landlock_size(abi), 0);
   if (rules < 0) return 0;
   int failed = 0;
-  if (capability == 1) failed = allow_below(rules, folder, STORE & handled) != 0;
+  if (capability == 1) failed = sluice_landlock_allow(rules, folder, STORE & handled) != 0;
   if (capability == 2) {
     for (size_t i = 0; i < sizeof network_files / sizeof *network_files; i++) {
       int file = open(network_files[i], O_PATH | O_CLOEXEC);
       if (file < 0) continue; /* not every system has each */
-      if (allow_below(rules, file, READ_FILE | READ_FOLDER) != 0) failed = 1;
+      if (sluice_landlock_allow(rules, file, READ_FILE | READ_FOLDER) != 0) failed = 1;
       close(file);
     }
   }
@@ -103,17 +89,6 @@ static uint32_t close_files(uint32_t capability, int folder) {
 
 /* The server's, which is no capability of the contract. */
 enum { FRONT = 3, DOOR = 4 };
-
-#define ALLOW(name) failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(name), 0)
-#define ALLOW_IF(name, ...) \
-  failed |= seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(name), \
-                                   sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
-                                   (struct scmp_arg_cmp[]){__VA_ARGS__})
-#define IS(argument, value) ((struct scmp_arg_cmp){(argument), SCMP_CMP_EQ, (value), 0})
-#define IS_NOT(argument, value) ((struct scmp_arg_cmp){(argument), SCMP_CMP_NE, (value), 0})
-#define SAME(argument, value) ((struct scmp_arg_cmp){(argument), SCMP_CMP_MASKED_EQ, 0xFFFFFFFFu, (value)})
-#define LACKS(argument, bits) ((struct scmp_arg_cmp){(argument), SCMP_CMP_MASKED_EQ, (bits), 0})
-#define HAS(argument, bits) ((struct scmp_arg_cmp){(argument), SCMP_CMP_MASKED_EQ, (bits), (bits)})
 
 /* Allows computation, non-executable memory, and the descriptors that are open. */
 static int allow_content(scmp_filter_ctx filter) {
@@ -257,9 +232,6 @@ int sluice_forbid_processes(void) {
 }
 
 /* ---- All of it ---- */
-
-/* The user and the group that own nothing. */
-enum { NOBODY = 65534 };
 
 /* Landlock and seccomp bind the calling thread and those it starts later, not other existing threads. */
 static int has_other_threads(void) {

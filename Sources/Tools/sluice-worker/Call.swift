@@ -124,6 +124,15 @@ final class Call {
     return value
   }
 
+  /// All metadata that is known: of earlier stages, and what was said here.
+  var knownMetadata: [(key: String, value: String)] {
+    let own = result.report.metadata.map { (key: $0.key, value: $0.value.text) }
+    let earlier = (input?.metadata ?? []).map {
+      (key: String(cString: $0.key), value: String(cString: $0.value))
+    }
+    return earlier.filter { one in !own.contains { $0.key == one.key } } + own
+  }
+
   func setMediaType(_ text: String) {
     trace("set_media_type", text)
     guard text.utf8.count <= 255, MediaTypePattern.isMediaType(text) else {

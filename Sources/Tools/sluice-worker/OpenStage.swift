@@ -43,7 +43,12 @@ final class OpenStage {
   ) throws(Refusal) {
     self.definition = definition
     sluice_limit_opening(Self.libraries + definition.memory)
-    raw = try Plugin.load(file: definition.description.file, id: definition.description.id)
+    raw =
+      if let program = definition.description.program {
+        ProgramStage.make(definition, program)
+      } else {
+        try Plugin.load(file: definition.description.file, id: definition.description.id)
+      }
     let names = UnsafeBufferPointer(start: raw.pointee.keys, count: Int(raw.pointee.key_count))
       .compactMap { $0.name.map { String(cString: $0) } }
     keys = Set(names)
@@ -53,6 +58,8 @@ final class OpenStage {
         .compactMap { $0.name.map { String(cString: $0) } })
 
     let arena = Arena()
+    // A program is not watched: what it looks for it does in its own process.
+    let watchesNames = watchesNames && definition.description.program == nil
     let stranger = watchesNames ? [OptionValue(name: NameWatch.stranger, text: "")] : []
     let values = (definition.values + stranger).map { value in
       sluice_value(

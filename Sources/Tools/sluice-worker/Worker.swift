@@ -45,6 +45,7 @@ struct Worker {
       message.bytes.deallocate()
       sluice_watch(status)
       if setup.capability == .network { Doors.start() }
+      let program = try Self.startKeepers(setup)
       // Before anything of a plugin runs, its constructors included.
       if setup.sandbox != .off && sluice_forbid_processes() != 0 && setup.sandbox == .require {
         throw Self.lacksSandbox
@@ -66,7 +67,9 @@ struct Worker {
       sluice_limit_memory(memory, mostMemory)
       var level: UInt32 = 0
       if setup.sandbox != .off {
-        level = sluice_sandbox_close(setup.capability.rawValue, SLUICE_FD_FOLDER, setup.output)
+        // What a program is to read is written into a file in memory.
+        let output = program.map { max(setup.output, $0.maxContent) } ?? setup.output
+        level = sluice_sandbox_close(setup.capability.rawValue, SLUICE_FD_FOLDER, output)
         if level == 0 {
           throw Refusal(
             stage: nil, message: "a stage starts a thread in `open`, where the sandbox cannot reach it")
@@ -86,6 +89,18 @@ struct Worker {
     } catch {
       socket.refuse(Refusal(stage: nil, message: "setup: \(error)"))
     }
+  }
+
+  /// Starts what keeps the program of each stage that is one: instances of one stage, which is alone in its worker.
+  private static func startKeepers(_ setup: Setup) throws(Refusal) -> Program? {
+    for stage in setup.stages {
+      guard let program = stage.description.program else { continue }
+      signal(SIGPIPE, SIG_IGN)  // a program that has ended is noticed by its keeper
+      guard ProgramKeeper.start(stage, program, setup.sandbox) else {
+        throw Refusal(stage: stage.id, message: "starting a process: \(String(cString: strerror(errno)))")
+      }
+    }
+    return setup.stages.first?.description.program
   }
 
   private static let lacksSandbox = Refusal(

@@ -136,7 +136,7 @@ extension WorkerDeath {
     case .outOfMemory: "write to the file as it comes, and keep little of many transfers"
     case .outputLimit: "compare with `limit` before each write, and reject what has more"
     case .crashed, .exited: "build it with -g: then the message names function and line"
-    case .forbiddenCall, .flooded, .tooManyThreads, .invalidReply: nil
+    case .programEnded, .forbiddenCall, .flooded, .tooManyThreads, .invalidReply: nil
     }
   }
 }

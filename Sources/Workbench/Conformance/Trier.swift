@@ -64,6 +64,7 @@ extension WorkerDeath {
     case .forbiddenCall:
       "load files in `open`, declare `network` or `store` where it needs them, and start no process"
     case .crashed, .exited: "run it with `\(command) --under gdb`"
+    case .programEnded: "let it answer each line, and end when there are no more"
     case .flooded: "log less"
     case .tooManyThreads: "start fewer threads"
     case .invalidReply: "call the host only during a call, on its thread"

@@ -51,6 +51,7 @@ extension FuzzTarget {
       return refusal.frame
     case .trace: return try TraceLine(&reader).frame
     case .news: return try TransferNews(&reader).frame
+    case .fault: return try ProgramFault(&reader).frame
     case .setup, .work, .transfer, .order, .question, .commands, .results, .declined, .welcome,
       .workersQuestion, .workers, .pipelineQuestion, .pipeline, .serve, .reply, .replies, .part, .parts,
       .finish, .takeBody, .store, .abort,

@@ -54,13 +54,25 @@ struct ChosenStage {
     }
   }
 
+  /// The file of a program, which may be named by its folder; `nil`: it is none.
+  private static func programFile(_ name: String) -> String? {
+    let file = ProgramFile.isOne(name) ? name : "\(name)/\(StageFile.name)"
+    guard let path = realpath(file, nil) else { return nil }
+    defer { free(path) }
+    return String(cString: path)
+  }
+
   /// The plugin's id and file.
   static func plugin(_ name: String, _ search: PluginSearch) throws(CommandError) -> (
     id: String, file: String
   ) {
     if name.contains("/") {
+      let described = Self.programFile(name)
+      if let described { return (PluginSearch.id(ofFile: described), described) }
       guard name.hasSuffix(".so") else {
-        throw .usage("'\(Terminal.printable(name))' is no plugin: those end in .so")
+        throw .usage(
+          "'\(Terminal.printable(name))' is no plugin: those end in .so, or are a folder with a \(StageFile.name)"
+        )
       }
       if access(name, F_OK) != 0 {
         throw .usage(

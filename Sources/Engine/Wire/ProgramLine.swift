@@ -1,0 +1,116 @@
+import Bytes
+import Pipeline
+
+/// A line that a stage's program says: an object of JSON, whose members are taken in their order.
+public enum ProgramLine {
+  /// The longest line, in bytes, without its newline.
+  public static let limit = 64 << 10
+
+  /// One thing that is said.
+  public enum Statement: Sendable, Equatable {
+    /// Open, and ready for attachments.
+    case ready
+    /// What its words rest on, where it promises to say the same of equal content.
+    case repeatable(String)
+    /// It cannot be what it is asked to be; with the reason.
+    case refuse(String)
+    case annotate(key: String, MetadataValue)
+    case mediaType(String)
+    /// The new content lies in the descriptor for it.
+    case produce
+    case log(LogLevel, String)
+    case progress(Double)
+    /// With a verdict of retry: milliseconds to wait.
+    case retryAfter(Int64)
+    /// With a verdict of retry: the fault is the place's.
+    case pause
+    /// The last that is said of an attachment.
+    case verdict(Verdict, code: String?, message: String?)
+  }
+
+  /// What is wrong with a line.
+  public struct Flaw: Error, Sendable, Equatable {
+    public let reason: String
+
+    init(_ reason: String) {
+      self.reason = reason
+    }
+  }
+
+  /// What a line says. A verdict comes last, wherever it stands.
+  public static func read(_ line: some Collection<UInt8>) throws(Flaw) -> [Statement] {
+    guard let value = JSONValue(line) else { throw Flaw("a line that is not JSON: \(shown(line))") }
+    guard case .object(let members) = value else { throw Flaw("\(value.noun) in place of an object") }
+    var statements: [Statement] = []
+    var (verdict, code, message): (Verdict?, String?, String?)
+    var level = LogLevel.info
+    var entry: String?
+    for member in members {
+      let name = member.name
+      switch (name, member.value) {
+      case ("ready", .boolean(true)): statements.append(.ready)
+      case ("repeatable", .text(let basis)): statements.append(.repeatable(basis))
+      case ("refuse", .text(let reason)): statements.append(.refuse(reason))
+      case ("annotate", .object(let data)):
+        for datum in data { statements.append(try annotation(datum)) }
+      case ("mediaType", .text(let type)): statements.append(.mediaType(type))
+      case ("produce", .boolean(true)): statements.append(.produce)
+      case ("log", .text(let text)): entry = text
+      case ("level", .text(let text)):
+        guard let known = LogLevel.allCases.first(where: { $0.name == text }) else {
+          throw Flaw("the level '\(text)', where there are debug, info, warning and error")
+        }
+        level = known
+      case ("progress", .integer(let whole)): statements.append(.progress(Double(whole)))
+      case ("progress", .number(let fraction)): statements.append(.progress(fraction))
+      case ("retryAfter", .integer(let milliseconds)): statements.append(.retryAfter(milliseconds))
+      case ("pause", .boolean(true)): statements.append(.pause)
+      case ("verdict", .text(let text)):
+        guard let known = Verdict.allCases.first(where: { $0.name == text }) else {
+          throw Flaw("the verdict '\(text)', where there are pass, reject, retry and fail")
+        }
+        verdict = known
+      case ("code", .text(let text)): code = text
+      case ("message", .text(let text)): message = text
+      default:
+        guard let wanted = forms[name] else {
+          throw Flaw("a member '\(name)', where there are \(forms.keys.sorted().joined(separator: ", "))")
+        }
+        throw Flaw("\(member.value.noun) as '\(name)', which is \(wanted)")
+      }
+    }
+    if let entry { statements.append(.log(level, entry)) }
+    if let verdict { statements.append(.verdict(verdict, code: code, message: message)) }
+    return statements
+  }
+
+  /// The members there are, and what each is.
+  private static let forms = [
+    "ready": "true", "repeatable": "a text", "refuse": "a text", "annotate": "an object",
+    "mediaType": "a text",
+    "produce": "true", "log": "a text", "level": "a text", "progress": "a number from 0 to 1",
+    "retryAfter": "a whole number of milliseconds", "pause": "true", "verdict": "a text", "code": "a text",
+    "message": "a text",
+  ]
+
+  private static func annotation(_ member: JSONValue.Member) throws(Flaw) -> Statement {
+    let value: MetadataValue =
+      switch member.value {
+      case .text(let text): .text(text)
+      case .integer(let number): .integer(number)
+      case .number(let number): .number(number)
+      case .boolean(let value): .boolean(value)
+      case .null, .array, .object:
+        throw Flaw(
+          "\(member.value.noun) as '\(member.name)' under 'annotate', which takes texts, numbers and booleans"
+        )
+      }
+    return .annotate(key: member.name, value)
+  }
+
+  /// The beginning of a line, for a message.
+  private static func shown(_ line: some Collection<UInt8>) -> String {
+    let text = String(decoding: line.prefix(80), as: UTF8.self)
+    return line.count > 80 ? "\(text)…" : text
+  }
+}

@@ -1,0 +1,70 @@
+import Configuration
+import Glibc
+import Pipeline
+import Platform
+import Wire
+
+/// The file that makes a program a stage, `NAME/stage.yaml`. It is read here, and no worker is asked.
+public enum ProgramFile {
+  /// Whether a file describes a program, and is no library.
+  public static func isOne(_ path: String) -> Bool { path.hasSuffix("/\(StageFile.name)") }
+
+  /// The descriptions of programs, and the libraries, of which a worker has to be asked.
+  static func split(
+    _ plugins: [(id: String, file: String)]
+  ) -> (programs: [String: Result<StageDescription, Refusal>], libraries: [(id: String, file: String)]) {
+    var programs: [String: Result<StageDescription, Refusal>] = [:]
+    var libraries: [(id: String, file: String)] = []
+    for (id, file) in plugins {
+      if file == StageDescription.exec.file {
+        programs[id] = .success(.exec)
+      } else if isOne(file) {
+        programs[id] = description(id, file)
+      } else {
+        libraries.append((id, file))
+      }
+    }
+    return (programs, libraries)
+  }
+
+  private static func description(_ id: String, _ file: String) -> Result<StageDescription, Refusal> {
+    func refusal(_ text: String) -> Result<StageDescription, Refusal> {
+      .failure(Refusal(stage: id, message: text))
+    }
+    guard let path = realpath(file, nil) else {
+      return refusal("\(file): \(String(cString: strerror(errno)))")
+    }
+    defer { free(path) }
+    do throws(SystemError) {
+      let bytes = try contents(String(cString: path))
+      do throws(ConfigurationError) {
+        return .success(try StageFile.read(bytes, file: String(cString: path)))
+      } catch {
+        return refusal(error.diagnostics.map(\.description).joined(separator: "\n"))
+      }
+    } catch {
+      return refusal(error.advice)
+    }
+  }
+
+  /// What the file holds; of one that is too long, as much as shows that.
+  private static func contents(_ path: String) throws(SystemError) -> [UInt8] {
+    // Not blocking: it may be anything until it is looked at.
+    let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+    var bytes = [UInt8](repeating: 0, count: limit + 1)
+    var count = 0
+    while count < bytes.count {
+      let got = bytes.withUnsafeMutableBytes {
+        read(file.number, $0.baseAddress.map { $0 + count }, $0.count - count)
+      }
+      if got < 0 && errno == EINTR { continue }
+      if got < 0 { throw SystemError("reading \(path)") }
+      if got == 0 { break }
+      count += got
+    }
+    return Array(bytes[..<count])
+  }
+
+  /// The most that is read of one, in bytes.
+  private static let limit = 1 << 20
+}
