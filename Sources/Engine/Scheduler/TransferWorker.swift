@@ -114,7 +114,6 @@ final class TransferWorker {
     while let place = nextPlace() {
       let flight = queue[place]
       if suspectAtWork != nil && flight.lease.priority < Self.urgent { break }
-      guard underway.count < definition.connections || flight.lease.priority >= Self.urgent else { break }
       queue.remove(at: place)
       switch process.give(work(flight), descriptor: flight.content) {
       case .given:
@@ -143,19 +142,18 @@ final class TransferWorker {
     return underway[probation.serial]
   }
 
-  /// Where in the queue the next one is: the most urgent, then that of the host with the fewest under way, so that a host that does
-  /// not answer holds up little, then the oldest. `nil`: each waits for a connection of its host.
+  /// Where in the queue the next one is; `nil`: each waits for a connection.
   private func nextPlace() -> Int? {
-    var busy: [Int64: Int] = [:]
-    for flight in underway.values { busy[flight.host, default: 0] += 1 }
-    let places = queue.indices.filter {
-      queue[$0].lease.priority >= Self.urgent || busy[queue[$0].host, default: 0] < definition.perHost
-    }
-    return places.min { first, second in
-      let (one, other) = (queue[first], queue[second])
-      return (-one.lease.priority, busy[one.host, default: 0], one.serial)
-        < (-other.lease.priority, busy[other.host, default: 0], other.serial)
-    }
+    TransferTurn(
+      connections: definition.connections, perHost: definition.perHost, urgent: Self.urgent,
+      underway: underway.values.lazy.map(Self.entry)
+    ).next(of: queue.map(Self.entry))
+  }
+
+  private static func entry(_ flight: Flight) -> TransferTurn.Entry {
+    TransferTurn.Entry(
+      priority: flight.lease.priority, user: flight.transfer?.link.scope, host: flight.host,
+      serial: flight.serial)
   }
 
   private func start(_ slot: UInt32) throws(SchedulerError) {

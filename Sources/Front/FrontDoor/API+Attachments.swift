@@ -134,12 +134,14 @@ extension API {
 
   // MARK: One
 
-  /// Has its link fetched before all others. Nothing changes where it has no link, or has ended.
-  func hasten(_ record: AttachmentRecord) throws -> Answer {
+  /// Has its link fetched before all others; for a user ahead of the queue, where others' transfers go on beside it. Nothing changes
+  /// where it has no link, or has ended.
+  func hasten(_ record: AttachmentRecord, _ token: AccessToken?) throws -> Answer {
     if try ledger.transfer(ofAttachment: record.key) == nil {
       return .reply(Self.json(#"{"changed":false}"#))
     }
-    return change(record, .prioritize(TransferPriority.urgent), only: [.queued])
+    let priority = token?.role == .user ? TransferPriority.hastened : TransferPriority.urgent
+    return change(record, .prioritize(priority), only: [.queued])
   }
 
   /// An attachment with its history and its place in the queue.

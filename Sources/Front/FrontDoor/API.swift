@@ -155,7 +155,7 @@ final class API {
     case .retryAttachment:
       return change(try record(id, route, token), .retry)
     case .hastenAttachment:
-      return try hasten(try record(id, route, token))
+      return try hasten(try record(id, route, token), token)
     case .deleteAttachment:
       return change(try record(id, route, token), .delete(by: token?.name ?? ""))
     case .check:

@@ -14,7 +14,8 @@ final class Gate: RequestHandler {
   private var exchanges: [UInt64: Exchange] = [:]
   /// Requests for a row, which are asked together once the loop has turned.
   private var quick: [FrontRequest] = []
-  /// Ends that the coordinator is told of once the loop has turned: a frame for each would wake it as often as requests do.
+  /// Ends that the coordinator is told of once the loop has turned and nothing was asked, or they are many: a frame for each would wake
+  /// it as often as requests do.
   private var ends: [UInt64: FrontEnd] = [:]
   /// No process before this one has used a number above the time of its start: what is told of its requests meets none of these.
   private var last = Clock.monotonic()
@@ -54,8 +55,9 @@ final class Gate: RequestHandler {
       descriptors: setup.connections + Self.ownDescriptors, longestFile: setup.longestFile,
       memory: setup.memory, isRequired: setup.requiresSandbox)
     loop.onTurn { [unowned gate] in
+      // While more is asked, the ends wait for those that follow: each frame wakes the coordinator.
+      if gate.quick.isEmpty || gate.ends.count >= Self.manyEnds { gate.tellEnds() }
       gate.askQuick()
-      gate.tellEnds()
     }
     gate.writer = try FileWriter(loop)
     gate.line.send(.serving(sandbox: level))
@@ -66,6 +68,8 @@ final class Gate: RequestHandler {
     try loop.run()
     server.closeAll()
   }
+
+  private static let manyEnds = 64
 
   /// Descriptors beside those of connections: files that are sent, and the few of its own.
   private static let ownDescriptors: UInt32 = 2048
@@ -112,6 +116,8 @@ final class Gate: RequestHandler {
     guard frame.count <= Frame.limit else {
       return exchange.answer(.text(431, "the request is too long\n"))
     }
+    // What has ended before it was asked is known when it is answered.
+    tellEnds()
     exchange.context = Number(last)
     exchanges[last] = exchange
     line.send(frame)

@@ -20,7 +20,7 @@ enum ServeUploadRows {
       try Files.write(content, to: source)
       ground.settleDisk()
       var began = Clock.monotonic()
-      try upload(content, sum, served)
+      try upload(source, count, sum, served)
       let own = QueueRows.seconds(since: began)
       // What becomes of it is not to go on beside the other.
       usleep(1_500_000)
@@ -43,12 +43,12 @@ enum ServeUploadRows {
     ]
   }
 
-  private static func upload(_ content: [UInt8], _ sum: String, _ served: ServedSluice) throws {
+  private static func upload(_ source: String, _ count: Int, _ sum: String, _ served: ServedSluice) throws {
     let client = try HTTPClient(served.port)
     let version = "Tus-Resumable: 1.0.0"
     try client.send(
       HTTPClient.request(
-        "POST", "/v1/uploads", token: served.token, [version, "Upload-Length: \(content.count)"], length: 0))
+        "POST", "/v1/uploads", token: served.token, [version, "Upload-Length: \(count)"], length: 0))
     let made = try client.answer()
     guard let place = made.field("location") else { throw BenchError("no upload: \(made.head)") }
     try client.send(
@@ -58,8 +58,8 @@ enum ServeUploadRows {
           version, "Upload-Offset: 0", "Upload-Checksum: sha256 \(sum)",
           "Content-Type: application/offset+octet-stream",
         ],
-        length: content.count))
-    try client.send(content)
+        length: count))
+    try client.send(file: source, count: count)
     let answer = try client.answer()
     guard answer.status == 204, answer.field("attachment-id") != nil else {
       throw BenchError("the upload is refused: \(answer.head)")

@@ -154,6 +154,8 @@ public struct TransferSharer: Sendable, Equatable {
 public struct TransferPriority: Sendable, Equatable {
   /// From this priority on, others stand still.
   public static let urgent: Int64 = 100
+  /// What a user wants now: it goes ahead of the queue, and no other stands still for it.
+  public static let hastened: Int64 = 99
   /// From this priority on, it was asked for; see ``Want/prefetch``.
   public static let asked: Int64 = 1
 
