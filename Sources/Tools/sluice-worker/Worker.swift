@@ -63,8 +63,9 @@ struct Worker {
           definition, folder: SLUICE_FD_FOLDER, host: host, tracer: tracer,
           watchesNames: setup.watchesNames)
       }
-      flushes = stages.contains { $0.flushes }
+      // Beside another it is flushed, as on a host that knows no `turn`: a check has it so.
       turns = stages.count == 1 && stages[0].turns
+      flushes = !turns && stages.contains { $0.flushes }
       mostMemory = setup.stages.map(\.memory).max() ?? 0
       memory = mostMemory
       Doors.finish()
@@ -140,7 +141,7 @@ struct Worker {
       call.trace("process", "-> \(Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")")
       call.record(stage: index, verdict, microseconds: Self.microseconds(since: start))
       if verdict != SLUICE_PASS { break }
-      if stage.flushes { call.mark(stage: index) }
+      if flushes && stage.flushes { call.mark(stage: index) }
       // The coordinator seals and measures new content before anyone reads it.
       if call.result.report.produced { break }
     }

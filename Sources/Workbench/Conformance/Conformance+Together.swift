@@ -16,16 +16,36 @@ extension Conformance {
     let alone = try bench()
     let expected = try trials.enumerated().map { try alone.run($1, "attachment \($0 + 1), by itself") }
     let said = try bench(patient).runTogether(trials, "\(Self.atOnce) attachments at once")
+    if let (number, difference) = Self.difference(expected, said) {
+      return .failed(
+        "of \(Self.atOnce) attachments at once, number \(number) has another result than by itself: \(difference)",
+        remedy: "keep what belongs to an attachment with its call, and settle each with its own result")
+    }
+    if !stage.description.flushes { return .passed }
+    // A worker with two of it calls no `turn`.
+    let older = try bench(patient) { $0.instances = 2 }
+    let flushed = try trials.enumerated().map {
+      try older.run($1, "attachment \($0 + 1), on a host that knows no `turn`")
+    }
+    if let (number, difference) = Self.difference(expected, flushed) {
+      return .failed(
+        "on a host that calls `flush` and no `turn`, attachment \(number) has another result: \(difference)",
+        remedy: "let `flush` settle all that is under way, and return any verdict but pass from `process`")
+    }
+    return .passed
+  }
+
+  /// The first that differs, counted from 1, and how.
+  private static func difference(
+    _ expected: [TrialResult], _ said: [TrialResult]
+  ) -> (number: Int, difference: String)? {
     for (place, (one, other)) in zip(expected, said).enumerated() {
       // Answers of a network service vary in their wording.
       var other = other
       (other.message, other.metadata) = (one.message, one.metadata)
-      guard let difference = Self.difference(one, other) else { continue }
-      return .failed(
-        "of \(Self.atOnce) attachments at once, number \(place + 1) has another result than by itself: \(difference)",
-        remedy: "keep what belongs to an attachment with its call, and settle each with its own result")
+      if let difference = difference(one, other) { return (place + 1, difference) }
     }
-    return .passed
+    return nil
   }
 }
 

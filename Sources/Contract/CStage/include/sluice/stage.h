@@ -368,9 +368,9 @@ typedef struct sluice_stage {
   /* Since 1.1, for sources, which work on many transfers at once. None of the four waits for the network but `turn`.
    *
    * A channel may have `turn` and none of the others: then it works on many events at once. A pass of `process`, which does not
-   * wait, says that an event is under way until it is settled: in `turn`, or in `process` of this or another event. Its
-   * attachment and its call are valid until then. Events end in any order, so that one whose receiver is slow holds up no other;
-   * `flush` is not called.
+   * wait, says that an event is under way until it is settled: in `turn`, or in `process` of another event. In its own `process`
+   * it is settled with a pass at most: any other verdict is returned. Its attachment and its call are valid until then. Events
+   * end in any order, so that one whose receiver is slow holds up no other; `flush` is not called.
    *
    * A stage of the line with SLUICE_NETWORK may have it likewise, for attachments: up to 16 are under way in a worker, which has
    * no other stage. Each has the stage's time limit for itself, from when it was given, and is told by `cancelled` when that is
