@@ -1,9 +1,9 @@
 import Glibc
 import StageKit
 
-/// A non-blocking stream to the scanner; closed on deinitialization.
+/// A stream to the scanner; closed on deinitialization. No call waits: poll(2) tells when one gets further.
 final class Connection {
-  private let socket: Int32
+  let socket: Int32
 
   init(owning socket: Int32) {
     self.socket = socket
@@ -13,8 +13,8 @@ final class Connection {
     close(socket)
   }
 
-  /// Connects to an Internet address; returns an errno on failure.
-  func open(to address: [UInt8], by deadline: Deadline) throws(Outcome) -> Int32 {
+  /// Begins to connect to an Internet address: 0, EINPROGRESS, or why that fails.
+  func open(to address: [UInt8]) -> Int32 {
     // Otherwise a small write after another waits for an acknowledgement, some 40 ms.
     var yes: Int32 = 1
     setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
@@ -23,65 +23,46 @@ final class Connection {
     }
     if result == 0 { return 0 }
     // "The connection is established asynchronously" after EINTR too (POSIX, connect()).
-    guard errno == EINPROGRESS || errno == EINTR else { return errno }
-    _ = try wait(for: POLLOUT, by: deadline, else: "no connection in time")
+    return errno == EINTR ? EINPROGRESS : errno
+  }
+
+  /// How connecting ended: 0, or an errno.
+  func openingError() -> Int32 {
     var error: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
     return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno
   }
 
-  /// Sends everything. False: the scanner replied or closed the connection first; its reply can be read.
-  func send(_ bytes: ArraySlice<UInt8>, by deadline: Deadline) throws(Outcome) -> Bool {
-    var rest = bytes
-    while !rest.isEmpty {
-      let ready = try wait(for: POLLIN | POLLOUT, by: deadline, else: "the scanner took no more in time")
-      if ready & Int16(POLLIN | POLLHUP | POLLERR) != 0 { return false }
-      let count = rest.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      if count >= 0 {
-        rest = rest.dropFirst(count)
-      } else if errno == EPIPE || errno == ECONNRESET {
-        return false
-      } else if errno != EINTR && errno != EAGAIN {
-        throw .unavailable("sending: \(String(cString: strerror(errno)))")
-      }
+  /// Sends what there is room for, and returns how much that was. `nil`: the scanner closed the connection; its reply can be
+  /// read.
+  func send(_ bytes: ArraySlice<UInt8>) throws(Outcome) -> Int? {
+    let count = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    if count >= 0 { return count }
+    switch errno {
+    case EPIPE, ECONNRESET: return nil
+    case EINTR, EAGAIN: return 0
+    default: throw .unavailable("sending: \(String(cString: strerror(errno)))")
     }
-    return true
   }
 
-  /// Reads to the end, at most `limit` bytes; a longer reply is invalid. A reset connection counts as the
-  /// end: over its limit, clamd closes with content unread, and the reply it sent before can still be read.
-  func receive(atMost limit: Int, by deadline: Deadline) throws(Outcome) -> [UInt8] {
-    var answer: [UInt8] = []
+  /// Reads what has come, at most so that `answer` has `limit` bytes; a longer reply is invalid. True: that was the end. A reset
+  /// connection counts as the end: over its limit, clamd closes with content unread, and the reply it sent before can still be
+  /// read.
+  func receive(into answer: inout [UInt8], atMost limit: Int) throws(Outcome) -> Bool {
     var room = [UInt8](repeating: 0, count: 4096)
-    while true {
-      _ = try wait(for: POLLIN, by: deadline, else: "the scanner did not answer in time")
-      let count = recv(socket, &room, room.count, 0)
-      if count == 0 { return answer }
-      if count < 0 {
-        if errno == EINTR || errno == EAGAIN { continue }
-        if errno == ECONNRESET || errno == EPIPE { return answer }
-        throw .unavailable("receiving: \(String(cString: strerror(errno)))")
-      }
-      guard answer.count + count <= limit else {
-        throw .unavailable("the scanner's answer is longer than \(limit) bytes")
-      }
-      answer += room[..<count]
-    }
-  }
-
-  /// Waits for poll(2), and returns its events.
-  private func wait(
-    for events: Int32, by deadline: Deadline, else reason: String
-  ) throws(Outcome) -> Int16 {
-    while true {
-      // Checked here and not only by poll: a peer that sends a byte now and then would never time out.
-      guard !deadline.hasPassed else { throw .unavailable(reason) }
-      var state = pollfd(fd: socket, events: Int16(events), revents: 0)
-      let count = poll(&state, 1, deadline.remaining)
-      if count > 0 { return state.revents }
-      if count < 0 && errno != EINTR {
-        throw .unavailable("waiting for the scanner: \(String(cString: strerror(errno)))")
+    let count = recv(socket, &room, room.count, 0)
+    if count == 0 { return true }
+    if count < 0 {
+      switch errno {
+      case EINTR, EAGAIN: return false
+      case ECONNRESET, EPIPE: return true
+      default: throw .unavailable("receiving: \(String(cString: strerror(errno)))")
       }
     }
+    guard answer.count + count <= limit else {
+      throw .unavailable("the scanner's answer is longer than \(limit) bytes")
+    }
+    answer += room[..<count]
+    return false
   }
 }

@@ -9,6 +9,8 @@ struct Deadline {
     nanoseconds = Self.now + UInt64(max(milliseconds, 0)) * 1_000_000
   }
 
+  func earlier(of other: Deadline) -> Deadline { other.nanoseconds < nanoseconds ? other : self }
+
   var hasPassed: Bool { Self.now >= nanoseconds }
 
   /// The remaining milliseconds, for poll(2): rounded up, 0 once the deadline has passed.

@@ -5,9 +5,20 @@ import StageKit
 /// The connection to a Unix socket through the host: a process of the host connects to that one path and
 /// passes the connection on. See `door.h`.
 final class Door {
-  private let path: String
-  private let socket: Int32
-  private var number: UInt8 = 0
+  let path: String
+  /// Readable when an answer waits.
+  let socket: Int32
+  private var lastNumber: UInt8 = 0
+  /// Questions without an answer. A late answer to another is dropped.
+  private var asked: Set<UInt8> = []
+  private var answers: [UInt8: Answer] = [:]
+  private var hasEnded = false
+
+  enum Answer {
+    case connected(Connection)
+    /// An errno.
+    case failed(Int32)
+  }
 
   init(to path: String, _ opening: Opening) throws(Outcome) {
     self.path = path
@@ -22,35 +33,40 @@ final class Door {
     close(socket)
   }
 
-  func connect(by deadline: Deadline) throws(Outcome) -> Connection {
-    while true {
-      let (connection, error) = try ask(by: deadline)
-      if connection >= 0 { return Connection(owning: connection) }
-      // unix(7) offers no way to wait for room in the listener's queue.
-      guard error == EAGAIN else {
-        throw .unavailable("connecting to \(path): \(String(cString: strerror(error)))")
+  /// Asks for a connection. ``answer(to:)`` has it once ``collect()`` has found it.
+  func ask() throws(Outcome) -> UInt8 {
+    lastNumber &+= 1
+    guard sluice_door_ask(socket, lastNumber) == 0 else { throw ended }
+    asked.insert(lastNumber)
+    return lastNumber
+  }
+
+  /// Takes all answers that have come.
+  func collect() {
+    var (number, connection, error): (UInt8, Int32, Int32) = (0, -1, 0)
+    while !hasEnded {
+      switch sluice_door_take(socket, &number, &connection, &error) {
+      case 1:
+        let answer = connection >= 0 ? Answer.connected(Connection(owning: connection)) : .failed(error)
+        if asked.remove(number) != nil { answers[number] = answer }
+      case 0: return
+      default: hasEnded = true
       }
-      guard !deadline.hasPassed else { throw .unavailable("\(path) took no connection in time") }
-      poll(nil, 0, min(20, deadline.remaining))
     }
   }
 
-  /// A connection, or -1 and an errno.
-  private func ask(by deadline: Deadline) throws(Outcome) -> (connection: Int32, error: Int32) {
-    number &+= 1
-    let hasEnded = Outcome.unavailable("the process that connects to \(path) has ended")
-    guard sluice_door_ask(socket, number) == 0 else { throw hasEnded }
-    while true {
-      var connection: Int32 = -1
-      var error: Int32 = 0
-      switch sluice_door_take(socket, number, &connection, &error) {
-      case 1: return (connection, error)
-      case 0: break
-      default: throw hasEnded
-      }
-      guard !deadline.hasPassed else { throw .unavailable("connecting to \(path) took too long") }
-      var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-      poll(&state, 1, deadline.remaining)
-    }
+  /// `nil`: it has not come yet.
+  func answer(to number: UInt8) throws(Outcome) -> Answer? {
+    if let answer = answers.removeValue(forKey: number) { return answer }
+    if hasEnded { throw ended }
+    return nil
   }
+
+  /// The answer to this question is of no use any more.
+  func forget(_ number: UInt8) {
+    asked.remove(number)
+    answers[number] = nil
+  }
+
+  private var ended: Outcome { .unavailable("the process that connects to \(path) has ended") }
 }

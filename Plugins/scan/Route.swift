@@ -12,10 +12,16 @@ enum Route {
     }
   }
 
-  func connect(by deadline: Deadline) throws(Outcome) -> Connection {
+  /// Begins to connect.
+  func approach() throws(Outcome) -> any Approach {
     switch self {
-    case .door(let door): try door.connect(by: deadline)
-    case .tcp(let addresses): try addresses.connect(by: deadline)
+    case .door(let door): try DoorApproach(door)
+    case .tcp(let addresses): try TCPApproach(addresses)
     }
+  }
+
+  /// Takes what has come for all that connect.
+  func collect() {
+    if case .door(let door) = self { door.collect() }
   }
 }

@@ -2,10 +2,13 @@ import StageKit
 
 /// Asks ClamAV's daemon whether content is clean. Content without a reply, or not sent, never counts as
 /// clean.
+///
+/// `process` begins with an attachment and returns; `turn` works on all that are under way, and settles each as soon as it has
+/// its reply. `flush`, for older hosts, waits for all.
 struct Scan: Stage {
   static let about = About(
     id: "scan", version: "1.0.0", summary: "Asks ClamAV's daemon whether content is clean.",
-    capability: .network,
+    capability: .network, flushes: true, turns: true,
     keys: [
       "scan.result": "`clean`, `infected`, or `not-scanned` where `too-large` lets content pass.",
       "scan.engine": "What clamd says it is: its version, its database's, and when that was made.",
@@ -45,7 +48,7 @@ struct Scan: Stage {
   private let maxSize: Int64
   private let tooLarge: String
   private let retryAfter: Int64
-  private var scanner: Scanner
+  private let scanner: Scanner
 
   init(_ opening: Opening) throws(Outcome) {
     maxSize = opening[Self.maxSize]
@@ -58,17 +61,33 @@ struct Scan: Stage {
 
   mutating func process(_ attachment: Attachment) throws(Outcome) {
     guard attachment.size <= maxSize else {
-      return try skip(
+      try skip(
         attachment, for: "max-size", "\(attachment.size) bytes, and \(maxSize) are sent to the scanner")
+      return attachment.settle(nil)
     }
+    scanner.add(attachment)
+  }
+
+  mutating func turn(wake: Int32, for milliseconds: Int64) {
+    for ending in scanner.turn(wake: wake, for: milliseconds) {
+      do throws(Outcome) {
+        try decide(ending)
+        ending.attachment.settle(nil)
+      } catch {
+        ending.attachment.settle(error)
+      }
+    }
+  }
+
+  mutating func flush() {
+    while scanner.isBusy { turn(wake: -1, for: 1000) }
+  }
+
+  private func decide(_ ending: Scanner.Ending) throws(Outcome) {
+    let attachment = ending.attachment
     let reply: Reply
-    do throws(Outcome) {
-      let answer = try scanner.scan(attachment)
-      reply = answer.reply
-      if let engine = answer.engine { attachment.annotate("scan.engine", engine) }
-    } catch {
-      throw later(error)
-    }
+    do throws(Outcome) { reply = try ending.reply.get() } catch { throw later(error) }
+    if let engine = ending.engine { attachment.annotate("scan.engine", engine) }
     switch reply {
     case .clean: attachment.annotate("scan.result", "clean")
     case .found(let name):

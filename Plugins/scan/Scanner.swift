@@ -1,20 +1,27 @@
+import Glibc
 import StageKit
 
-/// The dialogue with clamd: one connection for each command.
-///
-/// IDSESSION would save a connection per attachment, some 20 µs of a scan that takes milliseconds, and would
-/// let an error with one attachment affect another.
-struct Scanner {
+/// The inquiries, several at a time, and the attachments that wait for theirs.
+final class Scanner {
+  /// What became of an inquiry.
+  struct Ending {
+    var attachment: Attachment
+    var reply: Result<Reply, Outcome>
+    /// What clamd says that it is.
+    var engine: String?
+  }
+
   private let route: Route
   private let timeout: Int64
+  private var underway: [Inquiry] = []
+  /// Not begun yet, in order.
+  private var waiting: [Attachment] = []
+  private var ended: [Ending] = []
   private var engine: String?
   private var engineIsOld = Deadline(after: 0)
 
-  /// The length of a chunk, in network byte order.
-  private static let headerSize = 4
-  private static let chunkSize = 64 << 10
-  /// The longest reply that is read, in bytes; the name of a signature has some dozens.
-  private static let answerLimit = 4096
+  /// Inquiries under way at a time.
+  private static let limit = 16
   /// How long a version is reused, in milliseconds. clamd loads a new database a few times a day.
   private static let engineAge: Int64 = 60_000
 
@@ -24,67 +31,78 @@ struct Scanner {
     self.timeout = timeout
   }
 
-  /// clamd's reply for the content, and its version.
-  mutating func scan(_ attachment: Attachment) throws(Outcome) -> (reply: Reply, engine: String?) {
-    let deadline = Deadline(after: timeout)
-    if engineIsOld.hasPassed {
-      engine = try version(by: deadline)
-      engineIsOld = Deadline(after: Self.engineAge)
+  /// Whether attachments are under way.
+  var isBusy: Bool { !underway.isEmpty || !waiting.isEmpty || !ended.isEmpty }
+
+  /// Takes an attachment, which is asked about when it is its turn.
+  func add(_ attachment: Attachment) {
+    waiting.append(attachment)
+    start()
+  }
+
+  /// Waits until an inquiry has ended, a descriptor can be read or the time is over, and returns those that have ended.
+  func turn(wake: Int32, for milliseconds: Int64) -> [Ending] {
+    let end = Deadline(after: milliseconds)
+    repeat {
+      dropUnwanted()
+      if !ended.isEmpty { break }
+      if step(wake, by: end) { break }
+    } while ended.isEmpty && !end.hasPassed
+    defer { ended.removeAll(keepingCapacity: true) }
+    return ended
+  }
+
+  /// True: `wake` can be read.
+  private func step(_ wake: Int32, by end: Deadline) -> Bool {
+    let interests = underway.map(\.interest)
+    var states = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
+    states += interests.map { pollfd(fd: $0.descriptor, events: Int16($0.events), revents: 0) }
+    let until = interests.compactMap(\.until).reduce(end) { $0.earlier(of: $1) }
+    if poll(&states, nfds_t(states.count), until.remaining) < 0 {
+      // EINTR, or memory that the kernel lacks: nothing is known to be ready.
+      for place in states.indices { states[place].revents = 0 }
     }
-    return (try stream(attachment, by: deadline), engine)
+    route.collect()
+    for (inquiry, state) in zip(underway, states.dropFirst()) { goOn(inquiry, state.revents) }
+    start()
+    return states[0].revents != 0
   }
 
-  /// "ClamAV 1.4.6/27800/Mon Oct  6 …", program and databases; `nil` if clamd does not tell
-  /// (`EnableVersionCommand no`).
-  private func version(by deadline: Deadline) throws(Outcome) -> String? {
-    let connection = try route.connect(by: deadline)
-    _ = try connection.send(Array("zVERSION\0".utf8)[...], by: deadline)
-    let answer = try connection.receive(atMost: Self.answerLimit, by: deadline)
-    guard let text = Reply.text(answer) else { throw Self.notClamd(answer) }
-    return text.hasPrefix("ClamAV ") ? String(text.prefix(200)) : nil
-  }
-
-  private func stream(_ attachment: Attachment, by deadline: Deadline) throws(Outcome) -> Reply {
-    let connection = try route.connect(by: deadline)
-    let wasSent = try send(attachment, through: connection, by: deadline)
-    let answer = try connection.receive(atMost: Self.answerLimit, by: deadline)
-    switch Reply(answer) {
-    case .nonsense: throw Self.notClamd(answer)
-    case .clean where !wasSent, .found where !wasSent:
-      throw .unavailable("the scanner gave its verdict before it had all of the content")
-    case let reply: return reply
-    }
-  }
-
-  /// Sends the command, the content in chunks with their lengths, and a length of zero. False: clamd replied
-  /// before the end.
-  private func send(
-    _ attachment: Attachment, through connection: Connection, by deadline: Deadline
-  ) throws(Outcome) -> Bool {
-    var goesOn = try connection.send(Array("zINSTREAM\0".utf8)[...], by: deadline)
-    var count: Int64 = 0
-    var chunk = [UInt8](repeating: 0, count: Self.headerSize + Self.chunkSize)
-    while goesOn {
-      let read = try chunk.withUnsafeMutableBufferPointer { chunk throws(Outcome) -> Int in
-        let bytes = UnsafeMutableRawBufferPointer(chunk)
-        let room = UnsafeMutableRawBufferPointer(rebasing: bytes[Self.headerSize...])
-        let read = try attachment.read(into: room, at: count)
-        bytes.storeBytes(of: UInt32(read).bigEndian, as: UInt32.self)
-        return read
+  private func goOn(_ inquiry: Inquiry, _ ready: Int16) {
+    do throws(Outcome) {
+      switch try inquiry.goOn(ready) {
+      case .waits: break
+      case .version(let text): (engine, engineIsOld) = (text, Deadline(after: Self.engineAge))
+      case .reply(let reply): end(inquiry, .success(reply))
       }
-      count += Int64(read)
-      // A file that shrinks or grows while it is read is not the measured content; growth is not followed.
-      guard read == 0 ? count == attachment.size : count <= attachment.size else {
-        throw .retry("source-changed", "the file was changed while it was read")
-      }
-      goesOn = try connection.send(chunk[..<(Self.headerSize + read)], by: deadline)
-      if goesOn && read == 0 { return true }
+    } catch {
+      end(inquiry, .failure(error))
     }
-    return false
   }
 
-  private static func notClamd(_ answer: [UInt8]) -> Outcome {
-    .unavailable(
-      answer.isEmpty ? "the scanner hung up without an answer" : "the scanner's answer is none of clamd's")
+  private func end(_ inquiry: Inquiry, _ reply: Result<Reply, Outcome>) {
+    underway.removeAll { $0 === inquiry }
+    ended.append(Ending(attachment: inquiry.attachment, reply: reply, engine: engine))
+  }
+
+  private func start() {
+    while underway.count < Self.limit, !waiting.isEmpty {
+      let attachment = waiting.removeFirst()
+      do throws(Outcome) {
+        underway.append(
+          try Inquiry(
+            about: attachment, route, asksVersion: engineIsOld.hasPassed, timeout: timeout))
+      } catch {
+        ended.append(Ending(attachment: attachment, reply: .failure(error), engine: nil))
+      }
+    }
+  }
+
+  private func dropUnwanted() {
+    let outcome = Outcome.unavailable("the result was not waited for any longer")
+    for inquiry in underway where inquiry.attachment.isCancelled { end(inquiry, .failure(outcome)) }
+    let unwanted = waiting.filter(\.isCancelled)
+    waiting.removeAll(where: \.isCancelled)
+    ended += unwanted.map { Ending(attachment: $0, reply: .failure(outcome), engine: nil) }
   }
 }

@@ -13,7 +13,7 @@ struct TCPAddresses {
   /// The most addresses that are tried.
   private static let limit = 4
 
-  private let name: String
+  let name: String
   private let addresses: [Address]
 
   init(of host: String, port: UInt16) throws(Outcome) {
@@ -39,21 +39,16 @@ struct TCPAddresses {
     name = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
-  func connect(by deadline: Deadline) throws(Outcome) -> Connection {
-    var reason = "'\(name)' has no address"
-    for address in addresses {
-      let made = socket(
-        address.family,
-        Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-      guard made >= 0 else {
-        reason = String(cString: strerror(errno))
-        continue
-      }
-      let connection = Connection(owning: made)
-      let error = try connection.open(to: address.bytes, by: deadline)
-      if error == 0 { return connection }
-      reason = String(cString: strerror(error))
-    }
-    throw .unavailable("connecting to \(name): \(reason)")
+  var count: Int { addresses.count }
+
+  /// Begins to connect to the address at this place. The error is 0, EINPROGRESS, or why there is no connection.
+  func begin(_ place: Int) -> (connection: Connection?, error: Int32) {
+    let made = socket(
+      addresses[place].family,
+      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    if made < 0 { return (nil, errno) }
+    let connection = Connection(owning: made)
+    let error = connection.open(to: addresses[place].bytes)
+    return (error == 0 || error == EINPROGRESS ? connection : nil, error)
   }
 }

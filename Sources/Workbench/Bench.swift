@@ -66,7 +66,7 @@ public final class Bench {
     }
   }
 
-  private func result(_ answer: WorkResult, _ trial: Trial) -> TrialResult {
+  func result(_ answer: WorkResult, _ trial: Trial) -> TrialResult {
     guard let said = answer.report.results.first else {
       // Its `when` does not hold.
       var result = TrialResult(verdict: "skipped")

@@ -160,18 +160,24 @@ public final class StageRunner {
   /// - Parameter instance: which of the stage's instances is to do it.
   public func run(_ work: Work, descriptors: [Int32], instance: Int = 0) throws(WorkbenchError) -> Outcome {
     try start()
-    // Calls made while the stage was opened belong to the first piece of work.
-    if serial > openedAt { trace = [] }
+    forgetTrace()
     guard let process else { throw WorkbenchError(.system, "there is no worker") }
-    serial += 1
     var work = work
-    (work.serial, work.first, work.end) = (serial, instance, instance + 1)
+    (work.serial, work.first, work.end) = (nextSerial(), instance, instance + 1)
     process.resetFlood()
     said = process.lastWords
     _ = process.give(work, descriptors: descriptors)  // if the worker is gone, the code below notices
     let outcome = try outcome(of: process)
     if case .died = outcome { self.process = nil }
     return outcome
+  }
+
+  /// Calls made while the stage was opened belong to the first piece of work.
+  func forgetTrace() { if serial > openedAt { trace = [] } }
+
+  func nextSerial() -> UInt64 {
+    serial += 1
+    return serial
   }
 
   /// What the worker wrote to standard error during the last piece of work; `nil` if it wrote nothing new.

@@ -234,7 +234,7 @@ struct ScanTests {
     let coordinator = underway.process.processIdentifier
     waitBriefly(5) { Self.doors(of: coordinator) != [] }
     let door = try #require(Self.doors(of: coordinator).first)
-    kill(try parent(of: door), SIGKILL)
+    kill(try Self.parent(of: door), SIGKILL)
     waitBriefly(5) { ![[], [door]].contains(Self.doors(of: coordinator)) }
     #expect(Self.doors(of: coordinator).count == 1 && Self.doors(of: coordinator) != [door])
     kill(coordinator, SIGKILL)
@@ -287,14 +287,14 @@ struct ScanTests {
   }
 
   /// The connecting processes of a coordinator's workers.
-  private static func doors(of coordinator: Int32) -> [Int32] {
+  static func doors(of coordinator: Int32) -> [Int32] {
     Inbox.workers(of: coordinator).filter {
       let name = FileManager.default.contents(atPath: "/proc/\($0)/comm") ?? Data()
       return String(decoding: name, as: UTF8.self) == "sluice-door\n"
     }
   }
 
-  private func parent(of pid: Int32) throws -> Int32 {
+  static func parent(of pid: Int32) throws -> Int32 {
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("PPid:") })
     return try #require(Int32(line.dropFirst(5).trimmingCharacters(in: .whitespaces)))

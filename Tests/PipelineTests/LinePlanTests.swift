@@ -34,6 +34,15 @@ struct LinePlanTests {
     #expect(LinePlan(stages).groups.map(\.isFresh) == [false, true, false])
   }
 
+  /// Others in its worker would have one attachment in hand at a time.
+  @Test func aStageThatWorksOnManyAtOnceSharesWithNobody() {
+    var turning = Self.stage(.network)
+    turning.description.turns = true
+    let stages = [Self.stage(.network), turning, Self.stage(.network), Self.stage(.network)]
+    #expect(Self.ranges(stages) == [0..<1, 1..<2, 2..<4])
+    #expect(Self.ranges([turning, turning]) == [0..<1, 1..<2])
+  }
+
   @Test func twoFreshStagesAreTwoProcesses() {
     #expect(
       Self.ranges([Self.stage(.content, .line, .fresh), Self.stage(.content, .line, .fresh)]) == [

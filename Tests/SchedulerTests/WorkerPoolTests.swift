@@ -13,7 +13,7 @@ import Workers
 /// Which worker gets what. The simulator found the cases in which nobody got anything any more.
 struct WorkerPoolTests {
   /// A worker that answers when the test says so.
-  private final class FakeWorker: Worker {
+  final class FakeWorker: Worker {
     var given: [UInt64] = []
     var isKilled = false
     var status = sluice_status()
@@ -22,7 +22,7 @@ struct WorkerPoolTests {
     var lastWords: String { "" }
     func resetFlood() {}
     var cancelled: [UInt64] = []
-    func cancel(_ serial: UInt64) { cancelled.append(serial) }
+    func cancel(_ serials: [UInt64]) { cancelled = serials }
     func kill() { isKilled = true }
 
     func give(_ work: Work, descriptors: [Int32]) -> GiveResult {
@@ -32,19 +32,25 @@ struct WorkerPoolTests {
   }
 
   /// A pool of one group, with one worker at a time.
-  private final class Bench {
+  final class Bench {
     var started: [(slot: UInt32, worker: FakeWorker)] = []
     var pool: WorkerPool!
     /// Milliseconds.
     var time: UInt64 = 1000
 
-    init(produces: Bool, turns: Bool = false, memory: Int64? = nil) {
+    /// The group of the stage, which may be a channel.
+    var group: WorkerGroup { pool.line.first ?? pool.channels[0] }
+
+    init(produces: Bool, turns: Bool = false, isChannel: Bool = false, memory: Int64? = nil) {
       var description = StageDescription(id: "convert", version: "1", summary: "", file: "")
       description.produces = produces
       description.turns = turns
       var stage = StageDefinition(id: "convert", description: description, values: [])
       stage.output = 1000
-      let pipeline = PipelineDefinition(stages: [stage], channels: [], workers: 1, memoryTotal: memory)
+      let channel = ChannelDefinition(name: "convert", stage: stage)
+      let pipeline = PipelineDefinition(
+        stages: isChannel ? [] : [stage], channels: isChannel ? [channel] : [], workers: 1,
+        memoryTotal: memory)
       nonisolated(unsafe) weak let bench = self
       let environment = SchedulerEnvironment(
         clock: Clock(
@@ -80,7 +86,7 @@ struct WorkerPoolTests {
     }
   }
 
-  private final class NoStore: ObjectStore {
+  fileprivate final class NoStore: ObjectStore {
     func digest(ofStaged staged: StagedName) -> [UInt8]? { nil }
     let name = "none"
     var isEmpty: Bool { true }
@@ -165,9 +171,9 @@ struct WorkerPoolTests {
   }
 
   @Test func oneThatTurnsAnswersSomethingWithinTheTimeForOne() throws {
-    let bench = Bench(produces: false, turns: true)
+    let bench = Bench(produces: false, turns: true, isChannel: true)
     for serial: UInt64 in 1...3 {
-      bench.pool.enqueue(Flight.attachment(serial: serial), bench.pool.line[0], 0..<1)
+      bench.pool.enqueue(Flight.attachment(serial: serial), bench.group, 0..<1)
     }
     try bench.dispatch()
     try bench.open()

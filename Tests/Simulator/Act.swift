@@ -34,7 +34,9 @@ extension Scenario {
     if stage.description.produces && !content.contains("+") && chance.oneIn(2, subject.0, subject.1, "new") {
       return .produce
     }
-    if stage.description.role == .line && stage.description.capability == .content {
+    if stage.description.role == .line
+      && (stage.description.capability == .content || stage.description.turns)
+    {
       switch chance.integer(0...59, subject.0, subject.1, "act") {
       case 0...3: return .reject
       case 4: return .fail
@@ -49,6 +51,14 @@ extension Scenario {
     }
     if stage.description.role == .end && chance.oneIn(20, subject.0, subject.1, "act") { return .reject }
     return .pass
+  }
+
+  /// Whether a stage that turns does what it does to a content in `process` already.
+  func actsAtOnce(_ stage: StageDefinition, _ content: String) -> Bool {
+    switch act(stage, content) {
+    case .pass, .produce, .retryOnce, .crashOnce: false
+    default: chance.oneIn(3, stage.id, content, "at once")
+    }
   }
 
   /// Milliseconds that a stage works on a content.

@@ -179,6 +179,9 @@ struct Scenario {
           stage.conditions = [MediaTypePattern("image/*")].compactMap(\.self)
         }
         if number > 0 && chance.oneIn(8, stage.id, "network") { stage.description.capability = .network }
+        if number > 0 && chance.oneIn(4, stage.id, "many at once") {
+          (stage.description.capability, stage.description.turns) = (.network, true)
+        }
       }
     }
     if !chance.oneIn(4, "store") {

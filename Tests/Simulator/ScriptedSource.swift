@@ -45,7 +45,7 @@ final class ScriptedSource: Worker {
   var excessThreads: Int? { nil }
   var lastWords: String { "" }
   func resetFlood() {}
-  func cancel(_ serial: UInt64) {}
+  func cancel(_ serials: [UInt64]) {}
   func give(_ work: Work, descriptors: [Int32]) -> GiveResult { .gone }
 
   private var world: World { simulation.world }

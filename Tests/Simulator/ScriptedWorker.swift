@@ -7,8 +7,8 @@ import Scheduler
 import Wire
 import Workers
 
-/// A worker whose stages act as the scenario has it. It speaks as a real one does: one piece of work after the other, with a
-/// barrier where a stage has one, and a status page.
+/// A worker whose stages act as the scenario has it. It speaks as a real one does: one piece of work after the other, or many at
+/// once, with a barrier where a stage has one, and a status page.
 final class ScriptedWorker: Worker {
   private struct Piece {
     var work: Work
@@ -39,13 +39,17 @@ final class ScriptedWorker: Worker {
   private unowned let simulation: Simulation
   private let slot: UInt32
   private let setup: Setup
-  private(set) var status = sluice_status()
+  private var shown = sluice_status()
   private(set) var partialResult: WorkResult?
   private var waiting: [Piece] = []
   private var current: Piece?
   private var unflushed: [Piece] = []
   private var isOpen = false
   private var isFlushing = false
+  /// Of a stage of the line that turns: what is under way, by serial.
+  private var underway: [UInt64: Piece] = [:]
+  /// A turn does not return.
+  private var isStuck = false
   private var hasEnded = false
   /// Counts what is begun: what was arranged for an earlier turn does not take place.
   private var turn = 0
@@ -53,13 +57,14 @@ final class ScriptedWorker: Worker {
   var excessThreads: Int? { nil }
   var lastWords: String { "" }
   func resetFlood() {}
-  /// The work whose result is not wanted any more.
-  private var cancelled: UInt64 = 0
+  /// The work whose results are not wanted any more.
+  private var cancelled: Set<UInt64> = []
 
   private var world: World { simulation.world }
   private var scenario: Scenario { simulation.scenario }
   private var flushes: Bool { setup.stages.contains { $0.description.flushes } }
   private var turns: Bool { setup.stages.contains { $0.description.turns } }
+  private var turnsLine: Bool { turns && setup.stages[0].description.role == .line }
 
   init(_ simulation: Simulation, slot: UInt32, _ setup: Setup) {
     self.simulation = simulation
@@ -90,6 +95,13 @@ final class ScriptedWorker: Worker {
 
   private func said(_ message: WorkerMessage) -> Happening { .worker(slot: slot, .said(message)) }
 
+  /// While it turns it is never long since one turn has ended and the next has begun.
+  var status: sluice_status {
+    var status = shown
+    if !underway.isEmpty && current == nil && !isStuck { status.since = world.clock.monotonic() }
+    return status
+  }
+
   // MARK: The coordinator's side
 
   func give(_ work: Work, descriptors: [Int32]) -> GiveResult {
@@ -104,9 +116,13 @@ final class ScriptedWorker: Worker {
     return .given
   }
 
-  func cancel(_ serial: UInt64) {
+  func cancel(_ serials: [UInt64]) {
+    for serial in serials where cancelled.insert(serial).inserted { cancel(serial) }
+  }
+
+  private func cancel(_ serial: UInt64) {
     world.trace.note("\(slot) is told that \(serial) is not wanted")
-    cancelled = serial
+    drop(serial)
     guard let piece = current, piece.work.serial == serial, status.serial == serial else { return }
     let stage = setup.stages[Int(status.stage)].id
     if !scenario.notices(stage) { return }
@@ -145,7 +161,7 @@ final class ScriptedWorker: Worker {
 
   /// Begins with the next piece of work, or with the barrier.
   private func proceed() -> [Happening] {
-    if current != nil || isFlushing { return [] }
+    if current != nil || isFlushing || isStuck { return [] }
     if waiting.isEmpty || unflushed.count >= 64 {
       if !unflushed.isEmpty { flush() }
       return []
@@ -159,15 +175,20 @@ final class ScriptedWorker: Worker {
   private func nextStage() -> [Happening] {
     guard let piece = current else { return [] }
     turn += 1
-    if cancelled == piece.work.serial { return finish() }
+    if cancelled.contains(piece.work.serial) { return finish() }
     let mediaType = piece.result.report.mediaType ?? piece.work.mediaType
     var index = piece.next
     while index < piece.work.end, !setup.stages[index].runs(for: mediaType) { index += 1 }
     guard index < piece.work.end else { return finish() }
-    (status.serial, status.stage) = (piece.work.serial, UInt32(index))
-    status.since = world.clock.monotonic()
+    (shown.serial, shown.stage) = (piece.work.serial, UInt32(index))
+    shown.since = world.clock.monotonic()
     if !piece.result.report.results.isEmpty { partialResult = piece.result }
     let stage = setup.stages[index]
+    if turnsLine && !scenario.actsAtOnce(stage, piece.content) {
+      let turn = turn
+      arrange(microseconds: 100) { [self] in turn == self.turn ? beginTurning() : [] }
+      return []
+    }
     let milliseconds = isDigest ? 1 : scenario.duration(stage.id, piece.content)
     let turn = turn
     arrange(microseconds: milliseconds * 1000) { [self] in turn == self.turn ? act(index) : [] }
@@ -239,18 +260,19 @@ final class ScriptedWorker: Worker {
     guard let piece = current else { return [] }
     turn += 1
     current = nil
-    status.serial = 0
-    status.since = world.clock.monotonic()
+    shown.serial = 0
+    shown.since = world.clock.monotonic()
     if flushes {
       unflushed.append(piece)
       return proceed()
     }
+    if turnsLine { return [said(.result(piece.result))] + proceed() }
     if turns {
       // Answered when it has ended, in any order.
-      status.stage = SLUICE_FLUSHING
+      shown.stage = SLUICE_FLUSHING
       let time = scenario.chance.integer(500...400_000, "turn \(piece.work.serial) \(world.milliseconds)")
       arrange(microseconds: time) { [self] in
-        if current == nil { status.since = world.clock.monotonic() }
+        if current == nil { shown.since = world.clock.monotonic() }
         return [said(.result(piece.result))]
       }
       return proceed()
@@ -258,13 +280,67 @@ final class ScriptedWorker: Worker {
     return [said(.result(piece.result))] + proceed()
   }
 
+  // MARK: Many at once
+
+  /// A stage of the line that turns has taken the current piece, and works on it beside the others.
+  private func beginTurning() -> [Happening] {
+    guard let piece = current else { return [] }
+    turn += 1
+    current = nil
+    underway[piece.work.serial] = piece
+    (shown.serial, shown.stage) = (0, SLUICE_FLUSHING)
+    shown.since = world.clock.monotonic()
+    let serial = piece.work.serial
+    arrange(microseconds: scenario.duration(setup.stages[0].id, piece.content) * 1000) { [self] in
+      settle(serial)
+    }
+    return proceed()
+  }
+
+  private func settle(_ serial: UInt64) -> [Happening] {
+    guard var piece = underway[serial], !isStuck else { return [] }
+    let stage = setup.stages[0]
+    switch simulation.act(stage, piece.content, meets: true) {
+    case .crash, .crashOnce: return end(.crashed(signal: SIGSEGV))
+    case .exit: return end(.exited(3))
+    case .memory: return end(.outOfMemory(asked: 1 << 40))
+    case .flood: return [.worker(slot: slot, .flooded)]
+    case .lie: return [said(.invalid("a lie"))]
+    case .hang:
+      // The whole stage, or this one alone.
+      isStuck = scenario.chance.oneIn(2, stage.id, piece.content, "stuck")
+      if isStuck { shown.since = world.clock.monotonic() }
+      return []
+    case .produce:
+      piece.output?.write("\(piece.content)+\(stage.id)")
+      piece.result.report.pass(0, stage, piece.content, piece.work.outcome, scenario)
+      piece.result.report.produced = true
+    case let act: piece.result.report.take(act, 0, stage, piece.content, piece.work.outcome, scenario)
+    }
+    underway[serial] = nil
+    return [said(.result(piece.result))]
+  }
+
+  /// It is told that one is not wanted any more.
+  private func drop(_ serial: UInt64) {
+    if underway[serial] == nil || !scenario.notices(setup.stages[0].id) { return }
+    arrange(microseconds: scenario.chance.integer(50...300_000, "drops \(serial)")) { [self] in
+      guard !isStuck, var piece = underway.removeValue(forKey: serial) else { return [] }
+      piece.result.report.results.append(
+        StageResult(index: 0, verdict: .retry, code: "dropped", message: "not wanted"))
+      return [said(.result(piece.result))]
+    }
+  }
+
+  // MARK: The barrier
+
   private func flush() {
     isFlushing = true
-    status.stage = SLUICE_FLUSHING
-    status.since = world.clock.monotonic()
+    shown.stage = SLUICE_FLUSHING
+    shown.since = world.clock.monotonic()
     arrange(microseconds: scenario.chance.integer(500...6000, "flush \(unflushed[0].content)")) { [self] in
       if setup.capability == .store { world.store.sync() }
-      status.stage = 0
+      shown.stage = 0
       isFlushing = false
       let answers = unflushed.map { said(.result($0.result)) }
       unflushed.removeAll()

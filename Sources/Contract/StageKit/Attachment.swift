@@ -2,7 +2,7 @@ import Glibc
 
 /// The attachment a stage works on, and what it may say of it.
 ///
-/// Valid until `process` returns; for a stage that flushes, until the `flush` that follows; for a channel that turns, until it is
+/// Valid until `process` returns; for a stage that flushes, until the `flush` that follows; for one that turns, until it is
 /// settled.
 public struct Attachment {
   private let raw: UnsafePointer<sluice_attachment>
@@ -171,7 +171,8 @@ public struct Attachment {
     return String(cString: path)
   }
 
-  /// During `flush` or `turn`: the verdict of this attachment; `nil` is a pass.
+  /// During `flush`, or of a stage that turns: the verdict of this attachment; `nil` is a pass. One that turns uses the attachment
+  /// no more after that.
   public func settle(_ outcome: Outcome?) {
     if let outcome { say(outcome) }
     host.pointee.settle(call, outcome?.verdict ?? SLUICE_PASS)

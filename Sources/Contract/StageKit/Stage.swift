@@ -5,7 +5,7 @@
 /// The host makes one instance per worker process, calls `process` for one attachment at a time, always on
 /// the same thread, and calls `flush` when nothing more waits or after at most 64 attachments. Returning
 /// means pass; throwing an ``Outcome`` means reject, retry or fail. A trap ends the worker and costs the
-/// attempt, nothing else.
+/// attempt, nothing else. A stage that asks a service may work on many at once; see ``About/turns``.
 ///
 /// The sandbox closes after the last `init` of the worker: load libraries, tables and files there.
 ///
@@ -35,8 +35,9 @@ public protocol Stage {
   /// returns. What it throws is the verdict of every attachment since the last flush that was not settled.
   mutating func flush() throws(Outcome)
 
-  /// For a channel whose ``About/turns`` is true: works on the events that `process` has begun, and settles those that have ended, in
-  /// any order.
+  /// For a channel or a stage of the line whose ``About/turns`` is true: works on the events or attachments that `process` has
+  /// begun, and settles those that have ended, in any order. It looks at ``Attachment/isCancelled`` of each, and settles with any
+  /// outcome what is not wanted any more: within two seconds, or the worker is ended.
   ///
   /// - Parameters:
   ///   - wake: return when this descriptor can be read, without reading it; -1: there is none.
@@ -93,8 +94,10 @@ public struct About: Sendable {
   public var flushes: Bool
   /// Whether it may replace the content, see ``Attachment/produce()``.
   public var produces: Bool
-  /// Of a channel: whether `process` only begins with an event, which is under way until it is settled; see
-  /// ``Stage/turn(wake:for:)``. It has `flush` as well, for hosts of contract 1.0, which do not know this.
+  /// Of a channel, or of a stage of the line that may connect: whether `process` only begins with an event or an attachment, which
+  /// is under way until it is settled; see ``Stage/turn(wake:for:)``. What `process` throws counts at once. A stage of the line has
+  /// up to 16 attachments under way, each with its own time limit. It has `flush` as well, for older hosts, which do not know
+  /// this: those of contract 1.0 know it of none, the first of 1.1 of channels.
   public var turns: Bool
   /// The metadata it may record: key and meaning.
   public var keys: KeyValuePairs<String, String>

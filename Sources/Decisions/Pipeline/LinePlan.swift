@@ -1,5 +1,6 @@
 /// Which stages share a worker: consecutive ones with the same capability and role. An attachment goes to a
-/// worker once for all of them.
+/// worker once for all of them. A stage that works on many attachments at once has a worker to itself: the others would
+/// have one in hand at a time.
 public struct LinePlan: Sendable, Equatable {
   /// Stages, by their place in the pipeline, that run in one worker.
   public struct Group: Sendable, Equatable {
@@ -21,9 +22,8 @@ public struct LinePlan: Sendable, Equatable {
       let capability = stage.description.capability
       if let last = groups.last, !last.isFresh, !isFresh,
         last.capability == capability,
-        // A program has a worker to itself, which waits for it.
-        stage.description.program == nil, stages[last.stages.lowerBound].description.program == nil,
-        stages[last.stages.lowerBound].description.role == stage.description.role
+        stages[last.stages.lowerBound].description.role == stage.description.role,
+        !stage.description.hasOwnWorker, !stages[last.stages.lowerBound].description.hasOwnWorker
       {
         groups[groups.count - 1].stages = last.stages.lowerBound..<(index + 1)
       } else {

@@ -54,6 +54,10 @@ public struct StageDescription: Sendable, Equatable {
   /// For a stage that is a program of any language; `nil`: it is a library.
   public var program: Program?
 
+  /// It shares its worker with no other stage: one that works on many attachments at once, so that none waits behind it; or a program,
+  /// for whose answers its worker waits.
+  public var hasOwnWorker: Bool { turns || program != nil }
+
   public init(id: String, version: String, summary: String, file: String) {
     self.id = id
     self.version = version

@@ -83,6 +83,8 @@ final class Flight {
   struct Dispatch {
     var first: Int
     var end: Int
+    /// When it was handed over, in nanoseconds.
+    var since: UInt64 = 0
   }
 
   init(serial: UInt64, lease: Lease, lane: Lane, _ plan: RunPlan) {

@@ -30,8 +30,8 @@ final class GroupWorker {
   var fingerprint: String?
   /// Reserved for one flight.
   var isExclusive = false
-  /// When it was told that the result of the first of these is not wanted, in nanoseconds; `nil`: it is wanted.
-  var askedToLetGo: UInt64?
+  /// What its stage was told to drop, by serial.
+  private(set) var dropping: [UInt64: Dropping] = [:]
   /// The socket is full.
   var isFull = false
   /// Why it was killed, if it was.
@@ -41,6 +41,14 @@ final class GroupWorker {
   private(set) var wasReady = false
   /// When its socket was closed, in nanoseconds.
   private(set) var closedAt: UInt64?
+
+  /// A piece of work that a stage was told to drop.
+  struct Dropping {
+    /// In nanoseconds.
+    var since: UInt64
+    /// The limit that it has passed, in milliseconds; `nil`: its result is not wanted.
+    var limit: Int64?
+  }
 
   /// - Parameter now: in nanoseconds.
   init(_ process: any Worker, slot: UInt32, group: WorkerGroup, at now: UInt64) {
@@ -58,6 +66,15 @@ final class GroupWorker {
     (group.wasReady, group.failedStarts) = (true, 0)
   }
 
+  /// Tells the stage to drop a piece of work, once.
+  ///
+  /// - Parameter limit: the time limit that it has passed.
+  func drop(_ flight: Flight, at now: UInt64, limit: Int64? = nil) {
+    if dropping[flight.serial] != nil { return }
+    dropping[flight.serial] = Dropping(since: now, limit: limit)
+    process.cancel(dropping.keys.sorted())
+  }
+
   /// It takes no more work, and has ended or is about to.
   func close(at now: UInt64) {
     if state == .ending { return }
@@ -70,6 +87,8 @@ final class GroupWorker {
 extension GroupWorker {
   /// Milliseconds.
   private static let startTimeout: Int64 = 30_000
+  /// Milliseconds that a turn of a stage with a shorter time limit may take: several of the worker's own.
+  private static let longestTurn: Int64 = 1000
   /// Bytes in a millisecond that hashing must get through: its time limit grows with the content.
   private static let slowestHashing: Int64 = 8_000
 
@@ -98,10 +117,20 @@ extension GroupWorker {
   }
 
   /// Takes out what a result is of, which ``flaw(in:)`` has found to be there.
-  func removeAnswered(by result: WorkResult) -> Flight? {
+  func removeAnswered(by result: WorkResult) -> (flight: Flight, dropped: Dropping?)? {
     guard let flight = answered(by: result) else { return nil }
     inFlight.removeAll { $0 === flight }
-    return flight
+    return (flight, dropping.removeValue(forKey: flight.serial))
+  }
+
+  /// What has passed a time limit of its own, and was not told so yet.
+  func overdue(elapsed: (UInt64) -> Int64) -> [(flight: Flight, limit: Int64)] {
+    guard group.limitsEach, state == .ready else { return [] }
+    return inFlight.compactMap { flight in
+      guard let dispatch = flight.dispatched, dropping[flight.serial] == nil else { return nil }
+      let limit = group.stages[dispatch.first].timeout
+      return elapsed(dispatch.since) > limit ? (flight, limit) : nil
+    }
   }
 
   /// The limit that it has passed, in milliseconds; `nil`: none.
@@ -119,6 +148,10 @@ extension GroupWorker {
     var limit = stages[dispatch.first..<dispatch.end].reduce(0) { $0 + $1.timeout } + allowance
     // One that turns answers one at least within the time for one.
     if group.flushes && !group.turns { limit *= Int64(inFlight.count) }
+    // Those that take too long are looked at one by one. The worker itself must go on turning.
+    if group.limitsEach {
+      return elapsed(max(status.since, headSince)) > max(limit, Self.longestTurn) ? limit : nil
+    }
     if elapsed(headSince) > limit { return limit }
     if status.stage == SLUICE_FLUSHING {
       limit = stages.filter { $0.description.flushes || $0.description.turns }.map(\.timeout).max() ?? limit

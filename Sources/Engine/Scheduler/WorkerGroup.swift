@@ -1,3 +1,4 @@
+import CPlatform
 import Pipeline
 import Platform
 import Wire
@@ -23,6 +24,9 @@ final class WorkerGroup {
   let flushes: Bool
   /// They come in any order.
   let turns: Bool
+  /// Each piece of work has a time limit of its own, since many of them are under way at once. That one of a channel's
+  /// events waits for another is the channel's own order.
+  let limitsEach: Bool
   /// As many as may run.
   let limit: Int
   /// Pieces of work in one worker at a time: enough to hide the way there and back; with a barrier, enough to share it.
@@ -54,8 +58,13 @@ final class WorkerGroup {
     self.limit = limit
     turns = stages.contains { $0.description.turns }
     flushes = turns || stages.contains { $0.description.flushes }
-    self.depth = depth ?? (isFresh ? 1 : flushes ? 64 : purpose == .digest ? 16 : 6)
+    limitsEach = if case .line = purpose { turns } else { false }
+    let usual = limitsEach ? Self.atOnce : flushes ? 64 : purpose == .digest ? 16 : 6
+    self.depth = depth ?? (isFresh ? 1 : usual)
   }
+
+  /// Attachments that a stage which turns has in hand in one worker: as many as a worker can be told to drop.
+  private static let atOnce = Int(SLUICE_MOST_CANCELLED)
 
   /// Bytes of new content a worker may write; -1: no bound.
   var output: Int64 {

@@ -55,9 +55,8 @@ extension WorkerPool {
   private func take(
     _ result: WorkResult, of worker: GroupWorker, _ now: UInt64, _ isStopping: Bool
   ) -> [Outcome] {
-    guard let flight = worker.removeAnswered(by: result) else { return [] }
+    guard let (flight, dropped) = worker.removeAnswered(by: result) else { return [] }
     worker.headSince = now
-    worker.askedToLetGo = nil
     worker.process.resetFlood()
     worker.done += 1
     tellTakenBack(worker)
@@ -69,9 +68,25 @@ extension WorkerPool {
     if worker.group.fingerprint != nil && flight.dispatched?.first == 0 {
       flight.fingerprint = worker.fingerprint
     }
-    let answered =
-      flight.takenBack == nil ? Outcome.answered(flight, result, worker.group) : .takenBack(flight)
+    let answered: Outcome
+    if flight.takenBack != nil {
+      answered = .takenBack(flight)
+    } else if let limit = dropped?.limit {
+      // Whatever it says: the time for it was over.
+      answered = timedOut(flight, limit, worker.group, now)
+    } else {
+      answered = .answered(flight, result, worker.group)
+    }
     return isStopping ? [answered] + letGo(worker) : [answered]
+  }
+
+  /// One that took too long alone: its worker goes on with the others, or has hurt none of them.
+  private func timedOut(_ flight: Flight, _ limit: Int64, _ group: WorkerGroup, _ now: UInt64) -> Outcome {
+    endOutput(flight)
+    let dispatch = flight.dispatched ?? .init(first: 0, end: 1)
+    return .died(
+      flight, WorkerDeath(.timedOut(afterMilliseconds: limit), lastWords: ""), group, stage: dispatch.first,
+      microseconds: Int64(clamping: (now - min(dispatch.since, now)) / 1000), after: nil)
   }
 
   /// Lets a worker go whose next pieces of work need not be done.
@@ -92,8 +107,9 @@ extension WorkerPool {
 
   /// Ends a worker whose stage goes on although its result is not wanted. What waits behind it goes to others.
   private func takeFromStubborn(_ worker: GroupWorker, _ now: UInt64) -> [Outcome] {
-    guard let asked = worker.askedToLetGo, asked + Self.lettingGo <= now, !worker.group.flushes,
-      !worker.isRetired, let head = worker.inFlight.first
+    if worker.group.limitsEach { return takeFromStubbornTurner(worker, now) }
+    guard let head = worker.inFlight.first, let asked = worker.dropping[head.serial]?.since,
+      asked + Self.lettingGo <= now, !worker.group.flushes, !worker.isRetired
     else { return [] }
     let rest = worker.inFlight.dropFirst()
     worker.inFlight.removeAll()
@@ -103,6 +119,36 @@ extension WorkerPool {
       if flight.takenBack == nil { enqueueFirst(flight, worker.group) }
     }
     return [.takenBack(head)] + rest.filter { $0.takenBack != nil }.map { .takenBack($0) }
+  }
+
+  /// The same where many are under way: those that the stage does not drop end, and the others go on elsewhere.
+  private func takeFromStubbornTurner(_ worker: GroupWorker, _ now: UInt64) -> [Outcome] {
+    let lettingGo = Int64(Self.lettingGo / 1_000_000)
+    let stubborn = worker.inFlight.filter { flight in
+      worker.dropping[flight.serial].map { milliseconds($0.since, now) >= lettingGo } ?? false
+    }
+    if stubborn.isEmpty || worker.isRetired { return [] }
+    let (all, status) = (worker.inFlight, worker.process.status)
+    worker.inFlight.removeAll()
+    retire(worker)
+    var outcomes: [Outcome] = []
+    for flight in all.reversed() {
+      endOutput(flight)
+      let dropping = worker.dropping[flight.serial]
+      let isStubborn = stubborn.contains { $0 === flight }
+      // A stage that has not returned since then could not know: any of those in hand may hold it up.
+      let couldKnow = dropping.map { status.since >= $0.since } ?? false
+      if flight.takenBack != nil {
+        outcomes.append(.takenBack(flight))
+      } else if isStubborn, couldKnow, let limit = dropping?.limit {
+        outcomes.append(timedOut(flight, limit, worker.group, now))
+      } else {
+        flight.redispatches += 1
+        if isStubborn { flight.isAlone = true }
+        enqueueFirst(flight, worker.group)
+      }
+    }
+    return outcomes
   }
 
   private func enqueueFirst(_ flight: Flight, _ group: WorkerGroup) {
@@ -119,6 +165,9 @@ extension WorkerPool {
     let countsThreads = now - lastThreadCheck > Self.threadCheckInterval
     if countsThreads { lastThreadCheck = now }
     for worker in workers where worker.verdict == nil {
+      for (flight, limit) in worker.overdue(elapsed: { milliseconds($0, now) }) {
+        worker.drop(flight, at: now, limit: limit)
+      }
       outcomes += takeFromStubborn(worker, now)
       if worker.isRetired { continue }
       if countsThreads && worker.group.capability == .network, let count = worker.process.excessThreads {

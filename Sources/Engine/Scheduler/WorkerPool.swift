@@ -153,9 +153,10 @@ final class WorkerPool {
 
   /// Tells a worker where the result of what it works on is not wanted any more.
   func tellTakenBack(_ worker: GroupWorker) {
-    guard let head = worker.inFlight.first, head.takenBack != nil, worker.askedToLetGo == nil else { return }
-    worker.askedToLetGo = environment.clock.monotonic()
-    worker.process.cancel(head.serial)
+    let underway = worker.inFlight.prefix(worker.group.limitsEach ? worker.inFlight.count : 1)
+    for flight in underway where flight.takenBack != nil {
+      worker.drop(flight, at: environment.clock.monotonic())
+    }
   }
 
   // MARK: Starting
@@ -297,6 +298,7 @@ final class WorkerPool {
         worker.headSince = now
         worker.process.resetFlood()
       }
+      flight.dispatched?.since = now
       worker.inFlight.append(flight)
     case .tooLong: outcomes.append(.tooLong(flight))
     case .full:

@@ -91,6 +91,8 @@ extension GroupWorker {
   fileprivate var piece: (stage: String, flight: Flight, since: UInt64)? {
     guard state != .ending, let head = inFlight.first, let dispatch = head.dispatched else { return nil }
     let status = process.status
+    // Each has a time of its own, and the worker shows that of its last turn.
+    if group.limitsEach { return (group.stages[dispatch.first].id, head, dispatch.since) }
     if status.stage == SLUICE_FLUSHING,
       let stage = group.stages.first(where: { $0.description.flushes || $0.description.turns })
     {

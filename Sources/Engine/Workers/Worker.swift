@@ -22,8 +22,8 @@ public protocol Worker: AnyObject {
   var lastWords: String { get }
   /// Another attachment's turn begins: what was written to standard error so far is not its doing.
   func resetFlood()
-  /// Tells it that the result of a piece of work is not wanted any more. Its stage may ask for that.
-  func cancel(_ serial: UInt64)
+  /// Tells it of which pieces of work the results are not wanted any more: all of them each time. Its stage may ask for that.
+  func cancel(_ serials: [UInt64])
   /// Ends it at once, with SIGKILL. ``WorkerNews/ended(_:)`` follows.
   func kill()
 }

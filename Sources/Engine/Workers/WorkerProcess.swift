@@ -185,7 +185,7 @@ public final class WorkerProcess: Worker {
   /// What the worker shows of itself: hearsay.
   public var status: sluice_status { child.status }
 
-  public func cancel(_ serial: UInt64) { sluice_status_cancel(child.page, serial) }
+  public func cancel(_ serials: [UInt64]) { sluice_status_cancel(child.page, serials, serials.count) }
 
   // The worker has ended, so it cannot change the page while it is read.
   public var partialResult: WorkResult? {

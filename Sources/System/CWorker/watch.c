@@ -163,12 +163,15 @@ void sluice_status_begin(sluice_status *status, uint64_t serial, uint32_t stage)
   __atomic_store_n(&status->serial, serial, __ATOMIC_RELEASE);
 }
 
-void sluice_status_cancel(sluice_status *status, uint64_t serial) {
-  __atomic_store_n(&status->cancelled, serial, __ATOMIC_RELAXED);
+void sluice_status_cancel(sluice_status *status, const uint64_t *serials, size_t count) {
+  for (size_t i = 0; i < SLUICE_MOST_CANCELLED; i++)
+    __atomic_store_n(&status->cancelled[i], i < count ? serials[i] : 0, __ATOMIC_RELAXED);
 }
 
-uint64_t sluice_status_cancelled(const sluice_status *status) {
-  return __atomic_load_n(&status->cancelled, __ATOMIC_RELAXED);
+int sluice_status_cancelled(const sluice_status *status, uint64_t serial) {
+  for (size_t i = 0; i < SLUICE_MOST_CANCELLED; i++)
+    if (__atomic_load_n(&status->cancelled[i], __ATOMIC_RELAXED) == serial) return 1;
+  return 0;
 }
 
 sluice_status sluice_status_read(const sluice_status *status) {

@@ -24,6 +24,9 @@ final class Call {
     var location: String?
   }
 
+  /// What the contract calls this. A number, which no other call ever has, and no address: a stage that keeps the handle of
+  /// one that has ended says nothing of another.
+  let handle = Call.nextHandle()
   /// The stage that is speaking.
   var stage: OpenStage
   /// Its place among the worker's stages.
@@ -31,6 +34,8 @@ final class Call {
   var explanation = Explanation()
   /// What the stage's words rest on, where it promises to repeat them.
   var basis: String?
+  /// When a stage that turns was given it, in nanoseconds.
+  var began: UInt64 = 0
   /// What it rejects for its length alone, where it promises to.
   var lengthLimit: LengthLimit?
   var settled: sluice_verdict?
@@ -54,6 +59,7 @@ final class Call {
     self.tracer = tracer
     self.status = status
     result = WorkResult(serial: input?.serial ?? 0)
+    Self.live[handle] = Unmanaged.passUnretained(self)
   }
 
   /// Of a transfer.
@@ -65,19 +71,36 @@ final class Call {
     self.tracer = tracer
     (input, status) = (nil, nil)
     result = WorkResult(serial: serial)
+    Self.live[handle] = Unmanaged.passUnretained(self)
   }
 
-  /// What the contract calls this; valid as long as the object is.
-  var handle: OpaquePointer { OpaquePointer(Unmanaged.passUnretained(self).toOpaque()) }
+  deinit { Self.live[handle] = nil }
 
-  static func from(_ handle: OpaquePointer?) -> Call? {
-    handle.map { Unmanaged<Call>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
+  // Unchecked because a stage may use its calls on the worker's one thread only.
+  nonisolated(unsafe) private static var live: [OpaquePointer?: Unmanaged<Call>] = [:]
+  nonisolated(unsafe) private static var lastHandle: UInt = 0
+  /// Told what is wrong with the handle of a call that has ended.
+  nonisolated(unsafe) static var complainOfStray: (String) -> Void = { _ in }
+
+  private static func nextHandle() -> OpaquePointer? {
+    lastHandle += 1
+    return OpaquePointer(bitPattern: lastHandle)
+  }
+
+  /// `nil`: it has ended, or was never one.
+  static func from(_ handle: OpaquePointer?) -> Call? { live[handle]?.takeUnretainedValue() }
+
+  /// The stage has decided. Where it works on many at once, the call ends with that: what is said after it is dropped.
+  func settle(_ verdict: sluice_verdict) {
+    trace("settle", Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")
+    settled = verdict
+    if stage.turns || stage.isSource { Self.live[handle] = nil }
   }
 
   /// The result is not wanted any more.
   var isCancelled: Bool {
     guard let status, let input, input.serial != 0 else { return false }
-    return sluice_status_cancelled(status) == input.serial
+    return sluice_status_cancelled(status, input.serial) != 0
   }
 
   /// Tells what happens, if the worker is traced.

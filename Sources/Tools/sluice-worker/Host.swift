@@ -121,9 +121,10 @@ private func pause(_ call: OpaquePointer?) {
 }
 
 private func settle(_ call: OpaquePointer?, _ verdict: sluice_verdict) {
-  guard let call = Call.from(call) else { return }
-  call.settled = verdict
-  call.trace("settle", Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")
+  guard let call = Call.from(call) else {
+    return Call.complainOfStray("settles what has ended, or what it was never given; dropped")
+  }
+  call.settle(verdict)
 }
 
 private func progress(_ call: OpaquePointer?, _ fraction: Double) {

@@ -22,7 +22,7 @@ final class OpenStage {
   /// Bytes of address space for the libraries that a plugin loads, beside what the stage may allocate.
   private static let libraries: Int64 = 512 << 20
 
-  var flushes: Bool { raw.pointee.flush != nil && !turns }
+  var flushes: Bool { raw.pointee.flush != nil }
   var turns: Bool { Plugin.turns(raw) }
   var isSource: Bool { raw.pointee.flags & SLUICE_SOURCE != 0 }
 

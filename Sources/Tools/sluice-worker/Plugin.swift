@@ -87,10 +87,13 @@ enum Plugin {
   /// The size of `sluice_stage` in minor 0, up to its last field `close`. A later field is read only where the description's
   /// size says that it is there.
   private static let sizeOfFirst = (MemoryLayout<sluice_stage>.offset(of: \.close) ?? 0) + 8
-  /// Whether a stage is a channel that works on many events at once.
+  /// Whether a stage works on many events or attachments at once: a channel, or a stage of the line that may connect.
   static func turns(_ stage: UnsafePointer<sluice_stage>) -> Bool {
-    stage.pointee.flags & SLUICE_CHANNEL != 0 && Int(stage.pointee.size) >= sizeOfSource
-      && stage.pointee.turn != nil
+    let (flags, capability) = (stage.pointee.flags, stage.pointee.capability)
+    let mayTurn =
+      flags & SLUICE_CHANNEL != 0
+      || capability == SLUICE_NETWORK && flags & (SLUICE_AT_END | SLUICE_SOURCE) == 0
+    return mayTurn && Int(stage.pointee.size) >= sizeOfSource && stage.pointee.turn != nil
   }
 
   /// The size of that of a source.

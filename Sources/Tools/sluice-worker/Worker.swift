@@ -13,7 +13,7 @@ struct Worker {
   private let mostMemory: Int64
   private var memory: Int64
   private let flushes: Bool
-  /// It has one stage, a channel that works on many events at once.
+  /// It has one stage, which works on many events or attachments at once.
   private let turns: Bool
   private let tracer: Tracer?
   /// Done but for the barrier, in order; or begun and not settled.
@@ -22,8 +22,8 @@ struct Worker {
 
   /// Attachments between two barriers, at most.
   private static let batch = 64
-  /// Milliseconds of one turn, at most.
-  private static let turnLength: Int64 = 1000
+  /// Milliseconds of one turn, at most: for so long a stage may not see that a result is not wanted any more.
+  private static let turnLength: Int64 = 250
 
   static func run(_ socket: ControlSocket) -> Never {
     var worker = Worker(socket)
@@ -53,14 +53,20 @@ struct Worker {
       let host = Host.makeTable()
       let tracer = setup.isTraced ? Tracer(socket) : nil
       self.tracer = tracer
+      let name = setup.stages.first?.id ?? ""
+      Call.complainOfStray = { text in
+        tracer?.tell(name, TraceLine.complaint, text)
+        _ = "\(name): \(text)\n".withCString { write(2, $0, strlen($0)) }
+      }
       let leak = try TrialOpenings(host: host).run(setup)
       stages = try setup.stages.map { definition throws(Refusal) -> OpenStage in
         try OpenStage(
           definition, folder: SLUICE_FD_FOLDER, host: host, tracer: tracer,
           watchesNames: setup.watchesNames)
       }
-      flushes = stages.contains { $0.flushes }
+      // Beside another it is flushed, as on a host that knows no `turn`: a check has it so.
       turns = stages.count == 1 && stages[0].turns
+      flushes = !turns && stages.contains { $0.flushes }
       mostMemory = setup.stages.map(\.memory).max() ?? 0
       memory = mostMemory
       Doors.finish()
@@ -145,18 +151,19 @@ struct Worker {
       if attachment.pointee.content >= 0 { lseek(attachment.pointee.content, 0, SEEK_SET) }
       sluice_status_begin(status, input.serial, UInt32(index))
       let start = status.pointee.since
+      call.began = start
       let verdict = stage.raw.pointee.process(stage.instance, attachment, call.handle)
       call.trace("process", "-> \(Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")")
-      call.record(stage: index, verdict, microseconds: microseconds(since: start))
+      call.record(stage: index, verdict, microseconds: Self.microseconds(since: start))
       if verdict != SLUICE_PASS { break }
-      if stage.flushes || turns { call.mark(stage: index) }
+      if flushes && stage.flushes { call.mark(stage: index) }
       // The coordinator seals and measures new content before anyone reads it.
       if call.result.report.produced { break }
     }
     sluice_status_begin(status, 0, status.pointee.stage)
     let isUnderway = turns && call.result.report.results.last?.verdict == .pass
     if flushes || isUnderway {
-      call.explanation = Call.Explanation()
+      if call.settled == nil { call.explanation = Call.Explanation() }
       unflushed.append(call)
     } else {
       socket.send(call.result.frame)
@@ -200,9 +207,9 @@ struct Worker {
     unflushed.removeAll(keepingCapacity: true)
   }
 
-  /// Lets the channel work on what is under way.
+  /// Lets the stage work on what is under way.
   private mutating func turn() {
-    // No single event answers for what happens now.
+    // No single piece of work answers for what happens now.
     sluice_status_begin(status, 0, SLUICE_FLUSHING)
     stages[0].raw.pointee.turn(stages[0].instance, socket.descriptor, Self.turnLength)
     sluice_status_begin(status, 0, 0)
@@ -212,13 +219,19 @@ struct Worker {
   private mutating func tellSettled() {
     unflushed.removeAll { call in
       guard let settled = call.settled else { return false }
+      // What it has said meanwhile stays.
+      call.mark(stage: 0)
       if settled != SLUICE_PASS { call.amend(stage: 0, to: settled) }
+      // What it took, and not how long it took to begin with it.
+      if let last = call.result.report.results.indices.last {
+        call.result.report.results[last].microseconds = Self.microseconds(since: call.began)
+      }
       socket.send(call.result.frame)
       return true
     }
   }
 
-  private func microseconds(since start: UInt64) -> Int64 {
+  private static func microseconds(since start: UInt64) -> Int64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
     let nanoseconds = UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)

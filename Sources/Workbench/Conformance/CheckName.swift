@@ -3,7 +3,7 @@ import Pipeline
 /// A check by its name, in the order in which checks are run.
 public enum CheckName: String, Sendable, CaseIterable {
   case description, documentation, abi, open, options, reopen
-  case empty, names, broken, deterministic, instances, growth, huge, cancel
+  case empty, names, broken, deterministic, instances, together, growth, huge, cancel
   case fetch, links, several, stop, hold, limit, killed, transfers
   case passes, sandbox, declared, stdout
 
@@ -21,6 +21,7 @@ public enum CheckName: String, Sendable, CaseIterable {
     case .broken: "400 small contents, most of them broken, have a verdict"
     case .deterministic: "the same content has the same result, twice over"
     case .instances: "two instances in one worker do not disturb each other"
+    case .together: "sixteen attachments at once have the results that each has by itself"
     case .growth: "three hundred attachments leave no memory and no descriptors"
     case .huge: "content of 4 GiB has a verdict, within time and memory"
     case .cancel:
@@ -48,13 +49,15 @@ public enum CheckName: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it is for plugins of this role.
-  func isFor(_ role: StageDescription.Role) -> Bool {
+  /// Whether it is for plugins of this kind.
+  func isFor(_ stage: StageDescription) -> Bool {
+    let role = stage.role
     switch self {
-    case .empty, .names, .broken, .deterministic, .instances, .growth, .huge, .cancel: role != .source
-    case .fetch, .links, .several, .stop, .hold, .limit, .killed, .transfers: role == .source
+    case .together: return role == .line && stage.turns
+    case .empty, .names, .broken, .deterministic, .instances, .growth, .huge, .cancel: return role != .source
+    case .fetch, .links, .several, .stop, .hold, .limit, .killed, .transfers: return role == .source
     case .description, .documentation, .abi, .open, .options, .reopen, .passes, .sandbox, .declared, .stdout:
-      true
+      return true
     }
   }
 
@@ -84,9 +87,9 @@ public struct CheckSelection: Sendable {
 
   public init() {}
 
-  /// The checks that are told of, in order: those asked for, or else those for this role.
-  func names(for role: StageDescription.Role) -> [CheckName] {
-    CheckName.allCases.filter { only.isEmpty ? $0.isFor(role) : only.contains($0) }
+  /// The checks that are told of, in order: those asked for, or else those for this kind of stage.
+  func names(for stage: StageDescription) -> [CheckName] {
+    CheckName.allCases.filter { only.isEmpty ? $0.isFor(stage) : only.contains($0) }
   }
 
   func leavesOut(_ name: CheckName) -> Bool { isFast && name.isSlow && !only.contains(name) }

@@ -44,7 +44,7 @@ extension Conformance {
   }
 
   /// The stage with more time, where something other than its speed is looked at: the machine may be busy.
-  private var patient: StageDefinition {
+  var patient: StageDefinition {
     var patient = stage
     patient.timeout *= 5
     return patient
@@ -133,7 +133,7 @@ extension Conformance {
     return .passed
   }
 
-  private static func difference(_ first: TrialResult, _ second: TrialResult) -> String? {
+  static func difference(_ first: TrialResult, _ second: TrialResult) -> String? {
     func differ<Value: Equatable>(_ what: String, _ value: (TrialResult) -> Value) -> String? {
       value(first) == value(second) ? nil : "\(what) \(value(first)), then \(value(second))"
     }

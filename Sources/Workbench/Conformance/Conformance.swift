@@ -52,7 +52,7 @@ public final class Conformance {
   /// - Throws: ``WorkbenchError`` if the stage cannot be checked at all.
   public func run(_ selection: CheckSelection = CheckSelection(), _ report: (Check) -> Void) throws {
     self.selection = selection
-    let names = selection.names(for: stage.description.role)
+    let names = selection.names(for: stage.description)
     /// Why checks that need an open stage are not done.
     var closed: String?
     if !names.contains(.open), names.contains(where: \.needsOpenStage) {
@@ -64,8 +64,8 @@ public final class Conformance {
     }
     for name in names {
       let result: Check.Result
-      if !name.isFor(stage.description.role) {
-        result = .skipped(takesTransfers ? "a source gets no content" : "it is for sources")
+      if !name.isFor(stage.description) {
+        result = .skipped(unfit(name))
       } else if selection.leavesOut(name) {
         result = .skipped("left out by --fast")
       } else if let closed, name.needsOpenStage {
@@ -97,6 +97,7 @@ public final class Conformance {
       case .broken: return try broken()
       case .deterministic: return try deterministic()
       case .instances: return try instances()
+      case .together: return try together()
       case .growth: return try growth()
       case .huge: return try huge()
       case .cancel: return try cancel()
@@ -120,8 +121,7 @@ public final class Conformance {
 
   /// One cause is told once: a check that meets it again names the check that told it.
   private func result(of end: UnexpectedEnd, in name: CheckName) -> Check.Result {
-    if case .forbiddenCall = end.death.cause, selection.names(for: stage.description.role).contains(.sandbox)
-    {
+    if case .forbiddenCall = end.death.cause, selection.names(for: stage.description).contains(.sandbox) {
       return .skipped("\(end.what): its worker ends by a forbidden call, which `sandbox` tells")
     }
     if let earlier = ends.first(where: { $0.death.isLike(end.death) }) {
@@ -168,6 +168,12 @@ public final class Conformance {
     case .source: break
     }
     return trial
+  }
+
+  /// Why a check that was asked for does not fit this stage.
+  private func unfit(_ name: CheckName) -> String {
+    if takesTransfers { return "a source gets no content" }
+    return name == .together ? "it has one attachment in hand at a time" : "it is for sources"
   }
 
   private var takesTransfers: Bool { stage.description.role == .source }

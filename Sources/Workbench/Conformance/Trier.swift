@@ -34,6 +34,17 @@ final class Trier {
     return result
   }
 
+  /// Runs trials at once, which must all have a verdict.
+  ///
+  /// - Parameter what: the trials in words, for the message.
+  /// - Throws: ``UnexpectedEnd`` if the worker ends instead.
+  func runTogether(_ trials: [Trial], _ what: String) throws -> [TrialResult] {
+    let (results, death) = try bench.runTogether(trials)
+    for result in results { conformance.observe(result) }
+    if let death { throw UnexpectedEnd(death: death, what: what) }
+    return results
+  }
+
   /// Opens the stage.
   ///
   /// - Throws: why it does not open.

@@ -32,7 +32,7 @@ final class ScriptedWorker: Worker {
   var excessThreads: Int? { nil }
   var lastWords: String { "" }
   func resetFlood() {}
-  func cancel(_ serial: UInt64) {}
+  func cancel(_ serials: [UInt64]) {}
 
   func kill() {
     world.add(.worker(slot: slot, .ended(.crashed(signal: SIGKILL))))

@@ -42,7 +42,8 @@ final class FakeScanner: Sendable {
     case .unix(let path):
       let made = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
       guard Self.withAddress(of: path, { bind(made, $0, $1) }) == 0 else { throw Failure(call: "bind") }
-      if listen(made, 0) != 0 { throw Failure(call: "listen") }
+      let queue: Int32 = if case .takesNothing = manner { 0 } else { 100 }
+      if listen(made, queue) != 0 { throw Failure(call: "listen") }
       listener = made
       address = "unix:" + path
     case .tcp:

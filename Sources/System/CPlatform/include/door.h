@@ -20,8 +20,8 @@ typedef struct sluice_door_answer {
  * and errno. */
 int sluice_door_ask(int door, uint8_t number);
 
-/* Takes an answer, without waiting. 1: `*connection` is a non-blocking connection, or -1 with the reason in
- * `*error`. 0: no answer for this number yet. -1: the process has ended. */
-int sluice_door_take(int door, uint8_t number, int *connection, int *error);
+/* Takes the next answer, without waiting. 1: it is for the question `*number`, and `*connection` is a non-blocking connection,
+ * or -1 with the reason in `*error`. 0: there is none. -1: the process has ended. */
+int sluice_door_take(int door, uint8_t *number, int *connection, int *error);
 
 #endif

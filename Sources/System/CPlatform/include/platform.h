@@ -52,6 +52,9 @@ int sluice_move_content(int from, int to);
 /* Syncs the file system that a descriptor is on (syncfs(2)). 0, or -1 and errno. */
 int sluice_sync_all(int fd);
 
+/* Pieces of work in one worker that may be told at once that their results are not wanted. */
+#define SLUICE_MOST_CANCELLED 16
+
 /* A worker's status, in memory shared with the coordinator. The coordinator does not trust it: it uses it for
  * messages, and to decide which of the worker's own attachments is blamed, and for nothing else. */
 typedef struct sluice_status {
@@ -60,7 +63,8 @@ typedef struct sluice_status {
   uint32_t stage;   /* which; SLUICE_FLUSHING: in a barrier */
   uint32_t death;   /* why it is about to die, SLUICE_DEATH_… */
   uint64_t detail;  /* bytes asked for, or the number of the system call */
-  uint64_t cancelled; /* the one field that the coordinator writes: the work whose result is not wanted any more; 0: none */
+  /* The one field that the coordinator writes: the work whose results are not wanted any more; 0: none. */
+  uint64_t cancelled[SLUICE_MOST_CANCELLED];
 } sluice_status;
 
 /* The frame after the page holds the results of the stages before the current one, as a length and a frame,

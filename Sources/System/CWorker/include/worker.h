@@ -75,9 +75,10 @@ int64_t sluice_heap_in_use(void);
 int sluice_descriptors_in_use(void);
 
 void sluice_status_begin(sluice_status *status, uint64_t serial, uint32_t stage);
-/* Says that the result of a piece of work is not wanted any more; and which that is. */
-void sluice_status_cancel(sluice_status *status, uint64_t serial);
-uint64_t sluice_status_cancelled(const sluice_status *status);
+/* Says of which pieces of work the results are not wanted any more, at most SLUICE_MOST_CANCELLED; and whether one is among
+ * them. */
+void sluice_status_cancel(sluice_status *status, const uint64_t *serials, size_t count);
+int sluice_status_cancelled(const sluice_status *status, uint64_t serial);
 /* For the coordinator: a copy of the status, consistent enough for messages. */
 sluice_status sluice_status_read(const sluice_status *status);
 

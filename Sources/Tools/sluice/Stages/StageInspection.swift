@@ -44,7 +44,7 @@ struct StageInspection {
       }
     if stage.produces { words.append("may replace the content") }
     if stage.turns {
-      words.append("works on many events at once")
+      words.append("works on many \(stage.role == .channel ? "events" : "attachments") at once")
     } else if stage.flushes {
       words.append("a pass counts once it has flushed")
     }

@@ -132,7 +132,7 @@ typedef struct sluice_event {
   uint64_t body_length;
 } sluice_event;
 
-/* For a stage with `flush`, it and its call live until that flush returns. */
+/* For a stage with `flush`, it and its call live until that flush returns; for one with `turn`, until it is settled. */
 typedef struct sluice_attachment {
   uint32_t size;
   uint32_t attempt; /* 1 for the first; more: an earlier one may have taken effect */
@@ -257,15 +257,17 @@ typedef struct sluice_host {
   void (*pause)(sluice_call *call);
 
   /* [in-call] During `flush` only: the verdict of one attachment processed since the last flush. Call
-   * `explain` on it first. For channels with `turn`: the verdict of an event, with which it ends. For sources: the verdict of a
-   * transfer, with which it ends. A pass means that the whole content lies in the file, synced, and nothing beyond it. */
+   * `explain` on it first. For channels and stages with `turn`: the verdict of an event or an attachment, with which it ends. For
+   * sources: the verdict of a transfer, with which it ends. A pass means that the whole content lies in the file, synced, and
+   * nothing beyond it. What ends so has ended: its call is used no more, and a second verdict is dropped. */
   void (*settle)(sluice_call *call, sluice_verdict verdict);
 
   /* [in-call] How far the work on this attachment is, from 0 to 1. */
   void (*progress)(sluice_call *call, double fraction);
 
   /* [in-call] 1 when the result is not wanted any more: the stage should return soon, with any verdict. A worker whose stage goes
-   * on for two seconds more is ended. */
+   * on for two seconds more is ended. A stage with `turn` asks for each that is under way, and settles those; one is also not
+   * wanted once it has taken longer than the stage's time limit. */
   int32_t (*cancelled)(sluice_call *call);
 
   /* [in-call] A line in the log. In `process` and for `settle`, the operator is shown a warning or an error with the
@@ -356,8 +358,8 @@ typedef struct sluice_stage {
 
   /* [serial] The durability barrier, or NULL. Until it returns, a pass from `process` does not count. The host calls
    * it when nothing more waits, and after at most 64 attachments. Anything but SLUICE_PASS is the verdict of
-   * every attachment since the last flush that was not settled. `call` is for explaining that. A channel with `turn` has it
-   * for hosts of 1.0, which do not know `turn`. */
+   * every attachment since the last flush that was not settled. `call` is for explaining that. A channel or a stage of the line
+   * with `turn` has it for older hosts: those of 1.0 do not know `turn`, the first of 1.1 know it of channels. */
   sluice_verdict (*flush)(void *instance, sluice_call *call);
 
   /* [serial] The end of the instance. Not called when the worker is killed. */
@@ -366,15 +368,19 @@ typedef struct sluice_stage {
   /* Since 1.1, for sources, which work on many transfers at once. None of the four waits for the network but `turn`.
    *
    * A channel may have `turn` and none of the others: then it works on many events at once. A pass of `process`, which does not
-   * wait, says that an event is under way until it is settled: in `turn`, or in `process` of another event. Its attachment and
-   * its call are valid until then. Events end in any order, so that one whose receiver is slow holds up no other; `flush` is
-   * not called.
+   * wait, says that an event is under way until it is settled: in `turn`, or in `process` of another event. In its own `process`
+   * it is settled with a pass at most: any other verdict is returned. Its attachment and its call are valid until then. Events
+   * end in any order, so that one whose receiver is slow holds up no other; `flush` is not called.
+   *
+   * A stage of the line with SLUICE_NETWORK may have it likewise, for attachments: up to 16 are under way in a worker, which has
+   * no other stage. Each has the stage's time limit for itself, from when it was given, and is told by `cancelled` when that is
+   * over; `memory` is for all of them together.
    *
    * [serial] Begins a transfer. It is under way until it is settled: here, or in `turn`, `hold` or `stop` of any transfer.
    * Transfers end in any order. */
   void (*start)(void *instance, const sluice_transfer *transfer, sluice_call *call);
 
-  /* [serial] Works on all transfers, or events. Returns when `milliseconds` are over, when one was settled, or when `wake` can be
+  /* [serial] Works on all transfers, events or attachments. Returns when `milliseconds` are over, when one was settled, or when `wake` can be
    * read (which the source does not do): then the host has something to say. */
   void (*turn)(void *instance, int32_t wake, int64_t milliseconds);
 
