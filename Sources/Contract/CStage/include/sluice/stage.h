@@ -265,9 +265,9 @@ typedef struct sluice_host {
   /* [in-call] How far the work on this attachment is, from 0 to 1. */
   void (*progress)(sluice_call *call, double fraction);
 
-  /* [in-call] 1 when the result is not wanted any more: the stage should return soon, with any verdict. A worker whose stage goes
-   * on for two seconds more is ended. A stage with `turn` asks for each that is under way, and settles those; one is also not
-   * wanted once it has taken longer than the stage's time limit. */
+  /* [in-call] 1 when the result is not wanted any more: the stage should return soon, with any verdict. A worker whose stage
+   * goes on for two seconds more is ended. A stage with `turn` asks for each that is under way, and settles those; one is also
+   * not wanted once it has taken longer than the stage's time limit. */
   int32_t (*cancelled)(sluice_call *call);
 
   /* [in-call] A line in the log. In `process` and for `settle`, the operator is shown a warning or an error with the
@@ -380,8 +380,8 @@ typedef struct sluice_stage {
    * Transfers end in any order. */
   void (*start)(void *instance, const sluice_transfer *transfer, sluice_call *call);
 
-  /* [serial] Works on all transfers, events or attachments. Returns when `milliseconds` are over, when one was settled, or when `wake` can be
-   * read (which the source does not do): then the host has something to say. */
+  /* [serial] Works on all transfers, events or attachments. Returns when `milliseconds` are over, when one was settled, or when
+   * `wake` can be read (which the source does not do): then the host has something to say. */
   void (*turn)(void *instance, int32_t wake, int64_t milliseconds);
 
   /* [serial] 1: stand still, that is read nothing more of this transfer's connection, which stays open as long as its server
