@@ -11,7 +11,7 @@ protocol Approach: AnyObject {
   func connection(_ ready: Int16) throws(Outcome) -> Connection?
 }
 
-/// What somebody waits for.
+/// What poll(2) is to wait for, and until when.
 struct Interest {
   /// -1: nothing but time.
   var descriptor: Int32

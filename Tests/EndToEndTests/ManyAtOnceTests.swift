@@ -227,7 +227,7 @@ struct ManyAtOnceTests {
     try inbox.checkWhole(run)
   }
 
-  /// One that is slow in reacting takes longer than those beside it may, and longer than its own time.
+  /// Those that are never settled are timed out; what is in hand beside them ends as it should.
   @Test func eachHasItsTimeForItself() throws {
     let inbox = try juggling()
     for number in 0..<4 { try inbox.add("a-\(number)", "juggle never\n") }

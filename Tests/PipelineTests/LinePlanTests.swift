@@ -35,7 +35,7 @@ struct LinePlanTests {
   }
 
   /// Others in its worker would have one attachment in hand at a time.
-  @Test func aStageThatWorksOnManyAtOnceSharesWithNobody() {
+  @Test func aStageThatWorksOnManyAtOnceHasAWorkerToItself() {
     var turning = Self.stage(.network)
     turning.description.turns = true
     let stages = [Self.stage(.network), turning, Self.stage(.network), Self.stage(.network)]

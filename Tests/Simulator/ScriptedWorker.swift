@@ -189,7 +189,8 @@ final class ScriptedWorker: Worker {
       arrange(microseconds: 100) { [self] in turn == self.turn ? beginTurning() : [] }
       return []
     }
-    let milliseconds = isDigest ? 1 : scenario.duration(stage.id, piece.content)
+    // `process` of a stage that turns does not wait.
+    let milliseconds = isDigest || turnsLine ? 1 : scenario.duration(stage.id, piece.content)
     let turn = turn
     arrange(microseconds: milliseconds * 1000) { [self] in turn == self.turn ? act(index) : [] }
     return []
@@ -299,6 +300,7 @@ final class ScriptedWorker: Worker {
 
   private func settle(_ serial: UInt64) -> [Happening] {
     guard var piece = underway[serial], !isStuck else { return [] }
+    if isInProcess(then: { [self] in settle(serial) }) { return [] }
     let stage = setup.stages[0]
     switch simulation.act(stage, piece.content, meets: true) {
     case .crash, .crashOnce: return end(.crashed(signal: SIGSEGV))
@@ -321,15 +323,26 @@ final class ScriptedWorker: Worker {
     return [said(.result(piece.result))]
   }
 
+  /// A worker has one thread: while it is in `process`, no turn goes on. What was to happen in one happens later.
+  private func isInProcess(then body: @escaping () -> [Happening]) -> Bool {
+    if current != nil { arrange(microseconds: 5000, body) }
+    return current != nil
+  }
+
   /// It is told that one is not wanted any more.
   private func drop(_ serial: UInt64) {
     if underway[serial] == nil || !scenario.notices(setup.stages[0].id) { return }
     arrange(microseconds: scenario.chance.integer(50...300_000, "drops \(serial)")) { [self] in
-      guard !isStuck, var piece = underway.removeValue(forKey: serial) else { return [] }
-      piece.result.report.results.append(
-        StageResult(index: 0, verdict: .retry, code: "dropped", message: "not wanted"))
-      return [said(.result(piece.result))]
+      settleDropped(serial)
     }
+  }
+
+  private func settleDropped(_ serial: UInt64) -> [Happening] {
+    if isStuck || isInProcess(then: { [self] in settleDropped(serial) }) { return [] }
+    guard var piece = underway.removeValue(forKey: serial) else { return [] }
+    piece.result.report.results.append(
+      StageResult(index: 0, verdict: .retry, code: "dropped", message: "not wanted"))
+    return [said(.result(piece.result))]
   }
 
   // MARK: The barrier

@@ -80,7 +80,7 @@ extension WorkerPool {
     return isStopping ? [answered] + letGo(worker) : [answered]
   }
 
-  /// One that took too long alone: its worker goes on with the others, or has hurt none of them.
+  /// An attachment has passed its own time limit, which says nothing of the others in its worker.
   private func timedOut(_ flight: Flight, _ limit: Int64, _ group: WorkerGroup, _ now: UInt64) -> Outcome {
     endOutput(flight)
     let dispatch = flight.dispatched ?? .init(first: 0, end: 1)

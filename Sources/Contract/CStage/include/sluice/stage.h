@@ -257,17 +257,16 @@ typedef struct sluice_host {
   void (*pause)(sluice_call *call);
 
   /* [in-call] During `flush` only: the verdict of one attachment processed since the last flush. Call
-   * `explain` on it first. For channels and stages with `turn`: the verdict of an event or an attachment, with which it ends. For
-   * sources: the verdict of a transfer, with which it ends. A pass means that the whole content lies in the file, synced, and
-   * nothing beyond it. What ends so has ended: its call is used no more, and a second verdict is dropped. */
+   * `explain` on it first. With `turn`: the verdict of an event, attachment or transfer, with which it ends; a second one is
+   * dropped. A transfer's pass means that the whole content lies in the file, synced, and nothing beyond it. */
   void (*settle)(sluice_call *call, sluice_verdict verdict);
 
   /* [in-call] How far the work on this attachment is, from 0 to 1. */
   void (*progress)(sluice_call *call, double fraction);
 
-  /* [in-call] 1 when the result is not wanted any more: the stage should return soon, with any verdict. A worker whose stage goes
-   * on for two seconds more is ended. A stage with `turn` asks for each that is under way, and settles those; one is also not
-   * wanted once it has taken longer than the stage's time limit. */
+  /* [in-call] 1 when the result is not wanted any more: the stage should return soon, with any verdict. A worker whose stage
+   * goes on for two seconds more is ended. A stage with `turn` asks for each that is under way, and settles those; one is also
+   * not wanted once it has taken longer than the stage's time limit. */
   int32_t (*cancelled)(sluice_call *call);
 
   /* [in-call] A line in the log. In `process` and for `settle`, the operator is shown a warning or an error with the
@@ -372,16 +371,15 @@ typedef struct sluice_stage {
    * it is settled with a pass at most: any other verdict is returned. Its attachment and its call are valid until then. Events
    * end in any order, so that one whose receiver is slow holds up no other; `flush` is not called.
    *
-   * A stage of the line with SLUICE_NETWORK may have it likewise, for attachments: up to 16 are under way in a worker, which has
-   * no other stage. Each has the stage's time limit for itself, from when it was given, and is told by `cancelled` when that is
-   * over; `memory` is for all of them together.
+   * So may a stage of the line with SLUICE_NETWORK, for attachments: up to 16 are under way in a worker, which has no other
+   * stage. Each has the stage's time limit for itself; `memory` is for all of them together.
    *
    * [serial] Begins a transfer. It is under way until it is settled: here, or in `turn`, `hold` or `stop` of any transfer.
    * Transfers end in any order. */
   void (*start)(void *instance, const sluice_transfer *transfer, sluice_call *call);
 
-  /* [serial] Works on all transfers, events or attachments. Returns when `milliseconds` are over, when one was settled, or when `wake` can be
-   * read (which the source does not do): then the host has something to say. */
+  /* [serial] Works on all transfers, events or attachments. Returns when `milliseconds` are over, when one was settled, or when
+   * `wake` can be read (which the source does not do): then the host has something to say. */
   void (*turn)(void *instance, int32_t wake, int64_t milliseconds);
 
   /* [serial] 1: stand still, that is read nothing more of this transfer's connection, which stays open as long as its server
