@@ -179,6 +179,32 @@ struct ClamdDoorFaultTests {
     #expect(throws: ClamdClient.Failure.self) { try ClamdClient(door.path) }
   }
 
+  /// Its threads give memory back meanwhile: glibc opens a file before it shrinks an arena of a thread, which the sandbox forbids.
+  @Test func contentsOfManySmallChunksEndNoProcess() throws {
+    let door = try ClamdDoor(folder, "max-size: 2MB, unknown: error")
+    let keeper = door.keeper
+    let content = [UInt8](repeating: UInt8(ascii: "a"), count: 100_000)
+    let bytes =
+      Array("zIDSESSION\0".utf8)
+      + Array(
+        repeating: Array("zINSTREAM\0".utf8) + ClamdClient.chunks(content, by: [1, 2, 3]), count: 4
+      ).joined() + Array("zEND\0".utf8)
+    for _ in 0..<(Soak.isOn ? 40 : 4) {
+      let clients = try (0..<8).map { _ in try ClamdClient(door.path) }
+      let threads = DispatchGroup()
+      for client in clients {
+        DispatchQueue.global().async(group: threads) { client.send(bytes) }
+      }
+      threads.wait()
+      for client in clients {
+        let answers = (client.rest() ?? "").split(separator: "\0")
+        #expect(answers.count == 4 && answers.allSatisfy { $0.hasSuffix("stream: OK") }, "\(answers)")
+      }
+      #expect(door.keeper == keeper, "\(door.served.errors)")
+    }
+    #expect(door.served.stop() == 0)
+  }
+
   // MARK: Files that are wrong
 
   @Test(arguments: [
