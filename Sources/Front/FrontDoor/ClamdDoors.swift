@@ -39,38 +39,16 @@ public final class ClamdDoors: Sendable {
 
   private struct State {
     var contents: [UInt64: Content] = [:]
-    /// Serials, in order; some may have left.
-    var waiting: [UInt64] = []
-    /// Of them, those that have.
-    var gone = 0
-    /// That come or are judged.
-    var underway = 0
+    var places = ClamdPlaces(most: ClamdDoors.mostUnderway, mostOfPeer: ClamdDoors.mostOfPeer)
     var life = 0
     var isServing = false
     var isBroken = false
 
-    /// One that waited has left.
-    mutating func forgetWaiting() {
-      gone += 1
-      if gone < 1000 || gone < waiting.count / 2 { return }
-      waiting.removeAll { if case .waiting? = contents[$0] { false } else { true } }
-      gone = 0
-    }
-
     /// The next that may come, if there is room.
     mutating func next() -> (serial: UInt64, door: Int)? {
-      if underway >= ClamdDoors.mostUnderway { return nil }
-      while let serial = waiting.first {
-        waiting.removeFirst()
-        guard case .waiting(let door)? = contents[serial] else {
-          gone -= 1
-          continue
-        }
-        contents[serial] = .coming(door: door, nil, since: Clock.monotonic())
-        underway += 1
-        return (serial, door)
-      }
-      return nil
+      guard let serial = places.next(), case .waiting(let door)? = contents[serial] else { return nil }
+      contents[serial] = .coming(door: door, nil, since: Clock.monotonic())
+      return (serial, door)
     }
   }
 
@@ -92,6 +70,8 @@ public final class ClamdDoors: Sendable {
 
   /// Contents that come or are judged at once: each takes room on the disk.
   private static let mostUnderway = 64
+  /// Of one peer, while others have some, too.
+  private static let mostOfPeer = 48
   private static let connections: UInt32 = 1000
   /// Contents that one process may have told of: those of its connections.
   private static let mostContents = 16 * Int(connections)
@@ -214,14 +194,15 @@ public final class ClamdDoors: Sendable {
       if number == 1 {
         for door in doors { say("answering clients of clamd on \(Self.name(door.socket))") }
       }
-    case .asked(let serial, let door):
+    case .asked(let serial, let door, let peer):
       guard doors.indices.contains(Int(door)) else { throw FrameError("a door that is none") }
       try state.withLock { state throws(FrameError) in
         if state.contents.count >= Self.mostContents { throw FrameError("more contents than connections") }
-        if state.contents.updateValue(.waiting(door: Int(door)), forKey: serial) != nil {
+        if state.contents[serial] != nil || state.places.has(serial) {
           throw FrameError("a content that there is")
         }
-        state.waiting.append(serial)
+        state.contents[serial] = .waiting(door: Int(door))
+        state.places.wait(serial, of: peer)
       }
       letIn(number)
     case .taken(let serial, let content):
@@ -235,20 +216,17 @@ public final class ClamdDoors: Sendable {
       }
       judge(serial, coming.1, since: coming.since, doors[coming.door], content, number)
     case .left(let serial):
-      let wasUnderway = try state.withLock { state throws(FrameError) in
+      let isPlaceFree = try state.withLock { state throws(FrameError) in
         switch state.contents.removeValue(forKey: serial) {
-        case .waiting:
-          state.forgetWaiting()
-          return false
-        case .coming:
-          state.underway -= 1
+        case .waiting, .coming:
+          state.places.leave(serial)
           return true
         // What judges has it, and tells its end.
         case .judged: return false
         case nil: throw FrameError("the end of a content that there never was")
         }
       }
-      if wasUnderway { letIn(number) }
+      if isPlaceFree { letIn(number) }
     }
   }
 
@@ -322,7 +300,7 @@ public final class ClamdDoors: Sendable {
     front.judged(result, door: door.rules.listen, seconds: Double(Clock.monotonic() - since) / 1e9)
     send(.answer(serial: serial, ClamdAnswer.text(result, door.rules.unknown)), number)
     state.withLock { state in
-      if state.life == number { state.underway -= 1 }
+      if state.life == number { state.places.leave(serial) }
     }
   }
 }

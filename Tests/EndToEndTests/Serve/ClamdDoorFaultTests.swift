@@ -1,3 +1,4 @@
+import CPlatform
 import Foundation
 import Glibc
 import Testing
@@ -202,6 +203,40 @@ struct ClamdDoorFaultTests {
       }
       #expect(door.keeper == keeper, "\(door.served.errors)")
     }
+    #expect(door.served.stop() == 0)
+  }
+
+  /// The file system of each answers everything but reads. Their clients are told after a minute.
+  @Test(.enabled(if: HungFile.isPossible, Comment(rawValue: HungFile.skipped)))
+  func filesThatHangHoldUpNoOther() throws {
+    let door = try ClamdDoor(folder)
+    let file = try HungFile(folder.path + "/hung")
+    let hanging = try (0..<3).map { _ in
+      let client = try ClamdClient(door.path)
+      client.send("zFILDES\0")
+      client.pass(file.descriptor)
+      return client
+    }
+    try Resident.wait("all are being read") { file.reads >= hanging.count }
+    let clean = open(try folder.write("a.txt", Data(text)), O_RDONLY | O_CLOEXEC)
+    defer { close(clean) }
+    for _ in 0..<10 {
+      #expect(try door.verdict(file: clean) == "fd: OK")
+      #expect(try door.verdict(text) == "stream: OK")
+    }
+    if Soak.isOn {
+      for client in hanging {
+        sluice_limit_receiving(client.socket, 90_000)
+        #expect(client.answer()?.hasSuffix("the file could not be read in 60 s. ERROR") == true)
+      }
+    }
+    func files() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/\(door.keeper)/fd").count
+    }
+    let before = try files()
+    file.end()
+    // Each has its file, the copy of it and its connection.
+    try Resident.wait("what they held is closed") { try files() <= before - hanging.count }
     #expect(door.served.stop() == 0)
   }
 
