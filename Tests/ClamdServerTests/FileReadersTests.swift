@@ -51,13 +51,17 @@ struct FileReadersTests {
 
   @Test func thoseOfOnePeerThatHangLeaveThreadsToOthers() throws {
     let ends = pipe()
-    let said = try run({ ($0.readers, $0.readersOfPeer, $0.readTime) = (4, 2, 1000) }) { $0.count == 8 } _: {
+    let said = try run({ ($0.readers, $0.readersOfPeer, $0.readTime) = (4, 2, 1000) }) {
+      $0.count == 8
+    } _: {
       readers, said in
       for number in 1...5 {
         readers.read(for: "a", Self.hang(ends)) { error in said.all.withLock { $0["a\(number)"] = error } }
       }
       for number in 1...3 {
-        readers.read(for: "b", { _ in Int32(number) }) { error in said.all.withLock { $0["b\(number)"] = error } }
+        readers.read(for: "b", { _ in Int32(number) }) { error in
+          said.all.withLock { $0["b\(number)"] = error }
+        }
       }
     }
     #expect((1...3).map { said["b\($0)"] } == [1, 2, 3])
@@ -68,7 +72,9 @@ struct FileReadersTests {
     final class Held: Sendable {}
     let ends = pipe()
     weak var held: Held?
-    let said = try run({ ($0.readers, $0.readersOfPeer, $0.readTime) = (1, 1, 500) }) { $0.count == 2 } _: {
+    let said = try run({ ($0.readers, $0.readersOfPeer, $0.readTime) = (1, 1, 500) }) {
+      $0.count == 2
+    } _: {
       readers, said in
       readers.read(for: "a", Self.hang(ends)) { error in said.all.withLock { $0["1"] = error } }
       let object = Held()
@@ -84,7 +90,9 @@ struct FileReadersTests {
   @Test func aThreadThatComesBackServesAgain() throws {
     var ends: [SharedDescriptor]? = pipe()
     let reading = ends.map { [$0[0]] } ?? []
-    let said = try run({ ($0.readers, $0.readersOfPeer, $0.readTime) = (1, 1, 1000) }) { $0["2"] != nil } _: {
+    let said = try run({ ($0.readers, $0.readersOfPeer, $0.readTime) = (1, 1, 1000) }) {
+      $0["2"] != nil
+    } _: {
       readers, said in
       readers.read(for: "a", Self.hang(reading)) { error in
         said.all.withLock { $0["1"] = error }

@@ -22,7 +22,9 @@ public final class FileReaders {
     fileprivate let then: (Int32) -> Void
     fileprivate let flag = Flag()
 
-    fileprivate init(_ serial: UInt64, _ peer: String, _ work: @escaping Work, _ then: @escaping (Int32) -> Void) {
+    fileprivate init(
+      _ serial: UInt64, _ peer: String, _ work: @escaping Work, _ then: @escaping (Int32) -> Void
+    ) {
       (self.serial, self.peer, self.work, self.then) = (serial, peer, work, then)
       since = ClamdServer.now
     }

@@ -19,7 +19,7 @@ public final class ClamdDoors: Sendable {
   public struct Door: Sendable {
     public var rules: ServeRules.ClamdDoor
     public var socket: SharedDescriptor
-    /// What judges.
+    /// What judges first. See ``ClamdDoors/judge(with:_:)``.
     public var checker: Checker
 
     public init(_ rules: ServeRules.ClamdDoor, socket: SharedDescriptor, checker: Checker) {
@@ -53,7 +53,8 @@ public final class ClamdDoors: Sendable {
   }
 
   private let doors: [Door]
-  private let checkers: [Checker]
+  /// What judges now: for each door, and each once.
+  private let judging: Mutex<(ofDoors: [Checker], all: [Checker])>
   private let executable: String
   private let folder: String
   private let version: String
@@ -91,7 +92,8 @@ public final class ClamdDoors: Sendable {
     requiresSandbox: Bool,
     say: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
-    (self.doors, self.checkers, self.executable) = (doors, checkers, executable)
+    (self.doors, self.executable) = (doors, executable)
+    judging = Mutex((doors.map(\.checker), checkers))
     (folder, self.front, self.requiresSandbox, self.say) = (home.uploadsPath, front, requiresSandbox, say)
     self.version = Self.answerToVersion(version)
     life = try ServerLife("the server of clamd's clients", say: say)
@@ -114,13 +116,28 @@ public final class ClamdDoors: Sendable {
       + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) \(1900 + parts.tm_year)"
   }
 
-  /// Takes no more connections, lets what is under way end for a few seconds, and ends.
-  public func stop() {
-    // What is not on record by now will not be, and its client is not to wait for that.
-    records.stop()
+  /// Takes no more connections, lets what is under way end for a few seconds, and ends. The coordinator's loop has ended.
+  ///
+  /// - Parameter record: puts checks that end meanwhile on record. Any thread calls it.
+  public func stop(record: @escaping @Sendable ([Command]) -> Bool) {
+    records.goOn(with: record)
     life.stop()
     thread.withLock { $0 }?.join()
-    for checker in checkers { checker.stop() }
+    records.stop()
+    for checker in judging.withLock(\.all) { checker.stop() }
+  }
+
+  /// Has others judge from now on; what is under way ends with those before.
+  ///
+  /// - Parameters:
+  ///   - ofDoors: one for each door, in their order.
+  ///   - all: each once.
+  public func judge(with ofDoors: [Checker], _ all: [Checker]) {
+    let before = judging.withLock { judging in
+      defer { judging = (ofDoors, all) }
+      return judging.all
+    }
+    for checker in before { checker.retire() }
   }
 
   // MARK: The life of the process
@@ -214,7 +231,7 @@ public final class ClamdDoors: Sendable {
         state.contents[serial] = .judged
         return (door, file, since)
       }
-      judge(serial, coming.1, since: coming.since, doors[coming.door], content, number)
+      judge(serial, coming.1, since: coming.since, coming.door, content, number)
     case .left(let serial):
       let isPlaceFree = try state.withLock { state throws(FrameError) in
         switch state.contents.removeValue(forKey: serial) {
@@ -267,33 +284,44 @@ public final class ClamdDoors: Sendable {
   }
 
   private func judge(
-    _ serial: UInt64, _ file: SharedDescriptor, since: UInt64, _ door: Door, _ content: TakenContent,
+    _ serial: UInt64, _ file: SharedDescriptor, since: UInt64, _ index: Int, _ content: TakenContent,
     _ number: Int
   ) {
+    let door = doors[index]
     if content == .notWritten {
       let reason = Reason(stage: "check", code: "no-room", message: "the content could not be written")
       return answer(serial, CheckResult(.unknown, reason), since: since, door, number)
     }
-    door.checker.check(Check(file)) { [self] result in answer(serial, result, since: since, door, number) }
+    let checker = judging.withLock { $0.ofDoors[index] }
+    checker.check(Check(file)) { [self] result in answer(serial, result, since: since, door, number) }
   }
 
   private func answer(
     _ serial: UInt64, _ result: CheckResult, since: UInt64, _ door: Door, _ number: Int
   ) {
-    let then: @Sendable () -> Void = { [self] in
-      tell(serial, result, since: since, door, number)
+    let then: @Sendable (Bool) -> Void = { [self] isRecorded in
+      tell(serial, isRecorded ? result : Self.unrecorded, since: since, door, number)
       letIn(number)
     }
     // The client is told once that is on record.
     if door.rules.record == .all || door.rules.record == .found && result.verdict != .clean {
       records.add(result, door: door.rules.listen, then: then)
     } else {
-      then()
+      then(true)
     }
   }
 
+  /// In the place of a verdict that is to be on record, and cannot be.
+  private static var unrecorded: CheckResult {
+    CheckResult(
+      .unknown, Reason(stage: "check", code: "no-record", message: "the verdict could not be put on record"))
+  }
+
   /// Tells what came of commands. Others' tickets are none of its business.
-  public func answer(_ ticket: UInt64) { records.answer(ticket) }
+  public func answer(_ ticket: UInt64) { records.answer(ticket, isRecorded: true) }
+
+  /// Tells that commands were not done, since the disk of the ledger is full.
+  public func foundNoRoom(_ ticket: UInt64) { records.answer(ticket, isRecorded: false) }
 
   /// Gives the answer to a content that was judged, and its place to another.
   private func tell(_ serial: UInt64, _ result: CheckResult, since: UInt64, _ door: Door, _ number: Int) {

@@ -40,7 +40,8 @@ struct ClamdPlaces {
     let isAlone = peers.count == 1
     let mayHave = isAlone ? most : mostOfPeer
     let waiting = peers.filter { $0.value.waits > 0 && $0.value.has < mayHave }
-    guard let name = waiting.min(by: { ($0.value.has, first($0.value)) < ($1.value.has, first($1.value)) })?.key
+    guard
+      let name = waiting.min(by: { ($0.value.has, first($0.value)) < ($1.value.has, first($1.value)) })?.key
     else { return nil }
     while let serial = takeFirst(of: name) {
       guard let standing = standings[serial], standing.standing == .waits else { continue }
@@ -53,7 +54,9 @@ struct ClamdPlaces {
     return nil
   }
 
-  private func first(_ peer: Peer) -> UInt64 { peer.first < peer.waiting.count ? peer.waiting[peer.first] : .max }
+  private func first(_ peer: Peer) -> UInt64 {
+    peer.first < peer.waiting.count ? peer.waiting[peer.first] : .max
+  }
 
   private mutating func takeFirst(of name: String) -> UInt64? {
     guard var peer = peers[name], peer.first < peer.waiting.count else { return nil }

@@ -46,7 +46,9 @@ enum FileCopy {
     return ECANCELED
   }
 
-  private static func write(_ bytes: UnsafeRawBufferPointer, to file: SharedDescriptor, at place: Int64) -> Bool {
+  private static func write(_ bytes: UnsafeRawBufferPointer, to file: SharedDescriptor, at place: Int64)
+    -> Bool
+  {
     var done = 0
     while done < bytes.count {
       let count = pwrite(

@@ -165,7 +165,8 @@ struct ClamdDoorTests {
       (opened(folder.path + "/a.txt", 0o10_000_000 /* O_PATH */), isNotReadable),
       // To read the second one waits for ever where nothing is logged.
       (opened("/proc/self/mem"), isOfKernel), (opened("/proc/kmsg"), isOfKernel),
-      (opened("/proc/self/environ"), isOfKernel), (opened("/sys/kernel/mm/transparent_hugepage/enabled"), isOfKernel),
+      (opened("/proc/self/environ"), isOfKernel),
+      (opened("/sys/kernel/mm/transparent_hugepage/enabled"), isOfKernel),
     ] {
       // Not each machine has each.
       if descriptor < 0 { continue }

@@ -68,7 +68,8 @@ final class HungFile {
       case 26: reply(device, unique, words([7, 31, 0, 0, 0, 1 << 16, 1]) + zeros(36))
       case 3:
         // An hour of validity; then number, size, blocks, three times, their nanoseconds, the mode and one link.
-        let attributes = longs([3600, 0, 1, 100, 1, 0, 0, 0]) + words([0, 0, 0, 0o100644, 1, 0, 0, 0, 4096, 0])
+        let attributes =
+          longs([3600, 0, 1, 100, 1, 0, 0, 0]) + words([0, 0, 0, 0o100644, 1, 0, 0, 0, 4096, 0])
         reply(device, unique, attributes)
       // Each read comes to it.
       case 14: reply(device, unique, longs([1]) + words([1, 0]))
