@@ -34,15 +34,16 @@ extension API {
       place += size
     }
     if fdatasync(target.number) != 0 { throw Problem.away }
-    let end = length
+    let (end, uploads) = (length, uploads)
     // The parts have done what they were for, and count no more for their owner.
     let used = Set(parts).sorted().map { Command.upload(.end(id: $0)) }
     return makeRow(new) {
       .commands(used) { results in
         // Another request has used one meanwhile, or given it up.
         if results.contains(where: { $0 != .done(hasChanged: true) }) {
-          return .commands([.upload(.end(id: new.id))]) { _ in .reply(Problem.notFound.reply) }
+          return uploads.end(new.id, Problem.notFound)
         }
+        for id in parts { uploads.delete(id) }
         return .upload(new.id, .append(Bytes(offset: end, isNew: true)))
       }
     }

@@ -78,7 +78,7 @@ extension API {
         if isForm { try api.read(stored.form, into: &record) }
         return try api.posted(record, stored, checksum, request.traceparent)
       } catch let problem as Problem {
-        return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
+        return api.uploads.end(record.id, problem)
       }
     }
   }
@@ -113,6 +113,7 @@ extension API {
     let item = try item(record.metadata, record.owner, record.role)
     if stored.bytes > rules.longest(item) { throw tooLarge(item) }
     _ = try written(record.id, 0, stored)
+    let uploads = uploads
     let commands: [Command] = [
       .upload(.lengthen(id: record.id, stored.bytes)), .upload(try finishing(record, trace)),
     ]
@@ -122,7 +123,7 @@ extension API {
       }
       if let id = report.outcomes.first?.id { return .reply(Self.accepted(id, 201)) }
       let problem = Problem.refused(report, record.role)
-      return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
+      return uploads.end(record.id, problem)
     }
   }
 }

@@ -198,15 +198,18 @@ extension API {
       return try look(record) { Self.state($0, $1, $2) }
     case .end:
       if let attachment = record.attachmentId { throw Self.isAttachment(attachment) }
+      let uploads = uploads
       try reached { () throws(SystemError) in try uploads.settle(id) }
       return .commands([.upload(.giveUp(id: id))]) { results in
         switch results.first {
-        case .done(hasChanged: true): .reply(FrontReply(204))
+        case .done(hasChanged: true):
+          uploads.delete(id)
+          return .reply(FrontReply(204))
         // Another request has given it up.
-        case .done(hasChanged: false): .reply(Problem.notFound.reply)
+        case .done(hasChanged: false): return .reply(Problem.notFound.reply)
         // Its last byte came first.
-        case .takenIn(let report): .reply(Self.isAttachment(report.outcomes.first?.id ?? "").reply)
-        default: .reply(Problem.away.reply)
+        case .takenIn(let report): return .reply(Self.isAttachment(report.outcomes.first?.id ?? "").reply)
+        default: return .reply(Problem.away.reply)
         }
       }
     case .join(let parts, let metadata, let token): return try join(parts, request, metadata, token)

@@ -5,6 +5,9 @@ import Testing
 /// The disk of the ledger becomes full under a server: it stays, says so, and goes on once there is room.
 @Suite(.serialized, .enabled(if: SmallDisk.isPossible, Comment(rawValue: SmallDisk.skipped)))
 struct FullLedgerServeTests {
+  private struct Created: Decodable { var id: String }
+  private struct Record: Decodable { var status: String }
+
   @Test func aServerWithoutRoomForItsLedgerStaysAndGoesOn() throws {
     let folder = try TemporaryFolder()
     // 64 MiB are to stay free for uploads.
@@ -19,10 +22,8 @@ struct FullLedgerServeTests {
     func post(_ text: String) throws -> ServedHome.Answer {
       try served.ask("POST", "/v1/attachments?filename=a.txt", token: ann, body: Data(text.utf8))
     }
-    struct Created: Decodable { var id: String }
     let first = try post("before\n").decoded(Created.self).id
     func status(_ id: String) throws -> String {
-      struct Record: Decodable { var status: String }
       return try served.ask("GET", "/v1/attachments/\(id)", token: ann).decoded(Record.self).status
     }
     try Resident.wait("it is completed") { try status(first) == "completed" }

@@ -5,6 +5,8 @@ import Testing
 /// SIGHUP has `sluice serve` read its pipeline again: for what is taken in, for checks, and at the doors.
 @Suite(.serialized)
 struct ServedReloadTests {
+  private struct Judgement: Decodable { var verdict: String }
+
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
@@ -26,7 +28,6 @@ struct ServedReloadTests {
     let door = try ClamdDoor(folder, judging: Self.allowing("image/png"))
     let ann = try door.served.token("ann")
     let text = Array("some text\n".utf8)
-    struct Judgement: Decodable { var verdict: String }
     func check() throws -> String {
       try door.served.ask("POST", "/v1/check?filename=a.txt", token: ann, body: Data(text)).decoded(
         Judgement.self

@@ -6,6 +6,9 @@ import Testing
 /// Requests for one upload at the same moment.
 @Suite(.serialized)
 struct UploadRaceTests {
+  private struct List: Decodable { var attachments: [Row] }
+  private struct Row: Decodable { var id: String }
+
   private let folder: TemporaryFolder
   private static let tus = "Tus-Resumable: 1.0.0"
   private static let octets = "Content-Type: application/offset+octet-stream"
@@ -47,6 +50,8 @@ struct UploadRaceTests {
       attachments += answers.contains { $0.fields["attachment-id"] != nil } ? 1 : 0
       if statuses[round % 2 == 0 ? 1 : 0] == 204 {
         #expect(try client.served.ask("HEAD", place, token: ann, [Self.tus]).status == 404, "\(round)")
+        let id = place.split(separator: "/").last.map(String.init) ?? ""
+        #expect(!folder.files(below: "home/uploads").contains(id), "its file is gone once that is told")
       }
     }
     #expect(attachments > 0)
@@ -66,10 +71,6 @@ struct UploadRaceTests {
         [Self.tus, Self.octets, "Upload-Concat: partial", "Upload-Length: \(text.utf8.count)"],
         body: Data(text.utf8))
       return try #require(answer.fields["location"], "\(answer.text)")
-    }
-    struct List: Decodable {
-      struct Row: Decodable { var id: String }
-      var attachments: [Row]
     }
     for round in 0..<20 {
       let places = try [part("hello \(round) "), part("world\n")]
