@@ -49,6 +49,16 @@ struct ClamdPlacesTests {
     #expect(places.next() == 8)
   }
 
+  @Test func oneThatHasManyLeavesPlacesFreeWhileOthersHaveSome() {
+    var places = ClamdPlaces(most: 5, mostOfPeer: 3)
+    places.wait(1, of: "b")
+    #expect(places.next() == 1)
+    for serial in 2...9 as ClosedRange<UInt64> { places.wait(serial, of: "a") }
+    #expect((0..<4).map { _ in places.next() } == [2, 3, 4, nil])
+    places.wait(10, of: "b")
+    #expect(places.next() == 10)
+  }
+
   /// Against a model that looks at all of them.
   @Test func atRandomNoneIsForgottenAndNoPlaceIsLost() {
     var random = SplitMix(state: 5)
