@@ -18,8 +18,11 @@ public final class Content {
   public var size: Int64 { file.size }
 
   /// - Parameter path: a file, or `-` for all of standard input.
-  public convenience init(_ path: String) throws(Problem) {
-    try self.init(path == "-" ? try Self.standardInput() : try Self.opened(path))
+  public convenience init(_ path: String) throws(Problem) { try self.init(path: Array(path.utf8)) }
+
+  /// The same, of a path that need not be UTF-8.
+  public convenience init(path: [UInt8]) throws(Problem) {
+    try self.init(path == Array("-".utf8) ? try Self.standardInput() : try Self.opened(path))
   }
 
   /// The file that an attachment is read from, opened as the scheduler does.
@@ -67,9 +70,9 @@ public final class Content {
     return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
   }
 
-  private static func opened(_ path: String) throws(Problem) -> Descriptor {
+  private static func opened(_ path: [UInt8]) throws(Problem) -> Descriptor {
     // Not blocking: the path may name a FIFO.
-    let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    let number = path.withPath { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
     if number >= 0 { return Descriptor(owning: number) }
     throw unopened()
   }

@@ -134,6 +134,43 @@ struct ClamdServerTests {
     door.waitFor { $0.connections == 0 && $0.begun == 1 && $0.dropped == 1 && $0.ended == 0 }
   }
 
+  /// It keeps its place for as long as no other waits for it; one that sends as it should keeps it in any case.
+  @Test func oneThatSendsNothingGivesItsPlaceToAnother() throws {
+    let door = try RunningDoor(
+      .takesOne,
+      limits: Self.limits { limits in
+        limits.paceTime = 1000
+        limits.paceBytes = 1000
+        limits.lingerTime = 200
+      })
+    let silent = try door.connect()
+    silent.send("zINSTREAM\0")
+    door.waitFor { $0.begun == 1 }
+    usleep(2_500_000)
+    door.waitFor { $0.dropped == 0 }
+    let other = try door.connect()
+    other.send(Self.inStream(Self.text))
+    let took = seconds { #expect(other.rest() == "stream: \(DoorClient.answer(Self.text))\0") }
+    #expect(took < 4, "\(took) s")
+    #expect(silent.rest() == "INSTREAM: the content came too slowly while others waited. ERROR\0")
+
+    let steady = try door.connect()
+    steady.send("zINSTREAM\0")
+    door.waitFor { $0.begun == 3 }
+    let waiting = try door.connect()
+    waiting.send(Self.inStream(Self.text))
+    door.waitFor { $0.begun == 4 }
+    let piece = [UInt8](repeating: 7, count: 500)
+    for _ in 0..<30 {
+      steady.send([0, 0, 1, 0xF4] + piece)
+      usleep(100_000)
+    }
+    steady.send([0, 0, 0, 0])
+    let whole = Array(repeating: piece, count: 30).flatMap(\.self)
+    #expect(steady.rest() == "stream: \(DoorClient.answer(whole))\0")
+    #expect(waiting.rest() == "stream: \(DoorClient.answer(Self.text))\0")
+  }
+
   @Test func oneThatIsNeverAnsweredIsToldSo() throws {
     let limits = Self.limits { limits in
       limits.jobTime = 1000

@@ -46,6 +46,21 @@ struct CheckCommandTests {
     "version: 1\nstages:\n  - use: misbehave\n    timeout: 1s\n\(more)"
   }
 
+  @Test func filesWhoseNamesAreNotUTF8AreFound() throws {
+    try folder.write("judge.yaml", ClamdDoor.judging)
+    try folder.write("damaged.pdf", try Samples.data("damaged.pdf"))
+    let script =
+      "cd '\(folder.path)' && printf 'Dear Ben\\n' >\"$(printf 'a\\351.txt')\" && cp damaged.pdf \"$(printf 'a\\350.txt')\" && "
+      + "'\(SluiceCommand.folder)/sluice' check --config judge.yaml --format json \"$(printf 'a\\351.txt')\" "
+      + "\"$(printf 'a\\350.txt')\" >out"
+    #expect(try FixtureStages.run("/bin/sh", ["-c", script]) == 1)
+    let records = try folder.read("out").split(separator: "\n").map {
+      try JSONDecoder().decode(Record.self, from: Data($0.utf8))
+    }
+    #expect(records.map(\.verdict) == ["clean", "found"])
+    #expect(records.map(\.file) == ["a\u{FFFD}.txt", "a\u{FFFD}.txt"])
+  }
+
   @Test func eachFileHasItsVerdictInItsOrder() throws {
     for name in ["report.pdf", "damaged.pdf", "photo.png"] { try folder.write(name, try Samples.data(name)) }
     try folder.write("a.txt", "Dear Ben, …\n")

@@ -14,7 +14,7 @@ struct DoorFrameTests {
     .close,
   ]
   private static let fromDoor: [FromDoor] = [
-    .open(sandbox: 3), .asked(serial: 1, door: 2), .taken(serial: .max, .whole),
+    .open(sandbox: 3), .asked(serial: 1, door: 2, peer: "user 7"), .taken(serial: .max, .whole),
     .taken(serial: 4, .notWritten),
     .left(serial: 5),
   ]

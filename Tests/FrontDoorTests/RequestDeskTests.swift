@@ -29,6 +29,26 @@ struct RequestDeskTests {
     #expect(desk.claim("b", step(8, life: life)) == .mine)
   }
 
+  /// It is not cut off for a newer one, which would lose its answer; and it may go on with the same upload.
+  @Test func anUploadWhoseRowChangesIsKeptByTheRequestThatChangesIt() {
+    let (end, other) = pair()
+    defer { for socket in [end, other] { close(socket) } }
+    let life = desk.begin(end)
+    #expect(desk.claim("a", step(1, life: life)) == .mine)
+    desk.change("a", true, 1)
+    #expect(desk.claim("a", step(2, life: life)) == .parked(behind: 1, isNewer: false))
+    #expect(desk.takeParked("a") == nil)
+    desk.change("a", false, 1)
+    #expect(desk.claim("a", step(1, life: life)) == .mine)
+    #expect(desk.claim("a", step(3, life: life)) == .parked(behind: 1, isNewer: true))
+    desk.change("a", true, 1)
+    desk.release("a", 1)
+    #expect(desk.takeParked("a")?.asked.serial == 2)
+    #expect(desk.claim("a", step(2, life: life)) == .mine)
+    #expect(
+      desk.claim("a", step(4, life: life)) == .parked(behind: 2, isNewer: true), "nothing changes any more")
+  }
+
   /// What a process that has ended had begun keeps nobody from an upload.
   @Test func aRequestOfAnEndedProcessHasNothing() {
     let (end, other) = pair()

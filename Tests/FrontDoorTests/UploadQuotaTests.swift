@@ -4,6 +4,7 @@ import Ledger
 import Pipeline
 import Platform
 import Testing
+import Wire
 
 @testable import FrontDoor
 
@@ -56,7 +57,8 @@ struct UploadQuotaTests {
     var creation = Self.creation("t")
     creation.fields.removeLast()
     creation.fields.append(.init("upload-concat", "final;\(part)"))
-    let final = desk.api.answer(creation)
+    guard case .upload(let id, let step) = desk.api.answer(creation) else { throw FrameError("no step") }
+    let final = try desk.api.take(step, id, creation)
     // Another is begun before that is on record.
     #expect(try desk.ask("POST", "/v1/uploads", "t", ["upload-length": "5"])?.status == 201)
     guard case .commands(let commands, let next) = final,

@@ -15,6 +15,9 @@ extension ModelRows {
         isWaiting: (job?.dueAt ?? 0) > tally.now, isCancelled: job?.cancellation != nil)
       facts[id]?.isMade =
         Metadatum.read(attachment.outcome.metadata)?.contains { $0.key == "original.sha256" } ?? false
+      if case .file(_, let path, _, _, _) = attachment.source {
+        facts[id]?.isCheck = path.starts(with: RecordedCheck.place.utf8)
+      }
     } else if tombstones.contains(where: { $0.id == id }) {
       facts[id] = .deleted
     }

@@ -263,7 +263,8 @@ extension ModelRows {
       .transfer(
         LeasedTransfer(
           key: key, link: $0.link, state: $0.state, host: $0.host, restarts: $0.restarts,
-          fileName: attachments(of: key).first.flatMap { attachments[$0]?.origin.fileName } ?? ""))
+          fileName: attachments(of: key).first.flatMap { attachments[$0]?.origin.fileName } ?? "",
+          attachmentId: attachments(of: key).first.flatMap { attachments[$0]?.origin.id } ?? ""))
     }
   }
 

@@ -31,14 +31,20 @@ struct RecordedCheckTests {
   }
 
   /// What was said of a content for one is not forgotten for another: each is one of its own.
-  @Test(arguments: Engine.allCases) func itCanBeDeletedAndTriedAgainAsOthers(engine: Engine) throws {
+  @Test(arguments: Engine.allCases) func itCanBeDeletedAndIsNotTriedAgain(engine: Engine) throws {
     let bench = try Bench(engine)
     let results = try bench.command(check("a", AttachmentOutcome(.rejected, reason: Sample.reason)))
     guard case .takenIn(let report) = results[0], let id = report.outcomes.first?.id else {
       return #expect(Bool(false), "it is on record")
     }
-    #expect(try bench.command(.attachment(AttachmentCommand(id, .retry))) == [.done(hasChanged: true)])
-    #expect(try bench.count(.queued) == 1)
+    for action in [.retry, .reprocess] as [AttachmentCommand.Action] {
+      guard case .refused(let why)? = try bench.command(.attachment(AttachmentCommand(id, action))).first
+      else {
+        return #expect(Bool(false), "there is no content")
+      }
+      #expect(why.contains("is the record of a check"))
+    }
+    #expect(try bench.count(.queued) == 0)
     #expect(
       try bench.command(.attachment(AttachmentCommand(id, .delete(by: "ann")))) == [.done(hasChanged: true)])
     #expect(try bench.count(.queued) == 0 && bench.count(.rejected) == 0)

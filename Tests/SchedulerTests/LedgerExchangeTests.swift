@@ -250,6 +250,57 @@ struct LedgerExchangeTests {
     #expect(again == nil)
   }
 
+  private static let full = LedgerError(.full, "no room")
+
+  private static func batch(_ ticket: UInt64) -> Intake.Batch {
+    Intake.Batch([.lane(LaneCommand(.attachments, .hasten))], ticket: ticket)
+  }
+
+  /// What clients wait for is given back to be refused; the rest is tried again.
+  @Test mutating func withoutRoomTheRestIsTriedAgain() {
+    settle(at: 1)
+    exchange.takeIn(Self.batch(7))
+    let sent = next(at: 1, inHand: 1)
+    #expect(sent?.commands.count == 1 && sent?.settlements.count == 1)
+    let failed = exchange.failed(Self.full, now: 1_000_000, patience: .max, waitsForRoom: true)
+    #expect(failed == (true, true) && exchange.isOutOfRoom)
+    exchange.takeIn(Self.batch(0))
+    exchange.takeIn(Self.batch(8))
+    let tickets = exchange.takeOutBatches()
+    #expect(tickets == [7, 8] && exchange.takesBatches)
+    let early = next(at: 2, inHand: 1)
+    let again = next(at: 60, inHand: 1)
+    #expect(early == nil && again?.number == sent?.number)
+    #expect(again?.commands.isEmpty == true && again?.settlements.count == 1)
+    let answered = exchange.answered()
+    #expect(answered?.batch == nil && answered?.settlements.count == 1 && !exchange.isOutOfRoom)
+    // That of no client has stayed.
+    let files = next(at: 61, inHand: 1)
+    #expect(files?.commands.count == 1)
+  }
+
+  @Test mutating func withoutRoomNothingIsTriedForAClientThatIsRefused() {
+    exchange.takeIn(Self.batch(7))
+    _ = next(at: 1, inHand: 1)
+    _ = exchange.failed(Self.full, now: 1_000_000, patience: .max, waitsForRoom: true)
+    let tickets = exchange.takeOutBatches()
+    #expect(tickets == [7] && !exchange.isUnderway && !exchange.isOutOfRoom && exchange.nextTry == nil)
+  }
+
+  @Test mutating func withoutRoomWhatMakesRoomGoesAtOnce() {
+    settle(at: 1)
+    _ = next(at: 1, inHand: 1)
+    _ = exchange.failed(Self.full, now: 1_000_000, patience: .max, waitsForRoom: true)
+    #expect(exchange.takeOutBatches().isEmpty)
+    let first = exchange.addToMakeRoom(Self.batch(9))
+    let second = exchange.addToMakeRoom(Self.batch(10))
+    #expect(first && !second)
+    let again = next(at: 2, inHand: 1)
+    #expect(again?.commands.count == 1 && again?.settlements.count == 1)
+    let answered = exchange.answered()
+    #expect(answered?.batch?.ticket == 9)
+  }
+
   @Test(arguments: [unavailable, indeterminate]) mutating func patienceEnds(error: LedgerError) {
     send()
     let patience = 5_000_000_000 as UInt64

@@ -80,6 +80,16 @@ public final class ControlServer: Sendable {
     }
   }
 
+  /// Tells the client that nothing of its commands is on record, and lets it go.
+  public func foundNoRoom(_ ticket: UInt64) {
+    clients.withLock { clients in
+      guard let client = clients[ticket] else { return }
+      let text = "there is no room on the disk of the ledger; make room, then run the same command again"
+      _ = Self.send(ControlMessage.declined(text), to: client.descriptor)
+      shutdown(client.descriptor, Int32(SHUT_RDWR))
+    }
+  }
+
   /// Tells the clients that have asked what the workers do.
   public func tell(_ workers: WorkersAtWork) {
     let message = ControlMessage.workers(workers)

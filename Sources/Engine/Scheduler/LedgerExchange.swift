@@ -48,7 +48,7 @@ struct LedgerExchange {
   private var commands: [Command] = []
   /// The last of each transfer that is not on record, by job.
   private var checkpoints: [Int64: TransferCheckpoint] = [:]
-  private var batch: Intake.Batch?
+  private var batches: [Intake.Batch] = []
   private var underway: Sent?
   /// What is under way. It is kept until it is answered, since it may have to be sent again.
   private var request = Exchange()
@@ -59,6 +59,8 @@ struct LedgerExchange {
   private var trouble: (since: UInt64, times: Int, next: UInt64)?
   /// Whether its fate is not known.
   private var isIndeterminate = false
+  /// The disk of the ledger is full.
+  private(set) var isOutOfRoom = false
 
   init(_ tuning: Tuning) {
     self.tuning = tuning
@@ -67,7 +69,10 @@ struct LedgerExchange {
   /// All that was settled is on record, and nothing is under way.
   var isSettled: Bool { underway == nil && settlements.isEmpty }
   var isUnderway: Bool { underway != nil }
-  var hasBatch: Bool { batch != nil }
+  var hasBatch: Bool { !batches.isEmpty }
+  /// Without room, what no client waits for does not hold up what one does.
+  var takesBatches: Bool { isOutOfRoom ? batches.count < Self.mostBatches : batches.isEmpty }
+  private static let mostBatches = 64
 
   /// Ends a lease, once the ledger has it.
   mutating func settle(_ settlement: PendingSettlement) { settlements.append(settlement) }
@@ -86,9 +91,9 @@ struct LedgerExchange {
   }
 
   /// Commands of a client: one batch at a time.
-  mutating func takeIn(_ batch: Intake.Batch) { self.batch = batch }
+  mutating func takeIn(_ batch: Intake.Batch) { batches.append(batch) }
 
-  mutating func dropBatch() { batch = nil }
+  mutating func dropBatch() { batches = [] }
 
   /// The next request, unless one is under way, or there is nothing to ask for.
   ///
@@ -109,6 +114,7 @@ struct LedgerExchange {
     let gathered = gather(now, inHand: inHand, isStopping: isStopping)
     request.settlements = gathered.map { Settlement($0.flight.lease, $0.ending) }
     request.wanted = wanted(gathered)
+    let batch = batches.isEmpty ? nil : batches.removeFirst()
     request.commands = (batch?.commands ?? []) + commands
     request.checkpoints = checkpoints.values.sorted { $0.job < $1.job }
     request.deletedObjects = deleted()
@@ -117,7 +123,6 @@ struct LedgerExchange {
     if request.isEmpty { return nil }
     underway = Sent(
       settlements: gathered, questions: questions, batch: batch.map { ($0.commands, $0.ticket) })
-    batch = nil
     commands.removeAll()
     checkpoints.removeAll()
     return .exchange(request)
@@ -144,7 +149,7 @@ struct LedgerExchange {
   /// The reply is here: what it answers. The next request may go.
   mutating func answered() -> Sent? {
     if request.takesNumber { lastNumber = request.number }
-    (trouble, isIndeterminate) = (nil, false)
+    (trouble, isIndeterminate, isOutOfRoom) = (nil, false, false)
     defer { underway = nil }
     return underway
   }
@@ -162,11 +167,18 @@ struct LedgerExchange {
 
   /// The ledger failed. What is under way is kept.
   ///
-  /// - Parameter patience: how long to go on trying, in nanoseconds.
+  /// - Parameters:
+  ///   - patience: how long to go on trying, in nanoseconds.
+  ///   - waitsForRoom: whether a full disk is waited for.
   /// - Returns: whether it is tried again; and whether that is news.
-  mutating func failed(_ error: LedgerError, now: UInt64, patience: UInt64) -> (again: Bool, isNew: Bool) {
+  mutating func failed(
+    _ error: LedgerError, now: UInt64, patience: UInt64, waitsForRoom: Bool = false
+  ) -> (again: Bool, isNew: Bool) {
+    isOutOfRoom = false
     switch error.code {
     case .unavailable: break
+    // Nothing was written, as where the ledger is busy.
+    case .full where waitsForRoom: isOutOfRoom = true
     case .indeterminate: isIndeterminate = true
     default: return (false, false)
     }
@@ -174,6 +186,36 @@ struct LedgerExchange {
     if now - since >= patience { return (false, false) }
     trouble = (since, times, now + min(Self.waits.first << UInt64(min(times, 10)), Self.waits.longest))
     return (true, times == 0)
+  }
+
+  /// Takes out what clients wait for, where there is no room for it: the rest is tried again.
+  ///
+  /// - Returns: the tickets of those that are to be told.
+  mutating func takeOutBatches() -> [UInt64] {
+    var tickets: [UInt64] = []
+    // Files that were found are not found again: their batch has no ticket, and stays.
+    if let batch = underway?.batch, batch.ticket != 0 {
+      tickets.append(batch.ticket)
+      request.commands.removeFirst(batch.commands.count)
+      underway?.batch = nil
+      if request.isEmpty {
+        // There is nothing left to try.
+        underway = nil
+        (trouble, isOutOfRoom) = (nil, false)
+      }
+    }
+    tickets += batches.map(\.ticket).filter { $0 != 0 }
+    batches.removeAll { $0.ticket != 0 }
+    return tickets
+  }
+
+  /// Has a batch that makes room go with what is tried again, at once. False: another goes with it already.
+  mutating func addToMakeRoom(_ batch: Intake.Batch) -> Bool {
+    guard underway != nil, underway?.batch == nil, trouble?.next != .max else { return false }
+    underway?.batch = (batch.commands, batch.ticket)
+    request.commands = batch.commands + request.commands
+    trouble?.next = 0
+    return true
   }
 
   /// When to try again, in nanoseconds of the monotonic clock; `nil`: there is no trouble.

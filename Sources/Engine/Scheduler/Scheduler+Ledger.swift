@@ -84,9 +84,26 @@ extension Scheduler {
   /// The ledger failed. What was sent is kept, and sent again; unless that is of no use.
   func take(_ error: LedgerError) throws(SchedulerError) {
     let patience = isResident && !isStopping ? UInt64.max : Self.ledgerPatience
-    let (again, isNew) = exchange.failed(error, now: environment.clock.monotonic(), patience: patience)
+    let (again, isNew) = exchange.failed(
+      error, now: environment.clock.monotonic(), patience: patience, waitsForRoom: isResident)
     guard again else { throw SchedulerError(error) }
-    if isNew { observe(.ledgerAway("\(error); nothing is lost, and it is tried again")) }
+    if exchange.isOutOfRoom {
+      for ticket in exchange.takeOutBatches() { observe(.noRoom(ticket: ticket)) }
+    }
+    if !isNew { return }
+    observe(
+      .ledgerAway(
+        error.code == .full
+          ? "there is no room on the disk of the ledger; nothing is lost, and it goes on once there is some"
+          : "\(error); nothing is lost, and it is tried again"))
+  }
+
+  /// What a client wants while the disk of the ledger is full: what makes room is tried.
+  func takeWithoutRoom(_ batch: Intake.Batch) {
+    var probe = Exchange()
+    probe.commands = batch.commands
+    if probe.makesRoom && exchange.addToMakeRoom(batch) { return }
+    observe(.noRoom(ticket: batch.ticket))
   }
 
   /// Nanoseconds for which a run that is to end goes on trying to reach the ledger.

@@ -276,6 +276,13 @@ extension Scheduler {
   ) {
     guard let transfer = flight.transfer else { return }
     let refused = reason.code == "unauthorized" ? credentialName(of: flight) : nil
+    var reason = reason
+    if refused != nil {
+      // The one link may be what is refused, and not the credential.
+      reason.message +=
+        "; it was asked for attachment \(transfer.attachmentId): renew the credential, or give that up with `sluice cancel "
+        + "\(transfer.attachmentId)`, then `sluice resume downloads`"
+    }
     pause(flight.lane, reason, cause, credential: refused.flatMap { credentials[$0] })
     settle(
       flight, .transferAgain(key: transfer.key, after: after, isCounted: false, flight.progress, reason))

@@ -157,7 +157,7 @@ public final class Scheduler {
   private func work() throws(SchedulerError) {
     while true {
       // A batch at a time: the thread that finds files waits while the ledger is behind.
-      if !exchange.hasBatch && pool.isOpen { readIntake() }
+      if exchange.takesBatches && pool.isOpen { readIntake() }
       exchangeWithLedger()
       askForFiles()
       if isDone { return try checkPlaces() }
@@ -324,7 +324,13 @@ public final class Scheduler {
     if isStopping { return }
     guard let batch = environment.nextBatch() else { return }
     if batch.isHandover { return handOver() }
-    if batch.commands.isEmpty { isIntakeOver = true } else { exchange.takeIn(batch) }
+    if batch.commands.isEmpty {
+      isIntakeOver = true
+    } else if exchange.isOutOfRoom && batch.ticket != 0 {
+      takeWithoutRoom(batch)
+    } else {
+      exchange.takeIn(batch)
+    }
   }
 
   /// Lets what is in hand end. What was taken from the intake goes on record before.

@@ -6,6 +6,8 @@ import Platform
 public enum SchedulerEvent: Sendable {
   /// Commands are on record; the ticket is the one they were sent with.
   case answered([CommandResult], ticket: UInt64)
+  /// Commands were not done, since the disk of the ledger is full: nothing of them is on record.
+  case noRoom(ticket: UInt64)
   /// An attachment has ended, and that is durable.
   case ended(AttachmentRecord)
   /// Stages have said something of an attachment, in this order. It has not ended with that, and may be tried again. Told only where

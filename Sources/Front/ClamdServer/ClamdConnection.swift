@@ -8,8 +8,7 @@ final class ClamdConnection {
   unowned let server: ClamdServer
   private let socket: Int32
   private let door: UInt32
-  /// Over a Unix socket, which alone passes descriptors.
-  private let isLocal: Bool
+  private let peer: PeerName
   private var watch: EventLoop.Watch?
   private var interest = EventLoop.Interest(reads: true)
   private var parser = ClamdParser()
@@ -40,12 +39,15 @@ final class ClamdConnection {
 
   private var limits: ClamdServer.Limits { server.limits }
 
-  init(_ server: ClamdServer, _ socket: Int32, _ door: UInt32, isLocal: Bool) throws(SystemError) {
-    (self.server, self.socket, self.door, self.isLocal) = (server, socket, door, isLocal)
+  init(_ server: ClamdServer, _ socket: Int32, _ door: UInt32, _ peer: PeerName) throws(SystemError) {
+    (self.server, self.socket, self.door, self.peer) = (server, socket, door, peer)
     watch = try server.loop.watch(socket, interest) { [unowned self] in take($0) }
   }
 
   var jobCount: Int { jobs.count }
+
+  /// Whether a content of it waits for its place.
+  var hasWaiting: Bool { jobs.values.contains { $0.limit == nil } }
 
   // MARK: Reading
 
@@ -197,9 +199,9 @@ final class ClamdConnection {
     switch command.verb {
     case .inStream?:
       parser.expectContent()
-      begin(ClamdJob(.stream, door: door, number: number, self), isStream: true)
+      begin(ClamdJob(.stream, door: door, peer: peer.text, number: number, self), isStream: true)
       return
-    case .fileDescriptor? where isLocal:
+    case .fileDescriptor? where peer.isLocal:
       awaited = (number, command.terminator)
       return
     case .ping?: say("PONG", number)
@@ -229,7 +231,7 @@ final class ClamdConnection {
       return closeWhereDone()
     }
     self.descriptor = nil
-    begin(ClamdJob(.file(descriptor), door: door, number: number, self), isStream: false)
+    begin(ClamdJob(.file(descriptor), door: door, peer: peer.text, number: number, self), isStream: false)
   }
 
   private func begin(_ job: ClamdJob, isStream: Bool) {
@@ -345,7 +347,8 @@ final class ClamdConnection {
     listen()
   }
 
-  func checkDeadlines(_ now: UInt64) {
+  /// - Parameter isCrowded: contents wait for a place.
+  func checkDeadlines(_ now: UInt64, isCrowded: Bool) {
     func hasPassed(_ limit: UInt64, since: UInt64) -> Bool { now > since && now - since > limit }
     if !output.isEmpty, hasPassed(limits.writeTime, since: writeSince) { return close() }
     // What judges has a deadline of its own; a file that a client has open may hang.
@@ -360,6 +363,8 @@ final class ClamdConnection {
         refuse(
           numbered(
             "INSTREAM: the content took longer than \(limits.contentTime / 1000) s. ERROR", current.number))
+      } else if current.limit != nil, current.isSlow(limits, at: now), isCrowded {
+        refuse(numbered("INSTREAM: the content came too slowly while others waited. ERROR", current.number))
       }
     } else if jobs.isEmpty, hasPassed(limits.commandTime, since: idleSince) {
       close()

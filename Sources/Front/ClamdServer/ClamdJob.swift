@@ -12,6 +12,8 @@ public final class ClamdJob {
   public let kind: Kind
   /// Of the socket that the client has connected to.
   public let door: UInt32
+  /// Whose it is, as far as the kernel tells: a user of this machine, or an address.
+  public let peer: String
   /// For the handler.
   public var context: AnyObject?
   /// Of a session: which of its commands it is.
@@ -23,14 +25,26 @@ public final class ClamdJob {
   var isPaused = false
   /// When it may come, in milliseconds of the monotonic clock.
   private(set) var since: UInt64 = 0
+  /// How much had come at a time, from which its pace is measured.
+  private var mark: (bytes: Int64, time: UInt64) = (0, 0)
 
-  init(_ kind: Kind, door: UInt32, number: Int?, _ connection: ClamdConnection) {
-    (self.kind, self.door, self.number, self.connection) = (kind, door, number, connection)
+  init(_ kind: Kind, door: UInt32, peer: String, number: Int?, _ connection: ClamdConnection) {
+    (self.kind, self.door, self.peer) = (kind, door, peer)
+    (self.number, self.connection) = (number, connection)
+  }
+
+  /// Whether little has come for a while. To be asked again and again: it is measured from one time to the next.
+  func isSlow(_ limits: ClamdServer.Limits, at now: UInt64) -> Bool {
+    let (came, passed) = (received - mark.bytes, now - min(mark.time, now))
+    if came < limits.paceBytes && !isPaused { return passed >= limits.paceTime }
+    mark = (received, now)
+    return false
   }
 
   /// Its bytes may come, at most so many; of a file it only notes the limit.
   public func take(atMost limit: Int64) {
     (self.limit, since) = (limit, ClamdServer.now)
+    mark.time = since
     connection?.proceed()
   }
 
@@ -46,6 +60,9 @@ public final class ClamdJob {
 
   /// What stands before the answer.
   var label: String { if case .file(let file) = kind { "fd[\(file.number)]" } else { "stream" } }
+
+  /// Its bytes may come.
+  public var isTaken: Bool { limit != nil }
 
   var isFile: Bool { if case .file = kind { true } else { false } }
 }

@@ -35,6 +35,14 @@ public final class ClamdServer {
     public var contentTime: UInt64 = 120_000
     /// From when a content may come until it is answered.
     public var jobTime: UInt64 = 300_000
+    /// A content of which fewer than so many bytes have come in this time gives its place up, where others wait for one.
+    public var paceTime: UInt64 = 5_000
+    public var paceBytes: Int64 = 16 << 10
+    /// Until a file that a client has passed is read.
+    public var readTime: UInt64 = 60_000
+    /// Threads that read files, of all peers and of one: some may hang with theirs.
+    public var readers = 8
+    public var readersOfPeer = 4
     /// Until a client has taken all that it is sent.
     public var writeTime: UInt64 = 30_000
     /// Bytes of answers that are not sent, before nothing more is read.
@@ -119,8 +127,7 @@ public final class ClamdServer {
       let socket = sluice_accept_at_once(listener, &address)
       // Without a descriptor for it, it waits as well.
       if socket < 0 { return errno == EMFILE || errno == ENFILE ? listen(false) : () }
-      guard let connection = try? ClamdConnection(self, socket, door, isLocal: address.ss_family == AF_UNIX)
-      else {
+      guard let connection = try? ClamdConnection(self, socket, door, PeerName(socket, address)) else {
         Glibc.close(socket)
         continue
       }
@@ -136,6 +143,7 @@ public final class ClamdServer {
   private func checkDeadlines() {
     let now = Self.now
     if isFull && connections.count < limits.connections { listen(true) }
-    for connection in connections.values { connection.checkDeadlines(now) }
+    let isCrowded = connections.values.contains(where: \.hasWaiting)
+    for connection in connections.values { connection.checkDeadlines(now, isCrowded: isCrowded) }
   }
 }

@@ -211,6 +211,8 @@ extension API {
     else {
       throw Self.damaged
     }
+    let storedAt = record.outcome.url == nil ? nil : record.finishedAt
+    guard objects.isWhole(file, facts, sha256: sha256, storedAt: storedAt) else { throw Self.damaged }
     let isEncoded = try Self.isEncoded(request)
     let validators = Conditions.Validators(
       tag: "\"sha256-\(Hexadecimal.text(sha256))\(isEncoded ? "-base64" : "")\"",

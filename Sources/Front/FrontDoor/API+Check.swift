@@ -16,14 +16,22 @@ extension API {
     func parameter(_ name: String) -> String? { request.query.first { $0.name == name }?.value }
     let isForm = Self.isForm(request)
     if request.body == .none { throw Problem(400, "empty", "the body is the content, and there is none") }
-    if case .length(let count) = request.body, count > rules.longest + (isForm ? Self.formRoom : 0) {
-      throw Self.tooLarge(rules.longest)
-    }
     let checksum = try Tus.checksum(request)
-    let (longest, digest) = (rules.longest, checksum?.digest)
+    let digest = checksum?.digest
     let name = parameter("filename")
     let field = isForm ? nil : request.field("content-type").flatMap { Self.anyType.contains($0) ? nil : $0 }
     let type = parameter("filetype") ?? field
+    let rules = rules
+    /// As for an upload that calls itself so. What a form says comes with its body.
+    @Sendable func limit(_ name: String?, _ type: String?) -> Int64 {
+      var item = IntakeItem()
+      (item.fileName, item.declaredType) = (name ?? "content", type)
+      return rules.longest(item)
+    }
+    let longest = isForm ? rules.longest : limit(name, type)
+    if case .length(let count) = request.body, count > longest + (isForm ? Self.formRoom : 0) {
+      throw Self.tooLarge(longest)
+    }
     if !uploads.hasRoom { throw Self.full }
     let number = uploads.unnamedFile()
     if number < 0 { throw Self.full }
@@ -33,6 +41,8 @@ extension API {
     return .check(order, file, token) { stored in
       if let problem = Self.fault(of: stored, tooLong: Self.tooLarge(longest)) { throw problem }
       if stored.isMalformed { throw Self.noForm }
+      let most = limit(name ?? stored.form.fileName, type ?? stored.form.contentType)
+      if stored.bytes > most { throw Self.tooLarge(most) }
       if let digest, stored.digest != digest { throw Self.otherChecksum }
       return Check(
         file, fileName: name ?? stored.form.fileName ?? "content",

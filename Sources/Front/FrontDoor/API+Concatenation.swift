@@ -7,14 +7,11 @@ import Platform
 
 // Uploads that are made of others (tus 1.0.0, concatenation).
 extension API {
-  /// Makes an upload of others, in their order.
+  /// Makes an upload of others, in their order. Parts are used once: of several requests for the same ones the first has them.
   func join(
-    _ parts: [String], _ request: FrontRequest, _ metadata: String, _ token: AccessToken, atMost limit: Int64
+    _ parts: [String], _ request: FrontRequest, _ metadata: String, _ token: AccessToken
   ) throws -> Answer {
-    if !request.values("upload-length").isEmpty {
-      throw Problem(
-        400, "invalid-length", "an upload that is made of others has the length that they have together")
-    }
+    let limit = rules.longest(try item(metadata, token.name, token.role))
     var records: [(record: UploadRecord, file: SharedDescriptor)] = []
     var length: Int64 = 0
     for id in parts {
@@ -37,11 +34,18 @@ extension API {
       place += size
     }
     if fdatasync(target.number) != 0 { throw Problem.away }
-    let end = length
+    let (end, uploads) = (length, uploads)
     // The parts have done what they were for, and count no more for their owner.
     let used = Set(parts).sorted().map { Command.upload(.end(id: $0)) }
     return makeRow(new) {
-      .commands(used) { _ in .upload(new.id, .append(Bytes(offset: end, isNew: true))) }
+      .commands(used) { results in
+        // Another request has used one meanwhile, or given it up.
+        if results.contains(where: { $0 != .done(hasChanged: true) }) {
+          return uploads.end(new.id, Problem.notFound)
+        }
+        for id in parts { uploads.delete(id) }
+        return .upload(new.id, .append(Bytes(offset: end, isNew: true)))
+      }
     }
   }
 }

@@ -18,7 +18,12 @@ extension API {
     if let type = request.field("content-type"), !isForm { Self.add(type: type, to: &values) }
     let metadata = Tus.header(values)
     let item = try item(metadata, token.name, token.role)
-    if request.body == .none { throw Problem(400, "empty", "the body is the content, and there is none") }
+    // One of no bytes is a content like others, where its client says so.
+    if request.body == .none && request.values("content-length").isEmpty {
+      throw Problem(
+        400, "empty", "the body is the content, and there is none",
+        remedy: "a content of no bytes comes with 'Content-Length: 0'")
+    }
     // What a form says comes with its body.
     let longest = isForm ? rules.longest + Self.formRoom : rules.longest(item)
     if case .length(let count) = request.body, count > longest { throw tooLarge(item) }
@@ -73,7 +78,7 @@ extension API {
         if isForm { try api.read(stored.form, into: &record) }
         return try api.posted(record, stored, checksum, request.traceparent)
       } catch let problem as Problem {
-        return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
+        return api.uploads.end(record.id, problem)
       }
     }
   }
@@ -87,6 +92,14 @@ extension API {
     record.metadata = Tus.header(values)
   }
 
+  /// The digest of what was stored. Of nothing the process that serves HTTP computes none.
+  private static func digest(of stored: Stored, _ algorithm: MessageDigest.Algorithm) throws -> [UInt8] {
+    if stored.bytes > 0 || !stored.digest.isEmpty { return stored.digest }
+    let digest = try MessageDigest(algorithm)
+    digest.begin()
+    return digest.finish()
+  }
+
   private func posted(
     _ record: UploadRecord, _ stored: Stored, _ checksum: Tus.Checksum?, _ trace: String?
   ) throws -> Answer {
@@ -94,10 +107,13 @@ extension API {
     if stored.isMalformed {
       throw Self.noForm
     }
-    if let checksum, stored.digest != checksum.digest { throw Self.otherChecksum }
+    if let checksum, try Self.digest(of: stored, checksum.algorithm) != checksum.digest {
+      throw Self.otherChecksum
+    }
     let item = try item(record.metadata, record.owner, record.role)
     if stored.bytes > rules.longest(item) { throw tooLarge(item) }
     _ = try written(record.id, 0, stored)
+    let uploads = uploads
     let commands: [Command] = [
       .upload(.lengthen(id: record.id, stored.bytes)), .upload(try finishing(record, trace)),
     ]
@@ -107,7 +123,7 @@ extension API {
       }
       if let id = report.outcomes.first?.id { return .reply(Self.accepted(id, 201)) }
       let problem = Problem.refused(report, record.role)
-      return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
+      return uploads.end(record.id, problem)
     }
   }
 }

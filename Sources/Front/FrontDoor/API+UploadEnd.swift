@@ -12,13 +12,14 @@ extension API {
     then answer: @escaping @Sendable (_ attachment: String?) -> Answer
   ) throws -> Answer {
     // Its length may have been left open to the end.
+    let uploads = uploads
     let length: [Command] = record.length == nil ? [.upload(.lengthen(id: record.id, size))] : []
     return .commands(length + [.upload(try finishing(record, trace))]) { results in
       guard case .takenIn(let report)? = results.last else { return .reply(Problem.away.reply) }
       if let id = report.outcomes.first?.id { return answer(id) }
       // Nothing makes it another, so that it would only be in the way.
       let problem = Problem.refused(report, record.role)
-      return .commands([.upload(.end(id: record.id))]) { _ in .reply(problem.reply) }
+      return uploads.end(record.id, problem)
     }
   }
 
@@ -58,5 +59,15 @@ extension API {
     item.source = Array("/".utf8)
     if let fault = item.fault { throw Problem(400, "invalid-metadata", fault) }
     return item
+  }
+}
+
+extension UploadsFolder {
+  /// Forgets an upload that is of no use. Its file is gone once that is told: the coordinator may be killed before it deletes it.
+  func end(_ id: String, _ problem: Problem) -> API.Answer {
+    .commands([.upload(.end(id: id))]) { results in
+      if results.first == .done(hasChanged: true) { delete(id) }
+      return .reply(problem.reply)
+    }
   }
 }

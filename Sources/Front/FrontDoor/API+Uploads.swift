@@ -25,7 +25,14 @@ extension API {
     let concat = try Tus.concat(request.field("upload-concat"))
     let item = try item(metadata, token.name, token.role)
     if case .final(let parts)? = concat {
-      return try join(parts, request, metadata, token, atMost: rules.longest(item))
+      if !request.values("upload-length").isEmpty {
+        throw Problem(
+          400, "invalid-length", "an upload that is made of others has the length that they have together")
+      }
+      // Requests for the same parts come one after the other.
+      guard let first = parts.min() else { throw Problem.notFound }
+      _ = try record(first, token)
+      return .upload(first, .join(parts, metadata: metadata, token))
     }
     let length = try newLength(request)
     if let length, length > rules.longest(item) { throw tooLarge(item) }
@@ -114,6 +121,8 @@ extension API {
     /// All of it, with the request that began it.
     case post(Tus.Checksum?)
     case end
+    /// Another upload is made of it and others.
+    case join([String], metadata: String, AccessToken)
   }
 
   /// What a request says of the bytes that it brings.
@@ -189,17 +198,21 @@ extension API {
       return try look(record) { Self.state($0, $1, $2) }
     case .end:
       if let attachment = record.attachmentId { throw Self.isAttachment(attachment) }
+      let uploads = uploads
       try reached { () throws(SystemError) in try uploads.settle(id) }
       return .commands([.upload(.giveUp(id: id))]) { results in
         switch results.first {
-        case .done(hasChanged: true): .reply(FrontReply(204))
+        case .done(hasChanged: true):
+          uploads.delete(id)
+          return .reply(FrontReply(204))
         // Another request has given it up.
-        case .done(hasChanged: false): .reply(Problem.notFound.reply)
+        case .done(hasChanged: false): return .reply(Problem.notFound.reply)
         // Its last byte came first.
-        case .takenIn(let report): .reply(Self.isAttachment(report.outcomes.first?.id ?? "").reply)
-        default: .reply(Problem.away.reply)
+        case .takenIn(let report): return .reply(Self.isAttachment(report.outcomes.first?.id ?? "").reply)
+        default: return .reply(Problem.away.reply)
         }
       }
+    case .join(let parts, let metadata, let token): return try join(parts, request, metadata, token)
     case .post(let checksum): return try store(record, checksum, request)
     case .append(let bytes): return try append(bytes, to: record, request)
     case .appendPart(let part): return try append(part, to: record, request)
@@ -312,15 +325,6 @@ extension API {
     return try finish(record, size, bytes.trace) { .reply(reply.adding($0)) }
   }
 
-  /// The size of an upload of which bytes were stored: that of its file. The process that wrote them is not trusted with it.
-  func written(_ id: String, _ offset: Int64, _ stored: Stored) throws(Problem) -> Int64 {
-    let (size, isOver) = offset.addingReportingOverflow(stored.bytes)
-    guard !isOver, uploads.size(id) ?? 0 == size else {
-      throw Problem(500, "fault", "the bytes were not written as was said", remedy: "ask how much is there")
-    }
-    return size
-  }
-
   /// What is wrong with what came; `nil`: nothing.
   func fault(of stored: Stored, _ record: UploadRecord) throws -> Problem? {
     try Self.fault(of: stored, tooLong: tooLarge(try item(record.metadata, record.owner, record.role)))
@@ -342,30 +346,6 @@ extension API {
   }
 
   // MARK: What goes wrong
-
-  func open(_ id: String, isAlone: Bool = true) throws -> Descriptor {
-    try reached { () throws(SystemError) in try uploads.open(id, isAlone: isAlone) }
-  }
-
-  func cut(_ id: String, to size: Int64) throws {
-    try reached { () throws(SystemError) in try uploads.cut(id, to: size) }
-  }
-
-  private func doubt(_ id: String, from offset: Int64) throws {
-    try reached { () throws(SystemError) in try uploads.doubt(id, from: offset) }
-  }
-
-  private func trust(_ id: String) throws {
-    try reached { () throws(SystemError) in try uploads.trust(id) }
-  }
-
-  private func reached<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(Problem) -> Value {
-    do throws(SystemError) {
-      return try body()
-    } catch {
-      throw error.code == ENOSPC || error.code == EDQUOT ? Self.full : Problem.away
-    }
-  }
 
   func tooLarge(_ item: IntakeItem) -> Problem { Self.tooLarge(rules.longest(item)) }
 

@@ -44,6 +44,7 @@ final class API {
   let counts: @Sendable () -> FrontCounts
   let links: LinkSigner
   let reporting: OneAtATime
+  let objects: CheckedObjects
   /// `nil`: tokens that others have signed are not accepted.
   let identity: JSONWebTokens?
   /// Who made the last request, for the log; `nil`: it had no valid token.
@@ -58,11 +59,12 @@ final class API {
     _ home: Home, version: String, rules: ServeRules = ServeRules(), fetches: Bool = true,
     prefetches: Bool = false,
     links: LinkSigner? = nil, identity: JSONWebTokens? = nil, reporting: OneAtATime = OneAtATime(),
+    objects: CheckedObjects = CheckedObjects(),
     counts: @escaping @Sendable () -> FrontCounts = { FrontCounts() }
   ) throws {
     (self.home, self.version, self.rules, self.fetches) = (home, version, rules, fetches)
     (self.counts, self.identity, self.reporting) = (counts, identity, reporting)
-    self.prefetches = prefetches
+    (self.prefetches, self.objects) = (prefetches, objects)
     self.links = try links ?? LinkSigner()
     lines = try ManifestLineReader()
     uploads = UploadsFolder(home)

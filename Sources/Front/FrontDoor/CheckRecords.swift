@@ -8,13 +8,16 @@ import Synchronization
 final class CheckRecords: Sendable {
   private struct Waiting: Sendable {
     var command: Command
-    var then: @Sendable () -> Void
+    /// Whether it is on record.
+    var then: @Sendable (Bool) -> Void
   }
 
   private struct State {
     var lastTicket: UInt64 = firstTicket
     /// On their way to the ledger, by ticket.
     var underway: [UInt64: [Waiting]] = [:]
+    /// Writes commands without the coordinator's loop, which has ended; `nil`: that goes on.
+    var late: (@Sendable ([Command]) -> Bool)?
   }
 
   private let waiting = Mailbox<Waiting>(capacity: 4096)
@@ -36,19 +39,19 @@ final class CheckRecords: Sendable {
     thread.withLock { $0 = started }
   }
 
-  /// - Parameter then: called once it is on record; or cannot be, since the program ends.
-  func add(_ result: CheckResult, door: String, then: @escaping @Sendable () -> Void) {
+  /// - Parameter then: called once it is on record, or cannot be: the disk is full, or the program ends.
+  func add(_ result: CheckResult, door: String, then: @escaping @Sendable (Bool) -> Void) {
     var outcome = AttachmentOutcome(
       result.outcome, reason: result.outcome == .completed ? nil : result.reason ?? Self.unexplained,
       mediaType: result.mediaType,
       sizeBytes: result.sizeBytes, metadata: JSONWriter.object(of: result.metadata))
     outcome.sha256 = result.sha256.flatMap { Hexadecimal.bytes($0) }
     // Each is its own, at a path where nothing can be.
-    let source = "/dev/null/" + ids.withLock { $0.next() }
+    let source = RecordedCheck.place + ids.withLock { $0.next() }
     let item = IntakeItem(
       conversationId: "clamd", senderId: door, fileName: "content", source: Array(source.utf8))
     let one = Waiting(command: .record(RecordedCheck(item, outcome, steps: result.steps)), then: then)
-    if !waiting.send(one) { then() }
+    if !waiting.send(one) { then(false) }
   }
 
   private func send(_ all: [Waiting]) {
@@ -57,15 +60,34 @@ final class CheckRecords: Sendable {
       state.underway[state.lastTicket] = all
       return state.lastTicket
     }
-    if !intake.send(all.map(\.command), ticket: ticket) { answer(ticket) }
+    // The coordinator's loop takes no more once it has ended.
+    if state.withLock({ $0.late }) != nil || !intake.send(all.map(\.command), ticket: ticket) {
+      writeLate(ticket)
+    }
   }
 
-  /// Commands are on record.
-  func answer(_ ticket: UInt64) {
-    for one in state.withLock({ $0.underway.removeValue(forKey: ticket) }) ?? [] { one.then() }
+  /// Commands are on record, or are not: there is no room.
+  func answer(_ ticket: UInt64, isRecorded: Bool) {
+    for one in state.withLock({ $0.underway.removeValue(forKey: ticket) }) ?? [] { one.then(isRecorded) }
   }
 
-  /// Called once nothing more is added.
+  /// The coordinator's loop has ended, with all that it took on record: what is left and what comes is written by another.
+  func goOn(with late: @escaping @Sendable ([Command]) -> Bool) {
+    let tickets = state.withLock { state in
+      state.late = late
+      return state.underway.keys.sorted()
+    }
+    for ticket in tickets { writeLate(ticket) }
+  }
+
+  private func writeLate(_ ticket: UInt64) {
+    let (late, all) = state.withLock { ($0.late, $0.underway.removeValue(forKey: ticket)) }
+    guard let all else { return }
+    let isRecorded = late?(all.map(\.command)) ?? false
+    for one in all { one.then(isRecorded) }
+  }
+
+  /// Called once nothing more is added. What was added is written first.
   func stop() {
     waiting.close()
     thread.withLock { $0 }?.join()
@@ -73,6 +95,6 @@ final class CheckRecords: Sendable {
       defer { state.underway = [:] }
       return state.underway.values.flatMap(\.self)
     }
-    for one in left { one.then() }
+    for one in left { one.then(false) }
   }
 }

@@ -19,7 +19,7 @@ public final class ClamdDoors: Sendable {
   public struct Door: Sendable {
     public var rules: ServeRules.ClamdDoor
     public var socket: SharedDescriptor
-    /// What judges.
+    /// What judges first. See ``ClamdDoors/judge(with:_:)``.
     public var checker: Checker
 
     public init(_ rules: ServeRules.ClamdDoor, socket: SharedDescriptor, checker: Checker) {
@@ -39,43 +39,22 @@ public final class ClamdDoors: Sendable {
 
   private struct State {
     var contents: [UInt64: Content] = [:]
-    /// Serials, in order; some may have left.
-    var waiting: [UInt64] = []
-    /// Of them, those that have.
-    var gone = 0
-    /// That come or are judged.
-    var underway = 0
+    var places = ClamdPlaces(most: ClamdDoors.mostUnderway, mostOfPeer: ClamdDoors.mostOfPeer)
     var life = 0
     var isServing = false
     var isBroken = false
 
-    /// One that waited has left.
-    mutating func forgetWaiting() {
-      gone += 1
-      if gone < 1000 || gone < waiting.count / 2 { return }
-      waiting.removeAll { if case .waiting? = contents[$0] { false } else { true } }
-      gone = 0
-    }
-
     /// The next that may come, if there is room.
     mutating func next() -> (serial: UInt64, door: Int)? {
-      if underway >= ClamdDoors.mostUnderway { return nil }
-      while let serial = waiting.first {
-        waiting.removeFirst()
-        guard case .waiting(let door)? = contents[serial] else {
-          gone -= 1
-          continue
-        }
-        contents[serial] = .coming(door: door, nil, since: Clock.monotonic())
-        underway += 1
-        return (serial, door)
-      }
-      return nil
+      guard let serial = places.next(), case .waiting(let door)? = contents[serial] else { return nil }
+      contents[serial] = .coming(door: door, nil, since: Clock.monotonic())
+      return (serial, door)
     }
   }
 
   private let doors: [Door]
-  private let checkers: [Checker]
+  /// What judges now: for each door, and each once.
+  private let judging: Mutex<(ofDoors: [Checker], all: [Checker])>
   private let executable: String
   private let folder: String
   private let version: String
@@ -92,6 +71,8 @@ public final class ClamdDoors: Sendable {
 
   /// Contents that come or are judged at once: each takes room on the disk.
   private static let mostUnderway = 64
+  /// Of one peer, while others have some, too.
+  private static let mostOfPeer = 48
   private static let connections: UInt32 = 1000
   /// Contents that one process may have told of: those of its connections.
   private static let mostContents = 16 * Int(connections)
@@ -111,7 +92,8 @@ public final class ClamdDoors: Sendable {
     requiresSandbox: Bool,
     say: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
-    (self.doors, self.checkers, self.executable) = (doors, checkers, executable)
+    (self.doors, self.executable) = (doors, executable)
+    judging = Mutex((doors.map(\.checker), checkers))
     (folder, self.front, self.requiresSandbox, self.say) = (home.uploadsPath, front, requiresSandbox, say)
     self.version = Self.answerToVersion(version)
     life = try ServerLife("the server of clamd's clients", say: say)
@@ -134,13 +116,28 @@ public final class ClamdDoors: Sendable {
       + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) \(1900 + parts.tm_year)"
   }
 
-  /// Takes no more connections, lets what is under way end for a few seconds, and ends.
-  public func stop() {
-    // What is not on record by now will not be, and its client is not to wait for that.
-    records.stop()
+  /// Takes no more connections, lets what is under way end for a few seconds, and ends. The coordinator's loop has ended.
+  ///
+  /// - Parameter record: puts checks that end meanwhile on record. Any thread calls it.
+  public func stop(record: @escaping @Sendable ([Command]) -> Bool) {
+    records.goOn(with: record)
     life.stop()
     thread.withLock { $0 }?.join()
-    for checker in checkers { checker.stop() }
+    records.stop()
+    for checker in judging.withLock(\.all) { checker.stop() }
+  }
+
+  /// Has others judge from now on; what is under way ends with those before.
+  ///
+  /// - Parameters:
+  ///   - ofDoors: one for each door, in their order.
+  ///   - all: each once.
+  public func judge(with ofDoors: [Checker], _ all: [Checker]) {
+    let before = judging.withLock { judging in
+      defer { judging = (ofDoors, all) }
+      return judging.all
+    }
+    for checker in before { checker.retire() }
   }
 
   // MARK: The life of the process
@@ -214,14 +211,15 @@ public final class ClamdDoors: Sendable {
       if number == 1 {
         for door in doors { say("answering clients of clamd on \(Self.name(door.socket))") }
       }
-    case .asked(let serial, let door):
+    case .asked(let serial, let door, let peer):
       guard doors.indices.contains(Int(door)) else { throw FrameError("a door that is none") }
       try state.withLock { state throws(FrameError) in
         if state.contents.count >= Self.mostContents { throw FrameError("more contents than connections") }
-        if state.contents.updateValue(.waiting(door: Int(door)), forKey: serial) != nil {
+        if state.contents[serial] != nil || state.places.has(serial) {
           throw FrameError("a content that there is")
         }
-        state.waiting.append(serial)
+        state.contents[serial] = .waiting(door: Int(door))
+        state.places.wait(serial, of: peer)
       }
       letIn(number)
     case .taken(let serial, let content):
@@ -233,22 +231,19 @@ public final class ClamdDoors: Sendable {
         state.contents[serial] = .judged
         return (door, file, since)
       }
-      judge(serial, coming.1, since: coming.since, doors[coming.door], content, number)
+      judge(serial, coming.1, since: coming.since, coming.door, content, number)
     case .left(let serial):
-      let wasUnderway = try state.withLock { state throws(FrameError) in
+      let isPlaceFree = try state.withLock { state throws(FrameError) in
         switch state.contents.removeValue(forKey: serial) {
-        case .waiting:
-          state.forgetWaiting()
-          return false
-        case .coming:
-          state.underway -= 1
+        case .waiting, .coming:
+          state.places.leave(serial)
           return true
         // What judges has it, and tells its end.
         case .judged: return false
         case nil: throw FrameError("the end of a content that there never was")
         }
       }
-      if wasUnderway { letIn(number) }
+      if isPlaceFree { letIn(number) }
     }
   }
 
@@ -289,40 +284,51 @@ public final class ClamdDoors: Sendable {
   }
 
   private func judge(
-    _ serial: UInt64, _ file: SharedDescriptor, since: UInt64, _ door: Door, _ content: TakenContent,
+    _ serial: UInt64, _ file: SharedDescriptor, since: UInt64, _ index: Int, _ content: TakenContent,
     _ number: Int
   ) {
+    let door = doors[index]
     if content == .notWritten {
       let reason = Reason(stage: "check", code: "no-room", message: "the content could not be written")
       return answer(serial, CheckResult(.unknown, reason), since: since, door, number)
     }
-    door.checker.check(Check(file)) { [self] result in answer(serial, result, since: since, door, number) }
+    let checker = judging.withLock { $0.ofDoors[index] }
+    checker.check(Check(file)) { [self] result in answer(serial, result, since: since, door, number) }
   }
 
   private func answer(
     _ serial: UInt64, _ result: CheckResult, since: UInt64, _ door: Door, _ number: Int
   ) {
-    let then: @Sendable () -> Void = { [self] in
-      tell(serial, result, since: since, door, number)
+    let then: @Sendable (Bool) -> Void = { [self] isRecorded in
+      tell(serial, isRecorded ? result : Self.unrecorded, since: since, door, number)
       letIn(number)
     }
     // The client is told once that is on record.
     if door.rules.record == .all || door.rules.record == .found && result.verdict != .clean {
       records.add(result, door: door.rules.listen, then: then)
     } else {
-      then()
+      then(true)
     }
   }
 
+  /// In the place of a verdict that is to be on record, and cannot be.
+  private static var unrecorded: CheckResult {
+    CheckResult(
+      .unknown, Reason(stage: "check", code: "no-record", message: "the verdict could not be put on record"))
+  }
+
   /// Tells what came of commands. Others' tickets are none of its business.
-  public func answer(_ ticket: UInt64) { records.answer(ticket) }
+  public func answer(_ ticket: UInt64) { records.answer(ticket, isRecorded: true) }
+
+  /// Tells that commands were not done, since the disk of the ledger is full.
+  public func foundNoRoom(_ ticket: UInt64) { records.answer(ticket, isRecorded: false) }
 
   /// Gives the answer to a content that was judged, and its place to another.
   private func tell(_ serial: UInt64, _ result: CheckResult, since: UInt64, _ door: Door, _ number: Int) {
     front.judged(result, door: door.rules.listen, seconds: Double(Clock.monotonic() - since) / 1e9)
     send(.answer(serial: serial, ClamdAnswer.text(result, door.rules.unknown)), number)
     state.withLock { state in
-      if state.life == number { state.underway -= 1 }
+      if state.life == number { state.places.leave(serial) }
     }
   }
 }

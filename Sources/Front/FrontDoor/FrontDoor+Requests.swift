@@ -71,10 +71,9 @@ extension FrontDoor {
       // Another thread may have heard of its end meanwhile.
       if !desk.isOpen(asked.serial) { streams.remove([asked.serial]) }
     case .commands(let commands, let next):
-      let ticket = desk.wait(RequestDesk.Waiting(asked: asked, next: next))
-      if intake.send(commands, ticket: ticket) { return }
-      _ = desk.takeWaiting(ticket)
-      self.answer(.reply(Problem.away.reply), asked, api)
+      if !send(commands, RequestDesk.Waiting(asked: asked, next: next)) {
+        self.answer(.reply(Problem.away.reply), asked, api)
+      }
     case .await(let id, let seconds):
       desk.await(id, asked, until: Clock.monotonic() + UInt64(seconds) * 1_000_000_000)
       // It may have ended before anybody waited.
@@ -96,6 +95,23 @@ extension FrontDoor {
       desk.store(RequestDesk.Storing(asked: asked, upload: id, next: next))
       desk.send(.store(serial: asked.serial, order), file)
     }
+  }
+
+  /// False: the program ends, and takes none.
+  private func send(_ commands: [Command], _ waiting: RequestDesk.Waiting) -> Bool {
+    let ticket = desk.wait(waiting)
+    if intake.send(commands, ticket: ticket) { return true }
+    return desk.takeWaiting(ticket) == nil
+  }
+
+  /// What came of commands that a request waited for.
+  func goOn(_ waiting: RequestDesk.Waiting, _ next: API.Answer, _ api: API?) {
+    guard let id = waiting.upload else { return answer(next, waiting.asked, api) }
+    if case .upload(id, let step) = next {
+      desk.change(id, false, waiting.asked.serial)
+      return take(step, of: id, waiting.asked, api)
+    }
+    leave(id, waiting.asked, next, api)
   }
 
   /// Its token is looked at again while it is under way.
@@ -174,10 +190,15 @@ extension FrontDoor {
     return nil
   }
 
-  /// Answers, and lets others have the upload, one after the other.
+  /// Answers, and lets others have the upload, one after the other; once what the answer changes is on record.
   private func leave(_ id: String, _ asked: RequestDesk.Asked, _ next: API.Answer, _ api: API?) {
     var (asked, next): (RequestDesk.Asked, API.Answer?) = (asked, next)
     while true {
+      if case .commands(let commands, let then) = next {
+        desk.change(id, true, asked.serial)
+        if send(commands, RequestDesk.Waiting(asked: asked, upload: id, next: then)) { return }
+        next = .reply(Problem.away.reply)
+      }
       if let next {
         desk.release(id, asked.serial)
         answer(next, asked, api)
@@ -200,7 +221,7 @@ extension FrontDoor {
   /// Has what was stored of a body judged, and answers.
   private func judge(_ stored: Stored, _ checking: RequestDesk.Checking, _ api: API?) {
     let asked = checking.asked
-    guard let checker = settings.checker, let next = checking.next else {
+    guard let checker, let next = checking.next else {
       return answer(.reply(Problem.away.reply), asked, api)
     }
     var check: Check?

@@ -26,7 +26,7 @@ public final class FrontDoor: Sendable {
     public var prefetches = false
     /// `nil`: tokens that others have signed are not accepted.
     public var identity: JSONWebTokens?
-    /// Judges contents that are not kept; it is ended with the door.
+    /// Judges contents that are not kept; it is ended with the door. See ``FrontDoor/judge(with:)``.
     public var checker: Checker?
     /// Whether it must not serve where the kernel lacks a part of the sandbox.
     public var requiresSandbox = true
@@ -47,6 +47,7 @@ public final class FrontDoor: Sendable {
   let streams: EventStreams
   private let links: LinkSigner
   private let reporting = OneAtATime()
+  private let objects = CheckedObjects()
   /// In milliseconds since 1970.
   private let begun = Clock.now()
   let dressing: Dressing
@@ -58,6 +59,8 @@ public final class FrontDoor: Sendable {
   /// Attachments that have ended, and that requests wait for.
   private let late = Mailbox<String>(capacity: 100_000)
   private let threads = Mutex<[Thread]>([])
+  /// What judges now.
+  private let judging: Mutex<Checker?>
 
   /// Threads that answer, each with a connection to the ledger of its own.
   private static let readers = 2
@@ -72,6 +75,7 @@ public final class FrontDoor: Sendable {
   ) throws(SystemError) {
     (self.home, self.settings, self.sockets, self.intake) = (home, settings, sockets, intake)
     self.say = say
+    judging = Mutex(settings.checker)
     desk = RequestDesk(connections: settings.rules.connections)
     links = try LinkSigner()
     dressing = Dressing(settings.rules)
@@ -98,6 +102,18 @@ public final class FrontDoor: Sendable {
     threads.withLock { $0 = started }
   }
 
+  /// What judges contents that are not kept.
+  var checker: Checker? { judging.withLock { $0 } }
+
+  /// Has another judge from now on; what is under way ends with the one before.
+  public func judge(with checker: Checker) {
+    let before = judging.withLock { judging in
+      defer { judging = checker }
+      return judging
+    }
+    before?.retire()
+  }
+
   /// Whether connections are taken.
   public var isServing: Bool { desk.isServing }
 
@@ -105,6 +121,11 @@ public final class FrontDoor: Sendable {
   public func answer(_ ticket: UInt64, _ results: [CommandResult]) {
     streams.hurry()
     if ticket >= 1 << 63 { self.results.send((ticket, results)) }
+  }
+
+  /// Tells that commands were not done, since the disk of the ledger is full.
+  public func foundNoRoom(_ ticket: UInt64) {
+    if ticket >= 1 << 63 { results.send((ticket, [])) }
   }
 
   /// Tells what stages have said of an attachment that has not ended.
@@ -145,7 +166,7 @@ public final class FrontDoor: Sendable {
     life.stop()
     results.close()
     late.close()
-    settings.checker?.stop()
+    checker?.stop()
     for thread in threads.withLock({ $0 }) { thread.join() }
   }
 
@@ -233,7 +254,7 @@ public final class FrontDoor: Sendable {
       api = try? API(
         home, version: settings.version, rules: settings.rules, fetches: settings.fetches,
         prefetches: settings.prefetches, links: links,
-        identity: settings.identity, reporting: reporting
+        identity: settings.identity, reporting: reporting, objects: objects
       ) {
         [desk, streams, tally] in
         FrontCounts(requests: desk.counts, streams: streams.count, ends: tally.counts)
@@ -252,7 +273,9 @@ public final class FrontDoor: Sendable {
     var api: API?
     while case let all = results.receive(), !all.isEmpty {
       for (ticket, results) in all {
-        if let waiting = desk.takeWaiting(ticket) { answer(waiting.next(results), waiting.asked, open(&api)) }
+        if let waiting = desk.takeWaiting(ticket) {
+          goOn(waiting, results.isEmpty ? .reply(API.full.reply) : waiting.next(results), open(&api))
+        }
       }
     }
   }

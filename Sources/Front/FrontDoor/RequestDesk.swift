@@ -9,40 +9,6 @@ import Wire
 
 /// The requests under way: what each waits for, and the socket on which they are answered. All threads use it.
 final class RequestDesk: Sendable {
-  /// A request, and the life of the process that it came from.
-  struct Asked: Sendable {
-    var request: FrontRequest
-    var life: UInt64
-    var serial: UInt64 { request.serial }
-  }
-
-  /// Its commands are on their way to the ledger.
-  struct Waiting: Sendable {
-    var asked: Asked
-    var next: @Sendable ([CommandResult]) -> API.Answer
-  }
-
-  /// Its body is being stored.
-  struct Storing: Sendable {
-    var asked: Asked
-    var upload: String
-    var next: @Sendable (API, Stored) throws -> API.Answer
-  }
-
-  /// Its body is being stored, to be judged; or is judged.
-  struct Checking: Sendable {
-    var asked: Asked
-    var asker: AccessToken
-    /// `nil`: it is judged.
-    var next: (@Sendable (Stored) throws -> Check)?
-  }
-
-  /// Its body is being read.
-  struct Reading: Sendable {
-    var asked: Asked
-    var next: @Sendable (API, [UInt8]) throws -> API.Answer
-  }
-
   typealias Step = (asked: Asked, step: API.UploadStep)
 
   private struct Awaiting {
@@ -72,6 +38,8 @@ final class RequestDesk: Sendable {
     var held: [UInt64: Credential] = [:]
     /// Uploads that a body is stored of, and the steps that wait until it has ended.
     var underway: [String: UInt64] = [:]
+    /// Those whose rows are being changed: the request that has one is not cut off.
+    var changing: Set<String> = []
     var parked: [String: [Step]] = [:]
     /// Those of other clients of the intake are small.
     var lastTicket: UInt64 = 1 << 63
@@ -149,6 +117,7 @@ final class RequestDesk: Sendable {
       state.isRunning = false
       state.waiting = state.waiting.filter { $0.value.asked.life != life }
       (state.storing, state.reading, state.underway, state.parked) = ([:], [:], [:], [:])
+      state.changing = []
       state.checking = [:]
       return Array(state.open.values)
     }
@@ -361,18 +330,37 @@ final class RequestDesk: Sendable {
   func claim(_ id: String, _ step: Step) -> Claim {
     state.withLock { state in
       guard state.isAlive(step.asked) else { return .over }
-      if let other = state.underway[id] {
+      if let other = state.underway[id], other != step.asked.serial {
         if state.parked[id, default: []].count >= Self.mostParked { return .crowded }
         state.parked[id, default: []].append(step)
-        return .parked(behind: other, isNewer: step.asked.serial > other)
+        return .parked(
+          behind: other, isNewer: step.asked.serial > other && !state.changing.contains(id))
       }
       state.underway[id] = step.asked.serial
+      // What has no body that may never end is not cut off.
+      switch step.step {
+      case .join, .end: state.changing.insert(id)
+      default: break
+      }
       return .mine
     }
   }
 
   func release(_ id: String, _ serial: UInt64) {
-    state.withLock { if $0.underway[id] == serial { $0.underway[id] = nil } }
+    state.withLock { state in
+      guard state.underway[id] == serial else { return }
+      state.underway[id] = nil
+      state.changing.remove(id)
+    }
+  }
+
+  /// The request that has an upload has its row changed. No other gets it before that is on record: it would find a row that is about
+  /// to go, and make its file anew.
+  func change(_ id: String, _ isChanging: Bool, _ serial: UInt64) {
+    state.withLock { state in
+      guard state.underway[id] == serial else { return }
+      if isChanging { state.changing.insert(id) } else { state.changing.remove(id) }
+    }
   }
 
   /// The next step that waited for an upload that no request has.

@@ -60,17 +60,17 @@ struct UploadsFolder: Sendable {
     if fsync(folder.number) != 0 { throw SystemError("syncing \(path)") }
   }
 
-  /// Opens the file of an upload; one that is lost is made anew, and begins at 0.
+  /// Opens the file of an upload. It never makes one.
   ///
   /// - Parameter isAlone: no request is at it: bytes that came with a checksum and were never compared with it are taken back.
-  func open(_ id: String, isAlone: Bool) throws(SystemError) -> Descriptor {
+  /// - Returns: `nil`: it has none.
+  func open(_ id: String, isAlone: Bool) throws(SystemError) -> Descriptor? {
     if isAlone { try settle(id) }
     do throws(SystemError) {
       return try Descriptor.open(file(of: id), O_RDWR | O_NOFOLLOW)
     } catch {
-      if error.code != ENOENT { throw error }
-      try make(id, length: nil)
-      return try Descriptor.open(file(of: id), O_RDWR | O_NOFOLLOW)
+      if error.code == ENOENT { return nil }
+      throw error
     }
   }
 

@@ -54,12 +54,16 @@ public enum ToDoor: Sendable, Equatable {
 public enum FromDoor: Sendable, Equatable {
   /// It takes connections. The parts of the sandbox in force, as bits.
   case open(sandbox: UInt32)
-  /// A client of the door with this number has a content to be judged. The serial names it from now on.
-  case asked(serial: UInt64, door: UInt32)
+  /// A client of the door with this number has a content to be judged. The serial names it from now on. The peer is whose it is: places
+  /// are shared by it.
+  case asked(serial: UInt64, door: UInt32, peer: String)
   /// All of it is in the file; or why not.
   case taken(serial: UInt64, TakenContent)
   /// Its client has left, or has its answer: always told, once for each.
   case left(serial: UInt64)
+
+  /// Bytes of a peer's name, at most.
+  public static let peerLimit = 64
 
   public var frame: [UInt8] {
     switch self {
@@ -67,10 +71,11 @@ public enum FromDoor: Sendable, Equatable {
       var writer = FrameWriter(.open)
       writer.write(sandbox)
       return writer.bytes
-    case .asked(let serial, let door):
+    case .asked(let serial, let door, let peer):
       var writer = FrameWriter(.asked)
       writer.write(serial)
       writer.write(door)
+      writer.write(peer)
       return writer.bytes
     case .taken(let serial, let content):
       var writer = FrameWriter(.taken)
@@ -89,7 +94,9 @@ public enum FromDoor: Sendable, Equatable {
     switch try reader.kind() {
     case .open: self = .open(sandbox: try reader.integer(UInt32.self))
     case .asked:
-      self = .asked(serial: try reader.integer(UInt64.self), door: try reader.integer(UInt32.self))
+      self = .asked(
+        serial: try reader.integer(UInt64.self), door: try reader.integer(UInt32.self),
+        peer: try reader.requiredText(atMost: Self.peerLimit))
     case .taken:
       let serial = try reader.integer(UInt64.self)
       guard let content = TakenContent(rawValue: try reader.integer(UInt8.self)) else {

@@ -203,7 +203,12 @@ static int close_system_calls(uint32_t capability, int journal) {
   if (capability == 2) failed |= allow_network(filter);
   if (capability == FRONT || capability == DOOR) failed |= allow_front(filter);
   /* Its clients may pass descriptors of files. */
-  if (capability == DOOR) ALLOW_IF(recvmsg, IS_NOT(0, SLUICE_FD_CONTROL));
+  if (capability == DOOR) {
+    ALLOW_IF(recvmsg, IS_NOT(0, SLUICE_FD_CONTROL));
+    ALLOW(fstatfs);
+    /* Who the client is. */
+    ALLOW_IF(getsockopt, SAME(1, SOL_SOCKET), SAME(2, SO_PEERCRED));
+  }
   if (journal) {
     ALLOW(fdatasync);
     ALLOW(fsync);

@@ -131,7 +131,12 @@ public enum ListenAddress: Sendable, Equatable {
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
     if bind(number, &address) < 0 {
-      guard errno == EADDRINUSE, connect(number, &address) < 0, errno == ECONNREFUSED else {
+      if errno == ENOENT || errno == ENOTDIR {
+        let end = path.lastIndex(of: "/") ?? path.startIndex
+        throw SystemError("\(action), in the folder \(end == path.startIndex ? "/" : String(path[..<end]))")
+      }
+      if errno != EADDRINUSE { throw SystemError(action) }
+      guard connect(number, &address) < 0, errno == ECONNREFUSED else {
         throw SystemError(action, code: EADDRINUSE)
       }
       // What a process left that has ended; and nothing else that may lie there.

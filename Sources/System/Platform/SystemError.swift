@@ -31,6 +31,8 @@ public struct SystemError: Error, Sendable, CustomStringConvertible {
   public var advice: String {
     switch code {
     case _ where !remedy.isEmpty: description
+    case ENOENT where action.hasPrefix("listening"):
+      description + "; make the folder, or give another address"
     case ENOENT: description + "; put it back where it was"
     case ENOTDIR: description + "; a folder belongs there: take away what is in its place"
     case ENOTEMPTY, EEXIST, EISDIR, ELOOP: description + "; take away what is in its place"

@@ -11,8 +11,8 @@ final class ClamdGate: ClamdHandler {
   private let line: CoordinatorLine
   private var server: ClamdServer?
   private var writer: FileWriter?
-  /// For files that clients have open: one that hangs holds up no content that is sent.
-  private var copier: FileWriter?
+  /// For files that clients have open: one that hangs holds up no content that is sent, and few others.
+  private var readers: FileReaders?
   /// Contents that the coordinator knows of, by their serials.
   private var contents: [UInt64: Content] = [:]
   private var last: UInt64 = 0
@@ -24,6 +24,8 @@ final class ClamdGate: ClamdHandler {
     let job: ClamdJob
     unowned let gate: ClamdGate
     var task: FileWriter.Task?
+    /// Of a file that its client has open.
+    var reading: FileReaders.Reading?
     /// Bytes in memory that are not written.
     var pending = 0
     var isPaused = false
@@ -70,7 +72,7 @@ final class ClamdGate: ClamdHandler {
       descriptors: setup.connections * UInt32(limits.files + 2) + ownDescriptors,
       longestFile: setup.longestFile, memory: setup.memory, isRequired: setup.requiresSandbox,
       takesDescriptors: true)
-    (gate.writer, gate.copier) = (try FileWriter(loop), try FileWriter(loop))
+    (gate.writer, gate.readers) = (try FileWriter(loop), try FileReaders(loop, limits))
     gate.line.send(FromDoor.open(sandbox: level).frame)
     loop.onTick { [unowned gate] in
       pulse.beat()
@@ -87,7 +89,7 @@ final class ClamdGate: ClamdHandler {
     let content = Content(last, job, self)
     job.context = content
     contents[last] = content
-    line.send(FromDoor.asked(serial: last, door: job.door).frame)
+    line.send(FromDoor.asked(serial: last, door: job.door, peer: job.peer).frame)
   }
 
   func take(_ bytes: UnsafeRawBufferPointer, of job: ClamdJob) -> Bool {
@@ -109,6 +111,8 @@ final class ClamdGate: ClamdHandler {
     // What is being written goes on for as long as that takes; its end is not told.
     content.task?.client = nil
     content.task = nil
+    if let reading = content.reading { readers?.giveUp(reading) }
+    content.reading = nil
     forget(content)
   }
 
@@ -120,12 +124,27 @@ final class ClamdGate: ClamdHandler {
   private func written(_ content: Content, _ error: Int32) {
     content.task = nil
     guard contents[content.serial] != nil else { return }
-    switch error {
-    case 0: line.send(FromDoor.taken(serial: content.serial, .whole).frame)
-    case EINVAL: answer(content, "the descriptor is none of a regular file. ERROR")
-    case EBADF: answer(content, "the descriptor is not open for reading. ERROR")
-    case EFBIG: answer(content, "size limit exceeded. ERROR")
-    default: line.send(FromDoor.taken(serial: content.serial, .notWritten).frame)
+    line.send(FromDoor.taken(serial: content.serial, error == 0 ? .whole : .notWritten).frame)
+  }
+
+  /// Copies a file that its client has open.
+  private func read(
+    _ file: SharedDescriptor, to target: SharedDescriptor, atMost limit: Int64, _ content: Content
+  ) {
+    let work: FileReaders.Work = { FileCopy.copy(file, to: target, atMost: limit, $0) }
+    content.reading = readers?.read(for: content.job.peer, work) { [unowned self] error in
+      content.reading = nil
+      guard contents[content.serial] != nil else { return }
+      switch error {
+      case 0, FileCopy.isNotWritten: written(content, error)
+      case FileCopy.isNoFile: answer(content, "the descriptor is none of a regular file. ERROR")
+      case FileCopy.isOfKernel: answer(content, "the descriptor is that of a file of the kernel. ERROR")
+      case FileCopy.isNotReadable: answer(content, "the descriptor is not open for reading. ERROR")
+      case FileCopy.isTooLong: answer(content, "size limit exceeded. ERROR")
+      case ETIMEDOUT:
+        answer(content, "the file could not be read in \(ClamdServer.Limits().readTime / 1000) s. ERROR")
+      default: answer(content, "the file cannot be read. ERROR")
+      }
     }
   }
 
@@ -141,16 +160,16 @@ final class ClamdGate: ClamdHandler {
     switch message {
     case .doors: break
     case .take(let serial, let limit):
-      guard let content = contents[serial], content.task == nil else { return }
+      guard let content = contents[serial], !content.job.isTaken else { return }
       // The kernel passes none where there is no room for it.
       guard let descriptor else { return answer(content, "no room for the content. ERROR") }
+      if case .file(let file) = content.job.kind {
+        content.job.take(atMost: limit)
+        return read(file, to: descriptor, atMost: limit, content)
+      }
       let task = FileWriter.Task(descriptor, syncs: false)
       task.client = content
       content.task = task
-      if case .file(let file) = content.job.kind {
-        copier?.copy(file, atMost: limit, task)
-        copier?.finish(task)
-      }
       content.job.take(atMost: limit)
     case .answer(let serial, let text):
       if let content = contents[serial] { answer(content, text) }

@@ -49,8 +49,6 @@ final class FileWriter {
   private enum Step: Sendable {
     /// So many bytes of a body, or those of them that were written.
     case write(Task, Block, count: Int)
-    /// All bytes of a file are to follow, at most so many.
-    case copy(Task, SharedDescriptor, limit: Int64)
     case finish(Task)
   }
 
@@ -125,12 +123,6 @@ final class FileWriter {
     steps.send(.write(task, blocks.block(bytes), count: bytes.count))
   }
 
-  /// Writes the content of a file, which may be slow to read or hang: others wait. One that is no regular file, or has more bytes than the
-  /// limit, is an error: EINVAL or EFBIG.
-  func copy(_ file: SharedDescriptor, atMost limit: Int64, _ task: Task) {
-    steps.send(.copy(task, file, limit: limit))
-  }
-
   /// Syncs what was written, and tells the end.
   func finish(_ task: Task) { steps.send(.finish(task)) }
 
@@ -159,7 +151,6 @@ final class FileWriter {
       } else {
         written.send(.write(task, block, count: count))
       }
-    case .copy(let task, let file, let limit): copy(file, atMost: limit, task)
     case .finish(let task):
       if task.digest != nil { written.send(step) }
       if task.syncs && task.written > 0 && fdatasync(task.file.number) != 0 { task.error = errno }
@@ -172,29 +163,9 @@ final class FileWriter {
     case .write(let task, let block, let count):
       task.digest?.add(block.bytes)
       reports.add(.wrote(task, block, count: count))
-    case .copy: break
     case .finish(let task):
       task.sum = task.digest?.finish() ?? []
       reports.finish(task)
-    }
-  }
-
-  private static func copy(_ source: SharedDescriptor, atMost limit: Int64, _ task: Task) {
-    var facts = stat()
-    guard fstat(source.number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
-      return task.error = EINVAL
-    }
-    if facts.st_size > limit { return task.error = EFBIG }
-    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
-    defer { room.deallocate() }
-    while task.error == 0 {
-      // It may grow meanwhile.
-      if task.written > limit { return task.error = EFBIG }
-      let count = pread(source.number, room.baseAddress, room.count, off_t(task.written))
-      if count < 0 && errno == EINTR { continue }
-      if count < 0 { return task.error = errno }
-      if count == 0 { return }
-      _ = write(UnsafeRawBufferPointer(rebasing: room[..<count]), task)
     }
   }
 

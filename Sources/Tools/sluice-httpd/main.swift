@@ -19,6 +19,7 @@ guard words.count == 3, ["serve", "clamd"].contains(words[1]), let parent = Int3
   exit(2)
 }
 if sluice_die_with(parent) != 0 { exit(0) }
+if sluice_front_begin() != 0 { exit(1) }
 do {
   if words[1] == "serve" { try Gate.serve() } else { try ClamdGate.serve() }
 } catch {

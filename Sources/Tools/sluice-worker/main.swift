@@ -14,6 +14,9 @@ import Wire
 //
 // It ends when the coordinator does, or when the coordinator closes the socket.
 
+// A server that closes its connection ends no worker: libraries for TLS write without MSG_NOSIGNAL.
+signal(SIGPIPE, SIG_IGN)
+
 let words = CommandLine.arguments
 let socket = ControlSocket(SLUICE_FD_CONTROL)
 switch words.count > 1 ? words[1] : "" {

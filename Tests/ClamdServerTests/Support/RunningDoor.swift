@@ -13,6 +13,8 @@ final class RunningDoor: Sendable {
     case judges
     /// None ever may come.
     case takesNone
+    /// One after the other; the next once the one before has ended or left.
+    case takesOne
     case answersNever
     /// After each piece that comes it waits for a turn of the loop.
     case pauses
@@ -100,6 +102,13 @@ final class RunningDoor: Sendable {
     private let limit: Int64
     private unowned let door: RunningDoor
     private var paused: [ClamdJob] = []
+    private var queue: [ClamdJob] = []
+
+    private func leave(_ job: ClamdJob) {
+      guard let index = queue.firstIndex(where: { $0 === job }) else { return }
+      queue.remove(at: index)
+      if index == 0 { queue.first?.take(atMost: limit) }
+    }
 
     /// The content of a job.
     private final class Content { var bytes: [UInt8] = [] }
@@ -115,6 +124,11 @@ final class RunningDoor: Sendable {
       door.count.withLock { $0.begun += 1 }
       job.context = Content()
       if case .takesNone = manner { return }
+      if case .takesOne = manner {
+        queue.append(job)
+        if queue.count == 1 { job.take(atMost: limit) }
+        return
+      }
       job.take(atMost: limit)
       if case .answersEarly = manner { job.answer("no room. ERROR") }
       guard case .file(let file) = job.kind else { return }
@@ -145,9 +159,13 @@ final class RunningDoor: Sendable {
       let verdict = bytes.contains(UInt8(ascii: "!")) ? "Bad FOUND" : "OK"
       // For tests to compare what came with what was sent.
       job.answer("\(bytes.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }) \(verdict)")
+      leave(job)
     }
 
-    func drop(_ job: ClamdJob) { door.count.withLock { $0.dropped += 1 } }
+    func drop(_ job: ClamdJob) {
+      door.count.withLock { $0.dropped += 1 }
+      leave(job)
+    }
   }
 }
 

@@ -31,7 +31,7 @@ struct HostileDoorTests {
 
   /// Has a content judged; then its file is changed by `meddle`.
   private func judge(_ serial: UInt64, _ text: String, meddle: (Int32) -> Void = { _ in }) throws -> String {
-    server.send(.asked(serial: serial, door: 0))
+    server.send(.asked(serial: serial, door: 0, peer: "user 0"))
     while true {
       let (message, file) = try server.receiveOfDoor()
       switch message {
@@ -74,14 +74,14 @@ struct HostileDoorTests {
   @Test func whatLeavesAtOnceGivesItsPlaceBack() throws {
     let served = try serve()
     for serial in 1...UInt64(Soak.isOn ? 100_000 : 3000) {
-      server.send(.asked(serial: serial, door: 0))
+      server.send(.asked(serial: serial, door: 0, peer: "user 0"))
       server.send(.left(serial: serial))
       if serial % 16 == 0 { try drain() }
     }
     try drain()
     #expect(try judge(1 << 40, "a text\n") == "OK")
     // Those that wait go on once others have left, in any order.
-    for serial in 1...200 { server.send(.asked(serial: 1 << 50 + UInt64(serial), door: 0)) }
+    for serial in 1...200 { server.send(.asked(serial: 1 << 50 + UInt64(serial), door: 0, peer: "user 0")) }
     for serial in (1...200).reversed() { server.send(.left(serial: 1 << 50 + UInt64(serial))) }
     try drain()
     #expect(try judge(1 << 41, "a text\n") == "OK")
@@ -108,21 +108,21 @@ struct HostileDoorTests {
     try expectEnd("a frame that is none") { server.send(toDoor: [0xFF, 1, 2]) }
     try expectEnd("a frame that ends early") { server.send(toDoor: [Frame.Kind.asked.rawValue, 1]) }
     try expectEnd("a frame of another's") { server.send(toDoor: ToDoor.answer(serial: 1, "OK").frame) }
-    try expectEnd("a door that is none") { server.send(.asked(serial: 1, door: 7)) }
+    try expectEnd("a door that is none") { server.send(.asked(serial: 1, door: 7, peer: "user 0")) }
     try expectEnd("a content twice") {
-      server.send(.asked(serial: 1, door: 0))
-      server.send(.asked(serial: 1, door: 0))
+      server.send(.asked(serial: 1, door: 0, peer: "user 0"))
+      server.send(.asked(serial: 1, door: 0, peer: "user 0"))
     }
     try expectEnd("a content that was never asked for") { server.send(.taken(serial: 5, .whole)) }
     try expectEnd("a content before it may come") {
-      for serial in 1...100 { server.send(.asked(serial: UInt64(serial), door: 0)) }
+      for serial in 1...100 { server.send(.asked(serial: UInt64(serial), door: 0, peer: "user 0")) }
       server.send(.taken(serial: 100, .whole))
     }
     try expectEnd("the end of nothing") { server.send(.left(serial: 9)) }
     try expectEnd("more contents than there may be") {
       let lives = server.doorLives
       for serial in 1...40_000 where server.doorLives == lives {
-        server.send(.asked(serial: UInt64(serial), door: 0))
+        server.send(.asked(serial: UInt64(serial), door: 0, peer: "user 0"))
       }
     }
     #expect(try judge(1, "a text\n") == "OK")

@@ -1,3 +1,4 @@
+import CPlatform
 import Foundation
 import Glibc
 import Testing
@@ -177,6 +178,66 @@ struct ClamdDoorFaultTests {
     #expect(door.served.stop(0) == 0)
     #expect(Date().timeIntervalSince(began) < 5)
     #expect(throws: ClamdClient.Failure.self) { try ClamdClient(door.path) }
+  }
+
+  /// Its threads give memory back meanwhile: glibc opens a file before it shrinks an arena of a thread, which the sandbox forbids.
+  @Test func contentsOfManySmallChunksEndNoProcess() throws {
+    let door = try ClamdDoor(folder, "max-size: 2MB, unknown: error")
+    let keeper = door.keeper
+    let content = [UInt8](repeating: UInt8(ascii: "a"), count: 100_000)
+    let bytes =
+      Array("zIDSESSION\0".utf8)
+      + Array(
+        repeating: Array("zINSTREAM\0".utf8) + ClamdClient.chunks(content, by: [1, 2, 3]), count: 4
+      ).joined() + Array("zEND\0".utf8)
+    for _ in 0..<(Soak.isOn ? 40 : 4) {
+      let clients = try (0..<8).map { _ in try ClamdClient(door.path) }
+      let threads = DispatchGroup()
+      for client in clients {
+        DispatchQueue.global().async(group: threads) { client.send(bytes) }
+      }
+      threads.wait()
+      for client in clients {
+        let answers = (client.rest() ?? "").split(separator: "\0")
+        #expect(answers.count == 4 && answers.allSatisfy { $0.hasSuffix("stream: OK") }, "\(answers)")
+      }
+      #expect(door.keeper == keeper, "\(door.served.errors)")
+    }
+    #expect(door.served.stop() == 0)
+  }
+
+  /// The file system of each answers everything but reads. Their clients are told after a minute.
+  @Test(.enabled(if: HungFile.isPossible, Comment(rawValue: HungFile.skipped)))
+  func filesThatHangHoldUpNoOther() throws {
+    let door = try ClamdDoor(folder)
+    let file = try HungFile(folder.path + "/hung")
+    let hanging = try (0..<3).map { _ in
+      let client = try ClamdClient(door.path)
+      client.send("zFILDES\0")
+      client.pass(file.descriptor)
+      return client
+    }
+    try Resident.wait("all are being read") { file.reads >= hanging.count }
+    let clean = open(try folder.write("a.txt", Data(text)), O_RDONLY | O_CLOEXEC)
+    defer { close(clean) }
+    for _ in 0..<10 {
+      #expect(try door.verdict(file: clean) == "fd: OK")
+      #expect(try door.verdict(text) == "stream: OK")
+    }
+    if Soak.isOn {
+      for client in hanging {
+        sluice_limit_receiving(client.socket, 90_000)
+        #expect(client.answer()?.hasSuffix("the file could not be read in 60 s. ERROR") == true)
+      }
+    }
+    func files() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/\(door.keeper)/fd").count
+    }
+    let before = try files()
+    file.end()
+    // Each has its file, the copy of it and its connection.
+    try Resident.wait("what they held is closed") { try files() <= before - hanging.count }
+    #expect(door.served.stop() == 0)
   }
 
   // MARK: Files that are wrong

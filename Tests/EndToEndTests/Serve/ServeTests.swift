@@ -5,6 +5,59 @@ import Testing
 /// `sluice serve`: who has a token asks over HTTP.
 @Suite(.serialized)
 struct ServeTests {
+  /// With its length, its name and its times kept: what the file system knows of it tells.
+  @Test func anObjectThatWasChangedIsNotServed() throws {
+    let folder = try TemporaryFolder()
+    let served = try ServedHome(folder)
+    let ann = try served.token("ann")
+    struct Created: Decodable { var id: String }
+    let id = try served.ask(
+      "POST", "/v1/attachments?filename=a.txt", token: ann, body: Data("what was stored\n".utf8)
+    ).decoded(Created.self).id
+    let content = "/v1/attachments/\(id)/content"
+    try Resident.wait("there is a content") { try served.ask("HEAD", content, token: ann).status == 200 }
+    // As long as a publication may take.
+    sleep(3)
+    let name = try #require(folder.files(below: "home/store").first { !$0.hasPrefix(".") })
+    let path = folder.path + "/home/store/" + name
+    var facts = stat()
+    #expect(stat(path, &facts) == 0)
+    func write(_ text: String) {
+      chmod(path, 0o600)
+      let file = open(path, O_WRONLY)
+      #expect(pwrite(file, text, text.utf8.count, 0) == text.utf8.count)
+      let times = [facts.st_atim, facts.st_mtim]
+      #expect(futimens(file, times) == 0)
+      close(file)
+    }
+    write("what was forged\n")
+    for fields in [[], ["Range: bytes=0-3"]] {
+      let forged = try served.ask("GET", content, token: ann, fields)
+      #expect(forged.status == 500 && forged.text.contains("damaged"), "\(forged.status) \(forged.text)")
+    }
+    // Touched, and the same.
+    write("what was stored\n")
+    for _ in 0..<2 {
+      #expect(try served.ask("GET", content, token: ann).text == "what was stored\n")
+      sleep(3)
+    }
+    write("what was forged\n")
+    #expect(try served.ask("GET", content, token: ann).status == 500)
+    #expect(served.stop() == 0)
+  }
+
+  /// The folder is named, and what to do.
+  @Test func aSocketWhoseFolderIsMissingIsTold() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("pipeline.yaml", Pipelines.open)
+    let place = folder.path + "/nowhere"
+    let outcome = try SluiceCommand.run(
+      ["serve", "--home", "home", "--listen", "unix:\(place)/http.sock"], in: folder)
+    #expect(outcome.status != 0)
+    #expect(outcome.err.contains("in the folder \(place)"), "\(outcome.err)")
+    #expect(outcome.err.contains("make the folder, or give another address"), "\(outcome.err)")
+  }
+
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

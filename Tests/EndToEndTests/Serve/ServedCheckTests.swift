@@ -45,6 +45,32 @@ struct ServedCheckTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/home/uploads").isEmpty)
   }
 
+  /// Images have a limit of their own, as uploads do.
+  @Test func whatIsTooLongDependsOnWhatItCallsItself() throws {
+    try folder.write("serve.yaml", Pipelines.open + "\nserve: { max-size: 100B, max-image-size: 1000B }\n")
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    let ann = try served.token("ann")
+    func check(_ count: Int, _ query: String, _ fields: [String] = []) throws -> Int {
+      try served.ask("POST", "/v1/check" + query, token: ann, fields, body: Data(count: count)).status
+    }
+    #expect(try check(500, "?filename=a.txt") == 413)
+    #expect(try check(500, "") == 413)
+    #expect(try check(500, "?filename=a.png") == 200)
+    #expect(try check(500, "", ["Content-Type: image/png"]) == 200)
+    #expect(try check(1001, "?filename=a.png") == 413)
+    func form(_ name: String) throws -> Int {
+      let body =
+        Data("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(name)\"\r\n\r\n".utf8)
+        + Data(count: 500) + Data("\r\n--b--\r\n".utf8)
+      return try served.ask(
+        "POST", "/v1/check", token: ann, ["Content-Type: multipart/form-data; boundary=b"], body: body
+      ).status
+    }
+    #expect(try form("a.txt") == 413)
+    #expect(try form("a.png") == 200)
+    #expect(served.stop() == 0)
+  }
+
   /// One user does not take the place of all.
   @Test func aUserHasSoManyJudgedAtOnce() throws {
     let served = try ServedHome(folder)

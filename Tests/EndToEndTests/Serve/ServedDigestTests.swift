@@ -50,6 +50,75 @@ struct ServedDigestTests {
     #expect(served.stop() == 0)
   }
 
+  /// Its client believes that the body is compared.
+  @Test func oneThatIsNoneIsNotPassedOver() throws {
+    let served = try ServedHome(TemporaryFolder())
+    let ann = try served.token("ann")
+    struct Detail: Decodable { var code, detail: String }
+    for name in ["Content-Digest", "Repr-Digest"] {
+      for (value, words) in [
+        ("sha-256", "'sha-256' in '\(name.lowercased())' is no algorithm with its digest"),
+        ("SHA-256=:AAAA:", "is no algorithm with its digest"), ("garbage", "'garbage'"),
+        ("\(right),", "is no algorithm"), (",\(right)", "is no algorithm"),
+        ("sha-256=:A?:", "'sha-256' is no digest in base64"),
+        ("sha-256=", "'sha-256' is no digest in base64"),
+        ("sha-512=AAAA", "'sha-512' is no digest in base64"), ("sha-256=:AAAA:", "has 3 bytes, and not 32"),
+      ] {
+        for path in ["/v1/attachments?filename=a.txt", "/v1/check"] {
+          let answer = try served.ask("POST", path, token: ann, ["\(name): \(value)"], body: Self.content)
+          let detail = try answer.decoded(Detail.self)
+          #expect(
+            answer.status == 400 && detail.code == "invalid-checksum" && detail.detail.contains(words),
+            "\(value): \(answer.status) \(answer.text)")
+        }
+      }
+    }
+    #expect(
+      try served.ask(
+        "POST", "/v1/attachments?filename=a.txt", token: ann, ["Content-Digest:"], body: Self.content
+      ).status == 201, "an empty field says nothing")
+    #expect(served.stop() == 0)
+  }
+
+  /// Whether it is taken is for the pipeline to say.
+  @Test func aContentOfNoBytesIsOneLikeOthers() throws {
+    let served = try ServedHome(TemporaryFolder())
+    let ann = try served.token("ann")
+    struct Created: Decodable { var id: String }
+    struct Record: Decodable {
+      var status: String
+      var sizeBytes: Int?
+    }
+    let empty = try Self.digest(Data())
+    func end(_ id: String) throws -> Record {
+      var record = Record(status: "queued")
+      try Resident.wait("it has ended") {
+        record = try served.ask("GET", "/v1/attachments/\(id)", token: ann).decoded(Record.self)
+        return record.status != "queued"
+      }
+      return record
+    }
+    var ends: [String] = []
+    for (number, fields) in [[], ["Content-Digest: \(empty)"]].enumerated() {
+      let answer = try served.ask(
+        "POST", "/v1/attachments?filename=a\(number).txt", token: ann, fields, body: Data())
+      #expect(answer.status == 201, "\(answer.text)")
+      ends.append(try end(try answer.decoded(Created.self).id).status)
+    }
+    let client = TusClient(served: served, token: ann)
+    let begun = try served.ask(
+      "POST", "/v1/uploads", token: client.token, ["Tus-Resumable: 1.0.0", "Upload-Length: 0"], body: Data())
+    ends.append(try end(try #require(begun.fields["attachment-id"], "\(begun.status)")).status)
+    #expect(Set(ends).count == 1 && !ends.contains("failed"), "\(ends)")
+    #expect(
+      try served.ask(
+        "POST", "/v1/attachments?filename=b.txt", token: ann, ["Content-Digest: \(right)"], body: Data()
+      ).status == 460)
+    #expect(
+      try served.ask("POST", "/v1/attachments?filename=c.txt", token: ann).status == 400, "it says no length")
+    #expect(served.stop() == 0)
+  }
+
   /// Nothing counts of bytes that are not those of their digest.
   @Test func thePartsOfAnUploadAreComparedWithThem() throws {
     let folder = try TemporaryFolder()

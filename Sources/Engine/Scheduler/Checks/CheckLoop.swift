@@ -74,7 +74,7 @@ final class CheckLoop {
       for one in asked {
         waiting.append((one, now + UInt64(max(one.check.patience, 0)) * 1_000_000))
       }
-      if isLast { break }
+      if isLast || pending.isEmpty && waiting.isEmpty && inbox.closeIfRetired() { break }
       attempt { () throws(SchedulerError) in
         if !waiting.isEmpty { try begin(now) }
         try turn()

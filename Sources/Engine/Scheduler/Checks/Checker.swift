@@ -20,6 +20,8 @@ public final class Checker: Sendable {
     private struct State {
       var waiting: [Asked] = []
       var isClosed = false
+      /// It is closed once nothing is left to do.
+      var isRetired = false
     }
 
     let readable: Int32
@@ -45,6 +47,19 @@ public final class Checker: Sendable {
     func close() {
       state.withLock { $0.isClosed = true }
       sluice_eventfd_raise(readable)
+    }
+
+    func retire() {
+      state.withLock { $0.isRetired = true }
+      sluice_eventfd_raise(readable)
+    }
+
+    /// Closes it where it is retired and nothing was asked since the last call. To be called where nothing else is left to do.
+    func closeIfRetired() -> Bool {
+      state.withLock { state in
+        if state.isRetired && state.waiting.isEmpty { state.isClosed = true }
+        return state.isClosed
+      }
     }
 
     /// What was asked since the last call, and whether that was the last.
@@ -82,6 +97,12 @@ public final class Checker: Sendable {
   public func check(_ check: Check, _ answer: @escaping @Sendable (CheckResult) -> Void) {
     if inbox.send(Asked(check: check, answer: answer)) { return }
     answer(.unknown("stopped", "the checker has ended; ask again"))
+  }
+
+  /// Lets what is under way end in its time, and ends then: another takes its place. In the place of ``stop()``.
+  public func retire() {
+    inbox.retire()
+    thread.detach()
   }
 
   /// Answers what is under way as not decided, and ends the workers. Called once.

@@ -12,6 +12,8 @@ package enum AttachmentDecision: Deciding {
     var isCancelled: Bool
     /// It is completed, and its object is not the content that came: a stage has made it. Only known where that is asked for.
     package var isMade = false
+    /// It is the record of a content that was judged and not kept. Only known where it may be tried again.
+    package var isCheck = false
     /// A person has deleted it.
     var isDeleted = false
 
@@ -98,6 +100,11 @@ package enum AttachmentDecision: Deciding {
   private static func retry(
     _ request: AttachmentCommand, _ fact: inout Fact, _ writes: inout [Write]
   ) -> CommandResult {
+    if fact.isCheck {
+      return .refused(
+        "attachment \(request.attachmentId) is the record of a check, and its content was not kept; have the content checked anew"
+      )
+    }
     switch fact.status {
     case .completed where request.action == .reprocess && fact.isMade:
       // The content that came may be gone, and the object has the path of the one that would be made of it.

@@ -132,6 +132,8 @@ extension SQL {
     SELECT t.key, t.identity, t.request, t.bytes, t.total, t.validators, t.restarts, coalesce(j.host, 0),
       (SELECT a.file_name FROM attachments a
         WHERE a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)),
+      (SELECT a.id FROM attachments a
+        WHERE a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)),
       \(jobColumns)
     FROM jobs j LEFT JOIN transfers t ON t.key = j.key - \(Schema.transferJobs)
     """

@@ -308,6 +308,11 @@ enum SQL {
     FROM attachments WHERE id = ?1
     """
 
+  /// Whether it is the record of a check: see ``RecordedCheck/place``.
+  static let isCheck: StaticString = """
+    SELECT source_kind = 'file' AND substr(source, 1, 10) = CAST('/dev/null/' AS BLOB) FROM attachments WHERE id = ?1
+    """
+
   static let keepObject: StaticString = "UPDATE attachments SET kept = ?2 WHERE key = ?1"
 
   static let forgetKept: StaticString = "UPDATE attachments SET kept = NULL WHERE key = ?1"

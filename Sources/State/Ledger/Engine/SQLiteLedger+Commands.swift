@@ -106,6 +106,10 @@ extension SQLiteLedger {
       let id = request.attachmentId
       facts[id]?.isMade = try statement(SQL.isObjectMade).first(.text(id)) { $0.integer(0) == 1 } ?? false
     }
+    for request in requests where request.action == .reprocess || request.action == .retry {
+      let id = request.attachmentId
+      facts[id]?.isCheck = try statement(SQL.isCheck).first(.text(id)) { $0.integer(0) == 1 } ?? false
+    }
     let (results, writes) = AttachmentDecision.decide(requests, facts)
     for write in writes {
       switch write {

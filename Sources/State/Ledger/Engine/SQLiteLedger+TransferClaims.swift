@@ -16,11 +16,11 @@ extension SQLiteLedger {
     var broken: [(key: Int64, reason: String)] = []
     func add(_ row: borrowing Row) throws {
       guard !row.isNull(0) else {
-        leases.append(try lease(row, 9, tally.token, nil))
+        leases.append(try lease(row, 10, tally.token, nil))
         return
       }
       do {
-        leases.append(try lease(row, 9, tally.token, try transfer(row, sealer)))
+        leases.append(try lease(row, 10, tally.token, try transfer(row, sealer)))
       } catch {
         broken.append((row.integer(0), "\(error)"))
       }
@@ -54,7 +54,7 @@ extension SQLiteLedger {
     _ want: Want, _ lane: Int64, _ claim: inout TransferClaim, _ add: (borrowing Row) throws -> Void
   ) throws {
     func take(_ row: borrowing Row) throws {
-      if claim.takes(job: row.integer(9), row.integer(7), priority: row.integer(15)) { try add(row) }
+      if claim.takes(job: row.integer(10), row.integer(7), priority: row.integer(16)) { try add(row) }
     }
     try statement(SQL.dueTransfers).rows(.integer(lane), .integer(Int64(claim.looks))) { try take($0) }
     if want.hosts.full == 0 || claim.isFull { return }
@@ -97,6 +97,6 @@ extension SQLiteLedger {
     return .transfer(
       LeasedTransfer(
         key: key, link: link, state: state, host: row.integer(7), restarts: Int(row.integer(6)),
-        fileName: row.optionalText(8) ?? ""))
+        fileName: row.optionalText(8) ?? "", attachmentId: row.optionalText(9) ?? ""))
   }
 }

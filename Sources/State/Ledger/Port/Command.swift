@@ -16,11 +16,14 @@ public enum Command: Sendable {
 
 /// A content that was judged and is not kept, to be put on record as an attachment that has ended. The result is that of an intake.
 public struct RecordedCheck: Sendable {
-  /// What is known of it besides; no link. Its source names no file: to try it again finds that out.
+  /// What is known of it besides; no link. Its source lies at ``place``, so that it is not tried again: there is no content.
   public var item: IntakeItem
   /// Neither queued nor with an object.
   public var outcome: AttachmentOutcome
   public var steps: [Step]
+
+  /// Where the sources of checks lie: nothing can be there.
+  public static let place = "/dev/null/"
 
   public init(_ item: IntakeItem, _ outcome: AttachmentOutcome, steps: [Step]) {
     (self.item, self.outcome, self.steps) = (item, outcome, steps)

@@ -29,11 +29,15 @@ public struct LeasedTransfer: Sendable {
   public var restarts: Int
   /// Of its oldest attachment.
   public var fileName: String
+  /// That attachment.
+  public var attachmentId: String
 
   package init(
-    key: Int64, link: Link, state: TransferState, host: Int64, restarts: Int, fileName: String
+    key: Int64, link: Link, state: TransferState, host: Int64, restarts: Int, fileName: String,
+    attachmentId: String
   ) {
     self.key = key
+    self.attachmentId = attachmentId
     self.fileName = fileName
     self.host = host
     self.link = link

@@ -102,6 +102,8 @@ int sluice_listen(const char *path);
 int sluice_accept(int fd);
 /* The same without waiting, and the new socket does not wait either. `peer` has room for a sockaddr_storage. */
 int sluice_accept_at_once(int fd, void *peer);
+/* The user whose process made the other end of a Unix socket; -1: that is not known. */
+int64_t sluice_peer_user(int fd);
 /* Connects. Connecting, sending and receiving each wait at most so many milliseconds: then EAGAIN. */
 int sluice_connect(const char *path, int milliseconds);
 /* Receiving waits at most so many milliseconds: then EAGAIN. */
@@ -169,6 +171,9 @@ int64_t sluice_raise_address_space_limit(void);
 int64_t sluice_raise_stack_limit(void);
 /* A file for reading and writing in a folder, without a name: nothing is left of it once it is closed. -1: see errno. */
 int sluice_unnamed_file(const char *folder);
+/* Whether an open file is of a file system whose files the kernel makes as they are read, such as /proc: they may have no end, or hang.
+ * 1, 0, or -1 and errno. May hang where the file system does. */
+int sluice_is_kernel_file(int fd);
 /* Starts writing a file's data to disk without waiting for it. */
 void sluice_start_sync(int fd);
 /* A pipe whose end for reading does not block. That for writing does: what is written must arrive to be counted. */

@@ -33,6 +33,10 @@ int sluice_doors_add(int doors, const char *path);
  * kernel lacks. 0: a stage has started a thread, which would stay outside. */
 uint32_t sluice_sandbox_close(uint32_t capability, int folder, int64_t output_limit);
 
+/* Prepares the process that serves connections: a connection that is closed while something is written to it ends no process,
+ * and no allocation opens a file. Call it first, before any other thread starts. 0, or -1. */
+int sluice_front_begin(void);
+
 /* Closes the sandbox for the process that serves connections, for good: it takes them from sockets it has, and opens no
  * file and no other connection. Where it runs as root, it becomes nobody. At most so many descriptors, bytes in a file, and
  * bytes of address space. Whether its clients may pass descriptors. Returns the parts in force. 0: there is another thread, or the user could not be changed. */

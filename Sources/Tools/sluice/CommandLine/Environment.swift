@@ -183,10 +183,14 @@ enum Environment {
   }
 
   /// The pipelines that judge for the doors of clamd's clients, one for each door. A file that several doors name is read once.
-  static func doors(of pipeline: LoadedPipeline, file: String, home: Home?) throws -> [LoadedPipeline] {
+  ///
+  /// - Parameter rules: of the doors; `nil`: as the pipeline has them.
+  static func doors(
+    _ rules: [ServeRules.ClamdDoor]? = nil, of pipeline: LoadedPipeline, file: String, home: Home?
+  ) throws -> [LoadedPipeline] {
     var read: [String: LoadedPipeline] = [:]
     let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
-    return try pipeline.definition.serve.clamd.map { door in
+    return try (rules ?? pipeline.definition.serve.clamd).map { door in
       guard let path = door.pipeline else { return pipeline }
       let place = path.hasPrefix("/") ? path : folder + path
       let loaded = try read[place] ?? self.pipeline(file: place, home: home, isStart: true)
@@ -230,4 +234,6 @@ struct LoadedPipeline {
   var document: PipelineDocument
   /// It is this program's own.
   var isBuiltIn = false
+  /// The pipelines that judge for the doors of clamd's clients, one for each; of one that was read again.
+  var judges: [LoadedPipeline] = []
 }

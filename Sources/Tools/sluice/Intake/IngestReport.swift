@@ -86,7 +86,7 @@ final class IngestReport {
     case .stopping(let count, let stages, let downloads): tellStopping(count, stages, downloads)
     case .downloads(let downloads): progress?.downloads = downloads
     case .atWork(let workers): progress?.longest = workers.longest
-    case .hangup, .staleResult, .steps: break
+    case .hangup, .staleResult, .steps, .noRoom: break
     case .tick:
       problems.poll().forEach(tell)
       flush()

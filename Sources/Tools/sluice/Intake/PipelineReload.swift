@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
 import Ledger
+import Pipeline
 import Platform
 import Scheduler
 import Synchronization
@@ -10,12 +11,16 @@ final class PipelineReload: Sendable {
   private let file: String
   private let home: Home
   private let intake: Intake
+  /// The doors whose pipelines are read, too.
+  private let doors: [ServeRules.ClamdDoor]
   private let next = Mutex<LoadedPipeline?>(nil)
   private let isUnderway = Atomic(false)
 
-  /// - Parameter intake: asked to hand over once the new pipeline is checked.
-  init(file: String, home: Home, intake: Intake) {
-    (self.file, self.home, self.intake) = (file, home, intake)
+  /// - Parameters:
+  ///   - intake: asked to hand over once the new pipeline is checked.
+  ///   - doors: for clients of ClamAV's daemon, as they are open.
+  init(file: String, home: Home, intake: Intake, doors: [ServeRules.ClamdDoor]) {
+    (self.file, self.home, self.intake, self.doors) = (file, home, intake, doors)
   }
 
   /// Reads the file on a thread of its own: the coordinator goes on meanwhile. A faulty one is told, and changes nothing.
@@ -49,8 +54,16 @@ final class PipelineReload: Sendable {
   /// `nil`: it is faulty, which was told.
   private func load() -> LoadedPipeline? {
     do {
-      let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
-      let refusals = StageOpenings(pipeline).refusals()
+      var pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
+      pipeline.judges = try Environment.doors(doors, of: pipeline, file: file, home: home)
+      var refusals = StageOpenings(pipeline).refusals() + DoorLoop.diagnostics(doors, pipeline.judges)
+      // A file that several doors name is opened once; a door that names none has the pipeline itself.
+      var opened: Set<String> = []
+      for (door, judge) in zip(doors, pipeline.judges) {
+        if let name = door.pipeline, opened.insert(name).inserted {
+          refusals += StageOpenings(judge).refusals()
+        }
+      }
       CommandLineTool.tell(refusals.map(\.printable))
       return refusals.isEmpty ? pipeline : nil
     } catch let error as ConfigurationError {

@@ -84,7 +84,7 @@ struct Run: ParsableCommand {
       // The threads wait for nothing then.
       intake.close()
       if front != nil { heedAnother(signals) }
-      doors?.stop()
+      doors?.stop { commands in Self.record(commands, home, lock) }
       front?.stop()
       server.stop()
       watch?.stop()
@@ -96,7 +96,7 @@ struct Run: ParsableCommand {
         "process \(getpid()) works the queue of \(home.path) until SIGTERM"
           + (watching.folders.isEmpty ? "" : ", and watches \(watching.folders.joined(separator: ", "))"))
     }
-    let reload = PipelineReload(file: file, home: home, intake: intake)
+    let reload = PipelineReload(file: file, home: home, intake: intake, doors: entrance?.doorRules ?? [])
     // A terminal that is closed sends SIGHUP, too.
     let hasTerminal = Terminal.isTerminal(STDERR_FILENO)
     let resident = Resident(
@@ -104,6 +104,7 @@ struct Run: ParsableCommand {
       reload: reload, tellsSteps: front != nil
     ) {
       server.works(with: $0.definition, file: PipelineMismatch.path(of: file), isResident: true)
+      if let front { entrance?.follow($0, front, doors) }
     }
     var isReady = false
     let summary: SchedulerSummary
@@ -113,6 +114,11 @@ struct Run: ParsableCommand {
           server.answer(ticket, results)
           front?.answer(ticket, results)
           doors?.answer(ticket)
+        }
+        if case .noRoom(let ticket) = event {
+          server.foundNoRoom(ticket)
+          front?.foundNoRoom(ticket)
+          doors?.foundNoRoom(ticket)
         }
         if case .atWork(let workers) = event { server.tell(workers) }
         if case .stopping = event { manager.stopping() }
@@ -146,6 +152,25 @@ struct Run: ParsableCommand {
       summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: left,
       owed: OwedDeliveries(left, resident.pipeline?.definition ?? pipeline.definition))
     return .success
+  }
+
+  /// Puts checks on record once the scheduler has ended. False: that cannot be done.
+  ///
+  /// - Parameter lock: no other has the home.
+  private static func record(_ commands: [Command], _ home: Home, _ lock: HomeLock) -> Bool {
+    withExtendedLifetime(lock) {
+      do {
+        let ledger = try home.join()
+        var exchange = Exchange(number: 1)
+        exchange.commands = commands
+        _ = try ledger.exchange(exchange)
+        try ledger.leave()
+        return true
+      } catch {
+        Terminal.error("checks could not be put on record: \(error)")
+        return false
+      }
+    }
   }
 
   /// Ends the program where a second signal comes while connections end; the scheduler, which did so before, has ended.

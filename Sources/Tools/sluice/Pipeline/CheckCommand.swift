@@ -56,11 +56,11 @@ struct CheckCommand: ParsableCommand {
       let file = arguments.words[index]
       Terminal.out(arguments.isJSON ? Self.json(file, result) : Self.text(file, result, style))
     }
-    for (index, file) in arguments.words.enumerated() {
+    for ((index, file), path) in zip(arguments.words.enumerated(), ArgumentBytes.of(arguments.words)) {
       if index >= Self.window { tell(index - Self.window) }
       do throws(Content.Problem) {
         let name = file.split(separator: "/").last.map(String.init) ?? file
-        checker.check(Check(try Content(file).share(), fileName: name, patience: patience)) {
+        checker.check(Check(try Content(path: path).share(), fileName: name, patience: patience)) {
           answers.add($0, index)
         }
       } catch {

@@ -14,6 +14,9 @@ final class Entrance {
   /// For clients of ClamAV's daemon, with the pipelines that judge.
   private var doors: [(rules: ServeRules.ClamdDoor, socket: SharedDescriptor, pipeline: LoadedPipeline)] = []
 
+  /// Whether the pipeline that is worked with is another than the one that it was opened with.
+  private var isFollowing = false
+
   private static let usual = "127.0.0.1:8080"
 
   /// - Parameter addresses: where it listens, in place of what the pipeline file says; none: as that says.
@@ -64,9 +67,7 @@ final class Entrance {
     settings.prefetches = pipeline.definition.downloads?.prefetch != nil
     settings.rules = pipeline.definition.serve
     settings.identity = identity
-    settings.checker = try Checker(
-      pipeline.definition, digest: pipeline.digest, executable: pipeline.search.worker, isWarm: false
-    ) { Terminal.error($0) }
+    settings.checker = try Self.checker(pipeline, isWarm: false)
     return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
   }
 
@@ -91,24 +92,56 @@ final class Entrance {
   /// - Parameter front: counts and logs what came of checks.
   func openDoors(_ home: Home, _ pipeline: LoadedPipeline, _ front: FrontDoor) throws -> ClamdDoors? {
     if doors.isEmpty { return nil }
-    // Doors with one pipeline share its workers.
-    var checkers: [(file: String, checker: Checker)] = []
-    let open = try doors.map { rules, socket, judge in
-      let name = rules.pipeline ?? ""
-      if let known = checkers.first(where: { $0.file == name }) {
-        return ClamdDoors.Door(rules, socket: socket, checker: known.checker)
-      }
-      let checker = try Checker(judge.definition, digest: judge.digest, executable: judge.search.worker) {
-        Terminal.error($0)
-      }
-      checkers.append((name, checker))
-      return ClamdDoors.Door(rules, socket: socket, checker: checker)
-    }
+    let (ofDoors, all) = try checkers(doors.map(\.pipeline))
+    let open = zip(doors, ofDoors).map { ClamdDoors.Door($0.rules, socket: $0.socket, checker: $1) }
     return try ClamdDoors(
-      open, checkers.map(\.checker), home, front: front, executable: pipeline.search.server,
+      open, all, home, front: front, executable: pipeline.search.server,
       version: Version.number,
       requiresSandbox: pipeline.definition.sandbox == .require
     ) { Terminal.error($0) }
+  }
+
+  private static func checker(_ pipeline: LoadedPipeline, isWarm: Bool) throws(SystemError) -> Checker {
+    try Checker(
+      pipeline.definition, digest: pipeline.digest, executable: pipeline.search.worker, isWarm: isWarm
+    ) { Terminal.error($0) }
+  }
+
+  /// What judges with the pipelines of the doors: for each door, and each once. Doors with one pipeline share its workers.
+  private func checkers(_ judges: [LoadedPipeline]) throws(SystemError) -> ([Checker], all: [Checker]) {
+    var made: [(file: String, checker: Checker)] = []
+    var ofDoors: [Checker] = []
+    for (door, judge) in zip(doors, judges) {
+      let name = door.rules.pipeline ?? ""
+      if let known = made.first(where: { $0.file == name })?.checker {
+        ofDoors.append(known)
+        continue
+      }
+      let checker = try Self.checker(judge, isWarm: true)
+      made.append((name, checker))
+      ofDoors.append(checker)
+    }
+    return (ofDoors, made.map(\.checker))
+  }
+
+  /// The rules of the doors that are open; a door that listens at several sockets is there for each.
+  var doorRules: [ServeRules.ClamdDoor] { doors.map(\.rules) }
+
+  /// Has contents judged by the pipeline that is worked with from now on, and by those of the doors that were read with it. The first
+  /// is the one that it was opened with.
+  func follow(_ pipeline: LoadedPipeline, _ front: FrontDoor, _ doors: ClamdDoors?) {
+    defer { isFollowing = true }
+    if !isFollowing { return }
+    do throws(SystemError) {
+      front.judge(with: try Self.checker(pipeline, isWarm: false))
+      guard let doors else { return }
+      // It was read before doors were, where it is the first one again.
+      let judges = pipeline.judges.isEmpty ? self.doors.map(\.pipeline) : pipeline.judges
+      let (ofDoors, all) = try checkers(judges)
+      doors.judge(with: ofDoors, all)
+    } catch {
+      Terminal.error("contents are checked as before: \(error)")
+    }
   }
 
   /// So that the first request can be made.
