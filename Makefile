@@ -27,7 +27,7 @@ PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libm
 	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev node-llhttp
 
 # What only tests use.
-test: PACKAGES += clamav-daemon patchelf binutils git iproute2 nginx-light haproxy openssl \
+test: PACKAGES += python3 clamav-daemon patchelf binutils git iproute2 nginx-light haproxy openssl \
 	python3-tuspy curl
 
 SLUICE := .build/release/sluice
@@ -148,7 +148,7 @@ place:
 	  echo 'let package = Package('; \
 	  echo '  name: "StageKit", products: [.library(name: "StageKit", targets: ["StageKit"])], targets: contract)'; \
 	  echo; sed -n '/^var contract/,/^}/p' Package.swift; } > $(SHARE)/sluice/StageKit/Package.swift
-	@cp -R Templates/swift Templates/c Templates/shared $(SHARE)/sluice/templates
+	@cp -R Templates/swift Templates/c Templates/python Templates/shell Templates/shared $(SHARE)/sluice/templates
 	@install -m 644 pipeline.yaml $(SHARE)/sluice
 	@$(LIB)/sluice completions bash > $(SHARE)/bash-completion/completions/sluice
 	@$(LIB)/sluice completions zsh > $(SHARE)/zsh/site-functions/_sluice

@@ -63,6 +63,14 @@ struct LinePlanTests {
     #expect(Self.ranges(stages) == [0..<1, 1..<3])
   }
 
+  /// Its worker waits for it, and ends with it.
+  @Test func aProgramSharesItsWorkerWithNoOtherStage() {
+    var program = Self.stage(.content)
+    program.description.program = Program(command: ["x"], folder: "/")
+    let other = Self.stage(.content)
+    #expect(Self.ranges([other, program, program, other, other]) == [0..<1, 1..<2, 2..<3, 3..<5])
+  }
+
   @Test func aStageAtTheEndThatNeedsMoreGetsAWorkerOfItsOwn() {
     #expect(Self.ranges([Self.stage(.content), Self.stage(.network, .end)]) == [0..<1, 1..<2])
   }

@@ -11,7 +11,7 @@ public struct Program: Sendable, Equatable {
   /// The largest content that it is given, in bytes: it gets a copy in memory.
   public var maxContent = Program.standardMaxContent
 
-  public static let standardMaxContent: Int64 = 100_000_000
+  public static let standardMaxContent: Int64 = 100 << 20
 
   /// The numbers that `processes` may be.
   public static let processLimits: ClosedRange<Int64> = 1...1000

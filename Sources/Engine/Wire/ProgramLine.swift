@@ -32,8 +32,15 @@ public enum ProgramLine {
   public struct Flaw: Error, Sendable, Equatable {
     public let reason: String
 
+    /// - Parameter reason: it may quote what the program said: control characters in it are replaced.
     init(_ reason: String) {
-      self.reason = reason
+      let scalars = reason.unicodeScalars.map { scalar -> Unicode.Scalar in
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+        default: scalar
+        }
+      }
+      self.reason = String(String.UnicodeScalarView(scalars))
     }
   }
 
@@ -47,6 +54,8 @@ public enum ProgramLine {
     var entry: String?
     for member in members {
       let name = member.name
+      // The functions of the contract take texts that end with one.
+      if member.value.hasNUL { throw Flaw("a text with a NUL character under '\(name)'") }
       switch (name, member.value) {
       case ("ready", .boolean(true)): statements.append(.ready)
       case ("repeatable", .text(let basis)): statements.append(.repeatable(basis))
@@ -112,5 +121,17 @@ public enum ProgramLine {
   private static func shown(_ line: some Collection<UInt8>) -> String {
     let text = String(decoding: line.prefix(80), as: UTF8.self)
     return line.count > 80 ? "\(text)…" : text
+  }
+}
+
+extension JSONValue {
+  /// Whether a text or a name in it has a NUL character.
+  fileprivate var hasNUL: Bool {
+    switch self {
+    case .null, .boolean, .integer, .number: false
+    case .text(let text): text.utf8.contains(0)
+    case .array(let values): values.contains(where: \.hasNUL)
+    case .object(let members): members.contains { $0.name.utf8.contains(0) || $0.value.hasNUL }
+    }
   }
 }

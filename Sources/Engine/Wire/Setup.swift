@@ -122,14 +122,14 @@ public struct Setup: Sendable, Equatable {
       }
     }
     var program = Program(
-      command: try texts(&reader, atMost: 256, of: 8192), folder: try reader.requiredText(atMost: 4096))
-    program.reads = try texts(&reader, atMost: 256, of: 4096)
+      command: try texts(&reader, atMost: 4096, of: 65536), folder: try reader.requiredText(atMost: 4096))
+    program.reads = try texts(&reader, atMost: 4096, of: 65536)
     program.processes = Int(try reader.integer(UInt32.self))
     program.maxContent = try reader.integer(Int64.self)
     description.program = program
     description.produces = try reader.boolean()
-    description.version = try reader.requiredText(atMost: 128)
-    description.options = try reader.elements(atMost: 256) {
+    description.version = try reader.requiredText(atMost: 65536)
+    description.options = try reader.elements(atMost: 4096) {
       (reader) throws(FrameError) -> OptionDescription in
       let name = try reader.requiredText(atMost: 256)
       guard let kind = OptionDescription.Kind(rawValue: try reader.integer(UInt32.self)) else {
@@ -138,7 +138,7 @@ public struct Setup: Sendable, Equatable {
       let shapes = OptionDescription.Shapes(rawValue: try reader.integer(UInt32.self))
       return OptionDescription(name: name, kind: kind, shapes: shapes, help: "")
     }
-    description.keys = try texts(&reader, atMost: 512, of: 128).map { .init(name: $0, help: "") }
-    description.codes = try texts(&reader, atMost: 512, of: 128).map { .init(name: $0, help: "") }
+    description.keys = try texts(&reader, atMost: 4096, of: 65536).map { .init(name: $0, help: "") }
+    description.codes = try texts(&reader, atMost: 4096, of: 65536).map { .init(name: $0, help: "") }
   }
 }

@@ -7,8 +7,9 @@ import Wire
 
 /// Where plugins are looked for, and what is found.
 ///
-/// A stage `x` is a file `libsluice-x.so` or `x.so`, or a folder `x` with a `stage.yaml`, which makes a program a stage. The first folder that has it counts: those beside the binary, those
-/// of `$SLUICE_PLUGIN_PATH`, those the pipeline names, then `/usr/lib/sluice/plugins`.
+/// A stage `x` is a file `libsluice-x.so` or `x.so`, or a folder `x` with a `stage.yaml`, which makes a program a stage. The first
+/// folder that has it counts: those beside the binary, those of `$SLUICE_PLUGIN_PATH`, those the pipeline names, then
+/// `/usr/lib/sluice/plugins`.
 public struct PluginSearch: Sendable {
   public let folders: [String]
   public let worker: String
@@ -64,9 +65,9 @@ public struct PluginSearch: Sendable {
     return String((name.hasSuffix(".so") ? name.dropLast(3) : name).drop(prefix: "libsluice-"))
   }
 
-  /// Every plugin file there is, by stage id, the first folder's first.
+  /// Every plugin file there is, by stage id, the first folder's first; before them what is built in.
   public func all() -> [(id: String, file: String)] {
-    var found: [(id: String, file: String)] = []
+    var found = [(id: StageDescription.exec.id, file: StageDescription.exec.file)]
     for folder in folders {
       for file in files(in: folder) {
         let id = Self.id(ofFile: file)

@@ -38,7 +38,8 @@ public enum ProgramFile {
     do throws(SystemError) {
       let bytes = try contents(String(cString: path))
       do throws(ConfigurationError) {
-        return .success(try StageFile.read(bytes, file: String(cString: path)))
+        let stage = try StageFile.read(bytes, file: String(cString: path))
+        return stage.program.flatMap(missing).map { refusal("\(file): \($0)") } ?? .success(stage)
       } catch {
         return refusal(error.diagnostics.map(\.description).joined(separator: "\n"))
       }
@@ -46,6 +47,24 @@ public enum ProgramFile {
       return refusal(error.advice)
     }
   }
+
+  /// Why a program cannot be there; `nil`: it can.
+  static func missing(_ program: Program) -> String? {
+    guard let name = program.command.first else { return nil }
+    let places =
+      name.hasPrefix("/")
+      ? [name] : name.contains("/") ? ["\(program.folder)/\(name)"] : folders.map { "\($0)/\(name)" }
+    if places.contains(where: { access($0, X_OK) == 0 }) { return nil }
+    if name.contains("/") {
+      return
+        "the program '\(name)' cannot be run: \(String(cString: strerror(errno))); correct its path, or make it executable"
+    }
+    return
+      "the program '\(name)' is in none of \(folders.joined(separator: ", ")); install it, or name its path"
+  }
+
+  /// Where names are looked for: a program's environment has no others.
+  private static let folders = ["/usr/local/bin", "/usr/bin", "/bin"]
 
   /// What the file holds; of one that is too long, as much as shows that.
   private static func contents(_ path: String) throws(SystemError) -> [UInt8] {

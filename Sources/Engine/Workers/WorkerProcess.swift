@@ -169,7 +169,11 @@ public final class WorkerProcess: Worker {
     case (.opening, .refusal), (.describing, .refusal):
       let refusal = try Refusal(&reader)
       return .refusal(Refusal(stage: refusal.stage, message: redaction.withoutSecrets(refusal.message)))
-    case (.opening, .fault), (.open, .fault): return .fault(WorkerDeath.Cause(try ProgramFault(&reader)))
+    case (.opening, .fault), (.open, .fault):
+      var fault = try ProgramFault(&reader)
+      // It shows the beginning of what the program said.
+      if case .invalidReply(let reason) = fault { fault = .invalidReply(redaction.withoutSecrets(reason)) }
+      return .fault(WorkerDeath.Cause(fault))
     case (.describing(let file), .description):
       return .description(try StageDescription(&reader, file: file))
     case (.opening, .trace) where isTraced, (.open, .trace) where isTraced:

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,13 +20,23 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "program_sandbox.h"
 #include "sandbox.h"
 #include "worker.h"
 
+/* As many as `processes` can be. */
+enum { MOST_SPARED = 1000 };
+
 enum { RUN = 'r', KEEP = 'k', SWEEP = 's', END = 'e' };
+
+/* A process that may stay as long as the program. */
+struct spared {
+  pid_t pid;
+  int process; /* a descriptor of it: its number is given to another once it has ended */
+};
 
 /* What the keeper knows. One for each process. */
 struct keeper {
@@ -36,6 +45,10 @@ struct keeper {
   int changes;        /* readable when a child has ended */
   pid_t running;      /* the program; 0: none */
   pid_t last;         /* the process that began last when it was looked for the last time */
+  int64_t looked;     /* when that was, in nanoseconds of the monotonic clock */
+  struct spared *spared;
+  int spared_count;
+  int has_namespace;  /* a user namespace, in which the family is counted */
   uint32_t failed;    /* the step that failed before any program was asked for; 0: none */
   int error;          /* its errno */
 };
@@ -43,39 +56,6 @@ struct keeper {
 static void tell(const struct keeper *keeper, uint32_t kind, uint32_t step, int32_t detail) {
   sluice_program_news news = {.kind = kind, .step = step, .detail = detail};
   while (write(keeper->asked, &news, sizeof news) < 0 && errno == EINTR) {}
-}
-
-/* ---- The namespaces ---- */
-
-static int write_text(const char *path, const char *text) {
-  int file = open(path, O_WRONLY | O_CLOEXEC);
-  if (file < 0) return -1;
-  ssize_t written = write(file, text, strlen(text));
-  int error = errno;
-  close(file);
-  errno = error;
-  return written == (ssize_t)strlen(text) ? 0 : -1;
-}
-
-/* A user namespace in which this user is itself and no other, and a PID namespace for the next child. */
-static int enter_namespaces(void) {
-  char users[64], groups[64];
-  snprintf(users, sizeof users, "%u %u 1\n", geteuid(), geteuid());
-  snprintf(groups, sizeof groups, "%u %u 1\n", getegid(), getegid());
-  /* The files below belong to root while this is set, as it is after a change of the user. */
-  prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-  if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return -1;
-  if (write_text("/proc/self/setgroups", "deny") != 0) return -1;
-  if (write_text("/proc/self/uid_map", users) != 0) return -1;
-  if (write_text("/proc/self/gid_map", groups) != 0) return -1;
-  /* What the worker was told stands in this process's memory. */
-  return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-}
-
-static int become_nobody(void) {
-  if (geteuid() != 0) return 0;
-  if (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0) return -1;
-  return setresuid(NOBODY, NOBODY, NOBODY);
 }
 
 /* ---- The family ---- */
@@ -88,23 +68,41 @@ static pid_t newest(void) {
   return child;
 }
 
-/* Signals the process of this number; 0 only asks whether there is one. A thread has a number too, and kill(2) would take it for
- * its process: pidfd_open(2) does not. */
-static int signal_one(pid_t pid, int number) {
-  int process = (int)syscall(SYS_pidfd_open, pid, 0);
-  if (process < 0) return 0;
-  int signalled = syscall(SYS_pidfd_send_signal, process, number, NULL, 0) == 0;
-  close(process);
-  return signalled;
+/* Whether the process of this number may stay. */
+static int is_spared(struct keeper *keeper, pid_t pid) {
+  if (pid == keeper->running) return 1;
+  for (int i = 0; i < keeper->spared_count; i++) {
+    if (keeper->spared[i].pid != pid) continue;
+    struct pollfd end = {.fd = keeper->spared[i].process, .events = POLLIN};
+    if (poll(&end, 1, 0) <= 0) return 1;
+    close(keeper->spared[i].process);
+    keeper->spared[i] = keeper->spared[--keeper->spared_count];
+    return 0;
+  }
+  return 0;
 }
 
-/* Signals each process whose number lies between two, in the order in which the kernel gives numbers: once all were given it
- * begins anew. */
-static int signal_between(pid_t after, pid_t until, pid_t most, int number) {
+/* Ends the process of this number, unless it may stay, or only asks whether there is such a one. A thread has a number too, and
+ * kill(2) would take it for its process: pidfd_open(2) does not. */
+static int end_one(struct keeper *keeper, pid_t pid, int number) {
+  int process = (int)syscall(SYS_pidfd_open, pid, 0);
+  if (process < 0) return 0;
+  int found = !is_spared(keeper, pid) && syscall(SYS_pidfd_send_signal, process, number, NULL, 0) == 0;
+  if (found && number == SIGKILL) {
+    struct pollfd end = {.fd = process, .events = POLLIN};
+    poll(&end, 1, 1000);
+  }
+  close(process);
+  return found;
+}
+
+/* The same for each process that began after one and before another, in the order in which the kernel gives numbers: once all were
+ * given it begins anew. */
+static int end_between(struct keeper *keeper, pid_t after, pid_t until, pid_t most, int number) {
   int count = 0;
-  for (pid_t pid = after + 1; until < after ? pid <= most : pid < until; pid++) count += signal_one(pid, number);
+  for (pid_t pid = after + 1; until < after ? pid <= most : pid < until; pid++) count += end_one(keeper, pid, number);
   if (until < after)
-    for (pid_t pid = 2; pid < until; pid++) count += signal_one(pid, number);
+    for (pid_t pid = 2; pid < until; pid++) count += end_one(keeper, pid, number);
   return count;
 }
 
@@ -128,23 +126,48 @@ static void reap(struct keeper *keeper) {
   }
 }
 
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* No kernel starts a process in less: in this time it cannot have given all numbers. */
+enum { NANOSECONDS_TO_START = 5000 };
+
 static void sweep(struct keeper *keeper) {
   reap(keeper);
-  pid_t now = newest();
   static pid_t most;
   if (most == 0) most = most_processes();
-  int count = now > 0 ? signal_between(keeper->last, now, most, 0) : 0;
-  if (count > 0 || now < 0) {
+  pid_t newborn = newest();
+  /* So long that all numbers may have been given meanwhile, and the order of two says nothing: each is asked for. */
+  pid_t after = now() - keeper->looked > (int64_t)most * NANOSECONDS_TO_START ? 1 : keeper->last;
+  pid_t until = after == 1 ? most + 1 : newborn;
+  int count = newborn > 0 ? end_between(keeper, after, until, most, 0) : 0;
+  if (count > 0 || newborn < 0) {
     /* While all stand still, none starts another behind the one that is ended. The kernel signals also those that are being
      * started. The keeper, the namespace's first process, is left out. */
     kill(-1, SIGSTOP);
-    now = newest();
-    count = signal_between(keeper->last, now < 0 ? most : now, most, SIGKILL);
+    newborn = newest();
+    until = after == 1 || newborn < 0 ? most + 1 : newborn;
+    count = end_between(keeper, after, until, most, SIGKILL);
     kill(-1, SIGCONT);
     reap(keeper);
   }
-  keeper->last = now > 0 ? now : keeper->last;
+  keeper->last = newborn > 0 ? newborn : keeper->last;
+  keeper->looked = now();
   tell(keeper, SLUICE_PROGRAM_SWEPT, 0, count);
+}
+
+static void spare(struct keeper *keeper) {
+  while (keeper->spared_count > 0) close(keeper->spared[--keeper->spared_count].process);
+  pid_t newborn = newest();
+  for (pid_t pid = 2; pid < newborn && keeper->spared_count < MOST_SPARED; pid++) {
+    int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (process >= 0) keeper->spared[keeper->spared_count++] = (struct spared){pid, process};
+  }
+  keeper->last = newborn > 0 ? newborn : keeper->last;
+  keeper->looked = now();
 }
 
 static void end_family(struct keeper *keeper) {
@@ -159,7 +182,7 @@ static void end_family(struct keeper *keeper) {
 
 /* ---- The program ---- */
 
-static _Noreturn void become(const sluice_program *program, const int descriptors[4], int failures) {
+static _Noreturn void become(const sluice_program *program, int has_namespace, const int descriptors[4], int failures) {
   sigset_t none;
   sigemptyset(&none);
   struct sluice_step step = {0};
@@ -178,7 +201,7 @@ static _Noreturn void become(const sluice_program *program, const int descriptor
   if (chdir(program->folder) != 0) {
     step = (struct sluice_step){SLUICE_STEP_FOLDER, errno};
   } else {
-    step = sluice_program_confine(program);
+    step = sluice_program_confine(program, has_namespace);
   }
   if (step.number == 0) {
     sluice_program_execute(program);
@@ -197,7 +220,7 @@ static void run(struct keeper *keeper, const int descriptors[4]) {
   pid_t child = fork();
   if (child == 0) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
-    become(keeper->program, descriptors, ends[1]);
+    become(keeper->program, keeper->has_namespace, descriptors, ends[1]);
   }
   int error = errno;
   close(ends[1]);
@@ -210,7 +233,8 @@ static void run(struct keeper *keeper, const int descriptors[4]) {
   close(ends[0]);
   if (child > 0 && count == 0) {
     keeper->running = child;
-    keeper->last = keeper->program->processes > 1 ? newest() : 0;
+    if (keeper->program->processes > 1) keeper->last = newest();
+    keeper->looked = now();
     return tell(keeper, SLUICE_PROGRAM_STARTED, 0, 0);
   }
   if (child > 0) waitpid(child, NULL, 0);
@@ -227,8 +251,9 @@ static int obey(struct keeper *keeper) {
   if (length < 0 && errno == EINTR) return 1;
   if (length <= 0) return 0;
   if (order == RUN && count == 4) run(keeper, descriptors);
-  if (order == KEEP && keeper->program->processes > 1) keeper->last = newest();
-  if (order == SWEEP) sweep(keeper);
+  const int has_family = keeper->program->processes > 1 && keeper->failed == 0; /* else the keeper sees the processes of others */
+  if (order == KEEP && has_family) spare(keeper);
+  if (order == SWEEP && has_family) sweep(keeper);
   if (order == END) end_family(keeper);
   for (int i = 0; i < count; i++) close(descriptors[i]);
   return 1;
@@ -258,14 +283,21 @@ static _Noreturn void keep(struct keeper *keeper) {
 
 /* Between the worker and a keeper that is the first of its PID namespace: it waits for the keeper's end. */
 static _Noreturn void stand_between(struct keeper *keeper) {
-  if (keeper->program->sandbox != SLUICE_PROGRAM_SANDBOX_OFF && become_nobody() != 0) {
+  if (keeper->program->sandbox != SLUICE_PROGRAM_SANDBOX_OFF && sluice_become_nobody() != 0) {
     keeper->failed = SLUICE_STEP_USER;
     keeper->error = errno;
   }
   /* Forgotten with the user. */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (keeper->program->processes <= 1 || keeper->failed != 0) keep(keeper);
-  if (enter_namespaces() != 0) {
+  if (keeper->failed != 0) keep(keeper);
+  if (keeper->program->processes <= 1) {
+    /* Its threads are counted there; where none can be had, its memory alone limits them. */
+    keeper->has_namespace = sluice_enter_namespaces(0) == 0;
+    keep(keeper);
+  }
+  keeper->spared = calloc(MOST_SPARED, sizeof *keeper->spared);
+  keeper->has_namespace = keeper->spared && sluice_enter_namespaces(CLONE_NEWPID) == 0;
+  if (!keeper->has_namespace) {
     keeper->failed = SLUICE_STEP_NAMESPACE;
     keeper->error = errno;
     keep(keeper);
@@ -324,19 +356,3 @@ static int send_order(int keeper, char order) {
 int sluice_keeper_spare(int keeper) { return send_order(keeper, KEEP); }
 int sluice_keeper_sweep(int keeper) { return send_order(keeper, SWEEP); }
 int sluice_keeper_end(int keeper) { return send_order(keeper, END); }
-
-int sluice_namespaces_problem(void) {
-  pid_t child = fork();
-  if (child < 0) return errno;
-  if (child == 0) {
-    if (become_nobody() != 0 || enter_namespaces() != 0) _exit(errno & 0xFF);
-    pid_t first = fork();
-    if (first < 0) _exit(errno & 0xFF);
-    if (first == 0) _exit(0);
-    waitpid(first, NULL, 0);
-    _exit(0);
-  }
-  int status = 0;
-  if (waitpid(child, &status, 0) < 0) return errno;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
-}

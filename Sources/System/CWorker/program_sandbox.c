@@ -185,14 +185,17 @@ static int limit(int resource, rlim_t value) {
 
 /* The processes of ours in the program's user namespace: the keeper, and the one before it. */
 enum { OURS = 2 };
+/* Of a program of one process. */
+enum { THREADS = 64 };
 
-static int set_limits(const sluice_program *program) {
+static int set_limits(const sluice_program *program, int has_namespace) {
   if (limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_NOFILE, 256) != 0) return -1;
   if (limit(RLIMIT_AS, (rlim_t)program->memory) != 0 || limit(RLIMIT_FSIZE, (rlim_t)program->output) != 0) return -1;
-  return program->processes > 1 ? limit(RLIMIT_NPROC, program->processes + OURS) : 0;
+  if (!has_namespace) return 0; /* it would be counted together with all else of its user */
+  return limit(RLIMIT_NPROC, (program->processes > 1 ? program->processes : THREADS) + OURS);
 }
 
-struct sluice_step sluice_program_confine(const sluice_program *program) {
+struct sluice_step sluice_program_confine(const sluice_program *program, int has_namespace) {
   const int required = program->sandbox == SLUICE_PROGRAM_SANDBOX_REQUIRE;
   if (program->sandbox != SLUICE_PROGRAM_SANDBOX_OFF) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return (struct sluice_step){SLUICE_STEP_CALLS, errno};
@@ -200,7 +203,7 @@ struct sluice_step sluice_program_confine(const sluice_program *program) {
     if (close_system_calls(program->processes) != 0 && required) return (struct sluice_step){SLUICE_STEP_CALLS, errno};
   }
   /* Last, since this process, a copy of the worker, may have more memory than the program is to have. */
-  if (set_limits(program) != 0) return (struct sluice_step){SLUICE_STEP_LIMITS, errno};
+  if (set_limits(program, has_namespace) != 0) return (struct sluice_step){SLUICE_STEP_LIMITS, errno};
   return (struct sluice_step){0};
 }
 

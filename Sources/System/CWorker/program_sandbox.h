@@ -10,8 +10,14 @@ struct sluice_step {
   int32_t error;   /* errno */
 };
 
-/* Limits this process for good, and all that it starts. */
-struct sluice_step sluice_program_confine(const sluice_program *program);
+/* Becomes the user that owns nothing, where this is root. -1: see errno. */
+int sluice_become_nobody(void);
+/* Makes a user namespace in which this user is itself and no other, and what else is asked for as of unshare(2): a PID namespace
+ * is that of the next child. -1: see errno. */
+int sluice_enter_namespaces(int kinds);
+/* Limits this process for good, and all that it starts.
+ * `has_namespace`: it has a user namespace, in which its processes and threads are counted. */
+struct sluice_step sluice_program_confine(const sluice_program *program, int has_namespace);
 /* Becomes the program. Returns only where that fails: see errno. */
 void sluice_program_execute(const sluice_program *program);
 

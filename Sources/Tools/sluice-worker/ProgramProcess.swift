@@ -19,6 +19,8 @@ final class ProgramProcess {
   /// A file in memory for new content.
   let produced: Int32
   private let hasSeveralProcesses: Bool
+  /// The most new content, in bytes.
+  private let mostProduced: Int64
   /// What it has said and was not taken.
   private var said: [UInt8] = []
   /// How much of that is known to hold no newline.
@@ -38,8 +40,10 @@ final class ProgramProcess {
   }
 
   /// Starts it.
-  init(_ program: Program, _ keeper: ProgramKeeper) throws(Problem) {
-    self.keeper = keeper
+  ///
+  /// - Parameter mostProduced: the most new content that it may write, in bytes.
+  init(_ program: Program, _ keeper: ProgramKeeper, mostProduced: Int64) throws(Problem) {
+    (self.keeper, self.mostProduced) = (keeper, mostProduced)
     var (toProgram, fromProgram): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
     guard pipe(&toProgram) == 0, pipe(&fromProgram) == 0 else { throw Self.problem("making a pipe") }
     (input, output) = (toProgram[1], fromProgram[0])
@@ -57,8 +61,13 @@ final class ProgramProcess {
     hasSeveralProcesses = program.processes > 1
     defer { for descriptor in [toProgram[0], fromProgram[1]] { close(descriptor) } }
     let descriptors = [toProgram[0], fromProgram[1], contentForReading, produced]
-    guard sluice_keeper_run(keeper.socket, descriptors) == 0, let news = keeper.news() else {
+    guard sluice_keeper_run(keeper.socket, descriptors) == 0, var news = keeper.news() else {
       throw Self.problem("asking for its process")
+    }
+    // That of the program before it, which this process did not wait for.
+    while news.kind == UInt32(SLUICE_PROGRAM_ENDED) {
+      guard let next = keeper.news() else { throw Self.problem("asking for its process") }
+      news = next
     }
     guard news.kind == UInt32(SLUICE_PROGRAM_STARTED) else { throw Self.problem(news, program) }
   }
@@ -142,10 +151,15 @@ final class ProgramProcess {
   // MARK: Lines
 
   /// Sends a line. What the program says meanwhile is kept.
-  func tell(_ line: String) {
+  ///
+  /// - Parameter disown: called before this worker ends for what the program did before it could read a byte of the line.
+  func tell(_ line: String, disown: () -> Void = {}) {
     lineCount = 0
+    var one = pollfd(fd: keeper.socket, events: Int16(POLLIN), revents: 0)
+    if ended == nil, poll(&one, 1, 0) == 1 { takeNews() }
     hear(waiting: false)
-    if !said.isEmpty { fault(.invalidReply("it said something while it had nothing in hand")) }
+    if ended != nil || !said.isEmpty { disown() }
+    expectSilence()
     var text = line
     text.append("\n")
     text.withUTF8 { bytes in
@@ -156,7 +170,9 @@ final class ProgramProcess {
           written += count
         } else if count < 0 && errno == EAGAIN {
           wait(toWrite: true)
+          if said.count > ProgramLine.limit { fault(.invalidReply("it says more than it reads")) }
         } else if count < 0 && errno != EINTR {
+          if written == 0 { disown() }
           die(closing: "its standard input")
         }
       }
@@ -185,6 +201,13 @@ final class ProgramProcess {
         wait(toWrite: false)
       }
     }
+  }
+
+  /// It has nothing in hand, and so nothing to say. Asked behind each verdict, so that a second one is charged to what the first
+  /// was for.
+  func expectSilence() {
+    hear(waiting: false)
+    if !said.isEmpty { fault(.invalidReply("it said something while it had nothing in hand")) }
   }
 
   private func faultOfLength() -> Never {
@@ -246,7 +269,8 @@ final class ProgramProcess {
     guard let status = ended else { fault(.invalidReply("it closed \(stream) and went on")) }
     // As WIFSIGNALED and WEXITSTATUS of wait(2).
     let signal = status & 0x7F
-    if signal == SIGXFSZ { fault(.outputLimit) }
+    // Interpreters ignore the signal, and end with the error of the write.
+    if signal == SIGXFSZ || (status != 0 && producedSize >= mostProduced) { fault(.outputLimit) }
     fault(signal != 0 ? .crashed(signal: signal) : .exited((status >> 8) & 0xFF))
   }
 

@@ -15,8 +15,12 @@ final class ProgramStage {
     (self.definition, self.program) = (definition, program)
   }
 
-  /// Lives as long as the process.
+  /// By the stage's id. Unchecked because a worker has one thread.
+  nonisolated(unsafe) private static var made: [String: UnsafePointer<sluice_stage>] = [:]
+
+  /// Lives as long as the process. A stage that is opened again is the same.
   static func make(_ definition: StageDefinition, _ program: Program) -> UnsafePointer<sluice_stage> {
+    if let known = made[definition.id] { return known }
     let arena = Unmanaged.passRetained(Arena()).takeUnretainedValue()
     func terms(_ list: [StageDescription.Term]) -> UnsafePointer<sluice_term> {
       let place = UnsafeMutablePointer<sluice_term>.allocate(capacity: max(list.count, 1))
@@ -40,6 +44,7 @@ final class ProgramStage {
     (stage.open, stage.process, stage.close) = (openProgram, processWithProgram, closeProgram)
     let place = UnsafeMutablePointer<sluice_stage>.allocate(capacity: 1)
     place.initialize(to: stage)
+    made[definition.id] = UnsafePointer(place)
     return UnsafePointer(place)
   }
 
@@ -61,7 +66,7 @@ private final class ProgramInstance {
     guard let keeper = ProgramKeeper.keeper(of: stage.definition) else {
       throw ProgramProcess.Problem(message: "it has no keeper")
     }
-    process = try ProgramProcess(stage.program, keeper)
+    process = try ProgramProcess(stage.program, keeper, mostProduced: stage.definition.output)
   }
 
   /// Tells it what it is, and waits until it is ready.
@@ -98,7 +103,8 @@ private final class ProgramInstance {
       host.pointee.explain(call, nil, "copying the content: \(String(cString: strerror(error)))")
       return SLUICE_RETRY
     }
-    process.tell(ProgramRequest.attachment(attachment.pointee, Call.from(call)?.knownMetadata ?? []))
+    let own = Call.from(call)
+    process.tell(ProgramRequest.attachment(attachment.pointee, own?.knownMetadata ?? [])) { own?.disown() }
     var hasProduced = false
     while true {
       for statement in statements() {
@@ -107,6 +113,7 @@ private final class ProgramInstance {
           if code != nil || message != nil { host.pointee.explain(call, code, message) }
           if verdict == .pass && hasProduced && !handOver(call) { return SLUICE_RETRY }
           process.sweepFamily()
+          process.expectSilence()
           return verdict.rawValue
         case .produce: hasProduced = true
         default: say(statement, call)

@@ -43,7 +43,7 @@ extension Printed {
     static let kind = "plugin"
     var file: String
     var stageABI: String
-    var sha256: String
+    @OrNull var sha256: String?
     var compilers: [String]
     var libraries: [String]
     var options: [Term]

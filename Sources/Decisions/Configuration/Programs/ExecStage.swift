@@ -13,6 +13,9 @@ extension StageDescription {
     return stage
   }()
 
+  /// Whether it is a part of this program, and has no file.
+  public var isBuiltIn: Bool { id == Self.exec.id && file == Self.exec.file }
+
   private static let execKeys = option(
     "keys", "The keys of metadata that the program records; one that ends in `*` stands for all it begins.")
   private static let execCodes = option("codes", "The codes that the program gives.")
@@ -25,7 +28,7 @@ extension StageDescription {
   ///
   /// - Parameter folder: where relative paths begin.
   public func filled(in values: [OptionValue], folder: String) -> StageDescription {
-    guard id == Self.exec.id, file == Self.exec.file else { return self }
+    guard isBuiltIn else { return self }
     var stage = self
     func texts(_ name: String) -> [String] { values.filter { $0.name == name }.map(\.text) }
     var given = ProgramGrammar.Given(folder: folder)

@@ -88,7 +88,7 @@ public struct StageFile {
   private mutating func readId(_ section: Section) {
     guard !stage.id.isEmpty, let mark = section[Self.id.name]?.mark else { return }
     if !Grammar.isName(stage.id) {
-      findings.report(
+      return findings.report(
         mark, "\(quoted(stage.id)) is not a name, which has lower case letters, digits and '-' only",
         "write one such as 'virus-list'")
     }

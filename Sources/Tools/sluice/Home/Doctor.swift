@@ -11,10 +11,11 @@ struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
     name: "doctor", abstract: "Check the kernel, the sandbox, the keys and the plugins.",
     discussion: """
-      A worker is started and closed as an ingest does it, and says which parts of the sandbox are in force. The exit
-      code is 1 if something is wrong: a part that `sandbox: require` asks for, a key that cannot be used, or a plugin
-      that does not load. It says where the keys of the home lie, and whether the disk below is encrypted, as far as
-      the kernel tells.
+      A worker is started and closed as an ingest does it, and says which parts of the sandbox are in force. A program
+      with `processes` above 1 needs namespaces as well: without them it alone does not start. The exit code is 1 if
+      something is wrong: a part that `sandbox: require` asks for, a key that cannot be used, or a plugin that does
+      not load. It says where the keys of the home lie, and whether the disk below is encrypted, as far as the kernel
+      tells.
       """,
     options: [.config, .home, .format, .noColor],
     example: "sluice doctor")
@@ -31,7 +32,8 @@ struct Doctor: ParsableCommand {
     let plugins = FoundPlugin.found(search.all(), search)
     let report = DoctorReport(
       kernel: Self.kernel, landlockABI: max(Int64(sluice_landlock_abi()), 0),
-      offered: sluice_sandbox_offered(), worker: Self.worker(plugins, search),
+      offered: sluice_sandbox_offered(), namespaces: sluice_namespaces_problem(),
+      worker: Self.worker(plugins, search),
       folders: search.folders.map { ($0, access($0, R_OK | X_OK) == 0) }, plugins: plugins,
       keys: KeyReport(
         try Environment.secretRules(arguments), home: Environment.home(arguments),

@@ -1,3 +1,4 @@
+import Glibc
 import Pipeline
 import Platform
 import Ledger
@@ -14,6 +15,8 @@ struct DoctorReport {
   var landlockABI: Int64
   /// The parts of the sandbox that the kernel supports, as bits.
   var offered: UInt32
+  /// Why no namespaces can be made for a program's processes, as an errno; 0: they can.
+  var namespaces: Int32
   var worker: Worker
   var folders: [(path: String, isThere: Bool)]
   var plugins: [FoundPlugin]
@@ -64,6 +67,9 @@ struct DoctorReport {
     case .failed: text += "Sandbox: not known, for no worker starts\n"
     }
     for part in SandboxPart.all { text += line(part, style) }
+    text +=
+      "  \(style.word(namespaces == 0 ? "ok" : "missing", width: 7))  \(Help.pad("namespaces", 14))"
+      + "  a program may have several processes\(namespaces == 0 ? "" : " (\(namespacesRemedy))")\n"
     text += "  Landlock ABI \(landlockABI)\n\n"
     text += keys.text(style) + "Plugins are searched in\n"
     for folder in folders {
@@ -79,6 +85,11 @@ struct DoctorReport {
     }
     if problems.isEmpty { return text + "\nNothing is wrong.\n" }
     return text + "\nWrong:\n" + problems.map { "  \(Terminal.printable($0))\n" }.joined()
+  }
+
+  private var namespacesRemedy: String {
+    "\(String(cString: strerror(namespaces))): set the sysctl user.max_user_namespaces, and on Debian "
+      + "kernel.unprivileged_userns_clone, above 0"
   }
 
   private func line(_ part: SandboxPart, _ style: Style) -> String {
@@ -104,6 +115,7 @@ struct DoctorReport {
       writer.member("kernel", kernel)
       writer.member("landlockABI", landlockABI)
       writer.member("sandbox", level)
+      writer.member("namespaces", namespaces == 0)
       writer.key("parts")
       writer.array { writer in
         for part in SandboxPart.all {

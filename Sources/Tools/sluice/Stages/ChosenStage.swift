@@ -66,7 +66,7 @@ struct ChosenStage {
   static func plugin(_ name: String, _ search: PluginSearch) throws(CommandError) -> (
     id: String, file: String
   ) {
-    if name.contains("/") {
+    if name.contains("/") || name == "." {
       let described = Self.programFile(name)
       if let described { return (PluginSearch.id(ofFile: described), described) }
       guard name.hasSuffix(".so") else {

@@ -1,3 +1,4 @@
+import Configuration
 import Pipeline
 import Platform
 import Wire
@@ -35,7 +36,7 @@ struct FoundPlugin {
         return
           "\(head)  \(Help.pad(Terminal.printable(stage.version), 7))  \(Help.pad(stage.capability.name, 7))  "
           + "\(Help.pad(stage.role.name, 7))  \(Terminal.printable(stage.summary))\n"
-          + "\(indent)  \(Terminal.printable(plugin.file))\n"
+          + "\(indent)  \(stage.isBuiltIn ? "built in" : Terminal.printable(plugin.file))\n"
       case .failure(let refusal):
         return "\(head)  \(style.word("wrong")): \(Terminal.printable(refusal.message))\n"
       }

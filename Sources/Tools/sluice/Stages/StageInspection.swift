@@ -1,3 +1,4 @@
+import Configuration
 import Pipeline
 import Platform
 import Workbench
@@ -14,8 +15,13 @@ struct StageInspection {
   var text: String {
     var text =
       "\(Self.printable(stage.id)) \(Self.printable(stage.version))  \(Self.printable(stage.summary))\n\n"
-    var facts: [(String, String)] = [("file", Self.printable(stage.file))]
+    var facts: [(String, String)] = [("file", stage.isBuiltIn ? "built in" : Self.printable(stage.file))]
     if let sha256 { facts.append(("sha256", sha256)) }
+    if let program = stage.program {
+      facts.append(("program", Self.printable(program.command.joined(separator: " "))))
+      facts.append(("processes", "\(program.processes) at once, each with `memory`"))
+      facts.append(("content", "at most \(ByteSize.text(program.maxContent)), as a copy in memory"))
+    }
     facts.append(("stage ABI", Self.printable(stage.abi)))
     facts.append(("capability", "\(stage.capability.name): \(stage.capability.meaning)"))
     facts.append(("place", place))
@@ -83,6 +89,15 @@ struct StageInspection {
       for (key, values) in [("compilers", file?.compilers ?? []), ("libraries", file?.libraries ?? [])] {
         writer.key(key)
         writer.array { writer in for value in values { writer.value(value) } }
+      }
+      if let program = stage.program {
+        writer.key("program")
+        writer.object { writer in
+          writer.key("command")
+          writer.array { writer in for word in program.command { writer.value(word) } }
+          writer.member("processes", Int64(program.processes))
+          writer.member("maxContentBytes", program.maxContent)
+        }
       }
       writer.key("options")
       writer.array { writer in for option in stage.options { Self.write(option, to: &writer) } }

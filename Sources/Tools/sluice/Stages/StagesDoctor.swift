@@ -12,7 +12,8 @@ struct StagesDoctor: ParsableCommand {
     discussion: """
       Every file ending in .so in the folders that are searched, or each FILE, is loaded in a process of its own, so
       that one that crashes or hangs harms nobody. For one that does not load the loader's error, the missing symbol
-      or the contract's version is told, with what to do. The exit code is 1 if a file does not load.
+      or the contract's version is told, with what to do. Of a program its stage.yaml is read, and its command looked
+      for. The exit code is 1 if a file does not load.
       """,
     options: [.config, .format, .noColor],
     example: "sluice stages doctor ./libsluice-greeting.so")
@@ -75,8 +76,9 @@ struct PluginDiagnosis {
       let prefix = "\(file): "
       let text =
         refusal.message.hasPrefix(prefix) ? String(refusal.message.dropFirst(prefix.count)) : refusal.message
-      problem = facts == nil ? "is no 64-bit ELF file; \(text)" : text
-      remedy = Self.remedy(text, isLibrary: facts != nil)
+      let isProgram = ProgramFile.isOne(file)
+      problem = facts == nil && !isProgram ? "is no 64-bit ELF file; \(text)" : text
+      remedy = isProgram ? nil : Self.remedy(text, isLibrary: facts != nil)
     case nil: (stage, problem, remedy) = (nil, "was not answered for", nil)
     }
   }

@@ -1,3 +1,4 @@
+import Configuration
 import Pipeline
 import Workbench
 import Workers
@@ -44,6 +45,10 @@ struct StagesInspect: ParsableCommand {
     }
     var inspection = StageInspection(stage: chosen.description, file: PluginFile(chosen.description.file))
     let digest = StageRunner(chosen.digest, StageRunner.Launch(executable: chosen.search.worker))
+    if chosen.description.isBuiltIn {
+      Terminal.out(arguments.isJSON ? inspection.json : inspection.text)
+      return .success
+    }
     do {
       inspection.sha256 = try Bench(runner: digest, digest: digest).measure(
         try Content(chosen.description.file))

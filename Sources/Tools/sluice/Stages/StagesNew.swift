@@ -9,11 +9,12 @@ struct StagesNew: ParsableCommand {
     name: "stages new", abstract: "Write a folder with a new stage in it.", arguments: "NAME",
     discussion: """
       The folder NAME gets the stage's source with an option, its cases with a fixture, a pipeline that uses it, and
-      a README that says how to build, check, test and run it.
+      a README that says how to build, check, test and run it. In python and shell there is nothing to build.
       """,
     options: [
       CommandOption(
-        name: "language", value: "swift|c", help: "What to write it in; else swift.", choices: ["swift", "c"]),
+        name: "language", value: "swift|c|python|shell", help: "What to write it in; else swift.",
+        choices: StageLanguage.allCases.map(\.rawValue)),
       CommandOption(
         name: "capability", value: "content|store|network",
         help: "What a stage of the line may touch; else content.",
@@ -30,6 +31,7 @@ struct StagesNew: ParsableCommand {
   private let arguments: ParsedArguments
   private let name: StageName
   private let kind: StageKind
+  private let language: StageLanguage
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
     guard let word = arguments.words.first, arguments.words.count == 1 else {
@@ -38,6 +40,12 @@ struct StagesNew: ParsableCommand {
     self.arguments = arguments
     name = try StageName(word)
     kind = try StageKind(role: arguments.value("role"), capability: arguments.value("capability"))
+    language = arguments.value("language").flatMap(StageLanguage.init) ?? .swift
+    if language.isProgram && kind != .content {
+      throw .usage(
+        "a stage in \(language.rawValue) is one of the line with capability content; leave --role and --capability out, or "
+          + "write it in swift or c")
+    }
   }
 
   func run() throws -> ExitCode {
@@ -47,41 +55,25 @@ struct StagesNew: ParsableCommand {
         "'\(name.id)' is a stage that there is already, \(Terminal.printable(file)); give another NAME")
     }
     let share = try share()
-    let language = arguments.value("language") ?? "swift"
     var template = StageTemplate(name, share: share)
-    let isSwift = language == "swift"
-    template.plugin = isSwift ? ".build/release/libsluice-\(name.id).so" : "libsluice-\(name.id).so"
-    template.plugins = isSwift ? ".build/release" : "."
+    template.plugin = language.plugin(name)
+    template.plugins = language.plugins
     template.checked = kind.link.map { " --link \($0)" } ?? ""
-    template.reference = try template.text("shared/\(kind)/reference.md")
-    var files: [(from: String, to: String)] = [
-      (kind == .source ? "\(language)/source/README.md" : "\(language)/README.md", "README.md"),
-      ("shared/\(kind)/cases.yaml", "cases.yaml"),
-      ("shared/\(kind)/pipeline.yaml", "pipeline.yaml"),
-    ]
-    if isSwift {
-      files += [
-        ("swift/Package.swift", "Package.swift"), ("swift/exports.map", "exports.map"),
-        ("swift/\(kind)/Greeting.swift", "Sources/\(name.type).swift"),
-      ]
-    } else {
-      files += [("c/Makefile", "Makefile"), ("c/\(kind)/greeting.c", "\(name.id).c")]
-    }
-    if kind == .content { files.append(("shared/content/fixtures/hello.txt", "fixtures/hello.txt")) }
+    template.reference = try template.text(
+      "shared/\(language.isProgram ? "program" : "\(kind)")/reference.md")
+    let files = language.files(name, kind)
     let texts = try files.map { ($0.to, try template.text($0.from)) }
     try write(texts)
     Terminal.out("\(name.id): \(files.map(\.to).sorted().joined(separator: ", "))\n\n")
     Terminal.out("Next:\n  cd \(name.id)\n")
-    let build = isSwift ? "swift build -c release" : "make"
-    let plugin = isSwift ? template.plugin : "./\(template.plugin)"
-    for line in [
-      build, "sluice stages check \(plugin) --docs README.md\(template.checked)", "sluice test .",
+    let plugin = template.plugin.contains("/") ? template.plugin : "./\(template.plugin)"
+    let steps = [
+      language.build, "sluice stages check \(plugin) --docs README.md\(template.checked)", "sluice test .",
       kind == .source
         ? "sluice fetch --config pipeline.yaml https://lines.example/1000"
         : "sluice ingest --config pipeline.yaml FILE",
-    ] {
-      Terminal.out("  \(line)\n")
-    }
+    ]
+    for line in steps.compactMap(\.self) { Terminal.out("  \(line)\n") }
     return .success
   }
 

@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+/// The tools for those who write stages, with a program.
+@Suite(.serialized)
+struct ProgramToolTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try ActsProgram.write(to: folder)
+    try folder.write(
+      "file", "say(annotate={'acts.number': 2}); say(log='so'); say(verdict='reject', code='bad')")
+  }
+
+  private func run(_ arguments: [String]) throws -> SluiceCommand.Outcome {
+    try SluiceCommand.run(
+      arguments, in: folder, environment: ["SLUICE_PLUGIN_PATH": folder.path + "/stages"])
+  }
+
+  @Test(arguments: ["acts", "./stages/acts", "./stages/acts/", "stages/acts/stage.yaml"])
+  func itIsFoundByItsNameAndByItsFolder(name: String) throws {
+    let outcome = try run(["stages", "run", name, "file", "--format", "json"])
+    let said = try outcome.only(Printed.StageRun.self)
+    #expect((said.verdict, said.code) == ("reject", "bad"), "\(outcome.out)\(outcome.err)")
+    #expect(said.metadata["acts.number"] == 2)
+  }
+
+  @Test func aTraceShowsWhatItSaysInOrder() throws {
+    let outcome = try run(["stages", "run", "acts", "file", "--trace", "--format", "json"])
+    let trace = try #require(try outcome.only(Printed.StageRun.self).trace)
+    #expect(trace.map(\.call) == ["open", "annotate", "log", "explain", "process"], "\(trace)")
+  }
+
+  @Test func itsListIsComplete() throws {
+    let listed = try run(["stages", "list", "--format", "json"])
+    let plugins = Printed.records(Printed.Plugin.self, in: listed.out)
+    for id in ["acts", "exec"] {
+      let plugin = try #require(plugins.first { $0.id == id })
+      #expect((plugin.version, plugin.capability, plugin.role) == ("1.0.0", "content", "line"))
+    }
+    #expect(try run(["stages", "list", "exec"]).out.contains("built in"))
+  }
+
+  @Test func itIsInspectedAsALibraryIs() throws {
+    let inspected = try run(["stages", "inspect", "acts"])
+    #expect(inspected.status == 0)
+    for part in [
+      "program       python3 acts.py", "processes     1 at once", "sha256", "  number", "default 7",
+    ] {
+      #expect(inspected.out.contains(part), "\(inspected.out)")
+    }
+    let exec = try run(["stages", "inspect", "exec"])
+    #expect(exec.status == 0 && exec.err == "", "\(exec.err)")
+    #expect(exec.out.contains("file          built in"))
+    #expect(exec.out.contains("max-content  size, 1B to 4GB, default 100MB"), "\(exec.out)")
+  }
+
+  @Test func theDoctorOfStagesTellsWhatIsWrongWithOne() throws {
+    #expect(try run(["stages", "doctor", "./stages/acts"]).out.hasPrefix("ok "))
+    try folder.write(
+      "stages/acts/stage.yaml", "id: acts\nversion: 1.0.0\nsummary: None.\ncommand: python99\n")
+    let missing = try run(["stages", "doctor", "./stages/acts"])
+    #expect(missing.status == 1)
+    #expect(missing.out.contains("the program 'python99' is in none of /usr/local/bin"), "\(missing.out)")
+    try folder.write("stages/acts/stage.yaml", "id: acts\nversion: 1.0.0\nsumary: None.\ncommand: sh\n")
+    let misspelt = try run(["stages", "doctor", "./stages/acts"])
+    #expect(misspelt.status == 1)
+    #expect(misspelt.out.contains("stage.yaml:3:1: unknown key 'sumary'; did you mean 'summary'?"))
+    #expect(!misspelt.out.contains("ELF"))
+  }
+
+  @Test func theDoctorSaysWhetherThereMayBeSeveralProcesses() throws {
+    let outcome = try run(["doctor"])
+    #expect(outcome.out.contains("namespaces  "), "\(outcome.out)")
+  }
+
+  @Test func theSchemaKnowsItsOptions() throws {
+    let schema = try run(["schema"]).out
+    #expect(schema.contains("\"max-content\"") && schema.contains("Does what attachments say."))
+  }
+
+  @Test func itsCasesAreTested() throws {
+    try folder.write(
+      "stages/acts/cases.yaml",
+      """
+      stage: ./stage.yaml
+      cases:
+        - name: two and no more
+          input: { text: "say(annotate={'acts.number': options['number']}); say(verdict='pass')" }
+          options: { number: 2 }
+          expect: { verdict: pass, metadata: { acts.number: 2 } }
+        - name: one that does not open
+          options: { start: "say(refuse='not with these options')" }
+          expect: { refused: { matches: "not with these options" } }
+      """)
+    let outcome = try run(["test", "stages/acts", "--format", "json"])
+    let cases = Printed.records(Printed.Case.self, in: outcome.out)
+    #expect(cases.map(\.ok) == [true, true], "\(outcome.out)\(outcome.err)")
+  }
+
+  @Test func itIsAskedInACheckAndInAReplay() throws {
+    try folder.write(
+      "pipeline.yaml", Pipelines.storing("- use: acts\n  options: { number: 1 }"))
+    try folder.write("in/a", "say(annotate={'acts.number': options['number']}, verdict='pass')")
+    let checked = try run(["check", "--format", "json", "in/a", "file"])
+    #expect(checked.out.contains(#""verdict":"pass""#), "\(checked.out)\(checked.err)")
+    #expect(checked.out.contains(#""code":"bad""#), "\(checked.out)\(checked.err)")
+    #expect(try run(["ingest", "in"]).status == 0)
+    try folder.write(
+      "pipeline.yaml", Pipelines.storing("- use: acts\n  options: { number: 5 }"))
+    let replayed = try run(["replay", "--diff"])
+    #expect(replayed.out.contains("1 would change"), "\(replayed.out)\(replayed.err)")
+  }
+}
