@@ -93,6 +93,11 @@ final class ProgramProcess {
     case Int32(SLUICE_STEP_FOLDER):
       return Problem(
         message: "the folder \(program.folder): \(reason)\(asNobody); let the worker's user enter it")
+    case Int32(SLUICE_STEP_READS):
+      let paths = program.reads.filter { $0 != "." }.map { "'\($0)'" }.joined(separator: ", ")
+      return Problem(
+        message:
+          "a path under 'reads' (\(paths)) cannot be opened: \(reason)\(asNobody); correct or remove it")
     case Int32(SLUICE_STEP_LIMITS): return Problem(message: "setting its limits: \(reason)")
     case Int32(SLUICE_STEP_FILES), Int32(SLUICE_STEP_CALLS):
       return Problem(message: "the kernel lacks a part of the sandbox (`sluice doctor` names it): \(reason)")

@@ -39,6 +39,7 @@ typedef struct sluice_program {
 #define SLUICE_STEP_FILES 6u      /* Landlock */
 #define SLUICE_STEP_CALLS 7u      /* seccomp */
 #define SLUICE_STEP_PROGRAM 8u    /* execve(2) */
+#define SLUICE_STEP_READS 9u      /* opening a path of `reads` */
 
 typedef struct sluice_program_news {
   uint32_t kind; /* SLUICE_PROGRAM_STARTED and so on */
