@@ -2,6 +2,8 @@
 public struct JSONScanner {
   private let bytes: [UInt8]
   private var place = 0
+  /// Whether a surrogate that stands alone becomes U+FFFD; else the string is none. Names must not: two would be one.
+  public var replacesLoneSurrogates = false
 
   public init(_ json: String) {
     bytes = Array(json.utf8)
@@ -83,7 +85,7 @@ public struct JSONScanner {
     }
   }
 
-  /// What lies beyond the first 65,536 scalars is written as two surrogates. One alone stands for nothing, and becomes U+FFFD.
+  /// What lies beyond the first 65,536 scalars is written as two surrogates. One alone stands for nothing.
   private mutating func scalar(from first: UInt32) -> Unicode.Scalar? {
     guard (0xD800...0xDFFF).contains(first) else { return Unicode.Scalar(first) }
     let start = place
@@ -93,7 +95,7 @@ public struct JSONScanner {
       return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
     }
     place = start
-    return "\u{FFFD}"
+    return replacesLoneSurrogates ? "\u{FFFD}" : nil
   }
 
   /// Four hexadecimal digits.

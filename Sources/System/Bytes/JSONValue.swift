@@ -25,6 +25,8 @@ public enum JSONValue: Equatable, Sendable {
   /// `nil`: the bytes are not one value of JSON, or are nested deeper than ``depthLimit``.
   public init?(_ bytes: some Sequence<UInt8>) {
     var scanner = JSONScanner(bytes)
+    // Python writes such for file names that are no UTF-8.
+    scanner.replacesLoneSurrogates = true
     guard let value = Self.value(&scanner, depth: 0), scanner.isAtEnd else { return nil }
     self = value
   }

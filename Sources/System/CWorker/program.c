@@ -168,6 +168,7 @@ static void spare(struct keeper *keeper) {
   }
   keeper->last = newborn > 0 ? newborn : keeper->last;
   keeper->looked = now();
+  tell(keeper, SLUICE_PROGRAM_SWEPT, 0, 0);
 }
 
 static void end_family(struct keeper *keeper) {

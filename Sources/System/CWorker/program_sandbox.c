@@ -195,7 +195,18 @@ static int set_limits(const sluice_program *program, int has_namespace) {
   return limit(RLIMIT_NPROC, (program->processes > 1 ? program->processes : THREADS) + OURS);
 }
 
+/* A path that is misspelt would otherwise show as a file that may not be read. */
+static int check_reads(const sluice_program *program) {
+  for (const char *const *path = program->reads; *path; path++) {
+    int file = open(*path, O_PATH | O_CLOEXEC);
+    if (file < 0) return -1;
+    close(file);
+  }
+  return 0;
+}
+
 struct sluice_step sluice_program_confine(const sluice_program *program, int has_namespace) {
+  if (check_reads(program) != 0) return (struct sluice_step){SLUICE_STEP_READS, errno};
   const int required = program->sandbox == SLUICE_PROGRAM_SANDBOX_REQUIRE;
   if (program->sandbox != SLUICE_PROGRAM_SANDBOX_OFF) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return (struct sluice_step){SLUICE_STEP_CALLS, errno};

@@ -93,6 +93,11 @@ final class ProgramProcess {
     case Int32(SLUICE_STEP_FOLDER):
       return Problem(
         message: "the folder \(program.folder): \(reason)\(asNobody); let the worker's user enter it")
+    case Int32(SLUICE_STEP_READS):
+      let paths = program.reads.filter { $0 != "." }.map { "'\($0)'" }.joined(separator: ", ")
+      return Problem(
+        message:
+          "a path under 'reads' (\(paths)) cannot be opened: \(reason)\(asNobody); correct or remove it")
     case Int32(SLUICE_STEP_LIMITS): return Problem(message: "setting its limits: \(reason)")
     case Int32(SLUICE_STEP_FILES), Int32(SLUICE_STEP_CALLS):
       return Problem(message: "the kernel lacks a part of the sandbox (`sluice doctor` names it): \(reason)")
@@ -249,12 +254,15 @@ final class ProgramProcess {
   // MARK: The end
 
   /// What its family has started so far may stay.
-  func spareFamily() { if hasSeveralProcesses { _ = sluice_keeper_spare(keeper.socket) } }
+  func spareFamily() { askKeeper(sluice_keeper_spare) }
 
   /// Ends what its family has started since the last attachment.
-  func sweepFamily() {
+  func sweepFamily() { askKeeper(sluice_keeper_sweep) }
+
+  /// Gives the keeper an order, and waits until it is carried out.
+  private func askKeeper(_ order: (Int32) -> Int32) {
     guard hasSeveralProcesses, ended == nil else { return }
-    guard sluice_keeper_sweep(keeper.socket) == 0 else { exit(1) }
+    guard order(keeper.socket) == 0 else { exit(1) }
     while let news = keeper.news() {
       if news.kind == UInt32(SLUICE_PROGRAM_ENDED) { ended = news.detail }
       if news.kind == UInt32(SLUICE_PROGRAM_SWEPT) { return }

@@ -220,7 +220,7 @@ struct ProgramMisbehaviourTests {
 
   // MARK: Kills
 
-  enum Victim: String, CaseIterable { case worker, coordinator }
+  enum Victim: String, CaseIterable { case worker, keeper, coordinator }
 
   /// A family of daemons ends with the process that asked for it, however that ends.
   @Test(arguments: Victim.allCases)
@@ -238,13 +238,25 @@ struct ProgramMisbehaviourTests {
     try #require(Self.waits { Self.processes(saying: mark).count >= 3 }, "they are started")
     let first = Self.processes(saying: mark)
     let pid = underway.process.processIdentifier
-    for process in victim == .worker ? Inbox.workers(of: pid) : [pid] { kill(process, SIGKILL) }
+    let victims =
+      switch victim {
+      case .worker: Inbox.workers(of: pid)
+      // What is started has the program as its parent, and that has the keeper.
+      case .keeper: first.prefix(1).compactMap(Self.parent).compactMap(Self.parent)
+      case .coordinator: [pid]
+      }
+    #expect(!victims.isEmpty)
+    for process in victims { kill(process, SIGKILL) }
     // Another worker may try the attachment again.
     #expect(Self.waits { Set(Self.processes(saying: mark)).isDisjoint(with: first) }, "none is left")
     kill(pid, SIGKILL)
     underway.process.waitUntilExit()
     underway.recording.end()
     #expect(Self.waits { Self.processes(saying: mark).isEmpty }, "none is left")
+  }
+
+  private static func parent(of pid: Int32) -> Int32? {
+    ProgramWorld.status(of: pid)["PPid"].flatMap(Int32.init)
   }
 
   private static func waits(until condition: () -> Bool) -> Bool {

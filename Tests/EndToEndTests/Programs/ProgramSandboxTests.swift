@@ -86,6 +86,17 @@ struct ProgramSandboxTests {
     #expect((outcome.status == 0) == isNamed, "\(outcome.out)\(outcome.err)")
     if !isNamed { #expect((outcome.out + outcome.err).contains("Permission denied")) }
   }
+
+  @Test func aPathThatIsToBeReadAndIsNotThereIsTold() throws {
+    let folder = try TemporaryFolder()
+    try ActsProgram.write(to: folder, more: "reads: [../../lits]")
+    try folder.write("file", "say(verdict='pass')")
+    let outcome = try SluiceCommand.run(["stages", "run", "./stages/acts", "file"], in: folder)
+    #expect(outcome.status == 78)
+    #expect(
+      outcome.err.contains("a path under 'reads' ('../../lits') cannot be opened: No such file"),
+      "\(outcome.err)")
+  }
 }
 
 /// What a program must not reach.

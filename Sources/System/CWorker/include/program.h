@@ -39,6 +39,7 @@ typedef struct sluice_program {
 #define SLUICE_STEP_FILES 6u      /* Landlock */
 #define SLUICE_STEP_CALLS 7u      /* seccomp */
 #define SLUICE_STEP_PROGRAM 8u    /* execve(2) */
+#define SLUICE_STEP_READS 9u      /* opening a path of `reads` */
 
 typedef struct sluice_program_news {
   uint32_t kind; /* SLUICE_PROGRAM_STARTED and so on */
@@ -54,7 +55,8 @@ int sluice_keeper_start(const sluice_program *program);
 /* Has the program started, with these descriptors as 0, 1, 3 and 4; one that ran before is ended. SLUICE_PROGRAM_STARTED or
  * SLUICE_PROGRAM_FAILED follows. -1: see errno. */
 int sluice_keeper_run(int keeper, const int descriptors[4]);
-/* What the family has started so far may stay as long as the program: it is ready now. Nothing follows. */
+/* What the family has started so far may stay as long as the program: it is ready now. SLUICE_PROGRAM_SWEPT follows: what is
+ * started before it may stay as well. */
 int sluice_keeper_spare(int keeper);
 /* Has what began since the last time ended. SLUICE_PROGRAM_SWEPT follows. By write(2) alone, as the
  * sandbox allows. */
