@@ -23,9 +23,17 @@ final class Gate: RequestHandler {
   private var writer: FileWriter?
   private var isDraining = false
 
+  /// Requests for a row that the coordinator has been asked and has not answered. While there are some, others wait for the answer
+  /// and are asked together: as many as come while it works, so that the busier it is the fewer frames wake it.
+  private var unanswered = 0
+  /// When the first in ``quick`` came, in nanoseconds.
+  private var quickSince: UInt64 = 0
+
   /// What an exchange remembers.
   private final class Number {
     let serial: UInt64
+    /// It is one of ``Gate/unanswered``.
+    var isUnanswered = false
 
     init(_ serial: UInt64) { self.serial = serial }
   }
@@ -56,8 +64,8 @@ final class Gate: RequestHandler {
       memory: setup.memory, isRequired: setup.requiresSandbox)
     loop.onTurn { [unowned gate] in
       // While more is asked, the ends wait for those that follow: each frame wakes the coordinator.
-      if gate.quick.isEmpty || gate.ends.count >= Self.manyEnds { gate.tellEnds() }
-      gate.askQuick()
+      if gate.quick.isEmpty && gate.unanswered == 0 || gate.ends.count >= Self.manyEnds { gate.tellEnds() }
+      if gate.unanswered == 0 || Clock.monotonic() > gate.quickSince + Self.patience { gate.askQuick() }
     }
     gate.writer = try FileWriter(loop)
     gate.line.send(.serving(sandbox: level))
@@ -70,6 +78,8 @@ final class Gate: RequestHandler {
   }
 
   private static let manyEnds = 64
+  /// Nanoseconds that a request for a row waits for the answer to others, at most, while the loop turns.
+  private static let patience: UInt64 = 500_000
 
   /// Descriptors beside those of connections: files that are sent, and the few of its own.
   private static let ownDescriptors: UInt32 = 2048
@@ -108,6 +118,7 @@ final class Gate: RequestHandler {
     if Self.isQuick(request) {
       exchange.context = Number(last)
       exchanges[last] = exchange
+      if quick.isEmpty { quickSince = exchange.began }
       quick.append(request)
       if quick.count == FromFront.mostRequests { askQuick() }
       return
@@ -132,6 +143,11 @@ final class Gate: RequestHandler {
 
   private func askQuick() {
     if quick.isEmpty { return }
+    for request in quick {
+      guard let number = exchanges[request.serial]?.context as? Number else { continue }
+      number.isUnanswered = true
+      unanswered += 1
+    }
     line.send(.requests(quick))
     quick.removeAll(keepingCapacity: true)
   }
@@ -143,6 +159,7 @@ final class Gate: RequestHandler {
 
   func ended(_ exchange: Exchange) {
     guard let number = exchange.context as? Number else { return }
+    noteAnswer(to: exchange)
     exchanges[number.serial] = nil
     ends[number.serial] = FrontEnd(
       status: exchange.status, received: exchange.received, sent: exchange.sent,
@@ -171,9 +188,8 @@ final class Gate: RequestHandler {
   private func take(_ message: ToFront, _ descriptor: SharedDescriptor?) {
     switch message {
     case .serve: break
-    case .reply(let serial, let reply): exchanges[serial]?.answer(Self.response(reply, descriptor))
-    case .replies(let replies):
-      for each in replies { exchanges[each.serial]?.answer(Self.response(each.reply, nil)) }
+    case .reply(let serial, let reply): answer(serial, Self.response(reply, descriptor))
+    case .replies(let replies): for each in replies { answer(each.serial, Self.response(each.reply, nil)) }
     case .inform(let serial, let reply):
       exchanges[serial]?.inform(reply.status, reply.fields.map { ($0.name, $0.value) })
     case .part(let serial, let bytes): exchanges[serial]?.send(bytes)
@@ -202,6 +218,18 @@ final class Gate: RequestHandler {
       server?.drain()
       endWhereDrained()
     }
+  }
+
+  private func answer(_ serial: UInt64, _ response: Response) {
+    guard let exchange = exchanges[serial] else { return }
+    noteAnswer(to: exchange)
+    exchange.answer(response)
+  }
+
+  private func noteAnswer(to exchange: Exchange) {
+    guard let number = exchange.context as? Number, number.isUnanswered else { return }
+    number.isUnanswered = false
+    unanswered -= 1
   }
 
   private static func response(_ reply: FrontReply, _ descriptor: SharedDescriptor?) -> Response {
