@@ -180,6 +180,8 @@ extension GroupWorker {
   /// any case.
   func culprit(_ status: sluice_status) -> Flight? {
     let flights = inFlight
+    // A program may have done it after its verdict on another: one that is tried alone, with a new program, can be named.
+    if group.isProgram && done > 0 { return nil }
     if flights.count == 1 && (done == 0 || group.flushes) { return flights.first }
     if !group.flushes { return flights.first.flatMap { $0.serial == status.serial ? $0 : nil } }
     return status.stage == SLUICE_FLUSHING ? nil : flights.first { $0.serial == status.serial }

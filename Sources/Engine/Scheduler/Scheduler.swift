@@ -192,7 +192,7 @@ public final class Scheduler {
       if let transfers, transfers.slot == slot {
         try take(transfers.take(news))
       } else {
-        take(try pool.take(news, of: slot, isStopping: isStopping))
+        try hear(news, of: slot)
       }
     case .opened(let serial, let opening): take(opening, of: serial)
     case .published(let results): try takePublished(results)
@@ -226,6 +226,16 @@ public final class Scheduler {
     deliveryDeadline = deadline
     let next = lanes.channels.lazy.filter { $0.pause == nil }.compactMap(\.nextDue).min()
     return now < deadline && next.map { $0 <= deadline } ?? false
+  }
+
+  private func hear(_ news: WorkerNews, of slot: UInt32) throws(SchedulerError) {
+    do throws(SchedulerError) {
+      take(try pool.take(news, of: slot, isStopping: isStopping))
+    } catch {
+      guard let name = error.lane, let lane = lanes[name] else { throw error }
+      let message = "\(error.description); mend it, then `sluice resume \(lane.name)`"
+      pause(lane, Reason(stage: "", code: "stage-not-opened", message: message))
+    }
   }
 
   // MARK: Beginning

@@ -85,10 +85,13 @@ public struct SchedulerError: Error, Sendable, CustomStringConvertible {
 
   public let code: Code
   public let description: String
+  /// The lane whose stage does not open any more: it was open before in this run, so that the others may go on; `nil`: none can.
+  let lane: LaneName?
 
-  public init(_ code: Code, _ description: String) {
-    self.code = code
-    self.description = description
+  public init(_ code: Code, _ description: String) { self.init(code, description, of: nil) }
+
+  init(_ code: Code, _ description: String, of lane: LaneName?) {
+    (self.code, self.description, self.lane) = (code, description, lane)
   }
 
   init(_ error: SystemError) {

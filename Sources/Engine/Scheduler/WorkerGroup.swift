@@ -1,4 +1,5 @@
 import CPlatform
+import Ledger
 import Pipeline
 import Platform
 import Wire
@@ -100,12 +101,28 @@ extension WorkerGroup {
     let isLate = if case .timedOut = death.cause { !wasReady } else { false }
     failedStarts += isLate ? Self.startLimit : 1
     if failedStarts < Self.startLimit { return }
+    failedStarts = 0
     let names = stages.map(\.id).joined(separator: ", ")
     let files = stages.map(\.description.file).joined(separator: " ")
     throw SchedulerError(
       .configuration,
-      "the worker for \(names) does not start: \(death.message(in: stages[0])); `sluice stages doctor \(files)` "
-        + "may tell why")
+      "the worker for \(names) does not start: \(death.message(in: stages[0])); "
+        + (isProgram ? "`sluice lint` shows it again" : "`sluice stages doctor \(files)` may tell why"),
+      of: laneWithoutIt)
+  }
+
+  /// Its stage is a program.
+  var isProgram: Bool { stages.contains { $0.description.program != nil } }
+
+  /// The lane that stands still where its stages do not open any more, as of a script that was changed while it was at work;
+  /// `nil`: they have not opened in this run, and nothing was begun.
+  var laneWithoutIt: LaneName? {
+    guard wasReady else { return nil }
+    switch purpose {
+    case .line: return .attachments
+    case .channel(let name): return .channel(name)
+    case .digest: return nil
+    }
   }
 
   /// What the stages of a group rest on, as text, where what they say may stand in for running them again. The ledger

@@ -38,7 +38,9 @@ extension WorkerPool {
     case .refusal(let refusal):
       let noun = worker.group.stages.first?.description.role.noun ?? "stage"
       let stage = refusal.stage.map { "\(noun) '\($0)': " } ?? ""
-      throw SchedulerError(.configuration, stage + refusal.message)
+      // It would end by itself. Until then its place counts as taken.
+      retire(worker)
+      throw SchedulerError(.configuration, stage + refusal.message, of: worker.group.laneWithoutIt)
     case .result(let result):
       if let flaw = worker.flaw(in: result) {
         condemn(worker, .invalidReply(flaw))

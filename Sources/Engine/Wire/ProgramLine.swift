@@ -119,8 +119,8 @@ public enum ProgramLine {
 
   /// The beginning of a line, for a message.
   private static func shown(_ line: some Collection<UInt8>) -> String {
-    let text = String(decoding: line.prefix(80), as: UTF8.self)
-    return line.count > 80 ? "\(text)…" : text
+    // Nothing follows: of a secret that is cut at the end the beginning is known.
+    String(decoding: line.prefix(80), as: UTF8.self)
   }
 }
 

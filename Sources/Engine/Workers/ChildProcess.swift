@@ -141,7 +141,11 @@ public final class ChildProcess {
       default: Character(scalar)
       }
     }
-    return String(String(printable).split(separator: "\n").suffix(3).joined(separator: " / ").suffix(400))
+    // Without the lines in which Python marks a part of the line before: what stands above them says more.
+    let lines = String(printable).split(separator: "\n").filter { line in
+      !line.allSatisfy { $0 == " " || $0 == "^" || $0 == "~" }
+    }
+    return String(lines.suffix(3).joined(separator: " / ").suffix(400))
   }
 
   // MARK: The end

@@ -72,21 +72,22 @@ private final class ProgramInstance {
   /// Tells it what it is, and waits until it is ready.
   func open(_ call: OpaquePointer?) -> sluice_verdict {
     process.tell(ProgramRequest.setup(stage.definition))
-    while true {
+    var isReady = false
+    while !isReady {
       for statement in statements() {
         switch statement {
-        case .ready:
-          process.spareFamily()
-          return SLUICE_PASS
+        case .ready: isReady = true
         case .refuse(let reason):
           host.pointee.explain(call, nil, reason)
           return SLUICE_FAIL
         case .repeatable(let basis): host.pointee.repeatable(call, basis)
         case .log(let level, let line): host.pointee.log(call, level.rawValue, line)
-        default: process.fault(.invalidReply("\(noun(of: statement)) before it was ready"))
+        default: process.fault(.invalidReply("\(noun(of: statement)) before it had an attachment in hand"))
         }
       }
     }
+    process.spareFamily()
+    return SLUICE_PASS
   }
 
   /// Hands it an attachment, and hears it until its verdict.

@@ -118,6 +118,22 @@ struct ProgramMisbehaviourTests {
     try inbox.checkWhole(run)
   }
 
+  static let late = [
+    Act("ends", "os._exit(0)", nil), Act("dies", "os.kill(os.getpid(), 11)", nil),
+    Act("hangs", "time.sleep(100)", nil), Act("closes its output", "os.close(1); time.sleep(100)", nil),
+    Act("floods", "sys.stderr.write('x' * 3_000_000)", nil),
+  ]
+
+  /// What a program does after its verdict is not charged to the attachment that it is told of next, whatever the remedies are.
+  @Test(arguments: late) func whatComesAfterAVerdictIsNotTheNextOnes(act: Act) throws {
+    let inbox = try ActsProgram.inbox(settings: ActsProgram.rejecting, more: "workers: 1")
+    try inbox.add("a", "say(verdict='pass'); \(act.act)")
+    try inbox.addNeighbours(4)
+    let run = try inbox.run()
+    #expect(run.outcome.attachments.allSatisfy { $0.isCompleted }, "\(run.outcome.out)")
+    try inbox.checkWhole(run)
+  }
+
   // MARK: Families
 
   /// Counts the processes of its family, itself and its keeper included.
@@ -280,8 +296,12 @@ struct ProgramMisbehaviourTests {
 
   static let openings = [
     Act("says no JSON", #"put("hello\n")"#, "invalid-reply", "a line that is not JSON: hello"),
-    Act("gives a verdict", "say(verdict='pass')", "invalid-reply", "'verdict' before it was ready"),
-    Act("annotates", "say(annotate={'acts.number': 1})", "invalid-reply", "'annotate' before it was ready"),
+    Act(
+      "gives a verdict", "say(verdict='pass')", "invalid-reply",
+      "'verdict' before it had an attachment in hand"),
+    Act(
+      "annotates", "say(annotate={'acts.number': 1})", "invalid-reply",
+      "'annotate' before it had an attachment in hand"),
     Act("ends", "os._exit(0)", "crashed", "the program ended with status 0"),
     Act("raises", "raise ValueError('odd')", "crashed", "ValueError: odd"),
     Act("refuses", "say(refuse='no list'); os._exit(1)", "", "no list"),
