@@ -16,16 +16,21 @@ public final class ScratchFolder {
   /// - Parameter place: where to make it, such as `$TMPDIR`.
   public init(in place: String) throws(WorkbenchError) {
     AbandonedFolders.sweep(place)
-    var path = try Self.make(in: place)
-    var lock = try Self.open(path)
-    // Another program may have found it before it was locked, and deleted it.
-    while !Self.isHeld(by: lock) {
-      path = try Self.make(in: place)
-      lock = try Self.open(path)
+    // Another program may find it before it is locked, and delete it.
+    while true {
+      let path = try Self.make(in: place)
+      do throws(SystemError) {
+        let lock = try Self.open(path)
+        if !Self.isHeld(by: lock) { continue }
+        descriptor = try Self.open(path)
+        self.path = path
+        self.lock = lock
+        return
+      } catch {
+        if error.code == ENOENT { continue }
+        throw WorkbenchError(.system, "\(error)", cause: error)
+      }
     }
-    descriptor = try Self.open(path)
-    self.path = path
-    self.lock = lock
   }
 
   /// Locks the folder. False: it is there no more.
@@ -46,12 +51,8 @@ public final class ScratchFolder {
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  private static func open(_ path: String) throws(WorkbenchError) -> Descriptor {
-    do throws(SystemError) {
-      return try Descriptor.open(path, O_RDONLY | O_DIRECTORY)
-    } catch {
-      throw WorkbenchError(.system, "\(error)", cause: error)
-    }
+  private static func open(_ path: String) throws(SystemError) -> Descriptor {
+    try Descriptor.open(path, O_RDONLY | O_DIRECTORY)
   }
 
   deinit {

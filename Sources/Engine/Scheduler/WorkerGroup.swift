@@ -114,16 +114,9 @@ extension WorkerGroup {
   /// Its stage is a program.
   var isProgram: Bool { stages.contains { $0.description.program != nil } }
 
-  /// The lane that stands still where its stages do not open any more, as of a script that was changed while it was at work;
-  /// `nil`: they have not opened in this run, and nothing was begun.
-  var laneWithoutIt: LaneName? {
-    guard wasReady else { return nil }
-    switch purpose {
-    case .line: return .attachments
-    case .channel(let name): return .channel(name)
-    case .digest: return nil
-    }
-  }
+  /// The lane that stands still where its program does not open any more, as one that was changed while it was at work; `nil`: it has
+  /// not opened in this run, or the stage is none. A program is a stage of the line: what waits for it has no outcome yet.
+  var laneWithoutIt: LaneName? { wasReady && isProgram ? .attachments : nil }
 
   /// What the stages of a group rest on, as text, where what they say may stand in for running them again. The ledger
   /// keeps it as it is, so a stage with a secret option has none.

@@ -76,14 +76,18 @@ struct ServedCheckTests {
     let served = try ServedHome(folder)
     let (ann, ben) = (try served.token("ann"), try served.token("ben"))
     var open: [RawConnection] = []
-    for _ in 0..<16 {
+    func begin() throws {
       let connection = try RawConnection(port: served.port)
       connection.send(
         "POST /v1/check HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(ann)\r\nContent-Length: 5\r\n\r\nhe")
       open.append(connection)
     }
+    for _ in 0..<16 { try begin() }
     try Resident.wait("all have begun") {
-      try served.ask("POST", "/v1/check", token: ann, body: Data("x".utf8)).status == 429
+      if try served.ask("POST", "/v1/check", token: ann, body: Data("x".utf8)).status == 429 { return true }
+      // This one may have had the place of the last of them, which was then refused.
+      try begin()
+      return false
     }
     #expect(try served.ask("POST", "/v1/check", token: ben, body: Data("x".utf8)).status == 200)
     open.removeAll()
