@@ -137,6 +137,10 @@ struct HostileServerTests {
       text(try server.reply(server.request("GET", "/v1/attachments/\(id)", ann))).contains("\"completed\"")
     }
     #expect(pwrite(file, "HELLO", 5, 0) == 5)
+    // That goes once the attachment is on record; after a kill before that, the next start takes it away.
+    try Resident.wait("the upload's file is gone") {
+      try FileManager.default.contentsOfDirectory(atPath: folder.path + "/home/uploads").isEmpty
+    }
     #expect(served.stop(SIGKILL) == SIGKILL)
     try expectWhole()
     let got = try SluiceCommand.run(["get", id, "--home", "home"], in: folder)
