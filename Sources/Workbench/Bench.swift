@@ -42,8 +42,15 @@ public final class Bench {
     if trial.content != nil && runner.stage.description.produces {
       output = try Content.memory().release()
       descriptors.append(output)
+      trial.work.takes.insert(.content)
     }
     defer { if output >= 0 { close(output) } }
+    let pieceFile = try Self.pieceFile()
+    if trial.content != nil && runner.stage.description.leavesPieces {
+      descriptors.append(pieceFile.number)
+      trial.work.takes.insert(.pieces)
+      trial.work.room = ChildRoom(contents: Int64(Piece.mostChildren), bytes: .max)
+    }
     let start = Clock.monotonic()
     switch try runner.run(trial.work, descriptors: descriptors, instance: instance) {
     case .died(let death):
@@ -56,6 +63,12 @@ public final class Bench {
       return result
     case .answered(let answer):
       var result = self.result(answer, trial)
+      do {
+        result.pieces = try pieces(of: answer.report, in: pieceFile)
+      } catch let error as FrameError {
+        result.verdict = Verdict.fail.name
+        (result.code, result.message) = ("invalid-reply", "\(error)")
+      }
       if answer.report.produced, output >= 0 {
         if sluice_seal(output) != 0 { throw WorkbenchError(.system, "\(SystemError("sealing new content"))") }
         let content = try Content(Descriptor(owning: output))

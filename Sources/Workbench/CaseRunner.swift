@@ -140,6 +140,7 @@ public final class CaseRunner {
     found.location = result.location
     found.milliseconds = Double(result.microseconds) / 1000
     if let produced = result.produced { found.produced = facts(of: produced.content, produced.sha256) }
+    (found.derived, found.children) = (facts(of: result.pieces.derived), facts(of: result.pieces.children))
     if let location = result.location { try folder.publish(trial.work.origin.id, to: location) }
     return found
   }
@@ -212,10 +213,22 @@ public final class CaseRunner {
     found.path = result.steps.map(\.stage)
     (found.mediaType, found.metadata, found.emissions) = (result.mediaType, result.metadata, result.emissions)
     found.location = result.location
+    (found.derived, found.children) = (facts(of: result.pieces.derived), facts(of: result.pieces.children))
     return found
   }
 
   // MARK: What there is afterwards
+
+  /// By their names, where one that comes again has a number after it.
+  private func facts(of pieces: [TrialPieces.Entry]) -> [(path: String, file: Found.FileFacts)] {
+    var seen: [String: Int] = [:]
+    return pieces.map { entry in
+      let count = seen[entry.piece.name, default: 0] + 1
+      seen[entry.piece.name] = count
+      let name = count > 1 ? "\(entry.piece.name) (\(count))" : entry.piece.name
+      return (name, facts(of: entry.content, entry.sha256))
+    }
+  }
 
   private func facts(of folder: ScratchFolder) throws -> [(path: String, file: Found.FileFacts)] {
     try folder.files.map { path in

@@ -47,7 +47,9 @@ public struct Comparison {
     compareEvents(expectation.events)
     compareProduced(expectation.produced)
     compare("location", expectation.location, found.location)
-    compareFiles(expectation.files)
+    compareFiles("derived", expectation.derived, found.derived)
+    compareFiles("children", expectation.children, found.children)
+    compareFiles("files", expectation.files, found.files)
     if let within = expectation.within, found.milliseconds > Double(within.value) {
       add("within", within.line, "at most \(within.value) ms", "\(found.milliseconds) ms")
     }
@@ -199,18 +201,19 @@ public struct Comparison {
   }
 
   private mutating func compareFiles(
-    _ expected: Expectation.Expected<[(path: String, file: Expectation.Content)]>?
+    _ key: String, _ expected: Expectation.Expected<[(path: String, file: Expectation.Content)]>?,
+    _ files: [(path: String, file: Found.FileFacts)]
   ) {
     guard let expected else { return }
     for (path, file) in expected.value {
-      if let found = found.files.first(where: { $0.path == path })?.file {
-        compare("files", "\(path): ", file, found, expected.line)
+      if let found = files.first(where: { $0.path == path })?.file {
+        compare(key, "\(path): ", file, found, expected.line)
       } else {
-        add("files", expected.line, path, "no \(path)")
+        add(key, expected.line, path, "no \(path)")
       }
     }
-    for (path, file) in found.files where !expected.value.contains(where: { $0.path == path }) {
-      add("files", expected.line, "no \(path)", "\(path) of \(Count.text(file.size, "byte"))")
+    for (path, file) in files where !expected.value.contains(where: { $0.path == path }) {
+      add(key, expected.line, "no \(path)", "\(path) of \(Count.text(file.size, "byte"))")
     }
   }
 

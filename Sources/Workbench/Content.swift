@@ -128,3 +128,16 @@ public final class Content {
     Problem(code: "unreadable", message: "\(doing): \(String(cString: strerror(errno)))")
   }
 }
+
+extension Content {
+  /// Writes it to a new file.
+  public func write(to path: String) throws(SystemError) {
+    let file = try Descriptor.open(path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
+    var offset: off_t = 0
+    while offset < size {
+      let count = sendfile(file.number, descriptor.number, &offset, Int(size) - Int(offset))
+      if count < 0 && errno == EINTR { continue }
+      if count <= 0 { throw SystemError("copying") }
+    }
+  }
+}

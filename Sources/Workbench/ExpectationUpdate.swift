@@ -22,7 +22,7 @@ extension Found {
 
   private static let keys = [
     "refused", "verdict", "outcome", "stage", "path", "code", "message", "media-type", "metadata",
-    "metadata-includes", "events", "produced", "location", "files",
+    "metadata-includes", "events", "produced", "derived", "children", "location", "files",
   ]
 
   // MARK: From nothing
@@ -39,8 +39,9 @@ extension Found {
     }
     if !emissions.isEmpty, let events = value(of: "events") { all.append(("events", events)) }
     if let produced { all.append(("produced", Self.facts(produced))) }
-    if !files.isEmpty {
-      all.append(("files", .map(files.map { .init(key: $0.path, value: Self.value($0.file)) })))
+    for (key, files) in [("derived", derived), ("children", children), ("files", files)] where !files.isEmpty
+    {
+      all.append((key, .map(files.map { .init(key: $0.path, value: Self.value($0.file)) })))
     }
     return all
   }
@@ -79,6 +80,8 @@ extension Found {
     case "produced":
       produced.map { Self.edit(of: (expectation.produced?.value).flatMap(\.self), $0) }
         ?? .write(.text("none"))
+    case "derived": .entries(edits(of: expectation.derived?.value ?? [], derived))
+    case "children": .entries(edits(of: expectation.children?.value ?? [], children))
     case "files": .entries(edits(of: expectation.files?.value ?? [], files))
     default: value(of: key).map { .write($0) }
     }

@@ -16,6 +16,8 @@ public struct Found {
   public var metadata: [Metadatum] = []
   public var emissions: [Emission] = []
   public var produced: FileFacts?
+  public var derived: [(path: String, file: FileFacts)] = []
+  public var children: [(path: String, file: FileFacts)] = []
   public var location: String?
   /// The files afterwards, by path.
   public var files: [(path: String, file: FileFacts)] = []

@@ -21,6 +21,8 @@ public final class Rehearsal {
     public var location: String?
     public var content: Content?
     public var sha256: String?
+    /// What the stages have left beside the content, where it is completed.
+    public var pieces = TrialPieces()
   }
 
   private let pipeline: PipelineDefinition
@@ -124,6 +126,11 @@ public final class Rehearsal {
     }
     let report = try report(said, stage, turn.work.origin.id)
     if report.produced { result.content = said.produced?.content }
+    for entry in said.pieces.derived {
+      result.pieces.derived.removeAll { $0.piece.name == entry.piece.name }
+      result.pieces.derived.append(entry)
+    }
+    result.pieces.children += said.pieces.children
     run.take(report, of: place..<place + 1)
   }
 
@@ -153,6 +160,7 @@ public final class Rehearsal {
     case .ended: (result.outcome, result.reason) = (run.outcome, run.reason)
     case .again(let reason, _, _), .lanePaused(let reason): result.reason = reason
     }
+    if result.outcome != .completed { result.pieces = TrialPieces() }
   }
 
   private static func result(_ canned: Case.Canned) -> TrialResult {

@@ -40,7 +40,12 @@ public struct StageReference {
       case .channel: "A channel \(capability). `sluice schema --event` prints the schema of what it delivers."
       case .source: "A source \(capability): it fetches the content of links."
       }
-    return stage.produces ? "\(place) It may replace the content." : place
+    let more = [
+      (stage.produces, "It may replace the content."),
+      (stage.derives, "It may leave derived objects beside the content."),
+      (stage.expands, "It may take contents out of the content."),
+    ]
+    return ([place] + more.filter(\.0).map(\.1)).joined(separator: " ")
   }
 
   private static func table(_ head: [String], _ rows: [[String]]) -> String {

@@ -33,6 +33,7 @@ public struct TrialResult {
   /// Where the object lies below the store.
   public var location: String?
   public var produced: Produced?
+  public var pieces = TrialPieces()
   /// With `retry`: the earliest retry, in milliseconds from now.
   public var retryAfter: Int64?
   /// With `retry`: the fault lies with the target, such as a full disk, and not with the attachment.

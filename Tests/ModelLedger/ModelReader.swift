@@ -290,10 +290,41 @@ package final class ModelReader: LedgerQueries {
     return rows.keysById[id].flatMap { key in rows.attachments[key].flatMap { object($0, key) } }
   }
 
+  package func derivedObjects(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<StoredObject> {
+    let rows = rows
+    let all = rows.attachments.keys.sorted().flatMap { key -> [StoredObject] in
+      guard let attachment = rows.attachments[key] else { return [] }
+      return attachment.outcome.derived.map { self.object($0, attachment, key) }
+    }
+    let start = mark.flatMap { Int($0.text) } ?? 0
+    let page = Array(all.dropFirst(start).prefix(max(limit, 0)))
+    return Page(page, next: page.count < limit ? nil : PageMark(String(start + page.count)))
+  }
+
+  package func object(
+    _ derived: String, besideAttachment id: String
+  ) throws(LedgerError) -> StoredObject? {
+    let rows = rows
+    guard let key = rows.keysById[id], let attachment = rows.attachments[key] else { return nil }
+    return attachment.outcome.derived.first { $0.name == derived }.map { object($0, attachment, key) }
+  }
+
+  private func object(
+    _ derived: DerivedObject, _ attachment: ModelRows.Attachment, _ key: Int64
+  ) -> StoredObject {
+    StoredObject(
+      key: key, id: attachment.origin.id, url: derived.url, sizeBytes: derived.sizeBytes,
+      sha256: derived.sha256,
+      source: attachment.source.path, sourceSHA256: nil, derived: derived.name)
+  }
+
   package func hasObjects() throws(LedgerError) -> Bool { rows.names.values.contains { $0.uses > 0 } }
 
   package func hasObject(at path: String, sha256: [UInt8]) throws(LedgerError) -> Bool {
-    rows.attachments.values.contains { $0.outcome.url == path && $0.outcome.sha256 == sha256 }
+    rows.attachments.values.contains { attachment in
+      attachment.outcome.url == path && attachment.outcome.sha256 == sha256
+        || attachment.outcome.derived.contains { $0.url == path && $0.sha256 == sha256 }
+    }
   }
 
   package func paths(ofContent sha256: [UInt8]) throws(LedgerError) -> [String] {
@@ -302,7 +333,7 @@ package final class ModelReader: LedgerQueries {
       [
         attachment.outcome.sha256 == sha256 ? attachment.outcome.url : nil,
         attachment.kept.flatMap { rows.names[$0]?.sha256 == sha256 ? $0 : nil },
-      ].compactMap(\.self)
+      ].compactMap(\.self) + attachment.outcome.derived.filter { $0.sha256 == sha256 }.map(\.url)
     }
     return Set(found).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

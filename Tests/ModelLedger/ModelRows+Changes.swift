@@ -59,6 +59,10 @@ extension ModelRows {
       names[url]?.uses -= 1
       if names[url]?.uses == 0 { names[url] = nil }
     }
+    for object in before.outcome.derived {
+      names[object.url]?.uses -= 1
+      tally.hasUnused = true
+    }
     count(before.outcome.status, -1, -Self.bytes(before.outcome))
     count(.queued, 1)
     attachments[key]?.outcome = AttachmentOutcome(.queued)
@@ -102,7 +106,7 @@ extension ModelRows {
     if isLast {
       messages[MessageName(conversation: origin.conversationId, message: origin.messageId)] = nil
     }
-    for path in [attachment.outcome.url, attachment.kept] {
+    for path in [attachment.outcome.url, attachment.kept] + attachment.outcome.derived.map(\.url) {
       if let path { names[path]?.uses -= 1 }
     }
     tally.hasUnused = true

@@ -247,7 +247,8 @@ extension ModelRows {
       guard claims == question.claims, let metadata = Metadatum.read(attachment.outcome.metadata) else {
         continue
       }
-      known.said = .init(mediaType: attachment.outcome.mediaType, metadata: metadata)
+      known.said = .init(
+        mediaType: attachment.outcome.mediaType, metadata: metadata, derived: attachment.outcome.derived)
       break
     }
     return known

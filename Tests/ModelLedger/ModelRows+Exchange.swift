@@ -167,6 +167,13 @@ extension ModelRows {
         giveBack(job.key)
         return .conflict
       }
+      let canHaveDerived = ended.outcome.derived.allSatisfy { object in
+        names[object.url].map { $0.uses > 0 } ?? ended.stagedDerived.contains(object.name)
+      }
+      if !canHaveDerived {
+        giveBack(job.key)
+        return .conflict
+      }
       if let url = ended.outcome.url, let sha256 = ended.outcome.sha256 {
         if let name = names[url], name.sha256 != sha256 || name.uses == 0 {
           giveBack(job.key)
@@ -234,6 +241,7 @@ extension ModelRows {
   mutating func end(_ ended: EndedAttachment, _ tally: inout ModelTally) {
     let key = ended.key
     attachments[key]?.outcome = ended.outcome
+    for object in ended.outcome.derived { names[object.url, default: Name(sha256: object.sha256)].uses += 1 }
     attachments[key]?.finishedAt = tally.now
     attachments[key]?.fingerprint = ended.fingerprint
     attachments[key]?.job = nil

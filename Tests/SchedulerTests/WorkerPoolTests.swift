@@ -90,6 +90,7 @@ struct WorkerPoolTests {
     func digest(ofStaged staged: StagedName) -> [UInt8]? { nil }
     let name = "none"
     var isEmpty: Bool { true }
+    func stage(_ sets: [[NewObject]]) -> [Result<[[UInt8]], SystemError>] { [] }
     func publish(_ object: StagedObject) {}
     func discard(_ staged: StagedName) {}
     func isStaged(_ staged: StagedName) -> Bool { false }

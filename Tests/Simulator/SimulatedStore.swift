@@ -65,6 +65,27 @@ final class SimulatedStore: ObjectStore {
     undo.append(("", { [unowned self] in stagedContents[id] = content }))
   }
 
+  // MARK: What stages derive
+
+  /// As the machine does it: all is synced before it is told.
+  func stage(_ sets: [[NewObject]]) -> [Result<[[UInt8]], SystemError>] {
+    let results = sets.map { objects in
+      Result { () throws(SystemError) in try objects.map { (one) throws(SystemError) in try stage(one) } }
+    }
+    sync()
+    return results
+  }
+
+  private func stage(_ object: NewObject) throws(SystemError) -> [UInt8] {
+    if world.isUnder(.storeAway) { throw SystemError("writing the object \(object.name)", code: 5) }
+    var bytes: [UInt8] = []
+    try object.each { bytes += $0 }
+    let content = String(decoding: bytes, as: UTF8.self)
+    stage(object.name.text, content)
+    world.trace.note("stage \(object.name)")
+    return Hexadecimal.bytes(Chance.digest(of: content)) ?? []
+  }
+
   // MARK: What stages do
 
   func stage(_ id: String, _ content: String) {

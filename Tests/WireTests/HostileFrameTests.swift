@@ -50,6 +50,7 @@ struct HostileFrameTests {
         case .question: _ = try PluginQuestion(&reader)
         case .news: _ = try TransferNews(&reader)
         case .fault: _ = try ProgramFault(&reader)
+        case .pieces: _ = try PieceList.read(&reader, end: 1 << 20)
         case .order: _ = try TransferOrder(&reader)
         case .setup, .work, .transfer, .commands, .results, .declined, .welcome, .workersQuestion, .workers,
           .pipelineQuestion, .pipeline,

@@ -6,8 +6,8 @@ import Glibc
 /// settled.
 public struct Attachment {
   private let raw: UnsafePointer<sluice_attachment>
-  private let call: OpaquePointer
-  private let host: UnsafePointer<sluice_host>
+  let call: OpaquePointer
+  let host: UnsafePointer<sluice_host>
 
   init(_ raw: UnsafePointer<sluice_attachment>, call: OpaquePointer, host: UnsafePointer<sluice_host>) {
     self.raw = raw

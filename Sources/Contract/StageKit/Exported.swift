@@ -50,6 +50,8 @@ public final class Exported: @unchecked Sendable {
     let keys = about.keys.map { sluice_term(name: forever($0.key), help: forever($0.value)) }
     let codes = about.codes.map { sluice_term(name: forever($0.key), help: forever($0.value)) }
     var flags: UInt32 = about.produces ? SLUICE_PRODUCES : 0
+    if about.derives { flags |= SLUICE_DERIVES }
+    if about.expands { flags |= SLUICE_EXPANDS }
     switch about.role {
     case .line: break
     case .end: flags |= SLUICE_AT_END

@@ -94,6 +94,10 @@ public struct About: Sendable {
   public var flushes: Bool
   /// Whether it may replace the content, see ``Attachment/produce()``.
   public var produces: Bool
+  /// Whether it may leave objects beside the content, see ``Attachment/derive(_:_:)``.
+  public var derives: Bool
+  /// Whether it may take contents out of the content, see ``Attachment/addChild(_:declaredType:)``.
+  public var expands: Bool
   /// Of a channel, or of a stage of the line that may connect: whether `process` only begins with an event or an attachment, which
   /// is under way until it is settled; see ``Stage/turn(wake:for:)``. What `process` throws counts at once. A stage of the line has
   /// up to 16 attachments under way, each with its own time limit. It has `flush` as well, for older hosts, which do not know
@@ -107,7 +111,8 @@ public struct About: Sendable {
   /// A stage in the line that touches nothing but content, unless more is said.
   public init(
     id: String, version: String, summary: String, capability: Capability = .content, role: Role = .line,
-    flushes: Bool = false, produces: Bool = false, turns: Bool = false,
+    flushes: Bool = false, produces: Bool = false, derives: Bool = false, expands: Bool = false,
+    turns: Bool = false,
     keys: KeyValuePairs<String, String> = [:],
     codes: KeyValuePairs<String, String> = [:]
   ) {
@@ -118,6 +123,8 @@ public struct About: Sendable {
     self.role = role
     self.flushes = flushes
     self.produces = produces
+    self.derives = derives
+    self.expands = expands
     self.turns = turns
     self.keys = keys
     self.codes = codes

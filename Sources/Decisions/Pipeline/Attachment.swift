@@ -63,6 +63,8 @@ public struct AttachmentOutcome: Sendable, Equatable {
   public var metadata: String
   /// Where its object lies, relative to the store.
   public var url: String?
+  /// The objects beside it, by name.
+  public var derived: [DerivedObject] = []
 
   public init(
     _ status: Status, reason: Reason? = nil, mediaType: String? = nil, sizeBytes: Int64? = nil,

@@ -47,6 +47,10 @@ public struct AttachmentRun: Sendable {
   public private(set) var steps: [Step] = []
   /// The events that stages emitted on existing channels. Empty if the attempt does not end the attachment.
   public private(set) var emissions: [Emission] = []
+  /// What stages have written beside the content. It counts if the attachment is completed.
+  public private(set) var pieces: [HeldPiece] = []
+  /// The same that was recorded with equal content.
+  public private(set) var knownDerived: [DerivedObject] = []
   /// ``Status/queued`` until it is decided.
   public private(set) var outcome = Status.queued
   public private(set) var reason: Reason?
@@ -190,12 +194,13 @@ public struct AttachmentRun: Sendable {
   /// Uses the results that the first group's stages gave for equal content, in place of running them. Only
   /// the metadata keys that those stages declare are taken over. Returns whether the results could be used.
   public mutating func repeatReport(
-    mediaType: String?, metadata: [Metadatum], of group: Range<Int>
+    mediaType: String?, metadata: [Metadatum], derived: [DerivedObject] = [], of group: Range<Int>
   ) -> Bool {
     guard position == 0, group.lowerBound == 0, isUntouched else { return false }
     let stages = plan.stages[group]
     let keys = stages.flatMap { $0.description.keys.map(\.name) }
     self.mediaType = mediaType
+    knownDerived = derived.filter { object in stages.contains { $0.id == object.stage } }
     self.metadata = metadata.filter { datum in
       keys.contains { $0.hasSuffix("*") ? datum.key.hasPrefix($0.dropLast()) : $0 == datum.key }
     }
@@ -224,6 +229,10 @@ public struct AttachmentRun: Sendable {
       if bytes <= Self.metadataLimit { metadata.append(datum) }
     }
     if let mediaType = report.mediaType { self.mediaType = mediaType }
+    for piece in report.pieces {
+      let stage = plan.stages[group.lowerBound + piece.stage]
+      add(HeldPiece(piece, stage: stage.id, file: report.pieceFile))
+    }
     // Only a stage that can write to the store can report an object's location. If it did not pass, there is
     // none.
     if let location = report.location, plan.stages[group].first?.description.capability == .store,
@@ -232,6 +241,17 @@ public struct AttachmentRun: Sendable {
       self.location = location
     }
     emissions += report.emissions.filter { plan.channels.contains($0.channel) }
+  }
+
+  /// Takes a piece. A derived object takes the place of one with the same name.
+  private mutating func add(_ held: HeldPiece) {
+    if held.piece.kind == .derived {
+      pieces.removeAll { $0.piece.kind == .derived && $0.piece.name == held.piece.name }
+      knownDerived.removeAll { $0.name == held.piece.name }
+      let count = pieces.count { $0.piece.kind == .derived } + knownDerived.count
+      if count >= Piece.mostDerived { return }
+    }
+    pieces.append(held)
   }
 
   /// New content has to be measured. The first hash is kept.

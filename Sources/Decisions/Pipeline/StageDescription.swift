@@ -44,6 +44,10 @@ public struct StageDescription: Sendable, Equatable {
   public var role = Role.line
   public var flushes = false
   public var produces = false
+  /// It may leave objects beside the content.
+  public var derives = false
+  /// It may take contents out of the content, which become attachments.
+  public var expands = false
   /// A channel that works on many events at once, and answers in any order.
   public var turns = false
   public var options: [OptionDescription] = []
@@ -53,6 +57,9 @@ public struct StageDescription: Sendable, Equatable {
   public var file: String
   /// For a stage that is a program of any language; `nil`: it is a library.
   public var program: Program?
+
+  /// It may write something beside the content.
+  public var leavesPieces: Bool { derives || expands }
 
   /// It shares its worker with no other stage: one that works on many attachments at once, so that none waits behind it; or a program,
   /// for whose answers its worker waits.

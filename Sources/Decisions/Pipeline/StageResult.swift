@@ -51,10 +51,16 @@ public struct StageReport: Sendable, Equatable {
   /// The object's path below the store.
   public var location: String?
   public var emissions: [Emission] = []
-  /// The last stage that ran has made new content.
   /// Their warnings and errors for the operator.
   public var remarks: [Remark] = []
+  /// The last stage that ran has made new content.
   public var produced = false
+  /// What they have written beside the content, in order.
+  public var pieces: [Piece] = []
+  /// Where the list of them lies in the file that has them, in bytes; `nil`: there are none.
+  public var pieceList: Range<Int64>?
+  /// The number of the file that has them, among those of the attempt.
+  public var pieceFile = 0
 
   public init() {}
 }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A store in a folder. Staged objects lie in a subfolder, and are renamed to their paths. Any thread may use it.
 public final class FileStore: ObjectStore, Sendable {
-  private let root: Int32
+  let root: Int32
   public let name: String
   /// Folders that are known to be there, so that they need not be made for each object.
   private let folders = Mutex<Set<String>>([])
@@ -89,14 +89,15 @@ public final class FileStore: ObjectStore, Sendable {
 
   /// Where an object is: a stage that was built for contract 1.0 names it by its attachment alone.
   private func place(of name: StagedName) -> StagedName {
-    if name.token == nil || exists("\(Self.incoming)/\(name.text)") { return name }
+    if name.token == nil || name.derived != nil || exists("\(Self.incoming)/\(name.text)") { return name }
     let plain = StagedName(attachmentId: name.attachmentId, nil)
     return exists("\(Self.incoming)/\(plain.text)") ? plain : name
   }
 
-  /// What is staged for an attachment, under any lease.
-  func staged(for id: String) -> [StagedName] {
-    ((try? staged()) ?? []).filter { $0.attachmentId == id }  // where there is no such folder, nothing is
+  /// What is staged for an attachment or an object beside it, under any lease.
+  func staged(for id: String, derived: String? = nil) -> [StagedName] {
+    // Where there is no such folder, nothing is.
+    ((try? staged()) ?? []).filter { $0.attachmentId == id && $0.derived == derived }
   }
 
   public func exists(_ path: String) -> Bool { faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }

@@ -10,6 +10,8 @@ import Platform
 public protocol ObjectStore: AnyObject {
   /// For messages.
   var name: String { get }
+  /// Stages objects, synced: of each set all or none. Returns the SHA-256 of each.
+  func stage(_ sets: [[NewObject]]) -> [Result<[[UInt8]], SystemError>]
   /// Moves a staged object to its path. If nothing is staged, or the path holds the same content, the object
   /// is in place already.
   func publish(_ object: StagedObject) throws(SystemError)
@@ -37,21 +39,29 @@ public protocol ObjectStore: AnyObject {
 /// for lost still leaves there takes no other's place.
 public struct StagedName: Sendable, Hashable, CustomStringConvertible {
   public let attachmentId: String
+  /// Of an object beside the attachment's own: its name.
+  public let derived: String?
   /// `nil`: it was left by a stage that was built for contract 1.0, or by an earlier version of this program.
   public let token: Token?
   public let text: String
 
-  public init(attachmentId: String, _ token: Token?) {
+  public init(attachmentId: String, _ token: Token?, derived: String? = nil) {
     self.attachmentId = attachmentId
     self.token = token
-    text = token.map { String($0.holder) + "." + String($0.number) + "." + attachmentId } ?? attachmentId
+    self.derived = derived
+    let name = derived.map { attachmentId + "~" + $0 } ?? attachmentId
+    text = token.map { String($0.holder) + "." + String($0.number) + "." + name } ?? name
   }
 
   /// Reads what ``text`` gives. Any other text is the id of an attachment.
   public init(_ text: String) {
     let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
     if parts.count == 3, let holder = Int64(parts[0]), let number = Int64(parts[1]) {
-      self.init(attachmentId: String(parts[2]), Token(holder: holder, number: number))
+      // An id has no such character.
+      let names = parts[2].split(separator: "~", maxSplits: 1, omittingEmptySubsequences: false)
+      self.init(
+        attachmentId: String(names[0]), Token(holder: holder, number: number),
+        derived: names.count > 1 ? String(names[1]) : nil)
     } else {
       self.init(attachmentId: text, nil)
     }
@@ -97,8 +107,7 @@ extension ObjectStore {
     for name in try staged() {
       if let token = name.token, others.contains(token.holder) { continue }
       guard
-        let path = try ledger.path(ofCompleted: name.attachmentId) ?? kept(by: name, ledger)
-          ?? heir(of: name, ledger)
+        let path = try path(of: name, ledger) ?? heir(of: name, ledger)
       else {
         discard(name)
         continue
@@ -110,6 +119,17 @@ extension ObjectStore {
       }
     }
     return waiting
+  }
+
+  /// Where an object belongs that is on record; `nil`: it is not.
+  private func path(of name: StagedName, _ ledger: any LedgerQueries) throws -> String? {
+    guard let derived = name.derived else {
+      return try ledger.path(ofCompleted: name.attachmentId) ?? kept(by: name, ledger)
+    }
+    guard let object = try ledger.object(derived, besideAttachment: name.attachmentId),
+      standing(of: object.url) == .free, try digest(ofStaged: name) == object.sha256
+    else { return nil }
+    return object.url
   }
 
   /// Where the object belongs that an attachment keeps of an earlier attempt; `nil`: it is none. A power loss may have taken back that

@@ -37,7 +37,7 @@ final class Repair {
   func object(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
     if finding.code == "object-unreadable" { return false }
     let isLocation = PathTemplate.isPath(object.url)
-    let staged = objectStore.staged(for: object.id).first {
+    let staged = objectStore.staged(for: object.id, derived: object.derived).first {
       holds("\(FileStore.incoming)/\($0.text)", object)
     }
     if isLocation, let staged {
@@ -51,6 +51,12 @@ final class Repair {
       return false
     }
     if finding.code == "object-missing", try isFoundElsewhere(object, &finding) { return false }
+    if let derived = object.derived {
+      guard !isLocation || clear(object.url, &finding) else { return false }
+      try ledger.requeue(object)
+      finding.repair = "queued again; the next `sluice ingest` makes its \(derived) anew"
+      return true
+    }
     // What a link had is fetched again, where it is in no other place.
     if object.isFromLink && !object.isKept {
       guard !isLocation || clear(object.url, &finding) else { return false }

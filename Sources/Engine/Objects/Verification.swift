@@ -108,6 +108,11 @@ public final class Verification {
     var wanted = Double(sample ?? .max)
     var mark: PageMark?
     repeat {
+      let page = try ledger.derivedObjects(after: mark, limit: 500)
+      for object in page.rows { try check(object, reads: sample == nil) }
+      mark = page.next
+    } while mark != nil
+    repeat {
       let page = try ledger.objects(after: mark, limit: 500)
       for object in page.rows {
         // Each of the remaining objects is equally likely (Knuth, volume 2, 3.4.2, algorithm S).
@@ -131,7 +136,7 @@ public final class Verification {
       return
     }
     // Check again with the current row: the object may have been on its way.
-    guard let again = try ledger.object(ofAttachment: object.id) else { return }
+    guard let again = try current(object) else { return }
     let isAbsent = fault.code == "object-missing" || fault.code == "object-unnamed"
     if isAbsent && isOnItsWay(again) { return }
     guard var finding = self.fault(of: again, reads: reads) else { return }
@@ -142,10 +147,18 @@ public final class Verification {
     tell(finding)
   }
 
+  /// The same as the ledger has it now.
+  private func current(_ object: StoredObject) throws -> StoredObject? {
+    guard let derived = object.derived else { return try ledger.object(ofAttachment: object.id) }
+    return try ledger.object(derived, besideAttachment: object.id)
+  }
+
   /// Whether a coordinator is about to publish it.
   private func isOnItsWay(_ object: StoredObject) -> Bool {
     for _ in 0..<40 {
-      if objectStore.staged(for: object.id).isEmpty { return objectStore.exists(object.url) }
+      if objectStore.staged(for: object.id, derived: object.derived).isEmpty {
+        return objectStore.exists(object.url)
+      }
       guard repair == nil, home.isInUse else { return false }
       usleep(50_000)
     }
@@ -156,7 +169,8 @@ public final class Verification {
   private func fault(of object: StoredObject, reads: Bool) -> Finding? {
     let place = "store/\(object.url)"
     func fault(_ code: String, _ what: String, _ remedy: String = Remedy.object) -> Finding {
-      Finding(code, place, "\(what) (attachment \(object.id))", remedy: remedy)
+      let owner = object.derived.map { "\($0) of attachment" } ?? "attachment"
+      return Finding(code, place, "\(what) (\(owner) \(object.id))", remedy: remedy)
     }
     guard PathTemplate.isPath(object.url) else {
       return Finding(
@@ -165,7 +179,7 @@ public final class Verification {
     }
     switch reader.look(object.url, expected: object.isKept ? nil : object.sizeBytes, reads: reads) {
     case .nothing:
-      let staged = objectStore.staged(for: object.id)
+      let staged = objectStore.staged(for: object.id, derived: object.derived)
       if staged.isEmpty { return fault("object-missing", "there is no object") }
       if reads {
         do throws(SystemError) {
@@ -204,7 +218,11 @@ public final class Verification {
     // While a coordinator is running, staged objects belong to it.
     if repair == nil && home.isInUse { return }
     for name in try objectStore.staged() {
-      let owner = try ledger.object(ofAttachment: name.attachmentId)
+      let owner =
+        if let derived = name.derived { try ledger.object(derived, besideAttachment: name.attachmentId) } else
+        {
+          try ledger.object(ofAttachment: name.attachmentId)
+        }
       // Already reported with its row.
       if let owner, !objectStore.exists(owner.url) { continue }
       if repair == nil && (home.isInUse || !objectStore.isStaged(name)) { continue }

@@ -45,7 +45,9 @@ final class ContentGate {
       (one.twin, one.isTwinKnown) = (path, true)
       if let fingerprint = flight.fingerprint, flight.claims == one.claims {
         repeatWords(
-          .init(mediaType: flight.run.mediaType, metadata: flight.run.metadata), of: fingerprint, for: one)
+          .init(
+            mediaType: flight.run.mediaType, metadata: flight.run.metadata, derived: flight.derived ?? []),
+          of: fingerprint, for: one)
       }
     }
     return next
@@ -84,7 +86,8 @@ final class ContentGate {
   private func repeatWords(_ said: KnownContent.Said, of fingerprint: String, for flight: Flight) {
     guard let group = pool.line.first, group.fingerprint == fingerprint,
       case .line(let range) = group.purpose,
-      flight.run.repeatReport(mediaType: said.mediaType, metadata: said.metadata, of: range)
+      flight.run.repeatReport(
+        mediaType: said.mediaType, metadata: said.metadata, derived: said.derived, of: range)
     else { return }
     flight.fingerprint = fingerprint
   }

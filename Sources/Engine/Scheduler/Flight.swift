@@ -33,6 +33,15 @@ final class Flight {
   /// New content on its way, in memory that a worker may write.
   private(set) var output: Int32 = -1
 
+  /// What stages may append beside the content, in memory that a worker may write.
+  private(set) var piecesOutput: Int32 = -1
+  /// What they have written there, taken over, by number.
+  private(set) var pieceFiles: [PieceFile] = []
+  /// The objects beside the content, once they are staged or known; `nil`: they are not yet.
+  var derived: [DerivedObject]?
+  /// Names of those that were staged for this attempt.
+  var stagedDerived: [StagedName] = []
+
   /// The stages that its content passed first, on their basis, where they promise to say the same of equal content.
   var fingerprint: String?
 
@@ -97,6 +106,7 @@ final class Flight {
 
   deinit {
     discardOutput()
+    discardPieces()
     dropContent()
   }
 
@@ -124,17 +134,21 @@ final class Flight {
   private(set) lazy var stagedName = attachment.map { StagedName(attachmentId: $0.origin.id, lease.token) }
 
   /// What a worker is given of it.
-  func work(_ dispatch: Dispatch) -> Work {
+  func work(_ dispatch: Dispatch, takes: Work.Takes = [], room: ChildRoom = ChildRoom(contents: 0, bytes: 0))
+    -> Work
+  {
     // What an interrupted attempt did, or a worker that ended, may have taken effect: the stage is to know.
     let attempt = lease.attempt + redispatches
     switch lease.work {
     case .attachment(let attachment):
-      return Work(
+      var work = Work(
         attachment.origin, serial: serial, first: dispatch.first, end: dispatch.end, attempt: attempt,
         mediaType: run.mediaType,
         sha256: run.sha256, twin: twin, stagedName: isStoreTouched ? stagedName?.text : nil, file: fileNow,
         outcome: run.outcome, reason: run.reason,
         metadata: run.metadata)
+      (work.takes, work.room) = (takes, room)
+      return work
     case .delivery(let delivery):
       return Work(
         AttachmentOrigin(
@@ -188,6 +202,30 @@ final class Flight {
     if output < 0 { throw SystemError("making room for new content") }
   }
 
+  /// Makes room for what stages write beside the content.
+  func makePieces() throws(SystemError) {
+    discardPieces()
+    piecesOutput = sluice_memfd("sluice-pieces", 1)
+    if piecesOutput < 0 || fcntl(piecesOutput, F_SETFL, O_APPEND) != 0 {
+      throw SystemError("making room for what stages derive")
+    }
+  }
+
+  /// Takes over what stages have written beside the content, so that the worker that wrote it cannot change it now. Returns the
+  /// file's number.
+  func takePieces() throws(SystemError) -> Int {
+    defer { discardPieces() }
+    pieceFiles.append(try PieceFile(takingOver: piecesOutput))
+    return pieceFiles.count - 1
+  }
+
+  func discardPieces() {
+    if piecesOutput < 0 { return }
+    sluice_empty(piecesOutput)
+    close(piecesOutput)
+    piecesOutput = -1
+  }
+
   /// Frees the memory that a stage has written, also if a worker still holds a descriptor of it.
   func discardOutput() {
     if output < 0 { return }
@@ -229,6 +267,9 @@ final class Flight {
     (content, memory) = (-1, -1)
   }
 
-  /// Bytes of memory that its content takes, where that is no file.
-  var memoryInUse: Int64 { memory >= 0 ? file.size : 0 }
+  /// Bytes of memory that its content takes, where that is no file, and what lies beside it.
+  var memoryInUse: Int64 {
+    let content = memory >= 0 ? file.size : 0
+    return pieceFiles.isEmpty ? content : pieceFiles.reduce(content) { $0 + $1.size }
+  }
 }

@@ -105,6 +105,9 @@ extension GroupWorker {
       last = stage.index
     }
     // The stage that replaced the content must be the last with a result, or it would get the new content for ever.
+    if result.report.pieceList != nil && !group.leavesPieces {
+      return "something beside the content, which none of its stages declares"
+    }
     guard result.report.produced else { return nil }
     let producer = result.report.results.last.map { group.stages[$0.index].description }
     return producer?.produces == true ? nil : "new content from no stage that makes any"

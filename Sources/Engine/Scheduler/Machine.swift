@@ -20,6 +20,8 @@ final class Machine {
   private let ledgerThread: RequestThread<LedgerRequest, Result<ExchangeReply?, LedgerError>>
   private let sourceThread: RequestThread<[Source], [(serial: UInt64, opening: Source.Opening)]>
   private let storeThread: RequestThread<StoreRequest, StoreReply>
+  /// Writes and syncs what stages derive: a thread of its own, so that renames need not wait.
+  private let stagingThread: RequestThread<[[NewObject]], [Result<[[UInt8]], SystemError>]>
   private let store: FileStore
   /// Tells of changes of the network; -1: it is not watched.
   private var network: Int32 = -1
@@ -29,7 +31,7 @@ final class Machine {
 
   /// What can be read, beside what is heard of workers.
   private enum Subject: UInt32 {
-    case ledger, sources, store, intake, signal, network
+    case ledger, sources, store, staging, intake, signal, network
   }
 
   /// - Parameters:
@@ -66,11 +68,17 @@ final class Machine {
       reply(opened)
     }
     storeThread = try RequestThread { request, reply in reply(request.serve(objects)) }
+    stagingThread = try RequestThread { batch, reply in
+      let isInPlace = objects.isInPlace
+      let away = SystemError("writing to \(objects.name)", code: ESTALE)
+      reply(isInPlace ? objects.stage(batch) : batch.map { _ in .failure(away) })
+    }
     self.store = objects
     (storeFolder, homeFolder) = (store.release(), folder.release())
     watch(ledgerThread.readable, .ledger)
     watch(sourceThread.readable, .sources)
     watch(storeThread.readable, .store)
+    watch(stagingThread.readable, .staging)
     if let intake { watch(intake.readable, .intake) }
     if let signals { watch(signals, .signal) }
   }
@@ -87,6 +95,7 @@ final class Machine {
       nextBatch: { self.intake?.take() }, lostPlace: lostPlace(lock), wait: wait, close: close)
     environment.downloads = DownloadsFolder(home)
     environment.uploads = home.uploadsPath
+    environment.stage = stagingThread.send
     environment.watchNetwork = watchNetwork
     environment.minuteOfWeek = Self.minuteOfWeek
     environment.isAttended = { self.intake?.takeAttention() ?? false }
@@ -142,6 +151,7 @@ final class Machine {
     workers.close()
     ledgerThread.stop()
     storeThread.stop()
+    stagingThread.stop()
     // It may be in a call that does not return, on a file system that hangs; and it changes nothing.
     sourceThread.abandon()
     for descriptor in [storeFolder, homeFolder, network] where descriptor >= 0 {
@@ -176,6 +186,8 @@ final class Machine {
         case .deleted(let results): happenings.append(.deleted(results))
         }
       }
+    case .staging:
+      for results in stagingThread.replies() { happenings.append(.staged(results)) }
     case .intake: intake?.clear()
     case .signal:
       while let signals, case let number = sluice_signal_take(signals), number != 0 {

@@ -140,24 +140,28 @@ extension Scheduler {
       if outcome == .pathTaken, let path = flight.run.location {
         publishing.note(path, isTakenFor: flight.run.sha256)
       }
-      if let name = flight.stagedName { publishing.discard(name) }
+      discardStaged(flight)
       flight.lane.addDue()
       return close(flight, nil)
     }
-    if flight.isStoreTouched, let name = flight.stagedName {
-      if case .attachment(let ended) = settlement.ending, let path = ended.outcome.url {
-        return publishing.publish(StagedObject(name, path: path), ending: settlement)
+    var hasObject = false
+    if case .attachment(let ended) = settlement.ending {
+      var objects = stagedObjects(of: flight, ended)
+      hasObject = ended.outcome.url != nil
+      if hasObject || !objects.isEmpty, let last = objects.popLast() {
+        for object in objects { publishing.publish(object, ending: nil) }
+        return publishing.publish(last, ending: settlement)
       }
-      if let path = flight.run.location { publishing.release(path) }
-      publishing.discard(name)
     }
+    if flight.isStoreTouched && !hasObject, let path = flight.run.location { publishing.release(path) }
+    if !hasObject { discardStaged(flight) }
     close(settlement)
   }
 
   /// Its lease was lost: another has it, or there is nothing of it any more.
   private func close(lost flight: Flight) {
     if flight.isGone {
-      if let name = flight.stagedName { publishing.discard(name) }
+      discardStaged(flight)
       return close(flight, nil)
     }
     close(flight, .staleResult)
@@ -188,6 +192,7 @@ extension Scheduler {
     let next = sources.nextBatch(at: environment.clock.monotonic())
     if !next.isEmpty { environment.open(next) }
     if let batch = publishing.nextBatch(at: time) { environment.publish(batch) }
+    if let batch = staging.nextBatch() { environment.stage(batch) }
     deleteObjects()
   }
 

@@ -113,8 +113,11 @@ extension Scheduler {
         for remark in result.report.remarks { tell(remark, of: flight, group) }
         apply(result, to: flight, from: group)
         pool.endOutput(flight)
-      case .died(let flight, let death, let group, let stage, let microseconds, let report):
+      case .died(let flight, let death, let group, let stage, let microseconds, var report):
+        // Torn, or a lie: then there is nothing.
+        if var said = report { report = takePieces(of: &said, flight, group) == nil ? said : nil }
         takeDeath(death, flight, group, stage, microseconds: microseconds, after: report)
+        pool.endOutput(flight)
       case .tooLong(let flight): refuse(flight)
       case .untouched(let flight): settle(flight, .released)
       case .takenBack(let flight):
@@ -191,6 +194,11 @@ extension Scheduler {
       let index = report.results.last?.index ?? 0
       report.results.removeLast(min(report.results.count, 1))
       report.produced = false
+      return invalid(flight, group, index, problem, after: report)
+    }
+    if let problem = takePieces(of: &report, flight, group) {
+      let index = report.results.last?.index ?? 0
+      report.results.removeLast(min(report.results.count, 1))
       return invalid(flight, group, index, problem, after: report)
     }
     if group.capability == .store, report.results.last?.verdict == .pass, let path = report.location,
@@ -286,12 +294,14 @@ extension Scheduler {
           steps: flight.run.steps),
         .triedAgain(id: attachment.origin.id, reason: reason, at: environment.clock.now() + after))
     case .ended:
+      if flight.run.outcome == .completed && !keepPieces(of: flight) { return }
       let outcome = outcome(of: flight)
       let steps = flight.run.steps
       let ended = EndedAttachment(
         attachment, outcome, attempt: flight.lease.attempt, steps: steps,
         events: events(flight, attachment, outcome), priority: flight.lease.priority,
-        fingerprint: outcome.status == .completed ? flight.fingerprint : nil)
+        fingerprint: outcome.status == .completed ? flight.fingerprint : nil,
+        stagedDerived: Set(flight.stagedDerived.compactMap(\.derived)))
       let record = AttachmentRecord(
         key: attachment.key, attachment.origin, source: attachment.source.path, outcome, createdAt: 0,
         finishedAt: environment.clock.now(), steps: steps)
@@ -300,12 +310,14 @@ extension Scheduler {
   }
 
   private func outcome(of flight: Flight) -> AttachmentOutcome {
-    AttachmentOutcome(
+    var outcome = AttachmentOutcome(
       flight.run.outcome, reason: flight.run.reason, mediaType: flight.run.mediaType,
       sizeBytes: flight.content >= 0 ? flight.file.size : nil,
       sha256: flight.run.sha256.flatMap { Hexadecimal.bytes($0) },
       metadata: JSONWriter.object(of: flight.run.metadata),
       url: flight.run.outcome == .completed ? flight.run.location : nil)
+    if outcome.status == .completed { outcome.derived = flight.derived ?? [] }
+    return outcome
   }
 
   private func events(

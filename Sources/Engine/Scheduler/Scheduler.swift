@@ -19,6 +19,7 @@ public final class Scheduler {
   let pool: WorkerPool
   let gate: ContentGate
   var publishing: Publishing
+  var staging = Staging()
   var deletions = Deletions()
   /// What fetches links; `nil`: they are not fetched.
   let transfers: TransferWorker?
@@ -196,6 +197,7 @@ public final class Scheduler {
       }
     case .opened(let serial, let opening): take(opening, of: serial)
     case .published(let results): try takePublished(results)
+    case .staged(let results): takeStaged(results)
     case .deleted(let results): takeDeleted(results)
     case .networkChanged: networkChanged()
     case .signal(let number): takeSignal(number)

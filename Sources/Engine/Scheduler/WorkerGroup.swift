@@ -87,6 +87,8 @@ final class WorkerGroup {
   }
 
   var produces: Bool { stages.contains { $0.description.produces } }
+  /// Its stages may write something beside the content.
+  var leavesPieces: Bool { stages.contains { $0.description.leavesPieces } }
 }
 
 extension WorkerGroup {
@@ -123,7 +125,7 @@ extension WorkerGroup {
   func fingerprint(_ pipeline: PipelineDefinition, _ bases: [String?]) -> String? {
     guard pipeline.reuse == .verdicts, case .line(let range) = purpose, range.lowerBound == 0,
       capability == .content, !isFresh, !stages.contains(where: { $0.values.contains(where: \.isSecret) }),
-      !produces, !bases.contains(nil),
+      !produces, !stages.contains(where: \.description.expands), !bases.contains(nil),
       bases.count == stages.count, stages.allSatisfy({ $0.description.role == .line })
     else { return nil }
     var writer = JSONWriter()

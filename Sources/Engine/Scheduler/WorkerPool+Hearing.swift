@@ -220,9 +220,10 @@ extension WorkerPool {
     if !worker.wasReady || (worker.inFlight.isEmpty && worker.done == 0) {
       try group.countFailedStart(death, wasReady: worker.wasReady)
     }
-    for flight in worker.inFlight { endOutput(flight) }
     let status = worker.process.status
     let culprit = worker.culprit(status)
+    // What stages before the culprit's have left beside the content may count.
+    for flight in worker.inFlight where flight !== culprit || flight.takenBack != nil { endOutput(flight) }
     let takenBack = worker.inFlight.filter { $0.takenBack != nil }.map { Outcome.takenBack($0) }
     for flight in worker.inFlight.reversed() where flight !== culprit && flight.takenBack == nil {
       flight.redispatches += 1

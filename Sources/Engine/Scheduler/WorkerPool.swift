@@ -16,7 +16,8 @@ final class WorkerPool {
     /// A worker's stages are open, so that what its group says of itself is known.
     case opened
     indirect case answered(Flight, WorkResult, WorkerGroup)
-    /// The worker ended with this in hand, at this stage of its group, after so long.
+    /// The worker ended with this in hand, at this stage of its group, after so long. What it may have written is to be taken over or
+    /// ended with ``WorkerPool/endOutput(_:)``.
     case died(
       Flight, WorkerDeath, WorkerGroup, stage: Int, microseconds: Int64, after: StageReport?)
     /// More is known of it than a worker takes.
@@ -30,6 +31,8 @@ final class WorkerPool {
   let pipeline: PipelineDefinition
   let environment: PoolEnvironment
   private var memory: MemoryBudget
+  /// What stages leave beside the content is wanted.
+  private let keepsPieces: Bool
 
   let digest: WorkerGroup
   /// For contents that take long to hash. Started when there is one.
@@ -61,10 +64,12 @@ final class WorkerPool {
   /// - Parameters:
   ///   - stage: what measures content.
   ///   - processors: how many workers may be at work side by side, unless the pipeline says.
+  ///   - keepsPieces: whether what stages leave beside the content is wanted.
   init(
     _ pipeline: PipelineDefinition, _ plan: RunPlan, digest stage: StageDescription, processors: Int,
-    _ environment: PoolEnvironment
+    _ environment: PoolEnvironment, keepsPieces: Bool = true
   ) {
+    self.keepsPieces = keepsPieces
     self.pipeline = pipeline
     self.environment = environment
     memory = MemoryBudget(total: pipeline.memoryTotal ?? MachineMemory.available() / 4)
@@ -277,6 +282,7 @@ final class WorkerPool {
   ) throws(SchedulerError) -> Bool {
     guard let dispatch = flight.dispatched else { return true }
     var descriptors: [Int32] = []
+    var takes: Work.Takes = []
     if flight.isInLine || flight.transfer != nil {
       descriptors.append(flight.content)
       if worker.group.produces {
@@ -285,12 +291,22 @@ final class WorkerPool {
         } catch {
           throw SchedulerError(error)
         }
-        memory.begin(flight.serial, worker.group.output)
         descriptors.append(flight.output)
+        takes.insert(.content)
       }
+      if worker.group.leavesPieces && keepsPieces {
+        do throws(SystemError) {
+          try flight.makePieces()
+        } catch {
+          throw SchedulerError(error)
+        }
+        descriptors.append(flight.piecesOutput)
+        takes.insert(.pieces)
+      }
+      if !takes.isEmpty { memory.begin(flight.serial, newContent(of: worker.group)) }
     }
     if worker.group.capability == .store { flight.isStoreTouched = true }
-    let result = worker.process.give(flight.work(dispatch), descriptors: descriptors)
+    let result = worker.process.give(flight.work(dispatch, takes: takes), descriptors: descriptors)
     if case .given = result {} else { endOutput(flight) }
     switch result {
     case .given:
@@ -328,13 +344,21 @@ final class WorkerPool {
   }
 
   private func hasRoom(for flight: Flight, in group: WorkerGroup, _ held: () -> Int64) -> Bool {
-    if !group.produces || !flight.isInLine { return true }
-    return memory.hasRoom(for: group.output, held: held(), own: flight.memoryInUse)
+    let needed = newContent(of: group)
+    if needed == 0 || !flight.isInLine { return true }
+    return memory.hasRoom(for: needed, held: held(), own: flight.memoryInUse)
+  }
+
+  /// Bytes that one attachment's stages in a group may write.
+  private func newContent(of group: WorkerGroup) -> Int64 {
+    let files: Int64 = (group.produces ? 1 : 0) + (group.leavesPieces && keepsPieces ? 1 : 0)
+    return files == 0 ? 0 : max(group.output, 0) * files
   }
 
   /// A worker has answered, or ended: what it wrote has been taken over, or is discarded.
   func endOutput(_ flight: Flight) {
     flight.discardOutput()
+    flight.discardPieces()
     memory.end(flight.serial)
   }
 }

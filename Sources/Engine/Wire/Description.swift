@@ -9,6 +9,8 @@ extension StageDescription {
     writer.write(Self.number(of: role))
     writer.write(flushes)
     writer.write(produces)
+    writer.write(derives)
+    writer.write(expands)
     writer.write(turns)
     writer.write(options) { writer, option in
       writer.write(option.name)
@@ -59,6 +61,8 @@ extension StageDescription {
     self.role = role
     flushes = try reader.boolean()
     produces = try reader.boolean()
+    derives = try reader.boolean()
+    expands = try reader.boolean()
     turns = try reader.boolean()
     options = try reader.elements(atMost: 256) { (reader) throws(FrameError) -> OptionDescription in
       let name = try reader.requiredText(atMost: 128)

@@ -15,6 +15,8 @@ public enum Frame {
     case setup = 1, work, question, transfer, order
     // From the worker.
     case ready = 16, refusal, result, description, trace, news, fault
+    // In the file with the pieces.
+    case pieces = 24
     // From a client to a coordinator, and back.
     case commands = 32, results, declined, welcome
     // The same, about workers: the question, and the answer.

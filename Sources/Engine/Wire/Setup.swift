@@ -102,6 +102,8 @@ public struct Setup: Sendable, Equatable {
     writer.write(UInt32(program.processes))
     writer.write(program.maxContent)
     writer.write(description.produces)
+    writer.write(description.derives)
+    writer.write(description.expands)
     writer.write(description.version)
     writer.write(description.options) { writer, option in
       writer.write(option.name)
@@ -128,6 +130,8 @@ public struct Setup: Sendable, Equatable {
     program.maxContent = try reader.integer(Int64.self)
     description.program = program
     description.produces = try reader.boolean()
+    description.derives = try reader.boolean()
+    description.expands = try reader.boolean()
     description.version = try reader.requiredText(atMost: 65536)
     description.options = try reader.elements(atMost: 4096) {
       (reader) throws(FrameError) -> OptionDescription in

@@ -23,6 +23,19 @@ public struct Work: Sendable {
   public var reason: Reason?
   public var metadata: [Metadatum]
   public var event: Event?
+  /// What the stages may write to comes along: new content, pieces.
+  public var takes = Takes()
+  /// What of its children is allowed yet: how many, and their bytes in all.
+  public var room = ChildRoom(contents: 0, bytes: 0)
+
+  /// Descriptors that follow the content's, in this order.
+  public struct Takes: OptionSet, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    public static let content = Takes(rawValue: 1)
+    public static let pieces = Takes(rawValue: 2)
+  }
 
   public struct Event: Sendable {
     public var id: String
@@ -72,6 +85,9 @@ public struct Work: Sendable {
     writer.write(file.size)
     writer.write(file.modified)
     writer.write(file.changed)
+    writer.write(takes.rawValue)
+    writer.write(room.contents)
+    writer.write(room.bytes)
     writer.write(origin.id)
     writer.write(origin.conversationId)
     writer.write(origin.messageId)
@@ -124,6 +140,9 @@ public final class WorkInput {
   public let metadata: [(key: UnsafePointer<CChar>, value: UnsafePointer<CChar>)]
   /// Where a stage may write new content, or -1.
   public let output: Int32
+  /// Where a stage may append pieces, or -1.
+  public let pieces: Int32
+  public let room: ChildRoom
   private let frame: UnsafeMutableRawBufferPointer
   private let descriptors: [Int32]
   private let event: UnsafeMutablePointer<sluice_event>
@@ -131,7 +150,7 @@ public final class WorkInput {
   /// Reads what follows the kind. On success, this object owns the frame and the descriptors; if it throws,
   /// the caller keeps them.
   ///
-  /// - Parameter descriptors: of the content, and of the content to be produced, if there are any.
+  /// - Parameter descriptors: of the content, of the content to be produced, and of the pieces, as far as there are any.
   public init(
     _ start: FrameReader, in frame: UnsafeMutableRawBufferPointer, descriptors: [Int32]
   ) throws(FrameError) {
@@ -148,8 +167,12 @@ public final class WorkInput {
     let size = try reader.integer(Int64.self)
     let modified = try reader.integer(Int64.self)
     let changed = try reader.integer(Int64.self)
-    let content = descriptors.first ?? -1
-    output = descriptors.count > 1 ? descriptors[1] : -1
+    let takes = Work.Takes(rawValue: try reader.integer(UInt8.self))
+    room = ChildRoom(contents: try reader.integer(Int64.self), bytes: try reader.integer(Int64.self))
+    var rest = descriptors[...]
+    let content = rest.popFirst() ?? -1
+    output = takes.contains(.content) ? rest.popFirst() ?? -1 : -1
+    pieces = takes.contains(.pieces) ? rest.popFirst() ?? -1 : -1
     var raw = sluice_attachment()
     raw.size = UInt32(MemoryLayout<sluice_attachment>.size)
     (raw.attempt, raw.outcome, raw.content) = (attempt, outcome, content)

@@ -52,6 +52,8 @@ public struct WorkResult: Sendable {
       writer.write(remark.text)
     }
     writer.write(report.produced)
+    writer.write(report.pieceList?.lowerBound ?? -1)
+    writer.write(report.pieceList?.upperBound ?? -1)
     return writer.bytes
   }
 
@@ -117,6 +119,14 @@ public struct WorkResult: Sendable {
         index: index, level: level, text: try reader.requiredText(atMost: Remark.limits.length * 3))
     }
     report.produced = try reader.boolean()
+    let listStart = try reader.integer(Int64.self)
+    let listEnd = try reader.integer(Int64.self)
+    if listStart != -1 || listEnd != -1 {
+      guard listStart >= 0, listEnd > listStart, listEnd - listStart <= PieceList.limit else {
+        throw FrameError("a list of pieces that cannot be one")
+      }
+      report.pieceList = listStart..<listEnd
+    }
     try reader.end()
   }
 }

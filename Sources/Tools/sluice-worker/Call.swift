@@ -49,6 +49,8 @@ final class Call {
   private let status: UnsafePointer<sluice_status>?
   private let arena = Arena()
   private var metadataBytes = 0
+  /// What is written beside the content.
+  var pieces: Pieces
 
   /// - Parameter status: where the coordinator says that the result is not wanted any more.
   init(
@@ -58,6 +60,7 @@ final class Call {
     self.input = input
     self.tracer = tracer
     self.status = status
+    pieces = Pieces(input?.pieces ?? -1, room: input?.room ?? ChildRoom(contents: 0, bytes: 0))
     result = WorkResult(serial: input?.serial ?? 0)
     Self.live[handle] = Unmanaged.passUnretained(self)
   }
@@ -70,6 +73,7 @@ final class Call {
     self.tell = tell
     self.tracer = tracer
     (input, status) = (nil, nil)
+    pieces = Pieces(-1, room: ChildRoom(contents: 0, bytes: 0))
     result = WorkResult(serial: serial)
     Self.live[handle] = Unmanaged.passUnretained(self)
   }

@@ -20,8 +20,8 @@ struct ControlSocket {
   /// The next frame, in memory the caller frees. `nil`: nothing waits (with `waiting` false). Ends the process when the
   /// coordinator is gone.
   func receive(waiting: Bool, into room: UnsafeMutableRawBufferPointer) -> Message? {
-    var descriptors: (Int32, Int32) = (-1, -1)
-    var count: Int32 = 2
+    var descriptors: (Int32, Int32, Int32) = (-1, -1, -1)
+    var count: Int32 = 3
     let length = withUnsafeMutableBytes(of: &descriptors) {
       sluice_receive(
         descriptor, room.baseAddress, room.count, $0.baseAddress?.assumingMemoryBound(to: Int32.self), &count,
@@ -34,6 +34,7 @@ struct ControlSocket {
     var received: [Int32] = []
     if count > 0 { received.append(descriptors.0) }
     if count > 1 { received.append(descriptors.1) }
+    if count > 2 { received.append(descriptors.2) }
     return Message(bytes: bytes, descriptors: received)
   }
 

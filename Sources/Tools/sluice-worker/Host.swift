@@ -204,7 +204,12 @@ private func `extension`(
   guard let name, let call = Call.from(call) else { return nil }
   let text = String(cString: name)
   call.trace("extension", text)
-  return text == SLUICE_EXTENSION_DOOR ? UnsafeRawPointer(doorTable) : nil
+  return switch text {
+  case SLUICE_EXTENSION_DOOR: UnsafeRawPointer(doorTable)
+  case SLUICE_EXTENSION_DERIVATION: UnsafeRawPointer(PieceTables.derivation)
+  case SLUICE_EXTENSION_EXPANSION: UnsafeRawPointer(PieceTables.expansion)
+  default: nil
+  }
 }
 
 /// Made once and never changed.

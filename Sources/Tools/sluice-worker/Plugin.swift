@@ -141,6 +141,8 @@ enum Plugin {
       }
     description.flushes = raw.flush != nil
     description.produces = raw.flags & SLUICE_PRODUCES != 0
+    description.derives = raw.flags & SLUICE_DERIVES != 0
+    description.expands = raw.flags & SLUICE_EXPANDS != 0
     description.turns = turns(stage)
     description.options = UnsafeBufferPointer(start: raw.options, count: Int(raw.option_count)).compactMap(
       option)

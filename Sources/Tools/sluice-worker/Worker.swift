@@ -155,6 +155,7 @@ struct Worker {
       let verdict = stage.raw.pointee.process(stage.instance, attachment, call.handle)
       call.trace("process", "-> \(Verdict(rawValue: verdict)?.name ?? "verdict \(verdict)")")
       call.record(stage: index, verdict, microseconds: Self.microseconds(since: start))
+      call.result.report.pieceList = call.pieces.appendList()
       if verdict != SLUICE_PASS { break }
       if flushes && stage.flushes { call.mark(stage: index) }
       // The coordinator seals and measures new content before anyone reads it.
@@ -221,6 +222,7 @@ struct Worker {
       guard let settled = call.settled else { return false }
       // What it has said meanwhile stays.
       call.mark(stage: 0)
+      call.result.report.pieceList = call.pieces.appendList()
       if settled != SLUICE_PASS { call.amend(stage: 0, to: settled) }
       // What it took, and not how long it took to begin with it.
       if let last = call.result.report.results.indices.last {

@@ -147,6 +147,7 @@ private final class EmptyStore: ObjectStore {
   let name = "the store"
   let isEmpty = true
 
+  func stage(_ sets: [[NewObject]]) -> [Result<[[UInt8]], SystemError>] { [] }
   func publish(_ object: StagedObject) throws(SystemError) {}
   func discard(_ staged: StagedName) {}
   func isStaged(_ staged: StagedName) -> Bool { true }

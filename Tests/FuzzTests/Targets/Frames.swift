@@ -52,6 +52,7 @@ extension FuzzTarget {
     case .trace: return try TraceLine(&reader).frame
     case .news: return try TransferNews(&reader).frame
     case .fault: return try ProgramFault(&reader).frame
+    case .pieces: return PieceList.bytes(of: try PieceList.read(&reader, end: 1 << 20))
     case .setup, .work, .transfer, .order, .question, .commands, .results, .declined, .welcome,
       .workersQuestion, .workers, .pipelineQuestion, .pipeline, .serve, .reply, .replies, .part, .parts,
       .finish, .takeBody, .store, .abort,

@@ -116,6 +116,10 @@ public struct Expectation: Sendable {
   public var events: Expected<[Event]>?
   /// An inner `nil`: nothing is produced.
   public var produced: Expected<Content?>?
+  /// All derived objects, by name.
+  public var derived: Expected<[(path: String, file: Content)]>?
+  /// All contents that were taken out of the content, by their names; a name that comes again has ` (2)` after it, and so on.
+  public var children: Expected<[(path: String, file: Content)]>?
   public var location: Expected<Text>?
   /// All files present afterwards, by path.
   public var files: Expected<[(path: String, file: Content)]>?

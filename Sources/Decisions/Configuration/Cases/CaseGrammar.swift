@@ -19,7 +19,9 @@ enum CaseGrammar {
   static let canned = ["verdict", "code", "message", "media-type", "metadata"]
 
   static let sharedExpectation = [
-    "code", "message", "media-type", "metadata", "metadata-includes", "events", "location", "files", "within",
+    "code", "message", "media-type", "metadata", "metadata-includes", "events", "derived", "children",
+    "location", "files",
+    "within",
   ]
   static let stageExpectation = ["refused", "verdict", "produced"] + sharedExpectation
   static let pipelineExpectation = ["outcome", "stage", "path"] + sharedExpectation

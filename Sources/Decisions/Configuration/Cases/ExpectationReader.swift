@@ -37,7 +37,9 @@ struct ExpectationReader {
     expectation.events = events(section)
     expectation.produced = produced(section)
     expectation.location = text(section, "location")
-    expectation.files = files(section)
+    expectation.derived = files(section, "derived")
+    expectation.children = files(section, "children")
+    expectation.files = files(section, "files")
     expectation.within = section.readOne(CaseGrammar.within, &findings).map {
       .init(value: $0.value.integer, line: $0.mark.line)
     }
@@ -165,13 +167,13 @@ struct ExpectationReader {
   }
 
   private mutating func files(
-    _ section: Section
+    _ section: Section, _ key: String
   ) -> Expectation.Expected<[(path: String, file: Expectation.Content)]>? {
-    guard let node = section["files"] else { return nil }
+    guard let node = section[key] else { return nil }
     guard case .mapping(let entries) = node.content else {
       if case .unusable = node.content { return nil }
       findings.report(
-        node.mark, "'files' takes a map, not \(node.noun)", "write { path: text }, or {} for none")
+        node.mark, "'\(key)' takes a map, not \(node.noun)", "write { name: text }, or {} for none")
       return nil
     }
     var files: [(path: String, file: Expectation.Content)] = []

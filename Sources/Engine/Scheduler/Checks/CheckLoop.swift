@@ -118,7 +118,8 @@ final class CheckLoop {
         awaitWritable: host.awaitWritable)
       let processors = max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
       self.host = host
-      pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment)
+      pool = WorkerPool(
+        pipeline, plan, digest: digest, processors: processors, environment, keepsPieces: false)
     } catch {
       throw SchedulerError(error)
     }
@@ -252,6 +253,7 @@ final class CheckLoop {
         if let one = pending[flight.serial] { apply(result.report, one, group) }
         pool?.endOutput(flight)
       case .died(let flight, let death, let group, let stage, let microseconds, let report):
+        pool?.endOutput(flight)
         guard let one = pending[flight.serial] else { continue }
         died(death, one, group, stage, microseconds, after: report)
       case .tooLong(let flight):
@@ -322,7 +324,7 @@ final class CheckLoop {
   private func repeatWords(_ one: Pending) {
     guard one.flight.run.isAtStart, let group = pool?.line.first, case .line(let range) = group.purpose,
       let key = key(one, group.fingerprint), let said = known[key],
-      one.flight.run.repeatReport(mediaType: said.mediaType, metadata: said.metadata, of: range)
+      one.flight.run.repeatReport(mediaType: said.mediaType, metadata: said.metadata, derived: [], of: range)
     else { return }
     one.flight.fingerprint = group.fingerprint
   }

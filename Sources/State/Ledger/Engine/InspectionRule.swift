@@ -113,13 +113,15 @@ struct InspectionRule {
         WITH places AS (
             SELECT url AS path, sha256 FROM attachments WHERE url IS NOT NULL
             UNION ALL
-            SELECT kept, (SELECT sha256 FROM names WHERE path = kept) FROM attachments WHERE kept IS NOT NULL),
+            SELECT kept, (SELECT sha256 FROM names WHERE path = kept) FROM attachments WHERE kept IS NOT NULL
+            UNION ALL
+            SELECT url, sha256 FROM derived),
           rows AS (SELECT path, sha256, count(*) AS number FROM places GROUP BY path, sha256)
-        SELECT 'path ' || r.path, number || ' attachments have their object there, and by the table of names '
+        SELECT 'path ' || r.path, number || ' attachments have an object there, and by the table of names '
           || coalesce(uses, 0) || ' have' FROM rows r LEFT JOIN names n ON n.path = r.path AND n.sha256 = r.sha256
         WHERE n.uses IS NOT r.number
         UNION ALL
-        SELECT 'path ' || n.path, 'no attachment has its object there, and by the table of names ' || uses || ' have'
+        SELECT 'path ' || n.path, 'no attachment has an object there, and by the table of names ' || uses || ' have'
         FROM names n LEFT JOIN rows r ON r.path = n.path AND r.sha256 = n.sha256 WHERE r.path IS NULL AND n.uses > 0
         """, remedy: mend),
     InspectionRule(
@@ -132,6 +134,9 @@ struct InspectionRule {
         UNION ALL
         SELECT 'attachment ' || id, 'it is completed, and has no size or no SHA-256' FROM attachments
         WHERE status = 'completed' AND (size_bytes IS NULL OR sha256 IS NULL)
+        UNION ALL
+        SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and has derived objects, as only those have that are completed'
+        FROM attachments a WHERE a.status <> 'completed' AND EXISTS (SELECT 1 FROM derived d WHERE d.attachment_key = a.key)
         UNION ALL
         SELECT 'delivery ' || key, 'its id is ' || quote(id) FROM deliveries WHERE id NOT GLOB '\(id)'
         UNION ALL

@@ -35,7 +35,9 @@ extension SQL {
     INSERT INTO names SELECT path, sha256, count(*) FROM (
       SELECT url AS path, sha256 FROM attachments WHERE url IS NOT NULL
       UNION ALL
-      SELECT kept, n.sha256 FROM attachments JOIN names n ON n.path = kept) GROUP BY path
+      SELECT kept, n.sha256 FROM attachments JOIN names n ON n.path = kept
+      UNION ALL
+      SELECT url, sha256 FROM derived) GROUP BY path
     ON CONFLICT DO UPDATE SET sha256 = excluded.sha256, uses = excluded.uses
     """
 

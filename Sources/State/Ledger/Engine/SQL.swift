@@ -126,7 +126,7 @@ enum SQL {
     """
 
   static let saidOfContent: StaticString = """
-    SELECT media_type, metadata, declared_type, file_name FROM attachments
+    SELECT media_type, metadata, declared_type, file_name, key FROM attachments
     WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 AND fingerprint_key = ?3 LIMIT 32
     """
 
@@ -170,6 +170,21 @@ enum SQL {
   static let endAttachment = SQLText(
     update: "attachments", AttachmentOutcome.columns + ["finished_at", "fingerprint_key"],
     where: "status = 'queued' AND key")
+
+  static let addDerived: StaticString = """
+    INSERT INTO derived (attachment_key, name, stage, media_type, size_bytes, sha256, url) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    """
+
+  static let derivedOf: StaticString = """
+    SELECT name, stage, media_type, size_bytes, sha256, url FROM derived WHERE attachment_key = ?1 ORDER BY name
+    """
+
+  static let hasDerived: StaticString = "SELECT EXISTS (SELECT 1 FROM derived)"
+
+  static let removeDerived: StaticString = "DELETE FROM derived WHERE attachment_key = ?1"
+
+  /// Whether a path may be taken for a derived object: it is free, or has the same content.
+  static let nameInUse: StaticString = "SELECT uses FROM names WHERE path = ?1"
 
   static let addAttempt: StaticString = """
     INSERT INTO attempts (attachment_key, number, said, recorded_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING

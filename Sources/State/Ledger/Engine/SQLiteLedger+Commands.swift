@@ -159,6 +159,7 @@ extension SQLiteLedger {
     }
     guard let (status, size, url, keptBefore) = before else { return }
     var kept = keptBefore
+    try giveUpDerived(of: key, &tally)
     try statement(SQL.queueAttachment).run(.integer(key))
     if let url, keepsObject {
       try statement(SQL.keepObject).run(.integer(key), .text(url))
@@ -212,6 +213,7 @@ extension SQLiteLedger {
       prefetch.shrink(row.conversation)
     }
     try forgetUpload(ofAttachment: row.id, &tally)
+    try giveUpDerived(of: key, &tally)
     try statement(SQL.removeAttachment).run(.integer(key))
     try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))
     for path in [row.url, row.kept] {

@@ -45,10 +45,13 @@ public struct KnownContent: Sendable {
     public var mediaType: String?
     /// Metadata recorded by these and later stages.
     public var metadata: [Metadatum]
+    /// Objects that these and later stages have derived.
+    public var derived: [DerivedObject]
 
-    public init(mediaType: String?, metadata: [Metadatum]) {
+    public init(mediaType: String?, metadata: [Metadatum], derived: [DerivedObject] = []) {
       self.mediaType = mediaType
       self.metadata = metadata
+      self.derived = derived
     }
   }
 }
@@ -66,13 +69,16 @@ extension SQLiteLedger {
     else {
       return known
     }
+    var twin: Int64?
     try statement(SQL.saidOfContent).rows(.blob(question.sha256), .integer(question.size), .integer(key)) {
       row in
       let claims = ContentQuestion.Claims(declaredType: row.optionalText(2), fileName: row.text(3))
       if known.said == nil, claims == question.claims, let metadata = Metadatum.read(row.text(1)) {
         known.said = .init(mediaType: row.optionalText(0), metadata: metadata)
+        twin = row.integer(4)
       }
     }
+    if let twin { known.said?.derived = try derived(of: twin) }
     return known
   }
 

@@ -184,6 +184,9 @@ extension SQLiteLedger {
       if outcome.status == .cancelled, try isWantedAgain(settlement) {
         return try change(SQL.releaseJob, settlement) ? .conflict : .leaseLost
       }
+      if try !attachment.outcome.derived.isEmpty && !canTakeNames(ofDerived: attachment) {
+        return try change(SQL.releaseJob, settlement) ? .conflict : .leaseLost
+      }
       if let url = outcome.url, let sha256 = outcome.sha256 {
         try statement(SQL.takeName).run(.text(url), .blob(sha256))
         if connection.changes == 0 {
@@ -273,6 +276,7 @@ extension SQLiteLedger {
     try statement(SQL.endAttachment).run(
       [.integer(attachment.key)] + attachment.outcome.values + [.integer(tally.now), .optional(fingerprint)])
     if connection.changes == 0 { return false }
+    if !attachment.outcome.derived.isEmpty { try addDerived(attachment) }
     try record(attachment.steps, of: attachment.key, attachment.attempt, tally.now)
     if attachment.events.isEmpty { return true }
     var types: [String] = []

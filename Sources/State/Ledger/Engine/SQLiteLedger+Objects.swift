@@ -20,6 +20,8 @@ extension SQLiteLedger {
   public func hasObject(at path: String, sha256: [UInt8]) throws(LedgerError) -> Bool {
     try reading {
       try statement("SELECT 1 FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL AND url = ?2 LIMIT 1")
+        .first(.blob(sha256), .text(path)) { _ in true }
+        ?? statement("SELECT 1 FROM derived WHERE sha256 = ?1 AND url = ?2 LIMIT 1")
         .first(.blob(sha256), .text(path)) { _ in true } ?? false
     }
   }
@@ -31,7 +33,9 @@ extension SQLiteLedger {
         """
         SELECT url FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL
         UNION
-        SELECT kept FROM attachments JOIN names n ON n.path = kept WHERE kept IS NOT NULL AND n.sha256 = ?1 ORDER BY 1
+        SELECT kept FROM attachments JOIN names n ON n.path = kept WHERE kept IS NOT NULL AND n.sha256 = ?1
+        UNION
+        SELECT url FROM derived WHERE sha256 = ?1 ORDER BY 1
         """
       ).rows(.blob(sha256)) { paths.append($0.text(0)) }
       return paths

@@ -26,6 +26,7 @@ extension SQLiteLedger: LedgerQueries {
       return nil
     }
     record.steps = try lastSteps(of: key)
+    record.outcome.derived = try derived(of: key)
     return record
   }
 
@@ -59,7 +60,10 @@ extension SQLiteLedger: LedgerQueries {
       try statement(Query.byId).rows(.text(idPrefix), .text(idPrefix + "\u{7F}")) {
         found.append(AttachmentRecord($0))
       }
-      for index in found.indices { found[index].steps = try lastSteps(of: found[index].key) }
+      for index in found.indices {
+        found[index].steps = try lastSteps(of: found[index].key)
+        found[index].outcome.derived = try derived(of: found[index].key)
+      }
       return found
     }
   }

@@ -34,7 +34,8 @@ extension SQLiteLedger {
     try transaction {
       var tally = ExchangeTally(
         now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
-      try queueAgain(object.key, &tally)
+      // One whose derived object is lost has its own.
+      try queueAgain(object.key, &tally, keepsObject: object.derived != nil)
       _ = try advance(tally.changed, at: tally.time, tally.now)
       lastChange += 1
     }

@@ -143,9 +143,11 @@ extension SQLiteLedger {
   public func records(
     _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<AttachmentRecord> {
-    try select(filter, after: mark, limit: limit, more: AttachmentRecord.expressions) {
+    var page = try select(filter, after: mark, limit: limit, more: AttachmentRecord.expressions) {
       AttachmentRecord($0, from: 2)
     }
+    try reading { try fillDerived(&page.rows) }
+    return page
   }
 
   public func metadata(

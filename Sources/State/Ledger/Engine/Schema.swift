@@ -6,7 +6,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
   /// refused; older ones are brought up by ``Migration``.
-  static let version: Int64 = 11
+  static let version: Int64 = 12
 
   /// The key of a transfer's job is its own and this.
   static let transferJobs: Int64 = 1 << 61
@@ -163,6 +163,19 @@ enum Schema {
       uses INTEGER NOT NULL CHECK (uses >= 0)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX names_unused ON names (path) WHERE uses = 0;
+
+    -- The objects that stages have left beside the objects of completed attachments. Their paths count in `names`.
+    CREATE TABLE derived (
+      attachment_key INTEGER NOT NULL REFERENCES attachments,
+      name TEXT NOT NULL,
+      stage TEXT NOT NULL,
+      media_type TEXT NOT NULL,
+      size_bytes INTEGER NOT NULL CHECK (size_bytes >= 0),
+      sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
+      url TEXT NOT NULL,
+      PRIMARY KEY (attachment_key, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX derived_by_content ON derived (sha256);
 
     -- What is left of attachments that a person deleted. `identity` is a hash of theirs, so that the same file under the same
     -- message is not taken in again.

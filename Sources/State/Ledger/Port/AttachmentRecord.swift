@@ -150,9 +150,27 @@ extension AttachmentOutcome {
     writer.member("sha256", sha256.map(Hexadecimal.text))
     writer.member("url", url)
     writer.member("reason", reason)
+    if !derived.isEmpty {
+      writer.key("derived")
+      writer.array { writer in
+        for object in derived { writer.object { object.write(to: &$0) } }
+      }
+    }
     if metadata.utf8.count > metadataLimit { return }
     writer.key("metadata")
     writer.raw(metadata)
+  }
+}
+
+extension DerivedObject {
+  /// Writes its members.
+  public func write(to writer: inout JSONWriter) {
+    writer.member("name", name)
+    writer.member("stage", stage)
+    writer.member("mediaType", mediaType)
+    writer.member("sizeBytes", sizeBytes)
+    writer.member("sha256", Hexadecimal.text(sha256))
+    writer.member("url", url)
   }
 }
 

@@ -192,11 +192,15 @@ public struct EndedAttachment: Sendable {
   public var transfer: Int64?
   /// The path of the object of an earlier attempt; `nil`: there is none.
   public var keptObject: String?
+  /// The names of the objects beside it that this attempt has staged. The others are on record with equal content.
+  public var stagedDerived: Set<String>
 
   public init(
     _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome, attempt: Int, steps: [Step],
-    events: [OutgoingEvent], priority: Int64 = 0, fingerprint: String? = nil
+    events: [OutgoingEvent], priority: Int64 = 0, fingerprint: String? = nil,
+    stagedDerived: Set<String> = []
   ) {
+    self.stagedDerived = stagedDerived
     (key, origin, transfer) = (attachment.key, attachment.origin, attachment.source.transfer)
     keptObject = attachment.source.keptObject
     self.outcome = outcome

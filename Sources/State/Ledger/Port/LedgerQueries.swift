@@ -43,6 +43,10 @@ public protocol LedgerQueries: AnyObject {
   func objects(after: PageMark?, limit: Int) throws(LedgerError) -> Page<StoredObject>
   /// The object of an attachment; `nil`: it has none.
   func object(ofAttachment id: String) throws(LedgerError) -> StoredObject?
+  /// The objects beside those of attachments, in order of intake and by name.
+  func derivedObjects(after: PageMark?, limit: Int) throws(LedgerError) -> Page<StoredObject>
+  /// An object beside an attachment's, by its name; `nil`: there is none.
+  func object(_ derived: String, besideAttachment id: String) throws(LedgerError) -> StoredObject?
   /// Whether any attachment has an object.
   func hasObjects() throws(LedgerError) -> Bool
   /// Whether an attachment has its object at this path, with this content.

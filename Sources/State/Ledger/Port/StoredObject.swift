@@ -15,11 +15,14 @@ public struct StoredObject: Sendable, Equatable {
   public var sourceSHA256: String?
   /// It is of an earlier attempt, and kept until another takes its place. Its size is not on record.
   public var isKept: Bool
+  /// Its name, if it is one beside the attachment's object; `nil`: it is that.
+  public var derived: String?
 
   package init(
     key: Int64, id: String, url: String, sizeBytes: Int64, sha256: [UInt8], source: [UInt8],
-    sourceSHA256: String?, isKept: Bool = false
+    sourceSHA256: String?, isKept: Bool = false, derived: String? = nil
   ) {
+    self.derived = derived
     (self.key, self.id, self.url, self.sizeBytes) = (key, id, url, sizeBytes)
     (self.sha256, self.source, self.sourceSHA256) = (sha256, source, sourceSHA256)
     self.isKept = isKept

@@ -58,6 +58,8 @@ struct PipelineDrawing {
       facts.append("when \(stage.conditions.map(\.description).joined(separator: " or "))")
     }
     if stage.description.produces { facts.append("may replace the content") }
+    if stage.description.derives { facts.append("may derive objects") }
+    if stage.description.expands { facts.append("may take contents out") }
     facts.append("\(Interval.text(stage.timeout)), \(ByteSize.text(stage.memory))")
     let channels = channels(of: stage)
     if !channels.isEmpty { facts.append("to \(channels.joined(separator: ", "))") }

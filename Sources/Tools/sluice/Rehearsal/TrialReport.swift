@@ -27,6 +27,12 @@ struct TrialReport {
     for datum in result.metadata {
       text += "\(indent)\(Help.pad(datum.key, width))  \(Terminal.printable(datum.value.text))\n"
     }
+    for entry in result.pieces.derived {
+      text += "\(indent)derived \(entry.piece.name)  \(Self.facts(entry))\n"
+    }
+    for entry in result.pieces.children {
+      text += "\(indent)child \(Terminal.printable(entry.piece.name))  \(Self.facts(entry))\n"
+    }
     for emission in result.emissions {
       text +=
         "\(indent)event \(Terminal.printable(emission.type)) on \(Terminal.printable(emission.channel)) to "
@@ -43,6 +49,11 @@ struct TrialReport {
         + "\(ByteSize.rounded(profile.peak)) at most\n"
     }
     return text
+  }
+
+  private static func facts(_ entry: TrialPieces.Entry) -> String {
+    let type = entry.piece.mediaType.map { "\(Terminal.printable($0))  " } ?? ""
+    return "\(type)\(ByteSize.rounded(entry.content.size))  \(entry.sha256)"
   }
 
   private static func milliseconds(_ microseconds: Int64) -> String {
@@ -74,12 +85,29 @@ struct TrialReport {
       writer.member("location", result.location)
       writer.member("producedBytes", result.produced?.content.size)
       writer.member("producedSha256", result.produced?.sha256)
+      write("derived", result.pieces.derived, to: &writer)
+      write("children", result.pieces.children, to: &writer)
       writer.key("milliseconds")
       writer.value(Double(result.microseconds) / 1000)
       if !result.trace.isEmpty { write(result.trace, to: &writer) }
       if let profile { write(profile, to: &writer) }
     }
     return writer.text + "\n"
+  }
+
+  private func write(_ key: String, _ pieces: [TrialPieces.Entry], to writer: inout JSONWriter) {
+    if pieces.isEmpty { return }
+    writer.key(key)
+    writer.array { writer in
+      for entry in pieces {
+        writer.object { writer in
+          writer.member("name", entry.piece.name)
+          writer.member("mediaType", entry.piece.mediaType)
+          writer.member("sizeBytes", entry.content.size)
+          writer.member("sha256", entry.sha256)
+        }
+      }
+    }
   }
 
   private func write(_ trace: [TraceLine], to writer: inout JSONWriter) {

@@ -49,6 +49,8 @@ struct StageInspection {
       case .source: ["a source: it fetches the content of links"]
       }
     if stage.produces { words.append("may replace the content") }
+    if stage.derives { words.append("may derive objects") }
+    if stage.expands { words.append("may take contents out of the content") }
     if stage.turns {
       words.append("works on many \(stage.role == .channel ? "events" : "attachments") at once")
     } else if stage.flushes {
@@ -82,7 +84,10 @@ struct StageInspection {
       ] { writer.member(key, value) }
       writer.member("sha256", sha256)
       if stage.role == .channel { writer.member("eventSchema", EventSchema.id) }
-      for (key, value) in [("produces", stage.produces), ("flushes", stage.flushes), ("turns", stage.turns)] {
+      for (key, value) in [
+        ("produces", stage.produces), ("derives", stage.derives), ("expands", stage.expands),
+        ("flushes", stage.flushes), ("turns", stage.turns),
+      ] {
         writer.key(key)
         writer.value(value)
       }

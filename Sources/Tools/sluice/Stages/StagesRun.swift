@@ -33,6 +33,9 @@ struct StagesRun: ParsableCommand {
         name: "memory", value: "SIZE", help: "What it may allocate, from 16MB to 64GB; else 256MB."),
       CommandOption(
         name: "repeat", value: "N", help: "Run each file so many times, and profile time and memory."),
+      CommandOption(
+        name: "save", value: "FOLDER",
+        help: "Write new content, derived objects and children into this folder, which must be new."),
       CommandOption(name: "trace", help: "Show what the stage said and was told, in order."),
       CommandOption(
         name: "under", value: "gdb|valgrind", help: "Run the worker in this tool.",
@@ -109,11 +112,13 @@ struct StagesRun: ParsableCommand {
     launch.folder = scratch?.descriptor.number ?? -1
     let bench = Bench(
       runner: StageRunner(stage, launch), digest: StageRunner(chosen.digest, Self.digestLaunch(launch)))
+    var saved = try arguments.value("save").map { try SavedPieces($0) }
     let style = Style(arguments)
     var isClean = true
     for file in files {
       let report = try run(file, bench)
       Terminal.out(arguments.isJSON ? report.json : report.text(style))
+      try saved?.add(report.result)
       if let remark = bench.runner.remark {
         Terminal.error("\(stage.id) says: \(Terminal.printable(remark))")
       }

@@ -58,6 +58,8 @@ typedef uint32_t sluice_capability;
 #define SLUICE_CHANNEL ((uint32_t)2) /* delivers events; stands under `channels:`; not with SLUICE_STORE */
 #define SLUICE_PRODUCES ((uint32_t)4) /* may replace the content, see `produce` */
 #define SLUICE_SOURCE ((uint32_t)8) /* since 1.1: fetches content, see `start`; stands under `lanes:`; with SLUICE_NETWORK */
+#define SLUICE_DERIVES ((uint32_t)16) /* since 1.1: may leave objects beside the content, see `sluice_derivation` */
+#define SLUICE_EXPANDS ((uint32_t)32) /* since 1.1: may take contents out of the content, see `sluice_expansion` */
 
 /* ---- Options: declared once; checked, completed and documented by the host. ---- */
 
@@ -310,6 +312,37 @@ typedef struct sluice_door {
    * int32_t of 0, or an errno and no descriptor, then the byte itself. The stage closes it in `close`. -1: see errno. */
   int32_t (*open)(sluice_call *call, const char *path);
 } sluice_door;
+
+/* Objects beside the content, such as a thumbnail or the text of a PDF. They are kept with an attachment that is completed,
+ * under the same rights, and go with it; of any other outcome nothing is left. */
+#define SLUICE_EXTENSION_DERIVATION "derivation"
+typedef struct sluice_derivation {
+  uint32_t size;
+  uint32_t reserved;
+
+  /* [in-call] In `process`, for stages with SLUICE_DERIVES. Begins an object and returns a descriptor: what is written to it,
+   * until the next object is begun, the next content, or `process` returns, is the object. It only appends; the stage does not
+   * close it. `name` is lower case, with words joined by `-`, of at most 64 bytes; a later object of the same name takes the
+   * place of an earlier one. -1: this host keeps none of this attachment, or it is the 65th; the stage goes on without it. All
+   * that one attachment's stages write is bounded by `output`. */
+  int32_t (*begin)(sluice_call *call, const char *name, const char *media_type);
+} sluice_derivation;
+
+/* Contents inside the content, such as the files of an archive: each becomes an attachment of the same message, which goes
+ * through the pipeline with this one as its parent. */
+#define SLUICE_EXTENSION_EXPANSION "expansion"
+typedef struct sluice_expansion {
+  uint32_t size;
+  uint32_t reserved;
+
+  /* [in-call] As `begin` of `sluice_derivation`, for stages with SLUICE_EXPANDS. `file_name` and `declared_type` are what the
+   * content says, and as hostile; the name is cut at 255 bytes. NULL: not given. -1: this host takes none, as where the
+   * pipeline's limits are reached: the stage goes on, or rejects the content. */
+  int32_t (*begin)(sluice_call *call, const char *file_name, const char *declared_type);
+
+  /* [in-call] What more is allowed, so that a stage need not unpack what would be refused: contents, and their bytes in all. */
+  void (*room)(sluice_call *call, uint64_t *contents, uint64_t *bytes);
+} sluice_expansion;
 
 /* What `open` gets. */
 typedef struct sluice_opening {
