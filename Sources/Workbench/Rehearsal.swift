@@ -73,6 +73,7 @@ public final class Rehearsal {
       switch run.next(isSourceChanged: { false }) {
       case .measure: try measure(&run, &result)
       case .run(let stages): try turn(stages.lowerBound, trial, canned, &run, &result)
+      case .expand: run.expanded()
       case .end(let end):
         finish(end, run, &result)
         return result

@@ -248,6 +248,8 @@ struct MigrationTests {
     DROP TABLE transfers;
     DROP TABLE tokens;
     DROP TABLE uploads;
+    DROP TABLE derived;
+    DROP TABLE expansions;
     PRAGMA user_version = 6;
     """
 

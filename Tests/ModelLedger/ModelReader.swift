@@ -118,8 +118,11 @@ package final class ModelReader: LedgerQueries {
 
   private func record(_ attachment: ModelRows.Attachment, _ key: Int64) -> AttachmentRecord {
     let last = attachment.attempts.keys.max().flatMap { attachment.attempts[$0] } ?? []
+    var outcome = attachment.outcome
+    // What it has while it waits for its children counts once it is completed.
+    if outcome.status != .completed { outcome.derived = [] }
     return AttachmentRecord(
-      key: key, attachment.origin, source: attachment.source.path, attachment.outcome,
+      key: key, attachment.origin, source: attachment.source.path, outcome,
       createdAt: attachment.createdAt, finishedAt: attachment.finishedAt, steps: last.map(\.step),
       keptObject: attachment.kept)
   }
@@ -216,7 +219,9 @@ package final class ModelReader: LedgerQueries {
     let (rows, now) = (rows, ledger.clock())
     guard let job = rows.attachments[key]?.job.flatMap({ rows.jobs[$0] }) else { return nil }
     return QueuePlace(
-      state: job.isWaiting ? .waiting : job.token != nil ? .leased : job.dueAt != nil ? .scheduled : .due,
+      state: job.isExpanded
+        ? .expanded
+        : job.isWaiting ? .waiting : job.token != nil ? .leased : job.dueAt != nil ? .scheduled : .due,
       nextDue: max((job.dueAt ?? now) - now, 0), priority: job.priority, attempts: job.attempts,
       cancellation: job.cancellation)
   }

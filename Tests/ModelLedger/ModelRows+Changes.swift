@@ -37,6 +37,7 @@ extension ModelRows {
         guard let job = attachments[key]?.job else { continue }
         jobs[job]?.cancellation = reason
         jobs[job]?.isWaiting = false
+        jobs[job]?.isExpanded = false
         hasten(job, tally.now)
         if let transfer = attachments[key]?.transfer {
           leave(transfer, &tally)
@@ -63,6 +64,8 @@ extension ModelRows {
       names[object.url]?.uses -= 1
       tally.hasUnused = true
     }
+    attachments[key]?.expansion = nil
+    tellParent(before.parent, change: 1, &tally)
     count(before.outcome.status, -1, -Self.bytes(before.outcome))
     count(.queued, 1)
     attachments[key]?.outcome = AttachmentOutcome(.queued)
@@ -86,6 +89,11 @@ extension ModelRows {
     for (id, upload) in uploads where upload.attachmentId == origin.id {
       uploads[id] = nil
       tally.uploadsToDelete.append(id)
+    }
+    if attachment.outcome.status == .queued { tellParent(attachment.parent, change: -1, &tally) }
+    for child in attachments.keys where attachments[child]?.parent == key {
+      attachments[child]?.parent = nil
+      if let origin = attachments[child]?.origin { attachments[child]?.origin = Self.withoutParent(origin) }
     }
     if let job = attachment.job { jobs[job] = nil }
     for key in attachment.deliveries {

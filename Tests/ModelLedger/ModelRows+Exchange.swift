@@ -118,10 +118,7 @@ extension ModelRows {
     switch subject {
     case .attachment(let key):
       return attachments[key].map {
-        .attachment(
-          LeasedAttachment(
-            key: key, origin: $0.origin, participants: JSONWriter.array(of: $0.participants),
-            source: source($0)))
+        .attachment(leased(key, $0, source($0)))
       }
     case .delivery(let key): return deliveries[key].map { .delivery($0.lease) }
     case .transfer(let key): return leased(key)
@@ -167,6 +164,7 @@ extension ModelRows {
         giveBack(job.key)
         return .conflict
       }
+      if !ended.children.isEmpty, let problem = problem(with: ended) { return problem }
       let canHaveDerived = ended.outcome.derived.allSatisfy { object in
         names[object.url].map { $0.uses > 0 } ?? ended.stagedDerived.contains(object.name)
       }
@@ -189,9 +187,16 @@ extension ModelRows {
           attachments[ended.key]?.kept = nil
           tally.hasUnused = tally.hasUnused || kept != ended.outcome.url
         }
-      } else if let transfer = attachments[ended.key]?.transfer {
+      }
+      let isReadFromObject = attachments[ended.key]?.kept != nil || ended.keptObject != nil
+      if !isReadFromObject || attachments[ended.key]?.expansion != nil,
+        let transfer = attachments[ended.key]?.transfer
+      {
         leave(transfer, &tally)
       }
+      _ = addChildren(of: ended, &tally)
+      tellParent(attachments[ended.key]?.parent, change: -1, &tally)
+    case .expanded(let ended): return problem(with: ended) ?? expand(job, ended, &tally)
     case .again(let key, let after, let crashed, let attempt, let steps):
       schedule(job, tally.now + min(after, 1 << 50), tally.now)
       if crashed { jobs[job.key]?.crashes += 1 }
@@ -240,6 +245,7 @@ extension ModelRows {
 
   mutating func end(_ ended: EndedAttachment, _ tally: inout ModelTally) {
     let key = ended.key
+    conclude(ended, &tally)
     attachments[key]?.outcome = ended.outcome
     for object in ended.outcome.derived { names[object.url, default: Name(sha256: object.sha256)].uses += 1 }
     attachments[key]?.finishedAt = tally.now

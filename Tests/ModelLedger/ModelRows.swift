@@ -41,12 +41,24 @@ struct ModelRows: Sendable {
     var fingerprint: String?
     /// The path of the object of an earlier attempt.
     var kept: String?
+    /// What its content was taken out of.
+    var parent: Int64?
+    var expansion: Expansion?
     var job: Int64?
     /// By number.
     var attempts: [Int: [AttemptRecord]] = [:]
     /// The types of its events, oldest first.
     var told: [String] = []
     var deliveries: [Int64] = []
+  }
+
+  struct Expansion {
+    var contents: Int64 = 0
+    var bytes: Int64 = 0
+    /// Children that have not ended.
+    var open: Int64 = 0
+    /// What was said of it before it waited for them; `nil`: it does not.
+    var said: (outcome: AttachmentOutcome, steps: [Step])?
   }
 
   struct Delivery {
@@ -74,6 +86,8 @@ struct ModelRows: Sendable {
     var token: Token?
     /// It waits for a transfer. Of a transfer: it is fetched once somebody asks.
     var isWaiting = false
+    /// It waits for children.
+    var isExpanded = false
     var attempts = 0
     var uncounted = 0
     var crashes = 0
@@ -81,7 +95,7 @@ struct ModelRows: Sendable {
     /// Why its result is not wanted any more.
     var cancellation: String?
 
-    var isDue: Bool { dueAt == nil && token == nil && !isWaiting }
+    var isDue: Bool { dueAt == nil && token == nil && !isWaiting && !isExpanded }
   }
 
   /// What has changed, as it is kept: what it is called is looked up when it is read.

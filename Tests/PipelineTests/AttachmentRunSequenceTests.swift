@@ -83,6 +83,7 @@ struct AttachmentRunSequenceTests {
         if let told, run.outcome != told, case .run = next { return "told \(told), and now \(run.outcome)" }
         switch next {
         case .measure: measure()
+        case .expand: run.expanded()
         case .run(let places): if let broken = turn(places) { return broken }
         case .end(let end): return check(end)
         }

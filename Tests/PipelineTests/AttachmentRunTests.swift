@@ -49,6 +49,7 @@ struct AttachmentRunTests {
         switch run.next(isSourceChanged: { isSourceChanged }) {
         case .measure: run.measured(String(repeating: "a", count: 64))
         case .end(let end): self.end = end
+        case .expand: run.expanded()
         case .run(let places):
           let place = places.lowerBound
           let stage = plan.stages[place]

@@ -46,7 +46,7 @@ private final class Pair {
 
   init(_ seed: UInt64) throws {
     (model, sqlite) = (try Bench(.model, seed: seed, time: time), try Bench(.sqlite, seed: seed, time: time))
-    draw = RandomExchange(random: SplitMix(state: seed), records: true)
+    draw = RandomExchange(random: SplitMix(state: seed), records: true, expands: true)
     if seed % 2 == 1 { draw.prefetches = [1, 1, 1, 2, 0] }
   }
 

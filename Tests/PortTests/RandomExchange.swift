@@ -13,6 +13,10 @@ struct RandomExchange {
   var records = false
   /// Hosts of transfers that were leased.
   var hosts: Set<Int64> = []
+  /// Whether contents are taken out of others.
+  var expands = false
+  /// So many contents were taken out of others.
+  var lastChild = 0
   /// So many steps an attempt may leave.
   var stepCounts = [0, 1, 2, 9]
 
@@ -186,7 +190,33 @@ struct RandomExchange {
       return .putOff(key: key, after: after, attempt: lease.attempt, steps: steps())
     case (.attachment(let attachment), 4) where attachment.source.transfer != nil:
       return .fetchAgain(key: key, transfer: attachment.source.transfer ?? 0)
-    case (.attachment(let attachment), _): return .attachment(ended(attachment, lease))
+    case (.attachment(let attachment), _):
+      let ended = ended(attachment, lease)
+      let isFirst = attachment.concluded == nil && ended.outcome.status == .completed
+      return expands && isFirst && once(in: 3) ? .expanded(ended) : .attachment(ended)
+    }
+  }
+
+  /// Objects beside one: equal contents have one path.
+  private mutating func derived() -> [DerivedObject] {
+    if !once(in: 3) { return [] }
+    return ["a", "b", "c"].prefix(number(1...3)).map { name in
+      let content = UInt8(number(1...4))
+      return DerivedObject(
+        name: name, stage: "s", mediaType: "c/d", sizeBytes: 3, sha256: Sample.content(content),
+        url: "derived/\(content)")
+    }
+  }
+
+  /// Contents that were taken out of one, a few of them again and again.
+  private mutating func children() -> [NewChild] {
+    if !expands || !once(in: 3) { return [] }
+    return (0..<number(1...3)).map { number in
+      lastChild += 1
+      return NewChild(
+        uploadId: "child\(lastChild)", source: Array("/uploads/child\(lastChild)".utf8),
+        sizeBytes: Int64(3 + number % 2),
+        modified: 5, fileName: "child \(number)", declaredType: nil)
     }
   }
 
@@ -217,13 +247,19 @@ struct RandomExchange {
       // Mostly a path that only this content takes.
       outcome.url = once(in: 4) ? "shared" : "objects/\(content)"
     }
-    return EndedAttachment(
+    if status == .completed { outcome.derived = derived() }
+    var ended = EndedAttachment(
       attachment, outcome, attempt: lease.attempt, steps: steps(),
       events: (0..<number(0...2)).map { _ in
         OutgoingEvent(
           type: pick(["x", "y", "z"]), data: "{}", channels: pick([["events"], ["events", "hook"], []]),
           recipients: Array(["ann", "ben", "cat"].shuffled(using: &random).prefix(number(0...3))))
       }, priority: lease.priority, fingerprint: pick([nil, "line 1", "line 2"]))
+    ended.stagedDerived = Set(outcome.derived.map(\.name).filter { _ in !once(in: 5) })
+    if status == .completed && attachment.concluded == nil { ended.children = children() }
+    ended.limits.depth = pick([1, 2, 3, 3])
+    ended.limits.contents = pick([2, 5, 1000])
+    return ended
   }
 
   mutating func question() -> ContentQuestion {

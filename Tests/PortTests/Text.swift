@@ -29,7 +29,7 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
       "uploads \(try pages(pageLimit) { try ledger.uploads(after: $0, limit: pageLimit) })",
     ]
     try ledger.attachments { record in
-      lines.append("\(record)")
+      lines.append("\(record), parent \(record.origin.parentId ?? "none")")
       lines += try ledger.attempts(of: record.key).map { "\(record.key) \($0)" }
       lines += try ledger.deliveries(of: record.key).map { "\(record.key) \($0)" }
       lines.append("\(try ledger.place(of: record.key).map { "\($0)" } ?? "nowhere")")
@@ -78,6 +78,13 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
       lines.append("\(object)")
       lines.append("named \(try ledger.hasName(object.url))")
       lines.append("there \(try ledger.hasObject(at: object.url, sha256: object.sha256))")
+    }
+    for object in try pages(pageLimit, { try ledger.derivedObjects(after: $0, limit: pageLimit) }) {
+      lines.append("derived \(object)")
+      lines.append("there \(try ledger.hasObject(at: object.url, sha256: object.sha256))")
+      let same = try ledger.object(object.derived ?? "", besideAttachment: object.id)
+      lines.append("again \(same.map { "\($0)" } ?? "none")")
+      lines.append("\(try ledger.paths(ofContent: object.sha256))")
     }
     return lines + (try changes(ledger, pageLimit))
   }

@@ -150,6 +150,7 @@ final class Witness {
     let isInHand = work[settlement.job]?.token == settlement.token
     expect(isInHand == (outcome != .leaseLost), "job \(settlement.job): \(outcome) under \(settlement.token)")
     if outcome == .leaseLost { return }
+    if case .tooManyChildren = outcome { return }
     work[settlement.job]?.token = nil
     if outcome != .counted { return }
     switch settlement.ending {
@@ -167,7 +168,7 @@ final class Witness {
       ended.insert(work[settlement.job]?.id ?? "")
       work[settlement.job] = nil
     case .fetched, .notFetched: work[settlement.job] = nil
-    case .putOff, .released, .transferAgain, .fetchAgain: break
+    case .expanded, .putOff, .released, .transferAgain, .fetchAgain: break
     }
   }
 

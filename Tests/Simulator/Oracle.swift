@@ -32,6 +32,7 @@ struct Oracle {
         switch run.next(isSourceChanged: { false }) {
         case .measure: run.measured(Chance.digest(of: content))
         case .run(let stages): self.run(&run, stages, &content, &met)
+        case .expand: run.expanded()
         case .end(.ended):
           return Verdict(
             status: run.outcome, stage: run.reason?.stage, code: run.reason?.code,

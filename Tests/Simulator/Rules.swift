@@ -156,7 +156,7 @@ final class Rules {
       case .released: released(settlement.job)
       case .fetched(let key, _): fetched.insert(urls[key] ?? "")
       case .fetchAgain(_, let key): fetched.remove(urls[key] ?? "")
-      case .transferAgain, .transferRestarts, .notFetched: break
+      case .expanded, .transferAgain, .transferRestarts, .notFetched: break
       case .again(_, let after, _, _, _), .putOff(_, let after, _, _), .deliveryAgain(_, let after, _):
         notBefore[settlement.job] = world.milliseconds + Int(after)
       }

@@ -79,7 +79,7 @@ final class SimulatedStore: ObjectStore {
   private func stage(_ object: NewObject) throws(SystemError) -> [UInt8] {
     if world.isUnder(.storeAway) { throw SystemError("writing the object \(object.name)", code: 5) }
     var bytes: [UInt8] = []
-    try object.each { bytes += $0 }
+    try object.content.each { bytes += $0 }
     let content = String(decoding: bytes, as: UTF8.self)
     stage(object.name.text, content)
     world.trace.note("stage \(object.name)")

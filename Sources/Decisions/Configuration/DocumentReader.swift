@@ -25,7 +25,12 @@ struct DocumentReader {
     }
     checkNames()
     readRetry(section)
-    if let node = section["keep"] { document.keep = KeepSection.rules(node, &document.findings) }
+    if let node = section["keep"] {
+      document.keep = RulesSection.keep.read(node, KeepRules(), &document.findings)
+    }
+    if let node = section["expand"] {
+      document.expand = RulesSection.expand.read(node, ExpandRules(), &document.findings)
+    }
     if let node = section["secrets"] {
       document.secrets = SecretsSection.rules(node, &document.findings) ?? SecretRules()
     }

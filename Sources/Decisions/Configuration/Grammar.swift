@@ -4,8 +4,8 @@ import Pipeline
 enum Grammar {
   static let top =
     [
-      version.name, plugins.name, "stages", "channels", "lanes", "credentials", "retry", "keep", "secrets",
-      "serve",
+      version.name, plugins.name, "stages", "channels", "lanes", "credentials", "retry", "keep", "expand",
+      "secrets", "serve",
     ]
     + settings.map(\.name)
   static let stage = [use, id, when].map(\.name) + ["options"] + stageSettings.map(\.name)
@@ -63,6 +63,33 @@ enum Grammar {
           "Bytes of completed attachments that are kept; beyond that the oldest are deleted.")
       ) { $0.bytes = $1.integer }
     ]
+
+  /// What is allowed of contents that are taken out of contents.
+  static let expand: [Setting<ExpandRules>] = {
+    let standard = ExpandRules()
+    return [
+      Setting(
+        key(
+          "depth", .integer, range: 0...50, example: "3",
+          "Levels of contents inside contents below what was taken in; else \(standard.depth).")
+      ) { $0.depth = $1.integer },
+      Setting(
+        key(
+          "contents", .integer, range: 0...Int64(Piece.mostChildren), example: "1000",
+          "Attachments that may come out of one that was taken in, at all levels; else \(standard.contents).")
+      ) { $0.contents = $1.integer },
+      Setting(
+        key(
+          "bytes", .bytes, range: 0...(1 << 50), example: "1GB",
+          "Bytes that these may have in all; else \(ByteSize.text(standard.bytes)).")
+      ) { $0.bytes = $1.integer },
+      Setting(
+        key(
+          "wait", .boolean, example: "true",
+          "Whether an attachment ends after all that was taken out of it has ended, or at once.")
+      ) { $0.waits = $1.integer != 0 },
+    ]
+  }()
 
   static let listen = key(
     "listen", .text, [.one, .list], example: "127.0.0.1:8080",

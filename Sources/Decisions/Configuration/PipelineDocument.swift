@@ -27,6 +27,7 @@ public struct PipelineDocument: Sendable {
   var channelNames: [String] = []
   var retry = RetryPolicy()
   var keep: KeepRules?
+  var expand: ExpandRules?
   var serve: ServeRules?
   /// Where the keys lie that seal what is secret.
   public internal(set) var secrets = SecretRules()

@@ -72,6 +72,14 @@ public struct PipelineSchema: ~Copyable {
           writer.key("properties")
           writer.object { writer in for setting in Grammar.keep { Self.option(setting.key, &writer) } }
         }
+        writer.key("expand")
+        writer.object { writer in
+          writer.member("description", "What is allowed of contents that stages take out of contents.")
+          writer.member("type", "object")
+          Self.closed(&writer)
+          writer.key("properties")
+          writer.object { writer in for setting in Grammar.expand { Self.option(setting.key, &writer) } }
+        }
         writer.key("secrets")
         writer.object { writer in
           writer.member("description", "Where the keys lie that seal secrets in the ledger.")

@@ -64,6 +64,7 @@ struct Resolver {
       stages: Self.ordered(stages), channels: channels, retry: document.retry)
     document.settings.apply(Grammar.settings, to: &definition)
     definition.keep = document.keep ?? KeepRules()
+    definition.expand = document.expand ?? ExpandRules()
     (definition.downloads, definition.credentials) = (downloads, document.credentials)
     definition.secrets = document.secrets
     definition.serve = document.serve ?? ServeRules()

@@ -15,11 +15,15 @@ public final class AttachmentOrigin: Sendable, Equatable {
   public let reference: String?
   /// That of the request that brought it (https://www.w3.org/TR/trace-context), so that what it causes belongs to the same trace.
   public let traceparent: String?
+  /// The id of the attachment that its content was taken out of; `nil`: it was taken in itself.
+  public let parentId: String?
 
   public init(
     id: String, conversationId: String, messageId: String, senderId: String, fileName: String,
-    declaredType: String? = nil, reference: String? = nil, traceparent: String? = nil
+    declaredType: String? = nil, reference: String? = nil, traceparent: String? = nil,
+    parentId: String? = nil
   ) {
+    self.parentId = parentId
     self.id = id
     self.conversationId = conversationId
     self.messageId = messageId
@@ -36,6 +40,7 @@ public final class AttachmentOrigin: Sendable, Equatable {
         && one.senderId == other.senderId && one.fileName == other.fileName
         && one.declaredType == other.declaredType && one.reference == other.reference
         && one.traceparent == other.traceparent
+        && one.parentId == other.parentId
   }
 
   /// Another with some of its values replaced.
@@ -47,7 +52,8 @@ public final class AttachmentOrigin: Sendable, Equatable {
       id: id ?? self.id, conversationId: conversationId ?? self.conversationId,
       messageId: messageId ?? self.messageId, senderId: senderId ?? self.senderId,
       fileName: fileName ?? self.fileName,
-      declaredType: declaredType ?? self.declaredType, reference: reference, traceparent: traceparent)
+      declaredType: declaredType ?? self.declaredType, reference: reference, traceparent: traceparent,
+      parentId: parentId)
   }
 }
 

@@ -13,6 +13,9 @@ public struct AttachmentRun: Sendable {
     /// Run the stages at these places, in one worker or one by one. Then call ``take(_:of:)`` or
     /// ``died(_:at:remedy:after:of:)``.
     case run(Range<Int>)
+    /// What was taken out of the content is to be recorded. Then call ``expanded()``, or ``refuseChildren(_:)``; the stages at the end
+    /// run once all of it has ended.
+    case expand
     case end(End)
   }
 
@@ -37,6 +40,7 @@ public struct AttachmentRun: Sendable {
   /// A stage at the end has emitted an event with the outcome, so the outcome cannot change any more.
   private var isTold = false
   private var isSourceChecked = false
+  private var isExpanded = false
 
   /// The content's hash; `nil`: it has to be measured.
   public private(set) var sha256: String?
@@ -72,6 +76,17 @@ public struct AttachmentRun: Sendable {
     (self.sha256, self.mediaType, self.metadata) = (sha256, mediaType, metadata)
   }
 
+  /// Goes on with an attachment whose children have ended: only the stages at the end run.
+  public init(_ plan: RunPlan, attempt: Int, concluding before: ConcludedExpansion) {
+    self.init(
+      plan, attempt: attempt,
+      first: plan.stages.firstIndex { $0.description.role == .end } ?? plan.stages.count,
+      sha256: before.sha256, mediaType: before.mediaType,
+      metadata: before.metadata + before.tally)
+    (location, knownDerived, steps) = (before.url, before.derived, before.steps)
+    (outcome, isSourceChecked, isExpanded) = (.completed, true, true)
+  }
+
   // Inlinable, because a call into another module copies the value if it is stored in a class.
 
   /// No stage has run, and nothing has been decided.
@@ -100,9 +115,24 @@ public struct AttachmentRun: Sendable {
       if location == nil && isSourceChanged() { takeSourceChange() }
       if let ending { return .end(ending) }
     }
+    if plan.waitsForChildren && outcome == .completed && !isExpanded && hasChildren { return .expand }
     if let turn = turn(of: .end) { return .run(turn) }
     ending = .ended
     return .end(.ended)
+  }
+
+  /// Contents were taken out of the content.
+  public var hasChildren: Bool { pieces.contains { $0.piece.kind == .child } }
+
+  /// They are recorded, or need not be waited for.
+  public mutating func expanded() { isExpanded = true }
+
+  /// They are more than is allowed: the attachment is rejected, and none is recorded.
+  public mutating func refuseChildren(_ code: String, _ message: String) {
+    let stage = pieces.first { $0.piece.kind == .child }?.stage ?? "sluice"
+    pieces.removeAll()
+    (ending, isOver) = (nil, false)
+    decide(.rejected, Reason(stage: stage, code: code, message: message))
   }
 
   /// The next stage of a role to run, with those after it in its group.
@@ -359,11 +389,14 @@ public struct RunPlan: Sendable {
   public let channels: Set<String>
   /// Attempts in all.
   public let attempts: Int
+  /// An attachment ends after what was taken out of it.
+  public let waitsForChildren: Bool
 
   public init(_ pipeline: PipelineDefinition) {
     stages = pipeline.stages
     groups = LinePlan(pipeline.stages)
     channels = Set(pipeline.channels.map(\.name))
     attempts = pipeline.retry.attempts
+    waitsForChildren = pipeline.expand.waits && pipeline.stages.contains(where: \.description.expands)
   }
 }

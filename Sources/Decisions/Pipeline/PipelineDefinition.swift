@@ -11,6 +11,8 @@ public struct PipelineDefinition: Sendable, Equatable {
   /// The memory limit for new content of all attachments together, in bytes; `nil`: a share of the machine's
   /// memory.
   public var memoryTotal: Int64?
+  /// What is allowed of contents that are taken out of contents.
+  public var expand = ExpandRules()
   /// How long attachments are kept.
   public var keep = KeepRules()
   /// How links are fetched; `nil`: they are not.

@@ -21,7 +21,9 @@ public struct PipelineAtWork: Sendable, Equatable {
   /// retries. The plugins' files count as they are now, since that is what the next worker loads.
   public static func fingerprint(of pipeline: PipelineDefinition) throws(SystemError) -> String {
     var values = HashedValues()
-    values.add("\(pipeline.retry) \(pipeline.reuse) \(pipeline.sandbox) \(pipeline.downloads != nil)")
+    values.add(
+      "\(pipeline.retry) \(pipeline.reuse) \(pipeline.sandbox) \(pipeline.downloads != nil) \(pipeline.expand)"
+    )
     for stage in pipeline.stages { add(stage, to: &values) }
     for channel in pipeline.channels {
       values.add(channel.name)

@@ -39,7 +39,7 @@ extension FileStore {
     let file = Descriptor(owning: number)
     let hash = try SHA256()
     hash.begin()
-    try object.each { (bytes) throws(SystemError) in
+    try object.content.each { (bytes) throws(SystemError) in
       hash.add(bytes)
       var rest = bytes
       while !rest.isEmpty {
@@ -65,15 +65,20 @@ extension FileStore {
   }
 }
 
-/// An object that is to be staged: a part of a file.
+/// An object that is to be staged.
 public struct NewObject: Sendable {
   public var name: StagedName
-  var file: PieceFile
-  var range: Range<Int64>
+  public var content: FilePart
 
-  public init(_ name: StagedName, in file: PieceFile, _ range: Range<Int64>) {
-    (self.name, self.file, self.range) = (name, file, range)
-  }
+  public init(_ name: StagedName, _ content: FilePart) { (self.name, self.content) = (name, content) }
+}
+
+/// A part of a file with pieces.
+public struct FilePart: Sendable {
+  private let file: PieceFile
+  private let range: Range<Int64>
+
+  public init(_ file: PieceFile, _ range: Range<Int64>) { (self.file, self.range) = (file, range) }
 
   /// Passes its bytes to a body, a piece at a time.
   public func each(_ body: (UnsafeRawBufferPointer) throws(SystemError) -> Void) throws(SystemError) {

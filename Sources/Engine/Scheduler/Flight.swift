@@ -41,6 +41,8 @@ final class Flight {
   var derived: [DerivedObject]?
   /// Names of those that were staged for this attempt.
   var stagedDerived: [StagedName] = []
+  /// What was taken out of the content, once it lies in files.
+  var children: [NewChild] = []
 
   /// The stages that its content passed first, on their basis, where they promise to say the same of equal content.
   var fingerprint: String?

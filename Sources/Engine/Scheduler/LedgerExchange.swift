@@ -25,7 +25,7 @@ final class PendingSettlement {
     case .attachment(let ended): (isEnd, emits, isPutOff) = (true, !ended.events.isEmpty, false)
     case .again, .putOff, .deliveryAgain: (isEnd, emits, isPutOff) = (false, false, true)
     case .transferAgain, .transferRestarts: (isEnd, emits, isPutOff) = (false, false, true)
-    case .released, .delivered, .deadLetter, .fetched, .notFetched, .fetchAgain:
+    case .expanded, .released, .delivered, .deadLetter, .fetched, .notFetched, .fetchAgain:
       (isEnd, emits, isPutOff) = (false, false, false)
     }
   }

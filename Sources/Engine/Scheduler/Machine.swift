@@ -21,7 +21,7 @@ final class Machine {
   private let sourceThread: RequestThread<[Source], [(serial: UInt64, opening: Source.Opening)]>
   private let storeThread: RequestThread<StoreRequest, StoreReply>
   /// Writes and syncs what stages derive: a thread of its own, so that renames need not wait.
-  private let stagingThread: RequestThread<[[NewObject]], [Result<[[UInt8]], SystemError>]>
+  private let stagingThread: RequestThread<[NewPieces], [Result<StagedPieces, SystemError>]>
   private let store: FileStore
   /// Tells of changes of the network; -1: it is not watched.
   private var network: Int32 = -1
@@ -68,10 +68,11 @@ final class Machine {
       reply(opened)
     }
     storeThread = try RequestThread { request, reply in reply(request.serve(objects)) }
+    let pieces = PieceStaging(objects, uploads: home.uploadsPath)
     stagingThread = try RequestThread { batch, reply in
       let isInPlace = objects.isInPlace
       let away = SystemError("writing to \(objects.name)", code: ESTALE)
-      reply(isInPlace ? objects.stage(batch) : batch.map { _ in .failure(away) })
+      reply(isInPlace ? pieces.write(batch) : batch.map { _ in .failure(away) })
     }
     self.store = objects
     (storeFolder, homeFolder) = (store.release(), folder.release())

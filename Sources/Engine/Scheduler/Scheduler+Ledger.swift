@@ -133,6 +133,9 @@ extension Scheduler {
   /// What the ledger made of a settlement.
   private func take(_ settlement: PendingSettlement, _ outcome: SettlementOutcome) {
     let flight = settlement.flight
+    if case .tooManyChildren(let code, let message) = outcome {
+      return refuseChildren(of: flight, code, message)
+    }
     if outcome != .counted {
       if let path = flight.run.location { publishing.release(path) }
       if outcome == .leaseLost { return close(lost: flight) }
@@ -145,7 +148,7 @@ extension Scheduler {
       return close(flight, nil)
     }
     var hasObject = false
-    if case .attachment(let ended) = settlement.ending {
+    if let ended = settlement.ending.attachment {
       var objects = stagedObjects(of: flight, ended)
       hasObject = ended.outcome.url != nil
       if hasObject || !objects.isEmpty, let last = objects.popLast() {
@@ -257,6 +260,7 @@ extension Scheduler {
     lane.inHand += 1
     switch lease.work {
     case .attachment where lease.cancellation != nil: beginCancelled(flight)
+    case .attachment(let attachment) where attachment.concluded != nil: conclude(flight, attachment)
     case .attachment where lease.isSolitary: suspect(flight)
     case .attachment(let attachment): beginLine(flight, attachment)
     case .delivery(let delivery): beginDelivery(flight, delivery)

@@ -40,6 +40,7 @@ extension Scheduler {
     switch flight.run.next(isSourceChanged: { flight.isSourceChanged }) {
     case .measure: measure(flight)
     case .run(let stages): enqueue(flight, stages)
+    case .expand: expand(flight)
     case .end(let end): finish(flight, end)
     }
   }
@@ -297,11 +298,7 @@ extension Scheduler {
       if flight.run.outcome == .completed && !keepPieces(of: flight) { return }
       let outcome = outcome(of: flight)
       let steps = flight.run.steps
-      let ended = EndedAttachment(
-        attachment, outcome, attempt: flight.lease.attempt, steps: steps,
-        events: events(flight, attachment, outcome), priority: flight.lease.priority,
-        fingerprint: outcome.status == .completed ? flight.fingerprint : nil,
-        stagedDerived: Set(flight.stagedDerived.compactMap(\.derived)))
+      let ended = ended(flight, attachment, outcome, events(flight, attachment, outcome))
       let record = AttachmentRecord(
         key: attachment.key, attachment.origin, source: attachment.source.path, outcome, createdAt: 0,
         finishedAt: environment.clock.now(), steps: steps)
@@ -309,16 +306,31 @@ extension Scheduler {
     }
   }
 
-  private func outcome(of flight: Flight) -> AttachmentOutcome {
+  func ended(
+    _ flight: Flight, _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome, _ events: [OutgoingEvent]
+  ) -> EndedAttachment {
+    var ended = EndedAttachment(
+      attachment, outcome, attempt: flight.lease.attempt, steps: flight.run.steps, events: events,
+      priority: flight.lease.priority, fingerprint: outcome.status == .completed ? flight.fingerprint : nil,
+      stagedDerived: Set(flight.stagedDerived.compactMap(\.derived)))
+    if outcome.status == .completed { ended.children = flight.children }
+    ended.limits = pipeline.expand
+    return ended
+  }
+
+  func outcome(of flight: Flight) -> AttachmentOutcome {
     var outcome = AttachmentOutcome(
       flight.run.outcome, reason: flight.run.reason, mediaType: flight.run.mediaType,
-      sizeBytes: flight.content >= 0 ? flight.file.size : nil,
+      sizeBytes: flight.content >= 0 ? flight.file.size : attachmentSize(flight),
       sha256: flight.run.sha256.flatMap { Hexadecimal.bytes($0) },
       metadata: JSONWriter.object(of: flight.run.metadata),
       url: flight.run.outcome == .completed ? flight.run.location : nil)
     if outcome.status == .completed { outcome.derived = flight.derived ?? [] }
     return outcome
   }
+
+  /// Of one that goes on after its children have ended.
+  private func attachmentSize(_ flight: Flight) -> Int64? { flight.attachment?.concluded?.sizeBytes }
 
   private func events(
     _ flight: Flight, _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome

@@ -4,7 +4,7 @@ import Pipeline
 import Platform
 import Wire
 
-// What stages leave beside a content: taken over from the worker, and staged once the attachment is to be completed.
+// What stages leave beside a content: taken over from the worker, and written to files once the attachment is to be completed.
 extension Scheduler {
   /// Takes over what a report says of pieces. Returns what is wrong with it; `nil`: nothing.
   func takePieces(of report: inout StageReport, _ flight: Flight, _ group: WorkerGroup) -> String? {
@@ -16,12 +16,8 @@ extension Scheduler {
     do {
       let number = try flight.takePieces()
       let pieces = try PieceList.read(flight.pieceFiles[number].descriptor, at: list)
-      for piece in pieces {
-        let isDeclared =
-          group.stages.indices.contains(piece.stage)
-          && (piece.kind == .derived
-            ? group.stages[piece.stage].description.derives : group.stages[piece.stage].description.expands)
-        if !isDeclared { return "something beside the content from a stage that does not declare it" }
+      if pieces.contains(where: { !group.declares($0) }) {
+        return "something beside the content from a stage that does not declare it"
       }
       (report.pieces, report.pieceFile) = (pieces, number)
       return nil
@@ -30,63 +26,77 @@ extension Scheduler {
     }
   }
 
-  /// Has the objects beside an attachment staged. True: they are, or there are none.
+  /// Has what stages left beside the content written to files. True: it is, or there is nothing.
   func keepPieces(of flight: Flight) -> Bool {
     if flight.derived != nil { return true }
-    let held = flight.run.pieces.filter { $0.piece.kind == .derived }
-    if held.isEmpty {
+    guard let attachment = flight.attachment, !flight.run.pieces.isEmpty else {
       flight.derived = flight.run.knownDerived.sorted { $0.name < $1.name }
       return true
     }
-    guard let attachment = flight.attachment else { return true }
-    let id = attachment.origin.id
-    let objects = held.map { one in
-      NewObject(
-        StagedName(attachmentId: id, flight.lease.token, derived: one.piece.name),
-        in: flight.pieceFiles[one.file],
-        one.piece.range)
+    var request = Staging.Request(serial: flight.serial)
+    for held in flight.run.pieces {
+      let part = FilePart(flight.pieceFiles[held.file], held.piece.range)
+      switch held.piece.kind {
+      case .derived:
+        let name = StagedName(
+          attachmentId: attachment.origin.id, flight.lease.token, derived: held.piece.name)
+        request.set.objects.append(NewObject(name, part))
+      case .child: request.set.children.append(part)
+      }
     }
-    flight.stagedDerived = objects.map(\.name)
-    staging.add(Staging.Request(serial: flight.serial, objects: objects))
+    flight.stagedDerived = request.set.objects.map(\.name)
+    staging.add(request)
     return false
   }
 
-  /// Takes what became of objects that were to be staged.
-  func takeStaged(_ results: [Result<[[UInt8]], SystemError>]) {
+  /// Takes what became of pieces that were to be written.
+  func takeStaged(_ results: [Result<StagedPieces, SystemError>]) {
     for (request, result) in zip(staging.answered(), results) {
       guard let flight = flights[request.serial], !flight.isSettled else {
         // A person has deleted it meanwhile, or wants it again.
-        for object in request.objects { publishing.discard(object.name) }
+        for object in request.set.objects { publishing.discard(object.name) }
+        if case .success(let staged) = result { dropFiles(staged.children.map(\.path)) }
         continue
       }
       switch result {
-      case .success(let hashes): take(hashes, of: flight)
+      case .success(let staged):
+        take(staged, of: flight)
+        route(flight)
       case .failure(let error):
         flight.stagedDerived = []
-        pauseLane(
-          of: flight, Reason(stage: "store", code: "store-failed", message: "\(error); nothing is lost"))
+        let message = "\(error); nothing is lost"
+        pauseLane(of: flight, Reason(stage: "store", code: "store-failed", message: message))
       }
     }
   }
 
-  private func take(_ hashes: [[UInt8]], of flight: Flight) {
-    let held = flight.run.pieces.filter { $0.piece.kind == .derived }
-    let staged = zip(held, hashes).map { held, sha256 in
+  private func take(_ staged: StagedPieces, of flight: Flight) {
+    let held = flight.run.pieces
+    let derived = zip(held.filter { $0.piece.kind == .derived }, staged.hashes).map { held, sha256 in
       let mediaType = held.piece.mediaType ?? "application/octet-stream"
       return DerivedObject(
         name: held.piece.name, stage: held.stage, mediaType: mediaType,
-        sizeBytes: Int64(held.piece.range.count),
-        sha256: sha256, url: DerivedObject.url(sha256: Hexadecimal.text(sha256), mediaType: mediaType))
+        sizeBytes: Int64(held.piece.range.count), sha256: sha256,
+        url: DerivedObject.url(sha256: Hexadecimal.text(sha256), mediaType: mediaType))
     }
-    flight.derived = (flight.run.knownDerived + staged).sorted { $0.name < $1.name }
-    route(flight)
+    flight.derived = (flight.run.knownDerived + derived).sorted { $0.name < $1.name }
+    flight.children = zip(held.filter { $0.piece.kind == .child }, staged.children).map { held, file in
+      NewChild(
+        uploadId: file.id, source: Array(file.path.utf8), sizeBytes: Int64(held.piece.range.count),
+        modified: file.modified, fileName: Self.fileName(held.piece.name), declaredType: held.piece.mediaType)
+    }
   }
 
-  /// Takes away what an attempt has staged that is not recorded.
+  /// What a child is called that has no name: no text of the ledger has a NUL, and a name is at least one character.
+  private static func fileName(_ name: String) -> String { name.isEmpty ? "content" : name }
+
+  /// Takes away what an attempt has written that is not recorded.
   func discardStaged(_ flight: Flight) {
     if let name = flight.stagedName { publishing.discard(name) }
     for name in flight.stagedDerived { publishing.discard(name) }
+    dropFiles(flight.children.map { String(decoding: $0.source, as: UTF8.self) })
     flight.stagedDerived = []
+    flight.children = []
   }
 
   /// The objects that an attachment which is on record is to get paths for.
@@ -99,14 +109,48 @@ extension Scheduler {
     }
     return objects
   }
+
+  // MARK: What was taken out of a content
+
+  /// Records it, and lets the attachment wait for it.
+  func expand(_ flight: Flight) {
+    guard let attachment = flight.attachment, keepPieces(of: flight) else { return }
+    settle(flight, .expanded(ended(flight, attachment, outcome(of: flight), [])))
+  }
+
+  /// It is more than is allowed: the attachment is rejected.
+  func refuseChildren(of flight: Flight, _ code: String, _ message: String) {
+    discardStaged(flight)
+    if let path = flight.run.location { publishing.release(path) }
+    flight.isSettled = false
+    flight.run.refuseChildren(code, message)
+    route(flight)
+  }
+
+  /// All of it has ended: the stages at the end are told.
+  func conclude(_ flight: Flight, _ attachment: LeasedAttachment) {
+    guard let before = attachment.concluded else { return }
+    flight.run = AttachmentRun(plan, attempt: flight.lease.counted, concluding: before)
+    flight.derived = before.derived
+    route(flight)
+  }
 }
 
-/// Objects on their way into the store's incoming folder. They are written and synced by a thread of its own, a batch at a time.
+extension WorkerGroup {
+  /// Whether the stage of a piece says that it leaves such.
+  fileprivate func declares(_ piece: Piece) -> Bool {
+    guard stages.indices.contains(piece.stage) else { return false }
+    let stage = stages[piece.stage].description
+    return piece.kind == .derived ? stage.derives : stage.expands
+  }
+}
+
+/// Pieces on their way into files. They are written and synced by a thread of its own, a batch at a time.
 struct Staging {
   struct Request {
     /// Of the flight.
     var serial: UInt64
-    var objects: [NewObject]
+    var set = NewPieces()
   }
 
   private var next: [Request] = []
@@ -114,11 +158,11 @@ struct Staging {
 
   mutating func add(_ request: Request) { next.append(request) }
 
-  /// The next batch, unless one is under way, or there is none: the objects of each flight.
-  mutating func nextBatch() -> [[NewObject]]? {
+  /// The next batch, unless one is under way, or there is none: the pieces of each flight.
+  mutating func nextBatch() -> [NewPieces]? {
     if next.isEmpty || !underway.isEmpty { return nil }
     (underway, next) = (next, [])
-    return underway.map(\.objects)
+    return underway.map(\.set)
   }
 
   /// What the batch was that has been answered.

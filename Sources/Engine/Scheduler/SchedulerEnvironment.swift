@@ -31,8 +31,9 @@ package struct SchedulerEnvironment {
   package var open: ([Source]) -> Void
   /// Renames objects to their paths. One batch at a time: the next only after ``Happening/published(_:)``.
   package var publish: ([StagedObject]) -> Void
-  /// Stages objects: of each flight all or none. One batch at a time: the next only after ``Happening/staged(_:)``.
-  package var stage: ([[NewObject]]) -> Void = { _ in }
+  /// Writes what stages leave beside contents to files: of each flight all or nothing. One batch at a time: the next only after
+  /// ``Happening/staged(_:)``.
+  package var stage: ([NewPieces]) -> Void = { _ in }
   /// Deletes objects from the store. One batch at a time: the next only after ``Happening/deleted(_:)``.
   package var delete: (_ paths: [String]) -> Void
   /// The next batch of commands, if one waits; an empty one says that no more files are found.
@@ -126,8 +127,8 @@ package enum Happening {
   case opened(serial: UInt64, Source.Opening)
   /// For each object of the batch, why it has not got its path.
   case published([SystemError?])
-  /// For each flight of the batch, the SHA-256 of its objects.
-  case staged([Result<[[UInt8]], SystemError>])
+  /// For each flight of the batch, what lies in files now.
+  case staged([Result<StagedPieces, SystemError>])
   /// For each path of the batch, why its object is still there.
   case deleted([SystemError?])
   /// Addresses or routes of this machine have changed.

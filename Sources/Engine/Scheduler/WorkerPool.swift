@@ -306,7 +306,8 @@ final class WorkerPool {
       if !takes.isEmpty { memory.begin(flight.serial, newContent(of: worker.group)) }
     }
     if worker.group.capability == .store { flight.isStoreTouched = true }
-    let result = worker.process.give(flight.work(dispatch, takes: takes), descriptors: descriptors)
+    let result = worker.process.give(
+      flight.work(dispatch, takes: takes, room: room(flight, worker.group)), descriptors: descriptors)
     if case .given = result {} else { endOutput(flight) }
     switch result {
     case .given:
@@ -347,6 +348,14 @@ final class WorkerPool {
     let needed = newContent(of: group)
     if needed == 0 || !flight.isInLine { return true }
     return memory.hasRoom(for: needed, held: held(), own: flight.memoryInUse)
+  }
+
+  /// What of children an attachment may have yet.
+  private func room(_ flight: Flight, _ group: WorkerGroup) -> ChildRoom {
+    guard let place = flight.attachment?.place, keepsPieces, group.leavesPieces else {
+      return ChildRoom(contents: 0, bytes: 0)
+    }
+    return pipeline.expand.room(place)
   }
 
   /// Bytes that one attachment's stages in a group may write.

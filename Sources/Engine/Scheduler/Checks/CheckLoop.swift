@@ -237,6 +237,10 @@ final class CheckLoop {
       guard let pool, let index = plan.groups.group(of: stages.lowerBound) else { return }
       let start = plan.groups.groups[index].stages.lowerBound
       pool.enqueue(flight, pool.line[index], (stages.lowerBound - start)..<(stages.upperBound - start))
+    case .expand:
+      // A check keeps no pieces.
+      flight.run.expanded()
+      route(one)
     case .end(let end): take(end, one)
     }
   }

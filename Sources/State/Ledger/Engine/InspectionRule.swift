@@ -71,6 +71,14 @@ struct InspectionRule {
         SELECT 'attachment ' || w.key / 2, 'it waits for a transfer, and none is its own' FROM jobs w
         WHERE w.state = 'waiting' AND w.key < \(Schema.transferJobs)
           AND NOT EXISTS (SELECT 1 FROM links l WHERE w.key = l.attachment_key * 2)
+        UNION ALL
+        SELECT 'attachment ' || w.key / 2, 'it waits for its children, and all have ended' FROM jobs w
+        WHERE w.state = 'expanded'
+          AND NOT EXISTS (SELECT 1 FROM expansions e WHERE w.key = e.attachment_key * 2 AND e.waits = 1 AND e.open > 0)
+        UNION ALL
+        SELECT 'attachment ' || a.id, 'it waits for ' || e.open || ' of its children, and others have not ended'
+        FROM expansions e JOIN attachments a ON a.key = e.attachment_key WHERE e.waits = 1
+          AND e.open <> (SELECT count(*) FROM attachments c WHERE c.parent = e.attachment_key AND c.status = 'queued')
         """, remedy: mend),
     InspectionRule(
       code: "job-of-ended",
@@ -137,6 +145,7 @@ struct InspectionRule {
         UNION ALL
         SELECT 'attachment ' || a.id, 'it is ' || a.status || ', and has derived objects, as only those have that are completed'
         FROM attachments a WHERE a.status <> 'completed' AND EXISTS (SELECT 1 FROM derived d WHERE d.attachment_key = a.key)
+          AND NOT EXISTS (SELECT 1 FROM expansions e WHERE e.attachment_key = a.key AND e.waits = 1)
         UNION ALL
         SELECT 'delivery ' || key, 'its id is ' || quote(id) FROM deliveries WHERE id NOT GLOB '\(id)'
         UNION ALL

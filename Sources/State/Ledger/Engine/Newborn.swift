@@ -38,7 +38,8 @@ extension Exchange {
       case .released: return false
       case .deliveryAgain(_, let after, _): if after <= 0 { return false }
       case .attachment(let ended): if !ended.events.isEmpty { priorities.insert(ended.priority) }
-      case .again, .putOff, .delivered, .deadLetter, .fetched, .transferAgain, .transferRestarts, .notFetched,
+      case .expanded, .again, .putOff, .delivered, .deadLetter, .fetched, .transferAgain, .transferRestarts,
+        .notFetched,
         .fetchAgain:
         break
       }

@@ -77,5 +77,8 @@ extension SQL {
     "SELECT count(*) FROM jobs WHERE state = 'waiting' AND key >= \(Schema.transferJobs)")
 
   static let waitingAttachments = SQLText(
-    "SELECT count(*) FROM jobs WHERE state = 'waiting' AND key < \(Schema.transferJobs)")
+    """
+    SELECT (SELECT count(*) FROM jobs WHERE state = 'waiting' AND key < \(Schema.transferJobs))
+      + (SELECT count(*) FROM jobs WHERE state = 'expanded')
+    """)
 }

@@ -44,7 +44,8 @@ extension SQL {
   /// Counts an earlier attempt, so that what was told before is not told again.
   static let addMissingAttachmentJobs: StaticString = """
     INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
-    SELECT key * 2, ?2, 0, CASE WHEN isFetching THEN 'waiting' ELSE 'due' END, ?1, number, number FROM (
+    SELECT key * 2, ?2, 0, CASE WHEN EXISTS (SELECT 1 FROM expansions e WHERE e.attachment_key = a.key AND e.open > 0) THEN 'expanded'
+      WHEN isFetching THEN 'waiting' ELSE 'due' END, ?1, number, number FROM (
       SELECT key, status, EXISTS (SELECT 1 FROM links l JOIN transfers t ON t.key = l.transfer_key
         WHERE l.attachment_key = attachments.key AND t.sha256 IS NULL) AS isFetching, coalesce((SELECT max(number) FROM attempts WHERE attachment_key = key), 1) AS number
       FROM attachments) a
@@ -57,6 +58,17 @@ extension SQL {
     UPDATE jobs SET state = 'due' WHERE state = 'waiting' AND key < \(Schema.transferJobs)
       AND NOT EXISTS (SELECT 1 FROM links l WHERE jobs.key = l.attachment_key * 2)
     """)
+
+  /// How many of those that one waits for have not ended.
+  static let recountChildren: StaticString = """
+    UPDATE expansions SET open = (SELECT count(*) FROM attachments a WHERE a.parent = attachment_key AND a.status = 'queued')
+    WHERE waits = 1
+    """
+
+  static let releaseStrayExpanded: StaticString = """
+    UPDATE jobs SET state = 'due' WHERE state = 'expanded'
+      AND NOT EXISTS (SELECT 1 FROM expansions e WHERE jobs.key = e.attachment_key * 2 AND e.waits = 1 AND e.open > 0)
+    """
 
   static let addMissingTransferJobs = SQLText(
     """

@@ -250,7 +250,7 @@ enum SQL {
   /// What a cancelled attachment waits for ends at once.
   static let cancelJob: StaticString = """
     UPDATE jobs SET cancelled = ?2, due_at = CASE state WHEN 'scheduled' THEN min(due_at, ?3) ELSE due_at END,
-      state = CASE state WHEN 'waiting' THEN 'due' ELSE state END
+      state = CASE state WHEN 'waiting' THEN 'due' WHEN 'expanded' THEN 'due' ELSE state END
     WHERE key = ?1 * 2
     """
 

@@ -54,9 +54,10 @@ extension SQLiteLedger {
         host: row.optionalText(next + 1), path: row.blob(next + 2), size: row.integer(next + 3),
         modified: row.integer(next + 4), folderDevice: row.optionalInteger(next + 5))
     }
-    return .attachment(
-      LeasedAttachment(
-        key: key, origin: AttachmentOrigin(row), participants: row.text(next), source: source))
+    var attachment = LeasedAttachment(
+      key: key, origin: AttachmentOrigin(row), participants: row.text(next), source: source)
+    try addExpansion(to: &attachment)
+    return .attachment(attachment)
   }
 
   func claimDeliveries(_ lane: Int64, _ count: Int, _ token: Token) throws -> [Lease] {

@@ -160,6 +160,8 @@ extension SQLiteLedger {
     guard let (status, size, url, keptBefore) = before else { return }
     var kept = keptBefore
     try giveUpDerived(of: key, &tally)
+    try forgetExpansion(of: key)
+    try tellParent(of: key, change: 1, &tally)
     try statement(SQL.queueAttachment).run(.integer(key))
     if let url, keepsObject {
       try statement(SQL.keepObject).run(.integer(key), .text(url))
@@ -214,6 +216,10 @@ extension SQLiteLedger {
     }
     try forgetUpload(ofAttachment: row.id, &tally)
     try giveUpDerived(of: key, &tally)
+    let parent = try leaveTree(key)
+    if let parent, row.status == Status.queued.rawValue {
+      try tellParent(of: key, parent: parent, change: -1, &tally)
+    }
     try statement(SQL.removeAttachment).run(.integer(key))
     try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))
     for path in [row.url, row.kept] {

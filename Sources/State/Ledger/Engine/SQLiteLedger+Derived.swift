@@ -45,7 +45,12 @@ extension SQLiteLedger {
   /// Fills in those of some attachments. Where there are none at all, that is one question.
   func fillDerived(_ records: inout [AttachmentRecord]) throws {
     guard try statement(SQL.hasDerived).first(make: { $0.integer(0) == 1 }) ?? false else { return }
-    for index in records.indices { records[index].outcome.derived = try derived(of: records[index].key) }
+    for index in records.indices { try fillDerived(&records[index]) }
+  }
+
+  /// What an attachment has that waits for its children counts once it is completed.
+  func fillDerived(_ record: inout AttachmentRecord) throws {
+    if record.outcome.status == .completed { record.outcome.derived = try derived(of: record.key) }
   }
 
   /// Whether all paths can be had: one is not, while the object there is to be deleted. What was not staged must be there.
@@ -56,9 +61,24 @@ extension SQLiteLedger {
     }
   }
 
-  func addDerived(_ attachment: EndedAttachment) throws {
+  /// Has those of an attachment that ends, in the place of what it had while it waited for its children.
+  func replaceDerived(_ attachment: EndedAttachment, _ tally: inout ExchangeTally) throws {
+    let isNone = attachment.outcome.derived.isEmpty
+    if isNone && !hasExpansions { return }
+    let before = hasExpansions ? try derived(of: attachment.key) : []
+    if before == attachment.outcome.derived { return }
+    try addDerived(attachment, in: before)
+    for object in before where !attachment.outcome.derived.contains(object) {
+      try giveUpName(object.url, &tally)
+    }
+  }
+
+  func addDerived(_ attachment: EndedAttachment, in before: [DerivedObject] = []) throws {
+    if !before.isEmpty { try statement(SQL.removeDerived).run(.integer(attachment.key)) }
     for object in attachment.outcome.derived {
-      try statement(SQL.takeName).run(.text(object.url), .blob(object.sha256))
+      if !before.contains(object) {
+        try statement(SQL.takeName).run(.text(object.url), .blob(object.sha256))
+      }
       try statement(SQL.addDerived).run(
         .integer(attachment.key), .text(object.name), .text(object.stage), .text(object.mediaType),
         .integer(object.sizeBytes), .blob(object.sha256), .text(object.url))

@@ -184,6 +184,9 @@ extension SQLiteLedger {
       if outcome.status == .cancelled, try isWantedAgain(settlement) {
         return try change(SQL.releaseJob, settlement) ? .conflict : .leaseLost
       }
+      if !attachment.children.isEmpty, let problem = try problem(with: attachment, settlement) {
+        return problem
+      }
       if try !attachment.outcome.derived.isEmpty && !canTakeNames(ofDerived: attachment) {
         return try change(SQL.releaseJob, settlement) ? .conflict : .leaseLost
       }
@@ -206,13 +209,21 @@ extension SQLiteLedger {
         if let url = outcome.url { try leaveName(url) }
         return .counted
       }
-      if let transfer = attachment.transfer { try leave(transfer, &tally) }
+      // While one waited for its children, it may have been read from its object.
+      if let transfer = try attachment.transfer ?? transfer(ofExpanded: attachment.key) {
+        try leave(transfer, &tally)
+      }
       if let replaced {
         // Where it is its object again, its path has just been taken a second time.
         if outcome.url == replaced { try leaveName(replaced) } else { try giveUpName(replaced, &tally) }
       }
       tally.changed.add(.attachment, attachment.key)
+      _ = try addChildren(of: attachment, &tally)
+      try tellParent(of: attachment.key, change: -1, &tally)
       tally.addEnded(outcome.status, min(outcome.sizeBytes ?? 0, 1 << 50))
+    case .expanded(let attachment):
+      if let problem = try problem(with: attachment, settlement) { return problem }
+      return try settleExpanded(settlement, attachment, &tally)
     case .again(let key, let after, let crashed, let attempt, let steps):
       guard try schedule(settlement, tally.time, after, crashed: crashed) else { return .leaseLost }
       try record(steps, of: key, attempt, tally.now)
@@ -276,7 +287,8 @@ extension SQLiteLedger {
     try statement(SQL.endAttachment).run(
       [.integer(attachment.key)] + attachment.outcome.values + [.integer(tally.now), .optional(fingerprint)])
     if connection.changes == 0 { return false }
-    if !attachment.outcome.derived.isEmpty { try addDerived(attachment) }
+    try conclude(attachment.key)
+    try replaceDerived(attachment, &tally)
     try record(attachment.steps, of: attachment.key, attachment.attempt, tally.now)
     if attachment.events.isEmpty { return true }
     var types: [String] = []

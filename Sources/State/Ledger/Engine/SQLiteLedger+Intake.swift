@@ -80,7 +80,7 @@ extension SQLiteLedger {
   }
 
   /// The id of the attachment with this identity that a person has deleted; `nil`: there is none.
-  private func deleted(_ identity: [UInt8]) throws -> String? {
+  func deleted(_ identity: [UInt8]) throws -> String? {
     if !hasTombstones { return nil }
     return try statement(SQL.tombstone).first(.blob(tombstoneIdentity(identity))) { $0.text(0) }
   }

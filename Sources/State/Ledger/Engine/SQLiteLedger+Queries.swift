@@ -26,7 +26,7 @@ extension SQLiteLedger: LedgerQueries {
       return nil
     }
     record.steps = try lastSteps(of: key)
-    record.outcome.derived = try derived(of: key)
+    try fillDerived(&record)
     return record
   }
 
@@ -62,7 +62,7 @@ extension SQLiteLedger: LedgerQueries {
       }
       for index in found.indices {
         found[index].steps = try lastSteps(of: found[index].key)
-        found[index].outcome.derived = try derived(of: found[index].key)
+        try fillDerived(&found[index])
       }
       return found
     }

@@ -19,8 +19,10 @@ extension SQLiteLedger {
     try transaction {
       try statement(SQL.removeJobsOfEnded).run()
       let now = Statement.Value.integer(clock.now())
+      try statement(SQL.recountChildren).run()
       try statement(SQL.addMissingAttachmentJobs).run(now, .integer(try laneKey(.attachments)))
       try statement(SQL.releaseStrayWaiting).run()
+      try statement(SQL.releaseStrayExpanded).run()
       try statement(SQL.addMissingTransferJobs).run(now, .integer(try laneKey(.downloads)))
       var channels: [String] = []
       try statement(SQL.channelsWithoutLane).rows { channels.append($0.text(0)) }

@@ -29,6 +29,8 @@ package final class SQLiteLedger: LedgerWriter {
   var lastFingerprint: (text: String, key: Int64)?
   /// A person has deleted attachments.
   var hasTombstones = false
+  /// Attachments were taken out of others.
+  var hasExpansions = false
   /// The file may hold bytes of deleted rows; and when they are erased at the earliest, in nanoseconds of the monotonic clock.
   var hasResidue = false
   var nextErasure: UInt64 = 0
@@ -183,6 +185,8 @@ package final class SQLiteLedger: LedgerWriter {
     hasResidue = try statement("SELECT residue FROM ledger").first { $0.integer(0) == 1 } ?? false
     hasTombstones =
       try statement("SELECT EXISTS (SELECT 1 FROM tombstones)").first { $0.integer(0) == 1 } ?? false
+    hasExpansions =
+      try statement("SELECT EXISTS (SELECT 1 FROM expansions)").first { $0.integer(0) == 1 } ?? false
   }
 
   /// Lifts what the program paused, as a visible change.

@@ -137,6 +137,7 @@ enum Schema {
       -- The path of the object of an earlier attempt. It is kept, and read, until another takes its place.
       kept TEXT,
       traceparent TEXT,                 -- of the request that brought it (https://www.w3.org/TR/trace-context)
+      parent INTEGER REFERENCES attachments, -- what its content was taken out of
       CHECK ((status = 'queued') = (finished_at IS NULL)),
       CHECK ((status IN ('queued', 'completed')) = (reason_code IS NULL)),
       CHECK (url IS NULL OR (status <> 'queued' AND sha256 IS NOT NULL)),
@@ -153,6 +154,7 @@ enum Schema {
     CREATE INDEX attachments_by_type ON attachments (media_type, created_at) WHERE media_type IS NOT NULL;
     CREATE INDEX attachments_by_message ON attachments (conversation_id, message_id);
     CREATE INDEX attachments_by_code ON attachments (reason_code, created_at) WHERE reason_code IS NOT NULL;
+    CREATE INDEX attachments_by_parent ON attachments (parent) WHERE parent IS NOT NULL;
     CREATE INDEX attachments_not_completed ON attachments (created_at, status) WHERE status NOT IN ('queued', 'completed');
 
     -- The paths of objects, with the content that is there: another content's attachment cannot have the path. `uses` counts the
@@ -176,6 +178,22 @@ enum Schema {
       PRIMARY KEY (attachment_key, name)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX derived_by_content ON derived (sha256);
+
+    -- Attachments out of which others were taken. Of a tree's root, how many have come at all levels, and their bytes. While one waits
+    -- for its children, `open` of which have not ended, what its stages said is kept here.
+    CREATE TABLE expansions (
+      attachment_key INTEGER PRIMARY KEY REFERENCES attachments,
+      contents INTEGER NOT NULL CHECK (contents >= 0),
+      bytes INTEGER NOT NULL CHECK (bytes >= 0),
+      open INTEGER NOT NULL CHECK (open >= 0),
+      waits INTEGER NOT NULL CHECK (waits IN (0, 1)),
+      media_type TEXT,
+      size_bytes INTEGER,
+      sha256 BLOB,
+      metadata TEXT NOT NULL DEFAULT '{}',
+      said TEXT NOT NULL DEFAULT '[]',  -- as in `attempts`
+      CHECK (waits = 1 OR open = 0)
+    ) STRICT;
 
     -- What is left of attachments that a person deleted. `identity` is a hash of theirs, so that the same file under the same
     -- message is not taken in again.
@@ -253,14 +271,14 @@ enum Schema {
     ) STRICT;
     CREATE INDEX links_by_transfer ON links (transfer_key);
 
-    -- The queue: what is due, waits for later or for a transfer, or is leased. A job's row goes when its work has ended. Its key is
+    -- The queue: what is due, waits for later, for a transfer or (`expanded`) for its children, or is leased. A job's row goes when its work has ended. Its key is
     -- twice that of its attachment, twice that of its delivery and one more, or that of its transfer and 2^61. So nothing has two
     -- jobs, and no index is needed to find one.
     CREATE TABLE jobs (
       key INTEGER PRIMARY KEY,
       lane INTEGER NOT NULL REFERENCES lanes,
       priority INTEGER NOT NULL,
-      state TEXT NOT NULL CHECK (state = 'due' OR state = 'scheduled' OR state = 'leased' OR state = 'waiting'),
+      state TEXT NOT NULL CHECK (state = 'due' OR state = 'scheduled' OR state = 'leased' OR state = 'waiting' OR state = 'expanded'),
       due_at INTEGER NOT NULL,
       holder INTEGER,                         -- the coordinator that has it, and
       token INTEGER,                          -- the number of the exchange in which it got it
@@ -279,6 +297,7 @@ enum Schema {
     CREATE INDEX jobs_leased ON jobs (key) WHERE state = 'leased';
     CREATE INDEX jobs_lost ON jobs (lane) WHERE losses >= 3;
     CREATE INDEX jobs_waiting ON jobs (key) WHERE state = 'waiting';
+    CREATE INDEX jobs_expanded ON jobs (key) WHERE state = 'expanded';
 
     -- The same, with what each job is for. (VACUUM INTO refuses generated columns in a table that it copies.)
     CREATE VIEW queue AS

@@ -112,6 +112,8 @@ public struct QueuePlace: Sendable, Equatable {
     case due, scheduled, leased
     /// Its link is to be fetched first.
     case waiting
+    /// What was taken out of it is to end first.
+    case expanded
   }
 
   public var state: State

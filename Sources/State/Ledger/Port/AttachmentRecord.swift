@@ -59,7 +59,7 @@ extension IntakeItem {
 extension AttachmentOrigin {
   fileprivate static let columns = [
     "a.id", "a.conversation_id", "a.message_id", "m.sender_id", "a.file_name", "a.declared_type",
-    "a.reference", "a.traceparent",
+    "a.reference", "a.traceparent", "(SELECT p.id FROM attachments p WHERE p.key = a.parent)",
   ]
   static let columnList = columns.joined(separator: ", ")
   /// How many they are.
@@ -70,7 +70,8 @@ extension AttachmentOrigin {
     self.init(
       id: row.text(first), conversationId: row.text(first + 1), messageId: row.text(first + 2),
       senderId: row.text(first + 3), fileName: row.text(first + 4), declaredType: row.optionalText(first + 5),
-      reference: row.optionalText(first + 6), traceparent: row.optionalText(first + 7))
+      reference: row.optionalText(first + 6), traceparent: row.optionalText(first + 7),
+      parentId: row.optionalText(first + 8))
   }
 }
 
@@ -136,6 +137,7 @@ extension AttachmentOrigin {
     writer.member("fileName", fileName)
     if let reference { writer.member("reference", reference) }
     if let traceparent { writer.member("traceparent", traceparent) }
+    if let parentId { writer.member("parentId", parentId) }
   }
 }
 

@@ -104,6 +104,8 @@ public enum SettlementOutcome: Sendable, Equatable {
   /// Another content has the object's path on record. The job is due again, and the attempt does not count: the next one meets the
   /// object, or is told that its path is taken where that object is lost.
   case pathTaken
+  /// Its children are more than is allowed, with the code and the sentence that say so. Nothing was written, and the lease goes on.
+  case tooManyChildren(code: String, message: String)
 }
 
 /// The state of a lane after an exchange.

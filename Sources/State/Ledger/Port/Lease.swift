@@ -1,4 +1,5 @@
 import Pipeline
+import Platform
 
 /// What fences a lease. Never given twice, and nothing else.
 public struct Token: Sendable, Hashable {
@@ -67,6 +68,10 @@ public struct LeasedAttachment: Sendable {
   /// A JSON array of texts, as the ledger keeps it.
   public var participants: String
   public var source: AttachmentSource
+  /// Where it stands in a tree of contents that were taken out of contents.
+  public var place = TreePlace()
+  /// It has waited for its children, and they have ended; `nil`: it has not.
+  public var concluded: ConcludedExpansion?
 
   public init(key: Int64, origin: AttachmentOrigin, participants: String, source: AttachmentSource) {
     self.key = key
@@ -152,6 +157,8 @@ public struct Settlement: Sendable {
   public enum Ending: Sendable {
     /// The attachment has reached its state.
     indirect case attachment(EndedAttachment)
+    /// The attachment's stages have said all but what those at the end say, and it waits until its children have ended.
+    indirect case expanded(EndedAttachment)
     /// The attachment is to be tried again after so many milliseconds, and the attempt counts.
     case again(key: Int64, after: Int64, crashed: Bool, attempt: Int, steps: [Step])
     /// The attachment is to be tried again. The fault is the host's, so the attempt does not count.
@@ -172,6 +179,14 @@ public struct Settlement: Sendable {
     case notFetched(key: Int64, Reason, isRejected: Bool)
     /// What was fetched is in no place any more: it is fetched again, and the attachment waits for that.
     case fetchAgain(key: Int64, transfer: Int64)
+
+    /// What is recorded of an attachment that has ended, or waits for its children.
+    public var attachment: EndedAttachment? {
+      switch self {
+      case .attachment(let ended), .expanded(let ended): ended
+      default: nil
+      }
+    }
   }
 }
 
@@ -194,6 +209,9 @@ public struct EndedAttachment: Sendable {
   public var keptObject: String?
   /// The names of the objects beside it that this attempt has staged. The others are on record with equal content.
   public var stagedDerived: Set<String>
+  /// What was taken out of its content, and how much of that is allowed.
+  public var children: [NewChild] = []
+  public var limits = ExpandRules()
 
   public init(
     _ attachment: LeasedAttachment, _ outcome: AttachmentOutcome, attempt: Int, steps: [Step],
@@ -209,6 +227,36 @@ public struct EndedAttachment: Sendable {
     self.events = events
     self.priority = priority
     self.fingerprint = fingerprint
+  }
+}
+
+/// A content that was taken out of another, to be taken in as an attachment of the same message.
+public struct NewChild: Sendable {
+  /// The upload with its content, which is there and synced.
+  public var uploadId: String
+  /// The path of that file.
+  public var source: [UInt8]
+  public var sizeBytes: Int64
+  /// Nanoseconds since 1970.
+  public var modified: Int64
+  /// As the content that it was in says: hostile.
+  public var fileName: String
+  public var declaredType: String?
+
+  public init(
+    uploadId: String, source: [UInt8], sizeBytes: Int64, modified: Int64, fileName: String,
+    declaredType: String?
+  ) {
+    (self.uploadId, self.source, self.sizeBytes) = (uploadId, source, sizeBytes)
+    (self.modified, self.fileName, self.declaredType) = (modified, fileName, declaredType)
+  }
+
+  /// What makes it this one: the same content at the same place of the same attachment is the same child.
+  package func identity(parent: AttachmentOrigin, number: Int, _ hash: SHA256) -> [UInt8] {
+    AttachmentSource.file(
+      host: nil, path: Array("child/\(parent.id)/\(number)".utf8), size: sizeBytes, modified: 0,
+      folderDevice: nil
+    ).identity(conversationId: parent.conversationId, messageId: parent.messageId, hash)
   }
 }
 

@@ -76,6 +76,7 @@ struct AttachmentStory {
       case .leased: "being worked on, attempt \(place.attempts)"
       case .scheduled where place.nextDue > 0:
         "waits until \(Clock.timestamp(now + place.nextDue)) (\(Age.text(milliseconds: place.nextDue))), after \(begun)"
+      case .expanded: "waits until the contents that were taken out of it have ended"
       case .waiting: "waits until its link is fetched; `sluice downloads` tells how far that is"
       case .due, .scheduled: place.attempts == 0 ? "due" : "due, after \(begun)"
       }

@@ -1,0 +1,243 @@
+import Pipeline
+import Platform
+import SQLite
+
+// Attachments that were taken out of others, and those that wait for them.
+extension SQLiteLedger {
+  private enum Text {
+    static let addChild = SQLText(insertInto: "attachments", IntakeItem.columns + ["parent"])
+    static let addUpload: StaticString =
+      "INSERT INTO uploads VALUES (?1, ?2, 'service', ?3, '', NULL, ?4, ?4, ?5)"
+    static let parent: StaticString = "SELECT parent FROM attachments WHERE key = ?1"
+    static let adopt: StaticString = "UPDATE attachments SET parent = NULL WHERE parent = ?1"
+    static let remove: StaticString = "DELETE FROM expansions WHERE attachment_key = ?1"
+    static let totals: StaticString = "SELECT contents, bytes FROM expansions WHERE attachment_key = ?1"
+    static let add: StaticString = """
+      INSERT INTO expansions (attachment_key, contents, bytes, open, waits) VALUES (?1, ?2, ?3, 0, 0)
+      ON CONFLICT DO UPDATE SET contents = contents + ?2, bytes = bytes + ?3
+      """
+    static let wait: StaticString = """
+      UPDATE expansions SET open = ?2, waits = 1, media_type = ?3, size_bytes = ?4, sha256 = ?5, metadata = ?6, said = ?7
+      WHERE attachment_key = ?1
+      """
+    static let conclude: StaticString = """
+      UPDATE expansions SET open = 0, waits = 0, media_type = NULL, size_bytes = NULL, sha256 = NULL, metadata = '{}', said = '[]'
+      WHERE attachment_key = ?1
+      """
+    static let waiting: StaticString = """
+      SELECT media_type, size_bytes, sha256, metadata, said FROM expansions WHERE attachment_key = ?1 AND waits = 1
+      """
+    static let children: StaticString = """
+      SELECT status, count(*) FROM attachments WHERE parent = ?1 GROUP BY status
+      """
+    static let count: StaticString = """
+      UPDATE expansions SET open = open + ?2 WHERE attachment_key = ?1 AND waits = 1 AND open + ?2 >= 0 RETURNING open
+      """
+    static let isLeased: StaticString = "SELECT 1 FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
+    static let waitJob: StaticString = """
+      UPDATE jobs SET state = 'expanded', holder = NULL, token = NULL, uncounted = uncounted + 1
+      WHERE key = ?1 AND holder = ?2 AND token = ?3
+      """
+    static let wakeJob: StaticString = "UPDATE jobs SET state = 'due' WHERE key = ?1 AND state = 'expanded'"
+  }
+
+  /// Levels of a tree that are looked at, at most: a ledger that another program has written may have a ring.
+  private static let mostLevels: Int64 = 100
+
+  private func parent(of key: Int64) throws -> Int64? {
+    try statement(Text.parent).first(.integer(key)) { $0.optionalInteger(0) } ?? nil
+  }
+
+  /// Where an attachment stands in its tree, and which its root is.
+  private func place(of key: Int64) throws -> (place: TreePlace, root: Int64) {
+    var place = TreePlace()
+    var root = key
+    while place.depth < Self.mostLevels, let parent = try parent(of: root) {
+      root = parent
+      place.depth += 1
+    }
+    if let totals = try statement(Text.totals).first(.integer(root), make: { ($0.integer(0), $0.integer(1)) })
+    {
+      (place.contents, place.bytes) = totals
+    }
+    return (place, root)
+  }
+
+  /// What a claim has to know beside the row: where it stands in a tree, and what was said of it before it waited for its children.
+  func addExpansion(to attachment: inout LeasedAttachment) throws {
+    guard hasExpansions else { return }
+    attachment.place = try place(of: attachment.key).place
+    attachment.concluded = try concluded(attachment)
+  }
+
+  private func concluded(_ attachment: LeasedAttachment) throws -> ConcludedExpansion? {
+    let key = Statement.Value.integer(attachment.key)
+    let isWaiting = try statement(Text.waiting).first(key) { _ in true } ?? false
+    if !isWaiting { return nil }
+    let (derived, children) = (try derived(of: attachment.key), try children(of: attachment.key))
+    return try statement(Text.waiting).first(key) { row in
+      ConcludedExpansion(
+        mediaType: row.optionalText(0), sizeBytes: row.optionalInteger(1),
+        sha256: row.isNull(2) ? nil : Hexadecimal.text(row.blob(2)),
+        metadata: Metadatum.read(row.text(3)) ?? [],
+        url: attachment.source.keptObject, derived: derived, steps: Step.read(said: row.text(4)) ?? [],
+        children: children)
+    }
+  }
+
+  private func children(of key: Int64) throws -> [Status: Int64] {
+    var children: [Status: Int64] = [:]
+    try statement(Text.children).rows(.integer(key)) { row in
+      if let status = Status(rawValue: row.text(0)) { children[status] = row.integer(1) }
+    }
+    return children
+  }
+
+  // MARK: Taking in
+
+  /// Why an attachment cannot have its children; `nil`: it can.
+  func problem(with attachment: EndedAttachment, _ settlement: Settlement) throws -> SettlementOutcome? {
+    let isLeased = try statement(Text.isLeased).first(
+      .integer(settlement.job), .integer(settlement.token.holder), .integer(settlement.token.number)
+    ) { _ in true }
+    if isLeased != true { return .leaseLost }
+    let bytes = attachment.children.reduce(0) { $0 + $1.sizeBytes }
+    let wanted = ChildRoom(contents: Int64(attachment.children.count), bytes: bytes)
+    let place = hasExpansions ? try place(of: attachment.key).place : TreePlace()
+    return attachment.limits.problem(with: wanted, at: place).map {
+      .tooManyChildren(code: $0.code, message: $0.message)
+    }
+  }
+
+  /// Takes in what was taken out of an attachment. Returns how many of these have not ended.
+  func addChildren(of attachment: EndedAttachment, _ tally: inout ExchangeTally) throws -> Int64 {
+    if attachment.children.isEmpty { return 0 }
+    let root = hasExpansions ? try place(of: attachment.key).root : attachment.key
+    hasExpansions = true
+    var (added, open, bytes): (Int64, Int64, Int64) = (0, 0, 0)
+    for (number, child) in attachment.children.enumerated() {
+      bytes += child.sizeBytes
+      let identity = child.identity(parent: attachment.origin, number: number, hash)
+      let known = try statement(SQL.knownAttachment).first(.blob(identity)) { ($0.text(1), $0.integer(2)) }
+      if let (status, _) = known {
+        // It came out of it before.
+        open += status == Status.queued.rawValue ? 1 : 0
+        tally.uploadsToDelete.append(child.uploadId)
+      } else if try deleted(identity) != nil {
+        tally.uploadsToDelete.append(child.uploadId)
+      } else {
+        try add(child, identity, of: attachment, &tally)
+        added += 1
+      }
+    }
+    try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(added), .integer(0))
+    for key in Set([attachment.key, root]).sorted() {
+      try statement(Text.add).run(.integer(key), .integer(Int64(attachment.children.count)), .integer(bytes))
+    }
+    tally.touch(.attachments)
+    return open + added
+  }
+
+  private func add(
+    _ child: NewChild, _ identity: [UInt8], of parent: EndedAttachment, _ tally: inout ExchangeTally
+  ) throws {
+    let origin = parent.origin
+    let id = ids.next()
+    var item = IntakeItem(
+      conversationId: origin.conversationId, messageId: origin.messageId, fileName: child.fileName,
+      declaredType: child.declaredType, source: child.source, sourceSize: child.sizeBytes,
+      sourceModified: child.modified)
+    item.traceparent = origin.traceparent
+    try statement(Text.addChild).run(
+      item.values(id: id, identity: identity, messageId: origin.messageId, at: tally.now) + [
+        .integer(parent.key)
+      ])
+    let key = connection.lastInsertedRow
+    try statement(SQL.addAttachmentJob).run(
+      .integer(key), .integer(try laneKey(.attachments)), .integer(parent.priority), .integer(tally.time))
+    try statement(Text.addUpload).run(
+      .text(child.uploadId), .text(origin.senderId), .integer(child.sizeBytes), .integer(tally.now), .text(id)
+    )
+    tally.changed.add(.attachment, key)
+  }
+
+  // MARK: Waiting
+
+  /// Lets an attachment wait for its children.
+  func settleExpanded(_ settlement: Settlement, _ attachment: EndedAttachment, _ tally: inout ExchangeTally)
+    throws
+    -> SettlementOutcome
+  {
+    if try !canTakeNames(ofDerived: attachment) {
+      return try change(SQL.releaseJob, settlement) ? .conflict : .leaseLost
+    }
+    let outcome = attachment.outcome
+    if let url = outcome.url, let sha256 = outcome.sha256, url != attachment.keptObject {
+      try statement(SQL.takeName).run(.text(url), .blob(sha256))
+      if connection.changes == 0 {
+        let isOther = try statement(SQL.isInUse).first(.text(url), make: { $0.integer(0) == 1 }) ?? false
+        guard try change(SQL.releaseJob, settlement) else { return .leaseLost }
+        return isOther ? .pathTaken : .conflict
+      }
+    }
+    guard try change(Text.waitJob, settlement) else {
+      if let url = outcome.url, url != attachment.keptObject { try leaveName(url) }
+      return .leaseLost
+    }
+    if let url = outcome.url, url != attachment.keptObject {
+      try statement(SQL.keepObject).run(.integer(attachment.key), .text(url))
+      if let replaced = attachment.keptObject { try giveUpName(replaced, &tally) }
+    }
+    hasExpansions = true
+    try replaceDerived(attachment, &tally)
+    try statement(Text.add).run(.integer(attachment.key), .integer(0), .integer(0))
+    let open = try addChildren(of: attachment, &tally)
+    try statement(Text.wait).run(
+      .integer(attachment.key), .integer(open), .optional(outcome.mediaType), .optional(outcome.sizeBytes),
+      .optional(outcome.sha256), .text(outcome.metadata), .text(Step.said(attachment.steps)))
+    if open == 0 { try statement(Text.wakeJob).run(.integer(settlement.job)) }
+    if let transfer = attachment.transfer { try leave(transfer, &tally) }
+    tally.changed.add(.attachment, attachment.key)
+    return .counted
+  }
+
+  /// An attachment has ended, or is gone, or (`change` is 1) is worked on again: what waits for it may go on.
+  ///
+  /// - Parameter parent: of one that is gone.
+  func tellParent(of key: Int64, parent known: Int64? = nil, change: Int64, _ tally: inout ExchangeTally)
+    throws
+  {
+    guard hasExpansions, let parent = try known ?? parent(of: key) else { return }
+    let open = try statement(Text.count).first(.integer(parent), .integer(change)) { $0.integer(0) }
+    guard open == 0 else { return }
+    try statement(Text.wakeJob).run(.integer(parent &* 2))
+    tally.touch(.attachments)
+  }
+
+  /// What fetches the link of one out of which others were taken; `nil`: it is none, or has no link.
+  func transfer(ofExpanded key: Int64) throws -> Int64? {
+    guard hasExpansions, try statement(Text.totals).first(.integer(key), make: { _ in true }) ?? false else {
+      return nil
+    }
+    return try transfer(of: key)
+  }
+
+  /// It no longer waits: it ends.
+  func conclude(_ key: Int64) throws {
+    if hasExpansions { try statement(Text.conclude).run(.integer(key)) }
+  }
+
+  /// It is worked on again from its beginning.
+  func forgetExpansion(of key: Int64) throws {
+    if hasExpansions { try statement(Text.remove).run(.integer(key)) }
+  }
+
+  /// What was taken out of an attachment that goes stays. Returns what that itself was taken out of.
+  func leaveTree(_ key: Int64) throws -> Int64? {
+    guard hasExpansions else { return nil }
+    let parent = try parent(of: key)
+    try statement(Text.adopt).run(.integer(key))
+    try statement(Text.remove).run(.integer(key))
+    return parent
+  }
+}

@@ -1,0 +1,164 @@
+import Ledger
+import Pipeline
+import Platform
+
+// Attachments that were taken out of others, and those that wait for them.
+extension ModelRows {
+  private func place(of key: Int64) -> (place: TreePlace, root: Int64) {
+    var place = TreePlace()
+    var root = key
+    while let parent = attachments[root]?.parent {
+      root = parent
+      place.depth += 1
+    }
+    if let expansion = attachments[root]?.expansion {
+      (place.contents, place.bytes) = (expansion.contents, expansion.bytes)
+    }
+    return (place, root)
+  }
+
+  func leased(_ key: Int64, _ attachment: Attachment, _ source: AttachmentSource) -> LeasedAttachment {
+    var leased = LeasedAttachment(
+      key: key, origin: attachment.origin, participants: JSONWriter.array(of: attachment.participants),
+      source: source)
+    leased.place = place(of: key).place
+    guard let said = attachment.expansion?.said else { return leased }
+    var children: [Status: Int64] = [:]
+    for child in attachments.values where child.parent == key {
+      children[child.outcome.status, default: 0] += 1
+    }
+    leased.concluded = ConcludedExpansion(
+      mediaType: said.outcome.mediaType, sizeBytes: said.outcome.sizeBytes,
+      sha256: said.outcome.sha256.map(Hexadecimal.text),
+      metadata: Metadatum.read(said.outcome.metadata) ?? [],
+      url: attachment.kept, derived: attachment.outcome.derived, steps: said.steps, children: children)
+    return leased
+  }
+
+  func problem(with ended: EndedAttachment) -> SettlementOutcome? {
+    let wanted = ChildRoom(
+      contents: Int64(ended.children.count), bytes: ended.children.reduce(0) { $0 + $1.sizeBytes })
+    return ended.limits.problem(with: wanted, at: place(of: ended.key).place).map {
+      .tooManyChildren(code: $0.code, message: $0.message)
+    }
+  }
+
+  mutating func addChildren(of ended: EndedAttachment, _ tally: inout ModelTally) -> Int64 {
+    if ended.children.isEmpty { return 0 }
+    let root = place(of: ended.key).root
+    var open: Int64 = 0
+    for (number, child) in ended.children.enumerated() {
+      let identity = child.identity(parent: ended.origin, number: number, tally.maker.hash)
+      if let known = keysByIdentity[identity] {
+        open += attachments[known]?.outcome.status == .queued ? 1 : 0
+        tally.uploadsToDelete.append(child.uploadId)
+      } else if deletedIdentities[identity] != nil {
+        tally.uploadsToDelete.append(child.uploadId)
+      } else {
+        add(child, identity, of: ended, &tally)
+        open += 1
+      }
+    }
+    let bytes = ended.children.reduce(0) { $0 + $1.sizeBytes }
+    for key in Set([ended.key, root]) {
+      var expansion = attachments[key]?.expansion ?? Expansion()
+      expansion.contents += Int64(ended.children.count)
+      expansion.bytes += bytes
+      attachments[key]?.expansion = expansion
+    }
+    tally.touch(.attachments)
+    return open
+  }
+
+  private mutating func add(
+    _ child: NewChild, _ identity: [UInt8], of ended: EndedAttachment, _ tally: inout ModelTally
+  ) {
+    let parent = ended.origin
+    let id = tally.maker.ids.next()
+    let key = Self.next(attachments.keys)
+    let origin = AttachmentOrigin(
+      id: id, conversationId: parent.conversationId, messageId: parent.messageId, senderId: parent.senderId,
+      fileName: child.fileName, declaredType: child.declaredType, traceparent: parent.traceparent,
+      parentId: parent.id)
+    let source = AttachmentSource.file(
+      host: nil, path: child.source, size: child.sizeBytes, modified: child.modified, folderDevice: nil)
+    var attachment = Attachment(
+      origin: origin, identity: identity, source: source,
+      participants: attachments[ended.key]?.participants ?? [], createdAt: tally.now)
+    attachment.parent = ended.key
+    add(attachment, key)
+    (keysByIdentity[identity], keysById[id]) = (key, key)
+    let job = addJob(.attachment(key), .attachments, priority: ended.priority)
+    attachments[key]?.job = job
+    uploads[child.uploadId] = UploadRecord(
+      id: child.uploadId, owner: parent.senderId, role: .service, length: child.sizeBytes, metadata: "",
+      createdAt: tally.now, expiresAt: tally.now, attachmentId: id)
+    count(.queued, 1)
+    tally.changed.append(.attachment(key))
+  }
+
+  static func withoutParent(_ origin: AttachmentOrigin) -> AttachmentOrigin {
+    AttachmentOrigin(
+      id: origin.id, conversationId: origin.conversationId, messageId: origin.messageId,
+      senderId: origin.senderId,
+      fileName: origin.fileName, declaredType: origin.declaredType, reference: origin.reference,
+      traceparent: origin.traceparent)
+  }
+
+  /// Lets an attachment wait for its children.
+  mutating func expand(_ job: Job, _ ended: EndedAttachment, _ tally: inout ModelTally) -> SettlementOutcome {
+    let key = ended.key
+    let canHaveDerived = ended.outcome.derived.allSatisfy { object in
+      names[object.url].map { $0.uses > 0 } ?? ended.stagedDerived.contains(object.name)
+    }
+    if !canHaveDerived {
+      giveBack(job.key)
+      return .conflict
+    }
+    if let url = ended.outcome.url, let sha256 = ended.outcome.sha256, url != ended.keptObject {
+      if let name = names[url], name.sha256 != sha256 || name.uses == 0 {
+        giveBack(job.key)
+        return name.uses > 0 ? .pathTaken : .conflict
+      }
+      names[url, default: Name(sha256: sha256)].uses += 1
+      attachments[key]?.kept = url
+      if let replaced = ended.keptObject {
+        names[replaced]?.uses -= 1
+        tally.hasUnused = true
+      }
+    }
+    giveBack(job.key)
+    conclude(ended, &tally)
+    let expansion = attachments[key]?.expansion ?? Expansion()
+    attachments[key]?.expansion = expansion
+    for object in ended.outcome.derived { names[object.url, default: Name(sha256: object.sha256)].uses += 1 }
+    attachments[key]?.outcome.derived = ended.outcome.derived
+    let open = addChildren(of: ended, &tally)
+    attachments[key]?.expansion?.open = open
+    attachments[key]?.expansion?.said = (ended.outcome, ended.steps)
+    jobs[job.key]?.isExpanded = open > 0
+    if let transfer = ended.transfer { leave(transfer, &tally) }
+    tally.changed.append(.attachment(key))
+    return .counted
+  }
+
+  mutating func tellParent(_ parent: Int64?, change: Int64, _ tally: inout ModelTally) {
+    guard let parent, let expansion = attachments[parent]?.expansion, expansion.said != nil,
+      expansion.open + change >= 0
+    else { return }
+    attachments[parent]?.expansion?.open += change
+    guard expansion.open + change == 0, let job = attachments[parent]?.job else { return }
+    jobs[job]?.isExpanded = false
+    tally.touch(.attachments)
+  }
+
+  /// What it had while it waited for its children goes, but for what it ends with.
+  mutating func conclude(_ ended: EndedAttachment, _ tally: inout ModelTally) {
+    attachments[ended.key]?.expansion?.said = nil
+    attachments[ended.key]?.expansion?.open = 0
+    for object in attachments[ended.key]?.outcome.derived ?? [] {
+      names[object.url]?.uses -= 1
+      tally.hasUnused = tally.hasUnused || !ended.outcome.derived.contains(object)
+    }
+  }
+}
