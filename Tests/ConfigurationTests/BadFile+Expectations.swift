@@ -32,7 +32,7 @@ extension BadFile {
     > 4:3: unknown key 'mediatype'; did you mean 'media-type'?
     > 5:3: unknown key 'loud'; the keys here are: name, input, file-name, declared-type, media-type, metadata, attempt, files, expect, options, timeout, memory, twin, outcome, reason, event, link
     > 6:13: unknown key 'verdct'; did you mean 'verdict'?
-    > 6:27: unknown key 'loud'; the keys here are: refused, verdict, produced, code, message, media-type, metadata, metadata-includes, events, location, files, within
+    > 6:27: unknown key 'loud'; the keys here are: refused, verdict, produced, code, message, media-type, metadata, metadata-includes, events, derived, children, location, files, within
 
     === keys of a pipeline's case in a stage's
     stage: size
@@ -117,7 +117,7 @@ extension BadFile {
       expect: { events: [a, { typ: b, to: all }], produced: { sha: a, size: many }, files: { a: { txt: b } } }
     > 4:21: 'events' takes a list, not 'attachment.completed'; write [{ type: attachment.completed }], or [] for none
     > 4:53: 'produced' is a map or 'none', not 'x'; write { sha256: …, size: 120 }
-    > 4:63: 'files' takes a map, not a list; write { path: text }, or {} for none
+    > 4:63: 'files' takes a map, not a list; write { name: text }, or {} for none
     > 6:22: an event is a map, not 'a'; write { type: attachment.completed }
     > 6:27: unknown key 'typ'; did you mean 'type'?
     > 6:39: 'to' knows no 'all'; the choices are: participants, sender, everyone

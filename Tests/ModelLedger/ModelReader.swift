@@ -394,6 +394,7 @@ extension AttachmentFilter {
       && agrees(code, outcome.reason?.code) && agrees(stage, outcome.reason?.stage)
       && agrees(conversationId, origin.conversationId) && agrees(sha256, outcome.sha256)
       && agrees(senderId, origin.senderId) && agrees(reference, origin.reference)
+      && agrees(parentId, origin.parentId)
       && minimumSize.map { outcome.sizeBytes ?? -1 >= $0 } ?? true
       && maximumSize.map { outcome.sizeBytes ?? .max <= $0 } ?? true
       && (!hasLink || attachment.transfer != nil) && agrees(objectPath, outcome.url)

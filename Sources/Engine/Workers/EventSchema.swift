@@ -40,6 +40,7 @@ public enum EventSchema {
     /// Texts, numbers and truth values by key.
     case values
     case object([Member], isNullable: Bool = false)
+    case list(of: [Member])
   }
 
   private static let event = [
@@ -74,6 +75,9 @@ public enum EventSchema {
       help: "Of the request that brought it, as in W3C Trace Context, where that had one.",
       type: .text(isNullable: false), isRequired: false),
     Member(
+      name: "parentId", help: "The attachment that its content was taken out of, where it was.",
+      type: .text(isNullable: false), isRequired: false),
+    Member(
       name: "status", help: "How it ended.",
       type: .choice(Status.allCases.filter(\.isFinal).map(\.rawValue))),
     Member(
@@ -90,9 +94,22 @@ public enum EventSchema {
     Member(
       name: "reason", help: "Why it is not completed; null: it is.", type: .object(reason, isNullable: true)),
     Member(
+      name: "derived", help: "Objects that stages derived from it, where there are any.",
+      type: .list(of: derived),
+      isRequired: false),
+    Member(
       name: "metadata",
       help: "What stages recorded, by key. It is left out where it has more than 8,192 bytes.",
       type: .values, isRequired: false),
+  ]
+
+  private static let derived = [
+    Member(name: "name", help: "As its stage named it, such as thumbnail.", type: .text()),
+    Member(name: "stage", help: "The id of that stage.", type: .text()),
+    Member(name: "mediaType", help: "As that stage says.", type: .text()),
+    Member(name: "sizeBytes", help: "Of the object.", type: .count),
+    Member(name: "sha256", help: "Of the object.", type: .text(pattern: "^[0-9a-f]{64}$")),
+    Member(name: "url", help: "Its path below the store.", type: .text()),
   ]
 
   private static let reason = [
@@ -107,6 +124,12 @@ public enum EventSchema {
     _ members: [Member], _ help: String, isNullable: Bool = false, to writer: inout JSONWriter
   ) {
     writer.member("description", help)
+    writeObject(members, isNullable: isNullable, to: &writer)
+  }
+
+  private static func writeObject(
+    _ members: [Member], isNullable: Bool = false, to writer: inout JSONWriter
+  ) {
     writeType("object", isNullable, to: &writer)
     writer.key("required")
     writer.array { writer in for member in members where member.isRequired { writer.value(member.name) } }
@@ -141,6 +164,10 @@ public enum EventSchema {
         writer.key("type")
         writer.array { writer in for type in ["string", "number", "boolean"] { writer.value(type) } }
       }
+    case .list(let members):
+      writer.member("type", "array")
+      writer.key("items")
+      writer.object { writeObject(members, to: &$0) }
     case .object: break
     }
   }

@@ -84,6 +84,7 @@ extension API {
       case "conversation": filter.conversationId = pair.value
       case "sender": filter.senderId = pair.value
       case "reference": filter.reference = pair.value
+      case "parent": filter.parentId = pair.value.lowercased()
       case "name": filter.fileName = AttachmentFilter.glob(pair.value)
       case "minSize": filter.minimumSize = try size(pair)
       case "maxSize": filter.maximumSize = try size(pair)
@@ -193,8 +194,29 @@ extension API {
     return try ledger.object(ofAttachment: record.origin.id).map { ($0.url, $0.sha256) }
   }
 
-  /// The content of an attachment, or the part that is asked for.
+  /// An object beside that of a completed attachment, as if it were one of its own.
+  private static func derived(_ name: String, of record: AttachmentRecord) throws -> AttachmentRecord {
+    guard let object = record.outcome.derived.first(where: { $0.name == name }) else {
+      let names = record.outcome.derived.map(\.name).joined(separator: ", ")
+      throw Problem(
+        404, "no-such-object",
+        names.isEmpty
+          ? "no stage has derived anything from it" : "it has no such derived object; there are: \(names)")
+    }
+    var outcome = record.outcome
+    (outcome.mediaType, outcome.sizeBytes) = (object.mediaType, object.sizeBytes)
+    (outcome.sha256, outcome.url) = (object.sha256, object.url)
+    let origin = record.origin.replacing(
+      fileName: "\(record.origin.fileName).\(name).\(PathTemplate.fileExtension(for: object.mediaType))")
+    return AttachmentRecord(
+      key: record.key, origin, source: record.source, outcome, createdAt: record.createdAt,
+      finishedAt: record.finishedAt, steps: [])
+  }
+
+  /// The content of an attachment or of a derived object, or the part that is asked for.
   func content(_ record: AttachmentRecord, _ request: FrontRequest) throws -> Answer {
+    let name = request.query.first { $0.name == "derived" }?.value
+    let record = try name.map { try Self.derived($0, of: record) } ?? record
     guard let (path, sha256) = try object(of: record) else {
       if record.outcome.status == .queued {
         throw Problem(

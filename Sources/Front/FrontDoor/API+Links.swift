@@ -15,6 +15,11 @@ extension API {
           throw Self.invalid("seconds", "is a number from 1 to \(LinkSigner.longest)")
         }
         grant.expires = Clock.now() / 1000 + seconds
+      case "derived":
+        guard record.outcome.derived.contains(where: { $0.name == pair.value }) else {
+          throw Problem(404, "no-such-object", "it has no derived object of this name")
+        }
+        grant.derived = pair.value
       case "download": grant.isDownload = try Self.isDownload(request)
       default: throw Problem.noSuchParameter(pair.name, .link)
       }

@@ -15,6 +15,8 @@ struct LinkSigner: Sendable {
     var credential: Credential
     /// It is to be saved, and not shown.
     var isDownload: Bool
+    /// The name of a derived object; `nil`: the content itself.
+    var derived: String?
     /// In seconds since 1970.
     var expires: Int64
 
@@ -42,6 +44,7 @@ struct LinkSigner: Sendable {
       self.init(
         attachmentId: attachmentId, credential: credential,
         isDownload: values["download"].map { $0 != "0" } ?? false, expires: expires)
+      derived = values["derived"]
     }
 
     /// As ``init(_:_:)`` reads it.
@@ -51,7 +54,8 @@ struct LinkSigner: Sendable {
         case .token(let digest): "token=\(Hexadecimal.text(digest))"
         case .signed(let name, _): "participant=\(PercentEncoding.text(name))"
         }
-      return (isDownload ? "download=1&" : "") + "expires=\(expires)&\(holder)"
+      let object = derived.map { "derived=\(PercentEncoding.text($0))&" } ?? ""
+      return object + (isDownload ? "download=1&" : "") + "expires=\(expires)&\(holder)"
     }
   }
 

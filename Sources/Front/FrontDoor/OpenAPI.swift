@@ -132,6 +132,10 @@ enum OpenAPI {
       ("number", number), ("stage", text), ("verdict", text), ("code", optionalText),
       ("message", optionalText), ("milliseconds", #"{"type":"number"}"#), ("recordedAt", time),
     ])
+    let derived = object([
+      ("name", text), ("stage", text), ("mediaType", text), ("sizeBytes", number), ("sha256", text),
+      ("url", text),
+    ])
     let place = object([("state", text), ("dueAt", optionalTime), ("attempts", number)])
     let pause = object([
       ("cause", text), ("code", text), ("reason", text), ("by", optionalText), ("since", time),
@@ -150,7 +154,8 @@ enum OpenAPI {
             ("stages", #"{"type":"array","items":\#(step)}"#),
           ],
           [
-            ("source", text), ("createdAt", time), ("finishedAt", optionalTime),
+            ("source", text), ("parentId", text), ("derived", #"{"type":"array","items":\#(derived)}"#),
+            ("createdAt", time), ("finishedAt", optionalTime),
             ("attempts", #"{"type":"array","items":\#(attempt)}"#),
             (
               "transfer",

@@ -55,11 +55,12 @@ extension Route {
       [
         Parameter("seconds", .number(1...LinkSigner.longest), "How long it is good for."),
         Parameter("download", .choice(["0", "1"]), "Whether it is to be saved, and not shown."),
+        Self.derived,
       ]
     case .content:
       [
         Parameter("download", .choice(["0", "1"]), "Whether it is to be saved, and not shown."),
-        Self.encoding,
+        Self.derived, Self.encoding,
       ]
     case .fetch: [Self.encoding]
     case .check:
@@ -90,6 +91,7 @@ extension Route {
     Parameter("conversation", "Those of this conversation."),
     Parameter("sender", "Those that this one sent."),
     Parameter("reference", "Those that their client calls so."),
+    Parameter("parent", "Those that were taken out of the attachment with this id."),
     Parameter("name", "Those with this file name."),
     Parameter("minSize", "Those of this size or more: 10MB, or a number of bytes."),
     Parameter("maxSize", "Those of this size or less."),
@@ -102,6 +104,9 @@ extension Route {
     Parameter("limit", .number(1...200), "Rows of a page; else 50."),
     Parameter("after", "The value of `next` of the page before."),
   ]
+
+  private static let derived = Parameter(
+    "derived", "The name of an object that a stage derived, such as thumbnail, in the place of the content.")
 
   private static let encoding = Parameter(
     "encoding", .choice(["base64"]), "The content in the letters of Base64; else as it is.")

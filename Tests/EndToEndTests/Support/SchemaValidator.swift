@@ -44,6 +44,10 @@ struct SchemaValidator {
         for (name, member) in value.members where rule.members[name] != nil {
           found += try problems(member, rule[name], "\(place).\(name)")
         }
+      case "items":
+        for (number, element) in value.elements.enumerated() {
+          found += try problems(element, rule, "\(place)[\(number)]")
+        }
       case "additionalProperties":
         for (name, member) in value.members where schema["properties"].members[name] == nil {
           found += try problems(member, rule, "\(place).\(name)")

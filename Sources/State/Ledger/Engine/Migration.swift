@@ -183,7 +183,7 @@ struct Migration {
       """
       INSERT INTO attachments SELECT key, id, ?2, conversation_id, message_id, own_message, file_name, declared_type, NULL,
         'file', NULL, source, source_size, source_modified, source_folder_device, status, media_type, size_bytes, sha256, metadata, url,
-        reason_stage, reason_code, reason_message, created_at, finished_at, line_key, NULL, NULL
+        reason_stage, reason_code, reason_message, created_at, finished_at, line_key, NULL, NULL, NULL
       FROM old_attachments WHERE key = ?1
       """)
     let hash = try SHA256()

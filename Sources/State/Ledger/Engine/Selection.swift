@@ -240,6 +240,10 @@ struct Selection {
       conditions.append("coalesce(a.finished_at >= \(place(.integer(start))), 0)")
     }
     if let sha256 = filter.sha256 { conditions.append("a.sha256 IS \(place(.blob(sha256)))") }
+    if let parent = filter.parentId {
+      conditions.append("a.parent IS (SELECT p.key FROM attachments p WHERE p.id = \(place(.text(parent))))")
+      conditions.append("a.parent IS NOT NULL")
+    }
     if filter.hasLink {
       conditions.append("EXISTS (SELECT 1 FROM links l WHERE l.attachment_key = a.key)")
     }

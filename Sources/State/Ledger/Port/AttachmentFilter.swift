@@ -16,6 +16,8 @@ public struct AttachmentFilter: Sendable, Equatable {
   public var senderId: String?
   /// The client's own name for it.
   public var reference: String?
+  /// The id of the attachment that it was taken out of.
+  public var parentId: String?
   /// In bytes. One whose size is not known yet answers to neither.
   public var minimumSize: Int64?
   public var maximumSize: Int64?

@@ -26,6 +26,15 @@ struct AttachmentStory {
       text += "\nMetadata\n"
       for (key, value) in metadata { text += "  \(Help.pad(key, width))  \(Terminal.printable(value))\n" }
     }
+    if !record.outcome.derived.isEmpty {
+      let width = record.outcome.derived.map(\.name.count).max() ?? 0
+      text += "\nDerived\n"
+      for object in record.outcome.derived {
+        text +=
+          "  \(Help.pad(object.name, width))  \(object.mediaType)  \(ByteSize.rounded(object.sizeBytes))"
+        text += "  \(object.url)\n"
+      }
+    }
     if !attempts.isEmpty {
       text += "\nAttempts\n" + attempts.map { attempt($0, style) }.joined()
     }
@@ -51,6 +60,7 @@ struct AttachmentStory {
       ("sender", Terminal.printable(record.origin.senderId)),
     ]
     if let reference = record.origin.reference { facts.append(("reference", Terminal.printable(reference))) }
+    if let parent = record.origin.parentId { facts.append(("taken out of", parent)) }
     if let trace = record.origin.traceparent { facts.append(("traceparent", Terminal.printable(trace))) }
     if let mediaType = record.outcome.mediaType {
       facts.append(("media type", Terminal.printable(mediaType)))

@@ -10,11 +10,13 @@ struct Get: ParsableCommand {
     discussion: """
       The bytes are compared with the SHA-256 on record. They go to standard output, after all of them were checked; or
       to a file, which has its name once it is whole and synced. Content that could act on a terminal is not printed
-      there. The ID may be shortened, or be the path of the object or of the source, as for `sluice show`.
+      there. With --derived it is an object that a stage derived, such as its thumbnail. The ID may be shortened, or be the path of the object or of the source, as for `sluice show`.
       """,
     options: [
       CommandOption(
         name: "output", letter: "o", value: "FILE", help: "Write to this file; - is standard output."),
+      CommandOption(
+        name: "derived", value: "NAME", help: "An object that a stage derived, in the place of its own."),
       CommandOption(name: "force", letter: "f", help: "Replace FILE where it is there already."),
       .home, .quiet,
     ],
@@ -39,8 +41,9 @@ struct Get: ParsableCommand {
     let hint = Hint(arguments)
     let ledger = try Environment.ledger(reading: home)
     let record = try AttachmentLookup(ledger, home, hint).attachment(id)
-    guard let object = try ObjectBytes(of: record, in: home, ledger, hint) else {
-      throw Self.withoutObject(record, hint)
+    let derived = arguments.value("derived")
+    guard let object = try ObjectBytes(of: record, derived, in: home, ledger, hint) else {
+      throw derived.map { Self.without($0, record) } ?? Self.withoutObject(record, hint)
     }
     guard let file else { return try print(object, hint) }
     let target = try WholeFile(file, replaces: arguments.flag("force"), outside: home)
@@ -82,6 +85,14 @@ struct Get: ParsableCommand {
   private struct ReaderLeft: Error {}
 
   // MARK: No object
+
+  private static func without(_ derived: String, _ record: AttachmentRecord) -> CommandError {
+    let names = record.outcome.derived.map(\.name).joined(separator: ", ")
+    let there = names.isEmpty ? "no stage has derived anything from it" : "there are: \(names)"
+    return CommandError(
+      .incomplete,
+      "attachment \(record.origin.id) has no derived object '\(Terminal.printable(derived))'; \(there)")
+  }
 
   private static func withoutObject(_ record: AttachmentRecord, _ hint: Hint) -> CommandError {
     let (id, status) = (record.origin.id, record.outcome.status)

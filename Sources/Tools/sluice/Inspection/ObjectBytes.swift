@@ -14,9 +14,18 @@ struct ObjectBytes: ~Copyable {
   let size: Int64
 
   /// Opens the object of an attachment, or the one that it keeps of an earlier attempt; `nil`: it has none.
-  init?(of record: AttachmentRecord, in home: Home, _ ledger: any LedgerMaintenance, _ hint: Hint) throws {
+  ///
+  /// - Parameter derived: the name of one beside it; `nil`: its own.
+  init?(
+    of record: AttachmentRecord, _ derived: String? = nil, in home: Home, _ ledger: any LedgerMaintenance,
+    _ hint: Hint
+  ) throws {
     let id = record.origin.id
-    guard let object = try ledger.object(ofAttachment: id) else { return nil }
+    let found =
+      if let derived { try ledger.object(derived, besideAttachment: id) } else {
+        try ledger.object(ofAttachment: id)
+      }
+    guard let object = found else { return nil }
     let (path, sha256) = (object.url, object.sha256)
     let root = try Descriptor.open(home.storePath, O_RDONLY | O_DIRECTORY)
     let opened: Descriptor?

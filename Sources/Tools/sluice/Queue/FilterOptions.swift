@@ -15,6 +15,7 @@ enum FilterOptions {
     CommandOption(name: "conversation", value: "ID", help: "Only those of this conversation."),
     CommandOption(name: "sender", value: "ID", help: "Only those that this one sent."),
     CommandOption(name: "reference", value: "TEXT", help: "Only those that their client calls so."),
+    CommandOption(name: "parent", value: "ID", help: "Only those that were taken out of this one."),
     CommandOption(name: "min-size", value: "SIZE", help: "Only those of this size or more: 10MB."),
     CommandOption(name: "max-size", value: "SIZE", help: "Only those of this size or less."),
     CommandOption(name: "name", value: "GLOB", help: "Only those whose file has a name like this: '*.pdf'."),
@@ -47,7 +48,7 @@ enum FilterOptions {
   static func filter(_ arguments: ParsedArguments, now: Int64 = Clock.machine.now()) throws(CommandError)
     -> AttachmentFilter
   {
-    for option in ["code", "stage", "type", "conversation", "sender", "reference", "name"]
+    for option in ["code", "stage", "type", "conversation", "sender", "reference", "parent", "name"]
     where arguments.value(option) == "" {
       throw .usage(
         "--\(option) is empty; a variable of the shell may be, and without the option all are meant")
@@ -60,6 +61,7 @@ enum FilterOptions {
     filter.mediaType = arguments.value("type").map { AttachmentFilter.glob($0.lowercased()) }
     filter.conversationId = arguments.value("conversation")
     (filter.senderId, filter.reference) = (arguments.value("sender"), arguments.value("reference"))
+    filter.parentId = arguments.value("parent")?.lowercased()
     (filter.minimumSize, filter.maximumSize) = (
       try size(arguments, "min-size"), try size(arguments, "max-size")
     )
