@@ -22,6 +22,7 @@ extension PipelineDefinition {
   public var judging: PipelineDefinition {
     var pipeline = self
     pipeline.stages.removeAll { $0.description.role != .line || $0.description.capability == .store }
+    pipeline.expand.waits = true
     (pipeline.channels, pipeline.downloads, pipeline.credentials) = ([], nil, [:])
     return pipeline
   }

@@ -116,7 +116,7 @@ extension Scheduler {
         pool.endOutput(flight)
       case .died(let flight, let death, let group, let stage, let microseconds, var report):
         // Torn, or a lie: then there is nothing.
-        if var said = report { report = takePieces(of: &said, flight, group) == nil ? said : nil }
+        if var said = report { report = flight.takePieces(of: &said, group) == nil ? said : nil }
         takeDeath(death, flight, group, stage, microseconds: microseconds, after: report)
         pool.endOutput(flight)
       case .tooLong(let flight): refuse(flight)
@@ -197,7 +197,7 @@ extension Scheduler {
       report.produced = false
       return invalid(flight, group, index, problem, after: report)
     }
-    if let problem = takePieces(of: &report, flight, group) {
+    if let problem = flight.takePieces(of: &report, group) {
       let index = report.results.last?.index ?? 0
       report.results.removeLast(min(report.results.count, 1))
       return invalid(flight, group, index, problem, after: report)

@@ -6,26 +6,6 @@ import Wire
 
 // What stages leave beside a content: taken over from the worker, and written to files once the attachment is to be completed.
 extension Scheduler {
-  /// Takes over what a report says of pieces. Returns what is wrong with it; `nil`: nothing.
-  func takePieces(of report: inout StageReport, _ flight: Flight, _ group: WorkerGroup) -> String? {
-    guard let list = report.pieceList else { return nil }
-    report.pieceList = nil
-    guard flight.piecesOutput >= 0 else {
-      return "it says it wrote something beside the content, and had nowhere to"
-    }
-    do {
-      let number = try flight.takePieces()
-      let pieces = try PieceList.read(flight.pieceFiles[number].descriptor, at: list)
-      if pieces.contains(where: { !group.declares($0) }) {
-        return "something beside the content from a stage that does not declare it"
-      }
-      (report.pieces, report.pieceFile) = (pieces, number)
-      return nil
-    } catch {
-      return "\(error)"
-    }
-  }
-
   /// Has what stages left beside the content written to files. True: it is, or there is nothing.
   func keepPieces(of flight: Flight) -> Bool {
     if flight.derived != nil { return true }
@@ -133,6 +113,28 @@ extension Scheduler {
     flight.run = AttachmentRun(plan, attempt: flight.lease.counted, concluding: before)
     flight.derived = before.derived
     route(flight)
+  }
+}
+
+extension Flight {
+  /// Takes over what a report says of pieces. Returns what is wrong with it; `nil`: nothing.
+  func takePieces(of report: inout StageReport, _ group: WorkerGroup) -> String? {
+    guard let list = report.pieceList else { return nil }
+    report.pieceList = nil
+    guard piecesOutput >= 0 else {
+      return "it says it wrote something beside the content, and had nowhere to"
+    }
+    do {
+      let number = try takePieces()
+      let pieces = try PieceList.read(pieceFiles[number].descriptor, at: list)
+      if pieces.contains(where: { !group.declares($0) }) {
+        return "something beside the content from a stage that does not declare it"
+      }
+      (report.pieces, report.pieceFile) = (pieces, number)
+      return nil
+    } catch {
+      return "\(error)"
+    }
   }
 }
 

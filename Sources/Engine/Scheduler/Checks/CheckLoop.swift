@@ -9,7 +9,7 @@ import Workers
 /// The thread of a ``Checker``: the way of a content through the line, without a ledger around it.
 final class CheckLoop {
   /// A check under way.
-  private final class Pending {
+  final class Pending {
     let asked: Checker.Asked
     var flight: Flight
     /// In nanoseconds of the monotonic clock.
@@ -20,40 +20,38 @@ final class CheckLoop {
     }
   }
 
-  /// What stages said of a content, which they promise to say again.
-  private struct Known: Hashable {
-    var fingerprint: String
-    var sha256: String
-    var fileName: ByteText
-    var declaredType: String?
-  }
-
-  private let pipeline: PipelineDefinition
+  let pipeline: PipelineDefinition
   private let plan: RunPlan
   private let digest: StageDescription
   private let executable: String
-  private let inbox: Checker.Inbox
+  let inbox: Checker.Inbox
   private let say: (String) -> Void
   private let lane = Lane(.attachments)
   private var ids = UUIDv7Generator()
 
   private var host: WorkerHost?
-  private var pool: WorkerPool?
+  var pool: WorkerPool?
   /// Until when a pipeline that could not be used is not tried again, and why; in nanoseconds.
   private var fault: (until: UInt64, text: String)?
   private var toldFault: String?
 
   /// In order; those that are not in hand yet, since as many are.
   private var waiting: [(asked: Checker.Asked, deadline: UInt64)] = []
-  private var pending: [UInt64: Pending] = [:]
+  var pending: [UInt64: Pending] = [:]
+  /// Contents whose children are being checked, by the serial of their flight; the children that are not begun; and the answers.
+  var expanding: [UInt64: Expanding] = [:]
+  var children: [Child] = []
+  let answers = Answers()
+  /// Where those that were taken out of others stand, by the serial of their flight.
+  var parents: [UInt64: (tree: Tree, depth: Int64)] = [:]
   /// Until it is known what the stages reject for its length alone.
   private var unmeasured: [Pending] = []
   private var nextSerial: UInt64 = 1
-  private var known: [Known: KnownContent.Said] = [:]
+  var known: [Known: KnownContent.Said] = [:]
 
   /// Checks in hand: each holds a descriptor, and some have a worker.
-  private static let window = 256
-  private static let mostKnown = 10_000
+  static let window = 256
+  static let mostKnown = 10_000
   /// Nanoseconds before a pipeline that could not be used is tried again.
   private static let faultTime: UInt64 = 1_000_000_000
 
@@ -74,10 +72,11 @@ final class CheckLoop {
       for one in asked {
         waiting.append((one, now + UInt64(max(one.check.patience, 0)) * 1_000_000))
       }
-      if isLast || pending.isEmpty && waiting.isEmpty && inbox.closeIfRetired() { break }
+      if isLast || pending.isEmpty && expanding.isEmpty && waiting.isEmpty && inbox.closeIfRetired() { break }
       attempt { () throws(SchedulerError) in
-        if !waiting.isEmpty { try begin(now) }
+        if !waiting.isEmpty || !children.isEmpty { try begin(now) }
         try turn()
+        takeAnswers()
       }
     }
     fail(.unknown("stopped", "the server was stopped; ask again"))
@@ -99,8 +98,9 @@ final class CheckLoop {
   }
 
   private func fail(_ result: CheckResult) {
-    let all = pending.values.map(\.asked) + waiting.map(\.asked)
-    (pending, waiting, unmeasured) = ([:], [], [])
+    let all = pending.values.map(\.asked) + expanding.values.map(\.one.asked) + waiting.map(\.asked)
+    (pending, expanding, waiting, unmeasured) = ([:], [:], [], [])
+    (children, parents) = ([], [:])
     for asked in all { asked.answer(result) }
   }
 
@@ -119,7 +119,7 @@ final class CheckLoop {
       let processors = max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
       self.host = host
       pool = WorkerPool(
-        pipeline, plan, digest: digest, processors: processors, environment, keepsPieces: false)
+        pipeline, plan, digest: digest, processors: processors, environment)
     } catch {
       throw SchedulerError(error)
     }
@@ -129,7 +129,7 @@ final class CheckLoop {
   /// Gives work, waits until something happens, and takes what has.
   private func turn() throws(SchedulerError) {
     guard let pool, let host else { return waitWithoutWorkers() }
-    take(try pool.dispatch(held: { self.pending.values.reduce(0) { $0 + $1.flight.memoryInUse } }))
+    take(try pool.dispatch(held: { self.memoryInUse }))
     var heard: [(UInt32, WorkerNews)] = []
     do throws(SystemError) {
       let isQuiet = pending.isEmpty && !pool.isChanging
@@ -146,6 +146,11 @@ final class CheckLoop {
     giveUpLate(Clock.monotonic())
   }
 
+  private var memoryInUse: Int64 {
+    let inHand = pending.values.reduce(0) { $0 + $1.flight.memoryInUse }
+    return expanding.values.reduce(inHand) { $0 + $1.one.flight.memoryInUse }
+  }
+
   private func waitWithoutWorkers() {
     var one = pollfd(fd: inbox.readable, events: Int16(POLLIN), revents: 0)
     poll(&one, 1, 1000)
@@ -159,6 +164,10 @@ final class CheckLoop {
       _ = pool?.takeBack(one.flight)
       unmeasured.removeAll { $0 === one }
       finish(one, .unknown("too-late", "it was not decided in the time that it was given"))
+    }
+    for parent in expanding.values.filter({ isLate($0.one.deadline) }) {
+      expanding[parent.one.flight.serial] = nil
+      finish(parent.one, .unknown("too-late", "it was not decided in the time that it was given"))
     }
     guard let first = waiting.firstIndex(where: { isLate($0.deadline) }) else { return }
     let overdue = waiting[first...].filter { isLate($0.deadline) }
@@ -176,18 +185,22 @@ final class CheckLoop {
     }
     fault = nil
     try open()
+    beginChildren()
     let count = min(max(Self.window - pending.count, 0), waiting.count)
     let next = waiting.prefix(count)
     waiting.removeFirst(count)
-    for (asked, deadline) in next {
-      guard let flight = flight(asked, attempt: 1) else {
-        asked.answer(.unknown("unreadable", "\(SystemError("opening the content"))"))
-        continue
-      }
-      let one = Pending(asked, flight, deadline: deadline)
-      pending[flight.serial] = one
-      measure(one)
+    for (asked, deadline) in next { begin(asked, deadline: deadline) }
+  }
+
+  /// - Parameter note: is told the serial of its flight.
+  func begin(_ asked: Checker.Asked, deadline: UInt64, _ note: (UInt64) -> Void = { _ in }) {
+    guard let flight = flight(asked, attempt: 1) else {
+      return asked.answer(.unknown("unreadable", "\(SystemError("opening the content"))"))
     }
+    let one = Pending(asked, flight, deadline: deadline)
+    pending[flight.serial] = one
+    note(flight.serial)
+    measure(one)
   }
 
   /// - Returns: `nil`: the content cannot be had; see errno.
@@ -229,7 +242,7 @@ final class CheckLoop {
     pool.measure(one.flight)
   }
 
-  private func route(_ one: Pending) {
+  func route(_ one: Pending) {
     let flight = one.flight
     switch flight.run.next(isSourceChanged: { flight.isSourceChanged }) {
     case .measure: measure(one)
@@ -237,10 +250,7 @@ final class CheckLoop {
       guard let pool, let index = plan.groups.group(of: stages.lowerBound) else { return }
       let start = plan.groups.groups[index].stages.lowerBound
       pool.enqueue(flight, pool.line[index], (stages.lowerBound - start)..<(stages.upperBound - start))
-    case .expand:
-      // A check keeps no pieces.
-      flight.run.expanded()
-      route(one)
+    case .expand: expand(one)
     case .end(let end): take(end, one)
     }
   }
@@ -257,8 +267,10 @@ final class CheckLoop {
         if let one = pending[flight.serial] { apply(result.report, one, group) }
         pool?.endOutput(flight)
       case .died(let flight, let death, let group, let stage, let microseconds, let report):
-        pool?.endOutput(flight)
-        guard let one = pending[flight.serial] else { continue }
+        guard let one = pending[flight.serial] else {
+          pool?.endOutput(flight)
+          continue
+        }
         died(death, one, group, stage, microseconds, after: report)
       case .tooLong(let flight):
         guard let one = pending[flight.serial] else { continue }
@@ -291,6 +303,11 @@ final class CheckLoop {
       report.produced = false
       return invalid(problem, one, group, index, after: report)
     }
+    if let problem = flight.takePieces(of: &report, group) {
+      let index = report.results.last?.index ?? 0
+      report.results.removeLast(min(report.results.count, 1))
+      return invalid(problem, one, group, index, after: report)
+    }
     flight.run.take(report, of: range)
     route(one)
   }
@@ -310,34 +327,12 @@ final class CheckLoop {
     _ death: WorkerDeath, _ one: Pending, _ group: WorkerGroup, _ stage: Int, _ microseconds: Int64,
     after report: StageReport?
   ) {
-    one.flight.run.died(death, group, stage, microseconds: microseconds, after: report)
+    // Torn, or a lie: then there is nothing.
+    var said = report
+    if var report { said = one.flight.takePieces(of: &report, group) == nil ? report : nil }
+    one.flight.run.died(death, group, stage, microseconds: microseconds, after: said)
+    pool?.endOutput(one.flight)
     route(one)
-  }
-
-  // MARK: Equal contents
-
-  private func key(_ one: Pending, _ fingerprint: String?) -> Known? {
-    guard let fingerprint, let sha256 = one.flight.run.sha256 else { return nil }
-    let check = one.asked.check
-    return Known(
-      fingerprint: fingerprint, sha256: sha256, fileName: ByteText(check.fileName),
-      declaredType: check.declaredType)
-  }
-
-  /// Lets what the first stages said of equal content stand in for running them.
-  private func repeatWords(_ one: Pending) {
-    guard one.flight.run.isAtStart, let group = pool?.line.first, case .line(let range) = group.purpose,
-      let key = key(one, group.fingerprint), let said = known[key],
-      one.flight.run.repeatReport(mediaType: said.mediaType, metadata: said.metadata, derived: [], of: range)
-    else { return }
-    one.flight.fingerprint = group.fingerprint
-  }
-
-  private func remember(_ one: Pending) {
-    let run = one.flight.run
-    guard run.outcome == .completed, let key = key(one, one.flight.fingerprint) else { return }
-    if known.count >= Self.mostKnown { known.removeAll(keepingCapacity: true) }
-    known[key] = KnownContent.Said(mediaType: run.mediaType, metadata: run.metadata)
   }
 
   // MARK: The end
@@ -355,6 +350,7 @@ final class CheckLoop {
         return finish(one, .unknown("unreadable", "\(SystemError("opening the content"))"))
       }
       pending[flight.serial] = nil
+      parents[next.serial] = parents.removeValue(forKey: flight.serial)
       one.flight = next
       pending[next.serial] = one
       measure(one)
@@ -362,7 +358,7 @@ final class CheckLoop {
     }
   }
 
-  private func result(_ one: Pending, _ verdict: CheckVerdict, _ reason: Reason?) -> CheckResult {
+  func result(_ one: Pending, _ verdict: CheckVerdict, _ reason: Reason?) -> CheckResult {
     let flight = one.flight
     var result = CheckResult(verdict, reason)
     if flight.run.outcome == .quarantined { result.outcome = .quarantined }
@@ -372,10 +368,11 @@ final class CheckLoop {
     return result
   }
 
-  private func finish(_ one: Pending, _ result: CheckResult) {
+  func finish(_ one: Pending, _ result: CheckResult) {
     pending[one.flight.serial] = nil
+    parents[one.flight.serial] = nil
     one.asked.answer(result)
     // Others wait for its place.
-    if !waiting.isEmpty { sluice_eventfd_raise(inbox.readable) }
+    if !waiting.isEmpty || !children.isEmpty { sluice_eventfd_raise(inbox.readable) }
   }
 }
