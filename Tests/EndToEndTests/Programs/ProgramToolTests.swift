@@ -99,6 +99,24 @@ struct ProgramToolTests {
     #expect(cases.map(\.ok) == [true, true], "\(outcome.out)\(outcome.err)")
   }
 
+  /// What a stage says is one line, and acts on no terminal, as elsewhere.
+  @Test(arguments: ["text", "junit"])
+  func whatItSaysIsPrintedSafelyByTests(format: String) throws {
+    try folder.write(
+      "stages/acts/cases.yaml",
+      """
+      stage: ./stage.yaml
+      cases:
+        - name: none
+          input: { text: "say(annotate={'acts.text': 'a\\\\n  ok  b'}, verdict='reject', code='bad', message='c\\\\n\\\\x1b[31md\\\\u202e')" }
+          expect: { verdict: pass, metadata: {} }
+      """)
+    let outcome = try run(["test", "stages/acts", "--format", format])
+    #expect(outcome.status == 1)
+    #expect(outcome.out.contains(#"reject (bad: c\u{a}\u{1b}[31md\u{202e})"#), "\(outcome.out)\(outcome.err)")
+    #expect(outcome.out.contains(#"acts.text: a\u{a}  ok  b"#), "\(outcome.out)")
+  }
+
   @Test func itIsAskedInACheckAndInAReplay() throws {
     try folder.write(
       "pipeline.yaml", Pipelines.storing("- use: acts\n  options: { number: 1 }"))
