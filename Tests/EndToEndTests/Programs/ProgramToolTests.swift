@@ -80,6 +80,44 @@ struct ProgramToolTests {
     #expect(schema.contains("\"max-content\"") && schema.contains("Does what attachments say."))
   }
 
+  /// The checks of a program speak of programs: no function of one is called.
+  @Test func itIsCheckedAsAProgram() throws {
+    func check(_ words: String...) throws -> [Printed.Check] {
+      try run(["stages", "check", "./stages/acts", "--format", "json"] + words).every(Printed.Check.self)
+    }
+    let fine = try check("--fast")
+    #expect(Set(fine.map(\.name)).isDisjoint(with: ["abi", "sandbox", "stdout"]), "\(fine.map(\.name))")
+    #expect(fine.first { $0.name == "open" }?.result == "passed")
+    let asked = try check("--only", "abi")
+    #expect(asked.map(\.result) == ["skipped"], "\(asked)")
+    try folder.write("stages/acts/acts.py", "print('hello', flush=True)")
+    let open = try #require(try check("--only", "open").first)
+    #expect(open.result == "failed" && open.message?.contains("not JSON") == true, "\(open)")
+    #expect(open.remedy?.contains(#"{"ready": true}"#) == true && open.remedy?.contains("`open`") == false)
+    try folder.write("stages/acts/stage.yaml", "id: acts\nversion: 1.0.0\nsumary: None.\ncommand: sh\n")
+    let load = try #require(try check().first)
+    #expect(load.name == "load" && load.claim == "stage.yaml says what the program is", "\(load)")
+    #expect(load.remedy == "correct it, and check again")
+  }
+
+  /// It may be right to reject all that the checks have. Whether it passes anything is not known then.
+  @Test func thatNothingPassesIsNoCheckThatPassed() throws {
+    try folder.write(
+      "stages/acts/acts.py",
+      """
+      import json, sys
+      sys.stdin.readline()
+      print('{"ready": true}', flush=True)
+      for line in sys.stdin: print('{"verdict": "reject", "code": "bad", "message": "never"}', flush=True)
+      """)
+    let outcome = try run(["stages", "check", "./stages/acts", "--only", "empty,passes", "--format", "json"])
+    let checks = try outcome.every(Printed.Check.self)
+    #expect(outcome.status == 0 && checks.map(\.result) == ["passed", "skipped"], "\(outcome.out)")
+    #expect(
+      checks.last?.message
+        == "nothing did (reject, bad: never); with a FILE that it passes the checks see more")
+  }
+
   @Test func itsCasesAreTested() throws {
     try folder.write(
       "stages/acts/cases.yaml",
