@@ -176,6 +176,7 @@ final class WorkerPool {
     let folder: WorkerFolder? =
       if case .channel = group.purpose { .home } else { group.capability == .store ? .store : nil }
     let setup = group.setup(pipeline)
+    if let excess = setup.excess { throw SchedulerError(.configuration, excess) }
     let slot = nextSlot()
     do throws(SystemError) {
       let worker = GroupWorker(

@@ -118,6 +118,26 @@ struct ProgramToolTests {
         == "nothing did (reject, bad: never); with a FILE that it passes the checks see more")
   }
 
+  /// A worker is told all in one frame.
+  @Test(arguments: [(1 << 10, true), (60 << 10, false), (200 << 10, false)])
+  func aCommandThatIsTooLongForAWorkerIsRefused(length: Int, isFine: Bool) throws {
+    let program =
+      "import sys; sys.stdin.readline(); print('{\\\"ready\\\": true}', flush=True); sys.stdin.readline() # "
+      + String(repeating: "x", count: length)
+    try folder.write(
+      "pipeline.yaml",
+      Pipelines.storing("- use: exec\n  id: long\n  options: { command: [python3, -c, \"\(program)\"] }"))
+    let lint = try run(["lint"])
+    #expect(lint.status == (isFine ? 0 : 78), "\(lint.out)\(lint.err)")
+    if isFine { return }
+    let limit = "98304 are allowed, in which a command counts twice; put a long program into a file"
+    #expect(
+      lint.err.contains("what a worker is told of long comes to") && lint.err.contains(limit), "\(lint.err)")
+    try folder.write("in/a", "well-behaved")
+    let ingest = try run(["ingest", "in"])
+    #expect(ingest.status == 78 && ingest.err.contains(limit), "\(ingest.err)")
+  }
+
   @Test func itsCasesAreTested() throws {
     try folder.write(
       "stages/acts/cases.yaml",
