@@ -27,8 +27,8 @@ struct ProgramChanges {
       known[stage.id] = now
       let paths = Set(now.keys).union(before.keys).filter { now[$0] != before[$0] }.sorted()
       return
-        "stage '\(stage.id)': \(paths.joined(separator: ", ")) has changed, and is used as it is now by each worker that "
-        + "starts from now on; SIGHUP has all use it"
+        "stage '\(stage.id)': \(paths.joined(separator: ", ")) has changed; each worker that starts from now on uses it as it is "
+        + "now, and at SIGHUP `sluice run` and `sluice serve` have all use it"
     }
   }
 }
