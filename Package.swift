@@ -260,7 +260,8 @@ var tests: [Target] {
     .testTarget(name: "PortTests", dependencies: ["Ledger", "ModelLedger", "Pipeline", "Platform"]),
     .testTarget(name: "ManifestTests", dependencies: ["Ledger", "Manifest", "Platform"]),
     .testTarget(
-      name: "WorkersTests", dependencies: ["CPlatform", "Pipeline", "Platform", "Wire", "Workers"]),
+      name: "WorkersTests",
+      dependencies: ["Configuration", "CPlatform", "Pipeline", "Platform", "Wire", "Workers"]),
     .testTarget(
       name: "SchedulerTests",
       dependencies: [

@@ -28,7 +28,7 @@ make --no-print-directory place BUILT="$work/built" DESTDIR="$PWD/$stage" PREFIX
 doc=$stage/usr/share/doc/sluice
 install -D -m 644 -t "$stage/usr/lib/systemd/system" Packaging/sluice.service Packaging/sluice.socket
 install -D -m 644 -t "$stage/etc/sluice" Packaging/pipeline.yaml
-install -D -m 644 -t "$doc" README.md Packaging/grafana.json
+install -D -m 644 -t "$doc" README.md CONTRIBUTING.md Packaging/grafana.json
 install -D -m 644 -t "$doc/docs" docs/*.md docs/*.json
 # Swift's runtime comes along, and so does its licence.
 runtime=$(ldd "$built/sluice" | awk '/libswiftCore/ { print $3 }')

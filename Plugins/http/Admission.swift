@@ -13,7 +13,7 @@ struct Admission {
       return .fail("host-not-allowed", "\(link.host) is not among the `hosts` that may be asked")
     }
     if let address = IPAddress(link.host), !addresses.allows(address, for: link.host) {
-      return .fail("address-not-allowed", AddressPolicy.refusal(of: address))
+      return .fail("address-not-allowed", addresses.refusal(of: address))
     }
     return nil
   }

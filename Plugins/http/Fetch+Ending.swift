@@ -57,10 +57,10 @@ extension Fetch {
         ? .pause("offline", "this machine has no route to a name server")
         : .retry("name-not-found", "the name \(host) has no address")
     case CURLE_COULDNT_CONNECT:
-      guard let address = request.gate.refusedAddress else { return notConnected(host) }
+      guard let refusal = request.gate.refusal else { return notConnected(host) }
       return cameFromPublic
         ? Redirect.portal(host)
-        : .fail("address-not-allowed", "\(host): \(AddressPolicy.refusal(of: address))")
+        : .fail("address-not-allowed", "\(host): \(refusal)")
     case CURLE_OPERATION_TIMEDOUT:
       return .retry("unreachable", "there was no connection to \(host) within \(settings.connectTimeout) ms")
     case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM,

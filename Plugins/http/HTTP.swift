@@ -95,9 +95,14 @@ struct HTTP: Source {
     settings.form = form
     settings.admission = Admission(
       hosts: try HostPatterns(opening[Self.hosts], option: "hosts"),
-      addresses: try AddressPolicy(allowing: opening[Self.allowPrivate]))
+      addresses: try AddressPolicy(allowing: opening[Self.allowPrivate], under: Self.place(of: opening.id)))
     try CurlLibrary.prepareForSandbox()
     engine = try Engine(settings, certificates: try Certificates())
+  }
+
+  /// Where its options stand in a pipeline file: in that of the lane, for it also fetches the keys of tokens.
+  private static func place(of id: String) -> [String] {
+    id == "downloads" ? ["lanes", id, "options"] : []
   }
 
   func start(_ transfer: Transfer) { engine.start(transfer) }

@@ -1,12 +1,11 @@
-import Outbound
 import StageKit
 
 /// The result of a request.
 enum Answer {
   /// An HTTP status, and the wait in seconds that the endpoint asks for; 0: none.
   case status(Int, wait: Int64)
-  /// All addresses of the endpoint are refused; this is one of them.
-  case refused(IPAddress)
+  /// All addresses of the endpoint are refused; with a sentence about one of them.
+  case refused(String)
   /// No complete answer, with the reason; `isGeneral`: other events would fail in the same way.
   case none(String, isGeneral: Bool)
 
@@ -37,7 +36,7 @@ enum Answer {
         "endpoint-refused",
         "the endpoint answered \(status); redirects are not followed, so give their target")
     case .status(let status, _): .retry("endpoint-refused", "the endpoint answered \(status)")
-    case .refused(let address): .fail("address-not-allowed", AddressPolicy.refusal(of: address))
+    case .refused(let sentence): .fail("address-not-allowed", sentence)
     case .none(let reason, _): .retry("unreachable", reason)
     }
   }

@@ -23,7 +23,7 @@ struct Endpoint {
   /// Throws where the host is an address that the policy does not allow. A name is checked when it is connected to.
   func check(_ policy: AddressPolicy) throws(Outcome) {
     if let address = IPAddress(host), !policy.allows(address, for: host) {
-      throw .fail("address-not-allowed", "url: \(AddressPolicy.refusal(of: address))")
+      throw .fail("address-not-allowed", "url: \(policy.refusal(of: address))")
     }
   }
 }

@@ -103,7 +103,7 @@ final class Request {
       _ = sluice_curl_get_offset(handle, CURLINFO_RETRY_AFTER, &wait)
       return .status(status, wait: Int64(wait))
     }
-    if let address = gate.refusedAddress { return .refused(address) }
+    if let refusal = gate.refusal { return .refused(refusal) }
     if reception.hasLongHeaders {
       return .none("the answer has more than 64 KiB of headers", isGeneral: false)
     }

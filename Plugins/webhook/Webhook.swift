@@ -41,7 +41,8 @@ struct Webhook: Stage {
 
   init(_ opening: Opening) throws(Outcome) {
     let endpoint = try Endpoint(opening[Self.url] ?? "")
-    let policy = try AddressPolicy(allowing: opening[Self.allowPrivate])
+    let policy = try AddressPolicy(
+      allowing: opening[Self.allowPrivate], under: ["channels", opening.id, "options"])
     try endpoint.check(policy)
     secrets = try SigningSecrets(opening[Self.secrets])
     try CurlLibrary.prepareForSandbox()

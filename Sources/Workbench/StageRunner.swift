@@ -103,6 +103,7 @@ public final class StageRunner {
     setup.watchesNames = launch.watchesNames
     trace = []
     do {
+      if let excess = setup.excess { throw WorkbenchError(.configuration, excess) }
       try process.open(setup)
       ready = try greeting(of: process)
     } catch {

@@ -134,7 +134,7 @@ import Testing
     let suite = try #require(document.first { $0.name == "testsuite" })
     #expect(suite.attributes["tests"] == "2" && suite.attributes["failures"] == "1")
     let cases = document.filter { $0.name == "testcase" }
-    #expect(cases.map { $0.attributes["name"] } == ["<&>\"']]> \u{FFFD}\u{FFFD} 🎈", "fine"])
+    #expect(cases.map { $0.attributes["name"] } == ["<&>\"']]> \\u{1}\u{FFFD} 🎈", "fine"])
     let failure = try #require(document.first { $0.name == "failure" })
     #expect(failure.attributes["message"]?.hasPrefix("message: expected <b>&amp;") == true)
   }

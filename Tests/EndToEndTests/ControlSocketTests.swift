@@ -162,7 +162,8 @@ struct ControlSocketTests {
   // MARK: Errors in options that only stages detect
 
   static let refused = [
-    ("allow-private: true", "name it under `allow-private`"), ("secrets: whsec_x", "is not base64"),
+    ("allow-private: true", "write `channels: { hook: { options: { allow-private: [\"127.0.0.1\"] } } }`"),
+    ("secrets: whsec_x", "is not base64"),
     ("url: \"gopher://x\"", "channel 'hook'"),
   ]
 

@@ -30,12 +30,7 @@ import Testing
         count += 1
         let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(
           String.init)
-        let folder = (page.name as NSString).deletingLastPathComponent
-        let target =
-          parts[0].isEmpty
-          ? page.name
-          : ((folder as NSString).appendingPathComponent(parts[0]) as NSString)
-            .standardizingPath
+        let target = Self.target(of: parts[0], on: page)
         #expect(
           FileManager.default.fileExists(atPath: "\(SluiceCommand.projectFolder)/\(target)"),
           "\(page.name): \(link) leads to no file")
@@ -46,6 +41,35 @@ import Testing
       }
     }
     #expect(count > 10)
+  }
+
+  /// The file that a link leads to, without its heading.
+  private static func target(of path: String, on page: Page) -> String {
+    if path.isEmpty { return page.name }
+    let folder = (page.name as NSString).deletingLastPathComponent
+    return ((folder as NSString).appendingPathComponent(path) as NSString).standardizingPath
+  }
+
+  /// The package has the pages without the sources: what they link to is in it as well.
+  @Test func everyLinkOfAnInstalledPageLeadsToAnInstalledFile() throws {
+    let folder = try TemporaryFolder()
+    let script = #"cd "$1" && doc=$2 && eval "$(grep -F -- '-t "$doc' Packaging/deb.sh)""#
+    _ = try FixtureStages.run(
+      "/bin/bash", ["-ec", script, "install", SluiceCommand.projectFolder, folder.path])
+    let installed = try Page.all().filter {
+      FileManager.default.fileExists(atPath: "\(folder.path)/\($0.name)")
+    }
+    #expect(installed.contains { $0.name == "README.md" } && installed.count > 8, "\(installed.map(\.name))")
+    for page in installed {
+      for link in page.links where !link.contains("://") {
+        let target = Self.target(
+          of: link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)[0],
+          on: page)
+        #expect(
+          FileManager.default.fileExists(atPath: "\(folder.path)/\(target)"),
+          "\(page.name): \(link) leads to nothing that is installed")
+      }
+    }
   }
 
   @Test func everyPageCanBeReachedFromTheReadme() throws {

@@ -39,11 +39,14 @@ struct ProgramLineTests {
     #expect(try Self.read(line) == statements)
   }
 
+  /// Where the author of a program finds what was printed for people.
+  private static let freeText = " (text for people goes to standard error, or under 'log')"
+
   static let bad: [(String, String)] = [
-    ("", "a line that is not JSON: "), ("hello", "a line that is not JSON: hello"),
-    ("{\"verdict\":", "a line that is not JSON: {\"verdict\":"),
+    ("", "a line that is not JSON\(freeText): "), ("hello", "a line that is not JSON\(freeText): hello"),
+    ("{\"verdict\":", "a line that is not JSON\(freeText): {\"verdict\":"),
     (#"{"verdict":"pass","verdict":"pass"}"#, "a line that is not JSON"),
-    ("[]", "an array in place of an object"), ("null", "null in place of an object"),
+    ("[]", "an array in place of an object\(freeText)"), ("null", "null in place of an object"),
     ("3", "a number in place of an object"),
     (#"{"verdcit":"pass"}"#, "a member 'verdcit', where there are annotate, code, "),
     (#"{"ready":false}"#, "a boolean as 'ready', which is true"),
@@ -61,8 +64,8 @@ struct ProgramLineTests {
     (#"{"code":1}"#, "a number as 'code'"), (#"{"message":[]}"#, "an array as 'message'"),
     (#"{"message":"a\u0000b"}"#, "a text with a NUL character under 'message'"),
     (#"{"annotate":{"a\u0000":1}}"#, "a text with a NUL character under 'annotate'"),
-    ("\u{1B}[31m", "a line that is not JSON: \u{FFFD}[31m"),
-    ("a\u{202E}b", "a line that is not JSON: a\u{FFFD}b"),
+    ("\u{1B}[31m", "a line that is not JSON\(freeText): \u{FFFD}[31m"),
+    ("a\u{202E}b", "a line that is not JSON\(freeText): a\u{FFFD}b"),
   ]
 
   @Test(arguments: bad)

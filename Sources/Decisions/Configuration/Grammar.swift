@@ -355,9 +355,10 @@ enum Grammar {
   /// The limit for all waits and timeouts: a day, in milliseconds.
   private static let day: Int64 = 86_400_000
 
+  /// - Parameter example: for the schema; of a program's keys, the default.
   static func key(
     _ name: String, _ kind: OptionDescription.Kind, _ shapes: OptionDescription.Shapes = .one,
-    range: ClosedRange<Int64>? = nil, required: Bool = false, example: String, _ help: String
+    range: ClosedRange<Int64>? = nil, required: Bool = false, example: String? = nil, _ help: String
   ) -> OptionDescription {
     var key = OptionDescription(name: name, kind: kind, shapes: shapes, help: help)
     key.range = range

@@ -23,4 +23,7 @@ public struct Program: Sendable, Equatable {
   public init(command: [String], folder: String) {
     (self.command, self.folder) = (command, folder)
   }
+
+  /// Where a word of the command is, if it names a file.
+  public func path(of word: String) -> String { word.hasPrefix("/") ? word : "\(folder)/\(word)" }
 }

@@ -95,6 +95,7 @@ final class Machine {
       publish: { self.storeThread.send(.publish($0)) }, delete: { self.storeThread.send(.delete($0)) },
       nextBatch: { self.intake?.take() }, lostPlace: lostPlace(lock), wait: wait, close: close)
     environment.downloads = DownloadsFolder(home)
+    environment.programFiles = ProgramFile.files
     environment.uploads = home.uploadsPath
     environment.stage = stagingThread.send
     environment.watchNetwork = watchNetwork

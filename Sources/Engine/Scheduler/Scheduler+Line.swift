@@ -124,6 +124,7 @@ extension Scheduler {
       case .takenBack(let flight):
         pool.endOutput(flight)
         endTakenBack(flight)
+      case .changed(let text): observe(.problem(text))
       }
     }
   }

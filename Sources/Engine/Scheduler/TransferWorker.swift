@@ -159,6 +159,7 @@ final class TransferWorker {
   private func start(_ slot: UInt32) throws(SchedulerError) {
     let setup = Setup(
       stages: [definition.stage], sandbox: sandbox, capability: .network, output: definition.maxSize)
+    if let excess = setup.excess { throw SchedulerError(.configuration, excess) }
     do throws(SystemError) {
       process = try environment.startWorker(slot, setup, nil)
     } catch {

@@ -146,7 +146,7 @@ extension WorkerGroup {
         writer.key("program")
         writer.array { writer in
           for word in program.command {
-            writer.value(FileIdentity.hash(of: word.hasPrefix("/") ? word : "\(program.folder)/\(word)"))
+            writer.value(FileIdentity.hash(of: program.path(of: word)))
           }
         }
       }

@@ -26,6 +26,8 @@ final class WorkerPool {
     case untouched(Flight)
     /// A person has taken it back, and no worker has it any more.
     case takenBack(Flight)
+    /// A worker was started with a program that is not the one of before; in words.
+    case changed(String)
   }
 
   let pipeline: PipelineDefinition
@@ -46,6 +48,9 @@ final class WorkerPool {
   var standstill: Range<UInt64> = 0..<0
   /// The parts of the sandbox that every worker had.
   var sandbox: UInt32?
+  private var programs: ProgramChanges
+  /// Programs that were found changed and are not told of yet.
+  private var changes: [String] = []
 
   /// Descriptors of each worker: its socket, its standard error, its process, and while it is started its status page and the
   /// other ends.
@@ -68,6 +73,7 @@ final class WorkerPool {
   ) {
     self.pipeline = pipeline
     self.environment = environment
+    programs = ProgramChanges(pipeline.stages, environment.programFiles)
     memory = MemoryBudget(total: pipeline.memoryTotal ?? MachineMemory.available() / 4)
     let width = pipeline.workers ?? processors
     let measuring = [StageDefinition(id: stage.id, description: stage, values: [])]
@@ -177,7 +183,9 @@ final class WorkerPool {
     let folder: WorkerFolder? =
       if case .channel = group.purpose { .home } else { group.capability == .store ? .store : nil }
     let setup = group.setup(pipeline)
+    if let excess = setup.excess { throw SchedulerError(.configuration, excess) }
     let slot = nextSlot()
+    changes.append(contentsOf: programs.look(at: group.stages))
     do throws(SystemError) {
       let worker = GroupWorker(
         try environment.startWorker(slot, setup, folder), slot: slot, group: group,
@@ -198,6 +206,8 @@ final class WorkerPool {
   func dispatch(held: () -> Int64) throws(SchedulerError) -> [Outcome] {
     var outcomes: [Outcome] = []
     for group in groups { try dispatch(group, held, &outcomes) }
+    outcomes += changes.map { .changed($0) }
+    changes = []
     return outcomes
   }
 

@@ -46,8 +46,12 @@ public enum ProgramLine {
 
   /// What a line says. A verdict comes last, wherever it stands.
   public static func read(_ line: some Collection<UInt8>) throws(Flaw) -> [Statement] {
-    guard let value = JSONValue(line) else { throw Flaw("a line that is not JSON: \(shown(line))") }
-    guard case .object(let members) = value else { throw Flaw("\(value.noun) in place of an object") }
+    guard let value = JSONValue(line) else {
+      throw Flaw("a line that is not JSON\(freeText): \(shown(line))")
+    }
+    guard case .object(let members) = value else {
+      throw Flaw("\(value.noun) in place of an object\(freeText)")
+    }
     var statements: [Statement] = []
     var (verdict, code, message): (Verdict?, String?, String?)
     var level = LogLevel.info
@@ -92,6 +96,9 @@ public enum ProgramLine {
     if let verdict { statements.append(.verdict(verdict, code: code, message: message)) }
     return statements
   }
+
+  /// Before what is shown of a line: a secret that is cut at the end of a text is known by its beginning.
+  private static let freeText = " (text for people goes to standard error, or under 'log')"
 
   /// The members there are, and what each is.
   private static let forms = [

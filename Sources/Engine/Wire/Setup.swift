@@ -52,6 +52,19 @@ public struct Setup: Sendable, Equatable {
     return writer.bytes
   }
 
+  /// Why no worker can be told all of it; `nil`: it fits.
+  public var excess: String? {
+    let size = frame.count
+    guard size > Frame.limit else { return nil }
+    let isProgram = stages.contains { $0.description.program != nil }
+    return
+      "what a worker is told of \(stages.map(\.id).joined(separator: ", ")) comes to \(size) bytes, and \(Frame.limit) "
+      + "are allowed, in which "
+      + (isProgram
+        ? "a command counts twice; put a long program into a file that 'command' names"
+        : "all options count; shorten them")
+  }
+
   /// Reads what follows the kind.
   public init(_ reader: inout FrameReader) throws(FrameError) {
     guard let sandbox = SandboxPolicy(rawValue: try reader.requiredText(atMost: 16)),

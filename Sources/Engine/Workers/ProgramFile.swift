@@ -48,6 +48,16 @@ public enum ProgramFile {
     }
   }
 
+  /// What the files are that a program's command names, such as its script, by their paths.
+  public static func files(of program: Program) -> [String: FileStamp] {
+    var files: [String: FileStamp] = [:]
+    for word in program.command {
+      let path = program.path(of: word)
+      files[path] = FileStamp(of: path)
+    }
+    return files
+  }
+
   /// Why a program cannot be there; `nil`: it can.
   static func missing(_ program: Program) -> String? {
     guard let name = program.command.first else { return nil }

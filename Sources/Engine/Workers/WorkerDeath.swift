@@ -91,7 +91,12 @@ public struct WorkerDeath: Sendable {
       case .invalidReply(let text): "invalid-reply: \(text)"
       }
     let told = place.map { "\(fact), \($0)" } ?? fact
-    return lastWords.isEmpty ? told : "\(told); it last said: \(lastWords)"
+    if lastWords.isEmpty { return told }
+    let said = "\(told); it last said: \(lastWords)"
+    guard case .programEnded = cause, let advice = ProgramAdvice.text(lastWords, stage.description) else {
+      return said
+    }
+    return "\(said) (\(advice))"
   }
 
   /// Which of the stage's remedies applies.

@@ -20,8 +20,8 @@ public final class AddressGate {
     refused = nil
   }
 
-  /// The refused address, if there was no allowed one.
-  public var refusedAddress: IPAddress? { allowedAddresses.isEmpty ? refused : nil }
+  /// The sentence for the refused address, if there was no allowed one.
+  public var refusal: String? { allowedAddresses.isEmpty ? refused.map { policy.refusal(of: $0) } : nil }
 
   /// Sets the callback, with this object as context; it must live as long as the handle.
   public func install(on handle: UnsafeMutableRawPointer) -> [CURLcode] {

@@ -10,14 +10,18 @@ public struct AddressPolicy {
   private let named: Set<IPAddress>
   /// Names of hosts all of whose addresses are allowed.
   private let hosts: Set<String>
+  /// The keys of a pipeline file, from the outermost on, under which `allow-private` stands.
+  private let place: [String]
 
   /// Public addresses only.
   public init() {
-    (named, hosts) = ([], [])
+    (named, hosts, place) = ([], [], [])
   }
 
-  /// - Parameter entries: the values of `allow-private`: addresses and names of hosts. Throws `invalid-options` for others.
-  public init(allowing entries: [String]) throws(Outcome) {
+  /// - Parameters:
+  ///   - entries: the values of `allow-private`: addresses and names of hosts. Throws `invalid-options` for others.
+  ///   - place: the keys of a pipeline file, from the outermost on, under which they stand; empty: they stand in none.
+  public init(allowing entries: [String], under place: [String] = []) throws(Outcome) {
     var named: Set<IPAddress> = []
     var hosts: Set<String> = []
     for entry in entries {
@@ -33,6 +37,7 @@ public struct AddressPolicy {
     }
     self.named = named
     self.hosts = hosts
+    self.place = place
   }
 
   /// Whether an address may be connected to, for a host in its normal spelling.
@@ -40,8 +45,11 @@ public struct AddressPolicy {
     address.isGlobal || hosts.contains(host) || named.contains(address)
   }
 
-  /// The sentence for an address that is not allowed.
-  public static func refusal(of address: IPAddress) -> String {
-    "\(address) is not an address of the public Internet; if it is meant, name it under `allow-private`"
+  /// The sentence for an address that is not allowed, with what to write in the pipeline file.
+  public func refusal(of address: IPAddress) -> String {
+    let path = place.map { "\($0): { " }.joined()
+    let ends = String(repeating: " }", count: place.count)
+    return "\(address) is not an address of the public Internet; if it is meant, write "
+      + "`\(path)allow-private: [\"\(address)\"]\(ends)`"
   }
 }

@@ -168,7 +168,9 @@ final class Call {
   func setMediaType(_ text: String) {
     trace("set_media_type", text)
     guard text.utf8.count <= 255, MediaTypePattern.isMediaType(text) else {
-      return complain("sets a media type that is none; dropped")
+      let what = "sets the media type '\(Self.cut(text, to: 100))', which is none; dropped"
+      trace(TraceLine.complaint, what)
+      return log(.warning, what)
     }
     result.report.mediaType = text
     input?.attachment.pointee.media_type = arena.keep(text)

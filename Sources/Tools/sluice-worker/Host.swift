@@ -78,7 +78,9 @@ private func expand(_ call: OpaquePointer?, _ template: UnsafePointer<CChar>?) -
 private func produce(_ call: OpaquePointer?) -> Int32 {
   guard let call = Call.from(call) else { return -1 }
   guard call.stage.raw.pointee.flags & SLUICE_PRODUCES != 0 else {
-    call.complain("asks to write new content, which its description does not declare: SLUICE_PRODUCES")
+    call.complain(
+      "asks to write new content, which its description does not declare: "
+        + (call.stage.definition.description.program == nil ? "SLUICE_PRODUCES" : "'produces'"))
     return -1
   }
   guard let input = call.input, input.output >= 0 else { return -1 }

@@ -92,7 +92,8 @@ final class ProgramProcess {
           + "'processes: 1', or allow them (`sluice doctor` tells more)")
     case Int32(SLUICE_STEP_FOLDER):
       return Problem(
-        message: "the folder \(program.folder): \(reason)\(asNobody); let the worker's user enter it")
+        message:
+          "the folder \(program.folder): \(reason)\(asNobody); give it and the folders above it the mode o+x")
     case Int32(SLUICE_STEP_READS):
       let paths = program.reads.filter { $0 != "." }.map { "'\($0)'" }.joined(separator: ", ")
       return Problem(
@@ -105,7 +106,7 @@ final class ProgramProcess {
       let name = program.command.first ?? ""
       let remedy =
         news.detail == EACCES
-        ? "; give the file, its interpreter and their folders to 'reads', and let all users read them"
+        ? "; give the file, its interpreter and their folders to 'reads', and let all users read them (mode o+rx)"
         : "; install it, or name its path"
       return Problem(message: "the program '\(name)' cannot be started: \(reason)\(asNobody)\(remedy)")
     default: return Problem(message: "starting a process: \(reason)")

@@ -1,3 +1,5 @@
+import Pipeline
+
 /// One thing that every plugin must do, and whether this one does.
 public struct Check: Sendable {
   public enum Result: Sendable {
@@ -22,8 +24,8 @@ public struct Check: Sendable {
     self.result = result
   }
 
-  init(_ name: CheckName, _ result: Result) {
-    self.init(name: name.rawValue, claim: name.claim, result: result)
+  init(_ name: CheckName, of stage: StageDescription, _ result: Result) {
+    self.init(name: name.rawValue, claim: name.claim(for: stage), result: result)
   }
 
   public var isFailed: Bool { if case .failed = result { true } else { false } }

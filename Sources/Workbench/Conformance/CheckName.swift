@@ -7,8 +7,24 @@ public enum CheckName: String, Sendable, CaseIterable {
   case fetch, links, several, stop, hold, limit, killed, transfers
   case passes, sandbox, declared, stdout
 
-  /// What must hold, as a sentence without a full stop.
-  public var claim: String {
+  /// What must hold for such a stage, as a sentence without a full stop.
+  func claim(for stage: StageDescription) -> String {
+    (stage.program == nil ? nil : claimForProgram) ?? claim
+  }
+
+  /// The same for a program, where it is another: nothing of one is called, and what it holds ends with its process.
+  private var claimForProgram: String? {
+    switch self {
+    case .open: "the program starts in its sandbox, and says that it is ready"
+    case .options: "every value an option allows starts the program, or is refused with a reason"
+    case .reopen: "the program starts a hundred times over"
+    case .instances: "two of its processes do not disturb each other"
+    case .growth: "one process answers four hundred attachments"
+    default: nil
+    }
+  }
+
+  private var claim: String {
     switch self {
     case .description: "the description is complete and sane"
     case .documentation: "each option, key and code is documented"
@@ -53,11 +69,13 @@ public enum CheckName: String, Sendable, CaseIterable {
   func isFor(_ stage: StageDescription) -> Bool {
     let role = stage.role
     switch self {
+    // No function of a program is called, its standard output is what it answers by, and what its sandbox forbids it
+    // ends no worker.
+    case .abi, .sandbox, .stdout: return stage.program == nil
     case .together: return role == .line && stage.turns
     case .empty, .names, .broken, .deterministic, .instances, .growth, .huge, .cancel: return role != .source
     case .fetch, .links, .several, .stop, .hold, .limit, .killed, .transfers: return role == .source
-    case .description, .documentation, .abi, .open, .options, .reopen, .passes, .sandbox, .declared, .stdout:
-      return true
+    case .description, .documentation, .open, .options, .reopen, .passes, .declared: return true
     }
   }
 

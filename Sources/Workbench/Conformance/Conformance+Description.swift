@@ -23,7 +23,7 @@ extension Conformance {
 
   func documented() -> Check.Result {
     guard let documentation else {
-      return .skipped("there is no README.md beside the plugin; name one with --docs FILE")
+      return .skipped("there is no README.md beside it; name one with --docs FILE")
     }
     if let section = StageReference.section(of: documentation),
       section != StageReference(stage.description).markdown
@@ -69,8 +69,13 @@ extension Conformance {
       try trier.open()
     } catch {
       if error.code == .interrupted { throw error }
-      return .failed(error.description, remedy: "load what it needs in `open`, and start no thread there")
+      return .failed(
+        error.description,
+        remedy: isProgram
+          ? "let it say {\"ready\": true}, or {\"refuse\": \"WHY\"} where its options cannot be used"
+          : "load what it needs in `open`, and start no thread there")
     }
+    if isProgram { return .passed }
     let threads = trier.pid.flatMap { ProcessFacts.count("/proc/\($0)/task") } ?? 1
     return threads == 1
       ? .passed
@@ -99,7 +104,8 @@ extension Conformance {
           if error.code == .refused && !error.description.hasSuffix(": the stage does not open") { continue }
           return .failed(
             "\(shown): \(error)",
-            remedy: "refuse values that cannot be used with a sentence that says why, through `explain`")
+            remedy: "refuse values that cannot be used with a sentence that says why, through "
+              + (isProgram ? "{\"refuse\": \"WHY\"}" : "`explain`"))
         }
       }
     }
@@ -127,8 +133,13 @@ extension Conformance {
     } catch {
       if error.code == .interrupted { throw error }
       if let death = error.death { throw UnexpectedEnd(death: death, what: what) }
-      return .failed("\(what): \(error)", remedy: "let `close` give back all that `open` took")
+      return .failed(
+        "\(what): \(error)",
+        remedy: isProgram
+          ? "let it end when its standard input does, and start each time as the first time"
+          : "let `close` give back all that `open` took")
     }
+    if isProgram { return .passed }
     guard let leak = trier.bench.runner.ready?.leaked else { return .skipped("the worker did not tell") }
     let perOpening = leak.bytes / Int64(count - count / 4)
     if leak.descriptors > 0 {

@@ -58,7 +58,7 @@ public final class Conformance {
     if !names.contains(.open), names.contains(where: \.needsOpenStage) {
       let result = try self.result(of: .open)
       if case .failed = result {
-        report(Check(.open, result))
+        report(Check(.open, of: stage.description, result))
         closed = "it does not open"
       }
     }
@@ -76,7 +76,7 @@ public final class Conformance {
         result = try self.result(of: name)
       }
       if name == .open, case .failed = result { closed = "it does not open" }
-      report(Check(name, result))
+      report(Check(name, of: stage.description, result))
     }
   }
 
@@ -131,11 +131,16 @@ public final class Conformance {
     if case .timedOut = end.death.cause { timedOut = name }
     let command = "sluice stages run \(stage.description.file) FILE"
     return .failed(
-      "\(end.what): \(end.death.message(in: stage))", remedy: end.remedy ?? end.death.remedy(command: command)
-    )
+      "\(end.what): \(end.death.message(in: stage))",
+      remedy: end.remedy ?? (isProgram ? end.death.remedyOfProgram(command: command) : nil)
+        ?? end.death.remedy(command: command))
   }
 
-  func observe(_ result: TrialResult) { observations.add(result) }
+  func observe(_ result: TrialResult) {
+    // It was not asked.
+    if isProgram && result.code == Program.tooLarge { return }
+    observations.add(result)
+  }
   func observe(_ trace: [TraceLine]) { observations.add(trace) }
 
   // MARK: Workers
@@ -172,10 +177,13 @@ public final class Conformance {
 
   /// Why a check that was asked for does not fit this stage.
   private func unfit(_ name: CheckName) -> String {
+    if isProgram && [.abi, .sandbox, .stdout].contains(name) { return "it is for libraries" }
     if takesTransfers { return "a source gets no content" }
     return name == .together ? "it has one attachment in hand at a time" : "it is for sources"
   }
 
   private var takesTransfers: Bool { stage.description.role == .source }
   var takesContent: Bool { stage.description.role == .line }
+  /// It is no library: nothing of it is called.
+  var isProgram: Bool { stage.description.program != nil }
 }

@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import Pipeline
 import Platform
@@ -49,16 +50,18 @@ struct Observations {
 extension Conformance {
   func passes() -> Check.Result {
     if observations.passes > 0 { return .passed }
-    guard let objection = observations.objection else { return .skipped("its worker ended each time") }
+    guard let objection = observations.objection else {
+      return .skipped(isProgram ? "it ended each time" : "its worker ended each time")
+    }
     switch stage.description.role {
     case .channel:
       return .failed(
         "none of \(Count.text(observations.trials, "delivery", "deliveries")) succeeded: \(objection)",
         remedy: "give it a place that takes events, with --set: the other checks saw it refuse only")
     case .source:
-      return .noted("nothing did: \(objection). With a --link that it fetches the checks see more")
+      return .skipped("nothing did (\(objection)); with a --link that it fetches the checks see more")
     case .line, .end:
-      return .noted("nothing did: \(objection). With a FILE that it passes the checks see more")
+      return .skipped("nothing did (\(objection)); with a FILE that it passes the checks see more")
     }
   }
 
@@ -74,7 +77,9 @@ extension Conformance {
     if complaints.isEmpty { return .passed }
     return .failed(
       complaints.prefix(5).joined(separator: "\n"),
-      remedy: "list every option, key, code and flag in the description, and explain every verdict but pass")
+      remedy: isProgram
+        ? "list every key and code in \(StageFile.name), set 'produces' if it makes content, and give a code with every verdict but pass"
+        : "list every option, key, code and flag in the description, and explain every verdict but pass")
   }
 
   func silent() -> Check.Result {

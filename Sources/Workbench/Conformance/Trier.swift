@@ -82,6 +82,16 @@ extension WorkerDeath {
     }
   }
 
+  /// The same for the author of a program, where it is something else.
+  func remedyOfProgram(command: String) -> String? {
+    switch cause {
+    case .crashed: "run it with `\(command) --trace`, which shows what it said before"
+    case .invalidReply:
+      "let it say whole lines of JSON, flushed, and of one attachment after the other; what is for people goes to standard error"
+    default: nil
+    }
+  }
+
   /// Whether it has the same cause as another, as far as can be seen.
   func isLike(_ other: WorkerDeath) -> Bool {
     switch (cause, other.cause) {

@@ -30,6 +30,9 @@ struct ChangedProgramTests {
     #expect(resident.process.isRunning, "\(resident.errors)")
     let told = try status()
     #expect(told.contains("SyntaxError"), "\(told)")
+    #expect(
+      resident.errors.contains("stage 'acts': \(folder.path)/stages/acts/acts.py has changed"),
+      "\(resident.errors)")
     try folder.write("stages/acts/acts.py", source)
     let resumed = try SluiceCommand.run(["resume", "attachments", "--home", "home"], in: folder)
     #expect(resumed.status == 0, "\(resumed.err)")

@@ -64,6 +64,21 @@ struct NewProgramTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { $0.hasPrefix(".") })
   }
 
+  /// Nothing in a folder that is there is written over.
+  @Test func aFolderThatIsThereIsLeftAsItIs() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("mine/stage.yaml", "the only copy")
+    let outcome = try Installation.shared().run(
+      ["stages", "new", "mine", "--language", "python"], in: folder)
+    #expect(outcome.status == 2)
+    #expect(
+      outcome.err.contains(
+        "/mine is there already, and is left as it is; give another NAME, or delete it first"),
+      "\(outcome.err)")
+    #expect(folder.files(below: "mine") == ["stage.yaml"])
+    #expect(try folder.read("mine/stage.yaml") == "the only copy")
+  }
+
   @Test func theDefaultsMayBeWritten() throws {
     let outcome = try Installation.shared().run(
       ["stages", "new", "mine", "--language", "python", "--role", "line", "--capability", "content"],

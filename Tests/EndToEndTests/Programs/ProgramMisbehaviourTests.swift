@@ -40,7 +40,9 @@ struct ProgramMisbehaviourTests {
   ]
 
   static let words = [
-    Act("says no JSON", #"put("hello\n")"#, "invalid-reply", "a line that is not JSON: hello"),
+    Act(
+      "says no JSON", #"put("hello\n")"#, "invalid-reply",
+      "a line that is not JSON (text for people goes to standard error, or under 'log'): hello"),
     Act("says nothing in a line", #"put("\n")"#, "invalid-reply", "a line that is not JSON"),
     Act("says an array", #"put("[]\n")"#, "invalid-reply", "an array in place of an object"),
     Act("says an unknown member", "say(verdcit='pass')", "invalid-reply", "a member 'verdcit'"),
@@ -67,7 +69,7 @@ struct ProgramMisbehaviourTests {
       "threading.Timer(0.3, lambda: say(log='late')).start(); say(verdict='pass')", nil),
     Act("gives a code that is none of its own", "say(verdict='reject', code='odd')", "undeclared"),
     Act("makes up a key", "say(annotate={'other.key': 1}, verdict='pass')", nil),
-    Act("says control characters", #"put("\x1b[31m\n")"#, "invalid-reply", "not JSON: \u{FFFD}[31m"),
+    Act("says control characters", #"put("\x1b[31m\n")"#, "invalid-reply", "): \u{FFFD}[31m"),
   ]
 
   static let budgets = [
@@ -295,7 +297,9 @@ struct ProgramMisbehaviourTests {
   // MARK: Before it is ready
 
   static let openings = [
-    Act("says no JSON", #"put("hello\n")"#, "invalid-reply", "a line that is not JSON: hello"),
+    Act(
+      "says no JSON", #"put("hello\n")"#, "invalid-reply",
+      "a line that is not JSON (text for people goes to standard error, or under 'log'): hello"),
     Act(
       "gives a verdict", "say(verdict='pass')", "invalid-reply",
       "'verdict' before it had an attachment in hand"),

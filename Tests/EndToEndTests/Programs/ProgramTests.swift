@@ -33,6 +33,20 @@ struct ProgramTests {
     #expect(record.mediaType == "text/x-mine")
   }
 
+  /// A type that is none would tell later stages nothing: it is dropped, and the operator sees so.
+  @Test func aMediaTypeThatIsNoneIsDroppedAndTold() throws {
+    let inbox = try ActsProgram.inbox()
+    try inbox.add("a", "say(mediaType='a picture', verdict='pass')")
+    let run = try inbox.run()
+    let record = try run.record("a")
+    #expect(record.isCompleted && record.mediaType != "a picture", "\(record)")
+    let logged = try run.outcome.out.split(separator: "\n").map { try JSON(String($0)) }
+      .filter { $0["record"].text == "log" }
+    #expect(logged.map { $0["level"].text } == ["warning"], "\(run.outcome.out)")
+    #expect(logged.first?["attachmentId"].text == record.id && logged.first?["stage"].text == "acts")
+    #expect(logged.first?["text"].text == "sets the media type 'a picture', which is none; dropped")
+  }
+
   @Test func itsVerdictsCount() throws {
     let inbox = try ActsProgram.inbox()
     try inbox.add("rejected", "say(verdict='reject', code='bad', message='three are too many')")

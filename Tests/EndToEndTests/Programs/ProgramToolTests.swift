@@ -80,6 +80,64 @@ struct ProgramToolTests {
     #expect(schema.contains("\"max-content\"") && schema.contains("Does what attachments say."))
   }
 
+  /// The checks of a program speak of programs: no function of one is called.
+  @Test func itIsCheckedAsAProgram() throws {
+    func check(_ words: String...) throws -> [Printed.Check] {
+      try run(["stages", "check", "./stages/acts", "--format", "json"] + words).every(Printed.Check.self)
+    }
+    let fine = try check("--fast")
+    #expect(Set(fine.map(\.name)).isDisjoint(with: ["abi", "sandbox", "stdout"]), "\(fine.map(\.name))")
+    #expect(fine.first { $0.name == "open" }?.result == "passed")
+    let asked = try check("--only", "abi")
+    #expect(asked.map(\.result) == ["skipped"], "\(asked)")
+    try folder.write("stages/acts/acts.py", "print('hello', flush=True)")
+    let open = try #require(try check("--only", "open").first)
+    #expect(open.result == "failed" && open.message?.contains("not JSON") == true, "\(open)")
+    #expect(open.remedy?.contains(#"{"ready": true}"#) == true && open.remedy?.contains("`open`") == false)
+    try folder.write("stages/acts/stage.yaml", "id: acts\nversion: 1.0.0\nsumary: None.\ncommand: sh\n")
+    let load = try #require(try check().first)
+    #expect(load.name == "load" && load.claim == "stage.yaml says what the program is", "\(load)")
+    #expect(load.remedy == "correct it, and check again")
+  }
+
+  /// It may be right to reject all that the checks have. Whether it passes anything is not known then.
+  @Test func thatNothingPassesIsNoCheckThatPassed() throws {
+    try folder.write(
+      "stages/acts/acts.py",
+      """
+      import json, sys
+      sys.stdin.readline()
+      print('{"ready": true}', flush=True)
+      for line in sys.stdin: print('{"verdict": "reject", "code": "bad", "message": "never"}', flush=True)
+      """)
+    let outcome = try run(["stages", "check", "./stages/acts", "--only", "empty,passes", "--format", "json"])
+    let checks = try outcome.every(Printed.Check.self)
+    #expect(outcome.status == 0 && checks.map(\.result) == ["passed", "skipped"], "\(outcome.out)")
+    #expect(
+      checks.last?.message
+        == "nothing did (reject, bad: never); with a FILE that it passes the checks see more")
+  }
+
+  /// A worker is told all in one frame.
+  @Test(arguments: [(1 << 10, true), (60 << 10, false), (200 << 10, false)])
+  func aCommandThatIsTooLongForAWorkerIsRefused(length: Int, isFine: Bool) throws {
+    let program =
+      "import sys; sys.stdin.readline(); print('{\\\"ready\\\": true}', flush=True); sys.stdin.readline() # "
+      + String(repeating: "x", count: length)
+    try folder.write(
+      "pipeline.yaml",
+      Pipelines.storing("- use: exec\n  id: long\n  options: { command: [python3, -c, \"\(program)\"] }"))
+    let lint = try run(["lint"])
+    #expect(lint.status == (isFine ? 0 : 78), "\(lint.out)\(lint.err)")
+    if isFine { return }
+    let limit = "98304 are allowed, in which a command counts twice; put a long program into a file"
+    #expect(
+      lint.err.contains("what a worker is told of long comes to") && lint.err.contains(limit), "\(lint.err)")
+    try folder.write("in/a", "well-behaved")
+    let ingest = try run(["ingest", "in"])
+    #expect(ingest.status == 78 && ingest.err.contains(limit), "\(ingest.err)")
+  }
+
   @Test func itsCasesAreTested() throws {
     try folder.write(
       "stages/acts/cases.yaml",
@@ -97,6 +155,24 @@ struct ProgramToolTests {
     let outcome = try run(["test", "stages/acts", "--format", "json"])
     let cases = Printed.records(Printed.Case.self, in: outcome.out)
     #expect(cases.map(\.ok) == [true, true], "\(outcome.out)\(outcome.err)")
+  }
+
+  /// What a stage says is one line, and acts on no terminal, as elsewhere.
+  @Test(arguments: ["text", "junit"])
+  func whatItSaysIsPrintedSafelyByTests(format: String) throws {
+    try folder.write(
+      "stages/acts/cases.yaml",
+      """
+      stage: ./stage.yaml
+      cases:
+        - name: none
+          input: { text: "say(annotate={'acts.text': 'a\\\\n  ok  b'}, verdict='reject', code='bad', message='c\\\\n\\\\x1b[31md\\\\u202e')" }
+          expect: { verdict: pass, metadata: {} }
+      """)
+    let outcome = try run(["test", "stages/acts", "--format", format])
+    #expect(outcome.status == 1)
+    #expect(outcome.out.contains(#"reject (bad: c\u{a}\u{1b}[31md\u{202e})"#), "\(outcome.out)\(outcome.err)")
+    #expect(outcome.out.contains(#"acts.text: a\u{a}  ok  b"#), "\(outcome.out)")
   }
 
   @Test func itIsAskedInACheckAndInAReplay() throws {

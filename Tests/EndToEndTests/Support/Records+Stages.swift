@@ -65,6 +65,7 @@ extension Printed {
   struct Check: Record {
     static let kind = "check"
     var name: String
+    var claim: String
     var result: String
     var message: String?
     var remedy: String?

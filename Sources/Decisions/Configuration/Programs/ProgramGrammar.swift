@@ -25,27 +25,26 @@ enum ProgramGrammar {
   }
 
   static let settings: [Setting<Given>] = [
-    Setting(key("command", .text, "The program and its arguments.", shapes: [.one, .list], isRequired: true))
-    {
-      $0.command.append($1.text)
-    },
     Setting(
-      key(
-        "reads", .text,
-        "Files and folders that it may read, beside its own and what interpreters are installed with.",
-        shapes: [.one, .list])
+      Grammar.key("command", .text, [.one, .list], required: true, "The program and its arguments.")
+    ) { $0.command.append($1.text) },
+    Setting(
+      Grammar.key(
+        "reads", .text, [.one, .list],
+        "Files and folders that it may read, beside its own and what interpreters are installed with.")
     ) { $0.reads.append($1.text) },
     Setting(
-      key(
-        "processes", .integer, "Processes and threads of it at once; with 1 it may start threads only.",
-        fallback: "1", range: Program.processLimits)
+      Grammar.key(
+        "processes", .integer, range: Program.processLimits, example: "1",
+        "Processes and threads of it at once; with 1 it may start threads only.")
     ) { $0.processes = Int($1.integer) },
     Setting(
-      key(
-        "max-content", .bytes, "The largest content that it is given: a copy in memory.",
-        fallback: ByteSize.text(Program.standardMaxContent), range: Program.maxContentLimits)
+      Grammar.key(
+        "max-content", .bytes, range: Program.maxContentLimits,
+        example: ByteSize.text(Program.standardMaxContent),
+        "The largest content that it is given: a copy in memory.")
     ) { $0.maxContent = $1.integer },
-    Setting(key("produces", .boolean, "Whether it may replace the content.", fallback: "false")) {
+    Setting(Grammar.key("produces", .boolean, example: "false", "Whether it may replace the content.")) {
       $0.produces = $1.integer != 0
     },
   ]
@@ -53,15 +52,4 @@ enum ProgramGrammar {
   /// The code that every program has.
   static let tooLarge = StageDescription.Term(
     name: Program.tooLarge, help: "The content is larger than 'max-content'.")
-
-  private static func key(
-    _ name: String, _ kind: OptionDescription.Kind, _ help: String, shapes: OptionDescription.Shapes = .one,
-    fallback: String? = nil, range: ClosedRange<Int64>? = nil, isRequired: Bool = false
-  ) -> OptionDescription {
-    var key = OptionDescription(name: name, kind: kind, shapes: shapes, help: help)
-    key.fallback = fallback
-    key.range = range
-    key.required = isRequired
-    return key
-  }
 }

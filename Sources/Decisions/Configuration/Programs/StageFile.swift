@@ -29,9 +29,9 @@ public struct StageFile {
 
   // MARK: Keys
 
-  private static let id = key("id", .text, "The stage's name: that of its folder.", required: true)
-  private static let version = key("version", .text, "Its version.", required: true)
-  private static let summary = key("summary", .text, "What it does, in one sentence.", required: true)
+  private static let id = Grammar.key("id", .text, required: true, "The stage's name: that of its folder.")
+  private static let version = Grammar.key("version", .text, required: true, "Its version.")
+  private static let summary = Grammar.key("summary", .text, required: true, "What it does, in one sentence.")
   private static let optionsName = "options"
   private static let termNames = (keys: "keys", codes: "codes")
 
@@ -39,15 +39,6 @@ public struct StageFile {
     [id, version, summary].map(\.name) + ProgramGrammar.settings.map(\.name) + [
       optionsName, termNames.keys, termNames.codes,
     ]
-  }
-
-  private static func key(
-    _ name: String, _ kind: OptionDescription.Kind, _ help: String, shapes: OptionDescription.Shapes = .one,
-    required: Bool = false
-  ) -> OptionDescription {
-    var key = OptionDescription(name: name, kind: kind, shapes: shapes, help: help)
-    key.required = required
-    return key
   }
 
   private mutating func read(_ bytes: [UInt8]) {
@@ -133,14 +124,14 @@ public struct StageFile {
   ]
 
   private static let optionType: OptionDescription = {
-    var type = key("type", .text, "What its values are.")
+    var type = Grammar.key("type", .text, .one, "What its values are.")
     type.choices = kinds.map(\.name)
     return type
   }()
-  private static let optionHelp = key("help", .text, "What it means, in one sentence.")
-  private static let isRequired = key("required", .boolean, "Whether a pipeline must give it.")
-  private static let isList = key("list", .boolean, "Whether it takes several values.")
-  private static let choices = key("choices", .text, "The texts allowed.", shapes: [.one, .list])
+  private static let optionHelp = Grammar.key("help", .text, .one, "What it means, in one sentence.")
+  private static let isRequired = Grammar.key("required", .boolean, .one, "Whether a pipeline must give it.")
+  private static let isList = Grammar.key("list", .boolean, .one, "Whether it takes several values.")
+  private static let choices = Grammar.key("choices", .text, [.one, .list], "The texts allowed.")
   private static let fallback = "default"
   private static let bounds = ["minimum", "maximum"]
 
@@ -188,7 +179,7 @@ public struct StageFile {
     option.choices = (section.read(Self.choices, &findings) ?? []).map(\.value.text)
     if let node = section[Self.fallback] { option.fallback = written(node) }
     let bounds = Self.bounds.map { name -> Int64? in
-      section.readOne(Self.key(name, kind, "A bound."), &findings)?.value.integer
+      section.readOne(Grammar.key(name, kind, .one, "A bound."), &findings)?.value.integer
     }
     if bounds.contains(where: { $0 != nil }) {
       let (lower, upper) = (bounds[0] ?? 0, bounds[1] ?? .max)

@@ -115,7 +115,7 @@ final class CheckLoop {
       let environment = PoolEnvironment(
         clock: .machine,
         startWorker: { slot, setup, _ throws(SystemError) in try host.start(slot, setup) },
-        awaitWritable: host.awaitWritable)
+        awaitWritable: host.awaitWritable, programFiles: ProgramFile.files)
       let processors = max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
       self.host = host
       pool = WorkerPool(
@@ -277,6 +277,7 @@ final class CheckLoop {
         flight.run.endUntold()
         route(one)
       case .takenBack(let flight), .untouched(let flight): pool?.endOutput(flight)
+      case .changed(let text): say(text)
       }
     }
   }

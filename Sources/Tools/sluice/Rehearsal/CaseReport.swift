@@ -68,14 +68,17 @@ struct CaseReport {
     for mismatch in mismatches {
       let place = "\(Terminal.printable(file)):\(mismatch.line): \(mismatch.key)"
       text += "         \(place)\n"
-      text += Self.column("           expected  ", mismatch.expected)
-      text += Self.column("           found     ", mismatch.found)
+      // Why options are refused may be several problems, a line each. In other texts a line break is the stage's.
+      let isList = found.refused != nil
+      text += Self.column("           expected  ", mismatch.expected, isList)
+      text += Self.column("           found     ", mismatch.found, isList)
     }
     return text
   }
 
-  /// A text below its head, however many lines it has.
-  private static func column(_ head: String, _ text: String) -> String {
+  /// A text behind its head; a list has its other lines below.
+  private static func column(_ head: String, _ text: String, _ isList: Bool) -> String {
+    guard isList else { return head + Terminal.printable(text) + "\n" }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(20)
     let indent = String(repeating: " ", count: head.count)
     return lines.enumerated().map { ($0 == 0 ? head : indent) + Terminal.printable(String($1)) + "\n" }
@@ -115,28 +118,24 @@ struct CaseReport {
       "    <testcase classname=\"\(Self.escaped(file))\" name=\"\(Self.escaped(one.name))\" "
       + "time=\"\(Decimal.text(found.milliseconds / 1000, 6))\""
     if mismatches.isEmpty { return head + "/>\n" }
-    let lines = mismatches.map {
-      "\(file):\($0.line): \($0.key): expected \($0.expected), found \($0.found)"
+    let texts = mismatches.map {
+      "\($0.key): expected \(Self.escaped($0.expected)), found \(Self.escaped($0.found))"
     }
-    let first = mismatches[0]
+    let lines = zip(mismatches, texts).map { "\(Self.escaped(file)):\($0.line): \($1)" }
     return head
-      + ">\n      <failure message=\"\(Self.escaped(first.key)): expected \(Self.escaped(first.expected)), "
-      + "found \(Self.escaped(first.found))\">\(Self.escaped(lines.joined(separator: "\n")))</failure>\n    </testcase>\n"
+      + ">\n      <failure message=\"\(texts[0])\">\(lines.joined(separator: "\n"))</failure>\n    </testcase>\n"
   }
 
-  /// A text escaped for XML. Characters that XML 1.0 does not allow become U+FFFD.
+  /// A printable text, escaped for XML. Characters that XML 1.0 does not allow become U+FFFD.
   private static func escaped(_ text: String) -> String {
     var safe = ""
-    for scalar in text.unicodeScalars {
+    for scalar in Terminal.printable(text).unicodeScalars {
       switch scalar {
       case "&": safe += "&amp;"
       case "<": safe += "&lt;"
       case ">": safe += "&gt;"
       case "\"": safe += "&quot;"
-      case "\n", "\t": safe.unicodeScalars.append(scalar)
-      default:
-        safe.unicodeScalars.append(
-          scalar.value < 0x20 || (0xFFFE...0xFFFF).contains(scalar.value) ? "\u{FFFD}" : scalar)
+      default: safe.unicodeScalars.append((0xFFFE...0xFFFF).contains(scalar.value) ? "\u{FFFD}" : scalar)
       }
     }
     return safe

@@ -82,7 +82,8 @@ final class KeyFetch: Sendable {
     }
     if isNew && !problem.isEmpty {
       Terminal.error(
-        "the keys of tokens stay as they were: \(rules.keys): \(problem); it is tried again each minute")
+        "serve: identity: the keys of tokens stay as they were: \(rules.keys): \(problem); it is tried again each minute"
+      )
     }
   }
 }

@@ -71,10 +71,11 @@ struct StagesCheck: ParsableCommand {
       Terminal.out(arguments.isJSON ? Self.json(check) : Self.text(check, style))
     }
     let chosen: ChosenStage
-    switch try ChosenStage.choose(name, try Environment.search(arguments)) {
+    let search = try Environment.search(arguments)
+    switch try ChosenStage.choose(name, search) {
     case .success(let found): chosen = found
     case .failure(let refusal):
-      tell(Self.check(of: refusal))
+      tell(Self.check(of: refusal, try ChosenStage.plugin(name, search).file))
       return .incomplete
     }
     let conformance = try conformance(of: chosen)
@@ -97,8 +98,13 @@ struct StagesCheck: ParsableCommand {
   }
 
   /// The check that a plugin fails if it does not load.
-  private static func check(of refusal: Refusal) -> Check {
-    Check(
+  private static func check(of refusal: Refusal, _ file: String) -> Check {
+    if ProgramFile.isOne(file) {
+      return Check(
+        name: "load", claim: "\(StageFile.name) says what the program is",
+        result: .failed(refusal.message, remedy: "correct it, and check again"))
+    }
+    return Check(
       name: "load", claim: "the plugin loads and describes its stage",
       result: .failed(
         refusal.message,

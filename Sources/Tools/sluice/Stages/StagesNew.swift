@@ -102,6 +102,12 @@ struct StagesNew: ParsableCommand {
 
   private func write(_ texts: [(String, String)]) throws {
     if mkdir(name.id, 0o755) != 0 {
+      if errno == EEXIST {
+        let place = try Self.absolute(".") + "/" + name.id
+        throw CommandError.usage(
+          "\(Terminal.printable(place)) is there already, and is left as it is; give another NAME, or delete it first"
+        )
+      }
       throw CommandError.usage(
         "making the folder \(name.id): \(String(cString: strerror(errno))); run it where a folder can be made"
       )
