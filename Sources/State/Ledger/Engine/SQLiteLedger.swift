@@ -41,8 +41,8 @@ package final class SQLiteLedger: LedgerWriter {
   private let home: Home?
   /// Seals what is secret; `nil`: nothing that is can be taken in, or worked on.
   package var sealer: (any Sealer)?
-  /// The host that was last given more than its place in the queue; see ``claimTransfers(_:_:_:)``.
-  var lastHost = Int64.min
+  /// Which senders and hosts of transfers had a turn last.
+  var turns = TransferTurns()
   /// Which links are fetched by themselves.
   var prefetch = Prefetch()
 
