@@ -214,10 +214,10 @@ import Testing
   /// No statement of a claim looks through the queue, or sorts it.
   @Test func eachStatementOfAClaimIsAnsweredByAnIndex() throws {
     let indexed: [(String, index: String)] = [
-      ("\(SQL.urgentTransfers)", "jobs_due"), ("\(SQL.nextSender)", "jobs_due_in_turn"),
+      (SQL.urgentTransfers.text, "jobs_due"), ("\(SQL.nextSender)", "jobs_due_in_turn"),
       ("\(SQL.nextPriority)", "jobs_due_in_turn"), ("\(SQL.nextHost)", "jobs_due_in_turn"),
       ("\(SQL.nextOldest)", "jobs_due_in_turn"), ("\(SQL.nextNewest)", "jobs_due_in_turn"),
-      ("\(SQL.hostsInHand)", "jobs_leased"),
+      (SQL.hostsInHand.text, "jobs_leased"),
     ]
     for (sql, index) in indexed {
       var plan = ""
