@@ -7,10 +7,11 @@ struct ModelTransferQueue: TransferQueue {
   /// See ``Want/prefetch``.
   let prefetch: Int
 
-  init(rows: ModelRows, prefetch: Int) { (self.rows, self.prefetch) = (rows, prefetch) }
+  private var due: [DueTransfer]
 
-  private var due: [DueTransfer] {
-    rows.jobs.values.filter { $0.isDue && $0.lane == .downloads }.compactMap { job in
+  init(rows: ModelRows, prefetch: Int) {
+    (self.rows, self.prefetch) = (rows, prefetch)
+    due = rows.jobs.values.filter { $0.isDue && $0.lane == .downloads }.compactMap { job in
       rows.transfer(of: job).map {
         DueTransfer(job: job.key, host: $0.host, sender: $0.sender, priority: job.priority)
       }
@@ -41,6 +42,7 @@ struct ModelTransferQueue: TransferQueue {
       guard let job = rows.jobs[key] else { continue }
       if rows.isWanted(job, prefetch) { return key }
       rows.jobs[key]?.isWaiting = true
+      due.removeAll { $0.job == key }
     }
     return nil
   }
