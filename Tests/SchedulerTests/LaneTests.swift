@@ -58,7 +58,7 @@ struct LaneTests {
   }
 
   @Test func aWindowThatIsFullAsksForThoseWhoHaveNone() throws {
-    let lanes = Lanes(channels: [], connections: 8, perHost: 4, window: 100)
+    var lanes = Lanes(channels: [], connections: 8, perHost: 4, window: 100)
     let lane = try #require(lanes.downloads)
     func newcomers(at time: Int64) -> Int {
       let wanted = lanes.wanted(at: time, isBlocked: true, putOff: [], awaited: 0) { HostShares($0) }
@@ -73,7 +73,10 @@ struct LaneTests {
     lane.learn(Self.state(hasDue: true), at: 5_610)
     lane.inHand = 21
     #expect(newcomers(at: 10_700) == 3, "a host may have ended its rest")
-    lane.learn(Self.state(), at: 10_700)
+    lanes.bound(6)
+    lane.inHand = 6
+    #expect(newcomers(at: 20_000) == 3, "few files may be open")
+    lane.learn(Self.state(), at: 20_000)
     #expect(newcomers(at: 99_000) == 0, "nothing is due")
   }
 

@@ -92,7 +92,7 @@ struct Lanes {
   private(set) var window: Int
   /// Transfers in hand, at most: each that is under way, and some that wait for the connections of their hosts. Of one host: two more
   /// than are under way at once. Users who have none get so many more.
-  private let transfers: (all: Int, perHost: Int, newcomers: Int)
+  private var transfers: (all: Int, perHost: Int, newcomers: Int)
   private let prefetch: Int
 
   /// - Parameters:
@@ -115,8 +115,11 @@ struct Lanes {
 
   subscript(name: LaneName) -> Lane? { all.first { $0.name == name } }
 
-  /// Bounds the window.
-  mutating func bound(_ most: Int) { window = max(min(window, most), 1) }
+  /// Bounds the window, and what is in hand beyond it.
+  mutating func bound(_ most: Int) {
+    window = max(min(window, most), 1)
+    transfers.newcomers = min(transfers.newcomers, window / 2)
+  }
 
   /// How many leases to ask for of each lane, at a time of the steady clock. A lane that something was put off in is asked how
   /// it stands, with a count of 0.
