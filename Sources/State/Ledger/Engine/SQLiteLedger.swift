@@ -276,7 +276,8 @@ package final class SQLiteLedger: LedgerWriter {
       laneKeys.removeAll()
       fingerprintKeys.removeAll()
       lastFingerprint = nil
-      prefetch.lookAgain()
+      // A request that was refused has put nothing aside.
+      if (error as? LedgerError)?.code != .fenced { prefetch.lookAgain() }
       if let error = error as? SQLiteError, error.code.primary == .full { home?.releaseReserve() }
       throw LedgerError(error, path: path)
     }
