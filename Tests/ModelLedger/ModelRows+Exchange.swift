@@ -74,7 +74,7 @@ extension ModelRows {
 
   private mutating func claim(_ want: Want, _ tally: inout ModelTally) -> [Lease] {
     let token = tally.token
-    if want.count == 0 || !pauses(of: want.lane).isEmpty { return [] }
+    if (want.count == 0 && want.newcomers == 0) || !pauses(of: want.lane).isEmpty { return [] }
     if want.lane.sharing == .exclusive && isHeld(want.lane, byOtherThan: token.holder) { return [] }
     let due = jobs.values.filter { $0.isDue && $0.lane == want.lane }
       .sorted { ($1.priority, $0.key) < ($0.priority, $1.key) }

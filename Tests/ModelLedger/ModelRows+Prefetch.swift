@@ -26,7 +26,7 @@ extension ModelRows {
       }
   }
 
-  private func isWanted(_ job: Job, _ messages: Int) -> Bool {
+  func isWanted(_ job: Job, _ messages: Int) -> Bool {
     guard case .transfer(let key) = job.subject else { return true }
     return messages == 0 || isWanted(key, messages)
   }
@@ -53,40 +53,5 @@ extension ModelRows {
         tally.touch(.downloads)
       }
     }
-  }
-
-  /// What somebody asked for, then what is wanted, the newest first. What is not wanted is put aside.
-  mutating func chooseNewest(_ want: Want, _ holder: Int64, _ claim: inout TransferClaim) -> [Job] {
-    var chosen: [Job] = []
-    func due() -> [Job] { jobs.values.filter { $0.isDue && $0.lane == .downloads } }
-    func look(_ looks: Int, of host: Int64?) {
-      let mine = due().filter { host == nil || self.host(of: $0) == host }
-      let asked = mine.filter { $0.priority > 0 }
-        .sorted { ($1.priority, $0.key) < ($0.priority, $1.key) }.prefix(looks)
-      for job in asked
-      where claim.takes(job: job.key, self.host(of: job) ?? 0, priority: job.priority) { chosen.append(job) }
-      var looks = looks - asked.count
-      for job in mine.filter({ $0.priority <= 0 }).sorted(by: {
-        ($0.priority, $0.key) > ($1.priority, $1.key)
-      }) {
-        if looks <= 0 || claim.isFull { return }
-        if isWanted(job, want.prefetch) {
-          looks -= 1
-          if claim.takes(job: job.key, self.host(of: job) ?? 0, priority: job.priority) { chosen.append(job) }
-        } else {
-          jobs[job.key]?.isWaiting = true
-        }
-      }
-    }
-    look(claim.looks, of: nil)
-    var turn = HostTurn(after: lastHosts[holder] ?? .min)
-    while want.hosts.full > 0, !claim.isFull {
-      guard let host = turn.next({ last in due().compactMap(self.host).filter { $0 > last }.min() }) else {
-        break
-      }
-      lastHosts[holder] = host
-      look(want.hosts.full, of: host)
-    }
-    return chosen
   }
 }

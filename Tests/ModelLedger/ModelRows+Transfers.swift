@@ -8,6 +8,8 @@ extension ModelRows {
     var identity: [UInt8]
     var link: Link
     var host: Int64
+    /// The user whose link it is.
+    var sender: Int64
     var state = TransferState()
     var restarts = 0
     var isFinished = false
@@ -41,7 +43,8 @@ extension ModelRows {
     if let known = transfers.first(where: { $0.value.identity == identity }) { return known.key }
     let key = Self.next(transfers.keys)
     let host = (try? PlainSealer().host(of: link)) ?? 0
-    transfers[key] = Transfer(identity: identity, link: link, host: host)
+    let sender = (try? PlainSealer().sender(of: link)) ?? 0
+    transfers[key] = Transfer(identity: identity, link: link, host: host, sender: sender)
     return key
   }
 
@@ -224,38 +227,20 @@ extension ModelRows {
 
   // MARK: Leases
 
-  func host(of job: Job) -> Int64? {
-    if case .transfer(let key) = job.subject { transfers[key]?.host } else { nil }
-  }
-
-  private var dueTransfers: [Job] {
-    jobs.values.filter { $0.isDue && $0.lane == .downloads }
-      .sorted { ($1.priority, $0.key) < ($0.priority, $1.key) }
-  }
-
   /// Which of the due transfers, in their order, a coordinator gets.
   mutating func choose(_ want: Want, _ holder: Int64) -> [Job] {
-    var claim = TransferClaim(count: want.count, want.hosts)
-    if want.hosts.full > 0 {
-      let leased = jobs.values.filter { $0.token != nil }.compactMap(host)
-      for (host, all) in Dictionary(grouping: leased, by: \.self) { claim.hasInHand(host, all.count) }
+    var claim = TransferClaim(want)
+    for job in jobs.values where job.token != nil {
+      if let transfer = transfer(of: job) { claim.hasInHand(host: transfer.host, sender: transfer.sender) }
     }
     follow(want.prefetch, holder)
-    if want.prefetch > 0 { return chooseNewest(want, holder, &claim) }
-    let due = dueTransfers
-    var chosen = due.prefix(claim.looks).filter {
-      claim.takes(job: $0.key, host(of: $0) ?? 0, priority: $0.priority)
-    }
-    let byHost = Dictionary(grouping: due) { host(of: $0) ?? 0 }
-    var turn = HostTurn(after: lastHosts[holder] ?? .min)
-    while want.hosts.full > 0, !claim.isFull {
-      guard let host = turn.next({ last in byHost.keys.filter { $0 > last }.min() }) else { break }
-      lastHosts[holder] = host
-      chosen += (byHost[host] ?? []).prefix(want.hosts.full).filter {
-        claim.takes(job: $0.key, host, priority: $0.priority)
-      }
-    }
-    return chosen
+    var queue = ModelTransferQueue(rows: self, prefetch: want.prefetch)
+    var turns = turns[holder] ?? TransferTurns()
+    // The queue of the model throws nothing.
+    let chosen = (try? claim.choose(from: &queue, &turns)) ?? []
+    self = queue.rows
+    self.turns[holder] = turns
+    return chosen.compactMap { jobs[$0] }
   }
 
   func leased(_ key: Int64) -> LeasedWork? {

@@ -116,8 +116,8 @@ struct ModelRows: Sendable {
   let history: Int64
   var holders: [Int64: Holder] = [:]
   var lastHolder: Int64 = 0
-  /// The host that had the last turn, by holder.
-  var lastHosts: [Int64: Int64] = [:]
+  /// Which senders and hosts of transfers had a turn last, by holder.
+  var turns: [Int64: TransferTurns] = [:]
   /// Of how many messages of each conversation links are fetched by themselves, as holders said last.
   var prefetches: [Int64: Int] = [:]
   var lanes: [LaneName: [Standing]] = [.attachments: []]

@@ -120,7 +120,7 @@ struct RandomExchange {
     if once(in: 3) {
       item.fileName = "link \(number(1...5))"
       item.source = []
-      if once(in: 4) { item.linkScope = pick(["ann", "ben"]) }
+      if once(in: 2) { item.linkScope = pick(["ann", "ben", "cat"]) }
       item.url = "https://\(pick(["a", "b", "c"])).example.com/\(item.fileName.suffix(1))"
       item.size = pick([nil, nil, 3])
       item.credential = pick([nil, nil, "files"])
@@ -150,7 +150,8 @@ struct RandomExchange {
     Self.lanes.shuffled(using: &random).prefix(number(0...3)).map {
       Want(
         $0, number(0...4), countsWaiting: number(0...3), hosts: $0 == .downloads ? shares() : HostShares(),
-        prefetch: $0 == .downloads ? pick(prefetches) : 0)
+        prefetch: $0 == .downloads ? pick(prefetches) : 0,
+        newcomers: $0 == .downloads ? pick([0, 0, 1, 2]) : 0)
     }
   }
 

@@ -57,6 +57,29 @@ struct LaneTests {
     #expect(lane.wish(at: 5_010, window: 8) == 8, "a host has one less")
   }
 
+  @Test func aWindowThatIsFullAsksForThoseWhoHaveNone() throws {
+    var lanes = Lanes(channels: [], connections: 8, perHost: 4, window: 100)
+    let lane = try #require(lanes.downloads)
+    func newcomers(at time: Int64) -> Int {
+      let wanted = lanes.wanted(at: time, isBlocked: true, putOff: [], awaited: 0) { HostShares($0) }
+      return wanted.first { $0.lane == .downloads && $0.count == 0 }?.newcomers ?? 0
+    }
+    lane.inHand = 16
+    #expect(newcomers(at: 5_000) == 8)
+    lane.learn(Self.state(hasDue: true), at: 5_000)
+    #expect(newcomers(at: 5_600) == 0, "there was none")
+    lane.learn(Self.state(hasDue: true), at: 5_600)
+    #expect(newcomers(at: 5_610) == 8, "a command has changed the queue")
+    lane.learn(Self.state(hasDue: true), at: 5_610)
+    lane.inHand = 21
+    #expect(newcomers(at: 10_700) == 3, "a host may have ended its rest")
+    lanes.bound(6)
+    lane.inHand = 6
+    #expect(newcomers(at: 20_000) == 3, "few files may be open")
+    lane.learn(Self.state(), at: 20_000)
+    #expect(newcomers(at: 99_000) == 0, "nothing is due")
+  }
+
   @Test func aFewPlacesWaitForMoreOfThem() {
     let lane = Lane(.channel("a"))
     lane.inHand = 5

@@ -22,7 +22,16 @@ extension Scenario {
     pipeline.downloads != nil && chance.oneIn(2, "item \(item.number)", "link")
   }
 
-  func url(of item: Item) -> String { "https://host-\(item.content % 3).example/\(content(of: item))" }
+  /// What a user has fetched is no other's: each has an own link.
+  func url(of item: Item) -> String {
+    "https://host-\(item.content % 3).example/\(user(of: item) ?? "all")/\(content(of: item))"
+  }
+
+  /// The user whose link it is; `nil`: it is a service's.
+  func user(of item: Item) -> String? {
+    guard chance.oneIn(2, "users") else { return nil }
+    return ["ann", "ben", nil][chance.integer(0...2, "item \(item.number)", "user")]
+  }
 
   /// The content of a link.
   static func content(of url: String) -> String { url.split(separator: "/").last.map(String.init) ?? "" }

@@ -281,6 +281,7 @@ final class Simulation {
         participants: item.participants, fileName: item.fileName, priority: item.priority,
         origin: "item \(item.number)")
       link.url = scenario.url(of: item)
+      link.linkScope = scenario.user(of: item)
       if scenario.isAnnounced(content) { link.sha256 = Chance.digest(of: content) }
       return link
     }

@@ -46,13 +46,23 @@ final class Lane {
     return isWorthwhile ? max(free, 0) : 0
   }
 
+  /// How many leases to ask for beyond a window that is full, for users who have none.
+  ///
+  /// - Parameter most: leases in hand beyond the window, at most.
+  func wishForNewcomers(at time: Int64, window: Int, most: Int) -> Int {
+    guard pause == nil, mayHaveMore || nextDue.map({ $0 <= time }) ?? false else { return 0 }
+    let wait = isInVain ? Self.longestDelay * 10 : Self.longestDelay
+    return time - wait >= askedAt ? max(most - max(inHand - window, 0), 0) : 0
+  }
+
   /// Leases have been asked for.
   func ask(at time: Int64) { (askedAt, isAsked) = (time, true) }
 
   /// Notes what the ledger said at a time of the steady clock. Its own pause may be newer than what the ledger knew.
   func learn(_ state: LaneState, at time: Int64) {
     mayHaveMore = state.hasDue
-    if isAsked { isInVain = state.hasDue && state.granted == 0 }
+    // What a command has changed may be another user's.
+    isInVain = state.hasDue && isAsked && state.granted == 0
     isAsked = false
     nextDue = state.nextDue.map { time + min($0, 1 << 50) }
     waiting = state.waiting
@@ -81,8 +91,8 @@ struct Lanes {
   /// Leases in hand of one lane, at most.
   private(set) var window: Int
   /// Transfers in hand, at most: each that is under way, and some that wait for the connections of their hosts. Of one host: two more
-  /// than are under way at once.
-  private let transfers: (all: Int, perHost: Int)
+  /// than are under way at once. Users who have none get so many more.
+  private var transfers: (all: Int, perHost: Int, newcomers: Int)
   private let prefetch: Int
 
   /// - Parameters:
@@ -94,7 +104,7 @@ struct Lanes {
     attachments = Lane(.attachments)
     channels = names.map { Lane(.channel($0)) }
     downloads = connections > 0 ? Lane(.downloads) : nil
-    transfers = (connections * 2, perHost > 0 ? perHost + 2 : 0)
+    transfers = (connections * 2, perHost > 0 ? perHost + 2 : 0, connections)
     all = [attachments] + channels + (downloads.map { [$0] } ?? [])
     self.window = window
   }
@@ -105,8 +115,11 @@ struct Lanes {
 
   subscript(name: LaneName) -> Lane? { all.first { $0.name == name } }
 
-  /// Bounds the window.
-  mutating func bound(_ most: Int) { window = max(min(window, most), 1) }
+  /// Bounds the window, and what is in hand beyond it.
+  mutating func bound(_ most: Int) {
+    window = max(min(window, most), 1)
+    transfers.newcomers = min(transfers.newcomers, window / 2)
+  }
 
   /// How many leases to ask for of each lane, at a time of the steady clock. A lane that something was put off in is asked how
   /// it stands, with a count of 0.
@@ -121,14 +134,17 @@ struct Lanes {
   ) -> [Want] {
     var wanted: [Want] = []
     for lane in all {
-      let count = isBlocked && lane === attachments ? 0 : lane.wish(at: time, window: window(of: lane))
-      if count > 0 { lane.ask(at: time) }
-      if count > 0 || putOff.contains(lane.name) {
+      let window = window(of: lane)
+      let count = isBlocked && lane === attachments ? 0 : lane.wish(at: time, window: window)
+      let newcomers =
+        lane === downloads ? lane.wishForNewcomers(at: time, window: window, most: transfers.newcomers) : 0
+      if count > 0 || newcomers > 0 { lane.ask(at: time) }
+      if count > 0 || newcomers > 0 || putOff.contains(lane.name) {
         wanted.append(
           Want(
             lane.name, count, countsWaiting: lane === attachments && awaited > 0 ? awaited + 1 : 0,
             hosts: lane === downloads ? hosts(transfers.perHost) : HostShares(),
-            prefetch: lane === downloads ? prefetch : 0))
+            prefetch: lane === downloads ? prefetch : 0, newcomers: newcomers))
       }
     }
     return wanted

@@ -49,4 +49,33 @@ struct ServedTurnTests {
       slow.requests.contains { $0.path.hasSuffix("/3") }
     }
   }
+
+  /// They fill the window of what is claimed at once, and the queue behind it.
+  @Test func aUsersManyLinksAtManyHostsHoldUpNoOther() throws {
+    let slow = try (1...60).map { _ in try ContentServer(rate: 2000) }
+    let fast = try ContentServer()
+    try folder.write(
+      "serve.yaml",
+      Pipelines.open + "\nlanes: { downloads: { use: http, options: { allow-private: [127.0.0.1] } } }\n")
+    let served = try ServedHome(folder, options: ["--config", "serve.yaml"])
+    let (ann, ben) = (try served.token("ann"), try served.token("ben"))
+    func ask(_ token: String, _ link: String, _ fields: String...) throws -> Int {
+      try served.ask(
+        "POST", "/v1/fetch", token: token, ["Content-Type: application/json"] + fields,
+        body: Data("{\"url\":\"\(link)\"}".utf8)
+      ).status
+    }
+    for number in 0..<300 {
+      let link = "\(slow[number % slow.count].url)/content/5000000/\(number)"
+      #expect(try ask(ann, link, "Prefer: respond-async") == 202)
+    }
+    func active() -> Int { slow.reduce(0) { $0 + $1.active } }
+    try Resident.wait("all connections are taken") { active() == 8 }
+    for number in 1...3 {
+      let began = Date()
+      #expect(try ask(ben, "\(fast.url)/content/1000/\(number)") == 200)
+      #expect(Date().timeIntervalSince(began) < 10 && active() == 8)
+    }
+    #expect(slow.allSatisfy { $0.requests.count < 2 }, "each host has its turn")
+  }
 }

@@ -1,61 +1,154 @@
 import Pipeline
 
-/// Goes once through the hosts that have due transfers, from the one after the last that had a turn.
-package struct HostTurn {
-  /// So many are looked at, at most: a claim takes no longer where there are many.
-  private var left = 64
-  private let start: Int64
-  private var last: Int64
-  private var hasBegunAnew = false
-
-  package init(after last: Int64) { (start, self.last) = (last, last) }
-
-  /// The next host; `nil`: each had its turn.
-  ///
-  /// - Parameter host: the least that is greater.
-  package mutating func next(_ host: (_ after: Int64) throws -> Int64?) rethrows -> Int64? {
-    if left == 0 { return nil }
-    left -= 1
-    var next = try host(last)
-    if next == nil && !hasBegunAnew && start != .min {
-      hasBegunAnew = true
-      next = try host(.min)
-    }
-    guard let next, !hasBegunAnew || next <= start else { return nil }
-    last = next
-    return next
-  }
-}
-
-/// Decides which due transfers are leased, so that each host has its share.
+/// Decides which due transfers are leased.
+///
+/// What is urgent goes first, then what services want before others. After that senders have their turns: each gets one before
+/// any gets its second, however many it has. Of a sender the higher priority goes first, and then the hosts have their turns
+/// likewise, so that one that does not answer keeps no other waiting.
 package struct TransferClaim {
-  private let count: Int
-  private let hosts: HostShares
-  private var inHand: [Int64: Int] = [:]
-  private var taken: Set<Int64> = []
+  /// Stands for all who are no users: services, and what was handed in on the server itself.
+  package static let services: Int64 = 0
 
-  /// - Parameters:
-  ///   - count: leases that are wanted.
-  ///   - hosts: how many of each host may be in hand.
-  package init(count: Int, _ hosts: HostShares) {
-    (self.count, self.hosts) = (count, hosts)
+  private enum Visit { case took, looksOn, hasNone }
+
+  /// A sender's way through what it has.
+  private struct Way {
+    var level: Int64?
+    var hosts: Turn
+    /// The last job that was looked at, by host.
+    var jobs: [Int64: Int64] = [:]
+    /// It has looked at enough, and found nothing.
+    var isTired = false
   }
 
-  /// A host has so many in hand already.
-  package mutating func hasInHand(_ host: Int64, _ number: Int) { inHand[host] = number }
+  /// A claim takes no longer where there are many: so many looks are in vain, at most; and of one visit to a sender.
+  private static let (looks, looksOfVisit) = (64, 16)
 
-  /// How many of those at the front of the queue to look at.
-  package var looks: Int { hosts.full > 0 ? count * 4 : count }
+  /// Leases for all, and for those who have none.
+  private var (left, newcomers): (Int, Int)
+  private let hosts: HostShares
+  private var (ofHost, ofSender): ([Int64: Int], [Int64: Int]) = ([:], [:])
+  private var looks = Self.looks
+  private var chosen: [Int64] = []
+  private var taken: Set<Int64> = []
+  private var ways: [Int64: Way] = [:]
+  private var lastTaker: Int64?
 
-  package var isFull: Bool { taken.count >= count }
+  package init(_ want: Want) {
+    (left, newcomers, hosts) = (want.count, want.newcomers, want.hosts)
+  }
 
-  /// Whether a due job is leased.
-  package mutating func takes(job: Int64, _ host: Int64, priority: Int64) -> Bool {
-    if isFull || taken.contains(job) { return false }
-    let share = hosts.share(of: host, isUrgent: priority >= TransferPriority.urgent)
-    if inHand[host, default: 0] >= share { return false }
-    inHand[host, default: 0] += 1
+  /// One is in hand already.
+  package mutating func hasInHand(host: Int64, sender: Int64) {
+    ofHost[host, default: 0] += 1
+    ofSender[sender, default: 0] += 1
+  }
+
+  /// Chooses jobs, in the order in which they are to begin.
+  package mutating func choose(
+    from queue: inout some TransferQueue, _ turns: inout TransferTurns
+  ) throws -> [Int64] {
+    for due in try queue.urgent(Self.looks) where hasRoom(for: due.sender, due.priority) {
+      if mayHave(due.host, due.priority) { take(due.job, due.host, due.sender) }
+    }
+    while left > 0, try visit(Self.services, downTo: 1, &queue, turns) == .took {}
+    var senders = Turn(after: turns.sender)
+    var (visited, remaining): ([Int64], [Int64]) = ([], [])
+    lastTaker = nil
+    while left + newcomers > 0, looks > 0, let sender = try senders.next({ try queue.sender(after: $0) }) {
+      visited.append(sender)
+      if try visit(sender, downTo: 0, &queue, turns) != .hasNone { remaining.append(sender) }
+    }
+    // Where it has looked at enough, the next claim looks at others.
+    let last = looks > 0 ? nil : visited.last
+    try goRound(remaining, downTo: 0, &queue, turns)
+    try goRound(visited, downTo: .min, &queue, turns)
+    turns.sender = last ?? lastTaker ?? turns.sender
+    turns.keep(
+      ways.mapValues { way in
+        way.isTired ? .init(level: way.level, hosts: way.hosts) : .init(hosts: Turn(after: way.hosts.last))
+      })
+    return chosen
+  }
+
+  /// Gives senders one each, until they have none or there is no room.
+  private mutating func goRound(
+    _ senders: [Int64], downTo floor: Int64, _ queue: inout some TransferQueue, _ turns: TransferTurns
+  ) throws {
+    var senders = senders
+    while left + newcomers > 0, looks > 0, !senders.isEmpty {
+      var remaining: [Int64] = []
+      for sender in senders where left + newcomers > 0 && looks > 0 {
+        if try visit(sender, downTo: floor, &queue, turns) != .hasNone { remaining.append(sender) }
+      }
+      senders = remaining
+    }
+  }
+
+  /// Takes the next of a sender's, of the priorities from one on.
+  private mutating func visit(
+    _ sender: Int64, downTo floor: Int64, _ queue: inout some TransferQueue, _ turns: TransferTurns
+  ) throws -> Visit {
+    guard hasRoom(for: sender, floor) else {
+      looks -= 1
+      return .hasNone
+    }
+    var way = try ways[sender] ?? begin(sender, &queue, turns[sender])
+    defer { ways[sender] = way }
+    way.isTired = false
+    var looksLeft = Self.looksOfVisit
+    while let level = way.level, level >= floor {
+      while let host = try way.hosts.next({ try queue.host(after: $0, of: sender, level) }) {
+        if mayHave(host, level) {
+          while let job = try queue.job(after: way.jobs[host], of: sender, level, host) {
+            way.jobs[host] = job
+            if taken.contains(job) { continue }
+            if left > 0 { lastTaker = sender }
+            take(job, host, sender)
+            way.hosts.beginAnew()
+            return .took
+          }
+        }
+        (looks, looksLeft) = (looks - 1, looksLeft - 1)
+        if looks <= 0 || looksLeft <= 0 {
+          way.isTired = true
+          return .looksOn
+        }
+      }
+      way.level = level == .min ? nil : try queue.priority(of: sender, upTo: level - 1)
+      way.hosts.beginAnew()
+      way.jobs = [:]
+    }
+    looks -= 1
+    return .hasNone
+  }
+
+  private func begin(
+    _ sender: Int64, _ queue: inout some TransferQueue, _ place: TransferTurns.Place
+  ) throws -> Way {
+    if let last = place.level, let level = try queue.priority(of: sender, upTo: last) {
+      return Way(level: level, hosts: level == last ? place.hosts : Turn(after: place.hosts.last))
+    }
+    return Way(level: try queue.priority(of: sender, upTo: .max), hosts: Turn(after: place.hosts.last))
+  }
+
+  private func isUrgent(_ priority: Int64) -> Bool { priority >= TransferPriority.urgent }
+
+  /// Who has none in hand gets one although all that there are for all are taken; and so does what is urgent.
+  private func hasRoom(for sender: Int64, _ priority: Int64) -> Bool {
+    if left > 0 { return true }
+    return newcomers > 0
+      && (isUrgent(priority) || sender != Self.services && ofSender[sender, default: 0] == 0)
+  }
+
+  private func mayHave(_ host: Int64, _ priority: Int64) -> Bool {
+    ofHost[host, default: 0] < hosts.share(of: host, isUrgent: isUrgent(priority))
+  }
+
+  private mutating func take(_ job: Int64, _ host: Int64, _ sender: Int64) {
+    if left > 0 { left -= 1 } else { newcomers -= 1 }
+    hasInHand(host: host, sender: sender)
     taken.insert(job)
-    return true
+    chosen.append(job)
   }
 }

@@ -63,10 +63,11 @@ struct Migration {
     try connection.execute(Schema.countsOfAll)
   }
 
-  // MARK: From 7 to 9
+  // MARK: From 7 on
 
   /// From 7 to 8: downloads. From 8 to 9: what servers say of their content. From 9 to 10: tokens. From 10 to
-  /// 11: objects that are kept, traces. From 11 to 12: derived objects. Tables allow more in some columns and have more of
+  /// 11: objects that are kept, traces. From 11 to 12: derived objects, contents taken out of others, the senders of transfers.
+  /// Tables allow more in some columns and have more of
   /// them at their end, which needs no row to be written: their statements in the schema are replaced, as SQLite allows for that
   /// (https://sqlite.org/lang_altertable.html, section 7).
   private func bringUpFromSeven() throws {
@@ -78,21 +79,24 @@ struct Migration {
     }
     // What has another form is made anew.
     try connection.execute(
-      "DROP VIEW queue; DROP INDEX attachments_by_time; PRAGMA writable_schema = ON")
+      """
+      DROP VIEW queue; DROP INDEX attachments_by_time; DROP INDEX IF EXISTS jobs_due_by_host;
+      PRAGMA writable_schema = ON
+      """)
     let replace = try connection.prepare(
       "UPDATE sqlite_schema SET sql = ?2 WHERE type = 'table' AND name = ?1")
-    for (type, name, sql) in statements {
+    for (type, name, sql) in statements where type == "table" { try replace.run(.text(name), .text(sql)) }
+    // From the next statement on SQLite reads the new ones, which indexes need that have new columns.
+    let version = try connection.prepare("PRAGMA schema_version").first { $0.integer(0) } ?? 0
+    try connection.execute("PRAGMA schema_version = \(version + 1); PRAGMA writable_schema = OFF")
+    try connection.execute(
+      "UPDATE jobs SET sender = 0, host = coalesce(host, 0) WHERE key >= \(Schema.transferJobs)")
+    for (_, name, sql) in statements {
       let isThere =
         try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1").first(.text(name)) { _ in true }
         ?? false
-      if !isThere {
-        try connection.execute(sql)
-      } else if type == "table" {
-        try replace.run(.text(name), .text(sql))
-      }
+      if !isThere { try connection.execute(sql) }
     }
-    let version = try connection.prepare("PRAGMA schema_version").first { $0.integer(0) } ?? 0
-    try connection.execute("PRAGMA schema_version = \(version + 1); PRAGMA writable_schema = OFF")
   }
 
   // MARK: From 5 and 6

@@ -33,31 +33,10 @@ extension SQL {
 
   // MARK: What is due
 
-  /// Those that a person or a client asked for.
-  static let dueAsked: StaticString = """
-    SELECT key, host, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority > 0 ORDER BY priority DESC, key LIMIT ?2
-    """
-
-  static let dueAskedOfHost: StaticString = """
-    SELECT key, host, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?3 AND priority > 0
-    ORDER BY priority DESC, key LIMIT ?2
-    """
-
-  /// The highest priority of others, up to one.
-  static let nextPriority: StaticString =
-    "SELECT max(priority) FROM jobs WHERE state = 'due' AND lane = ?1 AND priority <= ?2"
-
-  static let nextPriorityOfHost: StaticString =
-    "SELECT max(priority) FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?3 AND priority <= ?2"
-
-  /// Of one priority, the newest first.
-  static let dueNewest: StaticString = """
-    SELECT key, host, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority = ?2 AND key < ?3 ORDER BY key DESC LIMIT 64
-    """
-
-  static let dueNewestOfHost: StaticString = """
-    SELECT key, host, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND host = ?4 AND priority = ?2 AND key < ?3
-    ORDER BY key DESC LIMIT 64
+  /// The newest first.
+  static let nextNewest: StaticString = """
+    SELECT key FROM jobs WHERE state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key < ?5
+    ORDER BY key DESC LIMIT 1
     """
 
   // MARK: What is not

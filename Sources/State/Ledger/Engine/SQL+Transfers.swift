@@ -5,7 +5,7 @@ extension SQL {
   static let transferWithIdentity: StaticString = "SELECT key FROM transfers WHERE identity = ?1"
 
   static let addTransfer: StaticString =
-    "INSERT INTO transfers (identity, host, request, created_at) VALUES (?1, ?2, ?3, ?4)"
+    "INSERT INTO transfers (identity, host, request, created_at, sender) VALUES (?1, ?2, ?3, ?4, ?5)"
 
   static let addLink: StaticString = "INSERT INTO links (attachment_key, transfer_key) VALUES (?1, ?2)"
 
@@ -32,8 +32,8 @@ extension SQL {
 
   static let addTransferJob = SQLText(
     """
-    INSERT INTO jobs (key, lane, priority, state, due_at, host)
-    SELECT ?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4, host FROM transfers WHERE key = ?1
+    INSERT INTO jobs (key, lane, priority, state, due_at, host, sender)
+    SELECT ?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4, host, sender FROM transfers WHERE key = ?1
     ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority),
       state = CASE state WHEN 'waiting' THEN 'due' ELSE state END
     """)
@@ -138,23 +138,33 @@ extension SQL {
     FROM jobs j LEFT JOIN transfers t ON t.key = j.key - \(Schema.transferJobs)
     """
 
-  static let dueTransfers = SQLText("\(transferColumns) \(due)")
-
   static let dueTransfer = SQLText("\(transferColumns) WHERE j.key = ?1")
 
-  /// Those of one host.
-  static let dueTransfersOfHost = SQLText(
+  // MARK: Turns
+
+  static let urgentTransfers = SQLText(
     """
-    \(transferColumns) WHERE j.state = 'due' AND j.lane = ?1 AND j.host = ?3 ORDER BY j.priority DESC, j.key LIMIT ?2
+    SELECT key, host, sender, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority >= \(TransferPriority.urgent)
+    ORDER BY priority DESC, key LIMIT ?2
     """)
 
-  /// The next host with due transfers.
-  static let nextHost: StaticString =
-    "SELECT min(host) FROM jobs WHERE state = 'due' AND lane = ?1 AND host > ?2"
+  static let nextSender: StaticString =
+    "SELECT min(sender) FROM jobs WHERE state = 'due' AND lane = ?1 AND sender > ?2"
 
-  static let transfersInHandByHost: StaticString = """
-    SELECT host, count(*) FROM jobs WHERE state = 'leased' AND host IS NOT NULL GROUP BY host
+  static let nextPriority: StaticString =
+    "SELECT max(priority) FROM jobs WHERE state = 'due' AND lane = ?1 AND sender = ?2 AND priority <= ?3"
+
+  static let nextHost: StaticString =
+    "SELECT min(host) FROM jobs WHERE state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host > ?4"
+
+  /// The oldest first.
+  static let nextOldest: StaticString = """
+    SELECT key FROM jobs WHERE state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key > ?5
+    ORDER BY key LIMIT 1
     """
+
+  static let hostsInHand = SQLText(
+    "SELECT host, sender FROM jobs WHERE state = 'leased' AND key >= \(Schema.transferJobs)")
 
   /// A transfer is as urgent as the most urgent that waits for it.
   static let prioritizeTransfer = SQLText(

@@ -123,7 +123,7 @@ extension SQLiteLedger {
       }
       reply.leases += tally.newborn.leases(of: want.lane)
       let missing = want.count - (reply.leases.count - before)
-      if missing > 0, try pauses(of: lane).isEmpty {
+      if missing > 0 || want.newcomers > 0, try pauses(of: lane).isEmpty {
         let granted =
           switch want.lane.kind {
           case .attachments: try claimAttachments(lane, missing, &tally)

@@ -21,7 +21,7 @@ struct Prefetch {
   fileprivate var hasIndex = false
 
   /// Conversations that are kept, and what one exchange looks at, at most.
-  fileprivate static let (kept, looks) = (1000, 500)
+  static let (kept, looks) = (1000, 500)
   /// A link that so many attachments wait for is wanted in any case: to look at them all would take long.
   fileprivate static let crowd: Int64 = 1000
 
@@ -113,7 +113,7 @@ extension SQLiteLedger {
   }
 
   /// Whether a link is fetched without being asked for: one of its attachments is of a new message, or of none but its own.
-  private func isWanted(_ transfer: Int64) throws -> Bool {
+  func isWanted(_ transfer: Int64) throws -> Bool {
     var messages: [(conversation: ByteText, message: ByteText)] = []
     var isAlone = false
     try statement(SQL.messagesOfTransfer).rows(.integer(transfer), .integer(Prefetch.crowd)) {
@@ -122,81 +122,5 @@ extension SQLiteLedger {
     }
     if isAlone || messages.isEmpty || messages.count == Prefetch.crowd { return true }
     return try messages.contains { try window(of: $0.conversation).contains($0.message) }
-  }
-
-  // MARK: Claiming
-
-  /// Chooses what was asked for, the most urgent and then oldest first; then what is wanted, the newest first. What is not
-  /// wanted is put aside on the way, so that no other claim looks at it.
-  ///
-  /// - Returns: jobs.
-  func chooseNewest(_ want: Want, _ lane: Int64, _ claim: inout TransferClaim) throws -> [Int64] {
-    var chosen: [Int64] = []
-    var left = Prefetch.looks
-    func take(_ job: Int64, _ host: Int64, _ priority: Int64) {
-      if claim.takes(job: job, host, priority: priority) { chosen.append(job) }
-    }
-    func look(_ looks: Int, of host: Int64?) throws {
-      let asked = try dueAsked(lane, looks, of: host)
-      for (job, host, priority) in asked { take(job, host, priority) }
-      var looks = looks - asked.count
-      var priority = try nextPriority(lane, upTo: 0, of: host)
-      while let level = priority {
-        var before = Int64.max
-        while case let page = try dueNewest(lane, level, before, of: host), let last = page.last {
-          for (job, host, _) in page {
-            if looks <= 0 || left <= 0 || claim.isFull { return }
-            if try isWanted(job &- Schema.transferJobs) {
-              looks -= 1
-              take(job, host, level)
-            } else {
-              left -= 1
-              try statement(SQL.putAside).run(.integer(job))
-            }
-          }
-          before = last.job
-        }
-        priority = level == .min ? nil : try nextPriority(lane, upTo: level - 1, of: host)
-      }
-    }
-    try look(claim.looks, of: nil)
-    if want.hosts.full > 0 && !claim.isFull {
-      try lookAtHosts(of: lane) {
-        try look(want.hosts.full, of: $0)
-        return !claim.isFull
-      }
-    }
-    return chosen
-  }
-
-  private func dueAsked(
-    _ lane: Int64, _ count: Int, of host: Int64?
-  ) throws -> [(job: Int64, host: Int64, priority: Int64)] {
-    let sql = host == nil ? SQL.dueAsked : SQL.dueAskedOfHost
-    return try jobs(sql, [.integer(lane), .integer(Int64(count))], host)
-  }
-
-  private func dueNewest(
-    _ lane: Int64, _ priority: Int64, _ before: Int64, of host: Int64?
-  ) throws -> [(job: Int64, host: Int64, priority: Int64)] {
-    let sql = host == nil ? SQL.dueNewest : SQL.dueNewestOfHost
-    return try jobs(sql, [.integer(lane), .integer(priority), .integer(before)], host)
-  }
-
-  private func jobs(
-    _ sql: StaticString, _ values: [Statement.Value], _ host: Int64?
-  ) throws -> [(job: Int64, host: Int64, priority: Int64)] {
-    var jobs: [(job: Int64, host: Int64, priority: Int64)] = []
-    let host = host.map { [Statement.Value.integer($0)] } ?? []
-    try statement(sql).rows(values + host) { jobs.append(($0.integer(0), $0.integer(1), $0.integer(2))) }
-    return jobs
-  }
-
-  private func nextPriority(_ lane: Int64, upTo priority: Int64, of host: Int64?) throws -> Int64? {
-    let sql = host == nil ? SQL.nextPriority : SQL.nextPriorityOfHost
-    let host = host.map { [Statement.Value.integer($0)] } ?? []
-    var next: Int64?
-    try statement(sql).rows([.integer(lane), .integer(priority)] + host) { next = $0.optionalInteger(0) }
-    return next
   }
 }

@@ -3,34 +3,27 @@ import SQLite
 
 // Claiming transfers.
 extension SQLiteLedger {
-  /// Leases what is most urgent, then oldest, as many of a host as are wanted at most. Where those at the front have their share,
-  /// the other hosts get the rest in turn: a host that does not answer keeps no other waiting.
+  /// Leases what ``TransferClaim`` chooses.
   func claimTransfers(_ want: Want, _ lane: Int64, _ tally: inout ExchangeTally) throws -> [Lease] {
     guard let sealer else { return [] }
-    var claim = TransferClaim(count: want.count, want.hosts)
-    if want.hosts.full > 0 {
-      try statement(SQL.transfersInHandByHost).rows { claim.hasInHand($0.integer(0), Int($0.integer(1))) }
-    }
+    var claim = TransferClaim(want)
+    try statement(SQL.hostsInHand).rows { claim.hasInHand(host: $0.integer(0), sender: $0.integer(1)) }
     try follow(want.prefetch)
     var leases: [Lease] = []
     var broken: [(key: Int64, reason: String)] = []
-    func add(_ row: borrowing Row) throws {
-      guard !row.isNull(0) else {
-        leases.append(try lease(row, 10, tally.token, nil))
-        return
+    var queue = DueTransfers(ledger: self, lane: lane, prefetch: want.prefetch)
+    for job in try claim.choose(from: &queue, &turns) {
+      try statement(SQL.dueTransfer).rows(.integer(job)) { row in
+        guard !row.isNull(0) else {
+          leases.append(try lease(row, 10, tally.token, nil))
+          return
+        }
+        do {
+          leases.append(try lease(row, 10, tally.token, try transfer(row, sealer)))
+        } catch {
+          broken.append((row.integer(0), "\(error)"))
+        }
       }
-      do {
-        leases.append(try lease(row, 10, tally.token, try transfer(row, sealer)))
-      } catch {
-        broken.append((row.integer(0), "\(error)"))
-      }
-    }
-    if want.prefetch > 0 {
-      for job in try chooseNewest(want, lane, &claim) {
-        try statement(SQL.dueTransfer).rows(.integer(job)) { try add($0) }
-      }
-    } else {
-      try chooseOldest(want, lane, &claim, add)
     }
     // Those that go out with the new link say what counts.
     for index in leases.indices where leases[index].cancellation != nil {
@@ -47,38 +40,6 @@ extension SQLiteLedger {
       try leave(key, &tally)
     }
     return leases
-  }
-
-  /// What is most urgent, then oldest.
-  private func chooseOldest(
-    _ want: Want, _ lane: Int64, _ claim: inout TransferClaim, _ add: (borrowing Row) throws -> Void
-  ) throws {
-    func take(_ row: borrowing Row) throws {
-      if claim.takes(job: row.integer(10), row.integer(7), priority: row.integer(16)) { try add(row) }
-    }
-    try statement(SQL.dueTransfers).rows(.integer(lane), .integer(Int64(claim.looks))) { try take($0) }
-    if want.hosts.full == 0 || claim.isFull { return }
-    try lookAtHosts(of: lane) { host in
-      try statement(SQL.dueTransfersOfHost).rows(
-        .integer(lane), .integer(Int64(want.hosts.full)), .integer(host)
-      ) { try take($0) }
-      return !claim.isFull
-    }
-  }
-
-  /// Goes through the hosts of a lane, from the one after that which was looked at last.
-  ///
-  /// - Parameter look: looks at a host; false: no more are wanted.
-  func lookAtHosts(of lane: Int64, _ look: (Int64) throws -> Bool) throws {
-    var turn = HostTurn(after: lastHost)
-    repeat {
-      let host = try turn.next { last in
-        try statement(SQL.nextHost).first(.integer(lane), .integer(last)) { $0.optionalInteger(0) } ?? nil
-      }
-      guard let host else { return }
-      lastHost = host
-      if try !look(host) { return }
-    } while true
   }
 
   private struct NoLink: Error, CustomStringConvertible {

@@ -31,7 +31,8 @@ extension SQLiteLedger {
     }
     try statement(SQL.addTransfer).run(
       .blob(identity), .integer(try sealer.host(of: link)),
-      .blob(try sealer.seal(link.coded, for: Self.place("request", identity))), .integer(now))
+      .blob(try sealer.seal(link.coded, for: Self.place("request", identity))), .integer(now),
+      .integer(try sealer.sender(of: link)))
     return connection.lastInsertedRow
   }
 

@@ -43,8 +43,8 @@ package final class SQLiteLedger: LedgerWriter {
   private let home: Home?
   /// Seals what is secret; `nil`: nothing that is can be taken in, or worked on.
   package var sealer: (any Sealer)?
-  /// The host that was last given more than its place in the queue; see ``claimTransfers(_:_:_:)``.
-  var lastHost = Int64.min
+  /// Which senders and hosts of transfers had a turn last.
+  var turns = TransferTurns()
   /// Which links are fetched by themselves.
   var prefetch = Prefetch()
 
@@ -280,7 +280,8 @@ package final class SQLiteLedger: LedgerWriter {
       laneKeys.removeAll()
       fingerprintKeys.removeAll()
       lastFingerprint = nil
-      prefetch.lookAgain()
+      // A request that was refused has put nothing aside.
+      if (error as? LedgerError)?.code != .fenced { prefetch.lookAgain() }
       if let error = error as? SQLiteError, error.code.primary == .full { home?.releaseReserve() }
       throw LedgerError(error, path: path)
     }

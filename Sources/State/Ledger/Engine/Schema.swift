@@ -256,6 +256,7 @@ enum Schema {
       reason_message TEXT,
       file_name TEXT,                                 -- what the server says of the content, once it is fetched
       content_type TEXT,
+      sender INTEGER NOT NULL DEFAULT 0,              -- of a blind index of the user whose link it is; 0: it is no user's
       CHECK (total IS NULL OR bytes <= total),
       CHECK ((sha256 IS NULL) = (size_bytes IS NULL)),
       CHECK (sha256 IS NULL OR finished_at IS NOT NULL)
@@ -287,12 +288,14 @@ enum Schema {
       crashes INTEGER NOT NULL DEFAULT 0,     -- workers it took down or held up
       losses INTEGER NOT NULL DEFAULT 0,      -- coordinators that were lost with it in hand
       cancelled TEXT,                         -- why its result is not wanted any more; NULL: it is
-      host INTEGER,                           -- of a transfer
+      host INTEGER,                           -- of a transfer, and
+      sender INTEGER,                         -- its sender: users have their turns
       CHECK ((state = 'leased') = (holder IS NOT NULL)),
-      CHECK ((holder IS NULL) = (token IS NULL))
+      CHECK ((holder IS NULL) = (token IS NULL)),
+      CHECK ((host IS NULL) = (sender IS NULL))
     ) STRICT;
     CREATE INDEX jobs_due ON jobs (lane, priority DESC) WHERE state = 'due'; -- then by key
-    CREATE INDEX jobs_due_by_host ON jobs (lane, host, priority DESC) WHERE state = 'due' AND host IS NOT NULL;
+    CREATE INDEX jobs_due_in_turn ON jobs (lane, sender, priority DESC, host) WHERE state = 'due' AND sender IS NOT NULL;
     CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
     CREATE INDEX jobs_leased ON jobs (key) WHERE state = 'leased';
     CREATE INDEX jobs_lost ON jobs (lane) WHERE losses >= 3;

@@ -45,7 +45,7 @@ public struct Exchange: Sendable {
 /// How many leases are wanted of a lane.
 public struct Want: Sendable, Equatable {
   public var lane: LaneName
-  /// 0: only the lane's state is asked for.
+  /// 0, without newcomers: only the lane's state is asked for.
   public var count: Int
   /// How far to count the jobs that wait for later; 0: not at all.
   public var countsWaiting: Int
@@ -53,12 +53,14 @@ public struct Want: Sendable, Equatable {
   public var hosts: HostShares
   /// Of transfers: of how many messages of each conversation, the newest, links are fetched by themselves; 0: all are.
   public var prefetch: Int
+  /// Of transfers: how many leases more are wanted for users who have none in hand, and for what is urgent.
+  public var newcomers: Int
 
   public init(
     _ lane: LaneName, _ count: Int, countsWaiting: Int = 0, hosts: HostShares = HostShares(),
-    prefetch: Int = 0
+    prefetch: Int = 0, newcomers: Int = 0
   ) {
-    (self.hosts, self.prefetch) = (hosts, prefetch)
+    (self.hosts, self.prefetch, self.newcomers) = (hosts, prefetch, newcomers)
     self.lane = lane
     self.count = count
     self.countsWaiting = countsWaiting

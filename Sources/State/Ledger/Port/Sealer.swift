@@ -15,8 +15,16 @@ public protocol Sealer: Sendable {
 extension Sealer {
   /// What stands for the host of a link where it is counted: the first bytes of a blind index of scheme, host and port.
   package func host(of link: Link) throws -> Int64 {
-    let index = try blindIndex(Array((LinkPlace(link.url)?.text ?? "").utf8), purpose: "host")
-    return index.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    try number(Array((LinkPlace(link.url)?.text ?? "").utf8), purpose: "host")
+  }
+
+  /// What stands for the user whose link it is, where users have their turns.
+  package func sender(of link: Link) throws -> Int64 {
+    try link.scope.map { try number(Array($0.utf8), purpose: "sender") } ?? TransferClaim.services
+  }
+
+  private func number(_ bytes: [UInt8], purpose: String) throws -> Int64 {
+    try blindIndex(bytes, purpose: purpose).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
   }
 }
 
