@@ -40,9 +40,10 @@ let house: KeyValuePairs = [
     "Bytes", "CPlatform", "CWorker", "Platform",
   ],
   "Libraries": [
-    "CCrypto", "CCurl", "CLLHTTP", "CMagic", "CPNG", "CPoppler", "CPopplerData", "CSQLite", "CSeccomp",
-    "CTLS",
-    "CTurboJPEG", "CVips", "CWebP", "CYAML", "Outbound", "PDFDocument",
+    "CCrypto", "CCurl", "CFontconfig", "CLLHTTP", "CMagic", "CPNG", "CPoppler", "CPopplerData",
+    "CPopplerFiles",
+    "CSQLite", "CSeccomp", "CTLS", "CTurboJPEG", "CVips", "CWebP", "CYAML", "Outbound", "PDFDocument",
+    "PDFPictures", "Pictures",
   ],
   "Contract": [
     "CStage", "StageKit",
@@ -81,6 +82,8 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CMagic", pkgConfig: "libmagic", providers: [.apt(["libmagic-dev"])]),
     .systemLibrary(name: "CPoppler", pkgConfig: "poppler-glib", providers: [.apt(["libpoppler-glib-dev"])]),
+    .systemLibrary(
+      name: "CFontconfig", pkgConfig: "fontconfig", providers: [.apt(["libfontconfig-dev"])]),
     // Not "vips", which asks for -pthread once for each library it is built with: SwiftPM warns of each.
     .systemLibrary(name: "CVips", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
@@ -190,6 +193,13 @@ var shared: [Target] {
   [
     .target(name: "CPopplerData", linkerSettings: [.linkedLibrary("poppler")]),
     .target(name: "PDFDocument", dependencies: ["StageKit", "CPoppler", "CPopplerData"]),
+    .target(
+      name: "CPopplerFiles",
+      linkerSettings: ["poppler", "poppler-glib", "cairo"].map { .linkedLibrary($0) }),
+    .target(
+      name: "PDFPictures",
+      dependencies: ["StageKit", "CFontconfig", "CPoppler", "CPopplerFiles", "PDFDocument"]),
+    .target(name: "Pictures", dependencies: ["StageKit", "CPNG", "CTurboJPEG", "CVips", "CWebP"]),
     .target(name: "Outbound", dependencies: ["StageKit", "CCurl", "CTLS"]),
   ]
 }
@@ -231,8 +241,9 @@ var stages: [Stage] {
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"], hasFixtures: true),
     Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
     Stage(id: "text", module: "TextStage", libraries: ["PDFDocument"]),
+    Stage(id: "image", module: "ImageStage", libraries: ["Pictures"], hasFixtures: true),
     Stage(
-      id: "image", module: "ImageStage", libraries: ["CVips", "CWebP", "CTurboJPEG", "CPNG"],
+      id: "preview", module: "PreviewStage", libraries: ["PDFDocument", "PDFPictures", "Pictures"],
       hasFixtures: true),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "http", module: "HTTPSource", libraries: ["CCurl", "Outbound"], hasCases: false),

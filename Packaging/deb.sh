@@ -36,14 +36,14 @@ licence=$(dirname "$runtime")/../../../share/swift/LICENSE.txt
 [[ -e $licence ]] || { echo "Swift's licence is not at $licence; the package would lack it" >&2; exit 1; }
 install -m 644 "$licence" "$doc/LICENSE.swift.txt"
 
-# 2. What it needs. Only the stage `image` needs libvips, which needs a hundred packages.
+# 2. What it needs. Only the stages `image` and `preview` need libvips, which needs a hundred packages.
 mkdir -p "$work/debian"
 printf 'Source: sluice\n\nPackage: sluice\nArchitecture: any\n' >"$work/debian/control"
 libraries() { # -dFIELD and files, in turn
     (cd "$work" && dpkg-shlibdeps -O --ignore-missing-info -lroot/usr/lib/sluice "$@" 2>>shlibdeps.log)
 }
-mapfile -t files < <(cd "$work" && find root/usr/lib/sluice -type f ! -name libsluice-image.so | sort)
-needed=$(libraries -dDepends "${files[@]}" -dRecommends root/usr/lib/sluice/libsluice-image.so)
+mapfile -t files < <(cd "$work" && find root/usr/lib/sluice -type f ! -name libsluice-image.so ! -name libsluice-preview.so | sort)
+needed=$(libraries -dDepends "${files[@]}" -dRecommends root/usr/lib/sluice/libsluice-{image,preview}.so)
 depends=$(sed -n 's/^shlibs:Depends=//p' <<<"$needed")
 recommends=$(sed -n 's/^shlibs:Recommends=//p' <<<"$needed")
 [[ $depends == *libc6* ]] || { cat "$work/shlibdeps.log" >&2; exit 1; }

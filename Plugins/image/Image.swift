@@ -1,3 +1,4 @@
+import Pictures
 import StageKit
 
 /// Re-encodes images: upright, no larger than a chat shows them, and without metadata such as the place they

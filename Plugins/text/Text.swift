@@ -1,11 +1,11 @@
 import PDFDocument
 import StageKit
 
-/// Replaces a PDF or a text file by its plain text: clean UTF-8, up to a limit of pages and bytes.
+/// Replaces a PDF or a text file by its plain text, or leaves that beside it: clean UTF-8, up to a limit of pages and bytes.
 struct Text: Stage {
   static let about = About(
     id: "text", version: "1.0.0", summary: "Replaces PDFs and text files by their plain text, up to a size.",
-    produces: true,
+    produces: true, derives: true,
     keys: [
       "text.characters": "The number of Unicode characters in the text.",
       "text.pages": "The number of pages of a PDF that the text was taken from.",
@@ -32,11 +32,16 @@ struct Text: Stage {
   static let withoutText = Option<String>.text(
     "without-text", default: "pass", help: "What becomes of content without text; `pass` leaves it as it is."
   ).among("pass", "reject")
-  static let options: [any OptionDeclaration] = [maxPages, maxBytes, withoutText]
+  static let place = Option<String>.text(
+    "as", default: "replace",
+    help: "`replace` puts the text in the place of the content; `derived` leaves it beside it, as `text`."
+  ).among("replace", "derived")
+  static let options: [any OptionDeclaration] = [maxPages, maxBytes, withoutText, place]
 
   private let maxPages: Int
   private let maxBytes: Int
   private let rejectsWithout: Bool
+  private let isDerived: Bool
   private let poppler: Poppler
   private let content = Content()
   private let reader = ByteReader()
@@ -45,6 +50,7 @@ struct Text: Stage {
     maxPages = Int(opening[Self.maxPages])
     maxBytes = Int(opening[Self.maxBytes])
     rejectsWithout = opening[Self.withoutText] == "reject"
+    isDerived = opening[Self.place] == "derived"
     poppler = try Poppler()
   }
 
@@ -86,10 +92,13 @@ struct Text: Stage {
     attachment.annotate("text.characters", Int64(excerpt.characters))
     attachment.annotate("text.truncated", excerpt.isTruncated)
     let written = excerpt.bytes.withUnsafeBytes { bytes in
-      Result { () throws(Outcome) in try attachment.replaceContent(with: bytes) }
+      Result { () throws(Outcome) in
+        if isDerived { return try attachment.derive("text", "text/plain", bytes) }
+        try attachment.replaceContent(with: bytes)
+      }
     }
     try written.get()
-    attachment.setMediaType("text/plain")
+    if !isDerived { attachment.setMediaType("text/plain") }
   }
 
   private func pass(_ attachment: Attachment, without kind: String, _ reason: String) throws(Outcome) {

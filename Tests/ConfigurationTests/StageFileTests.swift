@@ -17,6 +17,7 @@ struct StageFileTests {
         "count", "1.0.0", "Counts.", "/stages/count/stage.yaml"
       ))
     #expect((stage.capability, stage.role, stage.produces) == (.content, .line, false))
+    #expect((stage.derives, stage.expands) == (false, false))
     let program = try #require(stage.program)
     #expect((program.command, program.folder, program.reads) == (["./count"], "/stages/count", ["."]))
     #expect((program.processes, program.maxContent) == (1, 100 << 20))
@@ -35,6 +36,8 @@ struct StageFileTests {
       processes: 4
       max-content: 2MB
       produces: true
+      derives: true
+      expands: true
       options:
         most: { type: integer, default: 10, minimum: 1, maximum: 99, help: The most. }
         share: { type: number }
@@ -54,7 +57,7 @@ struct StageFileTests {
     // A `$` has no special meaning here.
     #expect(program.command == ["python3", "count.py", "$HOME"])
     #expect((program.reads, program.processes, program.maxContent) == (["/srv/lists", "."], 4, 2 << 20))
-    #expect(stage.produces)
+    #expect(stage.produces && stage.derives && stage.expands)
     #expect(
       stage.options.map(\.name) == [
         "most", "share", "strict", "limit", "wait", "types", "path", "mode", "words",
@@ -100,12 +103,13 @@ struct StageFileTests {
 
   @Test func theOptionsOfExecSayWhatIsStarted() throws {
     let stage = try Self.exec(
-      "{ command: [sh, judge.sh], reads: lists, processes: 3, max-content: 1MB, produces: true, "
+      "{ command: [sh, judge.sh], reads: lists, processes: 3, max-content: 1MB, produces: true, derives: true, expands: true, "
         + "keys: [judge.a, judge.b], codes: bad }")
     var program = Program(command: ["sh", "judge.sh"], folder: "/etc/judge")
     (program.reads, program.processes, program.maxContent) = (["lists"], 3, 1 << 20)
     #expect(stage.description.program == program)
     #expect(stage.id == "judge" && stage.description.produces)
+    #expect(stage.description.derives && stage.description.expands)
     #expect(stage.description.keys.map(\.name) == ["judge.a", "judge.b"])
     #expect(stage.description.codes.map(\.name) == ["bad", "too-large"])
   }

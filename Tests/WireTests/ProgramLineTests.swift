@@ -21,6 +21,18 @@ struct ProgramLineTests {
     ),
     (#"{"mediaType":"text/plain"}"#, [.mediaType("text/plain")]),
     (#"{"produce":true}"#, [.produce]),
+    (
+      #"{"verdict":"pass","bytes":3,"type":"text/plain","derive":"text"}"#,
+      [
+        .derive(name: "text", mediaType: "text/plain", bytes: 3),
+        .verdict(.pass, code: nil, message: nil),
+      ]
+    ),
+    (#"{"child":"","bytes":0}"#, [.child(name: "", mediaType: nil, bytes: 0)]),
+    (
+      #"{"child":"a/b.txt","type":"text/plain","bytes":5}"#,
+      [.child(name: "a/b.txt", mediaType: "text/plain", bytes: 5)]
+    ),
     (#"{"log":"so"}"#, [.log(.info, "so")]),
     (#"{"log":"so","level":"warning"}"#, [.log(.warning, "so")]),
     (#"{"level":"error","log":"so"}"#, [.log(.error, "so")]),
@@ -57,6 +69,17 @@ struct ProgramLineTests {
     (#"{"annotate":{"k":null}}"#, "null as 'k' under 'annotate'"),
     (#"{"annotate":{"k":{}}}"#, "an object as 'k' under 'annotate'"),
     (#"{"mediaType":1}"#, "a number as 'mediaType'"), (#"{"produce":"x"}"#, "a text as 'produce'"),
+    (#"{"derive":1}"#, "a number as 'derive', which is a text"),
+    (#"{"child":true}"#, "a boolean as 'child', which is a text"),
+    (#"{"derive":"a","type":"x/y","bytes":"3"}"#, "a text as 'bytes', which is a whole number"),
+    (#"{"derive":"a","type":"x/y","bytes":1.5}"#, "a number as 'bytes'"),
+    (#"{"derive":"a","type":"x/y","bytes":-1}"#, "-1 as 'bytes', which is at least 0"),
+    (#"{"derive":"a","bytes":3}"#, "'derive' without 'type'"),
+    (#"{"derive":"a","type":"x/y"}"#, "'derive' without 'bytes'"),
+    (#"{"child":"a","type":"x/y"}"#, "'child' without 'bytes'"),
+    (#"{"derive":"a","child":"b","type":"x/y","bytes":3}"#, "'derive' and 'child' in one line"),
+    (#"{"type":"x/y"}"#, "'type' without"), (#"{"bytes":3}"#, "'bytes' without"),
+    (#"{"derive":"a\u0000","type":"x/y","bytes":3}"#, "a text with a NUL character under 'derive'"),
     (#"{"log":1}"#, "a number as 'log'"), (#"{"log":"x","level":"loud"}"#, "the level 'loud'"),
     (#"{"progress":"half"}"#, "a text as 'progress'"), (#"{"retryAfter":1.5}"#, "a number as 'retryAfter'"),
     (#"{"pause":false}"#, "a boolean as 'pause'"),

@@ -16,8 +16,12 @@ public enum ProgramLine {
     case refuse(String)
     case annotate(key: String, MetadataValue)
     case mediaType(String)
-    /// The new content lies in the descriptor for it.
+    /// What is left in the descriptor for it is the new content.
     case produce
+    /// The next bytes in that descriptor are an object beside the content.
+    case derive(name: String, mediaType: String, bytes: Int64)
+    /// The next bytes in that descriptor are a content that was inside the content.
+    case child(name: String, mediaType: String?, bytes: Int64)
     case log(LogLevel, String)
     case progress(Double)
     /// With a verdict of retry: milliseconds to wait.
@@ -56,6 +60,7 @@ public enum ProgramLine {
     var (verdict, code, message): (Verdict?, String?, String?)
     var level = LogLevel.info
     var entry: String?
+    var piece = PieceMembers()
     for member in members {
       let name = member.name
       // The functions of the contract take texts that end with one.
@@ -68,6 +73,10 @@ public enum ProgramLine {
         for datum in data { statements.append(try annotation(datum)) }
       case ("mediaType", .text(let type)): statements.append(.mediaType(type))
       case ("produce", .boolean(true)): statements.append(.produce)
+      case ("derive", .text(let text)): piece.derive = text
+      case ("child", .text(let text)): piece.child = text
+      case ("type", .text(let text)): piece.type = text
+      case ("bytes", .integer(let count)): piece.bytes = count
       case ("log", .text(let text)): entry = text
       case ("level", .text(let text)):
         guard let known = LogLevel.allCases.first(where: { $0.name == text }) else {
@@ -92,6 +101,7 @@ public enum ProgramLine {
         throw Flaw("\(member.value.noun) as '\(name)', which is \(wanted)")
       }
     }
+    if let statement = try piece.statement { statements.append(statement) }
     if let entry { statements.append(.log(level, entry)) }
     if let verdict { statements.append(.verdict(verdict, code: code, message: message)) }
     return statements
@@ -104,10 +114,42 @@ public enum ProgramLine {
   private static let forms = [
     "ready": "true", "repeatable": "a text", "refuse": "a text", "annotate": "an object",
     "mediaType": "a text",
-    "produce": "true", "log": "a text", "level": "a text", "progress": "a number from 0 to 1",
+    "produce": "true", "derive": "a text", "child": "a text", "type": "a text",
+    "bytes": "a whole number", "log": "a text", "level": "a text", "progress": "a number from 0 to 1",
     "retryAfter": "a whole number of milliseconds", "pause": "true", "verdict": "a text", "code": "a text",
     "message": "a text",
   ]
+
+  /// The members that make a statement together.
+  private struct PieceMembers {
+    var derive: String?
+    var child: String?
+    var type: String?
+    var bytes: Int64?
+
+    /// `nil`: the line has none of them.
+    var statement: Statement? {
+      get throws(Flaw) {
+        switch (derive, child) {
+        case (nil, nil):
+          if type != nil { throw Flaw("'type' without 'derive' or 'child'") }
+          if bytes != nil { throw Flaw("'bytes' without 'derive' or 'child'") }
+          return nil
+        case (let name?, nil):
+          guard let type else { throw Flaw("'derive' without 'type', the media type of the object") }
+          return .derive(name: name, mediaType: type, bytes: try count("derive"))
+        case (nil, let name?): return .child(name: name, mediaType: type, bytes: try count("child"))
+        case (.some, .some): throw Flaw("'derive' and 'child' in one line")
+        }
+      }
+    }
+
+    private func count(_ member: String) throws(Flaw) -> Int64 {
+      guard let bytes else { throw Flaw("'\(member)' without 'bytes', the number of them in descriptor 4") }
+      guard bytes >= 0 else { throw Flaw("\(bytes) as 'bytes', which is at least 0") }
+      return bytes
+    }
+  }
 
   private static func annotation(_ member: JSONValue.Member) throws(Flaw) -> Statement {
     let value: MetadataValue =

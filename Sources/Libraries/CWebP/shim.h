@@ -1,2 +1,3 @@
 /* A module map cannot search the include path for its header; this file can. */
 #include <webp/decode.h>
+#include <webp/encode.h>

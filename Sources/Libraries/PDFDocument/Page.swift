@@ -3,7 +3,8 @@ import Glibc
 
 /// A page of a ``Document`` that is open.
 package struct Page: ~Copyable {
-  private let page: OpaquePointer
+  /// Used by extensions in other files and by what draws pages.
+  package let page: OpaquePointer
 
   init(_ page: OpaquePointer) {
     self.page = page

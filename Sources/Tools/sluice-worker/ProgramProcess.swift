@@ -132,12 +132,36 @@ final class ProgramProcess {
     return fstat(produced, &facts) == 0 ? Int64(facts.st_size) : 0
   }
 
-  /// Copies one file to another, both from their beginning. Returns 0, or an errno.
-  static func copy(from source: Int32, to target: Int32) -> Int32 {
+  /// Appends a part of one file to another, which only appends. Returns 0, or an errno.
+  static func append(from source: Int32, _ range: Range<Int64>, to target: Int32) -> Int32 {
+    withUnsafeTemporaryAllocation(byteCount: 256 << 10, alignment: 16) { room in
+      var place = range.lowerBound
+      while place < range.upperBound {
+        let wanted = min(Int64(room.count), range.upperBound - place)
+        let count = pread(source, room.baseAddress, Int(wanted), off_t(place))
+        if count < 0 && errno == EINTR { continue }
+        if count < 0 { return errno }
+        // The program has cut it since it was measured.
+        if count == 0 { return EIO }
+        var written = 0
+        while written < count {
+          let more = write(target, room.baseAddress.map { $0 + written }, count - written)
+          if more < 0 && errno == EINTR { continue }
+          if more < 0 { return errno }
+          written += more
+        }
+        place += Int64(count)
+      }
+      return 0
+    }
+  }
+
+  /// Copies one file to another, from an offset to its beginning. Returns 0, or an errno.
+  static func copy(from source: Int32, at offset: Int64 = 0, to target: Int32) -> Int32 {
     withUnsafeTemporaryAllocation(byteCount: 256 << 10, alignment: 16) { room in
       var place: off_t = 0
       while true {
-        let count = pread(source, room.baseAddress, room.count, place)
+        let count = pread(source, room.baseAddress, room.count, off_t(offset) + place)
         if count < 0 && errno == EINTR { continue }
         if count < 0 { return errno }
         if count == 0 { return 0 }

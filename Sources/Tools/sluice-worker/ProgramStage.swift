@@ -35,6 +35,8 @@ final class ProgramStage {
     (stage.abi_major, stage.abi_minor) = (SLUICE_ABI_MAJOR, UInt32(SLUICE_ABI_MINOR))
     stage.capability = SLUICE_CONTENT
     stage.flags = description.produces ? SLUICE_PRODUCES : 0
+    if description.derives { stage.flags |= SLUICE_DERIVES }
+    if description.expands { stage.flags |= SLUICE_EXPANDS }
     (stage.key_count, stage.code_count) = (UInt32(description.keys.count), UInt32(description.codes.count))
     stage.id = arena.keep(description.id)
     stage.version = arena.keep(description.version)
@@ -107,16 +109,30 @@ private final class ProgramInstance {
     let own = Call.from(call)
     process.tell(ProgramRequest.attachment(attachment.pointee, own?.knownMetadata ?? [])) { own?.disown() }
     var hasProduced = false
+    var taken = TakenBytes()
     while true {
       for statement in statements() {
         switch statement {
         case .verdict(let verdict, let code, let message):
           if code != nil || message != nil { host.pointee.explain(call, code, message) }
-          if verdict == .pass && hasProduced && !handOver(call) { return SLUICE_RETRY }
+          if verdict == .pass && hasProduced && taken.error == 0 {
+            taken.error = handOver(from: taken.end, call)
+          }
           process.sweepFamily()
           process.expectSilence()
-          return verdict.rawValue
+          guard verdict == .pass, taken.error != 0 else { return verdict.rawValue }
+          host.pointee.explain(
+            call, nil, "copying what it wrote: \(String(cString: strerror(taken.error)))")
+          return SLUICE_RETRY
         case .produce: hasProduced = true
+        case .derive(let name, let type, let bytes):
+          take(bytes, &taken, of: "derive") {
+            derivation(call).map { $0.pointee.begin(call, name, type) } ?? -1
+          }
+        case .child(let name, let type, let bytes):
+          take(bytes, &taken, of: "child") {
+            expansion(call).map { $0.pointee.begin(call, name, type) } ?? -1
+          }
         default: say(statement, call)
         }
       }
@@ -134,22 +150,50 @@ private final class ProgramInstance {
     case .progress(let fraction): host.pointee.progress(call, fraction)
     case .retryAfter(let milliseconds): host.pointee.retry_after(call, milliseconds)
     case .pause: host.pointee.pause(call)
-    case .produce, .verdict: break
+    case .produce, .derive, .child, .verdict: break
     case .ready, .repeatable, .refuse:
       process.fault(.invalidReply("\(noun(of: statement)) in place of what it says of an attachment"))
     }
   }
 
-  /// Copies the new content to where the host takes it. False: it could not be copied.
-  private func handOver(_ call: OpaquePointer?) -> Bool {
+  /// Copies what is left of the program's bytes to where the host takes new content. Returns 0, or an errno.
+  private func handOver(from offset: Int64, _ call: OpaquePointer?) -> Int32 {
     let target = host.pointee.produce(call)
-    if target < 0 { return true }  // it does not declare that, and has been told so
+    if target < 0 { return 0 }  // it does not declare that, and has been told so
     if process.producedSize > stage.definition.output { process.fault(.outputLimit) }
-    let error = ProgramProcess.copy(from: process.produced, to: target)
-    if error != 0 {
-      host.pointee.explain(call, nil, "copying the new content: \(String(cString: strerror(error)))")
+    return ProgramProcess.copy(from: process.produced, at: offset, to: target)
+  }
+
+  /// How much of what the program wrote for an attachment is in other hands, from its beginning.
+  private struct TakenBytes {
+    var end: Int64 = 0
+    /// Of the first copy that failed.
+    var error: Int32 = 0
+  }
+
+  /// Takes the next bytes that the program wrote to where `begin` says; where that is nowhere, they are dropped.
+  private func take(_ count: Int64, _ taken: inout TakenBytes, of member: String, _ begin: () -> Int32) {
+    let size = process.producedSize
+    if size > stage.definition.output { process.fault(.outputLimit) }
+    guard count <= size - taken.end else {
+      process.fault(
+        .invalidReply(
+          "'\(member)' of \(count) bytes, and in descriptor 4 there are \(max(size - taken.end, 0)) that are not taken"
+        ))
     }
-    return error == 0
+    let target = begin()
+    if target >= 0, taken.error == 0 {
+      taken.error = ProgramProcess.append(from: process.produced, taken.end..<taken.end + count, to: target)
+    }
+    taken.end += count
+  }
+
+  private func derivation(_ call: OpaquePointer?) -> UnsafePointer<sluice_derivation>? {
+    host.pointee.extension(call, SLUICE_EXTENSION_DERIVATION)?.assumingMemoryBound(to: sluice_derivation.self)
+  }
+
+  private func expansion(_ call: OpaquePointer?) -> UnsafePointer<sluice_expansion>? {
+    host.pointee.extension(call, SLUICE_EXTENSION_EXPANSION)?.assumingMemoryBound(to: sluice_expansion.self)
   }
 
   private func statements() -> [ProgramLine.Statement] {
@@ -168,6 +212,8 @@ private final class ProgramInstance {
     case .annotate: "'annotate'"
     case .mediaType: "'mediaType'"
     case .produce: "'produce'"
+    case .derive: "'derive'"
+    case .child: "'child'"
     case .log: "'log'"
     case .progress: "'progress'"
     case .retryAfter: "'retryAfter'"

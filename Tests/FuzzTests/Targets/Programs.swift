@@ -21,6 +21,12 @@ extension FuzzTarget {
       case .annotate(let key, let value):
         try check(key)
         try check(value.text)
+      case .derive(let name, let type, let bytes):
+        for text in [name, type] { try check(text) }
+        try demand(bytes >= 0, "an object of \(bytes) bytes")
+      case .child(let name, let type, let bytes):
+        for text in [name, type] { try check(text) }
+        try demand(bytes >= 0, "a content of \(bytes) bytes")
       case .ready, .produce, .progress, .retryAfter, .pause: break
       }
     }

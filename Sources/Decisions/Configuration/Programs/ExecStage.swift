@@ -7,7 +7,7 @@ extension StageDescription {
       id: "exec", version: "1.0.0", summary: "Asks a program of any language, over lines of JSON.",
       file: "exec")
     stage.abi = "1.1"
-    stage.produces = true
+    (stage.produces, stage.derives, stage.expands) = (true, true, true)
     stage.options = ProgramGrammar.settings.map(\.key) + [execKeys, execCodes]
     stage.codes = [ProgramGrammar.tooLarge]
     return stage
@@ -35,7 +35,7 @@ extension StageDescription {
     for value in values {
       ProgramGrammar.settings.first { $0.name == value.name }?.apply(&given, value)
     }
-    stage.produces = given.produces
+    (stage.produces, stage.derives, stage.expands) = (given.produces, given.derives, given.expands)
     stage.program = given.program
     stage.keys = texts(Self.execKeys.name).map { Term(name: $0, help: "") }
     stage.codes = texts(Self.execCodes.name).map { Term(name: $0, help: "") } + [ProgramGrammar.tooLarge]

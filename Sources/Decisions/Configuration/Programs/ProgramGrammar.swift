@@ -9,6 +9,8 @@ enum ProgramGrammar {
     var processes = 1
     var maxContent = Program.standardMaxContent
     var produces = false
+    var derives = false
+    var expands = false
     let folder: String
 
     init(folder: String) {
@@ -47,6 +49,12 @@ enum ProgramGrammar {
     Setting(Grammar.key("produces", .boolean, example: "false", "Whether it may replace the content.")) {
       $0.produces = $1.integer != 0
     },
+    Setting(
+      key("derives", .boolean, "Whether it may leave objects beside the content.", fallback: "false")
+    ) { $0.derives = $1.integer != 0 },
+    Setting(
+      key("expands", .boolean, "Whether it may take contents out of the content.", fallback: "false")
+    ) { $0.expands = $1.integer != 0 },
   ]
 
   /// The code that every program has.

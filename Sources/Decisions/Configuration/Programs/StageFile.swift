@@ -98,7 +98,7 @@ public struct StageFile {
       for value in section.read(setting.key, &findings) ?? [] { setting.apply(&given, value.value) }
       if setting.key.required { checkThere(setting.key, section) }
     }
-    stage.produces = given.produces
+    (stage.produces, stage.derives, stage.expands) = (given.produces, given.derives, given.expands)
     var program = given.program
     // What lies beside its file is its own.
     program.reads.append(".")

@@ -3,11 +3,11 @@ import StageKit
 
 /// An image in memory: lines of pixels from top to bottom, each of three bytes (red, green, blue) or four
 /// (and alpha).
-struct Pixels: ~Copyable {
-  let width: Int
-  let height: Int
-  let bands: Int
-  let bytes: UnsafeMutableRawBufferPointer
+package struct Pixels: ~Copyable {
+  package let width: Int
+  package let height: Int
+  package let bands: Int
+  package let bytes: UnsafeMutableRawBufferPointer
 
   /// Computes an image, which must be in sRGB.
   static func computed(from image: UnsafeMutablePointer<VipsImage>) throws(Outcome) -> Pixels {
@@ -22,7 +22,7 @@ struct Pixels: ~Copyable {
   }
 
   /// All pixels black, or transparent.
-  init(width: Int, height: Int, bands: Int) {
+  package init(width: Int, height: Int, bands: Int) {
     (self.width, self.height, self.bands) = (width, height, bands)
     bytes = .allocate(byteCount: width * height * bands, alignment: 16)
     bytes.initializeMemory(as: UInt8.self, repeating: 0)
@@ -33,7 +33,7 @@ struct Pixels: ~Copyable {
   }
 
   /// Whether no pixel is transparent.
-  var isOpaque: Bool {
+  package var isOpaque: Bool {
     bands == 3 || stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 }
   }
 
@@ -48,7 +48,7 @@ struct Pixels: ~Copyable {
   }
 
   /// Turned upright by an EXIF orientation.
-  consuming func turned(from orientation: Int) throws(Outcome) -> Pixels {
+  package consuming func turned(from orientation: Int) throws(Outcome) -> Pixels {
     if orientation == 1 { return self }
     defer { extendLifetime(self) }
     let image = try shared()
@@ -58,5 +58,21 @@ struct Pixels: ~Copyable {
     }
     defer { g_object_unref(turned) }
     return try Pixels.computed(from: turned)
+  }
+
+  /// Without transparency, as it looks on white paper.
+  package consuming func onWhite() -> Pixels {
+    if bands == 3 { return self }
+    let opaque = Pixels(width: width, height: height, bands: 3)
+    let source = bytes.assumingMemoryBound(to: UInt8.self)
+    let target = opaque.bytes.assumingMemoryBound(to: UInt8.self)
+    for pixel in 0..<width * height {
+      let alpha = Int(source[pixel * 4 + 3])
+      for band in 0..<3 {
+        let value = Int(source[pixel * 4 + band]) * alpha + 255 * (255 - alpha)
+        target[pixel * 3 + band] = UInt8((value + 127) / 255)
+      }
+    }
+    return opaque
   }
 }

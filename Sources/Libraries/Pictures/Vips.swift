@@ -3,7 +3,7 @@ import Glibc
 import StageKit
 
 /// libvips' state per process, created before the sandbox closes.
-enum Vips {
+package enum Vips {
   /// The enabled loaders. Each of them reads only the content, and starts no thread.
   private static let loaders = [
     "VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadNsgif", "VipsForeignLoadWebp",
@@ -11,7 +11,7 @@ enum Vips {
   ]
 
   /// Runs once, however often a stage is opened, because each initialization would leave memory on the heap.
-  static func start() throws(Outcome) { if let failure { throw failure } }
+  package static func start() throws(Outcome) { if let failure { throw failure } }
 
   private static let failure: Outcome? = {
     do throws(Outcome) {
@@ -44,7 +44,7 @@ enum Vips {
   /// Processes tiny images in the same way as others, so that everything loaded on first use is loaded.
   private static func rehearse() throws(Outcome) {
     do throws(Outcome) {
-      for encoded in [EncodedImage.Format.jpeg(quality: 80), .png] {
+      for encoded in [EncodedImage.Format.jpeg(quality: 80), .png, .webp(quality: 80)] {
         let image = try EncodedImage(Pixels(width: 24, height: 16, bands: 4), as: encoded)
         defer { extendLifetime(image) }
         guard let format = ImageFile.format(of: image.bytes) else { throw damage() }
@@ -58,15 +58,15 @@ enum Vips {
     }
   }
 
-  static var version: String { String(cString: vips_version_string()) }
+  package static var version: String { String(cString: vips_version_string()) }
 
   /// The outcome for an image that libvips cannot read, with libvips' reason.
-  static func damage(_ reason: String = takeError()) -> Outcome {
+  package static func damage(_ reason: String = takeError()) -> Outcome {
     .reject("image-damaged", "the image cannot be decoded: \(reason)")
   }
 
   /// libvips' error message: its first line, in plain characters.
-  static func takeError() -> String {
+  package static func takeError() -> String {
     defer { vips_error_clear() }
     guard let text = vips_error_buffer() else { return "no reason given" }
     let bytes = UnsafeRawBufferPointer(start: text, count: strnlen(text, 1000))

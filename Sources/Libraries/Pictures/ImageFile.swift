@@ -3,29 +3,29 @@ import Glibc
 import StageKit
 
 /// An image in memory whose header has been read, but no pixels. The bytes must outlive it.
-struct ImageFile {
-  enum Format: String {
+package struct ImageFile {
+  package enum Format: String {
     case jpeg, png, gif, webp, tiff
   }
 
-  let format: Format
+  package let format: Format
   /// The size of one frame, as stored.
-  let width: Int
-  let height: Int
+  package let width: Int
+  package let height: Int
   /// Frames of an animation, or pages.
-  let pages: Int
+  package let pages: Int
   /// Whether there is more than one picture regardless of the number of pages: a TIFF with embedded images,
   /// such as a raw photo, or an animation of one frame.
-  let isMore: Bool
+  package let isMore: Bool
   /// The EXIF orientation: 1 is upright; from 5 on, width and height are swapped.
-  let orientation: Int
+  package let orientation: Int
   /// The kinds of metadata present, of those that libvips reports.
-  let metadata: [String]
+  package let metadata: [String]
 
   private let bytes: UnsafeRawBufferPointer
 
   /// The format by the first bytes; `nil`: none of these.
-  static func format(of bytes: UnsafeRawBufferPointer) -> Format? {
+  package static func format(of bytes: UnsafeRawBufferPointer) -> Format? {
     guard let source = source(bytes) else { return nil }
     defer { g_object_unref(source) }
     defer { vips_error_clear() }
@@ -40,7 +40,7 @@ struct ImageFile {
     }
   }
 
-  init(_ bytes: UnsafeRawBufferPointer, format: Format) throws(Outcome) {
+  package init(_ bytes: UnsafeRawBufferPointer, format: Format) throws(Outcome) {
     let source = Self.source(bytes)
     defer { if let source { g_object_unref(source) } }
     guard let source, let image = sluice_vips_open(source) else { throw Vips.damage() }
@@ -60,7 +60,7 @@ struct ImageFile {
   }
 
   /// Decodes the first frame, scaled to fit a square with sides of `edge` pixels.
-  func decoded(fitting edge: Int) throws(Outcome) -> Pixels {
+  package func decoded(fitting edge: Int) throws(Outcome) -> Pixels {
     let source = Self.source(bytes)
     defer { if let source { g_object_unref(source) } }
     guard let source else { throw Vips.damage() }

@@ -1,28 +1,31 @@
 import CPNG
 import CTurboJPEG
+import CWebP
 import StageKit
 
 /// Pixels encoded as a file without any metadata.
 ///
 /// Does not use libvips, which starts threads to save an image.
-struct EncodedImage: ~Copyable {
-  let mediaType: String
-  let bytes: UnsafeRawBufferPointer
+package struct EncodedImage: ~Copyable {
+  package let mediaType: String
+  package let bytes: UnsafeRawBufferPointer
   private let release: (UnsafeMutableRawPointer?) -> Void
 
   deinit {
     release(UnsafeMutableRawPointer(mutating: bytes.baseAddress))
   }
 
-  enum Format {
+  package enum Format {
     case jpeg(quality: Int)
     case png
+    case webp(quality: Int)
   }
 
-  init(_ pixels: borrowing Pixels, as format: Format) throws(Outcome) {
+  package init(_ pixels: borrowing Pixels, as format: Format) throws(Outcome) {
     switch format {
     case .jpeg(let quality): try self.init(jpeg: pixels, quality: quality)
     case .png: try self.init(png: pixels)
+    case .webp(let quality): try self.init(webp: pixels, quality: quality)
     }
   }
 
@@ -47,9 +50,9 @@ struct EncodedImage: ~Copyable {
     release = { tjFree($0?.assumingMemoryBound(to: UInt8.self)) }
   }
 
-  /// A PNG with alpha; `pixels` have four bands.
+  /// A PNG, with alpha if the pixels have it.
   private init(png pixels: borrowing Pixels) throws(Outcome) {
-    var image = sluice_png_rgba(UInt32(pixels.width), UInt32(pixels.height))
+    var image = sluice_png(UInt32(pixels.width), UInt32(pixels.height), pixels.bands == 4 ? 1 : 0)
     defer { png_image_free(&image) }
     var count = sluice_png_bound(image)
     let room = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)
@@ -62,6 +65,22 @@ struct EncodedImage: ~Copyable {
     mediaType = "image/png"
     bytes = UnsafeRawBufferPointer(start: room, count: count)
     release = { $0?.deallocate() }
+  }
+
+  /// A lossy WebP, with alpha if the pixels have it. libwebp starts no thread for it.
+  private init(webp pixels: borrowing Pixels, quality: Int) throws(Outcome) {
+    let (width, height) = (Int32(pixels.width), Int32(pixels.height))
+    let start = pixels.bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+    let line = Int32(pixels.width * pixels.bands)
+    var encoded: UnsafeMutablePointer<UInt8>?
+    let count =
+      pixels.bands == 4
+      ? WebPEncodeRGBA(start, width, height, line, Float(quality), &encoded)
+      : WebPEncodeRGB(start, width, height, line, Float(quality), &encoded)
+    guard count > 0, let encoded else { throw Self.failure("WebP", nil) }
+    mediaType = "image/webp"
+    bytes = UnsafeRawBufferPointer(start: encoded, count: count)
+    release = { WebPFree($0) }
   }
 
   private static func failure(_ format: String, _ reason: UnsafePointer<CChar>?) -> Outcome {

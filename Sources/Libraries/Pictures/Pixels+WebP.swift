@@ -3,8 +3,12 @@ import StageKit
 
 /// Does not use libvips, which starts threads to read a WebP.
 extension Pixels {
-  /// Decodes a WebP, scaled down while decoding if its longest edge exceeds `edge`.
+  package static var webpVersion: Int { Int(WebPGetDecoderVersion()) }
+
+  /// Decodes a WebP, or the first frame of an animated one, scaled down
+  /// while decoding if its longest edge exceeds `edge`. A frame counts by itself: one smaller than its canvas is not put on it.
   static func decoded(webp bytes: UnsafeRawBufferPointer, fitting edge: Int) throws(Outcome) -> Pixels {
+    let bytes = firstFrame(webp: bytes) ?? bytes
     var config = WebPDecoderConfig()
     guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
       WebPInitDecoderConfig(&config) != 0
@@ -30,6 +34,22 @@ extension Pixels {
     return pixels
   }
 
+  /// The chunks of the first frame, which libwebp decodes by themselves; `nil` where there are no frames (WebP Container
+  /// Specification, "Animation": a header of 16 bytes, then alpha and pixels).
+  private static func firstFrame(webp bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    var rest = bytes.dropFirst(12)
+    while rest.count >= 8 {
+      let size = Int(bytes.loadUnaligned(fromByteOffset: rest.startIndex + 4, as: UInt32.self).littleEndian)
+      let content = rest.dropFirst(8).prefix(size)
+      if rest.prefix(4).elementsEqual("ANMF".utf8) {
+        return UnsafeRawBufferPointer(rebasing: content.dropFirst(16))
+      }
+      // A chunk is padded to an even size.
+      rest = rest.dropFirst(8 + size + size % 2)
+    }
+    return nil
+  }
+
   private static func check(_ status: VP8StatusCode) throws(Outcome) {
     switch status {
     case VP8_STATUS_OK: return
@@ -42,7 +62,9 @@ extension Pixels {
 
   /// The size in a WebP's header, and whether it is animated, even with one frame. `nil` if the header cannot
   /// be read.
-  static func claim(webp bytes: UnsafeRawBufferPointer) -> (width: Int, height: Int, isAnimated: Bool)? {
+  package static func claim(webp bytes: UnsafeRawBufferPointer) -> (
+    width: Int, height: Int, isAnimated: Bool
+  )? {
     var features = WebPBitstreamFeatures()
     guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
       WebPGetFeatures(start, bytes.count, &features) == VP8_STATUS_OK
