@@ -24,7 +24,7 @@ SHELL := /bin/bash
 
 # clang and the Swift compiler come with the Swift toolchain; everything else is Debian's.
 PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libmagic-dev libpoppler-glib-dev \
-	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev node-llhttp
+	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev node-llhttp libarchive-dev libgmime-3.0-dev
 
 # What only tests use.
 test: PACKAGES += python3 clamav-daemon patchelf binutils git iproute2 nginx-light haproxy openssl \
