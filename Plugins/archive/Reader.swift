@@ -136,6 +136,9 @@ final class Reader {
 struct ArchiveEntry {
   private let raw: OpaquePointer
 
+  /// Bytes of a path that are looked at; the host takes 255.
+  private static let longestPath = 4096
+
   init(_ raw: OpaquePointer) {
     self.raw = raw
   }
@@ -153,8 +156,7 @@ struct ArchiveEntry {
   /// Its path as the archive has it: hostile. `nil`: none that can be given.
   var path: String? {
     guard let path = archive_entry_pathname(raw) ?? archive_entry_pathname_utf8(raw) else { return nil }
-    return entryName(
-      UnsafeBufferPointer(
-        start: UnsafeRawPointer(path).assumingMemoryBound(to: UInt8.self), count: strlen(path)))
+    let bytes = UnsafeRawPointer(path).assumingMemoryBound(to: UInt8.self)
+    return entryName(UnsafeBufferPointer(start: bytes, count: min(strlen(path), Self.longestPath)))
   }
 }
