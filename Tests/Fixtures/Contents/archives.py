@@ -167,7 +167,10 @@ def rars():
 
 if len(sys.argv) > 1:
     for file in sys.argv[1:]:
-        expected[file] = unzipped(file)
+        try:
+            expected[file] = unzipped(file)
+        except zipfile.BadZipFile:  # a damaged one, of which Python reads nothing
+            pass
 else:
     zips()
     tars()
