@@ -113,10 +113,11 @@ final class Reader {
     }
   }
 
-  var isOverdone: Bool { source.isOverdone }
-
-  /// See ``Source/allowed``.
-  func allow(_ bytes: Int64) { if compression != nil { source.allowed = bytes } }
+  /// Whether what is skipped must be unpacked all the same: libarchive would do so in one call, without end.
+  var unpacksWhatIsSkipped: Bool {
+    if compression != nil { return true }
+    return ["7z", "rar"].contains(format)
+  }
 
   private func damage(_ result: Int32) -> Damage {
     // Without a format, libarchive 3.6 answers this question with a crash.

@@ -7,12 +7,6 @@ final class Source {
   let attachment: Attachment
   /// Why the content could not be read.
   private(set) var failure: Outcome?
-  /// Whether more was unpacked than `allowed` says.
-  private(set) var isOverdone = false
-  /// How many bytes may come out of the compression of all; asked before more is read, since libarchive skips in one call what is
-  /// not wanted.
-  var allowed = Int64.max
-
   private let buffer: UnsafeMutableRawBufferPointer
   private var offset: Int64 = 0
 
@@ -23,10 +17,10 @@ final class Source {
 
   /// Hands libarchive the functions it reads with. It keeps this object's address: the object must outlive the archive.
   func attach(to archive: OpaquePointer) {
-    archive_read_set_read_callback(archive) { archive, source, bytes in
-      guard let source = Source.from(source), let archive, let bytes else { return -1 }
+    archive_read_set_read_callback(archive) { _, source, bytes in
+      guard let source = Source.from(source), let bytes else { return -1 }
       bytes.pointee = UnsafeRawPointer(source.buffer.baseAddress)
-      return source.read(archive)
+      return source.read()
     }
     archive_read_set_seek_callback(archive) { _, source, offset, whence in
       Source.from(source)?.seek(offset, whence) ?? -1
@@ -41,11 +35,7 @@ final class Source {
     pointer.map { Unmanaged<Source>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  private func read(_ archive: OpaquePointer) -> Int {
-    if archive_filter_bytes(archive, 0) > allowed {
-      isOverdone = true
-      return -1
-    }
+  private func read() -> Int {
     do throws(Outcome) {
       let count = try attachment.read(into: buffer, at: offset)
       offset += Int64(count)

@@ -16,8 +16,6 @@ struct Unpacking {
 
   /// Below it, the ratio does not count: a small file may hold a text that repeats itself.
   private static let ratioStart: Int64 = 1_000_000
-  /// What the header of an entry takes, with its padding; for the bytes that come out of a compression.
-  private static let headerRoom: Int64 = 2048
 
   private let attachment: Attachment
   private let reader: Reader
@@ -29,6 +27,7 @@ struct Unpacking {
   private var files: Int64 = 0
   private var bytes: Int64 = 0
   private var skipped: Int64 = 0
+  private var skippedBytes: Int64 = 0
   private var encrypted: Int64 = 0
   private var damage: String?
 
@@ -65,7 +64,6 @@ struct Unpacking {
         entries += 1
         try checkEntries()
       }
-      reader.allow(ratioBytes + (entries + 1) * Self.headerRoom)
       next = reader.next()
     }
     return true
@@ -73,14 +71,14 @@ struct Unpacking {
 
   /// Takes out one entry, or leaves it. Returns whether nothing more can be read.
   private mutating func take(_ entry: ArchiveEntry) throws(Outcome) -> Bool {
-    guard entry.isFile else { return skip() }
+    guard entry.isFile else { return try skip() }
     if entry.isEncrypted {
       try meetEncryption()
       return false
     }
     let path = reader.isSingleFile ? try reader.innerName() : entry.path
     guard policy.only.isEmpty || policy.only.contains(where: { $0.matches(path ?? "") }) else {
-      return skip()
+      return try skip()
     }
     // A claim may be false, but what claims too much need not be unpacked.
     if let size = entry.size { try checkSizes(of: size, "claims", path) }
@@ -108,8 +106,17 @@ struct Unpacking {
     return true
   }
 
-  private mutating func skip() -> Bool {
+  private mutating func skip() throws(Outcome) -> Bool {
     skipped += 1
+    while reader.unpacksWhatIsSkipped, !attachment.isCancelled {
+      switch reader.read(into: buffer) {
+      case .success(0): return false
+      case .success(let count):
+        skippedBytes += Int64(count)
+        if bytes + skippedBytes > ratioBytes { throw tooDense() }
+      case .failure(let found): return try meet(found)
+      }
+    }
     return false
   }
 
@@ -152,8 +159,7 @@ struct Unpacking {
   /// What may be unpacked by `ratio`.
   private var ratioBytes: Int64 {
     let (product, isTooLarge) = attachment.size.multipliedReportingOverflow(by: policy.ratio)
-    // The room for headers is added to it.
-    return isTooLarge ? .max / 2 : min(max(product, Self.ratioStart), .max / 2)
+    return isTooLarge ? .max : max(product, Self.ratioStart)
   }
 
   private func tooDense() -> Outcome {
@@ -171,7 +177,6 @@ struct Unpacking {
   /// Returns whether nothing more can be read.
   private mutating func meet(_ found: Damage) throws(Outcome) -> Bool {
     try reader.checkSource()
-    if reader.isOverdone { throw tooDense() }
     // What needs a password looks damaged to libarchive, where the list of entries needs it as well.
     if found.isEncrypted {
       try meetEncryption()

@@ -101,15 +101,26 @@ struct Extraction {
 
   /// A mail in the mail, as it lies there: GMime would write it anew.
   private mutating func take(message place: Place) throws(Outcome) {
-    let starts = [
-      sluice_message_start(g_mime_message_part_get_message(sluice_message_part(place.part)))
-    ]
-    guard let start = starts.first, start >= 0, start <= content.count else { return }
-    let end = Boundary.end(of: content, from: Int(start), place.boundaries)
+    guard let start = start(ofMessage: place.part) else { return }
+    let end = Boundary.end(of: content, from: start, place.boundaries)
     try add(
-      UnsafeRawBufferPointer(rebasing: content[Int(start)..<end]),
+      UnsafeRawBufferPointer(rebasing: content[start..<end]),
       text(g_mime_object_get_content_disposition_parameter(place.part, "filename"))
         ?? text(g_mime_object_get_content_type_parameter(place.part, "name")), Self.type(place.part))
+  }
+
+  /// `nil`: neither the part nor the mail in it has a header, so that there is nothing of it.
+  private func start(ofMessage part: UnsafeMutablePointer<GMimeObject>) -> Int? {
+    let message = sluice_message_start(g_mime_message_part_get_message(sluice_message_part(part)))
+    if 0..<content.count ~= Int(message) { return Int(message) }
+    // A mail without headers begins behind those of the part.
+    let headers = sluice_first_offset(part)
+    guard 0..<content.count ~= Int(headers) else { return nil }
+    var lines = Lines(content, from: Int(headers))
+    while let line = lines.next() {
+      if Boundary.trimmed(line).isEmpty { return min(lines.position, content.count) }
+    }
+    return nil
   }
 
   private mutating func add(_ bytes: UnsafeRawBufferPointer, _ name: String?, _ type: String) throws(Outcome)

@@ -10,11 +10,14 @@ struct ArchiveTests {
     #expect(made.expected.count >= 35)
     for ((file, expected), run) in zip(made.expected, try made.run("archive", ["--set", "ratio=10000"])) {
       #expect(run.verdict == "pass", "\(file): \(run.message ?? "")")
-      #expect(run.children ?? [] == expected.map(\.short), "\(file)")
+      // 7z and ISO 9660 have an order of their own.
+      #expect(sorted(run.children ?? []) == sorted(expected.map(\.short)), "\(file)")
       #expect(run.metadata["archive.files"]?.asInteger == expected.count, "\(file)")
       #expect(run.metadata["archive.bytes"]?.asInteger == expected.map(\.sizeBytes).reduce(0, +), "\(file)")
     }
   }
+
+  private func sorted(_ pieces: [Piece]) -> [Piece] { pieces.sorted { $0.name < $1.name } }
 
   /// The code each must be rejected with; `nil`: it passes.
   @Test func anArchiveMadeToHarmStopsAtALimitAndSaysWhich() throws {

@@ -31,8 +31,6 @@ def overlapping():
     out += packed
     end = struct.pack("<HHHHIIH", 0, 0, count, count, len(listing), len(out), 0)
     open("overlapping.zip", "wb").write(out + listing + b"PK\5\6" + end)
-    with zipfile.ZipFile("overlapping.zip") as archive:
-        assert archive.read("0000") == data == archive.read("0999")
     expected["overlapping.zip"] = "ratio"
 
 

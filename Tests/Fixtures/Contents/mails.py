@@ -114,6 +114,7 @@ def written():
           + bytes(range(256)).replace(b"\r", b"") * 3)
     nested = "--b\nContent-Type: message/rfc822\nContent-Disposition: attachment; filename=inner.eml\n\n"
     nested += 'Content-Type: multipart/mixed; boundary="c"\nSubject: inner\n\n--c\n\ntext\n--c\nContent-Type: image/png\n\nx\n--c--\n\n--b--\n'
+    write("headless.eml", mail(mixed, "--b\nContent-Type: message/rfc822\n\n\nno header\n--b--\n"))
     write("nested.eml", mail(mixed, nested))
 
 
