@@ -24,12 +24,12 @@ SHELL := /bin/bash
 
 # clang and the Swift compiler come with the Swift toolchain; everything else is Debian's.
 PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libmagic-dev libpoppler-glib-dev \
-	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev \
+	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev libarchive-dev libgmime-3.0-dev \
 	libfontconfig-dev fonts-urw-base35 node-llhttp
 
 # What only tests use.
 test: PACKAGES += python3 clamav-daemon patchelf binutils git iproute2 nginx-light haproxy openssl \
-	python3-tuspy curl
+	python3-tuspy curl libarchive-tools lz4 zstd
 
 SLUICE := .build/release/sluice
 BUILT := .build/release

@@ -40,10 +40,9 @@ let house: KeyValuePairs = [
     "Bytes", "CPlatform", "CWorker", "Platform",
   ],
   "Libraries": [
-    "CCrypto", "CCurl", "CFontconfig", "CLLHTTP", "CMagic", "CPNG", "CPoppler", "CPopplerData",
-    "CPopplerFiles",
-    "CSQLite", "CSeccomp", "CTLS", "CTurboJPEG", "CVips", "CWebP", "CYAML", "Outbound", "PDFDocument",
-    "PDFPictures", "Pictures",
+    "CArchive", "CCrypto", "CCurl", "CFontconfig", "CGMime", "CLLHTTP", "CMagic", "CPNG", "CPoppler",
+    "CPopplerData", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS", "CTurboJPEG", "CVips", "CWebP", "CYAML",
+    "Outbound", "PDFDocument", "PDFPictures", "Pictures",
   ],
   "Contract": [
     "CStage", "StageKit",
@@ -89,6 +88,9 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+    .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
+    // Not "gmime-3.0", which asks for -pthread; its headers are found by `includes` of the stage.
+    .systemLibrary(name: "CGMime", pkgConfig: "gobject-2.0", providers: [.apt(["libgmime-3.0-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   ]
 }
@@ -210,6 +212,8 @@ struct Stage {
   var id: String
   var module: String
   var libraries: [Target.Dependency] = []
+  /// A folder with headers of its libraries that pkg-config does not tell.
+  var includes: String?
   /// Beside its source there is a `cases.yaml`; what a source fetches is for tests with a server.
   var hasCases = true
   /// Beside its source there is a folder `fixtures`, for its cases.
@@ -222,6 +226,7 @@ struct Stage {
     return .target(
       name: module, dependencies: ["StageKit"] + libraries, path: "Plugins/\(id)",
       exclude: (hasCases ? ["cases.yaml"] : []) + (hasFixtures ? ["fixtures"] : []),
+      swiftSettings: includes.map { [.unsafeFlags(["-Xcc", "-I\($0)"])] },
       linkerSettings: isInstrumented
         ? []
         : [
@@ -245,6 +250,8 @@ var stages: [Stage] {
     Stage(
       id: "preview", module: "PreviewStage", libraries: ["PDFDocument", "PDFPictures", "Pictures"],
       hasFixtures: true),
+    Stage(id: "archive", module: "ArchiveStage", libraries: ["CArchive"]),
+    Stage(id: "mail", module: "MailStage", libraries: ["CGMime"], includes: "/usr/include/gmime-3.0"),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "http", module: "HTTPSource", libraries: ["CCurl", "Outbound"], hasCases: false),
     Stage(id: "notify", module: "NotifyStage"),

@@ -6,7 +6,7 @@ struct ConformanceTests {
   @Test(arguments: [
     ["digest"], ["mime"], ["size"], ["pdf"], ["store", "--set", "path={sha256}"],
     ["notify", "--set", "channels=events"],
-    ["jsonl", "--set", "path=events.jsonl"], ["text"], ["image"],
+    ["jsonl", "--set", "path=events.jsonl"], ["text"], ["image"], ["archive"], ["mail"],
     ["scan", "--set", "address=tcp:127.0.0.1:9"],
   ])
   func everyPluginPasses(words: [String]) throws {

@@ -3,16 +3,27 @@ extension Printed {
   /// What a stage did with a file, as `stages run` prints it.
   struct StageRun: Record {
     static let kind = "stage"
+    var file: String
     var verdict: String
     @OrNull var code: String?
     @OrNull var message: String?
     @OrNull var mediaType: String?
     var metadata: [String: Value]
     @OrNull var location: String?
+    /// Objects beside the content; `nil`: none.
+    var derived: [Piece]?
+    /// Contents that were inside; `nil`: none.
+    var children: [Piece]?
     /// With `--trace`.
     var trace: [Call]?
     /// With `--repeat`.
     var profile: Profile?
+
+    struct Piece: Decodable, Hashable {
+      var name: String
+      var sizeBytes: Int
+      var sha256: String
+    }
 
     struct Call: Decodable {
       var call: String

@@ -1,0 +1,104 @@
+import StageKit
+
+/// Takes the files out of an archive: each becomes a content of its own.
+struct Archive: Stage {
+  static let about = About(
+    id: "archive", version: "1.0.0",
+    summary: "Takes the files out of archives and compressed files, within limits.",
+    expands: true,
+    keys: [
+      "archive.format": "`zip`, `tar`, `7z`, `rar`, `cpio`, `ar`, `iso`, or `file`: one compressed file.",
+      "archive.compression": "How all of it is compressed: `gzip`, `bzip2`, `xz`, `zstd` or `lz4`.",
+      "archive.entries": "The number of entries that were seen, folders and links among them.",
+      "archive.files": "The number of files that were taken out.",
+      "archive.bytes": "The bytes of these files.",
+      "archive.skipped":
+        "The number of entries that were left: folders, links, devices, what is not in `only`.",
+      "archive.encrypted": "The number of entries that need a password and were left.",
+      "archive.damaged": "What libarchive says of the damage, where `damaged` is `keep`.",
+    ],
+    codes: [
+      "encrypted": "It needs a password, and `encrypted` is `reject`.",
+      "damaged":
+        "It is damaged, or written in a way that libarchive does not read, and `damaged` is `reject`.",
+      "too-many-entries":
+        "It has more entries than `max-entries` allows, or more files than the pipeline takes.",
+      "too-large": "Unpacked it is larger than `max-bytes`, `max-entry-bytes` or the pipeline allows.",
+      "ratio": "Unpacked it is more than `ratio` times as large.",
+      "no-archive": "It is no archive that is known, and `no-archive` is `reject`.",
+      "unreadable": "The system cannot read the content.",
+      "source-changed": "The content was changed since it was measured.",
+      "not-written": "The system does not take the files.",
+      "out-of-memory": "Unpacking it takes more memory than the stage may use.",
+      "archive-unavailable": "libarchive does not work on this machine.",
+    ])
+
+  static let maxEntries = Option<Int64>.integer(
+    "max-entries", default: 10_000, help: "The most entries, folders and links among them."
+  ).within(1...10_000_000)
+  static let maxBytes = Option<Int64>.bytes(
+    "max-bytes", default: "1GB", help: "The most bytes of all files together, unpacked."
+  ).within(1...(1 << 50))
+  static let maxEntryBytes = Option<Int64>.bytes(
+    "max-entry-bytes", default: "1GB", help: "The most bytes of one file, unpacked."
+  ).within(1...(1 << 50))
+  static let ratio = Option<Int64>.integer(
+    "ratio", default: 200, help: "How many times as large it may be unpacked; counts from 1 MB on."
+  ).within(1...10_000_000)
+  static let encrypted = Option<String>.text(
+    "encrypted", default: "reject", help: "What becomes of an archive with entries that need a password."
+  ).among("reject", "keep")
+  static let damaged = Option<String>.text(
+    "damaged", default: "reject",
+    help: "What becomes of a damaged archive; `keep` takes out what can be read."
+  ).among("reject", "keep")
+  static let noArchive = Option<String>.text(
+    "no-archive", default: "pass", help: "What becomes of content that is no archive."
+  ).among("pass", "reject")
+  static let only = Option<[String]>.texts(
+    "only",
+    help: "Names of files that are taken out, with `*` and `?`; a pattern with `/` is for the whole path."
+  )
+  static let options: [any OptionDeclaration] = [
+    maxEntries, maxBytes, maxEntryBytes, ratio, encrypted, damaged, noArchive, only,
+  ]
+
+  private let policy: Unpacking.Policy
+  private let rejectsOthers: Bool
+  private let surroundings: Surroundings
+  private let buffers = Buffers()
+
+  init(_ opening: Opening) throws(Outcome) {
+    policy = Unpacking.Policy(
+      maxEntries: opening[Self.maxEntries], maxBytes: opening[Self.maxBytes],
+      maxEntryBytes: opening[Self.maxEntryBytes], ratio: opening[Self.ratio],
+      keepsEncrypted: opening[Self.encrypted] == "keep", keepsDamaged: opening[Self.damaged] == "keep",
+      only: opening[Self.only].map(NamePattern.init))
+    rejectsOthers = opening[Self.noArchive] == "reject"
+    surroundings = try Surroundings()
+  }
+
+  func process(_ attachment: Attachment) throws(Outcome) {
+    let isArchive = try surroundings.use { () throws(Outcome) in
+      let compression = try Compression(attachment)
+      var reader = try Reader(Source(attachment, buffers.input), compression)
+      var first = reader.next()
+      // To libarchive zeros are a tar without entries. Compressed, they are the beginning of a file.
+      if compression != nil, case .success(nil) = first {
+        reader = try Reader(Source(attachment, buffers.input), compression, isSingleFile: true)
+        first = reader.next()
+      }
+      var unpacking = Unpacking(attachment, reader, policy, buffers.output)
+      return try unpacking.run(from: first)
+    }
+    if !isArchive && rejectsOthers {
+      throw .reject("no-archive", "the content is no archive of a format that is known")
+    }
+  }
+}
+
+private let exported = Exported(Archive.self)
+
+/// The plugin's one exported function.
+@c(archive_stage)
+public func archive_stage(_ hostMajor: UInt32) -> UnsafePointer<sluice_stage>? { exported.description }

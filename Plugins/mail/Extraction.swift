@@ -1,0 +1,152 @@
+import CGMime
+import StageKit
+
+/// The work on one mail: its text becomes an object beside it, everything else a content of its own.
+struct Extraction {
+  private let attachment: Attachment
+  private let content: UnsafeRawBufferPointer
+  private let limits: Limits
+  private let charsets: Charsets
+  private let room: (contents: UInt64, bytes: UInt64)
+
+  private var parts = 0
+  private var children = 0
+  private var bytes = 0
+  private var charset: String?
+  private var unconverted: String?
+  /// The types of text that were found: only the first text of a type is the mail's.
+  private var bodies: Set<String> = []
+
+  /// A part that is to be looked at, with those it lies in.
+  private struct Place {
+    let part: UnsafeMutablePointer<GMimeObject>
+    let depth: Int
+    let boundaries: [[UInt8]]
+  }
+
+  init(_ attachment: Attachment, _ content: UnsafeRawBufferPointer, _ limits: Limits, _ charsets: Charsets) {
+    self.attachment = attachment
+    self.content = content
+    self.limits = limits
+    self.charsets = charsets
+    room = attachment.childRoom
+  }
+
+  mutating func run(_ parsed: Parsed) throws(Outcome) {
+    var open: [Place] = []
+    if let root = parsed.root { open.append(Place(part: root, depth: 0, boundaries: [])) }
+    while let place = open.popLast(), !attachment.isCancelled {
+      parts += 1
+      if parts > limits.parts { throw limits.tooManyParts }
+      if place.depth > limits.depth { throw limits.tooDeep }
+      guard sluice_is_multipart(place.part) != 0, let multipart = sluice_multipart(place.part) else {
+        try take(place)
+        continue
+      }
+      let boundary = text(g_mime_multipart_get_boundary(multipart)).map { Array($0.utf8) }
+      let count = g_mime_multipart_get_count(multipart)
+      if parts + open.count + Int(count) > limits.parts { throw limits.tooManyParts }
+      // In the order of the mail.
+      for index in (0..<max(count, 0)).reversed() {
+        guard let part = g_mime_multipart_get_part(multipart, index) else { continue }
+        open.append(
+          Place(
+            part: part, depth: place.depth + 1, boundaries: place.boundaries + (boundary.map { [$0] } ?? [])))
+      }
+    }
+  }
+
+  private mutating func take(_ place: Place) throws(Outcome) {
+    if sluice_is_message_part(place.part) != 0 {
+      try take(message: place)
+    } else if sluice_is_part(place.part) != 0, let part = sluice_part(place.part) {
+      if let name = bodyName(part) { try take(body: part, name) } else { try take(file: part) }
+    }
+  }
+
+  // MARK: The text
+
+  /// `body` or `body-html` for the first text of its type that is not declared as a file.
+  private mutating func bodyName(_ part: UnsafeMutablePointer<GMimePart>) -> String? {
+    let names = ["text/plain": "body", "text/html": "body-html"]
+    let type = Self.type(sluice_object(part))
+    guard let name = names[type], g_mime_part_get_filename(part) == nil,
+      text(g_mime_object_get_disposition(sluice_object(part)))?.lowercased() != "attachment"
+    else { return nil }
+    return bodies.insert(name).inserted ? name : nil
+  }
+
+  private mutating func take(body part: UnsafeMutablePointer<GMimePart>, _ name: String) throws(Outcome) {
+    let decoded = DecodedContent(part)
+    let label = text(g_mime_object_get_content_type_parameter(sluice_object(part), "charset"))
+    let converted = charsets.utf8(decoded.bytes, label)
+    if let label {
+      if charset == nil { charset = label }
+      if converted == nil { unconverted = label }
+    }
+    let type = name == "body" ? "text/plain" : "text/html"
+    let written = (converted ?? Array(decoded.bytes)).withUnsafeBytes { bytes in
+      Result { () throws(Outcome) in try attachment.derive(name, type, bytes) }
+    }
+    try written.get()
+  }
+
+  // MARK: Contents
+
+  private mutating func take(file part: UnsafeMutablePointer<GMimePart>) throws(Outcome) {
+    let decoded = DecodedContent(part)
+    try add(
+      decoded.bytes, text(g_mime_part_get_filename(part)), Self.type(sluice_object(part)))
+  }
+
+  /// A mail in the mail, as it lies there: GMime would write it anew.
+  private mutating func take(message place: Place) throws(Outcome) {
+    guard let start = start(ofMessage: place.part) else { return }
+    let end = Boundary.end(of: content, from: start, place.boundaries)
+    try add(
+      UnsafeRawBufferPointer(rebasing: content[start..<end]),
+      text(g_mime_object_get_content_disposition_parameter(place.part, "filename"))
+        ?? text(g_mime_object_get_content_type_parameter(place.part, "name")), Self.type(place.part))
+  }
+
+  /// `nil`: neither the part nor the mail in it has a header, so that there is nothing of it.
+  private func start(ofMessage part: UnsafeMutablePointer<GMimeObject>) -> Int? {
+    let message = sluice_message_start(g_mime_message_part_get_message(sluice_message_part(part)))
+    if 0..<content.count ~= Int(message) { return Int(message) }
+    // A mail without headers begins behind those of the part.
+    let headers = sluice_first_offset(part)
+    guard 0..<content.count ~= Int(headers) else { return nil }
+    var lines = Lines(content, from: Int(headers))
+    while let line = lines.next() {
+      if Boundary.trimmed(line).isEmpty { return min(lines.position, content.count) }
+    }
+    return nil
+  }
+
+  private mutating func add(_ bytes: UnsafeRawBufferPointer, _ name: String?, _ type: String) throws(Outcome)
+  {
+    try limits.checkBytes(self.bytes + bytes.count, room: room.bytes)
+    guard let child = attachment.addChild(name, declaredType: type) else {
+      throw .reject(
+        "too-many-parts", "it has more than the \(room.contents) contents that the pipeline takes out of it")
+    }
+    children += 1
+    self.bytes += bytes.count
+    try Attachment.append(bytes, to: child)
+  }
+
+  private static func type(_ part: UnsafeMutablePointer<GMimeObject>?) -> String {
+    let type = g_mime_object_get_content_type(part).flatMap { taken(g_mime_content_type_get_mime_type($0)) }
+    return plainText(type?.lowercased() ?? "text/plain", limit: 255)
+  }
+
+  // MARK: Metadata
+
+  func annotate() {
+    attachment.annotate("mail.parts", Int64(parts))
+    attachment.annotate("mail.attachments", Int64(children))
+    attachment.annotate("mail.bytes", Int64(bytes))
+    if let charset { attachment.annotate("mail.charset", plainText(charset, limit: 100)) }
+    if let unconverted { attachment.annotate("mail.unconverted", plainText(unconverted, limit: 100)) }
+  }
+}

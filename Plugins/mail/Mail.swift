@@ -1,0 +1,86 @@
+import StageKit
+
+/// Takes a mail apart: its headers become metadata, its text an object beside it, and its attachments contents of their own.
+struct Mail: Stage {
+  static let about = About(
+    id: "mail", version: "1.0.0",
+    summary: "Takes the text and the attachments out of mails, and records their headers.",
+    derives: true, expands: true,
+    keys: [
+      "mail.subject": "The subject, decoded.",
+      "mail.from": "Who wrote it, decoded; up to 50 addresses.",
+      "mail.to": "To whom; up to 50 addresses.",
+      "mail.cc": "To whom it is copied; up to 50 addresses.",
+      "mail.date": "When it was written, as it says: RFC 3339 with its own offset.",
+      "mail.message-id": "Its id, without the angle brackets.",
+      "mail.parts": "The number of its parts, those among them that hold others.",
+      "mail.attachments": "The number of contents that were taken out.",
+      "mail.bytes": "The bytes of these contents.",
+      "mail.charset": "The charset of the text, as it says.",
+      "mail.unconverted": "A charset that is not known: the text in it is kept as it was.",
+    ],
+    codes: [
+      "damaged": "It has no header of a mail.",
+      "too-many-parts": "It has more parts than `max-parts` allows, or more than the pipeline takes.",
+      "too-deep": "Its parts are nested deeper than `max-depth` allows.",
+      "too-large": "Its contents are larger than `max-bytes` or the pipeline allows.",
+      "unreadable": "The system cannot read the content.",
+      "source-changed": "The content was changed since it was measured.",
+      "not-written": "The system does not take the contents.",
+      "out-of-memory": "The mail does not fit into the memory the stage may use.",
+    ])
+
+  static let maxParts = Option<Int64>.integer(
+    "max-parts", default: 1000, help: "The most parts, those among them that hold others."
+  ).within(1...100_000)
+  static let maxDepth = Option<Int64>.integer(
+    "max-depth", default: 30, help: "How deep parts may be nested in others."
+  ).within(0...1000)
+  static let maxBytes = Option<Int64>.bytes(
+    "max-bytes", default: "256MB", help: "The most bytes of all contents that are taken out."
+  ).within(1...(1 << 40))
+  static let options: [any OptionDeclaration] = [maxParts, maxDepth, maxBytes]
+
+  private let limits: Limits
+  private let charsets: Charsets
+  private let content = Content()
+
+  init(_ opening: Opening) throws(Outcome) {
+    limits = Limits(
+      parts: Int(opening[Self.maxParts]), depth: Int(opening[Self.maxDepth]),
+      bytes: Int(opening[Self.maxBytes]))
+    charsets = Charsets()
+    Parsed.prepare()
+  }
+
+  /// Content that is no mail passes as it is.
+  func process(_ attachment: Attachment) throws(Outcome) {
+    guard isMail(attachment) else { return }
+    try content.read(attachment)
+    defer { content.release() }
+    try limits.checkBoundaries(in: content.bytes)
+    guard let parsed = Parsed(content.bytes) else {
+      throw .reject("damaged", "it has no header of a mail")
+    }
+    Headers(parsed).annotate(attachment)
+    var extraction = Extraction(attachment, content.bytes, limits, charsets)
+    defer { extraction.annotate() }
+    try extraction.run(parsed)
+  }
+
+  /// libmagic takes a mail for text where its first header is one it does not know. So the sender's word counts for texts.
+  private func isMail(_ attachment: Attachment) -> Bool {
+    if ["message/rfc822", "message/global", "message/news"].contains(where: attachment.matches) {
+      return true
+    }
+    guard attachment.mediaType == nil || attachment.matches("text/*") else { return false }
+    return attachment.declaredType?.lowercased().hasPrefix("message/rfc822") == true
+      || attachment.fileName.lowercased().hasSuffix(".eml")
+  }
+}
+
+private let exported = Exported(Mail.self)
+
+/// The plugin's one exported function.
+@c(mail_stage)
+public func mail_stage(_ hostMajor: UInt32) -> UnsafePointer<sluice_stage>? { exported.description }
