@@ -50,10 +50,12 @@ enum ProgramGrammar {
       $0.produces = $1.integer != 0
     },
     Setting(
-      key("derives", .boolean, "Whether it may leave objects beside the content.", fallback: "false")
+      Grammar.key(
+        "derives", .boolean, example: "false", "Whether it may leave objects beside the content.")
     ) { $0.derives = $1.integer != 0 },
     Setting(
-      key("expands", .boolean, "Whether it may take contents out of the content.", fallback: "false")
+      Grammar.key(
+        "expands", .boolean, example: "false", "Whether it may take contents out of the content.")
     ) { $0.expands = $1.integer != 0 },
   ]
 
