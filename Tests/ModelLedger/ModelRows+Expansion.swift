@@ -136,7 +136,7 @@ extension ModelRows {
     let open = addChildren(of: ended, &tally)
     attachments[key]?.expansion?.open = open
     attachments[key]?.expansion?.said = (ended.outcome, ended.steps)
-    jobs[job.key]?.isExpanded = open > 0
+    jobs[job.key]?.isExpanded = open > 0 && job.cancellation == nil
     if let transfer = ended.transfer { leave(transfer, &tally) }
     tally.changed.append(.attachment(key))
     return .counted

@@ -35,7 +35,7 @@ extension SQLiteLedger {
       """
     static let isLeased: StaticString = "SELECT 1 FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
     static let waitJob: StaticString = """
-      UPDATE jobs SET state = 'expanded', holder = NULL, token = NULL, uncounted = uncounted + 1
+      UPDATE jobs SET state = CASE WHEN cancelled IS NULL THEN 'expanded' ELSE 'due' END, holder = NULL, token = NULL, uncounted = uncounted + 1
       WHERE key = ?1 AND holder = ?2 AND token = ?3
       """
     static let wakeJob: StaticString = "UPDATE jobs SET state = 'due' WHERE key = ?1 AND state = 'expanded'"
