@@ -87,15 +87,16 @@ struct Unpacking {
         "too-many-entries", "it has more than the \(room.contents) files that the pipeline takes out of it")
     }
     files += 1
-    return try copy(path, to: child)
+    return try copy(path, entry.size, to: child)
   }
 
-  private mutating func copy(_ path: String?, to child: Int32) throws(Outcome) -> Bool {
+  private mutating func copy(_ path: String?, _ size: Int64?, to child: Int32) throws(Outcome) -> Bool {
     let before = bytes
     while !attachment.isCancelled {
       switch reader.read(into: buffer) {
-      case .success(0): return false
-      case .success(let count):
+      case .success(let found):
+        let count = found > 0 ? found : fillHole(to: size, from: bytes - before)
+        if count == 0 { return false }
         bytes += Int64(count)
         try checkSizes(of: bytes - before, besides: before, "has", path)
         try Attachment.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: child)
@@ -104,6 +105,15 @@ struct Unpacking {
       }
     }
     return true
+  }
+
+  /// libarchive leaves out the hole at the end of a sparse file, which only a tar has: otherwise its files end with their data.
+  /// Returns how many zeros are in the buffer.
+  private func fillHole(to size: Int64?, from end: Int64) -> Int {
+    guard reader.format == "tar", let size, size > end else { return 0 }
+    let zeros = Int(min(size - end, Int64(buffer.count)))
+    UnsafeMutableRawBufferPointer(rebasing: buffer[..<zeros]).initializeMemory(as: UInt8.self, repeating: 0)
+    return zeros
   }
 
   private mutating func skip() throws(Outcome) -> Bool {

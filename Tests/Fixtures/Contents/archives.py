@@ -81,6 +81,16 @@ def tars():
                         info.linkname = "readme.txt"
                     archive.addfile(info)
             expected[file] = untarred(file)
+    # With holes in the middle and at the end: GNU's sparse format 1.0, which Python reads.
+    with tarfile.open("sparse.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        data = (b"2\n1000\n512\n500000\n512\n").ljust(512, b"\0") + b"a" * 512 + b"b" * 512
+        info = tarfile.TarInfo("sparse")
+        info.size = len(data)
+        info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "sparse",
+                            "GNU.sparse.realsize": "900000"}
+        archive.addfile(info, io.BytesIO(data))
+    expected["sparse.tar"] = untarred("sparse.tar")
+    assert expected["sparse.tar"][0]["sizeBytes"] == 900_000
     for program, suffix in [("zstd", "zst"), ("lz4", "lz4")]:
         subprocess.run([program, "-q", "pax.tar", "pax.tar." + suffix], check=True)
         expected["pax.tar." + suffix] = expected["pax.tar"]
