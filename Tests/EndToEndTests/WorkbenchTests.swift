@@ -175,7 +175,8 @@ struct WorkbenchTests {
     let properties = schema["properties"]
     #expect(
       Set(properties.members.keys) == [
-        "version", "plugins", "stages", "channels", "lanes", "credentials", "retry", "keep", "secrets",
+        "version", "plugins", "stages", "channels", "lanes", "credentials", "retry", "keep", "expand",
+        "secrets",
         "sandbox",
         "serve", "workers", "memory-total", "reuse",
       ])

@@ -60,7 +60,7 @@ struct ProgramLineTests {
     (#"{"verdict":"pass","verdict":"pass"}"#, "a line that is not JSON"),
     ("[]", "an array in place of an object\(freeText)"), ("null", "null in place of an object"),
     ("3", "a number in place of an object"),
-    (#"{"verdcit":"pass"}"#, "a member 'verdcit', where there are annotate, code, "),
+    (#"{"verdcit":"pass"}"#, "a member 'verdcit', where there are annotate, bytes, child, code, "),
     (#"{"ready":false}"#, "a boolean as 'ready', which is true"),
     (#"{"ready":1}"#, "a number as 'ready', which is true"),
     (#"{"repeatable":true}"#, "a boolean as 'repeatable', which is a text"),

@@ -10,7 +10,8 @@ struct Get: ParsableCommand {
     discussion: """
       The bytes are compared with the SHA-256 on record. They go to standard output, after all of them were checked; or
       to a file, which has its name once it is whole and synced. Content that could act on a terminal is not printed
-      there. With --derived it is an object that a stage derived, such as its thumbnail. The ID may be shortened, or be the path of the object or of the source, as for `sluice show`.
+      there. With --derived it is an object that a stage derived, such as the thumbnail. The ID may be shortened, or be
+      the path of the object or of the source, as for `sluice show`.
       """,
     options: [
       CommandOption(
