@@ -158,7 +158,8 @@ struct Inbox {
   /// Every object matches its row, and there is no other.
   func checkStore() throws {
     var rows: [String: String] = [:]
-    let query = "SELECT url, lower(hex(sha256)), size_bytes FROM attachments WHERE url IS NOT NULL"
+    let query =
+      "SELECT url, lower(hex(sha256)), size_bytes FROM attachments WHERE url IS NOT NULL"
       + " UNION SELECT url, lower(hex(sha256)), size_bytes FROM derived"
     let connection = try Connection(folder.path + "/home/sluice.db", .readOnly)
     try connection.prepare(query).rows { row in rows[row.text(0)] = "\(row.text(1)) \(row.integer(2))" }
