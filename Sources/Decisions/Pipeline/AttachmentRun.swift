@@ -127,11 +127,16 @@ public struct AttachmentRun: Sendable {
   /// They are recorded, or need not be waited for.
   public mutating func expanded() { isExpanded = true }
 
-  /// They are more than is allowed: the attachment is rejected, and none is recorded.
+  /// They are more than is allowed: the attachment is rejected, and none is recorded. Stages at the end that have run with another
+  /// outcome run again: nothing of what they said is on record.
   public mutating func refuseChildren(_ code: String, _ message: String) {
     let stage = pieces.first { $0.piece.kind == .child }?.stage ?? "sluice"
     pieces.removeAll()
     (ending, isOver) = (nil, false)
+    if isTold { (isTold, emissions) = (false, []) }
+    let end = plan.stages.firstIndex { $0.description.role == .end } ?? plan.stages.count
+    steps.removeAll { step in plan.stages[end...].contains { $0.id == step.stage } }
+    position = min(position, end)
     decide(.rejected, Reason(stage: stage, code: code, message: message))
   }
 
