@@ -22,7 +22,8 @@ struct ExpansionRunTests {
   }
 
   private static let object = DerivedObject(
-    name: "head", stage: "d0", mediaType: "a/b", sizeBytes: 1, sha256: [UInt8](repeating: 1, count: 32), url: "u")
+    name: "head", stage: "d0", mediaType: "a/b", sizeBytes: 1, sha256: [UInt8](repeating: 1, count: 32),
+    url: "u")
 
   /// What a stage leaves.
   private static func report(_ letter: Character, _ file: Int) -> StageReport {
@@ -39,7 +40,9 @@ struct ExpansionRunTests {
   }
 
   /// Goes on until something else than stages is next. Returns which ran.
-  private static func drive(_ run: inout AttachmentRun, _ letters: String) -> (ran: String, next: AttachmentRun.Next) {
+  private static func drive(_ run: inout AttachmentRun, _ letters: String) -> (
+    ran: String, next: AttachmentRun.Next
+  ) {
     var ran = ""
     while true {
       switch run.next(isSourceChanged: { false }) {
@@ -97,9 +100,10 @@ struct ExpansionRunTests {
     let (ran, next) = Self.drive(&run, "xdtt")
     #expect(ran == "tt" && next == .end(.ended) && run.outcome == .completed)
     #expect(run.location == "path" && run.knownDerived == [Self.object] && run.mediaType == "a/b")
-    #expect(run.metadata.map { "\($0.key) \($0.value.text)" } == [
-      "k 1", "children.count 3", "children.completed 2", "children.rejected 1",
-    ])
+    #expect(
+      run.metadata.map { "\($0.key) \($0.value.text)" } == [
+        "k 1", "children.count 3", "children.completed 2", "children.rejected 1",
+      ])
     #expect(run.steps.map(\.stage) == ["x0", "t2", "t3"])
   }
 

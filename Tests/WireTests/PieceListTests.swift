@@ -25,7 +25,9 @@ struct PieceListTests {
   }
 
   @Test func piecesThatOverlapOrLieBeyondAreRefused() {
-    func piece(_ range: Range<Int64>) -> Piece { Piece(.child, name: "", mediaType: nil, range: range, stage: 0) }
+    func piece(_ range: Range<Int64>) -> Piece {
+      Piece(.child, name: "", mediaType: nil, range: range, stage: 0)
+    }
     for ranges: [Range<Int64>] in [[0..<21], [-1..<3], [0..<10, 9..<12], [10..<12, 0..<3], [0..<(.max)]] {
       #expect(throws: FrameError.self, "\(ranges)") { try Self.read(ranges.map(piece)) }
     }
@@ -35,7 +37,8 @@ struct PieceListTests {
   /// A range whose end is before its beginning is nothing that Swift could hold.
   @Test func aRangeThatEndsBeforeItBeginsIsRefused() {
     var bytes = PieceList.bytes(of: [Piece(.child, name: "", mediaType: nil, range: 5..<9, stage: 0)])
-    bytes.replaceSubrange((bytes.count - 8)..., with: withUnsafeBytes(of: Int64(4).littleEndian) { Array($0) })
+    bytes.replaceSubrange(
+      (bytes.count - 8)..., with: withUnsafeBytes(of: Int64(4).littleEndian) { Array($0) })
     #expect(throws: FrameError.self) {
       try bytes.withUnsafeBytes { bytes in
         var reader = FrameReader(bytes)
@@ -54,10 +57,14 @@ struct PieceListTests {
   }
 
   @Test func namesAreWordsJoinedByHyphens() {
-    for name in ["a", "0", "page-1", "a-b-c", String(repeating: "a", count: 64)] { #expect(Piece.isName(name)) }
+    for name in ["a", "0", "page-1", "a-b-c", String(repeating: "a", count: 64)] {
+      #expect(Piece.isName(name))
+    }
   }
 
-  @Test(arguments: [nil, "", "text", "text/", "a/b/c", "text/plain\n"]) func whatIsNoTypeIsRefused(type: String?) {
+  @Test(arguments: [nil, "", "text", "text/", "a/b/c", "text/plain\n"]) func whatIsNoTypeIsRefused(
+    type: String?
+  ) {
     #expect(throws: FrameError.self) {
       try Self.read([Piece(.derived, name: "a", mediaType: type, range: 0..<1, stage: 0)])
     }
