@@ -82,6 +82,10 @@ extension ModelRows {
       want.lane.kind == .downloads ? choose(want, token.holder) : Array(due.prefix(want.count))
     var leases: [Lease] = []
     for job in chosen {
+      if hasOpenChildren(job) {
+        jobs[job.key]?.isExpanded = true
+        continue
+      }
       if let transfer = unfetched(job) {
         waitForTransfer(job, transfer)
         tally.touch(.downloads)

@@ -142,6 +142,14 @@ extension ModelRows {
     return .counted
   }
 
+  /// It waits for its children, and was due meanwhile: a person wants it after all, or wants one of them again.
+  func hasOpenChildren(_ job: Job) -> Bool {
+    guard case .attachment(let key) = job.subject, job.cancellation == nil,
+      let expansion = attachments[key]?.expansion
+    else { return false }
+    return expansion.said != nil && expansion.open > 0
+  }
+
   mutating func tellParent(_ parent: Int64?, change: Int64, _ tally: inout ModelTally) {
     guard let parent, let expansion = attachments[parent]?.expansion, expansion.said != nil,
       expansion.open + change >= 0

@@ -51,6 +51,8 @@ public struct AttachmentRun: Sendable {
   public private(set) var steps: [Step] = []
   /// The events that stages emitted on existing channels. Empty if the attempt does not end the attachment.
   public private(set) var emissions: [Emission] = []
+  /// How many of them are from before the stages at the end; `nil`: none of these has run.
+  private var emissionsOfLine: Int?
   /// What stages have written beside the content. It counts if the attachment is completed.
   public private(set) var pieces: [HeldPiece] = []
   /// The same that was recorded with equal content.
@@ -127,11 +129,16 @@ public struct AttachmentRun: Sendable {
   /// They are recorded, or need not be waited for.
   public mutating func expanded() { isExpanded = true }
 
-  /// They are more than is allowed: the attachment is rejected, and none is recorded.
+  /// They are more than is allowed: the attachment is rejected, and none is recorded. Stages at the end that have run with another
+  /// outcome run again: nothing of what they said is on record.
   public mutating func refuseChildren(_ code: String, _ message: String) {
     let stage = pieces.first { $0.piece.kind == .child }?.stage ?? "sluice"
     pieces.removeAll()
-    (ending, isOver) = (nil, false)
+    (ending, isOver, isTold) = (nil, false, false)
+    emissions = Array(emissions.prefix(emissionsOfLine ?? emissions.count))
+    let end = plan.stages.firstIndex { $0.description.role == .end } ?? plan.stages.count
+    steps.removeAll { step in plan.stages[end...].contains { $0.id == step.stage } }
+    position = min(position, end)
     decide(.rejected, Reason(stage: stage, code: code, message: message))
   }
 
@@ -269,6 +276,9 @@ public struct AttachmentRun: Sendable {
       report.results.last?.verdict == .pass
     {
       self.location = location
+    }
+    if emissionsOfLine == nil, plan.stages[group].first?.description.role == .end {
+      emissionsOfLine = emissions.count
     }
     emissions += report.emissions.filter { plan.channels.contains($0.channel) }
   }

@@ -57,6 +57,7 @@ public struct PieceStaging: Sendable {
       do throws(SystemError) {
         try sync(all: !isFew)
       } catch {
+        for case .success(let staged) in results { for child in staged.children { unlink(child.path) } }
         results = results.map { _ in .failure(error) }
       }
     }

@@ -149,6 +149,8 @@ extension Scheduler {
     }
     var hasObject = false
     if let ended = settlement.ending.attachment {
+      // They are on record, and their files are theirs.
+      if !ended.children.isEmpty { flight.children = [] }
       var objects = stagedObjects(of: flight, ended)
       hasObject = ended.outcome.url != nil
       if hasObject || !objects.isEmpty, let last = objects.popLast() {

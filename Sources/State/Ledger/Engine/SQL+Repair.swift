@@ -59,6 +59,8 @@ extension SQL {
       AND NOT EXISTS (SELECT 1 FROM links l WHERE jobs.key = l.attachment_key * 2)
     """)
 
+  static let hasJob: StaticString = "SELECT 1 FROM jobs WHERE key = ?1 * 2"
+
   /// How many of those that one waits for have not ended.
   static let recountChildren: StaticString = """
     UPDATE expansions SET open = (SELECT count(*) FROM attachments a WHERE a.parent = attachment_key AND a.status = 'queued')

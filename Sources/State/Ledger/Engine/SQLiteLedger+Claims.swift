@@ -31,12 +31,14 @@ extension SQLiteLedger {
         unfetched.append(row.integer(next + 9))
       }
     }
-    for key in unfetched { try waitForTransfer(key, tally.time) }
-    if !unfetched.isEmpty { tally.touch(.downloads) }
+    for key in unfetched where try !waitForChildren(key) {
+      try waitForTransfer(key, tally.time)
+      tally.touch(.downloads)
+    }
     return leases
   }
 
-  /// `nil`: its link is not fetched.
+  /// `nil`: its link is not fetched, or its children have not ended.
   private func attachment(_ row: borrowing Row) throws -> LeasedWork? {
     let next = AttachmentOrigin.width
     let key = row.integer(next + 9)
@@ -57,6 +59,7 @@ extension SQLiteLedger {
     var attachment = LeasedAttachment(
       key: key, origin: AttachmentOrigin(row), participants: row.text(next), source: source)
     try addExpansion(to: &attachment)
+    if attachment.concluded != nil, row.isNull(next + 15), try hasOpenChildren(key) { return nil }
     return .attachment(attachment)
   }
 

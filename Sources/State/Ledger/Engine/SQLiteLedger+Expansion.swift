@@ -38,6 +38,12 @@ extension SQLiteLedger {
       UPDATE jobs SET state = CASE WHEN cancelled IS NULL THEN 'expanded' ELSE 'due' END, holder = NULL, token = NULL, uncounted = uncounted + 1
       WHERE key = ?1 AND holder = ?2 AND token = ?3
       """
+    static let hasOpen: StaticString =
+      "SELECT 1 FROM expansions WHERE attachment_key = ?1 AND waits = 1 AND open > 0"
+    static let waitAgain: StaticString = """
+      UPDATE jobs SET state = 'expanded' WHERE key = ?1 * 2
+        AND EXISTS (SELECT 1 FROM expansions WHERE attachment_key = ?1 AND waits = 1 AND open > 0)
+      """
     static let wakeJob: StaticString = "UPDATE jobs SET state = 'due' WHERE key = ?1 AND state = 'expanded'"
   }
 
@@ -212,6 +218,31 @@ extension SQLiteLedger {
     guard open == 0 else { return }
     try statement(Text.wakeJob).run(.integer(parent &* 2))
     tally.touch(.attachments)
+  }
+
+  /// It waits for its children, or they have ended and it has not.
+  func isExpanded(_ key: Int64) throws -> Bool {
+    try statement(Text.waiting).first(.integer(key)) { _ in true } ?? false
+  }
+
+  func hasOpenChildren(_ key: Int64) throws -> Bool {
+    try statement(Text.hasOpen).first(.integer(key)) { _ in true } ?? false
+  }
+
+  /// A person took it back while it waited for its children, and then wanted it after all, or wants one of these again: it waits again.
+  /// False: it waits for none.
+  func waitForChildren(_ key: Int64) throws -> Bool {
+    guard hasExpansions else { return false }
+    try statement(Text.waitAgain).run(.integer(key))
+    return connection.changes == 1
+  }
+
+  /// One that waits for its children is worked on from its beginning.
+  func beginAgain(_ key: Int64, _ tally: inout ExchangeTally) throws {
+    try giveUpDerived(of: key, &tally)
+    try statement(Text.remove).run(.integer(key))
+    try statement(Text.wakeJob).run(.integer(key &* 2))
+    tally.changed.add(.attachment, key)
   }
 
   /// What fetches the link of one out of which others were taken; `nil`: it is none, or has no link.

@@ -36,8 +36,12 @@ extension SQLiteLedger {
     try transaction {
       var tally = ExchangeTally(
         now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
-      // One whose derived object is lost has its own.
-      try queueAgain(object.key, &tally, keepsObject: object.derived != nil)
+      if try statement(SQL.hasJob).first(.integer(object.key), make: { _ in true }) == true {
+        try beginAgain(object.key, &tally)
+      } else {
+        // One whose derived object is lost has its own.
+        try queueAgain(object.key, &tally, keepsObject: object.derived != nil)
+      }
       _ = try advance(tally.changed, at: tally.time, tally.now)
       lastChange += 1
     }
@@ -45,7 +49,14 @@ extension SQLiteLedger {
 
   public func forgetKept(_ object: StoredObject) throws(LedgerError) {
     try transaction {
+      var tally = ExchangeTally(
+        now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
       try statement(SQL.forgetKept).run(.integer(object.key))
+      if try isExpanded(object.key) {
+        try beginAgain(object.key, &tally)
+        _ = try advance(tally.changed, at: tally.time, tally.now)
+        lastChange += 1
+      }
       try leaveName(object.url)
     }
   }
