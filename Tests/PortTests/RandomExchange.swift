@@ -128,7 +128,9 @@ struct RandomExchange {
     }
     if item.url == nil && once(in: 5) {
       item.isMaildirMessage = true
-      item.source = Array("/m/\(pick(["new", "cur"]))/\(number(1...9))\(pick(["", ":2,S"]))".utf8)
+      let unique = number(1...9)
+      item.fileName = "\(unique).eml"
+      item.source = Array("/m/\(pick(["new", "cur"]))/\(unique)\(pick(["", ":2,S"]))".utf8)
       item.sourceModified = pick([7, 8])
     }
     switch number(0...80) {
