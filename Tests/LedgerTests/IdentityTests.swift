@@ -56,6 +56,39 @@ struct IdentityTests {
     #expect(again.added == 0 && again.known == items.count)
   }
 
+  /// A message of a Maildir is read, flagged and looked at: that makes no other of it.
+  @Test func aMessageOfAMaildirStaysTheSameUnderEachNameThatItGets() throws {
+    func identity(_ path: String, _ change: (inout IntakeItem) -> Void = { _ in }) throws -> [UInt8] {
+      var item = Desk.item("a", message: "m")
+      (item.source, item.isMaildirMessage) = (Array(path.utf8), true)
+      change(&item)
+      return item.identity(try SHA256())
+    }
+    let first = try identity("/m/new/17.a")
+    #expect(try identity("/m/cur/17.a:2,S") == first)
+    #expect(try identity("/m/cur/17.a:2,FS") { $0.sourceModified += 1 } == first)
+    #expect(try identity("/m/new/17.a") { $0.messageId = nil } == first, "it is known before it is read")
+    let others = [
+      first, try identity("/m/new/17.b"), try identity("/n/new/17.a"),
+      try identity("/m/new/17.a:") { $0.sourceSize += 1 },
+      try identity("/m/new/17.a") { $0.conversationId = "d" },
+      try identity("/m/new/17.a") { $0.isMaildirMessage = false },
+    ]
+    #expect(Set(others).count == others.count)
+  }
+
+  @Test func aMessageOfAMaildirThatWasRenamedIsKnown() throws {
+    let desk = try Desk()
+    var item = Desk.item("a", message: "m")
+    (item.source, item.isMaildirMessage) = (Array("/m/new/17.a".utf8), true)
+    #expect(try desk.takeIn(item).added == 1)
+    item.source = Array("/m/cur/17.a:2,S".utf8)
+    #expect(try desk.takeIn(item).known == 1)
+    #expect(try KnownFiles(desk.ledger).attachment(item) != nil)
+    item.source = Array("/m/a".utf8)
+    #expect(try desk.takeIn(item).problems.count == 1, "by its path it is none")
+  }
+
   // MARK: Deliveries
 
   private static func id(

@@ -126,6 +126,13 @@ struct RandomExchange {
       item.credential = pick([nil, nil, "files"])
       item.expiresAt = pick([nil, "2026-01-31T08:00:00Z"])
     }
+    if item.url == nil && once(in: 5) {
+      item.isMaildirMessage = true
+      let unique = number(1...9)
+      item.fileName = "\(unique).eml"
+      item.source = Array("/m/\(pick(["new", "cur"]))/\(unique)\(pick(["", ":2,S"]))".utf8)
+      item.sourceModified = pick([7, 8])
+    }
     switch number(0...80) {
     case 0: item.source = [1]
     case 1: item.conversationId = ""

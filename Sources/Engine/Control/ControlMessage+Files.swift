@@ -54,6 +54,7 @@ extension FrameWriter: IntakeVisitor {
     write(value != nil)
     write(value ?? 0)
   }
+  package mutating func visit(_ field: IntakeField, _ value: inout Bool) { write(value) }
 }
 
 extension FrameReader: IntakeVisitor {
@@ -80,6 +81,9 @@ extension FrameReader: IntakeVisitor {
     let number = try integer(Int64.self)
     value = isThere ? number : nil
   }
+  package mutating func visit(_ field: IntakeField, _ value: inout Bool) throws(FrameError) {
+    value = try boolean()
+  }
 }
 
 /// Adds up what fields take in a message.
@@ -96,4 +100,5 @@ struct FieldSizes: IntakeVisitor {
   mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) { add(value.count) }
   mutating func visit(_ field: IntakeField, _ value: inout Int64) { bytes += 8 }
   mutating func visit(_ field: IntakeField, _ value: inout Int64?) { bytes += 9 }
+  mutating func visit(_ field: IntakeField, _ value: inout Bool) { bytes += 1 }
 }

@@ -14,6 +14,10 @@ public struct IntakeDefaults: Sendable {
   public var sha256: String?
   public var expiresAt: String?
 
+  /// Whether ``senderId`` and ``participants`` hold for mails as well, whatever their headers say.
+  public var namesSender = false
+  public var namesParticipants = false
+
   /// Whether participants that a line names must be those on record of its message.
   public var checksParticipants = false
 

@@ -145,4 +145,7 @@ private struct Members: IntakeVisitor {
   mutating func visit(_ field: IntakeField, _ value: inout Int64?) throws {
     if let member = try member(field, .integer) { value = member.integer }
   }
+
+  /// No line has one.
+  mutating func visit(_ field: IntakeField, _ value: inout Bool) {}
 }

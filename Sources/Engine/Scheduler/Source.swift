@@ -82,7 +82,15 @@ package struct Source: Sendable {
   /// It may be anything by now: a path that names no regular file, or leads over a symbolic link that was put there since, is a
   /// reason to fail.
   private func open(_ path: [UInt8]) -> Opening {
-    let descriptor = path.withPath { sluice_open_source($0) }
+    var descriptor = path.withPath { sluice_open_source($0) }
+    if descriptor < 0, errno == ENOENT {
+      // Programs of mail rename messages when they are read or flagged.
+      if let renamed = MaildirPath(path)?.open({ sluice_open_source($0) }) {
+        descriptor = renamed.descriptor
+      } else {
+        errno = ENOENT
+      }
+    }
     var facts = stat()
     if descriptor < 0 || fstat(descriptor, &facts) != 0 { return .failed(SourceFault(errno, self)) }
     if facts.st_mode & S_IFMT != S_IFREG {

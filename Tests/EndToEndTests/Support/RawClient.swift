@@ -66,6 +66,7 @@ final class RawClient {
     message.append(0)
     number(Int64(0))
     for _ in 0..<3 { text(nil) }
+    message.append(0)
     text("raw")
     return withUnsafeBytes(of: UInt32(message.count).littleEndian) { Array($0) } + message
   }

@@ -7,6 +7,7 @@ extension IntakeItem {
   /// - Parameter transfer: the identity of what fetches its link; empty: it has none.
   package func identity(transfer: [UInt8] = [], _ hash: SHA256) -> [UInt8] {
     if link == nil {
+      if isMaildirMessage, let message = MaildirPath(source) { return identity(of: message, hash) }
       return attachmentSource.identity(conversationId: conversationId, messageId: messageId, hash)
     }
     var values = HashedValues()
@@ -14,6 +15,24 @@ extension IntakeItem {
     values.add(transfer)
     return AttachmentIdentity.make(
       values, folder: [], name: transfer, conversationId: conversationId, messageId: messageId, hash)
+  }
+
+  /// A message stays the same under each name that it gets, and as long as its header is not read: its id is not of it.
+  private func identity(of message: MaildirPath, _ hash: SHA256) -> [UInt8] {
+    var values = HashedValues()
+    values.add("maildir")
+    values.add(message.maildir)
+    values.add(message.unique)
+    values.add(sourceSize)
+    return AttachmentIdentity.make(
+      values, folder: message.maildir, name: message.unique, conversationId: conversationId, messageId: nil,
+      hash)
+  }
+
+  /// Its path, without what changes while it stays the same.
+  public var lastingPath: [UInt8] {
+    guard isMaildirMessage, let message = MaildirPath(source) else { return source }
+    return message.maildir + [UInt8(ascii: "/")] + message.unique
   }
 }
 

@@ -30,10 +30,10 @@ public final class KnownFiles {
   /// A ledger that is open, for tests.
   init(_ ledger: SQLiteLedger) { self.ledger = ledger }
 
-  /// The attachment that a file is: the same path, size and time of change under the same message. `nil`: it is new.
+  /// The attachment that a file is: the same path, size and time of change under the same message, or the same message
+  /// of a Maildir. `nil`: it is new.
   public func attachment(_ item: IntakeItem) throws(LedgerError) -> Attachment? {
-    let identity = item.attachmentSource.identity(
-      conversationId: item.conversationId, messageId: item.messageId, ledger.hash)
+    let identity = item.identity(ledger.hash)
     return try ledger.reading {
       try ledger.statement(Self.query).first(.blob(identity)) {
         var attachment = Attachment(
@@ -51,8 +51,7 @@ public final class KnownFiles {
 
   /// Whether a file was an attachment that a person has deleted, so that it is not taken in again.
   public func wasDeleted(_ item: IntakeItem) throws(LedgerError) -> Bool {
-    let identity = item.attachmentSource.identity(
-      conversationId: item.conversationId, messageId: item.messageId, ledger.hash)
+    let identity = item.identity(ledger.hash)
     return try ledger.reading {
       try ledger.statement(SQL.tombstone).first(.blob(ledger.tombstoneIdentity(identity))) { _ in true }
         ?? false

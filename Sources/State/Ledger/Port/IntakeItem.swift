@@ -43,6 +43,8 @@ public struct IntakeItem: Sendable {
   /// Whether it is refused where its message is on record with other participants; else those on record stay. Only this process says
   /// it: no manifest and no message.
   public var checksParticipants = false
+  /// Whether its file is a message of a Maildir, which has another path once it is read or flagged (``MaildirPath``).
+  public var isMaildirMessage = false
   /// Where the file was named, for messages: `manifest.jsonl:17`.
   public var origin: String
 
@@ -92,6 +94,7 @@ public struct IntakeItem: Sendable {
     try visitor.visit(IntakeField("sha256", 64...64), &sha256)
     try visitor.visit(IntakeField("expiresAt", 20...24), &expiresAt)
     try visitor.visit(IntakeField("traceparent", 55...55), &traceparent)
+    try visitor.visit(.own("isMaildirMessage"), &isMaildirMessage)
     try visitor.visit(.own("origin"), &origin)
   }
 
@@ -106,6 +109,7 @@ public struct IntakeItem: Sendable {
       mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) { add(field) }
       mutating func visit(_ field: IntakeField, _ value: inout Int64) { add(field) }
       mutating func visit(_ field: IntakeField, _ value: inout Int64?) { add(field) }
+      mutating func visit(_ field: IntakeField, _ value: inout Bool) { add(field) }
     }
     var keys = Keys()
     var item = IntakeItem()
@@ -156,6 +160,7 @@ package protocol IntakeVisitor: ~Copyable {
   mutating func visit(_ field: IntakeField, _ value: inout [UInt8]) throws(Failure)
   mutating func visit(_ field: IntakeField, _ value: inout Int64) throws(Failure)
   mutating func visit(_ field: IntakeField, _ value: inout Int64?) throws(Failure)
+  mutating func visit(_ field: IntakeField, _ value: inout Bool) throws(Failure)
 }
 
 extension IntakeItem {
@@ -205,6 +210,9 @@ extension IntakeItem {
       return faults.first ?? traceFault ?? expiryFault ?? link.fault
     }
     if source.first != UInt8(ascii: "/") { return "its path is not an absolute path" }
+    if isMaildirMessage && MaildirPath(source) == nil {
+      return "its path is not that of a message in a Maildir"
+    }
     if sourceSize < 0 { return "its size is \(sourceSize)" }
     return faults.first ?? traceFault
   }
@@ -227,5 +235,6 @@ extension IntakeItem {
     }
     mutating func visit(_ field: IntakeField, _ value: inout Int64) {}
     mutating func visit(_ field: IntakeField, _ value: inout Int64?) {}
+    mutating func visit(_ field: IntakeField, _ value: inout Bool) {}
   }
 }

@@ -103,14 +103,21 @@ final class InputWalker: @unchecked Sendable {
     }
   }
 
-  /// - Parameter above: the folders that contain this one, to detect a folder that contains itself.
-  private func walkFolder(_ path: [UInt8], _ own: stat, above: [(dev_t, ino_t)], origin: String) {
+  /// - Parameters:
+  ///   - above: the folders that contain this one, to detect a folder that contains itself.
+  ///   - isInMaildir: a folder around it is a Maildir, whose files other than messages are not taken in.
+  private func walkFolder(
+    _ path: [UInt8], _ own: stat, above: [(dev_t, ino_t)], origin: String, isInMaildir: Bool = false
+  ) {
     if let home, home == (own.st_dev, own.st_ino) { return }  // Sluice's own state is not taken in
     if above.contains(where: { $0 == (own.st_dev, own.st_ino) }) {
       return report(path, "the folder lies within itself; not entered again")
     }
+    let isMaildir = MaildirPath.isMaildir(path)
+    if isMaildir { walkMessages(of: path) }
     guard let names = FolderListing(path) else { return report(path) }
     for name in names where !isRefused {
+      if isMaildir && MaildirPath.isOwn(name) { continue }
       let inner = path + [UInt8(ascii: "/")] + name
       var facts = stat()
       guard inner.withPath({ lstat($0, &facts) }) == 0 else {
@@ -118,11 +125,35 @@ final class InputWalker: @unchecked Sendable {
         continue
       }
       switch facts.st_mode & S_IFMT {
+      case S_IFREG where isMaildir || isInMaildir: break
       case S_IFREG: add(inner, facts, in: Self.number(own.st_dev), origin: origin)
-      case S_IFDIR: walkFolder(inner, facts, above: above + [(own.st_dev, own.st_ino)], origin: origin)
+      case S_IFDIR:
+        walkFolder(
+          inner, facts, above: above + [(own.st_dev, own.st_ino)], origin: origin,
+          isInMaildir: isMaildir || isInMaildir)
       // A user who may write to the folder could point the link at any file.
       case S_IFLNK: report(inner, "a symbolic link; not followed (name it on the command line to take it in)")
       default: report(inner, "neither a file nor a folder; passed over")
+      }
+    }
+  }
+
+  /// Takes in the messages of a Maildir. Those in `new` first, for that is where they leave.
+  private func walkMessages(of maildir: [UInt8]) {
+    for folder in MaildirPath.folders {
+      let path = maildir + [UInt8(ascii: "/")] + folder
+      guard let names = FolderListing(path) else {
+        report(path)
+        continue
+      }
+      for name in names where !isRefused {
+        guard let message = MaildirPath(path + [UInt8(ascii: "/")] + name) else { continue }
+        do throws(IntakeProblem) {
+          guard let item = try IntakeItem(defaults, message) else { continue }
+          add(item)
+        } catch {
+          problem(error)
+        }
       }
     }
   }

@@ -55,6 +55,8 @@ struct IntakeArguments {
         throw .usage("--participants holds an id of \(long.utf8.count) bytes, and 256 are allowed")
       }
     }
+    defaults.namesSender = arguments.value("sender") != nil
+    defaults.namesParticipants = arguments.value("participants") != nil
     defaults.priority = try arguments.integer("priority") ?? 0
     return defaults
   }

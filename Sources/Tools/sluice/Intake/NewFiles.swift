@@ -35,7 +35,7 @@ final class NewFiles: @unchecked Sendable {
     if let ledger, let known = try? ledger.attachment(item) { return .known(known) }
     if let ledger, (try? ledger.wasDeleted(item)) == true { return .known(nil) }
     var hasher = Hasher()
-    hasher.combine(item.source)
+    hasher.combine(item.lastingPath)
     hasher.combine(item.url)
     hasher.combine(item.conversationId)
     hasher.combine(item.messageId)

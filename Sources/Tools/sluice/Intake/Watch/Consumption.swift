@@ -98,7 +98,7 @@ final class Consumption {
     guard let record, let place = Place(path), let source = Place.split(record.source),
       place.name.withPath({ fstatat(place.folder.number, $0, &found, AT_SYMLINK_NOFOLLOW) }) == 0,
       // A name that someone made up must not lead to another folder.
-      source.folder == place.path
+      source.folder == place.path || MaildirPath(record.source)?.mayLie(in: place.path) == true
     else { return }
     let original = (try? MetadataText.data(record.outcome.metadata))?.first { $0.key == "original.sha256" }
     let sha256 = original.map { Hexadecimal.bytes($0.value.text) } ?? record.outcome.sha256

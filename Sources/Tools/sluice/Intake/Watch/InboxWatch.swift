@@ -32,6 +32,7 @@ final class InboxWatch: @unchecked Sendable {
   private let watch: FolderWatch
   private var quiet: QuietFiles
   private var batch: [IntakeItem] = []
+  private var places = MaildirPlaces()
   /// The last folder looked up, with its device.
   private var lastFolder: (path: [UInt8], device: Int64?)?
   private var rootsCheckedAt: UInt64 = 0
@@ -92,6 +93,7 @@ final class InboxWatch: @unchecked Sendable {
 
   func run() {
     while !isOver {
+      places.forget()
       checkRoots()
       if let nextScan, nextScan <= Clock.monotonic() { scanAll() }
       takeChanges()
@@ -159,6 +161,7 @@ final class InboxWatch: @unchecked Sendable {
     let own = identity(Array(home.path.utf8))
     while let path = folders.popLast(), !isOver {
       if let own, let other = identity(path), own == other { continue }  // Sluice's own state is not taken in
+      if place(path) == .closed { continue }
       if !watch.add(path) { goBlind(path) }
       guard let names = FolderListing(path) else {
         if isFirst && errno != ENOENT { report(path, String(cString: strerror(errno))) }
@@ -209,7 +212,9 @@ final class InboxWatch: @unchecked Sendable {
         switch change {
         case .written(let path): wait(for: path, isWritten: true)
         case .finished(let path): wait(for: path, isWritten: false)
-        case .folder(let path): scan(path, isFirst: true)
+        case .folder(let path):
+          places.forget()  // a Maildir becomes one with the last of its folders
+          scan(path, isFirst: true)
         case .lost: nextScan = 0
         }
       }
@@ -219,7 +224,7 @@ final class InboxWatch: @unchecked Sendable {
   private func wait(for path: [UInt8], isWritten: Bool?) {
     var facts = stat()
     guard path.withPath({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFREG else { return }
-    if Self.claim(path) != nil { return }
+    if Self.claim(path) != nil || isPassedOver(path) { return }
     // A file that was linked here whole is not closed after it was made.
     let isWritten = isWritten == true && facts.st_nlink > 1 ? nil : isWritten
     quiet.add(path, FileState(facts), isWritten: isWritten, at: Clock.monotonic())
@@ -237,6 +242,7 @@ final class InboxWatch: @unchecked Sendable {
       guard let all = try? records.attachments(idPrefix: claim.id) else { return }  // it is found again
       return consumption.settle(path, claim, all.first { $0.origin.id == claim.id })
     }
+    if isPassedOver(path) { return }
     let file = FileState(facts)
     // One that has been at rest for long enough need not wait, if the kernel knows that no one writes to it.
     let age = Clock.now() &* 1_000_000 &- file.modified
@@ -265,15 +271,21 @@ final class InboxWatch: @unchecked Sendable {
 
   /// A file at rest: takes it in, or consumes it where it is known as completed.
   private func take(_ path: [UInt8], _ facts: stat) {
-    let item = IntakeItem(
-      defaults, path, FileState(facts), in: folderDevice(of: path), origin: Self.text(path))
+    if isPassedOver(path) { return }
+    var item = item(path, facts)
     do {
       guard let known = try ledger.attachment(item) else {
+        if item.isMaildirMessage, let message = MaildirPath(path) {
+          guard let whole = try IntakeItem(defaults, message) else { return }
+          item = whole
+        }
         batch.append(item)
         if batch.count >= Self.batchSize { flush() }
         return
       }
       consume(path, facts, known)
+    } catch let refusal as IntakeProblem {
+      problem(refusal)
     } catch {
       quiet.add(path, FileState(facts), isWritten: false, at: Clock.monotonic())
     }
@@ -284,16 +296,47 @@ final class InboxWatch: @unchecked Sendable {
       defer { paths.removeAll(keepingCapacity: true) }
       return paths
     }
-    for path in paths {
-      var facts = stat()
-      guard root(of: path) != nil, path.withPath({ lstat($0, &facts) }) == 0 else { continue }
-      let item = IntakeItem(defaults, path, FileState(facts), in: nil, origin: "")
+    for source in paths where root(of: source) != nil {
+      var (path, facts) = (source, stat())
+      if path.withPath({ lstat($0, &facts) }) != 0 {
+        guard let renamed = MaildirPath(path)?.current(), renamed.withPath({ lstat($0, &facts) }) == 0
+        else { continue }
+        path = renamed
+      }
+      let item = item(path, facts)
       if let known = try? ledger.attachment(item) {
         consume(path, facts, known)
       } else {
         // It has changed since, or the ledger cannot be read at the moment.
         wait(for: path, isWritten: nil)
       }
+    }
+  }
+
+  /// As far as its place says.
+  private func item(_ path: [UInt8], _ facts: stat) -> IntakeItem {
+    let device = folderDevice(of: path)
+    if place(of: path) == .messages, let message = MaildirPath(path) {
+      return IntakeItem(defaults, message, FileState(facts), in: device)
+    }
+    return IntakeItem(defaults, path, FileState(facts), in: device, origin: Self.text(path))
+  }
+
+  private func place(_ folder: [UInt8]) -> MaildirPlaces.Place {
+    root(of: folder).map { places.place(folder, below: $0) } ?? .ordinary
+  }
+
+  /// Of the folder that a file lies in.
+  private func place(of path: [UInt8]) -> MaildirPlaces.Place {
+    place(Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)]))
+  }
+
+  /// Whether a Maildir is around a file that is none of its messages.
+  private func isPassedOver(_ path: [UInt8]) -> Bool {
+    switch place(of: path) {
+    case .ordinary: false
+    case .messages: MaildirPath(path) == nil
+    case .around, .closed: true
     }
   }
 
