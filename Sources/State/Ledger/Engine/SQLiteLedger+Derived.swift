@@ -42,9 +42,14 @@ extension SQLiteLedger {
     return objects
   }
 
+  /// Whether any attachment has some.
+  func hasDerived() throws -> Bool {
+    try statement(SQL.hasDerived).first { $0.integer(0) == 1 } ?? false
+  }
+
   /// Fills in those of some attachments. Where there are none at all, that is one question.
   func fillDerived(_ records: inout [AttachmentRecord]) throws {
-    guard try statement(SQL.hasDerived).first(make: { $0.integer(0) == 1 }) ?? false else { return }
+    guard try hasDerived() else { return }
     for index in records.indices { try fillDerived(&records[index]) }
   }
 

@@ -21,12 +21,14 @@ extension SQLiteLedger: LedgerQueries {
   }
 
   /// An attachment with the steps of its last attempt.
-  func record(of key: Int64) throws -> AttachmentRecord? {
+  ///
+  /// - Parameter hasDerived: whether any attachment has derived objects.
+  func record(of key: Int64, hasDerived: Bool) throws -> AttachmentRecord? {
     guard var record = try statement(Query.byKey).first(.integer(key), make: { AttachmentRecord($0) }) else {
       return nil
     }
     record.steps = try lastSteps(of: key)
-    try fillDerived(&record)
+    if hasDerived { try fillDerived(&record) }
     return record
   }
 

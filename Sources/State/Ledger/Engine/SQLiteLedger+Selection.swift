@@ -159,7 +159,8 @@ extension SQLiteLedger {
   public func attachments(
     _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<AttachmentRecord> {
-    try rows(filter, after: mark, limit: limit) { try record(of: $0) }
+    let hasDerived = try reading { try hasDerived() }
+    return try rows(filter, after: mark, limit: limit) { try record(of: $0, hasDerived: hasDerived) }
   }
 
   /// - Parameter read: `nil`: it was deleted meanwhile, and is left out.
