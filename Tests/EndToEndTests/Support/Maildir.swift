@@ -36,7 +36,7 @@ struct Maildir {
   static func messages(_ folder: TemporaryFolder, home: String = "home") throws -> [String] {
     var lines: [String] = []
     try Connection("\(folder.path)/\(home)/sluice.db", .readOnly)
-      .prepare("SELECT conversation_id, message_id, sender_id, participants FROM messages ORDER BY message_id")
+      .prepare("SELECT conversation_id, message_id, sender_id, participants FROM messages ORDER BY 2")
       .rows { row in lines.append((0..<4).map { row.text($0) }.joined(separator: "|")) }
     return lines
   }
