@@ -64,7 +64,7 @@ extension ModelRows {
       names[object.url]?.uses -= 1
       tally.hasUnused = true
     }
-    attachments[key]?.expansion = nil
+    forgetExpansion(of: key)
     tellParent(before.parent, change: 1, &tally)
     count(before.outcome.status, -1, -Self.bytes(before.outcome))
     count(.queued, 1)

@@ -142,6 +142,28 @@ extension ModelRows {
     return .counted
   }
 
+  private static func size(of source: AttachmentSource) -> Int64 {
+    if case .file(_, _, let size, _, _) = source { size } else { 0 }
+  }
+
+  /// What came out of it comes out of it again, and counts once.
+  mutating func forgetExpansion(of key: Int64) {
+    guard attachments[key]?.expansion != nil else { return }
+    let root = place(of: key).root
+    let own = attachments.values.filter { $0.parent == key }
+    if var totals = attachments[root]?.expansion {
+      totals.contents = max(totals.contents - Int64(own.count), 0)
+      totals.bytes = max(totals.bytes - own.reduce(0) { $0 + Self.size(of: $1.source) }, 0)
+      attachments[root]?.expansion = totals
+    }
+    if root == key {
+      attachments[key]?.expansion?.said = nil
+      attachments[key]?.expansion?.open = 0
+    } else {
+      attachments[key]?.expansion = nil
+    }
+  }
+
   /// It waits for its children, and was due meanwhile: a person wants it after all, or wants one of them again.
   func hasOpenChildren(_ job: Job) -> Bool {
     guard case .attachment(let key) = job.subject, job.cancellation == nil,

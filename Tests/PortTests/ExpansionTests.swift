@@ -203,6 +203,27 @@ struct ExpansionTests {
     else { return #expect(Bool(false), "it is taken") }
   }
 
+  /// It comes out of the same attachment again, and takes no room a second time.
+  @Test(arguments: Engine.allCases) func whatIsWorkedOnAgainCountsItsChildrenOnce(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.takeIn(Sample.item("a"))
+    let root = try bench.claimOne()
+    try bench.settle(root, Self.ended(root, children: 0..<2))
+    let middle = try bench.claimOne()
+    try bench.settle(middle, Self.ended(middle, children: 2..<5))
+    for lease in try bench.claim(9) { try bench.settle(lease, Sample.failed(lease)) }
+    for (name, rest, children) in [("child 0", Int64(2), 2..<5), ("a", 3, 0..<2), ("child 0", 2, 2..<5)] {
+      try bench.command(.reprocess(try bench.attachment(name).origin.id))
+      let lease = try bench.claimOne()
+      let place = try attachment(lease).place
+      #expect(place.contents == rest && place.bytes == rest * 3, "\(name)")
+      var limits = ExpandRules()
+      limits.contents = 5
+      #expect(try bench.settle(lease, Self.ended(lease, children: children, limits: limits)) == .counted)
+    }
+    #expect(try bench.reader.attachments(AttachmentFilter(), after: nil, limit: 20).rows.count == 6)
+  }
+
   // MARK: Derived objects
 
   @Test(arguments: Engine.allCases) func theyAreOnRecordWithWhatIsCompleted(engine: Engine) throws {

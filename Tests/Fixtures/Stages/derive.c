@@ -45,6 +45,9 @@ static void act(const sluice_derivation *table, sluice_call *call, const char *w
     static char room[1 << 20];
     int file = table->begin(call, "flood", "text/plain");
     for (int i = 0; i < 100; i++) if (write(file, room, sizeof room) < 0) return;
+  } else if (strncmp(what, "much", 4) == 0) {
+    static char room[2 << 20];
+    leave(table, call, "much", room, sizeof room);
   } else if (strncmp(what, "crash", 5) == 0) {
     abort();
   }

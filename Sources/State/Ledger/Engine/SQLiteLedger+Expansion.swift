@@ -16,6 +16,12 @@ extension SQLiteLedger {
       INSERT INTO expansions (attachment_key, contents, bytes, open, waits) VALUES (?1, ?2, ?3, 0, 0)
       ON CONFLICT DO UPDATE SET contents = contents + ?2, bytes = bytes + ?3
       """
+    /// How many were taken out of one, and their bytes.
+    static let own: StaticString =
+      "SELECT count(*), coalesce(sum(source_size), 0) FROM attachments WHERE parent = ?1"
+    static let uncount: StaticString = """
+      UPDATE expansions SET contents = max(contents - ?2, 0), bytes = max(bytes - ?3, 0) WHERE attachment_key = ?1
+      """
     static let wait: StaticString = """
       UPDATE expansions SET open = ?2, waits = 1, media_type = ?3, size_bytes = ?4, sha256 = ?5, metadata = ?6, said = ?7
       WHERE attachment_key = ?1
@@ -240,7 +246,7 @@ extension SQLiteLedger {
   /// One that waits for its children is worked on from its beginning.
   func beginAgain(_ key: Int64, _ tally: inout ExchangeTally) throws {
     try giveUpDerived(of: key, &tally)
-    try statement(Text.remove).run(.integer(key))
+    try forgetExpansion(of: key)
     try statement(Text.wakeJob).run(.integer(key &* 2))
     tally.changed.add(.attachment, key)
   }
@@ -258,9 +264,15 @@ extension SQLiteLedger {
     if hasExpansions { try statement(Text.conclude).run(.integer(key)) }
   }
 
-  /// It is worked on again from its beginning.
+  /// It is worked on again from its beginning: what came out of it comes out of it again, and counts once.
   func forgetExpansion(of key: Int64) throws {
-    if hasExpansions { try statement(Text.remove).run(.integer(key)) }
+    guard hasExpansions, try statement(Text.totals).first(.integer(key), make: { _ in true }) ?? false else {
+      return
+    }
+    let root = try place(of: key).root
+    let own = try statement(Text.own).first(.integer(key)) { ($0.integer(0), $0.integer(1)) } ?? (0, 0)
+    try statement(Text.uncount).run(.integer(root), .integer(own.0), .integer(own.1))
+    if root == key { try conclude(key) } else { try statement(Text.remove).run(.integer(key)) }
   }
 
   /// What was taken out of an attachment that goes stays. Returns what that itself was taken out of.
