@@ -157,7 +157,7 @@ package final class ModelReader: LedgerQueries {
       filter.isNewestFirst ? rows.places.reversed() : rows.places, after: mark, limit,
       filter.isNewestFirst ? (<) : (>),
       { place in
-        rows.attachments[place.key].flatMap { filter.matches($0) ? make($0, place.key) : nil }
+        rows.attachments[place.key].flatMap { filter.matches($0, rows) ? make($0, place.key) : nil }
       })
   }
 
@@ -385,7 +385,7 @@ package final class ModelReader: LedgerQueries {
 
 extension AttachmentFilter {
   /// Whether an attachment answers to all that is said.
-  fileprivate func matches(_ attachment: ModelRows.Attachment) -> Bool {
+  fileprivate func matches(_ attachment: ModelRows.Attachment, _ rows: ModelRows) -> Bool {
     let (origin, outcome) = (attachment.origin, attachment.outcome)
     func agrees<Value: Equatable>(_ wanted: Value?, _ value: Value?) -> Bool {
       wanted == nil || wanted == value
@@ -394,7 +394,7 @@ extension AttachmentFilter {
       && agrees(code, outcome.reason?.code) && agrees(stage, outcome.reason?.stage)
       && agrees(conversationId, origin.conversationId) && agrees(sha256, outcome.sha256)
       && agrees(senderId, origin.senderId) && agrees(reference, origin.reference)
-      && agrees(parentId, origin.parentId)
+      && parentId.map { rows.ancestors(of: attachment).contains($0) } ?? true
       && minimumSize.map { outcome.sizeBytes ?? -1 >= $0 } ?? true
       && maximumSize.map { outcome.sizeBytes ?? .max <= $0 } ?? true
       && (!hasLink || attachment.transfer != nil) && agrees(objectPath, outcome.url)

@@ -90,11 +90,7 @@ extension ModelRows {
       uploads[id] = nil
       tally.uploadsToDelete.append(id)
     }
-    if attachment.outcome.status == .queued { tellParent(attachment.parent, change: -1, &tally) }
-    for child in attachments.keys where attachments[child]?.parent == key {
-      attachments[child]?.parent = nil
-      if let origin = attachments[child]?.origin { attachments[child]?.origin = Self.withoutParent(origin) }
-    }
+    leaveTree(key, attachment, &tally)
     if let job = attachment.job { jobs[job] = nil }
     for key in attachment.deliveries {
       if let job = deliveries[key]?.job { jobs[job] = nil }

@@ -47,8 +47,8 @@ extension ModelRows {
     if ended.children.isEmpty { return 0 }
     let root = place(of: ended.key).root
     var open: Int64 = 0
-    for (number, child) in ended.children.enumerated() {
-      let identity = child.identity(parent: ended.origin, number: number, tally.maker.hash)
+    let identities = NewChild.identities(of: ended.children, parent: ended.origin, tally.maker.hash)
+    for (child, identity) in zip(ended.children, identities) {
       if let known = keysByIdentity[identity] {
         open += attachments[known]?.outcome.status == .queued ? 1 : 0
         tally.uploadsToDelete.append(child.uploadId)
@@ -97,12 +97,31 @@ extension ModelRows {
     tally.changed.append(.attachment(key))
   }
 
-  static func withoutParent(_ origin: AttachmentOrigin) -> AttachmentOrigin {
-    AttachmentOrigin(
-      id: origin.id, conversationId: origin.conversationId, messageId: origin.messageId,
-      senderId: origin.senderId,
-      fileName: origin.fileName, declaredType: origin.declaredType, reference: origin.reference,
-      traceparent: origin.traceparent)
+  /// The ids of what an attachment was taken out of, and of what that was taken out of, and so on.
+  func ancestors(of attachment: Attachment) -> [String] {
+    var ids: [String] = []
+    var next = attachment.parent
+    while let key = next, let parent = attachments[key] {
+      ids.append(parent.origin.id)
+      next = parent.parent
+    }
+    return ids
+  }
+
+  /// What was taken out of one that goes counts as taken out of what that was in.
+  mutating func leaveTree(_ key: Int64, _ gone: Attachment, _ tally: inout ModelTally) {
+    let children = attachments.keys.filter { attachments[$0]?.parent == key }
+    let queued = children.count { attachments[$0]?.outcome.status == .queued }
+    for child in children {
+      guard let origin = attachments[child]?.origin else { continue }
+      attachments[child]?.parent = gone.parent
+      attachments[child]?.origin = AttachmentOrigin(
+        id: origin.id, conversationId: origin.conversationId, messageId: origin.messageId,
+        senderId: origin.senderId, fileName: origin.fileName, declaredType: origin.declaredType,
+        reference: origin.reference, traceparent: origin.traceparent, parentId: gone.origin.parentId)
+    }
+    if queued > 0 { tellParent(gone.parent, change: Int64(queued), &tally) }
+    if gone.outcome.status == .queued { tellParent(gone.parent, change: -1, &tally) }
   }
 
   /// Lets an attachment wait for its children.

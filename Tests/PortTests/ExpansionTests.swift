@@ -7,7 +7,7 @@ struct ExpansionTests {
   private static func child(_ number: Int, size: Int64 = 3) -> NewChild {
     NewChild(
       uploadId: "upload\(number)", source: Array("/uploads/upload\(number)".utf8), sizeBytes: size,
-      modified: 5,
+      sha256: Sample.content(UInt8(number % 200)), modified: 5,
       fileName: "child \(number)", declaredType: "text/plain")
   }
 

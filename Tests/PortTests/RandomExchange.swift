@@ -219,12 +219,13 @@ struct RandomExchange {
   /// Contents that were taken out of one, a few of them again and again.
   private mutating func children() -> [NewChild] {
     if !expands || !once(in: 3) { return [] }
-    return (0..<number(1...3)).map { number in
+    return (0..<number(1...3)).map { place in
       lastChild += 1
       return NewChild(
         uploadId: "child\(lastChild)", source: Array("/uploads/child\(lastChild)".utf8),
-        sizeBytes: Int64(3 + number % 2),
-        modified: 5, fileName: "child \(number)", declaredType: nil)
+        sizeBytes: Int64(3 + place % 2),
+        sha256: Sample.content(UInt8(number(1...3))), modified: 5, fileName: "child \(number(0...1))",
+        declaredType: nil)
     }
   }
 

@@ -10,9 +10,9 @@ public struct ExpandRules: Sendable, Equatable {
 
   public init() {}
 
-  /// What is allowed yet of children of an attachment.
+  /// What is allowed yet of children of an attachment; a negative number of them: it stands too deep to have any.
   public func room(_ place: TreePlace) -> ChildRoom {
-    if place.depth >= depth { return ChildRoom(contents: 0, bytes: 0) }
+    if place.depth >= depth { return ChildRoom(contents: -1, bytes: .max) }
     return ChildRoom(contents: max(contents - place.contents, 0), bytes: max(bytes - place.bytes, 0))
   }
 

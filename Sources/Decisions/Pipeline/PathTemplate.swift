@@ -123,7 +123,7 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
       "application/pdf": "pdf", "image/jpeg": "jpg", "image/png": "png", "image/gif": "gif",
       "image/webp": "webp",
       "image/svg+xml": "svg", "image/tiff": "tiff", "text/plain": "txt", "text/html": "html",
-      "text/csv": "csv",
+      "text/csv": "csv", "message/rfc822": "eml",
       "application/zip": "zip", "application/gzip": "gz", "application/json": "json",
       "application/octet-stream": "bin",
       "application/msword": "doc", "inode/x-empty": "bin",

@@ -49,7 +49,8 @@ public struct Piece: Sendable, Equatable {
   }
 }
 
-/// How many children an attachment may have yet, and how many bytes these may have in all.
+/// How many children an attachment may have yet, and how many bytes these may have in all. A negative number: it stands too deep in
+/// its tree to have any.
 public struct ChildRoom: Sendable, Equatable {
   public var contents: Int64
   public var bytes: Int64

@@ -26,11 +26,12 @@ public struct ChildFile: Sendable {
   /// 32 hexadecimal digits, drawn at random.
   public var id: String
   public var path: String
+  public var sha256: [UInt8]
   /// Nanoseconds since 1970.
   public var modified: Int64
 
-  public init(id: String, path: String, modified: Int64) {
-    (self.id, self.path, self.modified) = (id, path, modified)
+  public init(id: String, path: String, sha256: [UInt8], modified: Int64) {
+    (self.id, self.path, self.sha256, self.modified) = (id, path, sha256, modified)
   }
 }
 
@@ -91,8 +92,13 @@ public struct PieceStaging: Sendable {
     let path = "\(folder)/\(id)"
     let file = try Descriptor.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
     var facts = stat()
+    let hash = try SHA256()
+    hash.begin()
     do throws(SystemError) {
-      try child.each { (bytes) throws(SystemError) in try Self.append(bytes, to: file.number, path) }
+      try child.each { (bytes) throws(SystemError) in
+        hash.add(bytes)
+        try Self.append(bytes, to: file.number, path)
+      }
       if isSynced && fdatasync(file.number) != 0 || fstat(file.number, &facts) != 0 {
         throw SystemError("syncing \(path)")
       }
@@ -101,7 +107,7 @@ public struct PieceStaging: Sendable {
       throw error
     }
     let modified = Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec)
-    return ChildFile(id: id, path: path, modified: modified)
+    return ChildFile(id: id, path: path, sha256: hash.finish(), modified: modified)
   }
 
   private static func append(

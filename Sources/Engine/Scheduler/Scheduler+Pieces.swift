@@ -63,7 +63,8 @@ extension Scheduler {
     flight.children = zip(held.filter { $0.piece.kind == .child }, staged.children).map { held, file in
       NewChild(
         uploadId: file.id, source: Array(file.path.utf8), sizeBytes: Int64(held.piece.range.count),
-        modified: file.modified, fileName: Self.fileName(held.piece.name), declaredType: held.piece.mediaType)
+        sha256: file.sha256, modified: file.modified, fileName: Self.fileName(held.piece.name),
+        declaredType: held.piece.mediaType)
     }
   }
 

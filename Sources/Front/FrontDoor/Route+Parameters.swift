@@ -91,7 +91,7 @@ extension Route {
     Parameter("conversation", "Those of this conversation."),
     Parameter("sender", "Those that this one sent."),
     Parameter("reference", "Those that their client calls so."),
-    Parameter("parent", "Those that were taken out of the attachment with this id."),
+    Parameter("parent", "Those that were taken out of the attachment with this id, at any level."),
     Parameter("name", "Those with this file name."),
     Parameter("minSize", "Those of this size or more: 10MB, or a number of bytes."),
     Parameter("maxSize", "Those of this size or less."),

@@ -168,9 +168,7 @@ final class Call {
   func setMediaType(_ text: String) {
     trace("set_media_type", text)
     guard text.utf8.count <= 255, MediaTypePattern.isMediaType(text) else {
-      let what = "sets the media type '\(Self.cut(text, to: 100))', which is none; dropped"
-      trace(TraceLine.complaint, what)
-      return log(.warning, what)
+      return complain(loudly: "sets the media type '\(Self.cut(text, to: 100))', which is none; dropped")
     }
     result.report.mediaType = text
     input?.attachment.pointee.media_type = arena.keep(text)
@@ -217,6 +215,12 @@ final class Call {
     write(what)
   }
 
+  /// The same, of what the operator should know: something of the stage's is missing.
+  func complain(loudly what: String) {
+    trace(TraceLine.complaint, what)
+    log(.warning, what)
+  }
+
   /// A line that the stage logs: on standard error, and for the operator, but for what helps its author only.
   func log(_ level: LogLevel, _ line: String) {
     trace("log", "\(level.name): \(line)")
@@ -255,6 +259,14 @@ final class Call {
       explanation = Explanation(
         message: "the stage answers with verdict \(raw), which the contract does not know")
     }
+    if let (code, message) = pieces.overflow {
+      explanation = Explanation(code: code, message: message)
+      return append(stage: index, .reject, microseconds)
+    }
+    append(stage: index, verdict, microseconds)
+  }
+
+  private func append(stage index: Int, _ verdict: Verdict, _ microseconds: Int64) {
     result.report.results.append(
       StageResult(
         index: index, verdict: verdict, code: verdict == .pass ? nil : explanation.code ?? "unexplained",

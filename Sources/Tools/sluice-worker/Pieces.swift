@@ -11,6 +11,8 @@ struct Pieces {
   /// The last piece may be written to yet.
   private var isOpen = false
   private var derived = 0
+  /// A child was not taken.
+  private(set) var isOverfull = false
   private(set) var children = ChildRoom(contents: 0, bytes: 0)
   /// Where the last list lies, and how many pieces it has.
   private var list: (place: Range<Int64>, count: Int)?
@@ -21,6 +23,19 @@ struct Pieces {
   init(_ file: Int32, room: ChildRoom) {
     self.file = file
     self.room = room
+  }
+
+  /// What is written is wanted.
+  var isKept: Bool { file >= 0 }
+
+  /// Why an attachment is rejected that has more children than are allowed, whatever its stage says; `nil`: it has not.
+  var overflow: (code: String, message: String)? {
+    if !isOverfull || file < 0 { return nil }
+    if room.contents < 0 { return ("too-deep", "it holds contents deeper than 'depth' of 'expand' allows") }
+    return (
+      "too-many-contents",
+      "it holds more than the \(min(room.contents, Int64(Piece.mostChildren))) contents that 'expand' allows it"
+    )
   }
 
   /// What of children is allowed yet.
@@ -45,7 +60,10 @@ struct Pieces {
         derived += 1
       }
     case .child:
-      guard roomLeft.contents > 0 else { return -1 }
+      guard roomLeft.contents > 0 else {
+        isOverfull = true
+        return -1
+      }
       children.contents += 1
     }
     let start = size
@@ -134,14 +152,19 @@ extension Call {
       return -1
     }
     guard Piece.isName(name) else {
-      complain("derives an object named '\(Self.cut(name, to: 100))': \(Piece.nameRule); dropped")
+      complain(loudly: "derives an object named '\(Self.cut(name, to: 100))': \(Piece.nameRule); dropped")
       return -1
     }
     guard mediaType.utf8.count <= 255, MediaTypePattern.isMediaType(mediaType) else {
-      complain("derives '\(name)' with a media type that is none; dropped")
+      complain(loudly: "derives '\(name)' with a media type that is none; dropped")
       return -1
     }
     let file = pieces.begin(.derived, name: name, mediaType: mediaType, stage: stageIndex)
+    if file < 0 && pieces.isKept {
+      log(
+        .warning,
+        "derives '\(name)' beyond the \(Piece.mostDerived) objects that an attachment may have; dropped")
+    }
     trace("derive", "\(name), \(mediaType)\(file < 0 ? " -> not taken" : "")")
     return file
   }

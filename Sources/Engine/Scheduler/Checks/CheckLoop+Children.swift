@@ -99,9 +99,13 @@ extension CheckLoop {
     }
   }
 
-  /// Takes the answers to children.
+  /// Takes the answers to children, and those to which these lead.
   func takeAnswers() {
-    for (serial, name, result) in answers.take() {
+    while case let all = answers.take(), !all.isEmpty { take(all) }
+  }
+
+  private func take(_ answers: [(parent: UInt64, name: String, result: CheckResult)]) {
+    for (serial, name, result) in answers {
       guard let parent = expanding[serial] else { continue }
       parent.open -= 1
       if result.verdict == .found && parent.worst?.verdict != .found
@@ -109,7 +113,8 @@ extension CheckLoop {
       {
         parent.worst = result
         parent.worst?.reason = result.reason.map {
-          Reason(stage: $0.stage, code: $0.code, message: "in '\(name)': \($0.message)")
+          Reason(
+            stage: $0.stage, code: $0.code, message: "in '\(name.isEmpty ? "content" : name)': \($0.message)")
         }
       }
       // One that was found decides it.

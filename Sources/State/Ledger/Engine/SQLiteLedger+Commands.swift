@@ -216,10 +216,7 @@ extension SQLiteLedger {
     }
     try forgetUpload(ofAttachment: row.id, &tally)
     try giveUpDerived(of: key, &tally)
-    let parent = try leaveTree(key)
-    if let parent, row.status == Status.queued.rawValue {
-      try tellParent(of: key, parent: parent, change: -1, &tally)
-    }
+    try leaveTree(key, row.status, &tally)
     try statement(SQL.removeAttachment).run(.integer(key))
     try statement(SQL.removeEmptyMessage).run(.text(row.conversation), .text(row.message))
     for path in [row.url, row.kept] {

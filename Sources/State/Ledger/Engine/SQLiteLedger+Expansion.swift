@@ -9,7 +9,9 @@ extension SQLiteLedger {
     static let addUpload: StaticString =
       "INSERT INTO uploads VALUES (?1, ?2, 'service', ?3, '', NULL, ?4, ?4, ?5)"
     static let parent: StaticString = "SELECT parent FROM attachments WHERE key = ?1"
-    static let adopt: StaticString = "UPDATE attachments SET parent = NULL WHERE parent = ?1"
+    static let adopt: StaticString = "UPDATE attachments SET parent = ?2 WHERE parent = ?1"
+    static let queuedChildren: StaticString =
+      "SELECT count(*) FROM attachments WHERE parent = ?1 AND status = 'queued'"
     static let remove: StaticString = "DELETE FROM expansions WHERE attachment_key = ?1"
     static let totals: StaticString = "SELECT contents, bytes FROM expansions WHERE attachment_key = ?1"
     static let add: StaticString = """
@@ -127,9 +129,9 @@ extension SQLiteLedger {
     let root = hasExpansions ? try place(of: attachment.key).root : attachment.key
     hasExpansions = true
     var (added, open, bytes): (Int64, Int64, Int64) = (0, 0, 0)
-    for (number, child) in attachment.children.enumerated() {
+    let identities = NewChild.identities(of: attachment.children, parent: attachment.origin, hash)
+    for (child, identity) in zip(attachment.children, identities) {
       bytes += child.sizeBytes
-      let identity = child.identity(parent: attachment.origin, number: number, hash)
       let known = try statement(SQL.knownAttachment).first(.blob(identity)) { ($0.text(1), $0.integer(2)) }
       if let (status, _) = known {
         // It came out of it before.
@@ -275,12 +277,15 @@ extension SQLiteLedger {
     if root == key { try conclude(key) } else { try statement(Text.remove).run(.integer(key)) }
   }
 
-  /// What was taken out of an attachment that goes stays. Returns what that itself was taken out of.
-  func leaveTree(_ key: Int64) throws -> Int64? {
-    guard hasExpansions else { return nil }
+  /// What was taken out of an attachment that goes stays, and counts as taken out of what that was in.
+  func leaveTree(_ key: Int64, _ status: String, _ tally: inout ExchangeTally) throws {
+    guard hasExpansions else { return }
     let parent = try parent(of: key)
-    try statement(Text.adopt).run(.integer(key))
+    let queued = try statement(Text.queuedChildren).first(.integer(key)) { $0.integer(0) } ?? 0
+    try statement(Text.adopt).run(.integer(key), .optional(parent))
     try statement(Text.remove).run(.integer(key))
-    return parent
+    guard let parent else { return }
+    if queued > 0 { try tellParent(of: key, parent: parent, change: queued, &tally) }
+    if status == Status.queued.rawValue { try tellParent(of: key, parent: parent, change: -1, &tally) }
   }
 }

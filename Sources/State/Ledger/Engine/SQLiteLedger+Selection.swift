@@ -159,7 +159,7 @@ extension SQLiteLedger {
   public func attachments(
     _ filter: AttachmentFilter, after mark: PageMark?, limit: Int
   ) throws(LedgerError) -> Page<AttachmentRecord> {
-    let hasDerived = try reading { try hasDerived() }
+    let hasDerived = try reading { () throws -> Bool in try self.hasDerived() }
     return try rows(filter, after: mark, limit: limit) { try record(of: $0, hasDerived: hasDerived) }
   }
 

@@ -241,8 +241,13 @@ struct Selection {
     }
     if let sha256 = filter.sha256 { conditions.append("a.sha256 IS \(place(.blob(sha256)))") }
     if let parent = filter.parentId {
-      conditions.append("a.parent IS (SELECT p.key FROM attachments p WHERE p.id = \(place(.text(parent))))")
-      conditions.append("a.parent IS NOT NULL")
+      conditions.append(
+        """
+        a.key IN (WITH RECURSIVE below (key) AS (
+            SELECT c.key FROM attachments c WHERE c.parent = (SELECT p.key FROM attachments p WHERE p.id = \(place(.text(parent))))
+            UNION SELECT c.key FROM attachments c JOIN below b ON c.parent = b.key)
+          SELECT key FROM below)
+        """)
     }
     if filter.hasLink {
       conditions.append("EXISTS (SELECT 1 FROM links l WHERE l.attachment_key = a.key)")

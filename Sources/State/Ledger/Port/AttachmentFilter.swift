@@ -16,7 +16,7 @@ public struct AttachmentFilter: Sendable, Equatable {
   public var senderId: String?
   /// The client's own name for it.
   public var reference: String?
-  /// The id of the attachment that it was taken out of.
+  /// The id of the attachment that it was taken out of, or what that was taken out of, and so on.
   public var parentId: String?
   /// In bytes. One whose size is not known yet answers to neither.
   public var minimumSize: Int64?

@@ -237,6 +237,7 @@ public struct NewChild: Sendable {
   /// The path of that file.
   public var source: [UInt8]
   public var sizeBytes: Int64
+  public var sha256: [UInt8]
   /// Nanoseconds since 1970.
   public var modified: Int64
   /// As the content that it was in says: hostile.
@@ -244,19 +245,28 @@ public struct NewChild: Sendable {
   public var declaredType: String?
 
   public init(
-    uploadId: String, source: [UInt8], sizeBytes: Int64, modified: Int64, fileName: String,
+    uploadId: String, source: [UInt8], sizeBytes: Int64, sha256: [UInt8], modified: Int64, fileName: String,
     declaredType: String?
   ) {
+    self.sha256 = sha256
     (self.uploadId, self.source, self.sizeBytes) = (uploadId, source, sizeBytes)
     (self.modified, self.fileName, self.declaredType) = (modified, fileName, declaredType)
   }
 
-  /// What makes it this one: the same content at the same place of the same attachment is the same child.
-  package func identity(parent: AttachmentOrigin, number: Int, _ hash: SHA256) -> [UInt8] {
-    AttachmentSource.file(
-      host: nil, path: Array("child/\(parent.id)/\(number)".utf8), size: sizeBytes, modified: 0,
-      folderDevice: nil
-    ).identity(conversationId: parent.conversationId, messageId: parent.messageId, hash)
+  /// What makes each this one: the same content under the same name, taken out of the same attachment, is the same child. One that
+  /// is there several times is told apart by how often it came before.
+  package static func identities(
+    of children: [NewChild], parent: AttachmentOrigin, _ hash: SHA256
+  ) -> [[UInt8]] {
+    var seen: [[UInt8]: Int] = [:]
+    return children.map { child in
+      let place = Array("child/\(parent.id)/\(Hexadecimal.text(child.sha256))/\(child.fileName)".utf8)
+      let number = seen[place, default: 0]
+      seen[place] = number + 1
+      return AttachmentSource.file(
+        host: nil, path: place, size: child.sizeBytes, modified: Int64(number), folderDevice: nil
+      ).identity(conversationId: parent.conversationId, messageId: parent.messageId, hash)
+    }
   }
 }
 

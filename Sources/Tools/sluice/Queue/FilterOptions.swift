@@ -15,7 +15,8 @@ enum FilterOptions {
     CommandOption(name: "conversation", value: "ID", help: "Only those of this conversation."),
     CommandOption(name: "sender", value: "ID", help: "Only those that this one sent."),
     CommandOption(name: "reference", value: "TEXT", help: "Only those that their client calls so."),
-    CommandOption(name: "parent", value: "ID", help: "Only those that were taken out of this one."),
+    CommandOption(
+      name: "parent", value: "ID", help: "Only those that were taken out of this one, at any level."),
     CommandOption(name: "min-size", value: "SIZE", help: "Only those of this size or more: 10MB."),
     CommandOption(name: "max-size", value: "SIZE", help: "Only those of this size or less."),
     CommandOption(name: "name", value: "GLOB", help: "Only those whose file has a name like this: '*.pdf'."),
@@ -86,6 +87,9 @@ enum FilterOptions {
     _ arguments: ParsedArguments, in ledger: any LedgerQueries, deleted: ((Tombstone) -> Void)? = nil
   ) throws -> AttachmentFilter {
     var filter = try filter(arguments)
+    if let parent = filter.parentId {
+      filter.parentId = try Show.only(of: ledger, parent, Hint(arguments)).origin.id
+    }
     if arguments.words.isEmpty { return filter }
     var ids: Set<String> = []
     for word in arguments.words {
