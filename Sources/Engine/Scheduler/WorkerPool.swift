@@ -31,8 +31,6 @@ final class WorkerPool {
   let pipeline: PipelineDefinition
   let environment: PoolEnvironment
   private var memory: MemoryBudget
-  /// What stages leave beside the content is wanted.
-  private let keepsPieces: Bool
 
   let digest: WorkerGroup
   /// For contents that take long to hash. Started when there is one.
@@ -64,12 +62,10 @@ final class WorkerPool {
   /// - Parameters:
   ///   - stage: what measures content.
   ///   - processors: how many workers may be at work side by side, unless the pipeline says.
-  ///   - keepsPieces: whether what stages leave beside the content is wanted.
   init(
     _ pipeline: PipelineDefinition, _ plan: RunPlan, digest stage: StageDescription, processors: Int,
-    _ environment: PoolEnvironment, keepsPieces: Bool = true
+    _ environment: PoolEnvironment
   ) {
-    self.keepsPieces = keepsPieces
     self.pipeline = pipeline
     self.environment = environment
     memory = MemoryBudget(total: pipeline.memoryTotal ?? MachineMemory.available() / 4)
@@ -294,7 +290,7 @@ final class WorkerPool {
         descriptors.append(flight.output)
         takes.insert(.content)
       }
-      if worker.group.leavesPieces && keepsPieces {
+      if worker.group.leavesPieces {
         do throws(SystemError) {
           try flight.makePieces()
         } catch {
@@ -352,7 +348,7 @@ final class WorkerPool {
 
   /// What of children an attachment may have yet.
   private func room(_ flight: Flight, _ group: WorkerGroup) -> ChildRoom {
-    guard let place = flight.attachment?.place, keepsPieces, group.leavesPieces else {
+    guard let place = flight.attachment?.place, group.leavesPieces else {
       return ChildRoom(contents: 0, bytes: 0)
     }
     return pipeline.expand.room(place)
@@ -360,7 +356,7 @@ final class WorkerPool {
 
   /// Bytes that one attachment's stages in a group may write.
   private func newContent(of group: WorkerGroup) -> Int64 {
-    let files: Int64 = (group.produces ? 1 : 0) + (group.leavesPieces && keepsPieces ? 1 : 0)
+    let files: Int64 = (group.produces ? 1 : 0) + (group.leavesPieces ? 1 : 0)
     return files == 0 ? 0 : max(group.output, 0) * files
   }
 

@@ -118,8 +118,7 @@ final class CheckLoop {
         awaitWritable: host.awaitWritable)
       let processors = max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
       self.host = host
-      pool = WorkerPool(
-        pipeline, plan, digest: digest, processors: processors, environment, keepsPieces: false)
+      pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment)
     } catch {
       throw SchedulerError(error)
     }
@@ -238,7 +237,7 @@ final class CheckLoop {
       let start = plan.groups.groups[index].stages.lowerBound
       pool.enqueue(flight, pool.line[index], (stages.lowerBound - start)..<(stages.upperBound - start))
     case .expand:
-      // A check keeps no pieces.
+      // A stage that had no room for them would find what an ingest takes. They are dropped with the answer.
       flight.run.expanded()
       route(one)
     case .end(let end): take(end, one)
