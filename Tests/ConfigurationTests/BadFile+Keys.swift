@@ -86,6 +86,24 @@ extension BadFile {
     > 4:34: 'rejected' wants a duration, and 7 is a bare number; write 7s for seconds or 7ms for milliseconds
     > 4:44: 'bytes' is 1KB, which is too little; write a value from 1MB to 1048576TB
 
+    === what comes out of contents is no map
+    version: 1
+    stages:
+    - use: mime
+    expand: 90d
+    > 4:9: 'expand' takes a map, not '90d'; write 'expand: { depth: 3, contents: 1000, bytes: 1GB }'
+
+    === what comes out of contents is misspelled, or out of range
+    version: 1
+    stages:
+    - use: mime
+    expand: { deep: 3, depth: 51, contents: many, bytes: 1000000TB, wait: maybe }
+    > 4:11: unknown key 'deep'; the keys here are: depth, contents, bytes, wait
+    > 4:27: 'depth' is 51, which is too much; write a value from 0 to 50
+    > 4:41: 'contents' wants a whole number, not 'many'; write a value from 0 to 100000
+    > 4:54: 'bytes' is 1000000TB, which is too much; write a value from 0B to 1024TB
+    > 4:71: 'wait' wants true or false, not 'maybe'; write true or false
+
     === what clients may do is no map
     version: 1
     stages:

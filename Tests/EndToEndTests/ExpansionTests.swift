@@ -171,4 +171,16 @@ struct ExpansionTests {
     #expect(home.uploads.isEmpty)
     try home.checkWhole()
   }
+
+  /// A check judges as an ingest does, and keeps none of them.
+  @Test func aCheckHasRoomForThem() throws {
+    let home = try home("- use: expand\n- use: derive", more: "expand: { contents: 2 }")
+    try home.add("a.txt", ">one\n>two\n")
+    try home.add("b.txt", ">one\n>two\n>three\n")
+    let check = try SluiceCommand.run(
+      ["check", "--format", "json", "in/a.txt", "in/b.txt"], in: home.folder,
+      environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
+    let verdicts = try check.out.split(separator: "\n").map { try JSON(String($0))["verdict"].text }
+    #expect(verdicts == ["clean", "found"], "\(check.out) \(check.err)")
+  }
 }

@@ -118,8 +118,7 @@ final class CheckLoop {
         awaitWritable: host.awaitWritable, programFiles: ProgramFile.files)
       let processors = max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
       self.host = host
-      pool = WorkerPool(
-        pipeline, plan, digest: digest, processors: processors, environment)
+      pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment)
     } catch {
       throw SchedulerError(error)
     }
