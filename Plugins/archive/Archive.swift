@@ -37,10 +37,10 @@ struct Archive: Stage {
     "max-entries", default: 10_000, help: "The most entries, folders and links among them."
   ).within(1...10_000_000)
   static let maxBytes = Option<Int64>.bytes(
-    "max-bytes", default: "1GB", help: "The most bytes of all files together, unpacked."
+    "max-bytes", default: "64MB", help: "The most bytes of all files together, unpacked."
   ).within(1...(1 << 50))
   static let maxEntryBytes = Option<Int64>.bytes(
-    "max-entry-bytes", default: "1GB", help: "The most bytes of one file, unpacked."
+    "max-entry-bytes", default: "64MB", help: "The most bytes of one file, unpacked."
   ).within(1...(1 << 50))
   static let ratio = Option<Int64>.integer(
     "ratio", default: 200, help: "How many times as large it may be unpacked; counts from 1 MB on."

@@ -21,7 +21,8 @@ struct Unpacking {
   private let reader: Reader
   private let policy: Policy
   private let buffer: UnsafeMutableRawBufferPointer
-  private let room: (contents: UInt64, bytes: UInt64)
+  /// Bytes that the pipeline takes out of it.
+  private let room: UInt64
 
   private var entries: Int64 = 0
   private var files: Int64 = 0
@@ -37,7 +38,7 @@ struct Unpacking {
     self.reader = reader
     self.policy = policy
     self.buffer = buffer
-    room = attachment.childRoom
+    room = attachment.childRoom.bytes
   }
 
   /// Takes out all that may be. Returns whether it is an archive.
@@ -80,12 +81,13 @@ struct Unpacking {
     guard policy.only.isEmpty || policy.only.contains(where: { $0.matches(path ?? "") }) else {
       return try skip()
     }
+    // The host puts its own reason, such as the depth, in the place of any that follows a content it has refused. So no limit of
+    // the pipeline is looked at before.
+    guard let child = attachment.addChild(path) else {
+      throw .reject("too-many-entries", "no more contents are taken out of it")
+    }
     // A claim may be false, but what claims too much need not be unpacked.
     if let size = entry.size { try checkSizes(of: size, "claims", path) }
-    guard let child = attachment.addChild(path) else {
-      throw .reject(
-        "too-many-entries", "it has more than the \(room.contents) files that the pipeline takes out of it")
-    }
     files += 1
     return try copy(path, entry.size, to: child)
   }
@@ -157,10 +159,10 @@ struct Unpacking {
         "too-large",
         "with '\(shown(path))' it \(verb) more than the \(policy.maxBytes) bytes that `max-bytes` allows")
     }
-    if total > Int64(clamping: room.bytes) {
+    if total > Int64(clamping: room) {
       throw .reject(
         "too-large",
-        "with '\(shown(path))' it \(verb) more than the \(room.bytes) bytes that the pipeline takes out of it"
+        "with '\(shown(path))' it \(verb) more than the \(room) bytes that the pipeline takes out of it"
       )
     }
     if before != nil, total > ratioBytes { throw tooDense() }

@@ -7,7 +7,8 @@ struct Extraction {
   private let content: UnsafeRawBufferPointer
   private let limits: Limits
   private let charsets: Charsets
-  private let room: (contents: UInt64, bytes: UInt64)
+  /// Bytes that the pipeline takes out of it.
+  private let room: UInt64
 
   private var parts = 0
   private var children = 0
@@ -29,7 +30,7 @@ struct Extraction {
     self.content = content
     self.limits = limits
     self.charsets = charsets
-    room = attachment.childRoom
+    room = attachment.childRoom.bytes
   }
 
   mutating func run(_ parsed: Parsed) throws(Outcome) {
@@ -95,8 +96,11 @@ struct Extraction {
 
   private mutating func take(file part: UnsafeMutablePointer<GMimePart>) throws(Outcome) {
     let decoded = DecodedContent(part)
-    try add(
-      decoded.bytes, text(g_mime_part_get_filename(part)), Self.type(sluice_object(part)))
+    let type = Self.type(sluice_object(part))
+    var name = text(g_mime_part_get_filename(part))
+    // Against RFC 2046, some programs encode a mail in a mail. To GMime that is a file.
+    if name == nil, MailType.matches(type) { name = Self.name(ofEncoded: decoded.bytes) }
+    try add(decoded.bytes, name, type)
   }
 
   /// A mail in the mail, as it lies there: GMime would write it anew.
@@ -106,8 +110,36 @@ struct Extraction {
     try add(
       UnsafeRawBufferPointer(rebasing: content[start..<end]),
       text(g_mime_object_get_content_disposition_parameter(place.part, "filename"))
-        ?? text(g_mime_object_get_content_type_parameter(place.part, "name")), Self.type(place.part))
+        ?? text(g_mime_object_get_content_type_parameter(place.part, "name"))
+        ?? Self.name(of: g_mime_message_part_get_message(sluice_message_part(place.part))),
+      Self.type(place.part))
   }
+
+  /// The name of a mail that is given none.
+  private static func name(of message: UnsafeMutablePointer<GMimeMessage>?) -> String {
+    let ending = ".eml"
+    let subject = text(message.flatMap { g_mime_message_get_subject($0) }) ?? ""
+    let name = plainText(subject, limit: longestName - ending.utf8.count)
+    return (name.allSatisfy(\.isWhitespace) ? "message" : name) + ending
+  }
+
+  /// Only its headers are parsed: its parts are not counted yet.
+  private static func name(ofEncoded mail: UnsafeRawBufferPointer) -> String {
+    let text = UnsafeRawBufferPointer(rebasing: mail[MailStart(mail).offset...])
+    var lines = Lines(text)
+    while let line = lines.next(), lines.position < longestHeaders {
+      if Boundary.trimmed(line).isEmpty { break }
+    }
+    let headers = text[..<min(lines.position, text.count, longestHeaders)]
+    let parsed = Parsed(UnsafeRawBufferPointer(rebasing: headers))
+    return withExtendedLifetime(parsed) { name(of: parsed?.message) }
+  }
+
+  /// Bytes of headers that are searched for a subject.
+  private static let longestHeaders = 64 << 10
+
+  /// Bytes of such a name.
+  private static let longestName = 100
 
   /// `nil`: neither the part nor the mail in it has a header, so that there is nothing of it.
   private func start(ofMessage part: UnsafeMutablePointer<GMimeObject>) -> Int? {
@@ -125,11 +157,13 @@ struct Extraction {
 
   private mutating func add(_ bytes: UnsafeRawBufferPointer, _ name: String?, _ type: String) throws(Outcome)
   {
-    try limits.checkBytes(self.bytes + bytes.count, room: room.bytes)
+    try limits.checkBytes(self.bytes + bytes.count)
+    // The host puts its own reason, such as the depth, in the place of any that follows a content it has refused. So no limit of
+    // the pipeline is looked at before.
     guard let child = attachment.addChild(name, declaredType: type) else {
-      throw .reject(
-        "too-many-parts", "it has more than the \(room.contents) contents that the pipeline takes out of it")
+      throw .reject("too-many-parts", "no more contents are taken out of it")
     }
+    try limits.checkBytes(self.bytes + bytes.count, room: room)
     children += 1
     self.bytes += bytes.count
     try Attachment.append(bytes, to: child)

@@ -39,10 +39,13 @@ struct Limits {
     .reject("too-deep", "its parts are nested deeper than the \(depth) levels that `max-depth` allows")
   }
 
-  func checkBytes(_ count: Int, room: UInt64) throws(Outcome) {
+  func checkBytes(_ count: Int) throws(Outcome) {
     if count > bytes {
       throw .reject("too-large", "its contents have more than the \(bytes) bytes that `max-bytes` allows")
     }
+  }
+
+  func checkBytes(_ count: Int, room: UInt64) throws(Outcome) {
     if UInt64(count) > room {
       throw .reject(
         "too-large", "its contents have more than the \(room) bytes that the pipeline takes out of it")

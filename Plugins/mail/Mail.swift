@@ -39,13 +39,18 @@ struct Mail: Stage {
   static let maxBytes = Option<Int64>.bytes(
     "max-bytes", default: "256MB", help: "The most bytes of all contents that are taken out."
   ).within(1...(1 << 40))
-  static let options: [any OptionDeclaration] = [maxParts, maxDepth, maxBytes]
+  static let all = Option<Bool>.boolean(
+    "all", default: false,
+    help: "Whether a mail needs no type and no name: for doors of mail servers, which give none.")
+  static let options: [any OptionDeclaration] = [maxParts, maxDepth, maxBytes, all]
 
+  private let recognition: Recognition
   private let limits: Limits
   private let charsets: Charsets
   private let content = Content()
 
   init(_ opening: Opening) throws(Outcome) {
+    recognition = Recognition(takesAll: opening[Self.all])
     limits = Limits(
       parts: Int(opening[Self.maxParts]), depth: Int(opening[Self.maxDepth]),
       bytes: Int(opening[Self.maxBytes]))
@@ -55,28 +60,23 @@ struct Mail: Stage {
 
   /// Content that is no mail passes as it is.
   func process(_ attachment: Attachment) throws(Outcome) {
-    guard isMail(attachment) else { return }
+    guard try recognition.isMail(attachment) else { return }
     try content.read(attachment)
     defer { content.release() }
-    try limits.checkBoundaries(in: content.bytes)
-    guard let parsed = Parsed(content.bytes) else {
-      throw .reject("damaged", "it has no header of a mail")
-    }
+    let start = MailStart(content.bytes)
+    if recognition.demandsHeader(attachment), !start.isHeader { throw Self.damaged }
+    // A mail that begins with a blank line has no header. Where one follows, programs that show mails read it all the same.
+    let bytes =
+      start.isHeader ? UnsafeRawBufferPointer(rebasing: content.bytes[start.offset...]) : content.bytes
+    try limits.checkBoundaries(in: bytes)
+    guard let parsed = Parsed(bytes) else { throw Self.damaged }
     Headers(parsed).annotate(attachment)
-    var extraction = Extraction(attachment, content.bytes, limits, charsets)
+    var extraction = Extraction(attachment, bytes, limits, charsets)
     defer { extraction.annotate() }
     try extraction.run(parsed)
   }
 
-  /// libmagic takes a mail for text where its first header is one it does not know. So the sender's word counts for texts.
-  private func isMail(_ attachment: Attachment) -> Bool {
-    if ["message/rfc822", "message/global", "message/news"].contains(where: attachment.matches) {
-      return true
-    }
-    guard attachment.mediaType == nil || attachment.matches("text/*") else { return false }
-    return attachment.declaredType?.lowercased().hasPrefix("message/rfc822") == true
-      || attachment.fileName.lowercased().hasSuffix(".eml")
-  }
+  private static var damaged: Outcome { .reject("damaged", "it has no header of a mail") }
 }
 
 private let exported = Exported(Mail.self)

@@ -85,6 +85,27 @@ struct ArchiveTests {
     }
   }
 
+  /// A file of five bytes, which claims them. The host may give a reason of its own.
+  @Test(arguments: ["archive", "mail"])
+  func whereThePipelineTakesNothingOutNoSizeIsBlamed(stage: String) throws {
+    let folder = try TemporaryFolder()
+    let zip =
+      "UEsDBBQAAAAAAMBLJVyGphA2BQAAAAUAAAAFAAAAYS50eHRoZWxsb1BLAQIUAxQAAAAAAMBLJVyGphA2BQAA"
+      + "AAUAAAAFAAAAAAAAAAAAAACAAQAAAABhLnR4dFBLBQYAAAAAAQABADMAAAAoAAAAAAA="
+    try folder.write("archive", try #require(Data(base64Encoded: zip)))
+    try folder.write("mail", "Subject: x\nContent-Type: application/pdf\n\nhello")
+    for (depth, status) in [(1, 0), (0, 1)] {
+      try folder.write(
+        "pipeline.yaml",
+        "version: 1\nexpand: { depth: \(depth) }\nstages:\n  - { use: \(stage)\(stage == "mail" ? ", options: { all: true }" : "") }\n"
+      )
+      let outcome = try SluiceCommand.run(["check", "--config", "pipeline.yaml", stage], in: folder)
+      #expect(outcome.status == status, "\(outcome.out)\(outcome.err)")
+      let codes = ["too-many-entries", "too-many-parts", "too-deep"]
+      #expect(depth == 1 || codes.contains { outcome.out.contains($0) }, "\(outcome.out)")
+    }
+  }
+
   @Test(.enabled(if: Corpus.isThere, Comment(rawValue: Corpus.skipped)))
   func zipsOfTheCorpusHoldWhatPythonFinds() throws {
     let files = try Corpus.entries().map(\.file).filter {

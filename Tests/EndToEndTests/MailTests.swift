@@ -87,6 +87,35 @@ struct MailTests {
     }
   }
 
+  /// The door gives no name, and the stage must know by that what comes through it.
+  @Test func aMailThatComesThroughADoorIsOneWhateverLibmagicFinds() throws {
+    let pipeline = """
+      version: 1
+      stages:
+        - use: mime
+        - use: mail
+          options: { all: true }
+        - use: pdf
+          when: application/pdf
+      """
+    let door = try ClamdDoor(TemporaryFolder(), judging: pipeline)
+    func mail(_ start: String, _ part: Data) -> Data {
+      Data(
+        "\(start)Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain; name=a.txt\n\na\n"
+          .utf8)
+        + Data("--b\nContent-Type: application/pdf\nContent-Transfer-Encoding: base64\n\n".utf8)
+        + Data(part.base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed]).utf8)
+        + Data("\n--b--\n".utf8)
+    }
+    let (whole, damaged) = (try Samples.data("report.pdf"), try Samples.data("damaged.pdf"))
+    #expect(try door.verdict(mail("Subject: x\n", whole)) == "stream: OK")
+    for start in ["Subject: x\n", "Subject: x\nX: \0\n", "\u{FEFF}\r\nSubject: x\n"] {
+      let verdict = try door.verdict(mail(start, damaged))
+      #expect(verdict == "stream: Sluice.pdf.pdf-damaged FOUND", "\(start.debugDescription)")
+    }
+    #expect(try door.verdict(Data("hello\n".utf8)) == "stream: Sluice.mail.damaged FOUND")
+  }
+
   @Test func headersAreDecodedCleanedAndCut() throws {
     let folder = try TemporaryFolder()
     let subject = "=?utf-8?b?" + Data("a\u{0}b\u{1B}[2Jc\u{202E}".utf8).base64EncodedString() + "?="

@@ -10,6 +10,17 @@ def content(name, data):
     return {"name": name or "", "sizeBytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
+def inner_name(part, inner):
+    if part.get_filename():
+        return part.get_filename()
+    name, cut = inner["subject"] or "message", ""
+    for letter in name:
+        if len((cut + letter).encode()) > 96:
+            break
+        cut += letter
+    return cut + ".eml"
+
+
 def expect(file, raw):
     message = email.message_from_bytes(raw, policy=email.policy.default)
     children, derived, bodies = [], [], set()
@@ -25,9 +36,10 @@ def expect(file, raw):
             # Against RFC 2046, some programs encode it. Python takes the letters for a mail.
             if part.get("content-transfer-encoding", "").lower() == "base64":
                 data = base64.b64decode(inner.get_payload())
+                inner = email.message_from_bytes(data, policy=email.policy.default)
             else:
                 data = inner.as_bytes()
-            children.append(content(part.get_filename(), data))
+            children.append(content(inner_name(part, inner), data))
             return
         data = part.get_payload(decode=True)
         name = {"text/plain": "body", "text/html": "body-html"}.get(kind)

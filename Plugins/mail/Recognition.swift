@@ -1,0 +1,82 @@
+import StageKit
+
+/// Which contents are mails.
+struct Recognition {
+  /// The option `all`.
+  let takesAll: Bool
+
+  /// Bytes in which the first line of a header must begin and its name end.
+  private static let looked = 4096
+
+  func isMail(_ attachment: Attachment) throws(Outcome) -> Bool {
+    // The author of a mail decides what libmagic finds in it: with a NUL byte, or a PDF as its first part, it is no mail to
+    // libmagic, and still one to the program of its receiver. So the sender's word counts as well.
+    if MailType.names.contains(where: attachment.matches) || Self.isDeclared(attachment) { return true }
+    if !takesAll { return false }
+    if demandsHeader(attachment) { return true }
+    return try beginsAsMail(attachment)
+  }
+
+  /// Whether it must have the header of a mail: the host calls what comes without a name `content`. A content of a mail has a
+  /// declared type, and one of an archive a name, so that a text in them need not be a mail.
+  func demandsHeader(_ attachment: Attachment) -> Bool {
+    takesAll && attachment.declaredType == nil && ["", "content"].contains(attachment.fileName)
+  }
+
+  private static func isDeclared(_ attachment: Attachment) -> Bool {
+    attachment.declaredType.map(MailType.matches) == true
+      || attachment.fileName.lowercased().hasSuffix(".eml")
+  }
+
+  private func beginsAsMail(_ attachment: Attachment) throws(Outcome) -> Bool {
+    let size = min(Int(attachment.size), Self.looked)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
+    defer { buffer.deallocate() }
+    var count = 0
+    while count < size {
+      let read = try attachment.read(
+        into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]), at: Int64(count))
+      if read == 0 { break }
+      count += read
+    }
+    return MailStart(UnsafeRawBufferPointer(rebasing: buffer[..<count])).isHeader
+  }
+}
+
+/// The media types of mails.
+enum MailType {
+  static let names = ["message/rfc822", "message/global", "message/news"]
+
+  /// Whether a type as a sender writes it, perhaps with parameters, is one of them.
+  static func matches(_ type: String) -> Bool {
+    let name = type.prefix { $0 != ";" }.lowercased()
+    return names.contains(String(name.drop(while: \.isWhitespace).prefix { !$0.isWhitespace }))
+  }
+}
+
+/// Where the text of a mail begins, behind a byte order mark and blank lines.
+struct MailStart {
+  let offset: Int
+  /// Whether a header field begins there (RFC 5322, sections 2.2 and 4.5), or the line of a mailbox file before it.
+  let isHeader: Bool
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    var lines = Lines(bytes, from: bytes.starts(with: mark) ? mark.count : 0)
+    var offset = lines.position
+    while let line = lines.next() {
+      if !Boundary.trimmed(line).isEmpty {
+        isHeader = line.starts(with: "From ".utf8) || Self.isField(line)
+        self.offset = offset
+        return
+      }
+      offset = lines.position
+    }
+    (self.offset, isHeader) = (bytes.count, false)
+  }
+
+  private static func isField(_ line: Slice<UnsafeRawBufferPointer>) -> Bool {
+    let name = line.prefix { 0x21...0x7E ~= $0 && $0 != 0x3A }
+    return !name.isEmpty && line.dropFirst(name.count).first { $0 != 0x20 && $0 != 0x09 } == 0x3A
+  }
+}
