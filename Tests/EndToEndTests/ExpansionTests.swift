@@ -131,7 +131,7 @@ struct ExpansionTests {
     try home.add("a.txt", ">one\n>two\n>three\n")
     try home.add("b.txt", ">one\n>two\n")
     #expect(try home.ingest().status == 1)
-    #expect(try home.row("a.txt").code == "no-room")
+    #expect(try home.row("a.txt").code == "too-many-contents")
     #expect(try home.row("b.txt").children == ["count": 2, "completed": 2])
     #expect(try home.rows().count == 4)
     #expect(home.uploads.isEmpty)

@@ -48,10 +48,19 @@ struct ChosenStage {
   func definition(settings: [String]) throws(CommandError) -> StageDefinition {
     do throws(SettingsError) {
       let values = try StageSettings.values(settings, for: description)
-      return StageDefinition(id: description.id, description: description, values: values)
+      // Of a program that options name, these say what it is.
+      let filled = description.filled(in: values, folder: Self.currentFolder)
+      return StageDefinition(id: description.id, description: filled, values: values)
     } catch {
       throw CommandError(.usage, error.messages)
     }
+  }
+
+  /// Where relative paths of a program begin.
+  private static var currentFolder: String {
+    guard let path = realpath(".", nil) else { return "." }
+    defer { free(path) }
+    return String(cString: path)
   }
 
   /// The file of a program, which may be named by its folder; `nil`: it is none.
