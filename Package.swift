@@ -131,7 +131,7 @@ var core: [Target] {
     .target(name: "Ledger", dependencies: ["CPlatform", "Pipeline", "Platform", "SQLite"]),
     .target(name: "JSONText", dependencies: ["SQLite"]),
     .target(name: "Sealing", dependencies: ["CCrypto", "Platform"]),
-    .target(name: "Manifest", dependencies: ["Configuration", "JSONText", "Ledger", "Platform"]),
+    .target(name: "Manifest", dependencies: ["Bytes", "Configuration", "JSONText", "Ledger", "Platform"]),
     .target(
       name: "Workers",
       dependencies: [
@@ -251,7 +251,8 @@ var stages: [Stage] {
       id: "preview", module: "PreviewStage", libraries: ["PDFDocument", "PDFPictures", "Pictures"],
       hasFixtures: true),
     Stage(id: "archive", module: "ArchiveStage", libraries: ["CArchive"]),
-    Stage(id: "mail", module: "MailStage", libraries: ["CGMime"], includes: "/usr/include/gmime-3.0"),
+    Stage(
+      id: "mail", module: "MailStage", libraries: ["Bytes", "CGMime"], includes: "/usr/include/gmime-3.0"),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "http", module: "HTTPSource", libraries: ["CCurl", "Outbound"], hasCases: false),
     Stage(id: "notify", module: "NotifyStage"),

@@ -57,6 +57,14 @@ struct Extraction {
     }
   }
 
+  mutating func run(_ mailbox: Mbox) throws(Outcome) {
+    let name = plainText(attachment.fileName, limit: Self.longestName)
+    for (index, message) in mailbox.messages.enumerated() where !attachment.isCancelled {
+      parts += 1
+      try add(message, "\(name)-\(index + 1).eml", MailType.names[0])
+    }
+  }
+
   private mutating func take(_ place: Place) throws(Outcome) {
     if sluice_is_message_part(place.part) != 0 {
       try take(message: place)

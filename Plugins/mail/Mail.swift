@@ -13,7 +13,8 @@ struct Mail: Stage {
       "mail.cc": "To whom it is copied; up to 50 addresses.",
       "mail.date": "When it was written, as it says: RFC 3339 with its own offset.",
       "mail.message-id": "Its id, without the angle brackets.",
-      "mail.parts": "The number of its parts, those among them that hold others.",
+      "mail.parts":
+        "The number of its parts, those among them that hold others; of a mailbox file that of its mails.",
       "mail.attachments": "The number of contents that were taken out.",
       "mail.bytes": "The bytes of these contents.",
       "mail.charset": "The charset of the text, as it says.",
@@ -63,6 +64,8 @@ struct Mail: Stage {
     guard try recognition.isMail(attachment) else { return }
     try content.read(attachment)
     defer { content.release() }
+    let mailbox = Mbox(content.bytes, atMost: limits.parts + 1)
+    if mailbox.messages.count > 1 { return try takeApart(mailbox, attachment) }
     let start = MailStart(content.bytes)
     if recognition.demandsHeader(attachment), !start.isHeader { throw Self.damaged }
     // A mail that begins with a blank line has no header. Where one follows, programs that show mails read it all the same.
@@ -74,6 +77,14 @@ struct Mail: Stage {
     var extraction = Extraction(attachment, bytes, limits, charsets)
     defer { extraction.annotate() }
     try extraction.run(parsed)
+  }
+
+  /// Each message becomes a content of its own. What follows the first one would otherwise be passed over by all that read mails.
+  private func takeApart(_ mailbox: Mbox, _ attachment: Attachment) throws(Outcome) {
+    if mailbox.messages.count > limits.parts { throw limits.tooManyParts }
+    var extraction = Extraction(attachment, content.bytes, limits, charsets)
+    defer { extraction.annotate() }
+    try extraction.run(mailbox)
   }
 
   private static var damaged: Outcome { .reject("damaged", "it has no header of a mail") }

@@ -11,7 +11,8 @@ struct Recognition {
   func isMail(_ attachment: Attachment) throws(Outcome) -> Bool {
     // The author of a mail decides what libmagic finds in it: with a NUL byte, or a PDF as its first part, it is no mail to
     // libmagic, and still one to the program of its receiver. So the sender's word counts as well.
-    if MailType.names.contains(where: attachment.matches) || Self.isDeclared(attachment) { return true }
+    let types = MailType.names + [MailType.mailbox]
+    if types.contains(where: attachment.matches) || Self.isDeclared(attachment) { return true }
     if !takesAll { return false }
     if demandsHeader(attachment) { return true }
     return try beginsAsMail(attachment)
@@ -24,8 +25,9 @@ struct Recognition {
   }
 
   private static func isDeclared(_ attachment: Attachment) -> Bool {
-    attachment.declaredType.map(MailType.matches) == true
-      || attachment.fileName.lowercased().hasSuffix(".eml")
+    let name = attachment.fileName.lowercased()
+    return attachment.declaredType.map { MailType.matches($0) || MailType.isMailbox($0) } == true
+      || name.hasSuffix(".eml") || name.hasSuffix(".mbox")
   }
 
   private func beginsAsMail(_ attachment: Attachment) throws(Outcome) -> Bool {
@@ -47,10 +49,17 @@ struct Recognition {
 enum MailType {
   static let names = ["message/rfc822", "message/global", "message/news"]
 
+  /// Of a file with many (RFC 4155).
+  static let mailbox = "application/mbox"
+
   /// Whether a type as a sender writes it, perhaps with parameters, is one of them.
-  static func matches(_ type: String) -> Bool {
+  static func matches(_ type: String) -> Bool { names.contains(plain(type)) }
+
+  static func isMailbox(_ type: String) -> Bool { plain(type) == mailbox }
+
+  private static func plain(_ type: String) -> String {
     let name = type.prefix { $0 != ";" }.lowercased()
-    return names.contains(String(name.drop(while: \.isWhitespace).prefix { !$0.isWhitespace }))
+    return String(name.drop(while: \.isWhitespace).prefix { !$0.isWhitespace })
   }
 }
 

@@ -25,11 +25,32 @@ public final class Content {
     try self.init(path == Array("-".utf8) ? try Self.standardInput() : try Self.opened(path))
   }
 
-  /// The file that an attachment is read from, opened as the scheduler does.
+  /// What an attachment is read from, opened as the scheduler does.
   public convenience init(source: [UInt8]) throws(Problem) {
-    let number = source.withPath { sluice_open_source($0) }
+    let message = MboxPath(source)
+    let number = (message?.file ?? source).withPath { sluice_open_source($0) }
     if number < 0 { throw Self.unopened() }
-    try self.init(Descriptor(owning: number))
+    let file = Descriptor(owning: number)
+    if let message {
+      try self.init(Self.copy(message, file.number))
+    } else {
+      try self.init(file)
+    }
+  }
+
+  private static func copy(_ message: MboxPath, _ mailbox: Int32) throws(Problem) -> Descriptor {
+    do {
+      let copy = try message.copy(from: mailbox)
+      close(copy.memory)
+      return Descriptor(owning: copy.content)
+    } catch {
+      switch error {
+      case .moved:
+        throw Problem(
+          code: "source-changed", message: "its mailbox was changed, and the message is not where it was")
+      case .system(let error): throw Problem(code: "unreadable", message: "\(error)")
+      }
+    }
   }
 
   public convenience init(bytes: [UInt8]) throws(Problem) {

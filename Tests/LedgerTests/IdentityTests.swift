@@ -89,6 +89,35 @@ struct IdentityTests {
     #expect(try desk.takeIn(item).problems.count == 1, "by its path it is none")
   }
 
+  /// Messages before it are taken out, and it is at another place then.
+  @Test func aMessageOfAMailboxStaysTheSameWhereverItLies() throws {
+    func item(
+      _ file: String, _ range: Range<Int64>, _ byte: UInt8, _ change: (inout IntakeItem) -> Void = { _ in }
+    ) -> IntakeItem {
+      var item = Desk.item("a", message: "m")
+      let sha256 = [UInt8](repeating: byte, count: 32)
+      item.source = MboxPath(file: Array(file.utf8), range, sha256: sha256).path
+      change(&item)
+      return item
+    }
+    let first = item("/m/in", 5..<9, 1)
+    let same = [
+      item("/m/in", 6..<10, 1),
+      item("/m/in", 5..<9, 1) { ($0.sourceModified, $0.messageId, $0.fileName) = (9, nil, "b") },
+    ]
+    let others = [
+      first, item("/m/out", 5..<9, 1), item("/m/in", 5..<9, 2),
+      item("/m/in", 5..<9, 1) { $0.conversationId = "d" },
+    ]
+    for one in same {
+      #expect(try one.identity(try SHA256()) == first.identity(try SHA256()))
+      #expect(one.lastingPath == first.lastingPath)
+    }
+    #expect(Set(try others.map { try $0.identity(try SHA256()) }).count == others.count)
+    #expect(Set(others.map(\.lastingPath)).count == 3)
+    #expect(first.file == Array("/m/in".utf8))
+  }
+
   // MARK: Deliveries
 
   private static func id(

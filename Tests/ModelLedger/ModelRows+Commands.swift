@@ -148,6 +148,12 @@ extension ModelRows {
           prioritize(transfer, &tally)
           tally.touch(.attachments)
         }
+        if MboxPath(item.source) != nil,
+          case .file(let host, _, let size, let modified, let device) = known.source
+        {
+          attachments[key]?.source = .file(
+            host: host, path: item.source, size: size, modified: modified, folderDevice: device)
+        }
       }
       return
     }

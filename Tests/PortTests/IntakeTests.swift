@@ -1,5 +1,6 @@
 import Ledger
 import Pipeline
+import Platform
 import Testing
 
 /// What is taken in, known, refused, and queued again.
@@ -15,6 +16,26 @@ struct IntakeTests {
       .takeIn([Sample.item("a", message: "m"), Sample.item("a"), changed, renamed]))
     #expect(Sample.counted(results) == [.takenIn(Sample.report(added: 1, known: 3))])
     #expect(try bench.count(.queued) == 3)
+  }
+
+  /// Its mailbox was changed since: what waits is read from where it is now.
+  @Test(arguments: Engine.allCases) func aMessageOfAMailboxIsFoundAtItsNewPlace(engine: Engine) throws {
+    let bench = try Bench(engine)
+    func item(_ range: Range<Int64>) -> IntakeItem {
+      var item = Sample.item("a", message: "m")
+      item.source = MboxPath(file: Array("/m/in".utf8), range, sha256: [UInt8](repeating: 1, count: 32)).path
+      (item.sourceSize, item.folderDevice) = (4, 8)
+      return item
+    }
+    let (old, new) = (item(50..<54), item(7..<11))
+    try bench.takeIn(old)
+    #expect(Sample.counted(try bench.command(.takeIn([new]))) == [.takenIn(Sample.report(known: 1))])
+    guard case .attachment(let attachment) = try bench.claimOne().work else {
+      return #expect(Bool(false), "there is none")
+    }
+    #expect(
+      attachment.source == .file(host: nil, path: new.source, size: 4, modified: 7, folderDevice: 8))
+    #expect(try bench.attachment("a").source == new.source)
   }
 
   @Test(arguments: Engine.allCases) func itIsSaidHowManyKnownOnesWereNotCompleted(engine: Engine) throws {

@@ -53,7 +53,7 @@ struct RefusedItems {
       guard case .takeIn(let all) = command else { continue }
       var left: [IntakeItem] = []
       for (place, item) in all.enumerated() {
-        if item.url == nil, let problem = bound.problem(item.source, origin: item.origin) {
+        if item.url == nil, let problem = bound.problem(item.file, origin: item.origin) {
           items.append((number, place, problem))
         } else {
           left.append(item)

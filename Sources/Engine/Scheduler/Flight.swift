@@ -28,7 +28,7 @@ final class Flight {
   var isSealed = false
   /// Whether the file was open to no writer when it was opened here.
   var hasNoWriter = false
-  /// New content, where a stage has made some: the memory that `content` reads.
+  /// New content, where a stage has made some, or the copy of a message: the memory that `content` reads.
   private var memory: Int32 = -1
   /// New content on its way, in memory that a worker may write.
   private(set) var output: Int32 = -1
@@ -175,6 +175,12 @@ final class Flight {
   func take(_ descriptor: Int32, _ state: FileState) {
     dropContent()
     (content, file) = (descriptor, state)
+  }
+
+  /// Takes over a copy of its source.
+  func take(_ copy: MboxPath.Copy, _ state: FileState) {
+    take(copy.content, state)
+    memory = copy.memory
   }
 
   /// Whether the source was changed since it was opened.

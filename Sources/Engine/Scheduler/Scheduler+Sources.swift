@@ -85,6 +85,10 @@ extension Scheduler {
       }
       flight.take(descriptor, file)
       if let transfer = flight.transfer { transferOpened(flight, transfer) } else { route(flight) }
+    case .copied(let copy, let file):
+      guard let flight else { return copy.close() }
+      flight.take(copy, file)
+      route(flight)
     case .failed(let fault):
       guard let flight else { return }
       if flight.transfer != nil { transferNotOpened(flight, fault) } else { take(fault, flight) }

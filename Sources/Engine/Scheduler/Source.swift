@@ -9,6 +9,8 @@ package struct Source: Sendable {
   package enum Kind: Sendable {
     /// A file, and the device of its folder when it was taken in, where that is known.
     case file([UInt8], folderDevice: Int64?)
+    /// A message in a mailbox file, and the device of that file's folder.
+    case message(MboxPath, folderDevice: Int64?)
     /// An object at a path in the store; and what is shown of where its content came from.
     case object(String, [UInt8], DownloadsFolder)
     /// What a transfer fetched.
@@ -33,7 +35,10 @@ package struct Source: Sendable {
   init(serial: UInt64, _ source: AttachmentSource, _ downloads: DownloadsFolder) {
     switch source {
     case .file(_, let path, _, _, let device):
-      self.init(serial: serial, .file(path, folderDevice: device))
+      let message = MboxPath(path)
+      self.init(
+        serial: serial,
+        message.map { .message($0, folderDevice: device) } ?? .file(path, folderDevice: device))
     case .link(let transfer, _, .here(let object, _)):
       self.init(serial: serial, .fetched(transfer, object: object, downloads))
     case .link(let transfer, _, .failed):
@@ -43,10 +48,11 @@ package struct Source: Sendable {
     }
   }
 
-  /// Its path.
+  /// The path of its file.
   package var path: [UInt8] {
     switch kind {
     case .file(let path, _), .object(_, let path, _): path
+    case .message(let message, _): message.file
     case .fetched(let transfer, _, let folder), .transfer(let transfer, _, _, let folder):
       Array(folder.file(of: transfer).utf8)
     case .removal(let paths): Array((paths.first ?? "").utf8)
@@ -58,18 +64,22 @@ package struct Source: Sendable {
   var isRemoval: Bool {
     switch kind {
     case .removal, .upload: true
-    case .file, .object, .fetched, .transfer: false
+    case .file, .message, .object, .fetched, .transfer: false
     }
   }
 
   var folderDevice: Int64? {
-    if case .file(_, let device) = kind { device } else { nil }
+    switch kind {
+    case .file(_, let device), .message(_, let device): device
+    case .object, .fetched, .transfer, .removal, .upload: nil
+    }
   }
 
   /// Opens it. May block for as long as its file system does.
   package func open() -> Opening {
     switch kind {
     case .file(let path, _): open(path)
+    case .message(let message, _): open(message)
     case .object(let path, _, let folder): folder.open(object: path)
     case .fetched(let transfer, let object, let folder): folder.open(fetched: transfer, object: object)
     case .transfer(let transfer, let bytes, let free, let folder):
@@ -100,6 +110,29 @@ package struct Source: Sendable {
     return .opened(descriptor, FileState(facts))
   }
 
+  /// A copy of it: the mailbox is its user's, and changes.
+  private func open(_ message: MboxPath) -> Opening {
+    let mailbox: Int32
+    switch open(message.file) {
+    case .opened(let descriptor, _): mailbox = descriptor
+    case let other: return other
+    }
+    defer { close(mailbox) }
+    do {
+      let copy = try message.copy(from: mailbox)
+      var facts = stat()
+      if fstat(copy.content, &facts) == 0 { return .copied(copy, FileState(facts)) }
+      let fault = SourceFault(errno, self)
+      copy.close()
+      return .failed(fault)
+    } catch {
+      switch error {
+      case .moved: return .failed(.movedMessage)
+      case .system(let error): return .failed(SourceFault(error.code, self))
+      }
+    }
+  }
+
   private func remove(_ paths: [String]) -> Opening {
     for path in paths { unlink(path) }
     return .removed
@@ -119,6 +152,8 @@ package struct Source: Sendable {
   package enum Opening: Sendable {
     /// The descriptor belongs to the caller.
     case opened(Int32, FileState)
+    /// A copy in memory, which belongs to the caller.
+    case copied(MboxPath.Copy, FileState)
     case failed(SourceFault)
     case removed
   }

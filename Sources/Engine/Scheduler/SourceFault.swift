@@ -65,6 +65,14 @@ package struct SourceFault: Sendable {
     self.remedy = remedy
   }
 
+  /// A message that is not at its place in its mailbox any more.
+  static var movedMessage: SourceFault {
+    SourceFault(
+      "source-changed",
+      "its mailbox was changed, and the message is not where it was; take the mailbox in again, which finds its place, and retry",
+      .retry)
+  }
+
   static let takeAway = "take the files away"
   static let toWait = "it waits in the queue until that is put right"
 }

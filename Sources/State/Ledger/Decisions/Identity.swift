@@ -8,6 +8,7 @@ extension IntakeItem {
   package func identity(transfer: [UInt8] = [], _ hash: SHA256) -> [UInt8] {
     if link == nil {
       if isMaildirMessage, let message = MaildirPath(source) { return identity(of: message, hash) }
+      if let message = MboxPath(source) { return identity(of: message, hash) }
       return attachmentSource.identity(conversationId: conversationId, messageId: messageId, hash)
     }
     var values = HashedValues()
@@ -29,10 +30,23 @@ extension IntakeItem {
       hash)
   }
 
+  /// A message stays the same wherever it lies in its mailbox: others are taken out before it.
+  private func identity(of message: MboxPath, _ hash: SHA256) -> [UInt8] {
+    var values = HashedValues()
+    values.add("mbox")
+    values.add(message.file)
+    values.add(message.sha256)
+    return AttachmentIdentity.make(
+      values, folder: message.file, name: message.sha256, conversationId: conversationId, messageId: nil, hash
+    )
+  }
+
   /// Its path, without what changes while it stays the same.
   public var lastingPath: [UInt8] {
-    guard isMaildirMessage, let message = MaildirPath(source) else { return source }
-    return message.maildir + [UInt8(ascii: "/")] + message.unique
+    if isMaildirMessage, let message = MaildirPath(source) {
+      return message.maildir + [UInt8(ascii: "/")] + message.unique
+    }
+    return MboxPath(source).map { $0.file + Array("//\(Hexadecimal.text($0.sha256))".utf8) } ?? source
   }
 }
 

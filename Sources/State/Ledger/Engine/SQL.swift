@@ -59,6 +59,9 @@ enum SQL {
   /// The same file under the same message.
   static let knownAttachment: StaticString = "SELECT id, status, key FROM attachments WHERE identity = ?1"
 
+  /// Where a message lies in its mailbox now.
+  static let moveSource: StaticString = "UPDATE attachments SET source = ?2 WHERE key = ?1 AND source <> ?2"
+
   static let addAttachment = SQLText(insertInto: "attachments", IntakeItem.columns)
 
   static let addMessage: StaticString = """

@@ -48,6 +48,9 @@ extension SQLiteLedger {
       if let status = known.status, status.isFinal, status != .completed { report.knownNotCompleted += 1 }
       report.outcomes.append(.known(id: known.id))
       if item.link != nil { try raise(known.key, to: item.priority, &tally) }
+      if MboxPath(item.source) != nil {
+        try statement(SQL.moveSource).run(.integer(known.key), .blob(item.source))
+      }
       return
     }
     let messageId = item.messageId ?? ids.next()

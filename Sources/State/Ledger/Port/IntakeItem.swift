@@ -179,6 +179,9 @@ extension IntakeItem {
     return "'expiresAt' is no time in UTC such as 2026-01-31T08:00:00Z"
   }
 
+  /// The path of the file that it lies in; of a link, none.
+  public var file: [UInt8] { MboxPath(source)?.file ?? source }
+
   package var attachmentSource: AttachmentSource {
     .file(host: nil, path: source, size: sourceSize, modified: sourceModified, folderDevice: folderDevice)
   }

@@ -44,6 +44,9 @@ int sluice_seal(int fd);
 /* Frees the memory of a memfd that is not sealed against shrinking. It cannot grow again through any
  * descriptor. */
 void sluice_empty(int fd);
+/* Forbids every change of a sealable memfd except by `sluice_empty`. Returns a read-only descriptor of it, with its own
+ * offset, for untrusted processes; -1 and errno. */
+int sluice_memory_reader(int memory);
 /* Moves the content of one memfd to another, and forbids every change of the new one except by
  * `sluice_empty`. The old one holds no memory afterwards. Returns a read-only descriptor of the new one, with
  * its own offset, for untrusted processes. */
@@ -158,6 +161,9 @@ int sluice_open_source(const char *path);
 /* Whether a file is open for writing somewhere: 1, 0, or -1 where the kernel does not say, as for a file of another
  * user or on a network. No part of the path may be a symbolic link. */
 int sluice_has_writer(const char *path);
+/* Locks all of an open file for reading (fcntl(2), F_OFD_SETLK), until the last descriptor of it is closed. -1 and errno: EAGAIN or
+ * EACCES where another process has it for writing. */
+int sluice_lock_to_read(int fd);
 /* Opens a path below a folder for reading. It follows no symbolic link and never leaves the folder
  * (openat2(2)). Before Linux 5.6 it opens one folder after the other. */
 int sluice_open_below(int folder, const char *path);

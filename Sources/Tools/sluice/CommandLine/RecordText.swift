@@ -38,7 +38,8 @@ enum RecordText {
 
   /// What an attachment is called: where it came from; of an upload, whose file is the home's own, the name that the client gave.
   static func name(_ record: AttachmentRecord) -> String {
-    isUpload(record) ? record.origin.fileName : String(decoding: record.source, as: UTF8.self)
+    if isUpload(record) { return record.origin.fileName }
+    return MboxPath(record.source)?.place ?? String(decoding: record.source, as: UTF8.self)
   }
 
   /// Whether it was sent over HTTP: its file has its upload's id for a name, and lies in the folder of uploads.

@@ -1,3 +1,4 @@
+import CPlatform
 import Control
 import Glibc
 import Ledger
@@ -97,7 +98,10 @@ final class InputWalker: @unchecked Sendable {
     var facts = stat()
     guard path.withPath({ lstat($0, &facts) }) == 0 else { return report(path) }
     switch facts.st_mode & S_IFMT {
-    case S_IFREG: add(path, facts, in: folderDevice(of: path), origin: origin)
+    case S_IFREG:
+      let device = folderDevice(of: path)
+      if MboxName.isMailbox(path, isNamed: true), walkMessages(ofMailbox: path, in: device) { return }
+      add(path, facts, in: device, origin: origin)
     case S_IFDIR: walkFolder(path, facts, above: [], origin: origin)
     default: report(path, "neither a file nor a folder; only those are taken in")
     }
@@ -126,7 +130,10 @@ final class InputWalker: @unchecked Sendable {
       }
       switch facts.st_mode & S_IFMT {
       case S_IFREG where isMaildir || isInMaildir: break
-      case S_IFREG: add(inner, facts, in: Self.number(own.st_dev), origin: origin)
+      case S_IFREG:
+        let device = Self.number(own.st_dev)
+        if MboxName.isMailbox(inner, isNamed: false), walkMessages(ofMailbox: inner, in: device) { continue }
+        add(inner, facts, in: device, origin: origin)
       case S_IFDIR:
         walkFolder(
           inner, facts, above: above + [(own.st_dev, own.st_ino)], origin: origin,
@@ -156,6 +163,34 @@ final class InputWalker: @unchecked Sendable {
         }
       }
     }
+  }
+
+  /// Takes in the messages of a mailbox file. False: it is none, or cannot be opened, and is a file like others.
+  private func walkMessages(ofMailbox path: [UInt8], in device: Int64?) -> Bool {
+    let file = Descriptor(owning: path.withPath { sluice_open_source($0) })
+    guard file.number >= 0, MboxReader.isMailbox(file.number) else { return false }
+    do {
+      guard MboxLock.take(file.number) else {
+        report(path, "another program has locked the mailbox; take it in again once that has ended")
+        return true
+      }
+      let reader = try MboxReader(file.number)
+      var number = 0
+      while !isRefused, let message = try reader.next() {
+        number += 1
+        do throws(IntakeProblem) {
+          add(try IntakeItem(defaults, message, number: number, of: path, in: device))
+        } catch {
+          problem(error)
+        }
+      }
+      if reader.hasChanged {
+        report(path, "was written to while it was read; its last message is left out: take it in again")
+      }
+    } catch {
+      report(path, "\(error); the messages up to there are taken in")
+    }
+    return true
   }
 
   private func report(_ path: [UInt8], _ reason: String = String(cString: strerror(errno))) {
@@ -206,7 +241,7 @@ final class InputWalker: @unchecked Sendable {
         IntakeProblem(
           item.origin, "the pipeline fetches no links; add 'lanes: { downloads: { use: http } }' to it"))
     }
-    if item.url == nil, let refusal = bound?.problem(item.source, origin: item.origin) {
+    if item.url == nil, let refusal = bound?.problem(item.file, origin: item.origin) {
       return problem(refusal)
     }
     batch.append(item)

@@ -98,18 +98,21 @@ final class ReplayPlayer {
   /// one, and the object for those after it.
   private func content(of record: AttachmentRecord, original: String?) throws -> (Content, String)? {
     var wanted = record.outcome.sha256.map { Hexadecimal.text($0) }
-    var places = [(record.outcome.url ?? record.keptObject).map { "\(store)/\($0)" }].compactMap(\.self)
+    var places: [(path: [UInt8], isSource: Bool)] = []
+    if let object = record.outcome.url ?? record.keptObject {
+      places.append((Array("\(store)/\(object)".utf8), false))
+    }
     if let original, !producers.contains(where: { $0 < first }) {
       wanted = original
       places = []
     }
-    if wanted == original || original == nil { places.append(String(decoding: record.source, as: UTF8.self)) }
+    if wanted == original || original == nil { places.append((record.source, true)) }
     for place in places {
       // If this place cannot be opened or measured, try the next one.
       let content: Content
       let sha256: String
       do {
-        content = try Content(place)
+        content = try place.isSource ? Content(source: place.path) : Content(path: place.path)
         sha256 = try measuring.measure(content)
       } catch is Content.Problem {
         continue
