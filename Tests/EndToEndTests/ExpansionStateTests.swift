@@ -189,4 +189,62 @@ struct ExpansionStateTests {
     #expect(try home.row("a.txt").url != nil)
     #expect(try home.rows().allSatisfy { $0.status == "completed" })
   }
+
+  /// The bytes of a child that is lost are still in its parent.
+  @Test func theLostObjectOfAChildIsTakenOutOfItsParentAgain() throws {
+    try goOn()
+    let before = try home.rows()
+    let child = try #require(before.first { $0.id == ended.id })
+    let store = home.folder.path + "/home/store/"
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: store + (child.url ?? "")))
+    let copies = try home.folder.files(below: "home/store").filter {
+      try Data(contentsOf: URL(fileURLWithPath: store + $0)) == bytes
+    }
+    #expect(copies.count == 2, "its object, and an object beside it")
+    for copy in copies { try FileManager.default.removeItem(atPath: store + copy) }
+    #expect(try home.sluice("verify").status == 1)
+    let repaired = try home.sluice("verify", "--repair")
+    #expect(repaired.status == 0 && repaired.out.contains("with what it was taken out of"), "\(repaired.out)")
+    try sound()
+    try goOn()
+    let after = try home.rows()
+    #expect(
+      after.map(\.id).sorted() == before.map(\.id).sorted() && after.allSatisfy { $0.status == "completed" })
+    let again = try #require(after.first { $0.id == ended.id })
+    #expect(try Data(contentsOf: URL(fileURLWithPath: store + (again.url ?? ""))) == bytes)
+    #expect(try home.row("a.txt").children == ["count": 2, "completed": 2])
+    #expect(home.uploads.isEmpty)
+    #expect(try home.sluice("verify").status == 0)
+  }
+
+  @Test func theLostFileOfAChildThatIsQueuedIsTakenOutOfItsParentAgain() throws {
+    let uploads = home.uploads
+    try #require(!uploads.isEmpty)
+    for name in uploads {
+      try FileManager.default.removeItem(atPath: "\(home.folder.path)/home/uploads/\(name)")
+    }
+    let found = try home.sluice("verify")
+    #expect(found.status == 1 && found.out.contains("upload-missing"), "\(found.out)")
+    #expect(try home.sluice("verify", "--repair").status == 0)
+    try goOn()
+    #expect(try home.rows().allSatisfy { $0.status == "completed" })
+    #expect(try home.row("a.txt").children == ["count": 2, "completed": 2])
+    #expect(home.uploads.isEmpty)
+  }
+
+  /// It had failed for good, since it could not be read; its parent is tried again.
+  @Test func aChildThatCouldNotBeReadGetsItsContentFromItsParent() throws {
+    for name in home.uploads {
+      try FileManager.default.removeItem(atPath: "\(home.folder.path)/home/uploads/\(name)")
+    }
+    #expect(try home.ingest().status == 1)
+    let failed = try #require(try home.rows().first { $0.id == open.id })
+    #expect(failed.status == "failed")
+    #expect(try home.row("a.txt").children == ["count": 2, "completed": 1, "failed": 1])
+    #expect(try home.sluice("verify", "--repair").out.contains("with what it was taken out of"))
+    try goOn()
+    #expect(try home.rows().allSatisfy { $0.status == "completed" })
+    #expect(try home.row("a.txt").children == ["count": 2, "completed": 2])
+    #expect(home.uploads.isEmpty)
+  }
 }

@@ -50,8 +50,12 @@ extension ModelRows {
     let identities = NewChild.identities(of: ended.children, parent: ended.origin, tally.maker.hash)
     for (child, identity) in zip(ended.children, identities) {
       if let known = keysByIdentity[identity] {
+        if lacksContent(known) {
+          give(child, to: known, &tally)
+        } else {
+          tally.uploadsToDelete.append(child.uploadId)
+        }
         open += attachments[known]?.outcome.status == .queued ? 1 : 0
-        tally.uploadsToDelete.append(child.uploadId)
       } else if deletedIdentities[identity] != nil {
         tally.uploadsToDelete.append(child.uploadId)
       } else {
@@ -68,6 +72,34 @@ extension ModelRows {
     }
     tally.touch(.attachments)
     return open
+  }
+
+  /// It waits to be worked on, or has failed since it could not be read, and has nothing to be read from.
+  private func lacksContent(_ key: Int64) -> Bool {
+    guard let attachment = attachments[key], attachment.kept == nil else { return false }
+    switch attachment.outcome.status {
+    case .failed: return attachment.outcome.reason?.stage == "source"
+    case .queued: return !uploads.values.contains { $0.attachmentId == attachment.origin.id }
+    default: return false
+    }
+  }
+
+  private mutating func give(_ child: NewChild, to key: Int64, _ tally: inout ModelTally) {
+    guard let attachment = attachments[key], case .file(_, _, let size, _, _) = attachment.source else {
+      return
+    }
+    let id = attachment.origin.id
+    for (upload, record) in uploads where record.attachmentId == id {
+      uploads[upload] = nil
+      tally.uploadsToDelete.append(upload)
+    }
+    attachments[key]?.source = .file(
+      host: nil, path: child.source, size: size, modified: child.modified, folderDevice: nil)
+    uploads[child.uploadId] = UploadRecord(
+      id: child.uploadId, owner: attachment.origin.senderId, role: .service, length: child.sizeBytes,
+      metadata: "",
+      createdAt: tally.now, expiresAt: tally.now, attachmentId: id)
+    if attachment.outcome.status != .queued { queueAgain(key, &tally) }
   }
 
   private mutating func add(

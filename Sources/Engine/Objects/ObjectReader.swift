@@ -39,9 +39,11 @@ final class ObjectReader {
 
   /// The digest of a file outside the store; `nil`: it cannot be read, or is not a regular file.
   func digest(ofSource path: [UInt8]) -> [UInt8]? {
-    let number = path.withPath { sluice_open_source($0) }
+    let message = MboxPath(path)
+    let number = (message?.file ?? path).withPath { sluice_open_source($0) }
     if number < 0 { return nil }
     let file = Descriptor(owning: number)
+    if let message { return message.isThere(in: file.number) ? message.sha256 : nil }
     if case .file(_, let sha256) = look(file.number, nil, true) { return sha256 }
     return nil
   }

@@ -32,6 +32,9 @@ final class Repair {
     close(home)
   }
 
+  static let takenOutAgain =
+    "queued again with what it was taken out of; the next `sluice ingest` takes it out again"
+
   /// Restores an attachment's object: publishes the staged one, or takes one with its content that has no row, or else queues the
   /// attachment again. True: it is queued.
   func object(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
@@ -67,6 +70,12 @@ final class Repair {
     guard let source = reader.digest(ofSource: object.source) else {
       // It cannot be read from its source, and what lies at its path is of no use.
       if isLocation, finding.code != "object-missing", try isFoundElsewhere(object, &finding) { return false }
+      if try ledger.requeueWithParent(object.id) {
+        if object.isKept { try ledger.forgetKept(object) }
+        if isLocation { _ = clear(object.url, &finding) }
+        finding.repair = Self.takenOutAgain
+        return true
+      }
       finding.remedy = "its source \(shown(object)) cannot be read; restore the object, or the source"
       return false
     }

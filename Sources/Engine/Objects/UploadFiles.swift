@@ -44,6 +44,12 @@ public struct UploadFiles {
     return ids.sorted()
   }
 
+  /// Whether the file of an upload is there.
+  func isThere(_ id: String) -> Bool {
+    var facts = stat()
+    return lstat("\(path)/\(id)", &facts) == 0
+  }
+
   /// Deletes the files of an upload.
   public func delete(_ id: String) {
     unlink("\(path)/\(id)")

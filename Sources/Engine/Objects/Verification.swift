@@ -280,9 +280,40 @@ public final class Verification {
       }
       tell(finding)
     }
+    var mark: PageMark?
+    repeat {
+      let page = try ledger.uploads(after: mark, limit: 500)
+      for upload in page.rows { try check(upload, files) }
+      mark = page.next
+    } while mark != nil
+  }
+
+  /// What an attachment that is queued is to be read from, or one that has failed without it could be.
+  private func check(_ upload: UploadRecord, _ files: UploadFiles) throws {
+    guard let id = upload.attachmentId, !files.isThere(upload.id),
+      let attachment = try ledger.attachments(idPrefix: id).first, attachment.keptObject == nil
+    else { return }
+    let isChild = attachment.origin.parentId != nil
+    switch attachment.outcome.status {
+    case .queued: break
+    case .failed where isChild && attachment.outcome.reason?.stage == "source": break
+    default: return
+    }
+    if repair == nil && home.isInUse { return }
+    var finding = Finding(
+      "upload-missing", "\(Home.uploads)/\(upload.id)",
+      "attachment \(id) is to be read from it, and it is gone",
+      remedy: isChild ? Remedy.child : Remedy.lostUpload)
+    if repair != nil, isChild, try ledger.requeueWithParent(id) {
+      totals.queued += 1
+      finding.repair = Repair.takenOutAgain
+    }
+    tell(finding)
   }
 
   enum Remedy {
+    static let child = "`sluice verify --repair` takes it out of what it was in again"
+    static let lostUpload = "have it sent again; `sluice delete ID` removes the attachment"
     static let upload = "the next `sluice ingest`, `run` or `serve` deletes it, or `sluice verify --repair`"
     static let object =
       "`sluice verify --repair` finds its content elsewhere in the store, or queues the attachment again if its source is unchanged; else restore the object"

@@ -75,25 +75,9 @@ public struct MboxPath: Sendable, Equatable {
   /// - Parameter mailbox: open for reading.
   public func copy(from mailbox: Int32) throws(Fault) -> Copy {
     let memory = Descriptor(owning: sluice_memfd("sluice-content", 1))
-    if memory.number < 0 { throw .system(SystemError("making room for a message")) }
-    let piece = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: min(max(range.count, 1), 1 << 20), alignment: 16)
-    defer { piece.deallocate() }
     do {
-      let hash = try SHA256()
-      var offset = range.lowerBound
-      while offset < range.upperBound {
-        let count = pread(
-          mailbox, piece.baseAddress, min(piece.count, Int(range.upperBound - offset)), off_t(offset))
-        if count < 0 && errno == EINTR { continue }
-        if count < 0 { throw SystemError("reading the mailbox") }
-        if count == 0 { throw Fault.moved }
-        let bytes = UnsafeRawBufferPointer(rebasing: piece[..<count])
-        hash.add(bytes)
-        try Self.write(bytes, to: memory.number)
-        offset += Int64(count)
-      }
-      if hash.finish() != sha256 { throw Fault.moved }
+      if memory.number < 0 { throw SystemError("making room for a message") }
+      try read(mailbox) { (bytes) throws(SystemError) in try Self.write(bytes, to: memory.number) }
       let content = sluice_memory_reader(memory.number)
       if content < 0 { throw SystemError("sealing a message") }
       return Copy(content: content, memory: memory.release())
@@ -102,6 +86,39 @@ public struct MboxPath: Sendable, Equatable {
     } catch {
       throw .moved
     }
+  }
+
+  /// Whether the message is at its place.
+  ///
+  /// - Parameter mailbox: open for reading.
+  public func isThere(in mailbox: Int32) -> Bool {
+    do {
+      try read(mailbox) { _ in }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Passes the message to a body, a piece at a time. An error if it is not what it was.
+  private func read(_ mailbox: Int32, _ body: (UnsafeRawBufferPointer) throws(SystemError) -> Void) throws {
+    let hash = try SHA256()
+    let piece = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: min(max(range.count, 1), 1 << 20), alignment: 16)
+    defer { piece.deallocate() }
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let wanted = min(piece.count, Int(range.upperBound - offset))
+      let count = pread(mailbox, piece.baseAddress, wanted, off_t(offset))
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 { throw SystemError("reading the mailbox") }
+      if count == 0 { throw Fault.moved }
+      let bytes = UnsafeRawBufferPointer(rebasing: piece[..<count])
+      hash.add(bytes)
+      try body(bytes)
+      offset += Int64(count)
+    }
+    if hash.finish() != sha256 { throw Fault.moved }
   }
 
   private static func write(_ bytes: UnsafeRawBufferPointer, to memory: Int32) throws(SystemError) {

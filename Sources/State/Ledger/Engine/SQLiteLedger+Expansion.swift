@@ -21,6 +21,20 @@ extension SQLiteLedger {
     /// How many were taken out of one, and their bytes.
     static let own: StaticString =
       "SELECT count(*), coalesce(sum(source_size), 0) FROM attachments WHERE parent = ?1"
+    /// One that waits to be worked on, or has failed since it could not be read, and has nothing to be read from.
+    static let lacksContent: StaticString = """
+      SELECT kept IS NULL AND (status = 'failed' AND reason_stage = 'source'
+        OR status = 'queued' AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.attachment_id = attachments.id))
+      FROM attachments WHERE key = ?1
+      """
+    static let giveContent: StaticString =
+      "UPDATE attachments SET source = ?2, source_modified = ?3 WHERE key = ?1"
+    static let sender: StaticString = """
+      SELECT m.sender_id FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
+      """
+    static let lostChild: StaticString = """
+      SELECT a.key, a.status, a.parent, p.status FROM attachments a JOIN attachments p ON p.key = a.parent WHERE a.id = ?1
+      """
     static let uncount: StaticString = """
       UPDATE expansions SET contents = max(contents - ?2, 0), bytes = max(bytes - ?3, 0) WHERE attachment_key = ?1
       """
@@ -132,11 +146,19 @@ extension SQLiteLedger {
     let identities = NewChild.identities(of: attachment.children, parent: attachment.origin, hash)
     for (child, identity) in zip(attachment.children, identities) {
       bytes += child.sizeBytes
-      let known = try statement(SQL.knownAttachment).first(.blob(identity)) { ($0.text(1), $0.integer(2)) }
-      if let (status, _) = known {
+      let known = try statement(SQL.knownAttachment).first(.blob(identity)) {
+        ($0.text(0), $0.text(1), $0.integer(2))
+      }
+      if let (id, status, key) = known {
         // It came out of it before.
-        open += status == Status.queued.rawValue ? 1 : 0
-        tally.uploadsToDelete.append(child.uploadId)
+        let lacksContent =
+          try statement(Text.lacksContent).first(.integer(key)) { $0.integer(0) == 1 } ?? false
+        if lacksContent {
+          try give(child, to: key, id, status, &tally)
+        } else {
+          tally.uploadsToDelete.append(child.uploadId)
+        }
+        open += lacksContent || status == Status.queued.rawValue ? 1 : 0
       } else if try deleted(identity) != nil {
         tally.uploadsToDelete.append(child.uploadId)
       } else {
@@ -169,10 +191,51 @@ extension SQLiteLedger {
     let key = connection.lastInsertedRow
     try statement(SQL.addAttachmentJob).run(
       .integer(key), .integer(try laneKey(.attachments)), .integer(parent.priority), .integer(tally.time))
-    try statement(Text.addUpload).run(
-      .text(child.uploadId), .text(origin.senderId), .integer(child.sizeBytes), .integer(tally.now), .text(id)
-    )
+    try addUpload(child, id, sender: origin.senderId, tally.now)
     tally.changed.add(.attachment, key)
+  }
+
+  private func addUpload(_ child: NewChild, _ id: String, sender: String, _ now: Int64) throws {
+    try statement(Text.addUpload).run(
+      .text(child.uploadId), .text(sender), .integer(child.sizeBytes), .integer(now), .text(id))
+  }
+
+  /// The content of one that came out of its parent before was lost, and is here again.
+  private func give(
+    _ child: NewChild, to key: Int64, _ id: String, _ status: String, _ tally: inout ExchangeTally
+  ) throws {
+    try forgetUpload(ofAttachment: id, &tally)
+    try statement(Text.giveContent).run(.integer(key), .blob(child.source), .integer(child.modified))
+    let sender = try statement(Text.sender).first(.integer(key)) { $0.text(0) } ?? ""
+    try addUpload(child, id, sender: sender, tally.now)
+    if status != Status.queued.rawValue { try queueAgain(key, &tally) }
+  }
+
+  /// Queues an attachment whose content is lost, and what it was taken out of, so that it is taken out again.
+  public func requeueWithParent(_ id: String) throws(LedgerError) -> Bool {
+    try transaction {
+      let child = try statement(Text.lostChild).first(.text(id)) {
+        (key: $0.integer(0), status: $0.text(1), parent: $0.integer(2), parentStatus: $0.text(3))
+      }
+      let statuses = [Status.queued, .completed].map(\.rawValue)
+      guard let child, statuses.contains(child.parentStatus) else { return false }
+      var tally = ExchangeTally(
+        now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
+      try forgetUpload(ofAttachment: id, &tally)
+      if child.status != Status.queued.rawValue {
+        try queueAgain(child.key, &tally)
+      } else if try isExpanded(child.key) {
+        try beginAgain(child.key, &tally)
+      }
+      if child.parentStatus != Status.queued.rawValue {
+        try queueAgain(child.parent, &tally, keepsObject: true)
+      } else if try isExpanded(child.parent) {
+        try beginAgain(child.parent, &tally)
+      }
+      _ = try advance(tally.changed, at: tally.time, tally.now)
+      lastChange += 1
+      return true
+    }
   }
 
   // MARK: Waiting
