@@ -65,7 +65,7 @@ public final class Rehearsal {
       var said = TrialResult(verdict: Verdict.reject.name)
       (said.code, said.message) = (rejection.code, rejection.message)
       result.steps.append((rejection.stage, said))
-      run.rejectForLength(rejection)
+      run.rejectUnread(rejection)
     } else if let sha256 = trial.work.sha256 {
       run.measured(sha256)
     }

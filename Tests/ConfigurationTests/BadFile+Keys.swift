@@ -97,12 +97,13 @@ extension BadFile {
     version: 1
     stages:
     - use: mime
-    expand: { deep: 3, depth: 51, contents: many, bytes: 1000000TB, wait: maybe }
-    > 4:11: unknown key 'deep'; the keys here are: depth, contents, bytes, wait
+    expand: { deep: 3, depth: 51, contents: many, bytes: 1000000TB, wait: maybe, time: 0s }
+    > 4:11: unknown key 'deep'; the keys here are: depth, contents, bytes, time, wait
     > 4:27: 'depth' is 51, which is too much; write a value from 0 to 50
     > 4:41: 'contents' wants a whole number, not 'many'; write a value from 0 to 100000
     > 4:54: 'bytes' is 1000000TB, which is too much; write a value from 0B to 1024TB
     > 4:71: 'wait' wants true or false, not 'maybe'; write true or false
+    > 4:84: 'time' is 0s, which is too little; write a value from 1ms to 365d
 
     === what clients may do is no map
     version: 1

@@ -172,6 +172,28 @@ struct ExpansionTests {
     try home.checkWhole()
   }
 
+  /// What is left of a tree when its time is over is seen by no stage, and can be worked on when more is allowed.
+  @Test func aTreeHasItsTime() throws {
+    let home = try home("- use: expand\n- use: derive", more: "expand: { time: 1ms }")
+    try home.add("a.txt", (1...600).map { ">content \($0)\n" }.joined())
+    try home.add("b.txt", "alone\n")
+    #expect(try home.ingest().status == 1)
+    let rejected = try home.rows("--code", "tree-timeout")
+    #expect(!rejected.isEmpty && rejected.count < 600, "some were worked on before: \(rejected.count)")
+    #expect(rejected.allSatisfy { $0.status == "rejected" })
+    let parent = try home.row("a.txt")
+    #expect(parent.status == "completed")
+    #expect(parent.children["count"] == 600 && parent.children.count == 3)
+    #expect(try home.rows("--parent", parent.id, "--status", "completed").count == 600 - rejected.count)
+    #expect(try home.row("b.txt").status == "completed")
+    try home.checkWhole()
+    try home.pipeline("- use: expand\n- use: derive", more: "expand: { time: 1h }")
+    #expect(try home.sluice("retry", "--code", "tree-timeout").status == 0)
+    #expect(try home.ingest().status == 0)
+    #expect(try home.rows().allSatisfy { $0.status == "completed" })
+    try home.checkWhole()
+  }
+
   /// A check judges as an ingest does, and keeps none of them.
   @Test func aCheckHasRoomForThem() throws {
     let home = try home("- use: expand\n- use: derive", more: "expand: { contents: 2 }")

@@ -244,7 +244,9 @@ extension ModelRows {
   private mutating func record(_ steps: [Step], of key: Int64, _ attempt: Int, _ now: Int64) {
     let known = attachments[key]?.attempts[attempt]?.count ?? 0
     let new = steps.dropFirst(known).map { AttemptRecord(number: attempt, step: $0, recordedAt: now) }
-    if !new.isEmpty { attachments[key]?.attempts[attempt, default: []] += new }
+    if new.isEmpty { return }
+    attachments[key]?.attempts[attempt, default: []] += new
+    addTime(of: new.map(\.step), key)
   }
 
   mutating func end(_ ended: EndedAttachment, _ tally: inout ModelTally) {

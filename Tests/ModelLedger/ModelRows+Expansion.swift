@@ -13,8 +13,15 @@ extension ModelRows {
     }
     if let expansion = attachments[root]?.expansion {
       (place.contents, place.bytes) = (expansion.contents, expansion.bytes)
+      place.microseconds = expansion.microseconds
     }
     return (place, root)
+  }
+
+  mutating func addTime(of steps: [Step], _ key: Int64) {
+    let root = place(of: key).root
+    guard root != key, let before = attachments[root]?.expansion?.microseconds else { return }
+    attachments[root]?.expansion?.microseconds = min(before + TreePlace.time(of: steps), TreePlace.longest)
   }
 
   func leased(_ key: Int64, _ attachment: Attachment, _ source: AttachmentSource) -> LeasedAttachment {
@@ -210,6 +217,7 @@ extension ModelRows {
     if root == key {
       attachments[key]?.expansion?.said = nil
       attachments[key]?.expansion?.open = 0
+      attachments[key]?.expansion?.microseconds = 0
     } else {
       attachments[key]?.expansion = nil
     }

@@ -57,6 +57,8 @@ struct ModelRows: Sendable {
     var bytes: Int64 = 0
     /// Children that have not ended.
     var open: Int64 = 0
+    /// Of a root: how long stages have worked on what came out of it.
+    var microseconds: Int64 = 0
     /// What was said of it before it waited for them; `nil`: it does not.
     var said: (outcome: AttachmentOutcome, steps: [Step])?
   }

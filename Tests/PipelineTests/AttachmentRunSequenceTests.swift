@@ -95,7 +95,7 @@ struct AttachmentRunSequenceTests {
       switch Int.random(in: 0..<20, using: &random) {
       case 0: run.measuringFailed(result(0, of: nil), of: plan.stages.first ?? Self.digest)
       case 1: run.died(step("digest"), measuring: Remedy.allCases.randomElement(using: &random) ?? .retry)
-      case 2: run.rejectForLength(reason)
+      case 2: run.rejectUnread(reason)
       default: run.measured("hash")
       }
     }

@@ -222,7 +222,7 @@ struct AttachmentRunTests {
 
   @Test func lengthAloneRejectsBeforeAnythingIsRead() throws {
     var run = AttachmentRun(try Self.plan("le"), attempt: 1)
-    run.rejectForLength(Reason(stage: "l0", code: "too-large", message: "9 bytes"))
+    run.rejectUnread(Reason(stage: "l0", code: "too-large", message: "9 bytes"))
     let next7 = run.next(isSourceChanged: { false })
     #expect(next7 == .run(1..<2))
     #expect(run.outcome == .rejected && run.steps.map(\.verdict) == ["reject"])

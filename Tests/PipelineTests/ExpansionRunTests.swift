@@ -134,6 +134,24 @@ struct ExpansionRunTests {
     #expect(rules.room(TreePlace(depth: 2)).contents < 0)
   }
 
+  @Test func theTimeOfATreeIsForAllThatCameOutOfIt() {
+    var rules = ExpandRules()
+    rules.time = 2
+    func problem(_ depth: Int64, _ microseconds: Int64) -> Reason? {
+      rules.problem(at: TreePlace(depth: depth, contents: 3, microseconds: microseconds))
+    }
+    #expect(problem(1, 1999) == nil && problem(0, 2000) == nil)
+    #expect(
+      problem(1, 2000)
+        == Reason(
+          stage: "expand", code: "tree-timeout",
+          message:
+            "stages have worked on what came out of the same content for 2ms, and 'expand' allows 2ms in 'time'"
+        ))
+    let step = Step(stage: "a", verdict: "pass", code: nil, message: nil, microseconds: .max)
+    #expect(TreePlace.time(of: [step, step]) == TreePlace.longest)
+  }
+
   @Test func whatIsMoreThanThatIsAProblem() {
     var rules = ExpandRules()
     (rules.depth, rules.contents, rules.bytes) = (2, 10, 100)

@@ -26,7 +26,7 @@ struct Oracle {
       var content = scenario.content(of: item)
       if scenario.isLink(item), let (code, isRejected) = scenario.linkFault(content) {
         let reason = Reason(stage: TransferRun.stage, code: code, message: "")
-        if isRejected { run.rejectForLength(reason) } else { run.takeSourceFault(reason, mayPass: false) }
+        if isRejected { run.rejectUnread(reason) } else { run.takeSourceFault(reason, mayPass: false) }
       }
       while true {
         switch run.next(isSourceChanged: { false }) {

@@ -85,6 +85,11 @@ enum Grammar {
       ) { $0.bytes = $1.integer },
       Setting(
         key(
+          "time", .duration, range: 1...(365 * day), example: "10m",
+          "How long stages may work on these in all; else 1h.")
+      ) { $0.time = $1.integer },
+      Setting(
+        key(
           "wait", .boolean, example: "true",
           "Whether an attachment ends after all that was taken out of it has ended, or at once.")
       ) { $0.waits = $1.integer != 0 },

@@ -181,8 +181,8 @@ public struct AttachmentRun: Sendable {
     if remedy == .pass { decide(.failed, reason) }
   }
 
-  /// A stage rejects the content for its length alone; the content has not been read.
-  public mutating func rejectForLength(_ reason: Reason) {
+  /// The content is rejected without being read: a stage rejects it for its length alone, or the time for its tree is over.
+  public mutating func rejectUnread(_ reason: Reason) {
     steps.append(
       Step(
         stage: reason.stage, verdict: Verdict.reject.name, code: reason.code, message: reason.message,

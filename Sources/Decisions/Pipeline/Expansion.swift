@@ -5,6 +5,8 @@ public struct ExpandRules: Sendable, Equatable {
   /// Attachments of one tree, without its root, and bytes of them in all.
   public var contents: Int64 = 10_000
   public var bytes: Int64 = 10_000_000_000
+  /// How long stages may work on all attachments of a tree together, without its root, in milliseconds.
+  public var time: Int64 = 3_600_000
   /// An attachment ends when all its children have; otherwise at once.
   public var waits = true
 
@@ -14,6 +16,16 @@ public struct ExpandRules: Sendable, Equatable {
   public func room(_ place: TreePlace) -> ChildRoom {
     if place.depth >= depth { return ChildRoom(contents: -1, bytes: .max) }
     return ChildRoom(contents: max(contents - place.contents, 0), bytes: max(bytes - place.bytes, 0))
+  }
+
+  /// Why an attachment is not worked on; `nil`: it is.
+  public func problem(at place: TreePlace) -> Reason? {
+    guard place.depth > 0, place.microseconds >= time * 1000 else { return nil }
+    return Reason(
+      stage: "expand", code: "tree-timeout",
+      message:
+        "stages have worked on what came out of the same content for \(Interval.text(place.microseconds / 1000)), and "
+        + "'expand' allows \(Interval.text(time)) in 'time'")
   }
 
   /// Why an attachment cannot have these children; `nil`: it can.
@@ -49,9 +61,19 @@ public struct TreePlace: Sendable, Equatable {
   /// What has come so far out of the tree's root, at all levels: attachments, and their bytes.
   public var contents: Int64 = 0
   public var bytes: Int64 = 0
+  /// How long stages have worked on these so far.
+  public var microseconds: Int64 = 0
 
-  public init(depth: Int64 = 0, contents: Int64 = 0, bytes: Int64 = 0) {
-    (self.depth, self.contents, self.bytes) = (depth, contents, bytes)
+  public init(depth: Int64 = 0, contents: Int64 = 0, bytes: Int64 = 0, microseconds: Int64 = 0) {
+    (self.depth, self.contents, self.bytes, self.microseconds) = (depth, contents, bytes, microseconds)
+  }
+
+  /// The most that is counted, in microseconds.
+  public static let longest: Int64 = 1 << 50
+
+  /// How long stages took, in microseconds.
+  public static func time(of steps: [Step]) -> Int64 {
+    steps.reduce(0) { min($0 + min(max($1.microseconds, 0), longest), longest) }
   }
 }
 

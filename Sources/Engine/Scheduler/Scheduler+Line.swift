@@ -23,9 +23,13 @@ extension Scheduler {
       )
       return route(flight)
     }
+    if let reason = pipeline.expand.problem(at: attachment.place) {
+      flight.run.rejectUnread(reason)
+      return route(flight)
+    }
     if case .link(_, _, .failed(let reason, let isRejected)) = attachment.source {
       if isRejected {
-        flight.run.rejectForLength(reason)
+        flight.run.rejectUnread(reason)
       } else {
         flight.run.takeSourceFault(reason, mayPass: false)
       }
@@ -52,7 +56,7 @@ extension Scheduler {
       if let reason = LengthLimit.rejection(
         of: flight.file.size, by: pipeline.stages, limit: { pool.lengthLimit($0, plan) })
       {
-        flight.run.rejectForLength(reason)
+        flight.run.rejectUnread(reason)
         return route(flight)
       }
     }

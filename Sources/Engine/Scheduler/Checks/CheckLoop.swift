@@ -234,7 +234,7 @@ final class CheckLoop {
       if let reason = LengthLimit.rejection(
         of: one.flight.file.size, by: pipeline.stages, limit: { pool.lengthLimit($0, plan) })
       {
-        one.flight.run.rejectForLength(reason)
+        one.flight.run.rejectUnread(reason)
         return route(one)
       }
     }

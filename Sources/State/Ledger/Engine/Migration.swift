@@ -66,7 +66,8 @@ struct Migration {
   // MARK: From 7 on
 
   /// From 7 to 8: downloads. From 8 to 9: what servers say of their content. From 9 to 10: tokens. From 10 to
-  /// 11: objects that are kept, traces. From 11 to 12: derived objects, contents taken out of others, the senders of transfers.
+  /// 11: objects that are kept, traces. From 11 to 12: derived objects, contents taken out of others, the senders of transfers. From 12 to
+  /// 13: the time that a tree took.
   /// Tables allow more in some columns and have more of them at their end, which needs no row to be written: their statements in the
   /// schema are replaced, as SQLite allows for that (https://sqlite.org/lang_altertable.html, section 7).
   private func bringUpFromSeven() throws {

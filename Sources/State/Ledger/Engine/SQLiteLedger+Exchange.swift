@@ -346,6 +346,7 @@ extension SQLiteLedger {
     if steps.isEmpty { return }
     try statement(SQL.addAttempt).run(
       .integer(key), .integer(Int64(attempt)), .text(Step.said(steps)), .integer(now))
+    if connection.changes == 1 { try addTime(of: steps, key) }
   }
 
   private func count(_ ended: [(status: Status, count: Int64, bytes: Int64)]) throws {

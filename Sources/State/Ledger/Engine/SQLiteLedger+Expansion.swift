@@ -13,7 +13,8 @@ extension SQLiteLedger {
     static let queuedChildren: StaticString =
       "SELECT count(*) FROM attachments WHERE parent = ?1 AND status = 'queued'"
     static let remove: StaticString = "DELETE FROM expansions WHERE attachment_key = ?1"
-    static let totals: StaticString = "SELECT contents, bytes FROM expansions WHERE attachment_key = ?1"
+    static let totals: StaticString =
+      "SELECT contents, bytes, microseconds FROM expansions WHERE attachment_key = ?1"
     static let add: StaticString = """
       INSERT INTO expansions (attachment_key, contents, bytes, open, waits) VALUES (?1, ?2, ?3, 0, 0)
       ON CONFLICT DO UPDATE SET contents = contents + ?2, bytes = bytes + ?3
@@ -35,6 +36,10 @@ extension SQLiteLedger {
     static let lostChild: StaticString = """
       SELECT a.key, a.status, a.parent, p.status FROM attachments a JOIN attachments p ON p.key = a.parent WHERE a.id = ?1
       """
+    static let addTime: StaticString = """
+      UPDATE expansions SET microseconds = min(microseconds + ?2, 1125899906842624) WHERE attachment_key = ?1
+      """
+    static let resetTime: StaticString = "UPDATE expansions SET microseconds = 0 WHERE attachment_key = ?1"
     static let uncount: StaticString = """
       UPDATE expansions SET contents = max(contents - ?2, 0), bytes = max(bytes - ?3, 0) WHERE attachment_key = ?1
       """
@@ -84,10 +89,10 @@ extension SQLiteLedger {
       root = parent
       place.depth += 1
     }
-    if let totals = try statement(Text.totals).first(.integer(root), make: { ($0.integer(0), $0.integer(1)) })
-    {
-      (place.contents, place.bytes) = totals
+    let totals = try statement(Text.totals).first(.integer(root)) {
+      ($0.integer(0), $0.integer(1), $0.integer(2))
     }
+    if let totals { (place.contents, place.bytes, place.microseconds) = totals }
     return (place, root)
   }
 
@@ -337,7 +342,20 @@ extension SQLiteLedger {
     let root = try place(of: key).root
     let own = try statement(Text.own).first(.integer(key)) { ($0.integer(0), $0.integer(1)) } ?? (0, 0)
     try statement(Text.uncount).run(.integer(root), .integer(own.0), .integer(own.1))
-    if root == key { try conclude(key) } else { try statement(Text.remove).run(.integer(key)) }
+    if root == key {
+      try conclude(key)
+      try statement(Text.resetTime).run(.integer(key))
+    } else {
+      try statement(Text.remove).run(.integer(key))
+    }
+  }
+
+  /// Stages have worked on an attachment: that counts in the time of its tree, unless it is the root.
+  func addTime(of steps: [Step], _ key: Int64) throws {
+    guard hasExpansions else { return }
+    let root = try place(of: key).root
+    if root == key { return }
+    try statement(Text.addTime).run(.integer(root), .integer(TreePlace.time(of: steps)))
   }
 
   /// What was taken out of an attachment that goes stays, and counts as taken out of what that was in.

@@ -6,7 +6,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
   /// refused; older ones are brought up by ``Migration``.
-  static let version: Int64 = 12
+  static let version: Int64 = 13
 
   /// The key of a transfer's job is its own and this.
   static let transferJobs: Int64 = 1 << 61
@@ -192,6 +192,8 @@ enum Schema {
       sha256 BLOB,
       metadata TEXT NOT NULL DEFAULT '{}',
       said TEXT NOT NULL DEFAULT '[]',  -- as in `attempts`
+      -- Of a tree's root: how long stages have worked on what came out of it.
+      microseconds INTEGER NOT NULL DEFAULT 0 CHECK (microseconds >= 0),
       CHECK (waits = 1 OR open = 0)
     ) STRICT;
 
