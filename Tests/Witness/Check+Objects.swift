@@ -1,8 +1,7 @@
 // Compares the ledger's paths with the files there.
 extension Check {
   func checkObjects(_ ledger: Ledger, _ store: Store) {
-    var owned: Set<String> = []
-    var waiting: Set<String> = []
+    var (owned, waiting) = checkDerived(ledger, store)
     for attachment in ledger.attachments {
       guard let url = attachment.url else { continue }
       owned.insert(url)
@@ -34,7 +33,8 @@ extension Check {
     let queued = Set(ledger.attachments.filter { !$0.hasEnded }.map(\.id))
     for name in store.incoming.keys.sorted() where !waiting.contains(name) {
       // Until the backlog is drained, it may belong to an interrupted attempt.
-      if !options.isDrained && (queued.contains(name) || ledger.attachments.contains { $0.id == name }) {
+      let id = String(name.prefix { $0 != "~" })
+      if !options.isDrained && (queued.contains(id) || ledger.attachments.contains { $0.id == id }) {
         continue
       }
       found(.leftover, "store/\(Store.incomingFolder)/\(name)", "nobody is going to give it a path")

@@ -14,6 +14,7 @@ struct RowGroup: Sendable {
   static let all = [
     RowGroup(name: "ingest", isOnEveryDisk: true, run: IngestRows.run),
     RowGroup(name: "duplicates", isOnEveryDisk: true, run: DuplicateRows.run),
+    RowGroup(name: "mailboxes", isOnEveryDisk: true, run: MailboxRows.run),
     RowGroup(name: "peers", isOnEveryDisk: true, run: PeerRows.run),
     RowGroup(name: "downloads", isOnEveryDisk: true, run: DownloadRows.run),
     RowGroup(name: "links", isOnLastDisk: true, run: LinkRows.run),

@@ -12,7 +12,8 @@ struct Input {
   /// One path per line, for raw.c and the peers.
   var list: String { folder + ".list" }
 
-  private init(_ folder: String, contents: Int? = nil) throws {
+  /// The files that are in a folder.
+  init(_ folder: String, contents: Int? = nil) throws {
     self.folder = folder
     var paths: [String] = []
     var bytes: Int64 = 0

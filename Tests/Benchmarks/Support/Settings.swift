@@ -31,7 +31,7 @@ struct Settings {
 
     SLUICE_BIN_DIR   the folder of the sluice to measure (.build/release)
     SLUICE_CORPUS    the folder that holds pdf-valid/ (../shared/corpus)
-    CC               the C compiler for raw.c (clang)
+    CC               the C compiler for raw.c and mails.c (clang)
 
     Exit codes: 0 all goals reached, 1 some not, or a row failed, 2 usage.
 
