@@ -1,7 +1,8 @@
 // Compares the ledger's paths with the files there.
 extension Check {
   func checkObjects(_ ledger: Ledger, _ store: Store) {
-    var (owned, waiting) = checkDerived(ledger, store)
+    var owned: Set<String> = []
+    var waiting: Set<String> = []
     for attachment in ledger.attachments {
       guard let url = attachment.url else { continue }
       owned.insert(url)
@@ -33,8 +34,7 @@ extension Check {
     let queued = Set(ledger.attachments.filter { !$0.hasEnded }.map(\.id))
     for name in store.incoming.keys.sorted() where !waiting.contains(name) {
       // Until the backlog is drained, it may belong to an interrupted attempt.
-      let id = String(name.prefix { $0 != "~" })
-      if !options.isDrained && (queued.contains(id) || ledger.attachments.contains { $0.id == id }) {
+      if !options.isDrained && (queued.contains(name) || ledger.attachments.contains { $0.id == name }) {
         continue
       }
       found(.leftover, "store/\(Store.incomingFolder)/\(name)", "nobody is going to give it a path")

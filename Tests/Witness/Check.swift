@@ -52,8 +52,6 @@ final class Check {
     checkLeases(ledger)
     let store = try Store(options.home + "/store")
     checkObjects(ledger, store)
-    checkTrees(ledger)
-    checkContents(ledger)
     checkDeliveries(ledger)
     for (channel, file) in options.events.sorted(by: { $0.key < $1.key }) {
       try checkFile(ledger, channel, file)

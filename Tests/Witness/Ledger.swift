@@ -7,26 +7,9 @@ struct Ledger {
     var id, source, status, conversation, message, sender, fileName: String
     var url, sha256, reasonStage, reasonCode: String?
     var size, finished: Int64?
-    /// What it came out of; and how many it says came out of it.
-    var parent, children: Int64?
-    /// It waits for what came out of it.
-    var waits: Bool
 
     var hasEnded: Bool { status != "queued" }
     var name: String { "attachment \(id)" }
-  }
-
-  /// An object beside an attachment's own.
-  struct Derived {
-    var attachment: Int64
-    var name, url, sha256: String
-    var size: Int64
-  }
-
-  /// What was brought for an attachment that is not completed.
-  struct Upload {
-    var id, attachment: String
-    var length: Int64
   }
 
   /// Joined with the event it delivers.
@@ -55,8 +38,6 @@ struct Ledger {
 
   let connection: Connection
   private(set) var attachments: [Attachment] = []
-  private(set) var derived: [Derived] = []
-  private(set) var uploads: [Upload] = []
   private(set) var deliveries: [Delivery] = []
   private(set) var jobs: [Job] = []
   /// By attachment, in order.
@@ -96,9 +77,7 @@ struct Ledger {
     try connection.prepare(
       """
       SELECT a.key, a.id, a.source, a.status, a.conversation_id, a.message_id, m.sender_id, a.file_name, a.url,
-        lower(hex(a.sha256)), a.reason_stage, a.reason_code, a.size_bytes, a.finished_at, a.sha256 IS NULL,
-        a.parent, CASE WHEN json_valid(a.metadata) THEN a.metadata ->> '$."children.count"' END,
-        EXISTS (SELECT 1 FROM expansions e WHERE e.attachment_key = a.key AND e.waits = 1)
+        lower(hex(a.sha256)), a.reason_stage, a.reason_code, a.size_bytes, a.finished_at, a.sha256 IS NULL
       FROM attachments a LEFT JOIN messages m USING (conversation_id, message_id) ORDER BY a.key
       """
     ).rows {
@@ -109,26 +88,8 @@ struct Ledger {
           conversation: $0.text(4), message: $0.text(5), sender: $0.text(6), fileName: $0.text(7),
           url: $0.optionalText(8), sha256: $0.integer(14) == 1 ? nil : $0.text(9),
           reasonStage: $0.optionalText(10),
-          reasonCode: $0.optionalText(11), size: $0.optionalInteger(12), finished: $0.optionalInteger(13),
-          parent: $0.optionalInteger(15), children: $0.optionalInteger(16), waits: $0.integer(17) == 1))
+          reasonCode: $0.optionalText(11), size: $0.optionalInteger(12), finished: $0.optionalInteger(13)))
     }
-    var derived: [Derived] = []
-    try connection.prepare(
-      "SELECT attachment_key, name, url, lower(hex(sha256)), size_bytes FROM derived ORDER BY attachment_key, name"
-    ).rows {
-      derived.append(
-        Derived(
-          attachment: $0.integer(0), name: $0.text(1), url: $0.text(2), sha256: $0.text(3),
-          size: $0.integer(4)))
-    }
-    var uploads: [Upload] = []
-    try connection.prepare(
-      """
-      SELECT u.id, a.id, u.length FROM uploads u JOIN attachments a ON a.id = u.attachment_id
-      WHERE a.status <> 'completed' ORDER BY u.id
-      """
-    ).rows { uploads.append(Upload(id: $0.text(0), attachment: $0.text(1), length: $0.integer(2))) }
-    (self.derived, self.uploads) = (derived, uploads)
     var deliveries: [Delivery] = []
     try connection.prepare(
       """

@@ -26,16 +26,6 @@ enum Rule: String, CaseIterable {
   case orphan
   case leftover
 
-  // Objects beside attachments, and contents that came out of contents.
-  case derivedMissing = "derived-missing"
-  case derivedAltered = "derived-altered"
-  case derivedAstray = "derived-astray"
-  case childAstray = "child-astray"
-  case childrenWrong = "children-wrong"
-  case parentEarly = "parent-early"
-  case contentMissing = "content-missing"
-  case contentLeft = "content-left"
-
   // Every event for every recipient.
   case deliveryMissing = "delivery-missing"
   case deliveryUninvited = "delivery-uninvited"
@@ -83,14 +73,6 @@ enum Rule: String, CaseIterable {
     case .objectGone: "an object that was seen once is still there, and the same"
     case .orphan: "each object in the store has a row"
     case .leftover: "nothing waits in the store's incoming folder for no one"
-    case .derivedMissing: "each object beside an attachment is there"
-    case .derivedAltered: "each of these has the size and the hash of its row"
-    case .derivedAstray: "only what is completed, or waits for what came out of it, has objects beside it"
-    case .childAstray: "what came out of a content has that for its parent, and its message"
-    case .childrenWrong: "what waited for its children counts those that are there"
-    case .parentEarly: "it ended after they had"
-    case .contentMissing: "what may be worked on yet has the content that was brought"
-    case .contentLeft: "no other content is left"
     case .deliveryMissing: "each recipient has a delivery of each attachment that has ended"
     case .deliveryUninvited: "nobody else has"
     case .deliveryDoubled: "and has it once"

@@ -40,8 +40,7 @@ struct Store {
           let object = try read[facts.st_ino] ?? Self.look(folder + "/" + path)
           read[facts.st_ino] = object
           if below == Self.incomingFolder {
-            // `~` and a name follow the id of what an object lies beside.
-            incoming[String(name.split(separator: ".", maxSplits: 2).last ?? "")] = object
+            incoming[String(name.split(separator: ".").last ?? "")] = object
           } else {
             objects[path] = object
           }

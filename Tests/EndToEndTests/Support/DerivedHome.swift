@@ -137,12 +137,6 @@ struct DerivedHome {
       sourceLocation: place)
   }
 
-  /// What a program that shares nothing with this one finds: files were completed, and told of, as all that came out of them.
-  func checkWitnessed(_ names: [String]) throws {
-    let sources = names.map { folder.path + "/in/" + $0 }
-    try Witness(folder: folder, home: "home").checkCompleted(sources, recipients: ["ben"])
-  }
-
   /// The schema of events.
   static func schema() throws -> SchemaValidator {
     try SchemaValidator(try SluiceCommand.run(["schema", "--event"], in: try TemporaryFolder()).out)

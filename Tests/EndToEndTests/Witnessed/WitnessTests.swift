@@ -21,24 +21,11 @@ struct WitnessTests {
     }
   }
 
-  @Test func aBrokenPromiseOfATreeIsNamedAndNoOther() throws {
-    let good = try WitnessedHome.makeTrees()
-    #expect(try good.brokenTrees().map(\.reason) == [])
-    for breakage in Breakage.trees {
-      let home = try good.copy()
-      try breakage.make(home)
-      let faults = try home.brokenTrees()
-      let said = faults.map { "\($0.rule): \($0.place): \($0.reason)" }
-      #expect(Set(faults.map(\.rule)) == breakage.rules, "\(breakage.what): \(said)")
-      #expect(faults.allSatisfy { !$0.place.isEmpty && !$0.reason.isEmpty }, "\(breakage.what): \(said)")
-    }
-  }
-
   @Test func eachRuleIsSeenToFail() throws {
     let rules = try SluiceCommand.run(["rules"], in: TemporaryFolder(), program: Witness.program).out
     let names = rules.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
     #expect(names.count > 30)
-    #expect(Set(names) == (Breakage.all + Breakage.trees).reduce(into: []) { $0.formUnion($1.rules) })
+    #expect(Set(names) == Breakage.all.reduce(into: []) { $0.formUnion($1.rules) })
   }
 
   @Test func aHomeThatIsNotDoneYetIsWholeAndNotDrained() throws {

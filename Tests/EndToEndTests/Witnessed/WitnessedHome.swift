@@ -57,33 +57,6 @@ struct WitnessedHome {
     return home
   }
 
-  /// Texts with objects beside them, out of which others came; of these, one is rejected.
-  static func makeTrees() throws -> WitnessedHome {
-    let home = WitnessedHome(folder: try TemporaryFolder())
-    try home.folder.write("in/a.txt", "root a\n>one|>x|>y\n>two\n>bad\n")
-    try home.folder.write("in/b.txt", "root b\n>three\n")
-    try home.folder.write(
-      "pipeline.yaml",
-      """
-      version: 1
-      stages:
-        - use: expand
-        - use: derive
-        - use: store
-          options: { path: "{attachmentId}.txt" }
-      """)
-    try home.witness.offer(
-      ["a.txt", "b.txt"].reduce(into: [:]) { offers, name in
-        offers[home.folder.path + "/in/" + name] = ["completed"]
-      })
-    let outcome = try SluiceCommand.run(
-      ingest, in: home.folder, environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
-    try #require(outcome.status == 1, "one is rejected: \(outcome.out)\(outcome.err)")
-    return home
-  }
-
-  func brokenTrees() throws -> [Witness.Fault] { try witness.faults(["--drained"]) }
-
   /// A copy, with its own journal.
   func copy() throws -> WitnessedHome {
     let copy = WitnessedHome(folder: try TemporaryFolder())
