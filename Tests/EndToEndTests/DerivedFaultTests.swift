@@ -23,6 +23,7 @@ struct DerivedFaultTests {
     #expect(try home.ingest().status == 0)
     #expect(try home.row("a.txt").derived?.map(\.name) == ["constant", "head", "much"])
     try home.checkWhole()
+    try home.checkWitnessed(["a.txt"], tree: [])
   }
 
   @Test(arguments: [true, false]) func aFullFolderOfUploadsTakesNoChild(waits: Bool) throws {
@@ -39,5 +40,6 @@ struct DerivedFaultTests {
     #expect(try home.rows().allSatisfy { $0.status == "completed" && $0.derived?.count == 2 })
     #expect(home.uploads.isEmpty)
     try home.checkWhole()
+    try home.checkWitnessed(["a.txt"], tree: (1...30).map { "line-\($0).txt" })
   }
 }

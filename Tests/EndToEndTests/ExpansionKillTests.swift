@@ -8,6 +8,10 @@ struct ExpansionKillTests {
   private static let roots = 16
   /// What comes out of each: `one` with two of its own, `two`, and `three` with one of its own.
   private static let tree = ">one|>x|>y\n>two\n>three|>z\n"
+  private static let names = [
+    "line-1.txt", "line-1.txt/line-1.txt", "line-1.txt/line-2.txt", "line-2.txt", "line-3.txt",
+    "line-3.txt/line-1.txt",
+  ]
   private static let inAll = roots * 7
 
   private func home(waits: Bool) throws -> DerivedHome {
@@ -50,6 +54,8 @@ struct ExpansionKillTests {
     #expect(try home.count("events") == Self.inAll)
     #expect(home.uploads.isEmpty)
     try home.checkWhole()
+    try home.checkWitnessed(
+      (0..<Self.roots).map { "\($0).txt" }, tree: Self.names, bounds: ["--depth", "2", "--contents", "6"])
   }
 
   @Test(arguments: [true, false]) func coordinatorsAreKilled(waits: Bool) throws {

@@ -1,8 +1,8 @@
 /// A scenario as a line of text: its seed, and which of its parts are left. Failures are shrunk to such lines, and kept.
 ///
-///     seed 17 of 60: items 3 5, lives 0 2, weather 1, deeds 4
+///     seed 17 of 60: items 3 5, lives 0 2, weather 1, deeds 4, trees
 ///
-/// A line without deeds has none.
+/// A line without deeds has none, and one without trees is of a scenario whose stages leave nothing beside contents.
 struct KeptScenario: CustomStringConvertible {
   var seed: UInt64
   /// How many items the whole scenario has.
@@ -11,6 +11,7 @@ struct KeptScenario: CustomStringConvertible {
   var lives: Set<Int>
   var weather: Set<Int>
   var deeds: Set<Int>
+  var hasTrees: Bool
 
   init(_ scenario: Scenario, of count: Int) {
     (seed, self.count) = (scenario.seed, count)
@@ -18,6 +19,7 @@ struct KeptScenario: CustomStringConvertible {
     lives = Set(scenario.lives.map(\.number))
     weather = Set(scenario.weather.map(\.number))
     deeds = Set(scenario.deeds.map(\.number))
+    hasTrees = scenario.hasTrees
   }
 
   /// Reads such a line; `nil`: it is none.
@@ -25,7 +27,9 @@ struct KeptScenario: CustomStringConvertible {
     let halves = line.split(separator: ":")
     guard halves.count == 2 else { return nil }
     let head = halves[0].split(separator: " ").compactMap { Int($0) }
-    let parts = halves[1].split(separator: ",").map { $0.split(separator: " ") }
+    var parts = halves[1].split(separator: ",").map { $0.split(separator: " ") }
+    hasTrees = parts.last == ["trees"]
+    if hasTrees { parts.removeLast() }
     let names: [Substring?] = ["items", "lives", "weather", "deeds"]
     guard head.count == 2, head[0] >= 0, [3, 4].contains(parts.count),
       parts.map(\.first) == Array(names.prefix(parts.count))
@@ -38,13 +42,13 @@ struct KeptScenario: CustomStringConvertible {
 
   var description: String {
     func list(_ numbers: Set<Int>) -> String { numbers.sorted().map { " \($0)" }.joined() }
-    let deeds = deeds.isEmpty ? "" : ", deeds\(list(deeds))"
+    let deeds = (deeds.isEmpty ? "" : ", deeds\(list(deeds))") + (hasTrees ? ", trees" : "")
     return
       "seed \(seed) of \(count): items\(list(items)), lives\(list(lives)), weather\(list(weather))\(deeds)"
   }
 
   var scenario: Scenario {
-    var scenario = Scenario(seed: seed, items: count)
+    var scenario = Scenario(seed: seed, items: count, mayHaveTrees: hasTrees)
     scenario.items.removeAll { !items.contains($0.number) }
     scenario.lives.removeAll { !lives.contains($0.number) }
     scenario.weather.removeAll { !weather.contains($0.number) }

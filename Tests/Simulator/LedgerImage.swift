@@ -16,6 +16,19 @@ struct LedgerImage {
     var attempts: Int
     /// The path of the object of an earlier attempt.
     var kept: String?
+    /// The id of what it was taken out of.
+    var parent: String?
+    var message: String
+    /// The path of its content's file.
+    var source: String
+    var metadata: String
+    var derived: [Derived] = []
+  }
+
+  struct Derived {
+    var name, url: String
+    /// In hexadecimal digits.
+    var sha256: String
   }
 
   var attachments: [Attachment] = []
@@ -33,7 +46,8 @@ struct LedgerImage {
       SELECT a.id, file_name, status, reason_stage, reason_code, url, lower(hex(sha256)),
         (SELECT count(*) FROM deliveries d JOIN events e ON e.key = d.event_key WHERE e.attachment_key = a.key),
         (SELECT count(DISTINCT type) FROM events e WHERE e.attachment_key = a.key),
-        (SELECT attempts FROM queue WHERE kind = 'attachment' AND subject = a.key), kept
+        (SELECT attempts FROM queue WHERE kind = 'attachment' AND subject = a.key), kept,
+        (SELECT p.id FROM attachments p WHERE p.key = a.parent), message_id, CAST(source AS TEXT), metadata
       FROM attachments a ORDER BY a.key
       """
     ).rows { row in
@@ -42,8 +56,17 @@ struct LedgerImage {
           id: row.text(0), fileName: row.text(1), status: row.text(2), stage: row.optionalText(3),
           code: row.optionalText(4), url: row.optionalText(5), sha256: row.text(6),
           deliveries: Int(row.integer(7)), types: Int(row.integer(8)), attempts: Int(row.integer(9)),
-          kept: row.optionalText(10)))
+          kept: row.optionalText(10), parent: row.optionalText(11), message: row.text(12),
+          source: row.text(13),
+          metadata: row.text(14)))
     }
+    var derived: [String: [Derived]] = [:]
+    try connection.prepare(
+      "SELECT a.id, d.name, d.url, lower(hex(d.sha256)) FROM derived d JOIN attachments a ON a.key = d.attachment_key"
+    ).rows {
+      derived[$0.text(0), default: []].append(Derived(name: $0.text(1), url: $0.text(2), sha256: $0.text(3)))
+    }
+    for index in attachments.indices { attachments[index].derived = derived[attachments[index].id] ?? [] }
     try connection.prepare("SELECT id, status FROM deliveries").rows {
       deliveries.append(($0.text(0), $0.text(1)))
     }
@@ -76,7 +99,11 @@ struct LedgerImage {
           code: record.outcome.reason?.code, url: record.outcome.url,
           sha256: record.outcome.sha256.map(Self.hexadecimal) ?? "", deliveries: deliveries.count,
           types: Set(deliveries.map(\.type)).count, attempts: model.attempts(ofJobFor: record.key),
-          kept: record.keptObject))
+          kept: record.keptObject, parent: record.origin.parentId, message: record.origin.messageId,
+          source: String(decoding: record.source, as: UTF8.self), metadata: record.outcome.metadata,
+          derived: record.outcome.derived.map {
+            Derived(name: $0.name, url: $0.url, sha256: Self.hexadecimal($0.sha256))
+          }))
       self.deliveries += deliveries.map { ($0.id, $0.status.rawValue) }
       return true
     }

@@ -8,6 +8,9 @@ struct Oracle {
     var stage: String?
     var code: String?
     var emissions: Int
+    /// What stages have left that counts: the names of children, and derived objects.
+    var children: [String] = []
+    var derived: Set<Scenario.Part> = []
   }
 
   let scenario: Scenario
@@ -20,11 +23,18 @@ struct Oracle {
 
   /// - Parameter meets: whether the stages have yet to meet the content, so that those that fail once do.
   func verdict(_ item: Scenario.Item, meets: Bool) -> Verdict {
+    verdict(scenario.content(of: item), isLink: scenario.isLink(item), meets: meets)
+  }
+
+  /// - Parameter isLink: its content is fetched. False: it lies in a file, or was taken out of another.
+  func verdict(_ original: String, isLink: Bool, meets: Bool) -> Verdict {
     var met: Set<String> = meets ? [] : Set(plan.stages.map(\.id))
+    // What is recorded while it waits for its children stays, whatever a stage at the end says.
+    var recorded: [String]?
     for attempt in 1... {
       var run = AttachmentRun(plan, attempt: attempt)
-      var content = scenario.content(of: item)
-      if scenario.isLink(item), let (code, isRejected) = scenario.linkFault(content) {
+      var content = original
+      if isLink, let (code, isRejected) = scenario.linkFault(content) {
         let reason = Reason(stage: TransferRun.stage, code: code, message: "")
         if isRejected { run.rejectUnread(reason) } else { run.takeSourceFault(reason, mayPass: false) }
       }
@@ -32,11 +42,13 @@ struct Oracle {
         switch run.next(isSourceChanged: { false }) {
         case .measure: run.measured(Chance.digest(of: content))
         case .run(let stages): self.run(&run, stages, &content, &met)
-        case .expand: run.expanded()
+        case .expand:
+          recorded = children(run)
+          run.expanded()
         case .end(.ended):
           return Verdict(
             status: run.outcome, stage: run.reason?.stage, code: run.reason?.code,
-            emissions: run.emissions.count)
+            emissions: run.emissions.count, children: recorded ?? children(run), derived: derived(run))
         case .end: break
         }
         if case .end = run.next(isSourceChanged: { false }) {
@@ -46,6 +58,25 @@ struct Oracle {
       }
     }
     fatalError("attempts end")
+  }
+
+  private func children(_ run: AttachmentRun) -> [String] {
+    run.outcome == .completed ? run.pieces.filter { $0.piece.kind == .child }.map(\.piece.name).sorted() : []
+  }
+
+  private func derived(_ run: AttachmentRun) -> Set<Scenario.Part> {
+    if run.outcome != .completed { return [] }
+    return Set(
+      run.pieces.filter { $0.piece.kind == .derived }.map { held in
+        Scenario.Part(kind: .derived, name: held.piece.name, content: held.piece.mediaType ?? "")
+      })
+  }
+
+  /// What a stage leaves. The oracle keeps the content in the place of the media type.
+  private func pieces(_ stage: StageDefinition, _ index: Int, _ content: String) -> [Piece] {
+    scenario.parts(stage, content).map { part in
+      Piece(part.kind, name: part.name, mediaType: part.content, range: 0..<0, stage: index)
+    }
   }
 
   /// How much the stages at the end may tell of one that a person took back, whatever its content was by then.
@@ -89,6 +120,7 @@ struct Oracle {
         act = .pass
       }
       if let limit = scenario.lengthLimit(stage), content.utf8.count > limit.bytes { act = .reject }
+      let before = content
       func died(_ verdict: String, _ code: String, _ remedy: Remedy) {
         let step = Step(stage: stage.id, verdict: verdict, code: code, message: "", microseconds: 0)
         run.died(step, at: place, remedy: remedy, after: report.results.isEmpty ? nil : report, of: group)
@@ -105,6 +137,7 @@ struct Oracle {
         content += "+\(stage.id)"
       default: report.take(act, index, stage, content, run.outcome, scenario)
       }
+      report.pieces += pieces(stage, index, before)
       if report.results.last?.verdict != .pass || report.produced { break }
       if stage.description.capability == .store { report.location = "a path" }
     }

@@ -45,6 +45,7 @@ final class Rules {
   private var ledgerAwayAt = -10_000
   private var lifeBegan = 0
   private let deeds = DeedRules()
+  private let trees: TreeRules
 
   /// The ledger, where it is not SQLite's.
   private let model: ModelLedger?
@@ -54,6 +55,7 @@ final class Rules {
     self.scenario = scenario
     self.world = world
     oracle = Oracle(scenario)
+    trees = TreeRules(scenario, world, oracle, deeds)
   }
 
   private func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
@@ -149,6 +151,11 @@ final class Rules {
       switch settlement.ending {
       case .attachment(let attachment):
         expect(ended.insert(attachment.origin.id).inserted, "\(attachment.origin.id) ends twice")
+        do {
+          try trees.ended(attachment, open: openChildren)
+        } catch {
+          world.fail("\(error)")
+        }
       case .delivered(let key), .deadLetter(let key, _):
         if let id = deliveryIds[key] {
           expect(settledDeliveries.insert(id).inserted, "delivery \(key) ends twice")
@@ -181,6 +188,23 @@ final class Rules {
         urls[transfer.key] = transfer.link.url
       }
     }
+  }
+
+  private func openChildren(of id: String) throws -> Int {
+    if let model {
+      var count = 0
+      try model.reader().attachments { record in
+        count += record.origin.parentId == id && record.outcome.status == .queued ? 1 : 0
+        return true
+      }
+      return count
+    }
+    let count = try statement(
+      """
+      SELECT count(*) FROM attachments c JOIN attachments p ON p.key = c.parent WHERE p.id = ?1 AND c.status = 'queued'
+      """
+    ).first(.text(id)) { Int($0.integer(0)) }
+    return count ?? 0
   }
 
   /// What a person wanted is on record.
@@ -268,7 +292,7 @@ final class Rules {
   func checkImage() {
     do {
       let image = try image()
-      let count = image.attachments.count
+      let count = image.attachments.count { Scenario.content(ofChild: $0.fileName) == nil }
       expect(
         count + image.tombstones.count >= answered,
         "\(answered) files were taken in, and \(count) are on record, \(image.tombstones.count) deleted")
@@ -298,6 +322,7 @@ final class Rules {
           number >= attempts[id] ?? 0,
           "\(id) was worked on in attempt \(attempts[id] ?? 0), and \(number) are on record")
       }
+      trees.check(image)
       if let damage = image.damage { world.fail("the ledger is damaged: \(damage)") }
     } catch {
       world.fail("the ledger cannot be read: \(error)")
@@ -333,13 +358,23 @@ final class Rules {
     expect(image.objectsToDelete.isEmpty, "at the end objects are to be deleted: \(image.objectsToDelete)")
     var found: [Int: Int] = [:]
     var paths: [String: String] = [:]
+    for path in trees.checkEnd(image) { paths[path] = "" }
+    let rows = Dictionary(image.attachments.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     for attachment in image.attachments {
-      let number = Int(attachment.fileName.drop { $0 != "#" }.dropFirst()) ?? -1
-      found[number, default: 0] += 1
-      guard let item = scenario.items.first(where: { $0.number == number }) else { continue }
-      checkOutcome(
-        item, attachment.id, attachment.status, attachment.stage, attachment.code,
-        deliveries: attachment.deliveries, types: attachment.types)
+      let item = item(of: attachment, rows)
+      if let content = Scenario.content(ofChild: attachment.fileName) {
+        let verdicts = [true, false].map { oracle.verdict(content, isLink: false, meets: $0) }
+        checkOutcome(attachment, content, verdicts, people: item.map(people))
+      } else if let item {
+        found[item.number, default: 0] += 1
+        let verdicts = [true, false].map { oracle.verdict(item, meets: $0) }
+        if attachment.status == "cancelled" {
+          checkCancelled(
+            item, attachment.id, attachment.stage, attachment.code, deliveries: attachment.deliveries)
+        } else {
+          checkOutcome(attachment, scenario.content(of: item), verdicts, people: people(item))
+        }
+      }
       if let path = attachment.url, attachment.status == "completed" {
         let content = world.store.objects[path]
         expect(content != nil, "\(attachment.id) has no object at \(path)")
@@ -378,28 +413,42 @@ final class Rules {
     }
   }
 
+  /// The item that an attachment is of, or was taken out of; `nil`: what it was in is deleted.
+  private func item(of attachment: LedgerImage.Attachment, _ rows: [String: LedgerImage.Attachment])
+    -> Scenario.Item?
+  {
+    var root = attachment
+    var levels = 0
+    while levels < 100, let parent = root.parent.flatMap({ rows[$0] }) {
+      root = parent
+      levels += 1
+    }
+    let number = Int(root.fileName.drop { $0 != "#" }.dropFirst()) ?? -1
+    return scenario.items.first { $0.number == number }
+  }
+
+  private func people(_ item: Scenario.Item) -> Int { Set(item.participants + ["sender"]).count }
+
+  /// - Parameter people: how many are told; `nil`: it is not known.
   private func checkOutcome(
-    _ item: Scenario.Item, _ id: String, _ status: String, _ stage: String?, _ code: String?, deliveries: Int,
-    types: Int
+    _ attachment: LedgerImage.Attachment, _ content: String, _ verdicts: [Oracle.Verdict], people: Int?
   ) {
-    let verdicts = [oracle.verdict(item, meets: true), oracle.verdict(item, meets: false)]
+    let (id, status, stage, code) = (attachment.id, attachment.status, attachment.stage, attachment.code)
+    let deliveries = attachment.deliveries
     let isTaken = scenario.template == .name && status == "rejected" && code == "path-taken"
     let isLong = status == "rejected" && code == "too-long" && stage == "line-0"
-    expect(types <= 1 || deeds.mayBeRetried(id), "\(id) has told of \(types) outcomes")
-    if isTaken { return }
-    if status == "cancelled" {
-      return checkCancelled(item, id, stage, code, deliveries: deliveries)
-    }
+    expect(attachment.types <= 1 || deeds.mayBeRetried(id), "\(id) has told of \(attachment.types) outcomes")
+    if isTaken || status == "rejected" && trees.mayBeRefused(content, code, verdicts) { return }
     let match = verdicts.filter {
       $0.status.rawValue == status && $0.stage == stage && ($0.code == code || isLong)
     }
     if match.isEmpty {
       let expected = verdicts.map { "\($0.status) \($0.stage ?? "") \($0.code ?? "")" }
       return world.fail(
-        "item \(item.number) (\(scenario.content(of: item))), \(id), is \(status) \(stage ?? "") \(code ?? ""), and must be "
+        "\(attachment.fileName) (\(content)), \(id), is \(status) \(stage ?? "") \(code ?? ""), and must be "
           + expected.joined(separator: " or "))
     }
-    let people = Set(item.participants + ["sender"]).count
+    guard let people else { return }
     if deeds.mayBeRetried(id) {
       return expect(deliveries % people == 0, "\(id) has \(deliveries) deliveries to \(people) people")
     }
@@ -409,7 +458,7 @@ final class Rules {
     }
     expect(
       isTold,
-      "item \(item.number), \(id), has \(deliveries) deliveries, for \(match.map(\.emissions)) emissions to \(people) people"
+      "\(attachment.fileName), \(id), has \(deliveries) deliveries, for \(match.map(\.emissions)) emissions to \(people) people"
     )
   }
 

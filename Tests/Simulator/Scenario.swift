@@ -82,7 +82,11 @@ struct Scenario {
   enum Template: CaseIterable { case content, attachment, name }
   let template: Template
 
-  init(seed: UInt64, items count: Int = 60) {
+  /// Stages may leave derived objects, and take contents out of contents.
+  let hasTrees: Bool
+
+  /// - Parameter mayHaveTrees: false: as a scenario was before there were any.
+  init(seed: UInt64, items count: Int = 60, mayHaveTrees: Bool = true) {
     self.seed = seed
     let chance = Chance(seed: seed)
     self.chance = chance
@@ -127,6 +131,8 @@ struct Scenario {
     deeds = Self.deeds(chance, count)
     var pipeline = Self.pipeline(chance)
     pipeline.downloads = Self.downloads(chance)
+    hasTrees = mayHaveTrees && chance.oneIn(2, "trees")
+    if hasTrees { Self.addTrees(&pipeline, chance) }
     self.pipeline = pipeline
     template = chance.choice(Template.allCases, "template")
     var tuning = Tuning()

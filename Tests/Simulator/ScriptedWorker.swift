@@ -14,6 +14,7 @@ final class ScriptedWorker: Worker {
     var work: Work
     var content: String
     var output: Output?
+    var pieces: ScriptedPieces?
     var result: WorkResult
     /// Stages that it has had.
     var next: Int
@@ -110,7 +111,9 @@ final class ScriptedWorker: Worker {
     simulation.noteGiven(work, setup.stages)
     let content = descriptors.first.map(Self.read) ?? simulation.content(of: work)
     var piece = Piece(work: work, content: content, result: WorkResult(serial: work.serial), next: work.first)
-    if descriptors.count > 1 { piece.output = Output(descriptors[1]) }
+    var rest = descriptors.dropFirst()
+    if work.takes.contains(.content) { piece.output = rest.popFirst().map(Output.init) }
+    if work.takes.contains(.pieces) { piece.pieces = rest.popFirst().map(ScriptedPieces.init) }
     waiting.append(piece)
     if isOpen && current == nil { arrange(microseconds: 50) { [self] in proceed() } }
     return .given
@@ -182,7 +185,10 @@ final class ScriptedWorker: Worker {
     guard index < piece.work.end else { return finish() }
     (shown.serial, shown.stage) = (piece.work.serial, UInt32(index))
     shown.since = world.clock.monotonic()
-    if !piece.result.report.results.isEmpty { partialResult = piece.result }
+    if !piece.result.report.results.isEmpty {
+      partialResult = piece.result
+      partialResult?.report.pieceList = piece.pieces?.appendList()
+    }
     let stage = setup.stages[index]
     if turnsLine && !scenario.actsAtOnce(stage, piece.content) {
       let turn = turn
@@ -225,10 +231,13 @@ final class ScriptedWorker: Worker {
       case .produce:
         let content = "\(piece.content)+\(stage.id)"
         piece.output?.write(content)
+        piece.pieces?.add(scenario.parts(stage, piece.content), stage: index)
         piece.result.report.pass(index, stage, piece.content, piece.work.outcome, scenario)
         piece.result.report.produced = true
       case let act:
         piece.result.report.take(act, index, stage, piece.content, piece.work.outcome, scenario)
+        // A stage that rejects has left it before.
+        piece.pieces?.add(scenario.parts(stage, piece.content), stage: index)
       }
     }
     current = piece
@@ -258,9 +267,10 @@ final class ScriptedWorker: Worker {
 
   /// The current piece is done, but for the barrier.
   private func finish() -> [Happening] {
-    guard let piece = current else { return [] }
+    guard var piece = current else { return [] }
     turn += 1
     current = nil
+    piece.result.report.pieceList = piece.pieces?.appendList()
     shown.serial = 0
     shown.since = world.clock.monotonic()
     if flushes {

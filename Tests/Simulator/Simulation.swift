@@ -20,14 +20,15 @@ final class Simulation {
   let world: World
   let trace: Trace
   let rules: Rules
-  private let folder: String
+  let folder: String
   private var ledger: (any LedgerWriter)?
   private var person: Operator?
   private let model: ModelLedger?
   // How often each was asked for.
   private var exchanges = 0
   private var opened = 0
-  private var batches = 0
+  var batches = 0
+  var writtenContents = 0
   /// Coordinators that were killed, or lost their power.
   private(set) var crashes = 0
   private var scheduler: Scheduler?
@@ -82,12 +83,15 @@ final class Simulation {
     try? manager.removeItem(atPath: folder)
     try? manager.removeItem(atPath: folder + ".away")
     try? manager.removeItem(atPath: downloads)
+    try? manager.removeItem(atPath: uploads)
+    try manager.createDirectory(atPath: uploads, withIntermediateDirectories: true)
     try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for item in scenario.items {
       try Data(scenario.content(of: item).utf8).write(to: URL(fileURLWithPath: source(of: item)))
     }
   }
 
+  var uploads: String { folder + ".uploads" }
   private var downloads: String { folder + ".downloads" }
 
   private func source(of item: Scenario.Item) -> String { "\(folder)/\(item.number)" }
@@ -208,6 +212,8 @@ final class Simulation {
       },
       close: { _ in })
     environment.tuning = scenario.tuning
+    environment.uploads = uploads
+    environment.stage = { [unowned self] in stage($0) }
     environment.downloads = DownloadsFolder(path: downloads, store: folder + ".nowhere")
     return environment
   }
@@ -344,6 +350,7 @@ final class Simulation {
   /// The content that a stage gets to know by its hash alone, or before it was measured.
   func content(of work: Work) -> String {
     if let content = work.sha256.flatMap({ contents[$0] }) { return content }
+    if let content = Scenario.content(ofChild: work.origin.fileName) { return content }
     let number = Int(work.origin.fileName.drop { $0 != "#" }.dropFirst()) ?? -1
     return scenario.items.first { $0.number == number }.map(scenario.content) ?? ""
   }

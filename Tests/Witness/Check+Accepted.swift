@@ -23,7 +23,8 @@ extension Check {
       }
     }
     if !offers.isEmpty {
-      for attachment in ledger.attachments where offers[attachment.source] == nil {
+      for attachment in ledger.attachments where attachment.parent == nil && offers[attachment.source] == nil
+      {
         found(.uninvited, attachment.name, "nobody handed in \(attachment.source)")
       }
     }

@@ -114,7 +114,7 @@ extension Check {
 
   // MARK: The content of an event
 
-  private static func object(_ text: String) -> [String: Any]? {
+  static func object(_ text: String) -> [String: Any]? {
     try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
   }
 

@@ -25,6 +25,11 @@ extension Check {
         found(.objectMissing, place, "\(attachment.name) is to be here, and nothing is")
       }
     }
+    // What is kept of an earlier attempt, and what stages have left beside.
+    owned.formUnion(ledger.attachments.compactMap(\.kept))
+    owned.formUnion(ledger.derived.map(\.url))
+    // Until the backlog is drained, one that no attachment has any more may be about to be deleted.
+    if !options.isDrained { owned.formUnion(ledger.names.filter { $0.value == 0 }.keys) }
     for path in store.objects.keys.sorted() where !owned.contains(path) {
       found(.orphan, "store/" + path, "no attachment has this place")
     }
@@ -33,8 +38,9 @@ extension Check {
     }
     let queued = Set(ledger.attachments.filter { !$0.hasEnded }.map(\.id))
     for name in store.incoming.keys.sorted() where !waiting.contains(name) {
+      let id = String(name.prefix { $0 != "~" })
       // Until the backlog is drained, it may belong to an interrupted attempt.
-      if !options.isDrained && (queued.contains(name) || ledger.attachments.contains { $0.id == name }) {
+      if !options.isDrained && (queued.contains(id) || ledger.attachments.contains { $0.id == id }) {
         continue
       }
       found(.leftover, "store/\(Store.incomingFolder)/\(name)", "nobody is going to give it a path")

@@ -42,7 +42,7 @@ extension Check {
       UNION ALL
       SELECT 'job ' || key, 'it is ' || state || ' with token ' || quote(token) || ' and holder ' || quote(holder) FROM jobs
         WHERE (state = 'leased') <> (token IS NOT NULL) OR (token IS NULL) <> (holder IS NULL)
-          OR state NOT IN ('due', 'scheduled', 'leased')
+          OR state NOT IN ('due', 'scheduled', 'leased', 'expanded')
       UNION ALL
       SELECT 'job ' || key, 'it is for a ' || kind || ' that is not there' FROM queue
         WHERE CASE kind WHEN 'attachment' THEN NOT EXISTS (SELECT 1 FROM attachments a WHERE a.key = subject)

@@ -13,6 +13,8 @@ final class Check {
     var events: [String: String] = [:]
     /// Channels whose calls are in the journal.
     var calls: Set<String> = []
+    /// What the pipeline allows of contents in contents; `nil`: not checked.
+    var depth, contents, bytes: Int64?
   }
 
   let options: Options
@@ -52,6 +54,9 @@ final class Check {
     checkLeases(ledger)
     let store = try Store(options.home + "/store")
     checkObjects(ledger, store)
+    checkDerived(ledger, store)
+    checkTrees(ledger)
+    try checkContents(ledger)
     checkDeliveries(ledger)
     for (channel, file) in options.events.sorted(by: { $0.key < $1.key }) {
       try checkFile(ledger, channel, file)

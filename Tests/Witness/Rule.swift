@@ -26,6 +26,24 @@ enum Rule: String, CaseIterable {
   case orphan
   case leftover
 
+  // What stages have left beside objects.
+  case derivedMissing = "derived-missing"
+  case derivedAltered = "derived-altered"
+  case derivedAstray = "derived-astray"
+  case nameCount = "name-count"
+
+  // Contents that were taken out of contents.
+  case childAstray = "child-astray"
+  case childLost = "child-lost"
+  case childDoubled = "child-doubled"
+  case childUninvited = "child-uninvited"
+  case parentEarly = "parent-early"
+  case childrenCount = "children-count"
+  case treeCount = "tree-count"
+  case treeTooLarge = "tree-too-large"
+  case contentMissing = "content-missing"
+  case contentLeft = "content-left"
+
   // Every event for every recipient.
   case deliveryMissing = "delivery-missing"
   case deliveryUninvited = "delivery-uninvited"
@@ -73,6 +91,20 @@ enum Rule: String, CaseIterable {
     case .objectGone: "an object that was seen once is still there, and the same"
     case .orphan: "each object in the store has a row"
     case .leftover: "nothing waits in the store's incoming folder for no one"
+    case .derivedMissing: "each derived object on record is in the store"
+    case .derivedAltered: "and has the size and the hash of its row"
+    case .derivedAstray: "only what is completed, or waits for its children, has derived objects"
+    case .nameCount: "each path counts those that have it"
+    case .childAstray: "each child has a parent on record, which came before it, of the same message"
+    case .childLost: "what is to come out of a content is on record, where that is completed"
+    case .childDoubled: "and is on record once"
+    case .childUninvited: "and nothing else came out of it"
+    case .parentEarly: "what waits for its children ends after them"
+    case .childrenCount: "and counts them by their states"
+    case .treeCount: "a tree counts its contents, and what waits the children that have not ended"
+    case .treeTooLarge: "no tree is deeper or larger than is allowed"
+    case .contentMissing: "each child that is queued has its content"
+    case .contentLeft: "no content is left of what is completed, or is not on record"
     case .deliveryMissing: "each recipient has a delivery of each attachment that has ended"
     case .deliveryUninvited: "nobody else has"
     case .deliveryDoubled: "and has it once"

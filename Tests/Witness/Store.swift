@@ -11,7 +11,8 @@ struct Store {
   /// Regular files by path below the store, and everything that is neither file nor folder.
   private(set) var objects: [String: Object] = [:]
   private(set) var strange: [String] = []
-  /// Staged objects that wait for their path, by attachment: their names begin with the lease's token.
+  /// Staged objects that wait for their path, by attachment, or by attachment and `~NAME` for one beside that: their names begin
+  /// with the lease's token.
   private(set) var incoming: [String: Object] = [:]
 
   static let incomingFolder = ".incoming"
@@ -40,7 +41,7 @@ struct Store {
           let object = try read[facts.st_ino] ?? Self.look(folder + "/" + path)
           read[facts.st_ino] = object
           if below == Self.incomingFolder {
-            incoming[String(name.split(separator: ".").last ?? "")] = object
+            incoming[String(name.split(separator: ".", maxSplits: 2).last ?? "")] = object
           } else {
             objects[path] = object
           }

@@ -8,6 +8,7 @@ let usage = """
   usage: sluice-witness record --journal FILE [--home DIR] [--events CHANNEL=FILE]… [--listen CHANNEL]
          sluice-witness check --home DIR [--journal FILE] [--drained] [--recipients A,B] [--events CHANNEL=FILE]…
                               [--calls CHANNEL]… [--format text|json]
+                              [--depth LEVELS] [--contents COUNT] [--bytes COUNT]
          sluice-witness rules
 
   record  reads `sluice ingest --format json` from standard input and echoes each line once it is on record; looks at
@@ -40,6 +41,13 @@ while let word = words.popFirst() {
   case "--recipients": options.recipients = Set(value.split(separator: ",").map(String.init))
   case "--calls": options.calls.insert(value)
   case "--listen": listening = value
+  case "--depth", "--contents", "--bytes":
+    guard let number = Int64(value) else { fail("\(word) needs a number\n\(usage)") }
+    switch word {
+    case "--depth": options.depth = number
+    case "--contents": options.contents = number
+    default: options.bytes = number
+    }
   case "--format": isJSON = value == "json"
   case "--events":
     let parts = value.split(separator: "=", maxSplits: 1).map(String.init)

@@ -137,6 +137,26 @@ struct DerivedHome {
       sourceLocation: place)
   }
 
+  /// The witness finds each promise kept: what was offered is completed, and all of a tree came out of each.
+  ///
+  /// - Parameters:
+  ///   - names: the files in `in`.
+  ///   - tree: what comes out of each of them, as the witness names it.
+  ///   - bounds: what the witness is to compare the size of a tree with.
+  func checkWitnessed(
+    _ names: [String], tree: [String], bounds: [String] = [], recipients: [String] = ["ben"],
+    _ place: SourceLocation = #_sourceLocation
+  ) throws {
+    let witness = Witness(folder: folder, home: "home")
+    try witness.offer(names.reduce(into: [:]) { $0[folder.path + "/in/" + $1] = ["completed"] }, tree: tree)
+    let faults = try witness.faults(
+      [
+        "--drained", "--recipients", recipients.joined(separator: ","), "--events",
+        "events=home/events.jsonl",
+      ] + bounds)
+    #expect(faults.map { "\($0.rule): \($0.place): \($0.reason)" } == [], sourceLocation: place)
+  }
+
   /// The schema of events.
   static func schema() throws -> SchemaValidator {
     try SchemaValidator(try SluiceCommand.run(["schema", "--event"], in: try TemporaryFolder()).out)

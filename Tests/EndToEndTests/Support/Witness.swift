@@ -91,9 +91,11 @@ struct Witness {
   }
 
   /// Records the offered sources, and their allowed final states.
-  func offer(_ statuses: [String: Set<String>]) throws {
+  ///
+  /// - Parameter tree: what is to come out of each: names from its child on, joined by `/`; `nil`: not checked.
+  func offer(_ statuses: [String: Set<String>], tree: [String]? = nil) throws {
     let lines = try statuses.sorted { $0.key < $1.key }.map { source, statuses in
-      try JSONEncoder().encode(Offer(source: source, statuses: statuses.sorted()))
+      try JSONEncoder().encode(Offer(source: source, statuses: statuses.sorted(), tree: tree))
     }
     try record(lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined())
   }
@@ -102,6 +104,7 @@ struct Witness {
     var record = "offer"
     var source: String
     var statuses: [String]
+    var tree: [String]?
   }
 
   // MARK: Checking
@@ -136,15 +139,16 @@ struct Witness {
   ///
   /// - Parameters:
   ///   - expected: the allowed states of each source.
+  ///   - tree: what is to come out of each source; `nil`: not checked.
   ///   - recipients: who is told of each attachment; `nil`: events are not checked.
   ///   - isClockSet: the wall clock was changed meanwhile, so that its times are in no order.
   /// - Returns: the number of broken rules.
   @discardableResult
   func check(
-    _ expected: [String: Set<String>], recipients: [String]?, isClockSet: Bool = false,
+    _ expected: [String: Set<String>], tree: [String]? = nil, recipients: [String]?, isClockSet: Bool = false,
     _ story: @autoclosure () -> String = ""
   ) throws -> Int {
-    try offer(expected)
+    try offer(expected, tree: tree)
     var options = ["--drained"] + calls.flatMap { ["--calls", $0] }
     if let recipients { options += ["--recipients", recipients.joined(separator: ","), "--events", events] }
     let faults = try faults(options).filter {

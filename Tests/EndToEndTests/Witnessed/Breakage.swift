@@ -5,10 +5,15 @@ import Testing
 struct Breakage {
   var what: String
   var rules: Set<String>
+  /// What else the witness is asked.
+  var asks: [String]
   var make: (WitnessedHome) throws -> Void
 
-  init(_ what: String, _ rules: Set<String>, _ make: @escaping (WitnessedHome) throws -> Void) {
-    (self.what, self.rules, self.make) = (what, rules, make)
+  init(
+    _ what: String, _ rules: Set<String>, asks: [String] = [],
+    _ make: @escaping (WitnessedHome) throws -> Void
+  ) {
+    (self.what, self.rules, self.asks, self.make) = (what, rules, asks, make)
   }
 
   static var all: [Breakage] {
@@ -164,12 +169,16 @@ struct Breakage {
         )
       },
       Breakage(
-        "completed, and nowhere", ["place-none", "place-other", "orphan", "event-wrong", "call-wrong"]
+        "completed, and nowhere",
+        ["place-none", "place-other", "name-count", "orphan", "event-wrong", "call-wrong"]
       ) {
         home in
         try home.sql("UPDATE attachments SET url = NULL WHERE key = \(a)")
       },
-      Breakage("one place for two", ["place-shared", "place-other", "orphan", "event-wrong", "call-wrong"]) {
+      Breakage(
+        "one place for two",
+        ["place-shared", "place-other", "name-count", "orphan", "event-wrong", "call-wrong"]
+      ) {
         home in
         let place = try home.value("url", of: "b.txt")
         try home.sql("UPDATE attachments SET url = '\(place)' WHERE file_name = 'twin.txt'")

@@ -6,10 +6,18 @@ import Testing
 @Suite(.serialized)
 struct WitnessTests {
   @Test func aBrokenPromiseIsNamedAndNoOther() throws {
-    let good = try WitnessedHome.make()
-    #expect(try good.broken().map(\.reason) == [])
-    for breakage in Breakage.all {
-      let home = try good.copy()
+    try expectNamed(Breakage.all, of: try WitnessedHome.make())
+  }
+
+  @Test func aBrokenPromiseOfATreeIsNamedAndNoOther() throws {
+    try expectNamed(Breakage.trees, of: try WitnessedHome.makeTree())
+  }
+
+  private func expectNamed(_ breakages: [Breakage], of good: WitnessedHome) throws {
+    #expect(try good.broken().map { "\($0.rule): \($0.place): \($0.reason)" } == [])
+    for breakage in breakages {
+      var home = try good.copy()
+      home.options += breakage.asks
       try breakage.make(home)
       let faults = try home.broken()
       var rules = Set(faults.map(\.rule))
@@ -25,7 +33,7 @@ struct WitnessTests {
     let rules = try SluiceCommand.run(["rules"], in: TemporaryFolder(), program: Witness.program).out
     let names = rules.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
     #expect(names.count > 30)
-    #expect(Set(names) == Breakage.all.reduce(into: []) { $0.formUnion($1.rules) })
+    #expect(Set(names) == (Breakage.all + Breakage.trees).reduce(into: []) { $0.formUnion($1.rules) })
   }
 
   @Test func aHomeThatIsNotDoneYetIsWholeAndNotDrained() throws {

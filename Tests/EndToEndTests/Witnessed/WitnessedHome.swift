@@ -7,6 +7,11 @@ import Testing
 /// webhook.
 struct WitnessedHome {
   let folder: TemporaryFolder
+  /// How the witness is asked.
+  var options = [
+    "--recipients", Self.recipients.joined(separator: ","), "--events", "events=var/events.jsonl", "--calls",
+    "hook",
+  ]
 
   static let recipients = ["ben", "eva"]
 
@@ -16,11 +21,7 @@ struct WitnessedHome {
 
   /// The broken promises that the witness finds.
   func broken(isDrained: Bool = true) throws -> [Witness.Fault] {
-    try witness.faults(
-      (isDrained ? ["--drained"] : []) + [
-        "--recipients", Self.recipients.joined(separator: ","), "--events", "events=var/events.jsonl",
-        "--calls", "hook",
-      ])
+    try witness.faults((isDrained ? ["--drained"] : []) + options)
   }
 
   // MARK: Making it
@@ -59,7 +60,7 @@ struct WitnessedHome {
 
   /// A copy, with its own journal.
   func copy() throws -> WitnessedHome {
-    let copy = WitnessedHome(folder: try TemporaryFolder())
+    let copy = WitnessedHome(folder: try TemporaryFolder(), options: options)
     try #require(
       try FixtureStages.run(
         "/bin/cp", ["-a", folder.path + "/var", folder.path + "/.witness", copy.folder.path]) == 0)
