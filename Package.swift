@@ -331,8 +331,8 @@ var fuzzed: [Target.Dependency] {
     "CPlatform", "ClamdServer", "Configuration", "FrontDoor", "FrontWire", "HTTPServer", "Identity",
     "Manifest", "Pipeline",
     "Platform",
-    "StageKit", "Wire", "Workers", "HTTPSource", "JSONLinesChannel", "MimeStage", "Outbound", "PDFStage",
-    "ScanStage", "TextStage",
+    "StageKit", "Wire", "Workers", "ArchiveStage", "HTTPSource", "JSONLinesChannel", "MailStage", "MimeStage",
+    "Outbound", "PDFStage", "ScanStage", "TextStage",
     "WebhookChannel",
   ]
 }

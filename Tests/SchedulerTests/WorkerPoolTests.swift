@@ -41,8 +41,13 @@ struct WorkerPoolTests {
     /// The group of the stage, which may be a channel.
     var group: WorkerGroup { pool.line.first ?? pool.channels[0] }
 
-    init(produces: Bool, turns: Bool = false, isChannel: Bool = false, memory: Int64? = nil) {
+    init(
+      produces: Bool, derives: Bool = false, expands: Bool = false, turns: Bool = false,
+      isChannel: Bool = false,
+      memory: Int64? = nil
+    ) {
       var description = StageDescription(id: "convert", version: "1", summary: "", file: "")
+      (description.derives, description.expands) = (derives, expands)
       description.produces = produces
       description.turns = turns
       var stage = StageDefinition(id: "convert", description: description, values: [])

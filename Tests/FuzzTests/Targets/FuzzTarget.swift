@@ -10,7 +10,7 @@ struct FuzzTarget: Sendable {
     pipeline, cases, workerFrames, coordinatorFrames, manifest, paths, mediaTypes, quantities, json, mime,
     pdf,
     textFile, jsonl, webhook, http, scan, pluginFile, requests, targets, clientFields, frontFrames,
-    forms, tokens, clamd, doorFrames, programLines, stageFile, mailHeader, mailbox,
+    forms, tokens, clamd, doorFrames, programLines, stageFile, mailHeader, mailbox, archive, mail,
   ]
 }
 

@@ -48,14 +48,19 @@ extension IntakeItem {
       throw problem("\(error)")
     }
     self.init(defaults, message, FileState(facts), in: InputWalker.number(facts.st_dev))
+    if let fault = take(header, defaults) ?? fault { throw self.problem(fault) }
+  }
+
+  /// Takes over what the header of a mail says. Returns why it cannot be taken in; `nil`: it can.
+  mutating func take(_ header: MessageHeader, _ defaults: IntakeDefaults) -> String? {
     if let id = header.messageId {
       guard let text = String(validating: id, as: UTF8.self) else {
-        throw problem("its Message-ID is not UTF-8; not taken in")
+        return "its Message-ID is not UTF-8; not taken in"
       }
       messageId = text
     }
     if !defaults.namesSender, let sender = header.sender { senderId = sender }
     if !defaults.namesParticipants { participants = header.participants }
-    if let fault { throw self.problem(fault) }
+    return nil
   }
 }

@@ -27,16 +27,7 @@ extension IntakeItem {
       fileName: "\(MboxName.base(path))-\(number).eml", declaredType: "message/rfc822", source: place.path,
       sourceSize: length, priority: defaults.priority, origin: place.place)
     folderDevice = device
-    let header = message.header
-    if let id = header.messageId {
-      guard let text = String(validating: id, as: UTF8.self) else {
-        throw problem("its Message-ID is not UTF-8; not taken in")
-      }
-      messageId = text
-    }
-    if !defaults.namesSender, let sender = header.sender { senderId = sender }
-    if !defaults.namesParticipants { participants = header.participants }
-    if let fault { throw problem(fault) }
+    if let fault = take(message.header, defaults) ?? fault { throw problem(fault) }
   }
 }
 
