@@ -204,9 +204,14 @@ struct ExpansionStateTests {
     for copy in copies { try FileManager.default.removeItem(atPath: store + copy) }
     #expect(try home.sluice("verify").status == 1)
     let repaired = try home.sluice("verify", "--repair")
-    #expect(repaired.status == 0 && repaired.out.contains("with what it was taken out of"), "\(repaired.out)")
+    #expect(
+      repaired.status == 0 && repaired.out.contains("what it was taken out of is queued again"),
+      "\(repaired.out)")
     try sound()
+    // Queued, it would be tried before its parent has given it its content, and all would be told that it had failed.
+    #expect(try home.rows().first { $0.id == ended.id }?.status == "failed")
     try goOn()
+    #expect(try home.count("events WHERE type <> 'attachment.completed'") == 0)
     let after = try home.rows()
     #expect(
       after.map(\.id).sorted() == before.map(\.id).sorted() && after.allSatisfy { $0.status == "completed" })
@@ -241,7 +246,7 @@ struct ExpansionStateTests {
     let failed = try #require(try home.rows().first { $0.id == open.id })
     #expect(failed.status == "failed")
     #expect(try home.row("a.txt").children == ["count": 2, "completed": 1, "failed": 1])
-    #expect(try home.sluice("verify", "--repair").out.contains("with what it was taken out of"))
+    #expect(try home.sluice("verify", "--repair").out.contains("what it was taken out of is queued again"))
     try goOn()
     #expect(try home.rows().allSatisfy { $0.status == "completed" })
     #expect(try home.row("a.txt").children == ["count": 2, "completed": 2])

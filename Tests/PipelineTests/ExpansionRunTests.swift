@@ -146,7 +146,7 @@ struct ExpansionRunTests {
         == Reason(
           stage: "expand", code: "tree-timeout",
           message:
-            "stages have worked on what came out of the same content for 2ms, and 'expand' allows 2ms in 'time'"
+            "stages have worked on what came out of the same content for 2ms, and 'expand' allows 2ms in 'time'; allow more, and retry it"
         ))
     let step = Step(stage: "a", verdict: "pass", code: nil, message: nil, microseconds: .max)
     #expect(TreePlace.time(of: [step, step]) == TreePlace.longest)

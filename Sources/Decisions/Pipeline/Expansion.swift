@@ -25,7 +25,7 @@ public struct ExpandRules: Sendable, Equatable {
       stage: "expand", code: "tree-timeout",
       message:
         "stages have worked on what came out of the same content for \(Interval.text(place.microseconds / 1000)), and "
-        + "'expand' allows \(Interval.text(time)) in 'time'")
+        + "'expand' allows \(Interval.text(time)) in 'time'; allow more, and retry it")
   }
 
   /// Why an attachment cannot have these children; `nil`: it can.

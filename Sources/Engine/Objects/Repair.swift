@@ -33,7 +33,7 @@ final class Repair {
   }
 
   static let takenOutAgain =
-    "queued again with what it was taken out of; the next `sluice ingest` takes it out again"
+    "what it was taken out of is queued again; the next `sluice ingest` takes it out, and until then it has failed"
 
   /// Restores an attachment's object: publishes the staged one, or takes one with its content that has no row, or else queues the
   /// attachment again. True: it is queued.

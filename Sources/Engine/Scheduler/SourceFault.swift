@@ -69,7 +69,7 @@ package struct SourceFault: Sendable {
   static var movedMessage: SourceFault {
     SourceFault(
       "source-changed",
-      "its mailbox was changed, and the message is not where it was; take the mailbox in again, which finds its place, and retry",
+      "its mailbox was changed, and the message is not where it was; take the mailbox in again, which finds its place, and retry; if it is in there no more, delete the attachment",
       .retry)
   }
 

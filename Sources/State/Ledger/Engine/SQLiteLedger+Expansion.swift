@@ -33,6 +33,10 @@ extension SQLiteLedger {
     static let sender: StaticString = """
       SELECT m.sender_id FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
       """
+    static let fail: StaticString = """
+      UPDATE attachments SET status = 'failed', reason_stage = ?2, reason_code = ?3, reason_message = ?4, finished_at = ?5
+      WHERE key = ?1
+      """
     static let lostChild: StaticString = """
       SELECT a.key, a.status, a.parent, p.status FROM attachments a JOIN attachments p ON p.key = a.parent WHERE a.id = ?1
       """
@@ -200,6 +204,19 @@ extension SQLiteLedger {
     tally.changed.add(.attachment, key)
   }
 
+  private static let lostContent = Reason(
+    stage: "source", code: "missing", message: "its object is lost; what it was taken out of has it, if any")
+
+  /// Ends one that is queued, without telling.
+  private func fail(_ key: Int64, _ reason: Reason, _ tally: inout ExchangeTally) throws {
+    try statement(SQL.removeJob).run(.integer(key &* 2))
+    try statement(Text.fail).run(
+      .integer(key), .text(reason.stage), .text(reason.code), .text(reason.message), .integer(tally.now))
+    try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(-1), .integer(0))
+    try statement(SQL.addToCount).run(.text(Status.failed.rawValue), .integer(1), .integer(0))
+    try tellParent(of: key, change: -1, &tally)
+  }
+
   private func addUpload(_ child: NewChild, _ id: String, sender: String, _ now: Int64) throws {
     try statement(Text.addUpload).run(
       .text(child.uploadId), .text(sender), .integer(child.sizeBytes), .integer(now), .text(id))
@@ -216,7 +233,8 @@ extension SQLiteLedger {
     if status != Status.queued.rawValue { try queueAgain(key, &tally) }
   }
 
-  /// Queues an attachment whose content is lost, and what it was taken out of, so that it is taken out again.
+  /// Queues what an attachment was taken out of whose content is lost. Until that has given it its content again it has failed, and
+  /// that is told to none: queued, it would be tried before that is there.
   public func requeueWithParent(_ id: String) throws(LedgerError) -> Bool {
     try transaction {
       let child = try statement(Text.lostChild).first(.text(id)) {
@@ -232,6 +250,7 @@ extension SQLiteLedger {
       } else if try isExpanded(child.key) {
         try beginAgain(child.key, &tally)
       }
+      try fail(child.key, Self.lostContent, &tally)
       if child.parentStatus != Status.queued.rawValue {
         try queueAgain(child.parent, &tally, keepsObject: true)
       } else if try isExpanded(child.parent) {

@@ -19,8 +19,8 @@ public protocol LedgerMaintenance: LedgerQueries {
   func eraseReplaced() throws(LedgerError) -> Bool
   /// Queues an attachment whose object is lost, as if it had just been taken in.
   func requeue(_ object: StoredObject) throws(LedgerError)
-  /// Queues an attachment whose content is lost, with what it was taken out of, so that it is taken out again. False: it was taken out of
-  /// nothing that is queued or completed.
+  /// Queues what an attachment was taken out of whose content is lost, so that it is taken out again; until then it has failed.
+  /// False: it was taken out of nothing that is queued or completed.
   func requeueWithParent(_ id: String) throws(LedgerError) -> Bool
   /// The object that an attachment keeps of an earlier attempt is lost: it is read from its source again.
   func forgetKept(_ object: StoredObject) throws(LedgerError)
