@@ -103,7 +103,7 @@ extension BadFile {
     > 4:41: 'contents' wants a whole number, not 'many'; write a value from 0 to 100000
     > 4:54: 'bytes' is 1000000TB, which is too much; write a value from 0B to 1024TB
     > 4:71: 'wait' wants true or false, not 'maybe'; write true or false
-    > 4:84: 'time' is 0s, which is too little; write a value from 1ms to 365d
+    > 4:84: 'time' is 0s, which is too little; write a value from 1ms to 8760h
 
     === what clients may do is no map
     version: 1

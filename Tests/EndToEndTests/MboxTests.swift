@@ -69,6 +69,11 @@ struct MboxTests {
     #expect(dry.records(Printed.Rehearsal.self).map(\.mediaType) == ["message/rfc822", "message/rfc822"])
   }
 
+  @Test func aMailboxWithoutMailsHasNone() throws {
+    for name in ["empty.mbox", "folder/mbox", "folder/empty"] { try folder.write(name, "") }
+    #expect(try ingest("empty.mbox", "folder").attachments.map(\.fileName) == ["empty"])
+  }
+
   @Test func whatCannotBeTakenInIsNamedAndTheRestGoesOn() throws {
     try folder.write(
       "in.mbox",

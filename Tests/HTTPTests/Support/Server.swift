@@ -76,6 +76,22 @@ final class Server: Sendable {
     return UInt16(bigEndian: address.sin_port)
   }
 
+  /// Whether a process accepts connections at a port of 127.0.0.1.
+  static func accepts(_ port: UInt16) throws -> Bool {
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    if socket < 0 { throw Failure(call: "socket") }
+    defer { close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = port.bigEndian
+    return withUnsafePointer(to: address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    } == 0
+  }
+
   /// A port on which no process listens.
   static func closedPort() throws -> UInt16 {
     let socket = try listen()

@@ -168,7 +168,11 @@ final class InputWalker: @unchecked Sendable {
   /// Takes in the messages of a mailbox file. False: it is none, or cannot be opened, and is a file like others.
   private func walkMessages(ofMailbox path: [UInt8], in device: Int64?) -> Bool {
     let file = Descriptor(owning: path.withPath { sluice_open_source($0) })
-    guard file.number >= 0, MboxReader.isMailbox(file.number) else { return false }
+    if file.number < 0 { return false }
+    var facts = stat()
+    let isEmpty = fstat(file.number, &facts) == 0 && facts.st_size == 0
+    if isEmpty && MboxName.isMailbox(path, isNamed: false) { return true }
+    guard MboxReader.isMailbox(file.number) else { return false }
     do {
       guard MboxLock.take(file.number) else {
         report(path, "another program has locked the mailbox; take it in again once that has ended")
