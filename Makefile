@@ -29,7 +29,7 @@ PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libm
 
 # What only tests use.
 test: PACKAGES += python3 clamav-daemon patchelf binutils git iproute2 nginx-light haproxy openssl \
-	python3-tuspy curl libarchive-tools lz4 zstd poppler-utils libvips-tools
+	python3-tuspy curl libarchive-tools lz4 zstd poppler-utils libvips-tools tnef
 
 SLUICE := .build/release/sluice
 BUILT := .build/release

@@ -3,18 +3,18 @@ import StageKit
 
 /// The work on one mail: its text becomes an object beside it, everything else a content of its own.
 struct Extraction {
-  private let attachment: Attachment
+  let attachment: Attachment
   private let content: UnsafeRawBufferPointer
-  private let limits: Limits
-  private let charsets: Charsets
+  let limits: Limits
+  let charsets: Charsets
   /// Bytes that the pipeline takes out of it.
   private let room: UInt64
 
-  private var parts = 0
+  var parts = 0
   private var children = 0
   private var bytes = 0
-  private var charset: String?
-  private var unconverted: String?
+  var charset: String?
+  var unconverted: String?
   /// The types of text that were found: only the first text of a type is the mail's.
   private var bodies: Set<String> = []
 
@@ -94,10 +94,14 @@ struct Extraction {
       if converted == nil { unconverted = label }
     }
     let type = name == "body" ? "text/plain" : "text/html"
-    let written = (converted ?? Array(decoded.bytes)).withUnsafeBytes { bytes in
-      Result { () throws(Outcome) in try attachment.derive(name, type, bytes) }
+    try withBytes(converted ?? Array(decoded.bytes)) { bytes throws(Outcome) in
+      try attachment.derive(name, type, bytes)
     }
-    try written.get()
+  }
+
+  func withBytes(_ array: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Outcome) -> Void) throws(Outcome) {
+    let done = array.withUnsafeBytes { bytes in Result { () throws(Outcome) in try body(bytes) } }
+    try done.get()
   }
 
   // MARK: Contents
@@ -147,7 +151,7 @@ struct Extraction {
   private static let longestHeaders = 64 << 10
 
   /// Bytes of such a name.
-  private static let longestName = 100
+  static let longestName = 100
 
   /// `nil`: neither the part nor the mail in it has a header, so that there is nothing of it.
   private func start(ofMessage part: UnsafeMutablePointer<GMimeObject>) -> Int? {
@@ -163,8 +167,7 @@ struct Extraction {
     return nil
   }
 
-  private mutating func add(_ bytes: UnsafeRawBufferPointer, _ name: String?, _ type: String) throws(Outcome)
-  {
+  mutating func add(_ bytes: UnsafeRawBufferPointer, _ name: String?, _ type: String) throws(Outcome) {
     try limits.checkBytes(self.bytes + bytes.count)
     // The host puts its own reason, such as the depth, in the place of any that follows a content it has refused. So no limit of
     // the pipeline is looked at before.

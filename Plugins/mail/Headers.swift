@@ -6,7 +6,7 @@ struct Headers {
   private let message: UnsafeMutablePointer<GMimeMessage>
 
   /// Bytes of one value.
-  private static let longest = 2000
+  static let longest = 2000
   /// Addresses of one header: to write out a million of them would take seconds.
   private static let mostAddresses: Int32 = 50
 

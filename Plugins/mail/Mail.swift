@@ -3,7 +3,7 @@ import StageKit
 /// Takes a mail apart: its headers become metadata, its text an object beside it, and its attachments contents of their own.
 struct Mail: Stage {
   static let about = About(
-    id: "mail", version: "1.0.0",
+    id: "mail", version: "1.1.0",
     summary: "Takes the text and the attachments out of mails, and records their headers.",
     derives: true, expands: true,
     keys: [
@@ -21,7 +21,7 @@ struct Mail: Stage {
       "mail.unconverted": "A charset that is not known: the text in it is kept as it was.",
     ],
     codes: [
-      "damaged": "It has no header of a mail.",
+      "damaged": "It has no header of a mail, or is a `winmail.dat` that cannot be read.",
       "too-many-parts": "It has more parts than `max-parts` allows, or more than the pipeline takes.",
       "too-deep": "Its parts are nested deeper than `max-depth` allows.",
       "too-large": "Its contents are larger than `max-bytes` or the pipeline allows.",
@@ -61,9 +61,12 @@ struct Mail: Stage {
 
   /// Content that is no mail passes as it is.
   func process(_ attachment: Attachment) throws(Outcome) {
-    guard try recognition.isMail(attachment) else { return }
+    let isMail = try recognition.isMail(attachment)
+    guard isMail || recognition.isPacked(attachment) else { return }
     try content.read(attachment)
     defer { content.release() }
+    if TNEF.begins(content.bytes) { return try unpack(attachment) }
+    if !isMail { return }
     let mailbox = Mbox(content.bytes, atMost: limits.parts + 1)
     if mailbox.messages.count > 1 { return try takeApart(mailbox, attachment) }
     let start = MailStart(content.bytes)
@@ -85,6 +88,16 @@ struct Mail: Stage {
     var extraction = Extraction(attachment, content.bytes, limits, charsets)
     defer { extraction.annotate() }
     try extraction.run(mailbox)
+  }
+
+  private func unpack(_ attachment: Attachment) throws(Outcome) {
+    guard let packed = try? TNEF(content.bytes, atMost: limits.parts + 1) else {
+      throw .reject("damaged", "it begins as a mail that Outlook packs, and does not go on as one")
+    }
+    if packed.files.count > limits.parts { throw limits.tooManyParts }
+    var extraction = Extraction(attachment, content.bytes, limits, charsets)
+    defer { extraction.annotate() }
+    try extraction.run(packed)
   }
 
   private static var damaged: Outcome { .reject("damaged", "it has no header of a mail") }

@@ -18,6 +18,14 @@ struct Recognition {
     return try beginsAsMail(attachment)
   }
 
+  /// Whether it may be a mail as Outlook packs it: it is where it begins as one.
+  func isPacked(_ attachment: Attachment) -> Bool {
+    MailType.packed.contains(where: attachment.matches)
+      || attachment.declaredType.map { MailType.isPacked($0) } == true
+      || ["winmail.dat", "win.dat"].contains(attachment.fileName.lowercased())
+      || attachment.fileName.lowercased().hasSuffix(".tnef")
+  }
+
   /// Whether it must have the header of a mail: the host calls what comes without a name `content`. A content of a mail has a
   /// declared type, and one of an archive a name, so that a text in them need not be a mail.
   func demandsHeader(_ attachment: Attachment) -> Bool {
@@ -41,7 +49,8 @@ struct Recognition {
       if read == 0 { break }
       count += read
     }
-    return MailStart(UnsafeRawBufferPointer(rebasing: buffer[..<count])).isHeader
+    let beginning = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+    return MailStart(beginning).isHeader || TNEF.begins(beginning)
   }
 }
 
@@ -54,6 +63,11 @@ enum MailType {
 
   /// Whether a type as a sender writes it, perhaps with parameters, is one of them.
   static func matches(_ type: String) -> Bool { names.contains(plain(type)) }
+
+  /// As Outlook packs them.
+  static let packed = ["application/vnd.ms-tnef", "application/ms-tnef"]
+
+  static func isPacked(_ type: String) -> Bool { packed.contains(plain(type)) }
 
   static func isMailbox(_ type: String) -> Bool { plain(type) == mailbox }
 

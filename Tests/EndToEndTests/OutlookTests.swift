@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+/// The mail stage and what Outlook packs into a `winmail.dat`.
+struct OutlookTests {
+  private typealias Piece = Printed.StageRun.Piece
+
+  private struct Parts: Decodable {
+    var children: [Piece]
+    var derived: [Piece]
+    var subject: String?
+  }
+
+  @Test func filesAndTextsAreThoseThatWerePacked() throws {
+    let made = try MadeContents<Parts>("outlook.py")
+    #expect(made.expected.count >= 15)
+    for ((file, expected), run) in zip(made.expected, try made.run("mail")) {
+      #expect(run.verdict == "pass", "\(file): \(run.message ?? "")")
+      #expect(run.children ?? [] == expected.children, "\(file)")
+      #expect(Set(run.derived ?? []) == Set(expected.derived), "\(file)")
+      #expect(run.metadata["mail.subject"]?.asText == expected.subject, "\(file)")
+    }
+  }
+
+  @Test func theFilesAreThoseThatAnotherReaderFinds() throws {
+    let made = try MadeContents<Parts>("outlook.py")
+    // It ends with an assertion, knows no code page, or writes another name.
+    let different: Set = [
+      "behind.tnef", "no-rend.tnef", "plain-rtf.tnef", "cyrillic.tnef", "narrow.tnef", "nested.tnef",
+      "one.tnef", "twice.tnef",
+    ]
+    for (file, expected) in made.expected where !different.contains(file) {
+      let folder = try TemporaryFolder()
+      let outcome = try SluiceCommand.run(
+        ["--ignore-checksum", "-C", folder.path, "\(made.folder.path)/\(file)"], in: made.folder,
+        program: "/usr/bin/tnef")
+      #expect(outcome.status == 0, "\(file): \(outcome.err)")
+      let files = expected.children.filter { $0.name != "body.rtf" }
+      #expect(Set(folder.files(below: ".")) == Set(files.map(\.name)), "\(file)")
+      for piece in files {
+        let data = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/" + piece.name))
+        #expect(try Inbox.sha256(data) == piece.sha256, "\(file): \(piece.name)")
+      }
+    }
+  }
+
+  /// Each byte that is missing is noticed or makes no difference: nothing else comes out than what was packed.
+  @Test func aCutOneIsDamagedOrHoldsTheFirstOfItsFiles() throws {
+    let made = try MadeContents<Parts>("outlook.py")
+    let whole =
+      try Data(contentsOf: URL(fileURLWithPath: "\(made.folder.path)/values.tnef"))
+      + Data(contentsOf: URL(fileURLWithPath: "\(made.folder.path)/twice.tnef")).dropFirst(6)
+    for count in 4..<whole.count { try made.folder.write("cut-\(count).tnef", whole.prefix(count)) }
+    let files = (4..<whole.count).map { "cut-\($0).tnef" }
+    var verdicts: [String: Int] = [:]
+    for run in try made.run("mail", [], files) {
+      verdicts[run.code ?? run.verdict, default: 0] += 1
+      for child in run.children ?? [] { #expect(["a", "b"].contains(child.name), "\(run)") }
+    }
+    #expect(Set(verdicts.keys) == ["damaged", "pass"])
+    #expect(verdicts["damaged", default: 0] > verdicts["pass", default: 0])
+  }
+
+  /// Through the whole pipeline: the mail, the `winmail.dat` in it, and the file in that.
+  @Test func aFileInAWinmailDatInAMailIsJudgedAsAnyOther() throws {
+    let made = try MadeContents<Parts>("outlook.py")
+    let packed = try Data(contentsOf: URL(fileURLWithPath: "\(made.folder.path)/nested.tnef"))
+    let home = try TemporaryFolder()
+    try home.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      expand: { depth: 5 }
+      stages: [{ use: mime }, { use: mail }, { use: store, options: { path: "{attachmentId}" } }]
+      """)
+    try home.write(
+      "in/a.eml",
+      "Subject: x\nContent-Type: application/ms-tnef; name=winmail.dat\nContent-Transfer-Encoding: base64\n\n"
+        + packed.base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed]) + "\n")
+    let outcome = try SluiceCommand.run(
+      [
+        "ingest", "--home", "h", "--config", "pipeline.yaml", "--conversation", "c", "--sender", "s",
+        "--participants", "s,t", "in",
+      ], in: home)
+    #expect(outcome.status == 0, "\(outcome)")
+    let listed = try SluiceCommand.run(["list", "--home", "h", "--format", "json"], in: home)
+    for name in ["a.eml", "winmail.dat", "inner.tnef", "deep.txt"] {
+      #expect(listed.out.contains("\"\(name)\""), "\(name) in \(listed.out)")
+    }
+  }
+}
