@@ -14,6 +14,8 @@ final class Repair {
   private let store: Int32
   private let lost: LostAndFound
   private let orphans: Orphans
+  /// Attachments whose content nothing can bring back: nothing can be taken out of them.
+  private var hopeless: Set<String> = []
 
   init(
     _ home: Home, _ ledger: any LedgerMaintenance, store: Int32, _ reader: ObjectReader,
@@ -31,9 +33,6 @@ final class Repair {
   deinit {
     close(home)
   }
-
-  static let takenOutAgain =
-    "what it was taken out of is queued again; the next `sluice ingest` takes it out, and until then it has failed"
 
   /// Restores an attachment's object: publishes the staged one, or takes one with its content that has no row, or else queues the
   /// attachment again. True: it is queued.
@@ -70,16 +69,19 @@ final class Repair {
     guard let source = reader.digest(ofSource: object.source) else {
       // It cannot be read from its source, and what lies at its path is of no use.
       if isLocation, finding.code != "object-missing", try isFoundElsewhere(object, &finding) { return false }
-      if try ledger.requeueWithParent(object.id) {
+      if try takeOutAgain(object.id, &finding) {
         if object.isKept { try ledger.forgetKept(object) }
         if isLocation { _ = clear(object.url, &finding) }
-        finding.repair = Self.takenOutAgain
         return true
       }
-      finding.remedy = "its source \(shown(object)) cannot be read; restore the object, or the source"
+      if !hopeless.contains(object.id) {
+        hopeless.insert(object.id)
+        finding.remedy = "its source \(shown(object)) cannot be read; restore the object, or the source"
+      }
       return false
     }
     guard Hexadecimal.text(source) == object.sourceSHA256 ?? Hexadecimal.text(object.sha256) else {
+      hopeless.insert(object.id)
       finding.remedy = "its source \(shown(object)) has changed since; restore the object, or the source"
       return false
     }
@@ -92,6 +94,22 @@ final class Repair {
     }
     try ledger.requeue(object)
     finding.repair = "queued again; the next `sluice ingest` stores it"
+    return true
+  }
+
+  /// Queues what an attachment was taken out of, so that its content comes out of that again. False: that has it no more, or it was
+  /// taken out of nothing.
+  func takeOutAgain(_ id: String, _ finding: inout Finding) throws -> Bool {
+    let parent = try ledger.attachments(idPrefix: id).first?.origin.parentId
+    if let parent, hopeless.contains(parent) {
+      hopeless.insert(id)
+      finding.remedy =
+        "attachment \(parent), which it was taken out of, is lost as well; restore that, then repair again"
+      return false
+    }
+    guard try ledger.requeueWithParent(id) else { return false }
+    finding.repair =
+      "what it was taken out of is queued again; the next `sluice ingest` takes it out, if it is still in there, and until then it has failed"
     return true
   }
 

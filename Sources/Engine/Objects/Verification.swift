@@ -304,10 +304,7 @@ public final class Verification {
       "upload-missing", "\(Home.uploads)/\(upload.id)",
       "attachment \(id) is to be read from it, and it is gone",
       remedy: isChild ? Remedy.child : Remedy.lostUpload)
-    if repair != nil, isChild, try ledger.requeueWithParent(id) {
-      totals.queued += 1
-      finding.repair = Repair.takenOutAgain
-    }
+    if let repair, isChild, try repair.takeOutAgain(id, &finding) { totals.queued += 1 }
     tell(finding)
   }
 

@@ -133,6 +133,19 @@ struct InspectionRule {
         FROM names n LEFT JOIN rows r ON r.path = n.path AND r.sha256 = n.sha256 WHERE r.path IS NULL AND n.uses > 0
         """, remedy: mend),
     InspectionRule(
+      code: "content-lost",
+      sql: """
+        SELECT 'attachment ' || a.id,
+          'its content is lost, and did not come out of attachment ' || p.id || ' again, which is ' || p.status
+        FROM attachments a JOIN attachments p ON p.key = a.parent
+        WHERE a.status = 'failed' AND a.reason_stage = 'source' AND a.reason_code = 'missing' AND a.kept IS NULL
+          AND p.status <> 'queued' AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.attachment_id = a.id)
+        """,
+      remedy: """
+        `sluice retry` of what it was in takes it out again where that has failed or was cancelled; else ingest the file that it \
+        was in again, as another message. `sluice delete` of it ends this
+        """),
+    InspectionRule(
       code: "row-malformed",
       sql: """
         SELECT 'attachment ' || key, 'its id is ' || quote(id) FROM attachments WHERE id NOT GLOB '\(id)'

@@ -22,24 +22,6 @@ extension SQLiteLedger {
     /// How many were taken out of one, and their bytes.
     static let own: StaticString =
       "SELECT count(*), coalesce(sum(source_size), 0) FROM attachments WHERE parent = ?1"
-    /// One that waits to be worked on, or has failed since it could not be read, and has nothing to be read from.
-    static let lacksContent: StaticString = """
-      SELECT kept IS NULL AND (status = 'failed' AND reason_stage = 'source'
-        OR status = 'queued' AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.attachment_id = attachments.id))
-      FROM attachments WHERE key = ?1
-      """
-    static let giveContent: StaticString =
-      "UPDATE attachments SET source = ?2, source_modified = ?3 WHERE key = ?1"
-    static let sender: StaticString = """
-      SELECT m.sender_id FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
-      """
-    static let fail: StaticString = """
-      UPDATE attachments SET status = 'failed', reason_stage = ?2, reason_code = ?3, reason_message = ?4, finished_at = ?5
-      WHERE key = ?1
-      """
-    static let lostChild: StaticString = """
-      SELECT a.key, a.status, a.parent, p.status FROM attachments a JOIN attachments p ON p.key = a.parent WHERE a.id = ?1
-      """
     static let addTime: StaticString = """
       UPDATE expansions SET microseconds = min(microseconds + ?2, 1125899906842624) WHERE attachment_key = ?1
       """
@@ -79,9 +61,9 @@ extension SQLiteLedger {
   }
 
   /// Levels of a tree that are looked at, at most: a ledger that another program has written may have a ring.
-  private static let mostLevels: Int64 = 100
+  static let mostLevels: Int64 = 100
 
-  private func parent(of key: Int64) throws -> Int64? {
+  func parent(of key: Int64) throws -> Int64? {
     try statement(Text.parent).first(.integer(key)) { $0.optionalInteger(0) } ?? nil
   }
 
@@ -160,8 +142,7 @@ extension SQLiteLedger {
       }
       if let (id, status, key) = known {
         // It came out of it before.
-        let lacksContent =
-          try statement(Text.lacksContent).first(.integer(key)) { $0.integer(0) == 1 } ?? false
+        let lacksContent = try lacksContent(key)
         if lacksContent {
           try give(child, to: key, id, status, &tally)
         } else {
@@ -204,62 +185,9 @@ extension SQLiteLedger {
     tally.changed.add(.attachment, key)
   }
 
-  private static let lostContent = Reason(
-    stage: "source", code: "missing", message: "its object is lost; what it was taken out of has it, if any")
-
-  /// Ends one that is queued, without telling.
-  private func fail(_ key: Int64, _ reason: Reason, _ tally: inout ExchangeTally) throws {
-    try statement(SQL.removeJob).run(.integer(key &* 2))
-    try statement(Text.fail).run(
-      .integer(key), .text(reason.stage), .text(reason.code), .text(reason.message), .integer(tally.now))
-    try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(-1), .integer(0))
-    try statement(SQL.addToCount).run(.text(Status.failed.rawValue), .integer(1), .integer(0))
-    try tellParent(of: key, change: -1, &tally)
-  }
-
-  private func addUpload(_ child: NewChild, _ id: String, sender: String, _ now: Int64) throws {
+  func addUpload(_ child: NewChild, _ id: String, sender: String, _ now: Int64) throws {
     try statement(Text.addUpload).run(
       .text(child.uploadId), .text(sender), .integer(child.sizeBytes), .integer(now), .text(id))
-  }
-
-  /// The content of one that came out of its parent before was lost, and is here again.
-  private func give(
-    _ child: NewChild, to key: Int64, _ id: String, _ status: String, _ tally: inout ExchangeTally
-  ) throws {
-    try forgetUpload(ofAttachment: id, &tally)
-    try statement(Text.giveContent).run(.integer(key), .blob(child.source), .integer(child.modified))
-    let sender = try statement(Text.sender).first(.integer(key)) { $0.text(0) } ?? ""
-    try addUpload(child, id, sender: sender, tally.now)
-    if status != Status.queued.rawValue { try queueAgain(key, &tally) }
-  }
-
-  /// Queues what an attachment was taken out of whose content is lost. Until that has given it its content again it has failed, and
-  /// that is told to none: queued, it would be tried before that is there.
-  public func requeueWithParent(_ id: String) throws(LedgerError) -> Bool {
-    try transaction {
-      let child = try statement(Text.lostChild).first(.text(id)) {
-        (key: $0.integer(0), status: $0.text(1), parent: $0.integer(2), parentStatus: $0.text(3))
-      }
-      let statuses = [Status.queued, .completed].map(\.rawValue)
-      guard let child, statuses.contains(child.parentStatus) else { return false }
-      var tally = ExchangeTally(
-        now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
-      try forgetUpload(ofAttachment: id, &tally)
-      if child.status != Status.queued.rawValue {
-        try queueAgain(child.key, &tally)
-      } else if try isExpanded(child.key) {
-        try beginAgain(child.key, &tally)
-      }
-      try fail(child.key, Self.lostContent, &tally)
-      if child.parentStatus != Status.queued.rawValue {
-        try queueAgain(child.parent, &tally, keepsObject: true)
-      } else if try isExpanded(child.parent) {
-        try beginAgain(child.parent, &tally)
-      }
-      _ = try advance(tally.changed, at: tally.time, tally.now)
-      lastChange += 1
-      return true
-    }
   }
 
   // MARK: Waiting
