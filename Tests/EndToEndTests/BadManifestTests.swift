@@ -56,7 +56,7 @@ struct BadManifestTests {
     }
     // The ledger reports its own objection when the batch is recorded.
     wanted.append(
-      "sluice: list.jsonl:21: message 'm1' of conversation 'default' is from 'ann', not from 'eve'; give it another messageId"
+      "sluice: list.jsonl:21: message 'm1' of conversation 'default' is from 'ann', not from 'eve'; give it another messageId, or delete the attachments of that one first"
     )
     let said = run.outcome.err.replacingOccurrences(of: inbox.folder.path + "/", with: "").split(
       separator: "\n"

@@ -51,10 +51,11 @@ struct IntakeTests {
     let bench = try Bench(engine)
     try bench.takeIn(Sample.item("a", message: "m"))
     var report = Sample.report()
+    let way = "give it another messageId, or delete the attachments of that one first"
     report.refuse(
       IntakeProblem(
-        "list:1", "message 'm' of conversation 'c' is from 'ann', not from 'ben'; give it another messageId",
-        kind: "the message is from another sender; give it another messageId"))
+        "list:1", "message 'm' of conversation 'c' is from 'ann', not from 'ben'; \(way)",
+        kind: "the message is from another sender; \(way)"))
     #expect(try bench.command(.takeIn([Sample.item("b", message: "m", sender: "ben")])) == [.takenIn(report)])
     try bench.takeIn(Sample.item("b", message: "n", sender: "ben"))
   }

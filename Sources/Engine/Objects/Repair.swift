@@ -76,7 +76,10 @@ final class Repair {
       }
       if !hopeless.contains(object.id) {
         hopeless.insert(object.id)
-        finding.remedy = "its source \(shown(object)) cannot be read; restore the object, or the source"
+        finding.remedy =
+          MboxPath(object.source) == nil
+          ? "its source \(shown(object)) cannot be read; restore the object, or the source"
+          : "it is not at \(shown(object)) any more; ingest the mailbox again, which finds it, then repair again"
       }
       return false
     }

@@ -83,7 +83,8 @@ extension IntakeItem {
     let name = "message '\(messageId ?? "")' of conversation '\(conversationId)'"
     if message.senderId != senderId {
       return IntakeProblem(
-        origin, "\(name) is from '\(message.senderId)', not from '\(senderId)'; give it another messageId",
+        origin,
+        "\(name) is from '\(message.senderId)', not from '\(senderId)'; \(IntakeProblem.anotherMessage)",
         kind: IntakeProblem.otherSender)
     }
     // In any order: those on record have theirs.
@@ -96,8 +97,11 @@ extension IntakeItem {
 }
 
 extension IntakeProblem {
+  fileprivate static let anotherMessage =
+    "give it another messageId, or delete the attachments of that one first"
+
   // The kinds that say that a message is on record otherwise.
-  public static let otherSender = "the message is from another sender; give it another messageId"
+  public static let otherSender = "the message is from another sender; \(anotherMessage)"
   public static let otherParticipants =
     "the message has other participants; name none, or give it another messageId"
 }

@@ -76,7 +76,9 @@ final class EnqueueReport {
     } else if !isQuiet {
       Terminal.out(
         "\(added) queued" + (known > 0 ? ", \(known) known from before" : "")
-          + (deleted > 0 ? "; \(deleted) of them deleted since: touch a file to have it taken in" : "") + "\n"
+          + (deleted > 0
+            ? "; \(deleted) of them deleted since: `sluice delete --help` says how they come back" : "")
+          + "\n"
       )
     }
   }

@@ -315,7 +315,8 @@ final class IngestReport {
         ? "; \(knownNotCompleted) of them not completed: sluice list --status rejected,failed,quarantined,cancelled"
           + Self.option(home) : ""
       let deleted =
-        knownDeleted > 0 ? "; \(knownDeleted) of them deleted since: touch a file to have it taken in" : ""
+        knownDeleted > 0
+        ? "; \(knownDeleted) of them deleted since: `sluice delete --help` says how they come back" : ""
       text += "\(known) known from before, left as they are\(rest)\(deleted)\n"
     }
     if notTakenIn.count > 0 { text += "\(notTakenIn.count) not taken in, see above\n" }
