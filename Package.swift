@@ -40,8 +40,9 @@ let house: KeyValuePairs = [
     "Bytes", "CPlatform", "CWorker", "Platform",
   ],
   "Libraries": [
-    "CArchive", "CCrypto", "CCurl", "CFontconfig", "CGMime", "CLLHTTP", "CMagic", "CPNG", "CPoppler",
-    "CPopplerData", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS", "CTurboJPEG", "CVips", "CWebP", "CYAML",
+    "CArchive", "CCrypto", "CCurl", "CFontconfig", "CGMime", "CImports", "CLLHTTP", "CMagic",
+    "CMagicPatterns", "CPNG", "CPoppler", "CPopplerData", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS",
+    "CTurboJPEG", "CVips", "CWebP", "CYAML",
     "Outbound", "PDFDocument", "PDFPictures", "Pictures",
   ],
   "Contract": [
@@ -195,8 +196,10 @@ var shared: [Target] {
   [
     .target(name: "CPopplerData", linkerSettings: [.linkedLibrary("poppler")]),
     .target(name: "PDFDocument", dependencies: ["StageKit", "CPoppler", "CPopplerData"]),
+    .target(name: "CImports"),
+    .target(name: "CMagicPatterns", dependencies: ["CImports", "CMagic"]),
     .target(
-      name: "CPopplerFiles",
+      name: "CPopplerFiles", dependencies: ["CImports"],
       linkerSettings: ["poppler", "poppler-glib", "cairo"].map { .linkedLibrary($0) }),
     .target(
       name: "PDFPictures",
@@ -241,7 +244,7 @@ struct Stage {
 var stages: [Stage] {
   [
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
-    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic"], hasFixtures: true),
+    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic", "CMagicPatterns"], hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"], hasFixtures: true),
     Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
@@ -303,6 +306,7 @@ var tests: [Target] {
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .testTarget(
       name: "ClamdServerTests", dependencies: ["CPlatform", "ClamdServer", "HTTPServer", "Platform"]),
+    .testTarget(name: "MagicTests", dependencies: ["CMagic", "CMagicPatterns"]),
     .testTarget(name: "PDFTests", dependencies: ["PDFStage", "PDFDocument"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),

@@ -1,4 +1,5 @@
 import CMagic
+import CMagicPatterns
 import Glibc
 import StageKit
 
@@ -14,6 +15,8 @@ final class MagicDatabase {
     // (tzset(3)). Dates never reach a media type, so any zone will do.
     setenv("TZ", "UTC0", 0)
     tzset()
+    // Where it cannot be, libmagic is as slow as without.
+    _ = sluice_magic_patterns()
     // MAGIC_ERROR: system errors are reported as errors, not as text in place of a media type (libmagic(3)).
     guard let cookie = magic_open(MAGIC_MIME_TYPE | MAGIC_ERROR) else {
       throw .fail("magic-unavailable", "libmagic does not start: \(String(cString: strerror(errno)))")
