@@ -72,7 +72,7 @@ final class Connection {
 
   private func read() {
     if isClosed { return }
-    server.withBuffer { buffer in
+    server.blocks.read { buffer in
       // What belongs to no body may have to be kept: little of it is read at once.
       let most = max(Server.shortRead, Int(min(parser.bodyLeft, Int64(buffer.count))))
       let count = recv(socket, buffer.baseAddress, most, 0)

@@ -13,7 +13,8 @@ public final class Server {
   private var listeners: [(socket: Int32, watch: EventLoop.Watch)] = []
   private var connections: [ObjectIdentifier: Connection] = [:]
   private var perAddress: [String: Int] = [:]
-  private let buffer: UnsafeMutableRawBufferPointer
+  /// Where it reads to. Who keeps what has come takes it from there.
+  public let blocks = Blocks()
   /// Given up for a moment where the process has no descriptor left, so that a client is told and not left waiting.
   private var spare: Int32
 
@@ -30,13 +31,11 @@ public final class Server {
   /// - Parameter handler: lives as long as the server.
   public init(_ loop: EventLoop, _ limits: ServerLimits = ServerLimits(), handler: any RequestHandler) {
     (self.loop, self.limits, self.handler) = (loop, limits, handler)
-    buffer = .allocate(byteCount: Self.longRead, alignment: 16)
     spare = loop.spareDescriptor()
     loop.onTick { [weak self] in self?.checkDeadlines() }
   }
 
   deinit {
-    buffer.deallocate()
     if spare >= 0 { Glibc.close(spare) }
   }
 
@@ -77,8 +76,6 @@ public final class Server {
     if now != dated.second { dated = (now, HTTPDate.text(now)) }
     return dated.text
   }
-
-  func withBuffer(_ body: (UnsafeMutableRawBufferPointer) -> Void) { body(buffer) }
 
   func refusal(_ fault: RequestFault) -> Response { .text(fault.status, fault.reason + "\n") }
 

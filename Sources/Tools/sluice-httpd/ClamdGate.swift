@@ -72,7 +72,7 @@ final class ClamdGate: ClamdHandler {
       descriptors: setup.connections * UInt32(limits.files + 2) + ownDescriptors,
       longestFile: setup.longestFile, memory: setup.memory, isRequired: setup.requiresSandbox,
       takesDescriptors: true)
-    (gate.writer, gate.readers) = (try FileWriter(loop), try FileReaders(loop, limits))
+    (gate.writer, gate.readers) = (try FileWriter(loop, Blocks()), try FileReaders(loop, limits))
     gate.line.send(FromDoor.open(sandbox: level).frame)
     loop.onTick { [unowned gate] in
       pulse.beat()

@@ -63,7 +63,7 @@ final class FileWriter {
 
   private let steps = Mailbox<Step>(capacity: .max)
   private let reports: Reports
-  private var blocks = Blocks()
+  private let blocks: Blocks
 
   /// What the threads have to tell.
   private final class Reports: Sendable {
@@ -100,7 +100,10 @@ final class FileWriter {
   }
 
   /// Starts the threads. The sandbox is closed by then.
-  init(_ loop: EventLoop) throws(SystemError) {
+  ///
+  /// - Parameter blocks: in which what is to be written may lie.
+  init(_ loop: EventLoop, _ blocks: Blocks) throws(SystemError) {
+    self.blocks = blocks
     reports = try Reports()
     _ = try loop.watch(reports.readable, EventLoop.Interest(reads: true)) { [unowned self] _ in hear() }
     let (steps, written, reports) = (steps, Mailbox<Step>(capacity: .max), reports)

@@ -67,7 +67,7 @@ final class Gate: RequestHandler {
       if gate.quick.isEmpty && gate.unanswered == 0 || gate.ends.count >= Self.manyEnds { gate.tellEnds() }
       if gate.unanswered == 0 || Clock.monotonic() > gate.quickSince + Self.patience { gate.askQuick() }
     }
-    gate.writer = try FileWriter(loop)
+    gate.writer = try FileWriter(loop, server.blocks)
     gate.line.send(.serving(sandbox: level))
     gate.loop.onTick { [unowned gate] in
       pulse.beat()
