@@ -12,7 +12,7 @@ package final class ModelReader: LedgerQueries {
     self.ledger = ledger
   }
 
-  private var rows: ModelRows { moment ?? ledger.rows.withLock { $0 } }
+  var rows: ModelRows { moment ?? ledger.rows.withLock { $0 } }
 
   package func transfers(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<TransferRecord> {
     let (rows, now) = (rows, ledger.clock())
@@ -116,7 +116,7 @@ package final class ModelReader: LedgerQueries {
 
   // MARK: Attachments
 
-  private func record(_ attachment: ModelRows.Attachment, _ key: Int64) -> AttachmentRecord {
+  func record(_ attachment: ModelRows.Attachment, _ key: Int64) -> AttachmentRecord {
     let last = attachment.attempts.keys.max().flatMap { attachment.attempts[$0] } ?? []
     var outcome = attachment.outcome
     // What it has while it waits for its children counts once it is completed.
@@ -128,7 +128,7 @@ package final class ModelReader: LedgerQueries {
   }
 
   /// A page of what answers, of what comes after a place in an order.
-  private func page<Place: LosslessStringConvertible, Row>(
+  func page<Place: LosslessStringConvertible, Row>(
     _ places: [Place], after mark: PageMark?, _ limit: Int, _ isAfter: (Place, Place) -> Bool,
     _ read: (Place) -> Row?
   ) throws(LedgerError) -> Page<Row> {
