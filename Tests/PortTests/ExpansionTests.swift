@@ -145,6 +145,32 @@ struct ExpansionTests {
     #expect(try attachment(try bench.claimOne()).concluded != nil)
   }
 
+  /// Its stages have changed, and take other contents out. What they took out before is a child as well, and is worked on.
+  @Test(arguments: Engine.allCases) func childrenThatComeOutNoMoreAreWaitedForAndCounted(engine: Engine)
+    throws
+  {
+    let bench = try Bench(engine)
+    try waiting(bench, 0..<2)
+    for lease in try bench.claim(2) { try bench.settle(lease, Sample.failed(lease)) }
+    let concluding = try bench.claimOne()
+    try bench.settle(concluding, Self.ended(concluding))
+    let parent = try bench.attachment("a").origin.id
+    try bench.command(.retry(try bench.attachment("child 0").origin.id))
+    try bench.command(.reprocess(parent))
+    let leases = try bench.claim(2)
+    let first = try #require(leases.first { try attachment($0).origin.id == parent })
+    let child = try #require(leases.first { try attachment($0).origin.id != parent })
+    #expect(try bench.settle(first, try Self.expanded(first, 2..<3)) == .counted)
+    try bench.settle(child, Sample.failed(child))
+    let new = try bench.claimOne()
+    #expect(try attachment(new).origin.fileName == "child 2", "its parent waits for it")
+    try bench.settle(new, Sample.ended(new) { $0.outcome.url = nil })
+    #expect(
+      try attachment(try bench.claimOne()).concluded?.tally.map { "\($0.key) \($0.value.text)" } == [
+        "children.count 3", "children.completed 1", "children.failed 2",
+      ])
+  }
+
   @Test(arguments: Engine.allCases) func aDeletedChildIsNotWaitedForAndDoesNotComeBack(engine: Engine) throws
   {
     let bench = try Bench(engine)
