@@ -197,7 +197,7 @@ extension ModelRows {
     return .counted
   }
 
-  private static func size(of source: AttachmentSource) -> Int64 {
+  static func size(of source: AttachmentSource) -> Int64 {
     if case .file(_, _, let size, _, _) = source { size } else { 0 }
   }
 

@@ -187,6 +187,29 @@ struct ExpansionTests {
     #expect(try bench.reader.attachments(AttachmentFilter(), after: nil, limit: 10).rows.count == 1)
   }
 
+  @Test(arguments: Engine.allCases) func whatComesOutIsKnownDeletedOrNew(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try waiting(bench, 0..<3)
+    let parent = try bench.attachment("a")
+    let children = try (0..<3).map { try bench.attachment("child \($0)") }
+    try bench.command(.delete(children[1].origin.id))
+    // How large it is, and that it came out before, makes it the same, and not where its file lies.
+    var found = (0..<4).map { Self.child($0) } + [Self.child(0), Self.child(2, size: 4)]
+    found[0].source = Array("/elsewhere".utf8)
+    #expect(
+      try bench.reader.standing(of: found, in: parent.origin) == [
+        .known(children[0].origin.id), .deleted, .known(children[2].origin.id), .new, .new, .new,
+      ])
+    #expect(try bench.reader.standing(of: found, in: children[0].origin).allSatisfy { $0 == .new })
+    let first = try bench.reader.children(of: parent.key, after: nil, limit: 1)
+    let rest = try bench.reader.children(of: parent.key, after: first.next, limit: 9)
+    #expect(
+      (first.rows + rest.rows).map { "\($0.attachment.origin.fileName) \($0.sizeBytes)" } == [
+        "child 0 3", "child 2 3",
+      ])
+    #expect(try bench.reader.childCount(of: parent.key) == 2 && rest.next == nil)
+  }
+
   @Test(arguments: Engine.allCases) func childrenOfADeletedParentAreTheirOwn(engine: Engine) throws {
     let bench = try Bench(engine)
     try waiting(bench, 0..<1)

@@ -15,7 +15,7 @@ struct ChildrenText {
   /// - Throws: ``LedgerError`` if the ledger cannot be read.
   init(of record: AttachmentRecord, in ledger: any LedgerQueries) throws(LedgerError) {
     parent = record.origin.id
-    rows = try ledger.children(of: record.key, after: nil, limit: Self.most).rows
+    rows = try ledger.children(of: record.key, after: nil, limit: Self.most).rows.map(\.attachment)
     more = rows.count < Self.most ? 0 : try ledger.childCount(of: record.key) - rows.count
   }
 
