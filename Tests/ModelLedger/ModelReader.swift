@@ -399,6 +399,7 @@ extension AttachmentFilter {
       && maximumSize.map { outcome.sizeBytes ?? .max <= $0 } ?? true
       && (!hasLink || attachment.transfer != nil) && agrees(objectPath, outcome.url)
       && agrees(source, attachment.source.path)
+      && sourceStart.map { attachment.source.path.starts(with: $0) } ?? true
       && mediaType.map { Glob($0).matches(outcome.mediaType ?? "") } ?? true
       && fileName.map { Glob($0).matches(origin.fileName) } ?? true
       && since.map { attachment.createdAt >= $0 } ?? true
