@@ -132,6 +132,7 @@ public final class Rehearsal {
       result.pieces.derived.append(entry)
     }
     result.pieces.children += said.pieces.children
+    result.pieces.isWhole = result.pieces.isWhole && said.pieces.isWhole
     run.take(report, of: place..<place + 1)
   }
 

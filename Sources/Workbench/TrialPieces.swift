@@ -14,6 +14,8 @@ public struct TrialPieces {
 
   public var derived: [Entry] = []
   public var children: [Entry] = []
+  /// Whether these are all; else there were more than a trial keeps.
+  public var isWhole = true
 
   public init() {}
 
@@ -35,7 +37,9 @@ extension Bench {
   func pieces(of report: StageReport, in file: borrowing Descriptor) throws -> TrialPieces {
     var pieces = TrialPieces()
     guard let place = report.pieceList else { return pieces }
-    for piece in try PieceList.read(file.number, at: place).prefix(TrialPieces.kept) {
+    let list = try PieceList.read(file.number, at: place)
+    pieces.isWhole = list.count <= TrialPieces.kept
+    for piece in list.prefix(TrialPieces.kept) {
       let content = try Content(bytes: PieceList.bytes(of: file.number, at: piece.range))
       let entry = TrialPieces.Entry(piece: piece, content: content, sha256: try measure(content))
       if piece.kind == .derived { pieces.derived.append(entry) } else { pieces.children.append(entry) }

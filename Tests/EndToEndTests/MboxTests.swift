@@ -51,6 +51,43 @@ struct MboxTests {
     #expect(try sluice("verify").status == 0)
   }
 
+  /// The list leaves the hash out.
+  @Test func aMessageIsFoundByThePlaceThatTheListPrints() throws {
+    try folder.write("in.mbox", Self.mailbox([Maildir.mail("one@x"), Maildir.mail("two@x")]))
+    try #require(try ingest("in.mbox").status == 0)
+    for record in try listed() {
+      let place = String(record.source.prefix(upTo: try #require(record.source.lastIndex(of: "+"))))
+      #expect(try sluice("list").out.contains(" \(place) "), "as it is printed")
+      let relative = "in.mbox" + place.dropFirst("\(folder.path)/in.mbox".count)
+      for word in [place, relative, record.source, String(record.source.dropLast(60)), "./" + relative + "+"]
+      {
+        let shown = try sluice("show", word)
+        #expect(shown.out.hasPrefix("id            \(record.id)\n"), "\(word): \(shown.err)")
+      }
+      for word in [String(place.dropLast()), place + "0", place + "+x", "other.mbox//0+1"] {
+        let shown = try sluice("show", word)
+        #expect(shown.status == 2 && shown.err.contains("no attachment has the id"), "\(word): \(shown.out)")
+      }
+      #expect(try sluice("get", place).out == sluice("get", record.id).out)
+    }
+  }
+
+  /// Others have been written to the place since.
+  @Test func ofSeveralMessagesAtOnePlaceTheIdsAreListed() throws {
+    for name in ["one@x", "two@x"] {
+      try folder.write("in.mbox", Self.mailbox([Maildir.mail(name)]))
+      try #require(try ingest("in.mbox").status == 0)
+    }
+    let records = try listed()
+    let place = String(records[0].source.prefix(upTo: try #require(records[0].source.lastIndex(of: "+"))))
+    try #require(records.count == 2 && records[1].source.hasPrefix(place + "+"))
+    let shown = try sluice("show", place)
+    #expect(
+      shown.status == 2 && shown.err.contains("several attachments come from '\(place)'"), "\(shown.err)")
+    #expect(records.allSatisfy { shown.err.contains($0.id) })
+    #expect(try sluice("show", String(records[1].source.dropLast(56))).out.contains(records[1].id))
+  }
+
   @Test func whatIsAMailboxIsToldByNameAndStart() throws {
     let text = Self.mailbox([Maildir.mail("one@x"), Maildir.mail("two@x")])
     for name in ["folder/a.mbox", "folder/mbox", "folder/inbox", "folder/a.patch", "spool"] {

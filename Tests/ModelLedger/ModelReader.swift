@@ -12,7 +12,7 @@ package final class ModelReader: LedgerQueries {
     self.ledger = ledger
   }
 
-  private var rows: ModelRows { moment ?? ledger.rows.withLock { $0 } }
+  var rows: ModelRows { moment ?? ledger.rows.withLock { $0 } }
 
   package func transfers(after mark: PageMark?, limit: Int) throws(LedgerError) -> Page<TransferRecord> {
     let (rows, now) = (rows, ledger.clock())
@@ -116,7 +116,7 @@ package final class ModelReader: LedgerQueries {
 
   // MARK: Attachments
 
-  private func record(_ attachment: ModelRows.Attachment, _ key: Int64) -> AttachmentRecord {
+  func record(_ attachment: ModelRows.Attachment, _ key: Int64) -> AttachmentRecord {
     let last = attachment.attempts.keys.max().flatMap { attachment.attempts[$0] } ?? []
     var outcome = attachment.outcome
     // What it has while it waits for its children counts once it is completed.
@@ -128,7 +128,7 @@ package final class ModelReader: LedgerQueries {
   }
 
   /// A page of what answers, of what comes after a place in an order.
-  private func page<Place: LosslessStringConvertible, Row>(
+  func page<Place: LosslessStringConvertible, Row>(
     _ places: [Place], after mark: PageMark?, _ limit: Int, _ isAfter: (Place, Place) -> Bool,
     _ read: (Place) -> Row?
   ) throws(LedgerError) -> Page<Row> {
@@ -380,30 +380,5 @@ package final class ModelReader: LedgerQueries {
       guard case .delivery(let key) = subject else { return nil }
       return rows.deliveries[key].map { record($0, rows, now) }
     }
-  }
-}
-
-extension AttachmentFilter {
-  /// Whether an attachment answers to all that is said.
-  fileprivate func matches(_ attachment: ModelRows.Attachment, _ rows: ModelRows) -> Bool {
-    let (origin, outcome) = (attachment.origin, attachment.outcome)
-    func agrees<Value: Equatable>(_ wanted: Value?, _ value: Value?) -> Bool {
-      wanted == nil || wanted == value
-    }
-    return statuses.contains(outcome.status) && ids?.contains(origin.id) ?? true
-      && agrees(code, outcome.reason?.code) && agrees(stage, outcome.reason?.stage)
-      && agrees(conversationId, origin.conversationId) && agrees(sha256, outcome.sha256)
-      && agrees(senderId, origin.senderId) && agrees(reference, origin.reference)
-      && parentId.map { rows.ancestors(of: attachment).contains($0) } ?? true
-      && minimumSize.map { outcome.sizeBytes ?? -1 >= $0 } ?? true
-      && maximumSize.map { outcome.sizeBytes ?? .max <= $0 } ?? true
-      && (!hasLink || attachment.transfer != nil) && agrees(objectPath, outcome.url)
-      && agrees(source, attachment.source.path)
-      && mediaType.map { Glob($0).matches(outcome.mediaType ?? "") } ?? true
-      && fileName.map { Glob($0).matches(origin.fileName) } ?? true
-      && since.map { attachment.createdAt >= $0 } ?? true
-      && until.map { attachment.createdAt < $0 } ?? true
-      && endedBefore.map { (attachment.finishedAt ?? .max) < $0 } ?? true
-      && participant.map { origin.senderId == $0 || attachment.participants.contains($0) } ?? true
   }
 }

@@ -198,7 +198,7 @@ extension ModelRows {
       {
         leave(transfer, &tally)
       }
-      _ = addChildren(of: ended, &tally)
+      addChildren(of: ended, &tally)
       tellParent(attachments[ended.key]?.parent, change: -1, &tally)
     case .expanded(let ended): return problem(with: ended) ?? expand(job, ended, &tally)
     case .again(let key, let after, let crashed, let attempt, let steps):

@@ -50,10 +50,9 @@ extension ModelRows {
     }
   }
 
-  mutating func addChildren(of ended: EndedAttachment, _ tally: inout ModelTally) -> Int64 {
-    if ended.children.isEmpty { return 0 }
+  mutating func addChildren(of ended: EndedAttachment, _ tally: inout ModelTally) {
+    if ended.children.isEmpty { return }
     let root = place(of: ended.key).root
-    var open: Int64 = 0
     let identities = NewChild.identities(of: ended.children, parent: ended.origin, tally.maker.hash)
     for (child, identity) in zip(ended.children, identities) {
       if let known = keysByIdentity[identity] {
@@ -62,12 +61,10 @@ extension ModelRows {
         } else {
           tally.uploadsToDelete.append(child.uploadId)
         }
-        open += attachments[known]?.outcome.status == .queued ? 1 : 0
       } else if deletedIdentities[identity] != nil {
         tally.uploadsToDelete.append(child.uploadId)
       } else {
         add(child, identity, of: ended, &tally)
-        open += 1
       }
     }
     let bytes = ended.children.reduce(0) { $0 + $1.sizeBytes }
@@ -78,7 +75,6 @@ extension ModelRows {
       attachments[key]?.expansion = expansion
     }
     tally.touch(.attachments)
-    return open
   }
 
   /// It waits to be worked on, or has failed since it could not be read, and has nothing to be read from.
@@ -191,7 +187,8 @@ extension ModelRows {
     attachments[key]?.expansion = expansion
     for object in ended.outcome.derived { names[object.url, default: Name(sha256: object.sha256)].uses += 1 }
     attachments[key]?.outcome.derived = ended.outcome.derived
-    let open = addChildren(of: ended, &tally)
+    addChildren(of: ended, &tally)
+    let open = Int64(attachments.values.count { $0.parent == key && $0.outcome.status == .queued })
     attachments[key]?.expansion?.open = open
     attachments[key]?.expansion?.said = (ended.outcome, ended.steps)
     jobs[job.key]?.isExpanded = open > 0 && job.cancellation == nil
@@ -200,7 +197,7 @@ extension ModelRows {
     return .counted
   }
 
-  private static func size(of source: AttachmentSource) -> Int64 {
+  static func size(of source: AttachmentSource) -> Int64 {
     if case .file(_, _, let size, _, _) = source { size } else { 0 }
   }
 

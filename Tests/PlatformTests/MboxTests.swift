@@ -83,6 +83,8 @@ struct MboxTests {
       file: Array("/m/in.mbox".utf8), 44..<613, sha256: [UInt8](repeating: 0xAB, count: 32))
     #expect(String(decoding: path.path, as: UTF8.self) == "/m/in.mbox//44+569+\(Self.hash)")
     #expect(MboxPath(path.path) == path)
+    let whole = MboxPath.beginning(path.path)
+    #expect(whole.map { $0.file + $0.rest } == path.path && whole?.file == path.file)
     #expect(path.place == "/m/in.mbox//44+569")
   }
 

@@ -145,6 +145,32 @@ struct ExpansionTests {
     #expect(try attachment(try bench.claimOne()).concluded != nil)
   }
 
+  /// Its stages have changed, and take other contents out. What they took out before is a child as well, and is worked on.
+  @Test(arguments: Engine.allCases) func childrenThatComeOutNoMoreAreWaitedForAndCounted(engine: Engine)
+    throws
+  {
+    let bench = try Bench(engine)
+    try waiting(bench, 0..<2)
+    for lease in try bench.claim(2) { try bench.settle(lease, Sample.failed(lease)) }
+    let concluding = try bench.claimOne()
+    try bench.settle(concluding, Self.ended(concluding))
+    let parent = try bench.attachment("a").origin.id
+    try bench.command(.retry(try bench.attachment("child 0").origin.id))
+    try bench.command(.reprocess(parent))
+    let leases = try bench.claim(2)
+    let first = try #require(leases.first { try attachment($0).origin.id == parent })
+    let child = try #require(leases.first { try attachment($0).origin.id != parent })
+    #expect(try bench.settle(first, try Self.expanded(first, 2..<3)) == .counted)
+    try bench.settle(child, Sample.failed(child))
+    let new = try bench.claimOne()
+    #expect(try attachment(new).origin.fileName == "child 2", "its parent waits for it")
+    try bench.settle(new, Sample.ended(new) { $0.outcome.url = nil })
+    #expect(
+      try attachment(try bench.claimOne()).concluded?.tally.map { "\($0.key) \($0.value.text)" } == [
+        "children.count 3", "children.completed 1", "children.failed 2",
+      ])
+  }
+
   @Test(arguments: Engine.allCases) func aDeletedChildIsNotWaitedForAndDoesNotComeBack(engine: Engine) throws
   {
     let bench = try Bench(engine)
@@ -159,6 +185,29 @@ struct ExpansionTests {
     let again = try bench.claimOne()
     #expect(try bench.settle(again, try Self.expanded(again, 0..<1)) == .counted)
     #expect(try bench.reader.attachments(AttachmentFilter(), after: nil, limit: 10).rows.count == 1)
+  }
+
+  @Test(arguments: Engine.allCases) func whatComesOutIsKnownDeletedOrNew(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try waiting(bench, 0..<3)
+    let parent = try bench.attachment("a")
+    let children = try (0..<3).map { try bench.attachment("child \($0)") }
+    try bench.command(.delete(children[1].origin.id))
+    // How large it is, and that it came out before, makes it the same, and not where its file lies.
+    var found = (0..<4).map { Self.child($0) } + [Self.child(0), Self.child(2, size: 4)]
+    found[0].source = Array("/elsewhere".utf8)
+    #expect(
+      try bench.reader.standing(of: found, in: parent.origin) == [
+        .known(children[0].origin.id), .deleted, .known(children[2].origin.id), .new, .new, .new,
+      ])
+    #expect(try bench.reader.standing(of: found, in: children[0].origin).allSatisfy { $0 == .new })
+    let first = try bench.reader.children(of: parent.key, after: nil, limit: 1)
+    let rest = try bench.reader.children(of: parent.key, after: first.next, limit: 9)
+    #expect(
+      (first.rows + rest.rows).map { "\($0.attachment.origin.fileName) \($0.sizeBytes)" } == [
+        "child 0 3", "child 2 3",
+      ])
+    #expect(try bench.reader.childCount(of: parent.key) == 2 && rest.next == nil)
   }
 
   @Test(arguments: Engine.allCases) func childrenOfADeletedParentAreTheirOwn(engine: Engine) throws {

@@ -86,6 +86,9 @@ struct FilterTests {
       Criterion(
         name: "at most", set: { $0.maximumSize = 5 },
         answers: { $0.outcome.sizeBytes.map { $0 <= 5 } ?? false }),
+      Criterion(
+        name: "source", set: { $0.sourceStart = Array(all[7].source.dropLast(5)) },
+        answers: { $0.source.starts(with: all[7].source.dropLast(5)) }),
       Criterion(name: "link", set: { $0.hasLink = true }, answers: { _ in false }),
       Criterion(name: "since", set: { $0.since = middle }, answers: { $0.createdAt >= middle }),
       Criterion(name: "until", set: { $0.until = middle }, answers: { $0.createdAt < middle }),

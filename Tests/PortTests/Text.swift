@@ -30,6 +30,9 @@ func everything(_ ledger: some LedgerQueries, pageLimit: Int = 7) throws -> [Str
     ]
     try ledger.attachments { record in
       lines.append("\(record), parent \(record.origin.parentId ?? "none")")
+      lines.append("children \(try ledger.childCount(of: record.key))")
+      lines += try pages(pageLimit) { try ledger.children(of: record.key, after: $0, limit: pageLimit) }
+        .map { "of \(record.key): \($0)" }
       lines += try ledger.attempts(of: record.key).map { "\(record.key) \($0)" }
       lines += try ledger.deliveries(of: record.key).map { "\(record.key) \($0)" }
       lines.append("\(try ledger.place(of: record.key).map { "\($0)" } ?? "nowhere")")

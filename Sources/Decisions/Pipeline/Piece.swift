@@ -30,6 +30,12 @@ public struct Piece: Sendable, Equatable {
     self.range = range
   }
 
+  /// What a child is called that has no name: no text of the ledger has a NUL, and a name is at least one character.
+  public var childName: String { name.isEmpty ? "content" : name }
+
+  /// The type of a derived object, also where its stage says none.
+  public var derivedType: String { mediaType ?? "application/octet-stream" }
+
   /// What ``isName(_:)`` asks for, as the end of a sentence.
   public static let nameRule =
     "a name is lower case letters and digits, in words joined by `-`, up to 64 bytes"

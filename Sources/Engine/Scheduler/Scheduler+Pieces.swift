@@ -53,7 +53,7 @@ extension Scheduler {
   private func take(_ staged: StagedPieces, of flight: Flight) {
     let held = flight.run.pieces
     let derived = zip(held.filter { $0.piece.kind == .derived }, staged.hashes).map { held, sha256 in
-      let mediaType = held.piece.mediaType ?? "application/octet-stream"
+      let mediaType = held.piece.derivedType
       return DerivedObject(
         name: held.piece.name, stage: held.stage, mediaType: mediaType,
         sizeBytes: Int64(held.piece.range.count), sha256: sha256,
@@ -63,13 +63,10 @@ extension Scheduler {
     flight.children = zip(held.filter { $0.piece.kind == .child }, staged.children).map { held, file in
       NewChild(
         uploadId: file.id, source: Array(file.path.utf8), sizeBytes: Int64(held.piece.range.count),
-        sha256: file.sha256, modified: file.modified, fileName: Self.fileName(held.piece.name),
+        sha256: file.sha256, modified: file.modified, fileName: held.piece.childName,
         declaredType: held.piece.mediaType)
     }
   }
-
-  /// What a child is called that has no name: no text of the ledger has a NUL, and a name is at least one character.
-  private static func fileName(_ name: String) -> String { name.isEmpty ? "content" : name }
 
   /// Takes away what an attempt has written that is not recorded.
   func discardStaged(_ flight: Flight) {

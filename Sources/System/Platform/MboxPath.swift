@@ -36,6 +36,22 @@ public struct MboxPath: Sendable, Equatable {
     self.init(file: Array(path[..<(last - 1)]), offset..<(offset + length), sha256: sha256)
   }
 
+  /// Takes the beginning of a path apart, as ``place`` gives it and people write it: at least `FILE//OFFSET+LENGTH`, and as much of
+  /// the hash as there is.
+  ///
+  /// - Returns: the path of the mailbox; and how what follows it begins, up to the hash or in it. `nil`: by its form it is none.
+  public static func beginning(_ path: [UInt8]) -> (file: [UInt8], rest: [UInt8])? {
+    guard let last = path.lastIndex(of: slash), last > 1, path[last - 1] == slash else { return nil }
+    let words = path[(last + 1)...].split(separator: UInt8(ascii: "+"), omittingEmptySubsequences: false)
+      .map { String(decoding: $0, as: UTF8.self) }
+    guard (2...3).contains(words.count), let offset = Int64(words[0]), offset >= 0,
+      let length = Int64(words[1]), length >= 0
+    else { return nil }
+    let hash = words.count == 3 ? words[2].lowercased() : ""
+    guard hash.utf8.count <= 64, hash.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
+    return (Array(path[..<(last - 1)]), Array("//\(offset)+\(length)+\(hash)".utf8))
+  }
+
   public var path: [UInt8] {
     file
       + Array("//\(range.lowerBound)+\(range.upperBound - range.lowerBound)+\(Hexadecimal.text(sha256))".utf8)

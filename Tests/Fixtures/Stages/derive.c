@@ -8,6 +8,11 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+/* What is the same of all: of another version it may be otherwise. */
+#ifndef CONSTANT
+#define CONSTANT "the same\n"
+#endif
+
 struct derive {
   const sluice_host *host;
 };
@@ -60,7 +65,7 @@ static sluice_verdict process(void *instance, const sluice_attachment *attachmen
   ssize_t count = read(attachment->content, room, 64);
   if (count < 0 || !table) return SLUICE_FAIL;
   if (leave(table, call, "head", room, (size_t)count) != 0) return SLUICE_FAIL;
-  if (leave(table, call, "constant", "the same\n", 9) != 0) return SLUICE_FAIL;
+  if (leave(table, call, "constant", CONSTANT, strlen(CONSTANT)) != 0) return SLUICE_FAIL;
   if (strncmp(room, "act ", 4) == 0) act(table, call, room + 4);
   if (strncmp(room, "reject", 6) != 0) return SLUICE_PASS;
   self->host->explain(call, "unwanted", "it begins with `reject`");

@@ -7,6 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What `|` becomes: another version of it may say otherwise. */
+#ifndef LINE_BREAK
+#define LINE_BREAK '\n'
+#endif
+
 static sluice_verdict start(const sluice_stage *stage, const sluice_opening *opening, void **instance) {
   (void)stage;
   *instance = (void *)(uintptr_t)opening->host;
@@ -17,7 +22,7 @@ static int take_out(const sluice_expansion *table, sluice_call *call, const char
   char name[32], room[4096];
   snprintf(name, sizeof name, "line-%d.txt", number);
   size_t count = strlen(line) < sizeof room ? strlen(line) : sizeof room;
-  for (size_t i = 0; i < count; i++) room[i] = line[i] == '|' ? '\n' : line[i];
+  for (size_t i = 0; i < count; i++) room[i] = line[i] == '|' ? LINE_BREAK : line[i];
   int file = table->begin(call, name, "text/plain");
   return file >= 0 && write(file, room, count) == (ssize_t)count ? 0 : -1;
 }

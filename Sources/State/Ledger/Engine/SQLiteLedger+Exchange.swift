@@ -218,7 +218,7 @@ extension SQLiteLedger {
         if outcome.url == replaced { try leaveName(replaced) } else { try giveUpName(replaced, &tally) }
       }
       tally.changed.add(.attachment, attachment.key)
-      _ = try addChildren(of: attachment, &tally)
+      try addChildren(of: attachment, &tally)
       try tellParent(of: attachment.key, change: -1, &tally)
       tally.addEnded(outcome.status, min(outcome.sizeBytes ?? 0, 1 << 50))
     case .expanded(let attachment):

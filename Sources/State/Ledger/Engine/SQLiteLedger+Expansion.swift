@@ -104,6 +104,10 @@ extension SQLiteLedger {
     }
   }
 
+  private func queuedChildren(of key: Int64) throws -> Int64 {
+    try statement(Text.queuedChildren).first(.integer(key)) { $0.integer(0) } ?? 0
+  }
+
   private func children(of key: Int64) throws -> [Status: Int64] {
     var children: [Status: Int64] = [:]
     try statement(Text.children).rows(.integer(key)) { row in
@@ -128,12 +132,12 @@ extension SQLiteLedger {
     }
   }
 
-  /// Takes in what was taken out of an attachment. Returns how many of these have not ended.
-  func addChildren(of attachment: EndedAttachment, _ tally: inout ExchangeTally) throws -> Int64 {
-    if attachment.children.isEmpty { return 0 }
+  /// Takes in what was taken out of an attachment.
+  func addChildren(of attachment: EndedAttachment, _ tally: inout ExchangeTally) throws {
+    if attachment.children.isEmpty { return }
     let root = hasExpansions ? try place(of: attachment.key).root : attachment.key
     hasExpansions = true
-    var (added, open, bytes): (Int64, Int64, Int64) = (0, 0, 0)
+    var (added, bytes): (Int64, Int64) = (0, 0)
     let identities = NewChild.identities(of: attachment.children, parent: attachment.origin, hash)
     for (child, identity) in zip(attachment.children, identities) {
       bytes += child.sizeBytes
@@ -148,7 +152,6 @@ extension SQLiteLedger {
         } else {
           tally.uploadsToDelete.append(child.uploadId)
         }
-        open += lacksContent || status == Status.queued.rawValue ? 1 : 0
       } else if try deleted(identity) != nil {
         tally.uploadsToDelete.append(child.uploadId)
       } else {
@@ -161,7 +164,6 @@ extension SQLiteLedger {
       try statement(Text.add).run(.integer(key), .integer(Int64(attachment.children.count)), .integer(bytes))
     }
     tally.touch(.attachments)
-    return open + added
   }
 
   private func add(
@@ -220,7 +222,9 @@ extension SQLiteLedger {
     hasExpansions = true
     try replaceDerived(attachment, &tally)
     try statement(Text.add).run(.integer(attachment.key), .integer(0), .integer(0))
-    let open = try addChildren(of: attachment, &tally)
+    try addChildren(of: attachment, &tally)
+    // Also those that came out of it before its stages were changed: as these end, they are taken off.
+    let open = try queuedChildren(of: attachment.key)
     try statement(Text.wait).run(
       .integer(attachment.key), .integer(open), .optional(outcome.mediaType), .optional(outcome.sizeBytes),
       .optional(outcome.sha256), .text(outcome.metadata), .text(Step.said(attachment.steps)))
@@ -309,7 +313,7 @@ extension SQLiteLedger {
   func leaveTree(_ key: Int64, _ status: String, _ tally: inout ExchangeTally) throws {
     guard hasExpansions else { return }
     let parent = try parent(of: key)
-    let queued = try statement(Text.queuedChildren).first(.integer(key)) { $0.integer(0) } ?? 0
+    let queued = try queuedChildren(of: key)
     try statement(Text.adopt).run(.integer(key), .optional(parent))
     try statement(Text.remove).run(.integer(key))
     guard let parent else { return }

@@ -236,6 +236,9 @@ struct Selection {
     }
     if let path = filter.objectPath { conditions.append("a.url IS \(place(.text(path)))") }
     if let source = filter.source { conditions.append("a.source IS \(place(.blob(source)))") }
+    if let start = filter.sourceStart {
+      conditions.append("substr(a.source, 1, \(start.count)) IS \(place(.blob(start)))")
+    }
     if let start = filter.endedSince {
       conditions.append("coalesce(a.finished_at >= \(place(.integer(start))), 0)")
     }

@@ -36,6 +36,8 @@ public struct AttachmentFilter: Sendable, Equatable {
   public var objectPath: String?
   /// The path of the file it came from, as bytes. No index has it: all attachments are looked at.
   public var source: [UInt8]?
+  /// What this path begins with, as bytes. No index has it either.
+  public var sourceStart: [UInt8]?
   /// It came as a link, whether that is fetched by now or not.
   public var hasLink = false
   /// Its link is not fetched yet.

@@ -29,6 +29,12 @@ public struct AttachmentRecord: Sendable {
     self.steps = steps
     self.keptObject = keptObject
   }
+
+  /// Where its content came from, as it is shown: the path of its file, or the attachment that it was taken out of. The file of one
+  /// that was is the home's own, and gone once it is completed.
+  public var sourceName: String {
+    origin.parentId.map { "attachment \($0)" } ?? String(decoding: source, as: UTF8.self)
+  }
 }
 
 // MARK: - In the ledger: the columns of `attachments a` and of its message `m`; the values that are written to them, and read
@@ -184,7 +190,7 @@ extension AttachmentRecord {
   public func write(to writer: inout JSONWriter, isForUser: Bool = false) {
     writer.member("id", origin.id)
     origin.write(to: &writer)
-    if !isForUser { writer.member("source", String(decoding: source, as: UTF8.self)) }
+    if !isForUser { writer.member("source", sourceName) }
     outcome.write(to: &writer)
     writer.key("stages")
     writer.array { writer in

@@ -28,6 +28,13 @@ public protocol LedgerQueries: AnyObject {
     -> Page<SurveyedAttachment>
   /// The attachments whose id begins with this text, at most ten.
   func attachments(idPrefix: String) throws(LedgerError) -> [AttachmentRecord]
+  /// What was taken out of an attachment itself, and not out of what that held, in the order in which it came out.
+  func children(of key: Int64, after: PageMark?, limit: Int) throws(LedgerError) -> Page<ChildRecord>
+  /// How many these are.
+  func childCount(of key: Int64) throws(LedgerError) -> Int
+  /// What is on record of contents that come out of an attachment: of each of them, in their order. Of a content its name, size and
+  /// SHA-256 are asked for.
+  func standing(of children: [NewChild], in parent: AttachmentOrigin) throws(LedgerError) -> [ChildStanding]
   func attempts(of key: Int64) throws(LedgerError) -> [AttemptRecord]
   func deliveries(of key: Int64) throws(LedgerError) -> [DeliveryRecord]
   /// Where an attachment is in the queue; `nil`: it is not queued.

@@ -3,7 +3,7 @@ import Ledger
 import Platform
 
 /// Finds the one attachment that a person means: by the beginning of its id, by the path of its object, or by that of its
-/// source.
+/// source; of a message in a mailbox, whose hash the lists leave out, by the beginning of that.
 struct AttachmentLookup {
   enum Found {
     case attachment(AttachmentRecord)
@@ -45,9 +45,7 @@ struct AttachmentLookup {
     var filter = AttachmentFilter()
     filter.objectPath = objectPath(word)
     if let record = try only(try matches(filter), word, "have the object") { return .attachment(record) }
-    for source in Self.sources(word) {
-      filter = AttachmentFilter()
-      filter.source = source
+    for filter in Self.filters(bySource: word) {
       if let record = try only(try matches(filter), word, "come from") { return .attachment(record) }
     }
     let printable = Terminal.printable(word)
@@ -73,6 +71,22 @@ struct AttachmentLookup {
   private func objectPath(_ word: String) -> String {
     let store = home.storePath + "/"
     return word.hasPrefix(store) ? String(word.dropFirst(store.count)) : word
+  }
+
+  /// What is asked for where a word is a source: a message at its place, and else a file.
+  private static func filters(bySource word: String) -> [AttachmentFilter] {
+    var filters: [AttachmentFilter] = []
+    if let message = MboxPath.beginning(Array(word.utf8)) {
+      for file in sources(String(decoding: message.file, as: UTF8.self)) {
+        filters.append(AttachmentFilter())
+        filters[filters.count - 1].sourceStart = file + message.rest
+      }
+    }
+    for source in sources(word) {
+      filters.append(AttachmentFilter())
+      filters[filters.count - 1].source = source
+    }
+    return filters
   }
 
   /// The paths under which a source may be on record: absolute, without links if the file is there still.

@@ -10,6 +10,9 @@ struct AttachmentStory {
   /// `nil`: it is not queued.
   var place: QueuePlace?
   var lanes: [LedgerStatus.Lane]
+  var children: ChildrenText
+  /// The name of the file that it was taken out of; `nil`: it was taken out of none.
+  var parentName: String?
   /// Whether a coordinator is at work.
   var use: Home.Use
   var hint: Hint
@@ -35,6 +38,7 @@ struct AttachmentStory {
         text += "  \(object.url)\n"
       }
     }
+    text += children.text(style, hint)
     if !attempts.isEmpty {
       text += "\nAttempts\n" + attempts.map { attempt($0, style) }.joined()
     }
@@ -54,13 +58,16 @@ struct AttachmentStory {
     if let place { facts += standing(place) }
     facts += [
       ("file name", Terminal.printable(record.origin.fileName)),
-      ("source", Terminal.printable(String(decoding: record.source, as: UTF8.self))),
+      ("source", Terminal.printable(record.sourceName)),
       ("conversation", Terminal.printable(record.origin.conversationId)),
       ("message", Terminal.printable(record.origin.messageId)),
       ("sender", Terminal.printable(record.origin.senderId)),
     ]
     if let reference = record.origin.reference { facts.append(("reference", Terminal.printable(reference))) }
-    if let parent = record.origin.parentId { facts.append(("taken out of", parent)) }
+    if let parent = record.origin.parentId {
+      let name = parentName.map { "  \(Terminal.printable($0))" }
+      facts.append(("taken out of", parent + (name ?? "")))
+    }
     if let trace = record.origin.traceparent { facts.append(("traceparent", Terminal.printable(trace))) }
     if let mediaType = record.outcome.mediaType {
       facts.append(("media type", Terminal.printable(mediaType)))
@@ -134,8 +141,10 @@ struct AttachmentStory {
     var writer = JSONWriter()
     writer.object { writer in
       RecordText.members(record, &writer)
+      if let parentName { writer.member("parentFileName", parentName) }
       writer.member("createdAt", Clock.timestamp(record.createdAt))
       writer.member("finishedAt", record.finishedAt.map(Clock.timestamp))
+      children.write(to: &writer)
       writer.key("attempts")
       writer.array { writer in
         for attempt in attempts {

@@ -106,7 +106,7 @@ struct Get: ParsableCommand {
       return CommandError(
         .incomplete,
         "attachment \(id) is completed, and its pipeline has stored nothing; the stage `store` keeps a copy, and the source was "
-          + Terminal.printable(String(decoding: record.source, as: UTF8.self)))
+          + Terminal.printable(record.sourceName))
     case .rejected, .failed, .quarantined, .cancelled:
       let reason = record.outcome.reason.map {
         " (\($0.stage): \(RecordText.reason($0.code, $0.message)))"

@@ -35,7 +35,10 @@ struct Show: ParsableCommand {
         AttachmentStory(
           record: record, attempts: try ledger.attempts(of: record.key),
           deliveries: try ledger.deliveries(of: record.key), place: try ledger.place(of: record.key),
-          lanes: try ledger.status().lanes, use: home.use, hint: hint, now: Clock.now())
+          lanes: try ledger.status().lanes, children: try ChildrenText(of: record, in: ledger),
+          parentName: try record.origin.parentId.flatMap {
+            try ledger.attachments(idPrefix: $0).first?.origin.fileName
+          }, use: home.use, hint: hint, now: Clock.now())
       }
       Terminal.out(arguments.isJSON ? story.json : try story.text(Style(arguments)))
     }

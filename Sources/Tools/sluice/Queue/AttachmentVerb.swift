@@ -16,6 +16,9 @@ struct AttachmentVerb {
   var queues = false
   /// It is done where the attachment was deleted before.
   var isDoneByDeletion = false
+  /// What it does to an attachment out of which nothing is taken yet, where all is meant that is taken out of that: after the command
+  /// with its id. `nil`: that would be something else.
+  var instead: String?
 
   static let dryRun = CommandOption(name: "dry-run", help: "Only say how many it would be.")
   static let options = FilterOptions.all + [dryRun, .home, .format, .quiet, .noColor]
@@ -66,6 +69,11 @@ struct AttachmentVerb {
     (tally.matched, tally.unchanged) = (tally.matched + before, tally.unchanged + before)
     tell(tally, arguments, isDryRun: isDryRun)
     working?.tellWhereAlone(arguments)
+    if tally.matched == 0, let parent = filter.parentId, !arguments.flag("quiet") {
+      let hint = Hint(arguments)
+      let note = try TreeNote.text(parent, ledger, hint) { id in instead.map { "\(hint(name, id)) \($0)" } }
+      if let note { Terminal.error(note) }
+    }
     return tally.refused.isEmpty ? .success : .incomplete
   }
 

@@ -14,7 +14,8 @@ struct CancelVerb: ParsableCommand {
     example: "sluice cancel --conversation team-7 --reason 'sent by mistake'")
 
   private static let verb = AttachmentVerb(
-    name: "cancel", done: "cancelled", before: "cancelled or ended already", statuses: [.queued])
+    name: "cancel", done: "cancelled", before: "cancelled or ended already", statuses: [.queued],
+    instead: "takes it back, and nothing comes out of it")
 
   private let arguments: ParsedArguments
 

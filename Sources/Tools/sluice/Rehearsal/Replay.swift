@@ -11,10 +11,11 @@ struct Replay: ParsableCommand {
     name: "replay", abstract: "Run ended attachments again, and show what would change.", arguments: "[ID…]",
     discussion: """
       Attachments that have ended go through the pipeline again, from a stage on, with what earlier stages recorded.
-      Ledger and store stay as they are, and no event is delivered. Without ID every attachment is taken that once
-      came so far and answers to the filters, or a sample of them. As with diff(1), the exit code is 1 if something
-      would change. With --apply, those that would are queued again, completed ones too. The object of a completed
-      one is kept until another takes its place, also where it ends as rejected: `sluice delete` and `prune` take it away.
+      Ledger and store stay as they are, and no event is delivered. Derived objects and contents that are taken out
+      are compared, too. Without ID every attachment is taken that once came so far and answers to the filters, or a
+      sample of them. As with diff(1), the exit code is 1 if something would change. With --apply, those that would
+      are queued again, completed ones too. The object of a completed one is kept until another takes its place, also
+      where it ends as rejected: `sluice delete` and `prune` take it away.
       """,
     options: [
       .config,
@@ -67,9 +68,13 @@ struct Replay: ParsableCommand {
       isJSON: arguments.isJSON, style: Style(arguments))
     // What is to be stored by this replay, by path.
     var granted: [ByteText: [UInt8]] = [:]
+    let pieces = PieceChanges(ledger, earlier: pipeline.definition.stages[..<first])
     for record in try records(ledger, player) {
       let outcome = try player.play(record)
-      report.add(record, outcome, isInTheWay: try isInTheWay(outcome, of: record, ledger, &granted))
+      var changes: [ReplayReport.Change] = []
+      if case .played(let result) = outcome { changes = try pieces.changes(record, result) }
+      report.add(
+        record, outcome, pieces: changes, isInTheWay: try isInTheWay(outcome, of: record, ledger, &granted))
     }
     report.end(from: pipeline.definition.stages[first].id)
     if applies { return try apply(report, home, mismatch) }

@@ -10,6 +10,8 @@ struct ReplayReport {
     var key: String
     var before: String?
     var after: String?
+    /// Of a derived object or a child, whose values end in a hash.
+    var isPiece = false
   }
 
   /// The ids of those that would change.
@@ -33,14 +35,18 @@ struct ReplayReport {
     self.style = style
   }
 
-  /// - Parameter isInTheWay: whether another content has the path where what would be stored goes.
-  mutating func add(_ record: AttachmentRecord, _ outcome: ReplayPlayer.Outcome, isInTheWay: Bool) {
+  /// - Parameters:
+  ///   - pieces: the changes of derived objects and children.
+  ///   - isInTheWay: whether another content has the path where what would be stored goes.
+  mutating func add(
+    _ record: AttachmentRecord, _ outcome: ReplayPlayer.Outcome, pieces: [Change], isInTheWay: Bool
+  ) {
     switch outcome {
     case .impossible(let why):
       impossible += 1
       Terminal.error("\(record.origin.id) \(Terminal.printable(record.origin.fileName)): \(why)")
     case .played(let result):
-      let changes = Self.changes(record, result)
+      let changes = Self.changes(record, result) + pieces
       if changes.isEmpty { unchanged += 1 } else { changed.append(record.origin.id) }
       if !changes.isEmpty && isInTheWay { inTheWay.insert(record.origin.id) }
       if changes.isEmpty && isDifferenceOnly || applies && isQuiet && !isJSON { return }
@@ -60,13 +66,20 @@ struct ReplayReport {
     )
   }
 
+  /// As many differences of one attachment are printed for people: as many contents may be in an archive as it likes.
+  private static let most = 100
+
   /// The key of a difference in the content at the end, told by its hash.
   private static let contentKey = "sha256"
 
   /// A value for a line of text. The beginning of a hash tells two contents apart.
-  private static func shown(_ value: String?, of key: String) -> String {
+  private static func shown(_ value: String?, of change: Change) -> String {
     guard let value else { return "nothing" }
-    return key == contentKey ? "\(value.prefix(16))…" : Terminal.printable(value)
+    if change.key == contentKey { return "\(value.prefix(16))…" }
+    let text = Terminal.printable(value)
+    // A child that was not read has none.
+    let hasHash = change.isPiece && text.split(separator: " ").last?.utf8.count == 64
+    return hasHash ? "\(text.dropLast(48))…" : text
   }
 
   private static func changes(_ record: AttachmentRecord, _ result: Rehearsal.Result) -> [Change] {
@@ -98,17 +111,23 @@ struct ReplayReport {
     var text = "\(outcome)  \(record.origin.id)  \(Terminal.printable(record.origin.fileName))\n"
     // If the outcome differs, later stages record nothing; one line says so.
     let endsOtherwise = changes.contains { $0.key == "status" || $0.key == "reason" }
-    let gone = endsOtherwise ? changes.filter { $0.key.contains(".") && $0.after == nil } : []
-    let shown = changes.filter { change in !gone.contains { $0.key == change.key } }
-    let width = max(shown.map(\.key.count).max() ?? 0, gone.isEmpty ? 0 : "metadata".count)
-    for change in shown {
-      text += "             \(Help.pad(Terminal.printable(change.key), width))  "
-      text +=
-        "\(Self.shown(change.before, of: change.key)) -> \(Self.shown(change.after, of: change.key))\n"
+    let gone = endsOtherwise ? changes.filter { $0.key.contains(".") && !$0.isPiece && $0.after == nil } : []
+    let lost = endsOtherwise ? changes.filter { $0.isPiece && $0.after == nil } : []
+    let shown = changes.filter { change in !(gone + lost).contains { $0.key == change.key } }
+    var lines = shown.prefix(Self.most).map { change in
+      (
+        Terminal.printable(change.key),
+        "\(Self.shown(change.before, of: change)) -> \(Self.shown(change.after, of: change))"
+      )
     }
-    if !gone.isEmpty {
-      text += "             \(Help.pad("metadata", width))  \(Count.text(gone.count, "key")) -> nothing\n"
+    if shown.count > Self.most {
+      lines.append(("", "and \(shown.count - Self.most) more; --format json has all"))
     }
+    if !gone.isEmpty { lines.append(("metadata", "\(Count.text(gone.count, "key")) -> nothing")) }
+    if !lost.isEmpty { lines.append(("derived", "\(Count.text(lost.count, "object")) -> nothing")) }
+    // A file in an archive may have a name as long as it likes.
+    let width = min(lines.map(\.0.count).max() ?? 0, 40)
+    for (key, value) in lines { text += "             \(Help.pad(key, width))  \(value)\n" }
     return text
   }
 

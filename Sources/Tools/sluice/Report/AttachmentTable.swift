@@ -70,7 +70,7 @@ struct AttachmentTable {
       outcome.reason?.message, origin.conversationId, origin.messageId, origin.senderId, origin.fileName,
       origin.declaredType, origin.reference,
     ] { csv.add(text) }
-    csv.add(String(decoding: record.source, as: UTF8.self))
+    csv.add(record.sourceName)
     csv.add(Clock.timestamp(record.createdAt))
     csv.add(record.finishedAt.map(Clock.timestamp))
   }
