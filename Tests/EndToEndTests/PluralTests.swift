@@ -26,7 +26,7 @@ struct PluralTests {
     let mended = try out("verify", "--repair")
     #expect(
       mended.contains(
-        "; 1 finding, 1 of them mended; 1 attachment is queued again: `sluice ingest` stores it\n"))
+        "; 1 finding, 1 of them mended; 1 attachment is to be stored anew by `sluice ingest`\n"))
     let again = try SluiceCommand.run(["ingest", "a.txt"], in: folder)
     #expect(again.err == "sluice: going on with 1 attachment that an earlier run left\n")
   }

@@ -61,16 +61,21 @@ struct TNEF {
   private mutating func read(_ bytes: UnsafeRawBufferPointer, _ limit: Int) throws(Fields.Cut) {
     var fields = Fields(bytes)
     _ = try fields.bytes(Self.header)
-    // What follows the last attribute is passed over, as by Outlook.
     while fields.left >= Self.leastAttribute, files.count < limit {
-      let level = try fields.number(UInt8.self)
-      guard 1...2 ~= level else { return }
-      let attribute = Attribute(rawValue: try fields.number(UInt32.self))
+      // Programs go by the id alone: not by the level before it, nor by the type that its upper half says.
+      _ = try fields.number(UInt8.self)
+      let attribute = Attribute(rawValue: UInt16(truncatingIfNeeded: try fields.number(UInt32.self)))
       let value = try fields.bytes(Int(try fields.number(UInt32.self)))
       _ = try fields.number(UInt16.self)
       if let attribute { try take(attribute, value) }
     }
+    if files.count < limit, !(try fields.bytes(fields.left)).allSatisfy(Self.blanks.contains) {
+      throw Fields.Cut()
+    }
   }
+
+  /// Bytes that may follow the last attribute: programs of mail add them. Others are the beginning of one, or hide what comes behind.
+  private static let blanks: Set<UInt8> = [0x00, 0x09, 0x0A, 0x0D, 0x20]
 
   /// Bytes of the signature and the key.
   private static let header = 6
@@ -78,16 +83,16 @@ struct TNEF {
   private static let leastAttribute = 11
 
   /// Those of section 2.1.3.1 that are of use here.
-  private enum Attribute: UInt32 {
-    case attachRendData = 0x0006_9002
-    case attachTitle = 0x0001_8010
-    case attachData = 0x0006_800F
-    case attachTransportFilename = 0x0006_9001
-    case attachment = 0x0006_9005
-    case msgProps = 0x0006_9003
-    case body = 0x0002_800C
-    case subject = 0x0001_8004
-    case oemCodepage = 0x0006_9007
+  private enum Attribute: UInt16 {
+    case attachRendData = 0x9002
+    case attachTitle = 0x8010
+    case attachData = 0x800F
+    case attachTransportFilename = 0x9001
+    case attachment = 0x9005
+    case msgProps = 0x9003
+    case body = 0x800C
+    case subject = 0x8004
+    case oemCodepage = 0x9007
   }
 
   private mutating func take(_ attribute: Attribute, _ value: UnsafeRawBufferPointer) throws(Fields.Cut) {

@@ -79,7 +79,7 @@ final class Repair {
         finding.remedy =
           MboxPath(object.source) == nil
           ? "its source \(shown(object)) cannot be read; restore the object, or the source"
-          : "it is not at \(shown(object)) any more; ingest the mailbox again, which finds it, then repair again"
+          : "it is not at \(shown(object)) any more; ingest the mailbox again, which finds it if it is in there unchanged, then repair again"
       }
       return false
     }

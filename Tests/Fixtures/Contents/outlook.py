@@ -93,7 +93,7 @@ write("twice.tnef", rend(), title(b"a"), data(b"same"), file(variable(0x102, 0x3
       file(variable(0x102, 0x3701, b"other")), children=[("a", b"same"), ("b", b"one"), ("b", b"other")])
 write("data-first.tnef", rend(), data(b"a"), title(b"a.txt"), rend(), data(b"b"), title(b"b.txt"), children=[("a.txt", b"a"), ("b.txt", b"b")])
 write("no-rend.tnef", title(b"a.txt"), data(b"a"), children=[("a.txt", b"a")])
-write("behind.tnef", rend(), title(b"a"), data(b"a"), behind=b"\0" * 20 + b"garbage", children=[("a", b"a")])
+write("behind.tnef", rend(), title(b"a"), data(b"a"), behind=b"\0" * 20 + b"\r\n", children=[("a", b"a")])
 # Named, multiple and small values lie before those that matter.
 named = struct.pack("<HH", 0x1F, 0x8001) + bytes(16) + struct.pack("<II", 1, 6) + padded("abc".encode("utf-16-le"))
 named += struct.pack("<II", 1, 4) + "ab".encode("utf-16-le")
@@ -102,5 +102,8 @@ multiple = variable(0x101F, 0x0E05, "a\0".encode("utf-16-le"), "bcd\0".encode("u
 write("values.tnef", message(named, numbered, multiple, struct.pack("<HHHH", 2, 2, 7, 0), struct.pack("<HHQ", 0x40, 0x39, 5), wide(0x0037, "after")),
       subject="after")
 write("unpaired.tnef", message(variable(0x1F, 0x0037, b"a\0\x00\xd8b\0\0")), subject="a\ufffdb")
+# Programs go by the lower half of the id, and by no level.
+write("odd-id.tnef", rend(), title(b"a"), attribute(0x00FF800F, b"a"), children=[("a", b"a")])
+write("odd-level.tnef", rend(), b"\7" + title(b"a")[1:], b"\0" + data(b"a")[1:], children=[("a", b"a")])
 write("checksum.tnef", rend(), title(b"a"), data(b"a")[:-2] + b"\0\0", children=[("a", b"a")])
 json.dump(expected, open("expected.json", "w"))

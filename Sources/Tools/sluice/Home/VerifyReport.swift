@@ -70,9 +70,8 @@ struct VerifyReport {
     text += found == 0 ? "nothing is wrong" : Count.text(found, "finding")
     if isRepair && found > 0 { text += ", \(repaired) of them mended" }
     if totals.queued > 0 {
-      let (verb, object) = totals.queued == 1 ? ("is", "it") : ("are", "them")
-      text +=
-        "; \(Count.text(totals.queued, "attachment")) \(verb) queued again: `sluice ingest` stores \(object)"
+      let verb = totals.queued == 1 ? "is" : "are"
+      text += "; \(Count.text(totals.queued, "attachment")) \(verb) to be stored anew by `sluice ingest`"
     }
     if sealed.count > 1 {
       let rows = sealed.sorted { $0.key < $1.key }.map {
