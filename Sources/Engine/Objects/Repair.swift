@@ -78,14 +78,15 @@ final class Repair {
         hopeless.insert(object.id)
         finding.remedy =
           MboxPath(object.source) == nil
-          ? "its source \(shown(object)) cannot be read; restore the object, or the source"
+          ? "its source \(shown(object)) cannot be read; restore the object or the source, or delete the attachment"
           : "it is not at \(shown(object)) any more; ingest the mailbox again, which finds it if it is in there unchanged, then repair again"
       }
       return false
     }
     guard Hexadecimal.text(source) == object.sourceSHA256 ?? Hexadecimal.text(object.sha256) else {
       hopeless.insert(object.id)
-      finding.remedy = "its source \(shown(object)) has changed since; restore the object, or the source"
+      finding.remedy =
+        "its source \(shown(object)) has changed since; restore the object or the source, or delete the attachment"
       return false
     }
     guard !isLocation || clear(object.url, &finding) else { return false }

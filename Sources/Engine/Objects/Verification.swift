@@ -313,7 +313,7 @@ public final class Verification {
     static let lostUpload = "have it sent again; `sluice delete ID` removes the attachment"
     static let upload = "the next `sluice ingest`, `run` or `serve` deletes it, or `sluice verify --repair`"
     static let object =
-      "`sluice verify --repair` finds its content elsewhere in the store, or queues the attachment again if its source is unchanged; else restore the object"
+      "`sluice verify --repair` finds its content elsewhere in the store, or queues the attachment again if its source is unchanged; else restore the object, or delete the attachment"
     static let next = "the next `sluice ingest` names it, or `sluice verify --repair`"
     static let disk = "look after the disk; then `sluice verify` again"
     static let leftover =
