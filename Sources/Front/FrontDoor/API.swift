@@ -232,12 +232,14 @@ final class API {
 
   /// The token of `Bearer TOKEN` (RFC 6750, 2.1).
   private static func bearer(_ value: String) -> String? {
-    let space = UInt8(ascii: " ")
-    let scheme = value.utf8.prefix { $0 != space }
-    let token = value.utf8[scheme.endIndex...].drop { $0 == space }
-    let isBearer = scheme.map { $0 | 0x20 }.elementsEqual("bearer".utf8)
-    guard isBearer, !token.isEmpty, !token.contains(space) else { return nil }
-    return String(Substring(token))
+    let (bytes, space, scheme) = (value.utf8.span, UInt8(ascii: " "), "bearer ".utf8.span)
+    guard bytes.count > scheme.count else { return nil }
+    for place in scheme.indices where bytes[place] | 0x20 != scheme[place] { return nil }
+    var start = scheme.count
+    while start < bytes.count, bytes[start] == space { start += 1 }
+    for place in start..<bytes.count where bytes[place] == space { return nil }
+    if start == bytes.count { return nil }
+    return bytes.extracting(start...).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
   }
 
   private func digest(_ text: String) -> [UInt8] {

@@ -43,8 +43,12 @@ public struct FrontRequest: Sendable, Equatable {
   ///
   /// - Parameter name: in small letters.
   public func field(_ name: String) -> String? {
-    let found = fields.filter { $0.name == name }
-    return found.count == 1 ? found[0].value : nil
+    var found: String?
+    for field in fields where field.name == name {
+      if found != nil { return nil }
+      found = field.value
+    }
+    return found
   }
 
   /// All values of a field.

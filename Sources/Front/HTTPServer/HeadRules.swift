@@ -3,18 +3,21 @@
 /// Each rule is there because a proxy in front may understand the same bytes otherwise, and so where a request ends (RFC 9112, 3.2,
 /// 6.1, 6.3 and 11.2).
 enum HeadRules {
+  /// - Parameter target: where that stands in the head.
   /// - Throws: the fault, after which the connection is closed.
   static func apply(
-    to head: inout RequestHead, majorVersion: Int, _ limits: RequestLimits
+    to head: inout RequestHead, target: Range<Int>, majorVersion: Int, _ limits: RequestLimits
   ) throws(RequestFault) {
     guard majorVersion == 1, head.minorVersion <= 1 else {
       throw RequestFault(505, "HTTP/1.1 and HTTP/1.0 are spoken here")
     }
     // llhttp skips spaces after the method, and takes them within a name.
-    if !beginsPlainly(head) {
+    if !beginsPlainly(head, target) {
       throw RequestFault(400, "the request line has more than two spaces")
     }
-    for field in head.fields where field.name.isEmpty || !head.raw[field.name].allSatisfy(isTokenByte) {
+    let tokenBytes = tokenBytes
+    for field in head.fields where field.name.isEmpty || !head.raw[field.name].allSatisfy(tokenBytes.contains)
+    {
       throw RequestFault(400, "a field of the header has a name that is none")
     }
     // A byte that is no UTF-8 becomes three, and who reads the text is to be asked for no more than the bytes were.
@@ -23,7 +26,7 @@ enum HeadRules {
         throw RequestFault(431, "a field of the header has too many bytes that are no UTF-8")
       }
     }
-    try checkTarget(head)
+    try checkTarget(head, target)
     head.host = try host(of: head)
     head.framing = try framing(of: head)
     let expectations = head.values("expect")
@@ -37,13 +40,12 @@ enum HeadRules {
   }
 
   /// Whether the request line is method, space, target, space, version.
-  private static func beginsPlainly(_ head: RequestHead) -> Bool {
-    let (method, target) = (head.method.utf8, head.target.utf8)
-    let (space, start) = (UInt8(ascii: " "), method.count + 1)
-    let end = start + target.count
-    return head.raw.count > end + 6 && head.raw[start - 1] == space && head.raw[end] == space
-      && head.raw[..<(start - 1)].elementsEqual(method) && head.raw[start..<end].elementsEqual(target)
-      && head.raw[(end + 1)...].starts(with: "HTTP/".utf8)
+  private static func beginsPlainly(_ head: RequestHead, _ target: Range<Int>) -> Bool {
+    let space = UInt8(ascii: " ")
+    return head.raw.starts(with: head.method.utf8) && target.lowerBound == head.method.utf8.count + 1
+      && head.raw.count > target.upperBound + 6 && head.raw[target.lowerBound - 1] == space
+      && head.raw[target.upperBound] == space
+      && head.raw[(target.upperBound + 1)...].starts(with: "HTTP/".utf8)
   }
 
   /// RFC 9110, 5.6.2.
@@ -53,14 +55,14 @@ enum HeadRules {
   private static let tokenBytes = ASCIISet(lettersAndDigits + "!#$%&'*+-.^_`|~")
   private static let hostBytes = ASCIISet(lettersAndDigits + "-._~:[]%")
 
-  private static func checkTarget(_ head: RequestHead) throws(RequestFault) {
-    let target = head.target.utf8
+  private static func checkTarget(_ head: RequestHead, _ target: Range<Int>) throws(RequestFault) {
     if head.method == "CONNECT" { throw RequestFault(501, "the method is not known here") }
-    if target.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) || target.contains(UInt8(ascii: "#")) {
+    if head.raw[target].contains(where: { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "#") }) {
       throw RequestFault(400, "the target of the request has a character that must be written as %XX")
     }
     let isForServer = head.target == "*" && head.method == "OPTIONS"
-    guard target.first == UInt8(ascii: "/") || isForServer || authority(of: head.target) != nil else {
+    guard head.raw[target].first == UInt8(ascii: "/") || isForServer || authority(of: head.target) != nil
+    else {
       throw RequestFault(400, "the target of the request does not begin with /")
     }
   }

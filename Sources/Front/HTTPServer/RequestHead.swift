@@ -57,8 +57,8 @@ public struct RequestHead: Sendable, Equatable {
   }
 
   /// All fields in their order, with names in small letters. Bytes that are no UTF-8 become U+FFFD.
-  public var pairs: [(name: String, value: String)] {
-    fields.map { (text($0.name).lowercased(), text($0.value)) }
+  public func pairs<Pair>(_ pair: (_ name: String, _ value: String) -> Pair) -> [Pair] {
+    fields.map { pair(text($0.name).lowercased(), text($0.value)) }
   }
 
   func text(_ range: Range<Int>) -> String { String(decoding: raw[range], as: UTF8.self) }

@@ -63,12 +63,13 @@ public final class RequestParser {
     let code = raw.withUnsafeBytes { execute($0) }
     // A message without a body ends at once, and the callback for that pauses the parser.
     guard isHeadDone, code == HPE_OK || code == HPE_PAUSED else { throw Self.fault(code, raw) }
+    let target = target ?? 0..<0
     var head = RequestHead(
       raw: raw, fields: zip(names, values).map { RequestHead.Field(name: $0, value: Self.trimmed($1, raw)) },
       method: String(cString: llhttp_method_name(llhttp_method_t(UInt32(parser.pointee.method)))),
-      target: target.map { String(decoding: raw[$0], as: UTF8.self) } ?? "",
+      target: String(decoding: raw[target], as: UTF8.self),
       minorVersion: Int(parser.pointee.http_minor))
-    try HeadRules.apply(to: &head, majorVersion: Int(parser.pointee.http_major), limits)
+    try HeadRules.apply(to: &head, target: target, majorVersion: Int(parser.pointee.http_major), limits)
     (names, values) = ([], [])
     head.keepsAlive = llhttp_should_keep_alive(parser) == 1
     switch head.framing {

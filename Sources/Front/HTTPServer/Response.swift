@@ -73,7 +73,7 @@ public struct Response {
   /// The status line and the fields.
   private var beginning: HeadLines {
     var head = HeadLines(status)
-    for (name, value) in fields { head.add(name, Self.safe(value)) }
+    for (name, value) in fields { head.add(name, value) }
     return head
   }
 
@@ -95,7 +95,13 @@ public struct Response {
       bytes.append(contentsOf: name.utf8)
       bytes.append(UInt8(ascii: ":"))
       bytes.append(UInt8(ascii: " "))
+      let start = bytes.count
       bytes.append(contentsOf: value.utf8)
+      // A value may come from a file's name: nothing in it ends the line.
+      for index in start..<bytes.count where bytes[index] < 0x20 && bytes[index] != 9 || bytes[index] == 0x7F
+      {
+        bytes[index] = UInt8(ascii: " ")
+      }
       endLine()
     }
 
@@ -103,13 +109,6 @@ public struct Response {
       bytes.append(0x0D)
       bytes.append(0x0A)
     }
-  }
-
-  /// A value may come from a file's name: nothing in it ends the line.
-  private static func safe(_ value: String) -> String {
-    if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == UInt8(ascii: "\t") }) { return value }
-    return String(
-      decoding: value.utf8.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
   }
 }
 

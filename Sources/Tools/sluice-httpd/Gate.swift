@@ -113,7 +113,7 @@ final class Gate: RequestHandler {
     let request = FrontRequest(
       serial: last, method: exchange.head.method, segments: target.segments,
       query: target.query.map { FrontRequest.Pair($0.name, $0.value) },
-      fields: exchange.head.pairs.map { FrontRequest.Pair($0.name, $0.value) },
+      fields: exchange.head.pairs(FrontRequest.Pair.init),
       body: Self.body(exchange.head.framing), peer: exchange.peer.address)
     if Self.isQuick(request) {
       exchange.context = Number(last)

@@ -15,9 +15,7 @@ extension FuzzTarget {
     for head in whole.heads {
       try demand(head.raw.count <= RequestLimits().head + 2, "a head of \(head.raw.count) bytes")
       try demand(
-        !head.pairs.contains {
-          $0.name.isEmpty || $0.value.utf8.contains { $0 < 0x20 && $0 != 9 || $0 == 0x7F }
-        },
+        !head.pairs { $0.isEmpty || $1.utf8.contains { $0 < 0x20 && $0 != 9 || $0 == 0x7F } }.contains(true),
         "a field without a name, or with a control")
       try demand(head.minorVersion == 0 || !head.host.isEmpty, "a request to no host")
       try demand(
@@ -32,7 +30,7 @@ extension FuzzTarget {
     let request = FrontRequest(
       serial: 1, method: head.method, segments: target.segments,
       query: target.query.map { FrontRequest.Pair($0.name, $0.value) },
-      fields: head.pairs.map { FrontRequest.Pair($0.name, $0.value) })
+      fields: head.pairs(FrontRequest.Pair.init))
     let frame = FromFront.request(request).frame
     let isTaken = frame.count > Frame.limit || (try? frame.withUnsafeBytes { try FromFront($0) }) != nil
     try demand(isTaken, "the coordinator does not take a request of \(target.segments.count) segments")
