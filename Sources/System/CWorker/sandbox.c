@@ -184,7 +184,7 @@ static int allow_front(scmp_filter_ctx filter) {
   ALLOW_IF(setsockopt, SAME(1, IPPROTO_TCP), SAME(2, TCP_NODELAY));
   ALLOW_IF(setsockopt, SAME(1, IPPROTO_TCP), SAME(2, TCP_NOTSENT_LOWAT));
   ALLOW(epoll_ctl); ALLOW(epoll_wait); ALLOW(epoll_pwait); ALLOW(eventfd2);
-  ALLOW(fdatasync); ALLOW(sync_file_range);
+  ALLOW(fdatasync);
   ALLOW_IF(clone, HAS(0, CLONE_THREAD));
   failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
   ALLOW_IF(prctl, IS(0, PR_SET_NAME));

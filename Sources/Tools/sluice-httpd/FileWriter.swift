@@ -14,7 +14,8 @@ protocol FileWriterClient: AnyObject {
 }
 
 /// Writes bodies into files on a thread of its own: a disk may take long, and connections do not wait for it. What is to be hashed
-/// another thread hashes meanwhile, which takes longer than to write where the disk is fast.
+/// another thread hashes meanwhile, which takes longer than to write where the disk is fast; and a third one syncs what is written
+/// while the rest comes, so that little is left to sync at the end.
 final class FileWriter {
   /// The writing of one body. What the thread does with it is told on the loop.
   final class Task: @unchecked Sendable {
@@ -22,9 +23,11 @@ final class FileWriter {
     fileprivate var place: Int64
     fileprivate let digest: MessageDigest?
     fileprivate var written: Int64 = 0
-    /// Of them, those that the disk was told to begin with.
-    fileprivate var begun: Int64 = 0
+    /// Of them, those that are synced, or soon will be.
+    fileprivate var passed: Int64 = 0
     fileprivate var error: Int32 = 0
+    /// Why not all of it is on the disk. The kernel says so once.
+    fileprivate var syncError: Int32 = 0
     fileprivate var sum: [UInt8] = []
     /// Threads that are not done with it. The last one tells.
     fileprivate let working: Atomic<Int>
@@ -33,8 +36,8 @@ final class FileWriter {
     /// Is told on the loop what was done; `nil` once all was.
     var client: (any FileWriterClient)?
 
-    /// Unchecked because each part belongs to one thread: ``client`` to the loop, ``digest`` and ``sum`` to the one that hashes, what
-    /// else changes to the one that writes; until both are done.
+    /// Unchecked because each part belongs to one thread: ``client`` to the loop, ``digest`` and ``sum`` to the one that hashes,
+    /// ``syncError`` to the one that syncs, what else changes to the one that writes; until all are done.
     init(
       _ file: SharedDescriptor, at place: Int64 = 0, digest algorithm: MessageDigest.Algorithm? = nil,
       syncs: Bool
@@ -58,8 +61,14 @@ final class FileWriter {
     case finished(Task, Int64, Int32, [UInt8])
   }
 
-  /// So many bytes at a time the disk begins with before they are synced.
-  private static let early: Int64 = 8 << 20
+  private enum Sync: Sendable {
+    /// What is written so far; more follows.
+    case part(Task)
+    case all(Task)
+  }
+
+  /// So many bytes at a time are synced.
+  private static let part: Int64 = 8 << 20
 
   private let steps = Mailbox<Step>(capacity: .max)
   private let reports: Reports
@@ -87,7 +96,7 @@ final class FileWriter {
     /// Tells the end, where the other thread is done as well.
     func finish(_ task: Task) {
       if task.working.subtract(1, ordering: .acquiringAndReleasing).newValue > 0 { return }
-      add(.finished(task, task.written, task.error, task.sum))
+      add(.finished(task, task.written, task.error != 0 ? task.error : task.syncError, task.sum))
     }
 
     func take() -> [Report] {
@@ -106,13 +115,18 @@ final class FileWriter {
     self.blocks = blocks
     reports = try Reports()
     _ = try loop.watch(reports.readable, EventLoop.Interest(reads: true)) { [unowned self] _ in hear() }
-    let (steps, written, reports) = (steps, Mailbox<Step>(capacity: .max), reports)
+    let (steps, reports) = (steps, reports)
+    let (written, syncs) = (Mailbox<Step>(capacity: .max), Mailbox<Sync>(capacity: .max))
     let writing = try Thread {
       while case let all = steps.receive(), !all.isEmpty {
-        for step in all { Self.write(step, written, reports) }
+        for step in all { Self.write(step, written, syncs, reports) }
       }
     }
     writing.detach()
+    let syncing = try Thread {
+      while case let all = syncs.receive(), !all.isEmpty { Self.sync(all, reports) }
+    }
+    syncing.detach()
     let hashing = try Thread {
       while case let all = written.receive(), !all.isEmpty {
         for step in all { Self.hash(step, reports) }
@@ -144,8 +158,11 @@ final class FileWriter {
 
   // MARK: On the threads
 
-  /// Does a step, and passes it on to be hashed. Bytes count as pending until they are hashed, too: those in memory are bounded.
-  private static func write(_ step: Step, _ written: Mailbox<Step>, _ reports: Reports) {
+  /// Does a step, and passes it on to be hashed and synced. Bytes count as pending until they are hashed, too: those in memory are
+  /// bounded.
+  private static func write(
+    _ step: Step, _ written: Mailbox<Step>, _ syncs: Mailbox<Sync>, _ reports: Reports
+  ) {
     switch step {
     case .write(let task, let block, let count):
       block.shorten(to: write(block.bytes, task))
@@ -154,11 +171,28 @@ final class FileWriter {
       } else {
         written.send(.write(task, block, count: count))
       }
+      if task.syncs && task.written - task.passed >= part {
+        task.passed = task.written
+        syncs.send(.part(task))
+      }
     case .finish(let task):
       if task.digest != nil { written.send(step) }
-      if task.syncs && task.written > 0 && fdatasync(task.file.number) != 0 { task.error = errno }
+      if task.syncs && task.written > 0 { syncs.send(.all(task)) } else { reports.finish(task) }
+    }
+  }
+
+  /// Syncs what waits for it: first what somebody waits for, then what goes on.
+  private static func sync(_ waiting: [Sync], _ reports: Reports) {
+    var done: Set<ObjectIdentifier> = []
+    func sync(_ task: Task) {
+      guard done.insert(ObjectIdentifier(task)).inserted else { return }
+      if fdatasync(task.file.number) != 0 && task.syncError == 0 { task.syncError = errno }
+    }
+    for case .all(let task) in waiting {
+      sync(task)
       reports.finish(task)
     }
+    for case .part(let task) in waiting { sync(task) }
   }
 
   private static func hash(_ step: Step, _ reports: Reports) {
@@ -186,11 +220,6 @@ final class FileWriter {
       done += count
       task.place += Int64(count)
       task.written += Int64(count)
-    }
-    // The disk works while the rest comes: what is synced at the end is little.
-    if task.written - task.begun >= early {
-      task.begun = task.written
-      sluice_start_sync(task.file.number)
     }
     return done
   }
