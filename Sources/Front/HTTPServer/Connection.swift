@@ -47,11 +47,12 @@ final class Connection {
   private var lingerSince: UInt64 = 0
 
   private var limits: ServerLimits { server.limits }
+  private var now: UInt64 { server.loop.now }
 
   init(_ server: Server, _ socket: Int32, _ peer: Peer) throws(SystemError) {
     (self.server, self.socket, self.peer) = (server, socket, peer)
     parser = RequestParser(server.limits.request)
-    idleSince = Server.now
+    idleSince = server.loop.now
     watch = try server.loop.watch(socket, interest) { [unowned self] in take($0) }
   }
 
@@ -109,7 +110,7 @@ final class Connection {
   }
 
   private func takeHead(_ bytes: UnsafeRawBufferPointer) throws(RequestFault) -> UnsafeRawBufferPointer {
-    if headSince == 0 { headSince = Server.now }
+    if headSince == 0 { headSince = now }
     let (taken, head) = try parser.takeHead(bytes)
     let rest = UnsafeRawBufferPointer(rebasing: bytes[taken...])
     guard let head else { return rest }
@@ -171,7 +172,7 @@ final class Connection {
     guard exchange === self.exchange, case .undecided = reading, !isClosed else { return sink.cut() }
     exchange.sink = sink
     reading = .body
-    (bodySince, bodyBytes) = (Server.now, 0)
+    (bodySince, bodyBytes) = (now, 0)
     if exchange.head.expectsContinue && backlog.isEmpty {
       output.add(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
       flush()
@@ -182,7 +183,7 @@ final class Connection {
   func resumeBody(of exchange: Exchange) {
     guard exchange === self.exchange, isPaused, !isClosed else { return }
     isPaused = false
-    (bodySince, bodyBytes) = (Server.now, 0)
+    (bodySince, bodyBytes) = (now, 0)
     proceedWithBacklog()
   }
 
@@ -244,10 +245,10 @@ final class Connection {
 
   private func flush() {
     if isClosed { return }
-    if !interest.writes { writeSince = Server.now }
+    if !interest.writes { writeSince = now }
     let result = output.write(to: socket) { count in
       exchange?.sent += Int64(count)
-      writeSince = Server.now
+      writeSince = now
     }
     switch result {
     case .broken: close()
@@ -273,13 +274,13 @@ final class Connection {
     }
     if !keeps { return close() }
     reading = .head
-    idleSince = Server.now
+    idleSince = now
     proceedWithBacklog()
   }
 
   private func beginLingering() {
     reading = .lingering(bytes: limits.lingerBytes)
-    lingerSince = Server.now
+    lingerSince = now
     backlog = []
   }
 

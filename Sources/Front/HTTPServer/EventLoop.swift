@@ -34,6 +34,8 @@ public final class EventLoop {
   private var ticks: [() -> Void] = []
   private var turns: [() -> Void] = []
   private var isStopped = false
+  /// By the monotonic clock, in nanoseconds: when it last stopped waiting.
+  private var woken = Clock.monotonic()
 
   /// Milliseconds between two ticks.
   private static let tick: UInt64 = 1000
@@ -45,6 +47,10 @@ public final class EventLoop {
   }
 
   deinit { close(epoll) }
+
+  /// Milliseconds of the monotonic clock, for deadlines. The same for all that is ready at once: to ask the clock for each would cost
+  /// more than to compare.
+  var now: UInt64 { woken / 1_000_000 }
 
   /// A descriptor that stands for nothing but its number; the caller closes it. -1: there is none left.
   func spareDescriptor() -> Int32 { sluice_fcntl_dup_above(epoll, 0) }
@@ -81,12 +87,11 @@ public final class EventLoop {
 
   /// Runs until ``stop()``.
   public func run() throws(SystemError) {
-    var ticked = Clock.monotonic()
+    var ticked = woken
     while !isStopped {
-      let now = Clock.monotonic()
-      let passed = (now - ticked) / 1_000_000
+      let passed = (woken - ticked) / 1_000_000
       if passed >= Self.tick {
-        ticked = now
+        ticked = woken
         for tick in ticks { tick() }
         for turn in turns { turn() }
         continue
@@ -101,6 +106,7 @@ public final class EventLoop {
   private func turn(waiting milliseconds: Int32) throws(SystemError) {
     let count = withUnsafeTemporaryAllocation(of: sluice_ready.self, capacity: 64) { ready in
       let count = sluice_epoll_wait(epoll, ready.baseAddress, 64, milliseconds)
+      woken = Clock.monotonic()
       if count <= 0 { return count }
       for event in ready[..<Int(count)] {
         // One that was called before may have had it forgotten.

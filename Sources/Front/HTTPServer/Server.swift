@@ -25,9 +25,6 @@ public final class Server {
   /// Bytes of one read, of a body whose length is known and of all else.
   public static let (longRead, shortRead) = (256 << 10, 64 << 10)
 
-  /// Milliseconds of the monotonic clock.
-  static var now: UInt64 { Clock.monotonic() / 1_000_000 }
-
   /// - Parameter handler: lives as long as the server.
   public init(_ loop: EventLoop, _ limits: ServerLimits = ServerLimits(), handler: any RequestHandler) {
     (self.loop, self.limits, self.handler) = (loop, limits, handler)
@@ -147,7 +144,7 @@ public final class Server {
   }
 
   private func checkDeadlines() {
-    let now = Self.now
+    let now = loop.now
     for connection in connections.values { connection.checkDeadlines(now) }
   }
 

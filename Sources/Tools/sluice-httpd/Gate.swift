@@ -134,11 +134,13 @@ final class Gate: RequestHandler {
     line.send(frame)
   }
 
-  /// Whether it asks for one attachment: what is answered from a few rows may wait for others that are, and a frame for each would cost
-  /// as much as the answer.
+  /// Whether it asks for one attachment, or the version: what is answered from a few rows may wait for others that are, and a frame for
+  /// each would cost as much as the answer.
   private static func isQuick(_ request: FrontRequest) -> Bool {
-    (request.method == "GET" || request.method == "HEAD") && request.segments.count == 3
-      && request.segments[1] == "attachments" && request.size <= Frame.limit / (2 * FromFront.mostRequests)
+    guard request.method == "GET" || request.method == "HEAD" else { return false }
+    let asksForRow = request.segments.count == 3 && request.segments[1] == "attachments"
+    return (asksForRow || request.segments == ["version"])
+      && request.size <= Frame.limit / (2 * FromFront.mostRequests)
   }
 
   private func askQuick() {
