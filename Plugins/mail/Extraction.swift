@@ -40,12 +40,19 @@ struct Extraction {
       parts += 1
       if parts > limits.parts { throw limits.tooManyParts }
       if place.depth > limits.depth { throw limits.tooDeep }
+      try checkType(of: place.part)
       guard sluice_is_multipart(place.part) != 0, let multipart = sluice_multipart(place.part) else {
         try take(place)
         continue
       }
-      let boundary = text(g_mime_multipart_get_boundary(multipart)).map { Array($0.utf8) }
+      // GMime would make one up where there is none, of random numbers that the sandbox has not.
+      let boundary = text(g_mime_object_get_content_type_parameter(place.part, "boundary")).map {
+        Array($0.utf8)
+      }
       let count = g_mime_multipart_get_count(multipart)
+      if count == 0, !isBlank(place, boundary) {
+        throw .reject("damaged", "it should have parts, and none can be found in it")
+      }
       if parts + open.count + Int(count) > limits.parts { throw limits.tooManyParts }
       // In the order of the mail.
       for index in (0..<max(count, 0)).reversed() {
@@ -70,6 +77,25 @@ struct Extraction {
       try take(message: place)
     } else if sluice_is_part(place.part) != 0, let part = sluice_part(place.part) {
       if let name = bodyName(part) { try take(body: part, name) } else { try take(file: part) }
+    }
+  }
+
+  /// Programs differ in which of two they go by.
+  private func checkType(of part: UnsafeMutablePointer<GMimeObject>) throws(Outcome) {
+    for name in ["Content-Type", "Content-Transfer-Encoding"] where sluice_has_two(part, name) != 0 {
+      throw .reject("damaged", "a part of it has two fields \(name) that differ")
+    }
+  }
+
+  /// Whether a part has nothing behind its headers but white space and the end of its own parts.
+  private func isBlank(_ place: Place, _ boundary: [UInt8]?) -> Bool {
+    guard let start = start(behindHeadersOf: place.part) else { return true }
+    let end = Boundary.end(of: content, from: start, place.boundaries)
+    let dashes: [UInt8] = [0x2D, 0x2D]
+    let last = boundary.map { dashes + $0 + dashes }
+    return Lines(UnsafeRawBufferPointer(rebasing: content[start..<max(start, end)])).allSatisfy { line in
+      let line = Boundary.trimmed(line)
+      return line.isEmpty || last.map { line.elementsEqual($0) } == true
     }
   }
 
@@ -158,6 +184,10 @@ struct Extraction {
     let message = sluice_message_start(g_mime_message_part_get_message(sluice_message_part(part)))
     if 0..<content.count ~= Int(message) { return Int(message) }
     // A mail without headers begins behind those of the part.
+    return start(behindHeadersOf: part)
+  }
+
+  private func start(behindHeadersOf part: UnsafeMutablePointer<GMimeObject>) -> Int? {
     let headers = sluice_first_offset(part)
     guard 0..<content.count ~= Int(headers) else { return nil }
     var lines = Lines(content, from: Int(headers))

@@ -3,7 +3,7 @@ import StageKit
 /// Takes a mail apart: its headers become metadata, its text an object beside it, and its attachments contents of their own.
 struct Mail: Stage {
   static let about = About(
-    id: "mail", version: "1.1.0",
+    id: "mail", version: "1.2.0",
     summary: "Takes the text and the attachments out of mails, and records their headers.",
     derives: true, expands: true,
     keys: [
@@ -21,7 +21,8 @@ struct Mail: Stage {
       "mail.unconverted": "A charset that is not known: the text in it is kept as it was.",
     ],
     codes: [
-      "damaged": "It has no header of a mail, or is a `winmail.dat` that cannot be read.",
+      "damaged":
+        "It has no header of a mail, no parts where it should have some, or two types; or it is a `winmail.dat` that cannot be read.",
       "too-many-parts": "It has more parts than `max-parts` allows, or more than the pipeline takes.",
       "too-deep": "Its parts are nested deeper than `max-depth` allows.",
       "too-large": "Its contents are larger than `max-bytes` or the pipeline allows.",
@@ -67,34 +68,34 @@ struct Mail: Stage {
     defer { content.release() }
     if TNEF.begins(content.bytes) { return try unpack(attachment) }
     if !isMail { return }
-    let mailbox = Mbox(content.bytes, atMost: limits.parts + 1)
-    if mailbox.messages.count > 1 { return try takeApart(mailbox, attachment) }
+    let isMailbox = recognition.isMailbox(attachment)
+    let mailbox = Mbox(content.bytes, isDeclared: isMailbox, atMost: limits.parts + 1)
+    if mailbox.messages.count > limits.parts { throw limits.tooManyParts }
     let start = MailStart(content.bytes)
     if recognition.demandsHeader(attachment), !start.isHeader { throw Self.damaged }
-    // A mail that begins with a blank line has no header. Where one follows, programs that show mails read it all the same.
-    let bytes =
-      start.isHeader ? UnsafeRawBufferPointer(rebasing: content.bytes[start.offset...]) : content.bytes
+    // A mail that begins with a blank line has no header. Where one follows, programs that show mails read it all the same. The line of
+    // a mailbox before it is no part of it: to GMime, the next line that begins so would be its end.
+    let begin = start.isHeader ? MailStart.behindMailboxLine(in: content.bytes, from: start.offset) : 0
+    let bytes = UnsafeRawBufferPointer(rebasing: content.bytes[begin...])
+    var extraction = Extraction(attachment, bytes, limits, charsets)
+    defer { extraction.annotate() }
+    // What follows the first one would otherwise be passed over by all that read mails.
+    if mailbox.messages.count > 1 {
+      try extraction.run(mailbox)
+      // To a program that takes it for one mail, all of it is that.
+      if isMailbox { return }
+    }
     try limits.checkBoundaries(in: bytes)
     guard let parsed = Parsed(bytes) else { throw Self.damaged }
     Headers(parsed).annotate(attachment)
-    var extraction = Extraction(attachment, bytes, limits, charsets)
-    defer { extraction.annotate() }
     try extraction.run(parsed)
-  }
-
-  /// Each message becomes a content of its own. What follows the first one would otherwise be passed over by all that read mails.
-  private func takeApart(_ mailbox: Mbox, _ attachment: Attachment) throws(Outcome) {
-    if mailbox.messages.count > limits.parts { throw limits.tooManyParts }
-    var extraction = Extraction(attachment, content.bytes, limits, charsets)
-    defer { extraction.annotate() }
-    try extraction.run(mailbox)
   }
 
   private func unpack(_ attachment: Attachment) throws(Outcome) {
     guard let packed = try? TNEF(content.bytes, atMost: limits.parts + 1) else {
       throw .reject("damaged", "it begins as a mail that Outlook packs, and does not go on as one")
     }
-    if packed.files.count > limits.parts { throw limits.tooManyParts }
+    if packed.files.count + packed.message.texts > limits.parts { throw limits.tooManyParts }
     var extraction = Extraction(attachment, content.bytes, limits, charsets)
     defer { extraction.annotate() }
     try extraction.run(packed)

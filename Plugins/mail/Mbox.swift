@@ -6,12 +6,16 @@ struct Mbox {
   /// In the order of the file; without empty ones.
   private(set) var messages: [UnsafeRawBufferPointer] = []
 
-  /// - Parameter limit: messages that are looked for at most, so that a content of lines has no cost without bound.
-  init(_ bytes: UnsafeRawBufferPointer, atMost limit: Int) {
-    guard MboxSplitter.begins(bytes) else { return }
-    var splitter = MboxSplitter()
-    var lines = Lines(bytes)
-    var start = 0
+  /// - Parameters:
+  ///   - isDeclared: whether it is one even if it does not begin so: programs of mail read on to the first line that does.
+  ///   - limit: messages that are looked for at most, so that a content of lines has no cost without bound.
+  init(_ bytes: UnsafeRawBufferPointer, isDeclared: Bool, atMost limit: Int) {
+    var start = MailStart(bytes).offset
+    let begins = MboxSplitter.begins(UnsafeRawBufferPointer(rebasing: bytes[start...]))
+    guard begins || isDeclared else { return }
+    if !begins { start = MailStart.behindMailboxLine(in: bytes, from: start) }
+    var splitter = MboxSplitter(from: begins ? nil : Int64(start))
+    var lines = Lines(bytes, from: start)
     func add(_ range: Range<Int64>) {
       if !range.isEmpty {
         messages.append(

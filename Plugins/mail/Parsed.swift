@@ -24,7 +24,6 @@ final class Parsed {
     g_mime_stream_mem_set_owner(sluice_memory_stream(stream), 0)
     let parser = g_mime_parser_new_with_stream(stream)
     g_mime_parser_set_persist_stream(parser, 1)
-    if bytes.starts(with: "From ".utf8) { g_mime_parser_set_format(parser, GMIME_FORMAT_MBOX) }
     let message = g_mime_parser_construct_message(parser, nil)
     g_object_unref(parser)
     guard let message else {

@@ -18,6 +18,15 @@ struct Recognition {
     return try beginsAsMail(attachment)
   }
 
+  /// Whether the sender says that it is a mailbox file, and nothing that it is a mail.
+  func isMailbox(_ attachment: Attachment) -> Bool {
+    let name = attachment.fileName.lowercased()
+    if name.hasSuffix(".eml") || MailType.names.contains(where: attachment.matches) { return false }
+    if let type = attachment.declaredType, MailType.matches(type) { return false }
+    return name.hasSuffix(".mbox") || attachment.declaredType.map(MailType.isMailbox) == true
+      || attachment.matches(MailType.mailbox)
+  }
+
   /// Whether it may be a mail as Outlook packs it: it is where it begins as one.
   func isPacked(_ attachment: Attachment) -> Bool {
     MailType.packed.contains(where: attachment.matches)
@@ -96,6 +105,13 @@ struct MailStart {
       offset = lines.position
     }
     (self.offset, isHeader) = (bytes.count, false)
+  }
+
+  /// Where the mail begins behind a line `From …` that stands before it in a mailbox file.
+  static func behindMailboxLine(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+    var lines = Lines(bytes, from: start)
+    guard let line = lines.next(), line.starts(with: "From ".utf8) else { return start }
+    return min(lines.position, bytes.count)
   }
 
   private static func isField(_ line: Slice<UnsafeRawBufferPointer>) -> Bool {

@@ -64,9 +64,13 @@ struct MboxTests {
     #expect(Self.begins("From a\nX: 2"))
   }
 
-  @Test func aLineInAParagraphIsNone() {
-    let text = "Subject: a\n\nHello\n\(Self.from)\nSubject: b\n"
+  /// Where it has a date, the programs that read mailboxes split there.
+  @Test func aLineInAParagraphIsNoneWithoutADate() {
+    let text = "Subject: a\n\nHello\nFrom ben\nSubject: b\n"
     #expect(Self.messages("\(Self.from)\n\(text)") == [text])
+    #expect(
+      Self.messages("\(Self.from)\nSubject: a\n\nHello\n\(Self.from)\nSubject: b\n")
+        == ["Subject: a\n\nHello\n", "Subject: b\n"])
   }
 
   @Test(arguments: ["", "\n", "From", "From ", "From x\n", "From x\nno field\n", "Subject: x\n\n\(from)\n"])

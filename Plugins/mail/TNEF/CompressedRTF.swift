@@ -10,19 +10,17 @@ struct CompressedRTF {
       + #"\par \pard\plain\f0\fs20\b\i\u\tab\tx"#).utf8)
   private static let room = 4096
 
-  /// `nil`: it is none.
+  /// `nil`: it is none. The two sizes before it, compressed and not, are not heeded, as by programs that show more than they say.
   ///
   /// - Parameter limit: bytes of text that are written at most.
   init?(_ bytes: UnsafeRawBufferPointer, atMost limit: Int) {
     var fields = Fields(bytes)
-    guard let compressed = try? fields.number(UInt32.self), let raw = try? fields.number(UInt32.self),
-      let type = try? fields.number(UInt32.self), (try? fields.number(UInt32.self)) != nil,
-      let rest = try? fields.bytes(min(fields.left, max(Int(compressed) - 12, 0)))
+    guard (try? fields.bytes(8)) != nil, let type = try? fields.number(UInt32.self),
+      (try? fields.number(UInt32.self)) != nil, let rest = try? fields.bytes(fields.left)
     else { return nil }
-    let count = min(Int(raw), limit)
     switch type {
-    case 0x414C_454D: text = Array(rest.prefix(count))
-    case 0x7546_5A4C: unpack(rest, count)
+    case 0x414C_454D: text = Array(rest.prefix(limit))
+    case 0x7546_5A4C: unpack(rest, limit)
     default: return nil
     }
   }

@@ -1,16 +1,24 @@
 import StageKit
 
 extension Extraction {
-  /// What Outlook has packed: its texts become objects, its files and the text as RTF contents.
+  /// What Outlook has packed: its texts become objects, further ones, its files and the text as RTF contents.
   mutating func run(_ tnef: TNEF) throws(Outcome) {
     let message = tnef.message
     if let subject = message.subject.map({ line($0, message.codePage) }), !subject.isEmpty {
       attachment.annotate("mail.subject", subject)
     }
-    try take(message.body, message.codePage, "body", "text/plain")
-    try take(message.html, message.htmlCodePage ?? message.codePage, "body-html", "text/html")
+    try take(
+      message.bodies + message.plainBodies, message.codePage, ("body", "text/plain"), further: "body.txt")
+    try take(
+      message.htmls, message.htmlCodePage ?? message.codePage, ("body-html", "text/html"),
+      further: "body.html")
     // Compressed, it is seen by no scanner.
-    if let bytes = message.rtf, let rtf = CompressedRTF(bytes, atMost: limits.bytes + 1) {
+    var known: Set<[UInt8]> = []
+    for bytes in message.rtfs where !bytes.isEmpty {
+      guard let rtf = CompressedRTF(bytes, atMost: limits.bytes + 1) else {
+        throw .reject("damaged", "a text in it is compressed in a way that is not known")
+      }
+      if !known.insert(rtf.text).inserted { continue }
       try withBytes(rtf.text) { bytes throws(Outcome) in try add(bytes, "body.rtf", "application/rtf") }
     }
     for file in tnef.files {
@@ -22,21 +30,29 @@ extension Extraction {
     }
   }
 
+  /// The first text becomes an object. Programs differ in which they show, so that others are contents.
   private mutating func take(
-    _ text: TNEFText?, _ codePage: Int?, _ name: String, _ type: String
+    _ texts: [TNEFText], _ codePage: Int?, _ object: (name: String, type: String), further name: String
   ) throws(Outcome) {
-    guard let text else { return }
-    let converted = charsets.utf8(text, codePage)
-    var bytes = converted ?? []
-    if case .bytes(let raw) = text {
-      let label = codePage.map(Charsets.name(ofCodePage:))
-      if charset == nil { charset = label }
-      if converted == nil {
-        unconverted = label
-        bytes = Array(raw)
+    var known: Set<[UInt8]> = []
+    for text in texts where !attachment.isCancelled {
+      let converted = charsets.utf8(text, codePage)
+      var bytes = converted ?? []
+      if case .bytes(let raw) = text {
+        let label = codePage.map(Charsets.name(ofCodePage:))
+        if charset == nil { charset = label }
+        if converted == nil {
+          unconverted = label
+          bytes = Array(raw)
+        }
+      }
+      let isFirst = known.isEmpty
+      if !known.insert(bytes).inserted { continue }
+      try withBytes(bytes) { bytes throws(Outcome) in
+        if isFirst { return try attachment.derive(object.name, object.type, bytes) }
+        try add(bytes, name, object.type)
       }
     }
-    try withBytes(bytes) { bytes throws(Outcome) in try attachment.derive(name, type, bytes) }
   }
 
   private func name(of file: TNEF.File, _ content: UnsafeRawBufferPointer, _ codePage: Int?) -> String? {

@@ -12,12 +12,15 @@ struct TNEF {
     /// The code page of texts that name none.
     var codePage: Int?
     var subject: TNEFText?
-    var body: TNEFText?
-    var html: TNEFText?
+    /// Mostly one of a kind. The text may be an attribute, too, in fewer letters.
+    var (bodies, plainBodies): ([TNEFText], [TNEFText]) = ([], [])
+    var htmls: [TNEFText] = []
     /// Compressed (MS-OXRTFCP).
-    var rtf: UnsafeRawBufferPointer?
-    /// That of `html`.
+    var rtfs: [UnsafeRawBufferPointer] = []
+    /// That of `htmls`.
     var htmlCodePage: Int?
+
+    var texts: Int { bodies.count + plainBodies.count + htmls.count + rtfs.count }
   }
 
   struct File {
@@ -104,7 +107,7 @@ struct TNEF {
     case .attachment:
       try TNEFProperty.each(in: value) { property in last { $0.take(property) } }
     case .msgProps: try TNEFProperty.each(in: value) { message.take($0) }
-    case .body: if message.body == nil { message.body = .bytes(value) }
+    case .body: message.plainBodies.append(.bytes(value))
     case .subject: if message.subject == nil { message.subject = .bytes(value) }
     case .oemCodepage:
       var fields = Fields(value)
@@ -129,9 +132,9 @@ extension TNEF.Message {
   fileprivate mutating func take(_ property: TNEFProperty) {
     switch property.id {
     case 0x0037: subject = property.text ?? subject
-    case 0x1000: body = property.text ?? body
-    case 0x1013: html = property.text ?? .bytes(property.value)
-    case 0x1009: rtf = property.value
+    case 0x1000: bodies.append(property.text ?? .bytes(property.value))
+    case 0x1013: htmls.append(property.text ?? .bytes(property.value))
+    case 0x1009: rtfs.append(property.value)
     case 0x3FDE: htmlCodePage = property.number ?? htmlCodePage
     case 0x3FFD: codePage = codePage ?? property.number
     default: break

@@ -22,6 +22,8 @@ struct TNEFProperty {
         if !isNamed { take(TNEFProperty(id: id, value: value, type: type & 0x0FFF)) }
       }
     }
+    // Others may read on behind them.
+    if !(try fields.bytes(fields.left)).allSatisfy({ $0 == 0 }) { throw Fields.Cut() }
   }
 
   private static let multiple: UInt16 = 0x1000
@@ -64,8 +66,9 @@ struct TNEFProperty {
     type == 0x03 ? Int(UInt32(littleEndian: value.loadUnaligned(as: UInt32.self))) : nil
   }
 
-  /// The value, of an object without the id of its interface.
+  /// The value, of an object without the id of its interface. Some programs leave that out, or write it before what is none.
   var content: UnsafeRawBufferPointer {
-    type == 0x0D ? UnsafeRawBufferPointer(rebasing: value.dropFirst(16)) : value
+    let behind = UnsafeRawBufferPointer(rebasing: value.dropFirst(16))
+    return !TNEF.begins(value) && (type == 0x0D || TNEF.begins(behind)) ? behind : value
   }
 }

@@ -17,6 +17,19 @@ static inline gint64 sluice_first_offset(GMimeObject *part) {
   if (!headers || g_mime_header_list_get_count(headers) == 0) return -1;
   return g_mime_header_get_offset(g_mime_header_list_get_header_at(headers, 0));
 }
+/* Whether a part has the same field twice, with different values. */
+static inline int sluice_has_two(GMimeObject *part, const char *name) {
+  GMimeHeaderList *headers = part ? g_mime_object_get_header_list(part) : NULL;
+  const char *first = NULL;
+  for (int index = 0; headers && index < g_mime_header_list_get_count(headers); index++) {
+    GMimeHeader *header = g_mime_header_list_get_header_at(headers, index);
+    if (g_ascii_strcasecmp(g_mime_header_get_name(header), name) != 0) continue;
+    const char *value = g_mime_header_get_raw_value(header);
+    if (first && value && strcmp(first, value) != 0) return 1;
+    first = value;
+  }
+  return 0;
+}
 /* Where a mail begins in the stream: GMime keeps the headers of its content apart from the others. -1: it has none. */
 static inline gint64 sluice_message_start(GMimeMessage *message) {
   if (!message) return -1;

@@ -1,8 +1,8 @@
 /// Finds the messages of a mailbox file (mbox(5); RFC 4155, appendix A). It is told the lines of the file, one after the other.
 ///
-/// A line `From …` at the start or behind an empty line begins a message, if it has a date as asctime(3) writes it, or the next line
-/// is a field of a header: texts have lines that begin so, and not all programs put a `>` before them. A `>From` is left as it is,
-/// since nothing says whether that `>` was there before.
+/// A line `From …` begins a message if it has a date as asctime(3) writes it; at the start or behind an empty line it does also if
+/// the next line is a field of a header: texts have lines that begin so, and not all programs put a `>` before them. A `>From` is
+/// left as it is, since nothing says whether that `>` was there before.
 public struct MboxSplitter: Sendable {
   /// Where the current message begins; `nil`: none has begun.
   private var start: Int64?
@@ -12,7 +12,8 @@ public struct MboxSplitter: Sendable {
   /// A line `From …` without a date: where the message before it ends, and one behind it begins.
   private var undecided: (end: Int64, start: Int64)?
 
-  public init() {}
+  /// - Parameter start: where the first message begins, if that is known; else the first line `From …` says it.
+  public init(from start: Int64? = nil) { self.start = start }
 
   /// Bytes of a line that are looked at.
   public static let looked = 1000
@@ -29,11 +30,11 @@ public struct MboxSplitter: Sendable {
       undecided = nil
       if Self.isField(line) { ended = begin(place.start, after: place.end) }
     }
-    if isAtStart || emptyLine != nil, line.starts(with: Self.separator) {
+    if line.starts(with: Self.separator) {
       let end = emptyLine ?? range.lowerBound
       if Self.isDated(line) {
         ended = begin(range.upperBound, after: end)
-      } else {
+      } else if isAtStart || emptyLine != nil {
         undecided = (end, range.upperBound)
       }
     }

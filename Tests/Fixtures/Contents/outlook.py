@@ -85,9 +85,19 @@ write("large.tnef", message(wide(0x1000, "grün " * 100_000)), rend(), file(wide
       children=[("big.bin", bytes(3_000_001))], derived=[("body", ("grün " * 100_000).encode())])
 write("rtf.tnef", message(variable(0x102, 0x1009, compressed(rtf))), children=[("body.rtf", rtf)])
 write("plain-rtf.tnef", message(variable(0x102, 0x1009, struct.pack("<IIII", 12 + 5, 5, 0x414C454D, 0) + b"{\\rtf}")),
-      children=[("body.rtf", b"{\\rtf")])
+      children=[("body.rtf", b"{\\rtf}")])
+# The sizes before a compressed text hide nothing of it.
+lying = compressed(rtf)
+write("lying-rtf.tnef", message(variable(0x102, 0x1009, struct.pack("<II", 0, 4) + lying[8:])), children=[("body.rtf", rtf)])
+# What is written twice, and differs, some programs show.
+write("two-texts.tnef", codepage, attribute(0x0002800C, b"one\0"), message(wide(0x1000, "two"), narrow(0x1013, b"<p>"), narrow(0x1013, b"<b>"),
+      variable(0x102, 0x1009, lying), variable(0x102, 0x1009, compressed(b"{\\rtf1}"))),
+      children=[("body.txt", b"one"), ("body.html", b"<b>"), ("body.rtf", rtf), ("body.rtf", b"{\\rtf1}")], derived=[("body", b"two"), ("body-html", b"<p>")])
+write("same-texts.tnef", codepage, attribute(0x0002800C, b"one\0"), message(wide(0x1000, "one")), derived=[("body", b"one")])
 inner = write("inner.tnef", message(wide(0x0037, "inner")), rend(), title(b"deep.txt"), data(b"deep"), children=[("deep.txt", b"deep")], subject="inner")
 write("nested.tnef", rend(), file(long(0x3705, 5), wide(0x3001, "inner"), variable(0x0D, 0x3701, bytes(16) + inner)), children=[("inner.tnef", inner)])
+write("no-interface.tnef", rend(), file(variable(0x0D, 0x3701, inner), narrow(0x3707, b"a")), children=[("a", inner)])
+write("interface.tnef", rend(), file(variable(0x102, 0x3701, bytes(16) + inner), narrow(0x3707, b"a")), children=[("a", inner)])
 write("empty.tnef", rend(), title(b"AUTOEXEC.BAT"), data(b""), rend(), title(b"b"), data(b"b"), children=[("AUTOEXEC.BAT", b""), ("b", b"b")])
 write("twice.tnef", rend(), title(b"a"), data(b"same"), file(variable(0x102, 0x3701, b"same")), rend(), title(b"b"), data(b"one"),
       file(variable(0x102, 0x3701, b"other")), children=[("a", b"same"), ("b", b"one"), ("b", b"other")])
