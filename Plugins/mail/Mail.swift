@@ -63,7 +63,8 @@ struct Mail: Stage {
   /// Content that is no mail passes as it is.
   func process(_ attachment: Attachment) throws(Outcome) {
     let isMail = try recognition.isMail(attachment)
-    guard isMail || recognition.isPacked(attachment) else { return }
+    let isPacked = try recognition.isPacked(attachment)
+    guard isMail || isPacked else { return }
     try content.read(attachment)
     defer { content.release() }
     if TNEF.begins(content.bytes) { return try unpack(attachment) }

@@ -27,12 +27,9 @@ struct Recognition {
       || attachment.matches(MailType.mailbox)
   }
 
-  /// Whether it may be a mail as Outlook packs it: it is where it begins as one.
-  func isPacked(_ attachment: Attachment) -> Bool {
-    MailType.packed.contains(where: attachment.matches)
-      || attachment.declaredType.map { MailType.isPacked($0) } == true
-      || ["winmail.dat", "win.dat"].contains(attachment.fileName.lowercased())
-      || attachment.fileName.lowercased().hasSuffix(".tnef")
+  /// Whether it begins as a mail that Outlook packs. Its receiver's program goes by that, whatever its name and type say.
+  func isPacked(_ attachment: Attachment) throws(Outcome) -> Bool {
+    try beginning(of: attachment, 4) { TNEF.begins($0) }
   }
 
   /// Whether it must have the header of a mail: the host calls what comes without a name `content`. A content of a mail has a
@@ -48,7 +45,13 @@ struct Recognition {
   }
 
   private func beginsAsMail(_ attachment: Attachment) throws(Outcome) -> Bool {
-    let size = min(Int(attachment.size), Self.looked)
+    try beginning(of: attachment, Self.looked) { MailStart($0).isHeader }
+  }
+
+  private func beginning(
+    of attachment: Attachment, _ most: Int, _ look: (UnsafeRawBufferPointer) -> Bool
+  ) throws(Outcome) -> Bool {
+    let size = min(Int(attachment.size), most)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
     defer { buffer.deallocate() }
     var count = 0
@@ -58,8 +61,7 @@ struct Recognition {
       if read == 0 { break }
       count += read
     }
-    let beginning = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-    return MailStart(beginning).isHeader || TNEF.begins(beginning)
+    return look(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
   }
 }
 
@@ -74,9 +76,7 @@ enum MailType {
   static func matches(_ type: String) -> Bool { names.contains(plain(type)) }
 
   /// As Outlook packs them.
-  static let packed = ["application/vnd.ms-tnef", "application/ms-tnef"]
-
-  static func isPacked(_ type: String) -> Bool { packed.contains(plain(type)) }
+  static let packed = "application/vnd.ms-tnef"
 
   static func isMailbox(_ type: String) -> Bool { plain(type) == mailbox }
 

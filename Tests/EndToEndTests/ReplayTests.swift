@@ -242,6 +242,35 @@ struct ReplayTests {
     #expect(last.status == 0, "\(last.out)\(last.err)")
   }
 
+  /// One that failed for want of what it kept is queued by the repair that mends that, whether from its source or another's object.
+  @Test(arguments: [false, true]) func whatFailedForWantOfItsKeptObjectIsTriedAgain(hasTwin: Bool) throws {
+    let folder = try ingested()
+    let object = try #require(folder.files(below: "var/store").first { size($0, folder) == 700 })
+    if hasTwin {
+      try folder.write("inbox/twin.txt", String(repeating: "middle\n", count: 100))
+      try FileManager.default.copyItem(
+        atPath: folder.path + "/var/store/" + object, toPath: folder.path + "/var/store/stray.txt")
+      try FileManager.default.removeItem(atPath: folder.path + "/inbox/middle.txt")
+    }
+    let other = Self.pipeline.replacingOccurrences(of: "{messageId}", with: "{messageId}/{attachmentId}")
+    try folder.write("other.yaml", other)
+    let replay = try SluiceCommand.run(
+      ["replay", "--apply", "--name", "middle.txt", "-c", "other.yaml"], in: folder)
+    #expect(replay.status == 0, "\(replay.err)")
+    try FileManager.default.removeItem(atPath: folder.path + "/var/store/" + object)
+    _ = try SluiceCommand.run(["ingest", "--manifest", "/dev/null", "-c", "other.yaml"], in: folder)
+    func middle() throws -> Printed.Attachment {
+      try SluiceCommand.run(["list", "--name", "middle.txt", "--format", "json"], in: folder)
+        .only(Printed.Attachment.self)
+    }
+    #expect(try middle().reason?.code == "object-missing")
+    let repair = try SluiceCommand.run(["verify", "--repair"], in: folder)
+    #expect(repair.out.contains("queued again, since it failed"), "\(repair.out)\(repair.err)")
+    _ = try SluiceCommand.run(["ingest", "--manifest", "/dev/null"], in: folder)
+    #expect(try middle().status == "completed")
+    #expect(try SluiceCommand.run(["verify"], in: folder).status == 0)
+  }
+
   /// Their objects are one file, which changes as each of them gets another path.
   @Test func equalContentsDoNotDisturbEachOther() throws {
     let folder = try TemporaryFolder()

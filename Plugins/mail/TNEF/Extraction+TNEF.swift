@@ -56,22 +56,24 @@ extension Extraction {
   }
 
   private func name(of file: TNEF.File, _ content: UnsafeRawBufferPointer, _ codePage: Int?) -> String? {
-    let name = file.name.map { line($0, codePage) }
+    let name = file.name.map { line($0, codePage, endsAtNUL: true) }
     // A mail in the mail has its subject for a name.
     guard TNEF.begins(content), file.isUnnamed else { return name }
     return plainText(name ?? "message", limit: Self.longestName) + ".tnef"
   }
 
   private func type(of file: TNEF.File, _ content: UnsafeRawBufferPointer, _ codePage: Int?) -> String {
-    if TNEF.begins(content) { return MailType.packed[0] }
+    if TNEF.begins(content) { return MailType.packed }
     let type = file.type.map { line($0, codePage) } ?? ""
     return type.isEmpty ? "application/octet-stream" : plainText(type.lowercased(), limit: 255)
   }
 
   /// A text that is shown, without what cannot be read.
-  private func line(_ text: TNEFText, _ codePage: Int?) -> String {
+  ///
+  /// - Parameter endsAtNUL: as programs see it that write files.
+  private func line(_ text: TNEFText, _ codePage: Int?, endsAtNUL: Bool = false) -> String {
     let text = String(decoding: charsets.utf8(text, codePage) ?? [], as: UTF8.self)
-    return plainText(text, limit: Headers.longest)
+    return plainText(endsAtNUL ? String(text.prefix { $0 != "\0" }) : text, limit: Headers.longest)
   }
 }
 

@@ -36,6 +36,25 @@ public struct Piece: Sendable, Equatable {
   /// The type of a derived object, also where its stage says none.
   public var derivedType: String { mediaType ?? "application/octet-stream" }
 
+  /// A child's name, with at most ``childNameLimit`` bytes. What is cut lies before the ending: stages and programs go by that.
+  public static func childName(_ name: String) -> String {
+    if name.utf8.count <= childNameLimit { return name }
+    let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
+    let ending = name[dot...].utf8.count <= longestEnding ? name[dot...] : ""
+    let end = name.utf8.index(name.startIndex, offsetBy: childNameLimit - ending.utf8.count)
+    return String(name[..<whole(name, before: end)] + ending)
+  }
+
+  /// Bytes of a name's ending, with its dot.
+  private static let longestEnding = 40
+
+  /// The last place up to another where a character begins.
+  private static func whole(_ text: String, before end: String.Index) -> String.Index {
+    var end = end
+    while end > text.startIndex, text.utf8[end] & 0xC0 == 0x80 { end = text.utf8.index(before: end) }
+    return end
+  }
+
   /// What ``isName(_:)`` asks for, as the end of a sentence.
   public static let nameRule =
     "a name is lower case letters and digits, in words joined by `-`, up to 64 bytes"

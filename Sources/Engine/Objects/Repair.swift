@@ -52,7 +52,9 @@ final class Repair {
       }
       return false
     }
-    if finding.code == "object-missing", try isFoundElsewhere(object, &finding) { return false }
+    if finding.code == "object-missing", try isFoundElsewhere(object, &finding) {
+      return try triesAgain(object, &finding)
+    }
     if let derived = object.derived {
       guard !isLocation || clear(object.url, &finding) else { return false }
       try ledger.requeue(object)
@@ -68,7 +70,9 @@ final class Repair {
     }
     guard let source = reader.digest(ofSource: object.source) else {
       // It cannot be read from its source, and what lies at its path is of no use.
-      if isLocation, finding.code != "object-missing", try isFoundElsewhere(object, &finding) { return false }
+      if isLocation, finding.code != "object-missing", try isFoundElsewhere(object, &finding) {
+        return try triesAgain(object, &finding)
+      }
       if try takeOutAgain(object.id, &finding) {
         if object.isKept { try ledger.forgetKept(object) }
         if isLocation { _ = clear(object.url, &finding) }
@@ -94,10 +98,17 @@ final class Repair {
       try ledger.forgetKept(object)
       finding.repair =
         "nothing is kept any more; its source is unchanged, and is read where it is tried again"
-      return false
+      return try triesAgain(object, &finding)
     }
     try ledger.requeue(object)
     finding.repair = "queued again; the next `sluice ingest` stores it"
+    return true
+  }
+
+  /// Queues one that has failed for want of what it keeps, once that is repaired. False: it has not.
+  private func triesAgain(_ object: StoredObject, _ finding: inout Finding) throws -> Bool {
+    guard object.isKept, let repair = finding.repair, try ledger.tryAgain(object) else { return false }
+    finding.repair = repair + "; queued again, since it failed for want of it"
     return true
   }
 

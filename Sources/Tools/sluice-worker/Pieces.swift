@@ -175,7 +175,7 @@ extension Call {
       return -1
     }
     let file = pieces.begin(
-      .child, name: Self.cut(name, to: Piece.childNameLimit),
+      .child, name: Piece.childName(name),
       mediaType: mediaType.map { Self.cut($0, to: 255) }, stage: stageIndex)
     trace("expand", "'\(Self.cut(name, to: 100))'\(file < 0 ? " -> not taken" : "")")
     return file

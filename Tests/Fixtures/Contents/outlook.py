@@ -96,6 +96,8 @@ write("two-texts.tnef", codepage, attribute(0x0002800C, b"one\0"), message(wide(
 write("same-texts.tnef", codepage, attribute(0x0002800C, b"one\0"), message(wide(0x1000, "one")), derived=[("body", b"one")])
 inner = write("inner.tnef", message(wide(0x0037, "inner")), rend(), title(b"deep.txt"), data(b"deep"), children=[("deep.txt", b"deep")], subject="inner")
 write("nested.tnef", rend(), file(long(0x3705, 5), wide(0x3001, "inner"), variable(0x0D, 0x3701, bytes(16) + inner)), children=[("inner.tnef", inner)])
+# Programs that write files see the name end there.
+write("cut-name.tnef", rend(), title(b"a.txt\0.bin"), data(b"a"), children=[("a.txt", b"a")])
 write("no-interface.tnef", rend(), file(variable(0x0D, 0x3701, inner), narrow(0x3707, b"a")), children=[("a", inner)])
 write("interface.tnef", rend(), file(variable(0x102, 0x3701, bytes(16) + inner), narrow(0x3707, b"a")), children=[("a", inner)])
 write("empty.tnef", rend(), title(b"AUTOEXEC.BAT"), data(b""), rend(), title(b"b"), data(b"b"), children=[("AUTOEXEC.BAT", b""), ("b", b"b")])

@@ -142,8 +142,8 @@ struct InspectionRule {
           AND p.status <> 'queued' AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.attachment_id = a.id)
         """,
       remedy: """
-        `sluice retry` of what it was in takes it out again where that has failed or was cancelled; else ingest the file that it \
-        was in again, as another message. `sluice delete` of it ends this
+        `sluice retry` of what it was in takes it out again, unless that is completed; else ingest the file that it was in \
+        again, as another message. `sluice delete` of it ends this
         """),
     InspectionRule(
       code: "row-malformed",

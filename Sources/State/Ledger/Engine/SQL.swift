@@ -333,6 +333,8 @@ enum SQL {
 
   static let keepObject: StaticString = "UPDATE attachments SET kept = ?2 WHERE key = ?1"
 
+  static let failedAt: StaticString =
+    "SELECT reason_stage, reason_code FROM attachments WHERE key = ?1 AND status = 'failed'"
   static let forgetKept: StaticString = "UPDATE attachments SET kept = NULL WHERE key = ?1"
 
   static let queueAttachment: StaticString = """

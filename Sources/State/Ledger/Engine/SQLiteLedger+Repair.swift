@@ -47,6 +47,20 @@ extension SQLiteLedger {
     }
   }
 
+  public func tryAgain(_ object: StoredObject) throws(LedgerError) -> Bool {
+    try transaction {
+      let reason = try statement(SQL.failedAt).first(.integer(object.key)) { ($0.text(0), $0.text(1)) }
+      guard let (stage, code) = reason, stage == "source", ["object-missing", "object-damaged"].contains(code)
+      else { return false }
+      var tally = ExchangeTally(
+        now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))
+      try queueAgain(object.key, &tally)
+      _ = try advance(tally.changed, at: tally.time, tally.now)
+      lastChange += 1
+      return true
+    }
+  }
+
   public func forgetKept(_ object: StoredObject) throws(LedgerError) {
     try transaction {
       var tally = ExchangeTally(

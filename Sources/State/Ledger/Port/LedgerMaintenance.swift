@@ -22,6 +22,8 @@ public protocol LedgerMaintenance: LedgerQueries {
   /// Queues what an attachment was taken out of whose content is lost, so that it is taken out again; until then it has failed.
   /// False: it was taken out of nothing that is queued or completed.
   func requeueWithParent(_ id: String) throws(LedgerError) -> Bool
+  /// Queues an attachment that failed since the object that it keeps of an earlier attempt could not be read. False: it did not.
+  func tryAgain(_ object: StoredObject) throws(LedgerError) -> Bool
   /// The object that an attachment keeps of an earlier attempt is lost: it is read from its source again.
   func forgetKept(_ object: StoredObject) throws(LedgerError)
 }

@@ -336,7 +336,7 @@ typedef struct sluice_expansion {
   uint32_t reserved;
 
   /* [in-call] As `begin` of `sluice_derivation`, for stages with SLUICE_EXPANDS. `file_name` and `declared_type` are what the
-   * content says, and as hostile; the name is cut at 255 bytes. NULL: not given. -1: this host takes none, as where the
+   * content says, and as hostile; the name is cut to 255 bytes, before its ending. NULL: not given. -1: this host takes none, as where the
    * pipeline's limits are reached: the stage goes on, or rejects the content. */
   int32_t (*begin)(sluice_call *call, const char *file_name, const char *declared_type);
 
