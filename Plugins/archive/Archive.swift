@@ -3,7 +3,7 @@ import StageKit
 /// Takes the files out of an archive: each becomes a content of its own.
 struct Archive: Stage {
   static let about = About(
-    id: "archive", version: "1.0.0",
+    id: "archive", version: "1.1.0",
     summary: "Takes the files out of archives and compressed files, within limits.",
     expands: true,
     keys: [
@@ -80,16 +80,25 @@ struct Archive: Stage {
 
   func process(_ attachment: Attachment) throws(Outcome) {
     let isArchive = try surroundings.use { () throws(Outcome) in
-      let compression = try Compression(attachment)
-      var reader = try Reader(Source(attachment, buffers.input), compression)
+      let (compression, zip) = (try Compression(attachment), try ZipEnd(attachment))
+      func zipReader(_ end: Int64) throws(Outcome) -> Reader {
+        try Reader(Source(attachment, buffers.input, end: end), nil, isZip: true)
+      }
+      var reader =
+        if let zip, zip.hidesItself { try zipReader(zip.range.upperBound) } else {
+          try Reader(Source(attachment, buffers.input), compression)
+        }
       var first = reader.next()
       // To libarchive zeros are a tar without entries. Compressed, they are the beginning of a file.
       if compression != nil, case .success(nil) = first {
         reader = try Reader(Source(attachment, buffers.input), compression, isSingleFile: true)
         first = reader.next()
       }
-      var unpacking = Unpacking(attachment, reader, policy, buffers.output)
-      return try unpacking.run(from: first)
+      var unpacking = Unpacking(attachment, reader, zip, policy, buffers.output)
+      defer { unpacking.annotate() }
+      let isKnown = try unpacking.run(from: first)
+      let hasZip = try unpacking.takeZip(zipReader)
+      return isKnown || hasZip
     }
     if !isArchive && rejectsOthers {
       throw .reject("no-archive", "the content is no archive of a format that is known")

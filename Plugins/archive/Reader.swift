@@ -17,15 +17,23 @@ final class Reader {
   private let source: Source
   private let compression: Compression?
 
-  /// - Parameter isSingleFile: not to look for an archive in what is compressed.
-  init(_ source: Source, _ compression: Compression?, isSingleFile: Bool = false) throws(Outcome) {
+  /// - Parameters:
+  ///   - isSingleFile: not to look for an archive in what is compressed.
+  ///   - isZip: to look for nothing but a ZIP, by its end.
+  init(
+    _ source: Source, _ compression: Compression?, isSingleFile: Bool = false, isZip: Bool = false
+  ) throws(Outcome) {
     guard let archive = archive_read_new() else {
       throw .fail("out-of-memory", "libarchive does not start: there is no memory for it")
     }
     self.archive = archive
     self.source = source
     self.compression = compression
-    try prepare(isSingleFile)
+    if isZip {
+      try demand(archive_read_support_format_zip_seekable(archive), "zip")
+    } else {
+      try prepare(isSingleFile)
+    }
     source.attach(to: archive)
     // What is wrong with the content, the first entry tells again.
     archive_read_open1(archive)
@@ -148,6 +156,10 @@ struct ArchiveEntry {
   var isFile: Bool {
     sluice_entry_is_file(raw) != 0 && (archive_entry_hardlink(raw) == nil || (size ?? 0) > 0)
   }
+
+  /// Whether it has bytes and is said to be none that has. Of a ZIP: to programs that know no kinds it is a file, and libarchive gives
+  /// its bytes to nobody.
+  var isDisguised: Bool { !isFile && archive_entry_symlink(raw) == nil && (size ?? 0) > 0 }
 
   var isEncrypted: Bool { archive_entry_is_encrypted(raw) != 0 }
 

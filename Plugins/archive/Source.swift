@@ -9,10 +9,12 @@ final class Source {
   private(set) var failure: Outcome?
   private let buffer: UnsafeMutableRawBufferPointer
   private var offset: Int64 = 0
+  /// Bytes of the content that libarchive sees.
+  private let size: Int64
 
-  init(_ attachment: Attachment, _ buffer: UnsafeMutableRawBufferPointer) {
-    self.attachment = attachment
-    self.buffer = buffer
+  /// - Parameter end: where the content is to end; `nil`: where it does.
+  init(_ attachment: Attachment, _ buffer: UnsafeMutableRawBufferPointer, end: Int64? = nil) {
+    (self.attachment, self.buffer, size) = (attachment, buffer, end ?? attachment.size)
   }
 
   /// Hands libarchive the functions it reads with. It keeps this object's address: the object must outlive the archive.
@@ -37,7 +39,9 @@ final class Source {
 
   private func read() -> Int {
     do throws(Outcome) {
-      let count = try attachment.read(into: buffer, at: offset)
+      let most = Int(min(Int64(buffer.count), size - offset))
+      let count = try attachment.read(
+        into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<most]), at: offset)
       offset += Int64(count)
       return count
     } catch {
@@ -51,16 +55,16 @@ final class Source {
       switch whence {
       case SEEK_SET: 0
       case SEEK_CUR: offset
-      default: attachment.size
+      default: size
       }
     let (target, isTooFar) = base.addingReportingOverflow(by)
     if isTooFar || target < 0 { return -1 }
-    offset = min(target, attachment.size)
+    offset = min(target, size)
     return offset
   }
 
   private func skip(_ count: Int64) -> Int64 {
-    let skipped = max(min(count, attachment.size - offset), 0)
+    let skipped = max(min(count, size - offset), 0)
     offset += skipped
     return skipped
   }

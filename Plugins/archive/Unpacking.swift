@@ -18,7 +18,9 @@ struct Unpacking {
   private static let ratioStart: Int64 = 1_000_000
 
   private let attachment: Attachment
-  private let reader: Reader
+  private var reader: Reader
+  /// Of the content itself; a ZIP at its end may be another.
+  private var format: String?
   private let policy: Policy
   private let buffer: UnsafeMutableRawBufferPointer
   /// Bytes that the pipeline takes out of it.
@@ -32,8 +34,16 @@ struct Unpacking {
   private var encrypted: Int64 = 0
   private var damage: String?
 
-  init(_ attachment: Attachment, _ reader: Reader, _ policy: Policy, _ buffer: UnsafeMutableRawBufferPointer)
-  {
+  /// What others may find at the end of the content.
+  private let zip: ZipEnd?
+  /// Whether one of the files is just that, as where an archive is the last in a tar.
+  private var hasTakenZip = false
+
+  init(
+    _ attachment: Attachment, _ reader: Reader, _ zip: ZipEnd?, _ policy: Policy,
+    _ buffer: UnsafeMutableRawBufferPointer
+  ) {
+    self.zip = zip
     self.attachment = attachment
     self.reader = reader
     self.policy = policy
@@ -45,7 +55,7 @@ struct Unpacking {
   ///
   /// - Parameter first: what the reader said of the first entry.
   mutating func run(from first: Result<ArchiveEntry?, Damage>) throws(Outcome) -> Bool {
-    defer { if reader.format ?? reader.compressionName != nil { annotate() } }
+    defer { format = format ?? reader.format }
     var next = first
     while !attachment.isCancelled {
       switch next {
@@ -70,8 +80,25 @@ struct Unpacking {
     return true
   }
 
+  /// Takes out what programs find that look for a ZIP at the end, where that was not seen yet.
+  ///
+  /// - Parameter read: reads the content up to a place, as a ZIP.
+  /// - Returns: whether there was one.
+  mutating func takeZip(_ read: (Int64) throws(Outcome) -> Reader) throws(Outcome) -> Bool {
+    guard let zip, !zip.isRead(as: format), !hasTakenZip, !attachment.isCancelled else { return false }
+    reader = try read(zip.range.upperBound)
+    if try !run(from: reader.next()) {
+      _ = try meet(Damage(message: "a ZIP at its end cannot be read", isFinal: true, isEncrypted: false))
+    }
+    return true
+  }
+
   /// Takes out one entry, or leaves it. Returns whether nothing more can be read.
   private mutating func take(_ entry: ArchiveEntry) throws(Outcome) -> Bool {
+    if reader.format == "zip" && entry.isDisguised {
+      let message = "'\(shown(entry.path))' has bytes, and is said to be a folder or a device"
+      _ = try meet(Damage(message: message, isFinal: false, isEncrypted: false))
+    }
     guard entry.isFile else { return try skip() }
     if entry.isEncrypted {
       try meetEncryption()
@@ -94,11 +121,19 @@ struct Unpacking {
 
   private mutating func copy(_ path: String?, _ size: Int64?, to child: Int32) throws(Outcome) -> Bool {
     let before = bytes
+    // One that is the ZIP at the end, with its comment.
+    var isZip = zip.map { ($0.range.count...($0.range.count + 0xFFFF)).contains(Int(size ?? -1)) } ?? false
     while !attachment.isCancelled {
       switch reader.read(into: buffer) {
       case .success(let found):
         let count = found > 0 ? found : fillHole(to: size, from: bytes - before)
-        if count == 0 { return false }
+        if count == 0 {
+          if isZip { hasTakenZip = true }
+          return false
+        }
+        if isZip {
+          isZip = try isOfZip(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: bytes - before)
+        }
         bytes += Int64(count)
         try checkSizes(of: bytes - before, besides: before, "has", path)
         try Attachment.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: child)
@@ -107,6 +142,13 @@ struct Unpacking {
       }
     }
     return true
+  }
+
+  /// Whether bytes of a file lie at the same place of the ZIP at the end.
+  private func isOfZip(_ bytes: UnsafeRawBufferPointer, at place: Int64) throws(Outcome) -> Bool {
+    guard let range = zip?.range, place < range.count else { return true }
+    let count = min(bytes.count, range.count - Int(place))
+    return try attachment.read(count, at: range.lowerBound + place).elementsEqual(bytes[..<count])
   }
 
   /// libarchive leaves out the hole at the end of a sparse file, which only a tar has: otherwise its files end with their data.
@@ -208,8 +250,10 @@ struct Unpacking {
 
   // MARK: Metadata
 
-  private func annotate() {
-    if let format = reader.format { attachment.annotate("archive.format", format) }
+  /// Says what was found, if it is an archive.
+  func annotate() {
+    if format ?? reader.compressionName == nil { return }
+    if let format { attachment.annotate("archive.format", format) }
     if let compression = reader.compressionName { attachment.annotate("archive.compression", compression) }
     attachment.annotate("archive.entries", entries)
     attachment.annotate("archive.files", files)

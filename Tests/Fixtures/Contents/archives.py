@@ -63,6 +63,43 @@ def zips():
     expected["nested.zip"] = unzipped("nested.zip")
 
 
+def hidden():
+    """ZIPs whose end libarchive does not see: others find it up to 64 KB before the end, behind whatever lies before it."""
+    def zipped(name, data, comment=b""):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr(name, data)
+            archive.comment = comment
+        return out.getvalue()
+
+    def write(file, data, *files):
+        open(file, "wb").write(data)
+        expected[file] = [content(name, inner) for name, inner in files]
+
+    far, near = zipped("far.txt", b"far", bytes(17_000)), zipped("near.txt", b"near")
+    write("far.zip", far, ("far.txt", b"far"))
+    write("far-sfx.zip", b"MZ" + bytes(100) + far, ("far.txt", b"far"))
+    write("far-junk.zip", b"MZ" + near + bytes(60_000), ("near.txt", b"near"))
+    write("far-behind.zip", near + far, ("near.txt", b"near"), ("far.txt", b"far"))
+    write("text-far.txt", b"hello\n" * 100 + far, ("far.txt", b"far"))
+    write("behind.gz", gzip.compress(b"hello") + near, ("behind", b"hello"), ("near.txt", b"near"))
+    write("behind.bz2", bz2.compress(b"hello") + near, ("behind", b"hello"), ("near.txt", b"near"))
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        info = tarfile.TarInfo("a.txt")
+        info.size = 5
+        archive.addfile(info, io.BytesIO(b"hello"))
+    write("behind.tar", out.getvalue() + near, ("a.txt", b"hello"), ("near.txt", b"near"))
+    # The last file of a tar is one, and comes out once.
+    for name, last in [("last.tar", near), ("last-far.tar", far)]:
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as archive:
+            info = tarfile.TarInfo("inner.zip")
+            info.size = len(last)
+            archive.addfile(info, io.BytesIO(last))
+        write(name, out.getvalue(), ("inner.zip", last))
+
+
 def tars():
     formats = [("pax", tarfile.PAX_FORMAT, FILES), ("gnu", tarfile.GNU_FORMAT, FILES),
                ("ustar", tarfile.USTAR_FORMAT, FILES[:4])]
@@ -183,6 +220,7 @@ if len(sys.argv) > 1:
             pass
 else:
     zips()
+    hidden()
     tars()
     singles()
     others()

@@ -90,10 +90,12 @@ def names():
     entries, out = [], b""
     for name in names:
         flags = source.choice([0, 0x800])
-        facts = struct.pack("<IIIHH", zlib.crc32(b"x"), 1, 1, len(name), 0)
+        # What ends with a slash is a folder to libarchive, and with bytes a file to others: damaged, see below.
+        data = b"" if name.endswith((b"/", b"\\")) else b"x"
+        facts = struct.pack("<IIIHH", zlib.crc32(data), len(data), len(data), len(name), 0)
         entries.append(b"PK\1\2" + struct.pack("<HHHHHH", 20 | 3 << 8, 20, flags, 0, 0, 33) + facts
                        + struct.pack("<HHHII", 0, 0, 0, 0o100644 << 16, len(out)) + name)
-        out += b"PK\3\4" + struct.pack("<HHHHH", 20, flags, 0, 0, 33) + facts + name + b"x"
+        out += b"PK\3\4" + struct.pack("<HHHHH", 20, flags, 0, 0, 33) + facts + name + data
     listing = b"".join(entries)
     out += listing + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, len(entries), len(entries), len(listing), len(out), 0)
     open("names.zip", "wb").write(out)
@@ -107,8 +109,19 @@ def names():
     expected["names.tar"] = None
 
 
+def disguised():
+    """A file that is said to be a device, a folder, or nothing that there is."""
+    for number, (name, kind, made) in enumerate([("a", 0o020644, 3), ("a", 0o040755, 3), ("a", 0o160644, 3), ("a/", 0o100644, 3), ("a", 0x10, 0)]):
+        info = zipfile.ZipInfo(name)
+        info.create_system, info.external_attr = made, kind << 16 if made == 3 else kind
+        with zipfile.ZipFile(f"disguised-{number}.zip", "w") as archive:
+            archive.writestr(info, b"invoice")
+        expected[f"disguised-{number}.zip"] = "damaged"
+
+
 overlapping()
 many()
+disguised()
 claims()
 dense()
 names()
