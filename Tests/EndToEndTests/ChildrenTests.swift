@@ -45,6 +45,19 @@ struct ChildrenTests {
     #expect(json["moreChildren"] == .number(0))
   }
 
+  @Test func whatStaysOfADeletedOneIsSaid() throws {
+    let home = try ingested(">one\n>two\n")
+    let (root, children) = (try home.row("a.txt"), try home.rows().filter { $0.parentId != nil })
+    let dry = try home.sluice("delete", "--dry-run", root.id)
+    #expect(
+      dry.err.contains("2 attachments that came out of it would stay; `sluice delete --parent \(root.id)"))
+    let deleted = try home.sluice("delete", root.id, children[0].id)
+    let words = "1 attachment that came out of it stays; `sluice delete \(children[1].id)"
+    #expect(deleted.status == 0 && deleted.err.contains(words), "\(deleted.err)")
+    #expect(try home.sluice("delete", "-q", children[1].id).err == "")
+    #expect(try home.rows().isEmpty)
+  }
+
   @Test func ofManyTheFirstAreListedAndTheRestIsCounted() throws {
     let home = try ingested((1...52).map { ">content \($0)\n" }.joined())
     let parent = try home.row("a.txt")

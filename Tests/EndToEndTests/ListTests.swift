@@ -90,7 +90,9 @@ struct ListTests {
       "\(outcome.out)")
     let again = try SluiceCommand.run(["ingest"] + home + ["in"], in: folder)
     let command = "sluice list --status rejected,failed,quarantined,cancelled" + option
-    #expect(again.out.contains("; 22 of them not completed: \(command)\n"), "\(again.out)")
+    #expect(
+      again.out.contains("; 22 of them not completed, which `sluice retry` tries again: \(command)\n"),
+      "\(again.out)")
     let pasted = try SluiceCommand.run(
       ["-c", command], in: folder, environment: ["PATH": SluiceCommand.folder], program: "/bin/bash")
     #expect(pasted.status == 0, "\(pasted.err)")

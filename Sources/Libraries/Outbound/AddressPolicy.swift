@@ -47,7 +47,8 @@ public struct AddressPolicy {
 
   /// The sentence for an address that is not allowed, with what to write in the pipeline file.
   public func refusal(of address: IPAddress) -> String {
-    let path = place.map { "\($0): { " }.joined()
+    // A lane says what fetches its links.
+    let path = place.map { "\($0): { " + ($0 == "downloads" ? "use: http, " : "") }.joined()
     let ends = String(repeating: " }", count: place.count)
     return "\(address) is not an address of the public Internet; if it is meant, write "
       + "`\(path)allow-private: [\"\(address)\"]\(ends)`"

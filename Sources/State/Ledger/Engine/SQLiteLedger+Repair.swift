@@ -50,7 +50,8 @@ extension SQLiteLedger {
   public func tryAgain(_ object: StoredObject) throws(LedgerError) -> Bool {
     try transaction {
       let reason = try statement(SQL.failedAt).first(.integer(object.key)) { ($0.text(0), $0.text(1)) }
-      guard let (stage, code) = reason, stage == "source", ["object-missing", "object-damaged"].contains(code)
+      guard let (stage, code) = reason, stage == "source",
+        ["object-missing", "object-damaged"].contains(code)
       else { return false }
       var tally = ExchangeTally(
         now: clock.now(), time: clock.steady(), token: Token(holder: holder, number: 0), newborn: Newborn([]))

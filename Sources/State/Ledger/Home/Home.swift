@@ -88,7 +88,8 @@ public struct Home: Sendable {
       throw LedgerError(
         .inUse,
         "\(path) is in use by another sluice\(holder.isEmpty ? "" : " (process \(holder))"); wait for it to end, "
-          + "or give another --home")
+          + "or, where it is one that serves or watches, hand it files with `sluice enqueue`; or give another --home"
+      )
     }
     ftruncate(descriptor.number, 0)
     let text = Array("\(getpid())\n".utf8)

@@ -35,6 +35,9 @@ public struct AttachmentRecord: Sendable {
   public var sourceName: String {
     origin.parentId.map { "attachment \($0)" } ?? String(decoding: source, as: UTF8.self)
   }
+
+  /// Whether it records a check, of which the content was not kept.
+  public var isCheck: Bool { source.starts(with: RecordedCheck.place.utf8) }
 }
 
 // MARK: - In the ledger: the columns of `attachments a` and of its message `m`; the values that are written to them, and read
@@ -185,12 +188,14 @@ extension DerivedObject {
 extension AttachmentRecord {
   /// Writes its members.
   ///
-  /// - Parameter isForUser: without what is for those alone who operate the server: the place that it came from, and times by which
-  ///   others could tell that its content was there before.
+  /// - Parameter isForUser: without what is for those alone who operate the server: the place that it came from, who of them took it
+  ///   back, and times by which others could tell that its content was there before.
   public func write(to writer: inout JSONWriter, isForUser: Bool = false) {
     writer.member("id", origin.id)
     origin.write(to: &writer)
     if !isForUser { writer.member("source", sourceName) }
+    var outcome = outcome
+    if isForUser && outcome.status == .cancelled { outcome.reason?.message = "it was taken back" }
     outcome.write(to: &writer)
     writer.key("stages")
     writer.array { writer in

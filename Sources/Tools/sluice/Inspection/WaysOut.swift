@@ -14,7 +14,10 @@ struct WaysOut {
         sentences.append(
           "\(story.hint("refresh", "\(story.record.origin.id) LINK")) gives it a new link to the same bytes")
       }
-      sentences.append("\(story.hint("retry", story.record.origin.id)) queues it again")
+      sentences.append(
+        story.record.isCheck
+          ? "its content was not kept; have that checked anew"
+          : "\(story.hint("retry", story.record.origin.id)) queues it again")
     }
     add(deliveries: story)
   }

@@ -11,7 +11,7 @@ struct CheckCommand: ParsableCommand {
       Each FILE goes through the line of the pipeline, without the stages that store, in workers under the sandbox;
       `-` is standard input. No home is needed, and no channel is told. A file is clean where every stage passes it, found
       where one rejects it or its content takes workers down, and unknown where that could not be decided. The exit code
-      is 0 if all are clean, 75 if some are unknown and none was found, and else 1.
+      is 0 if all are clean, 75 if some are unknown and none was found, 2 if there is no such file, and else 1.
       """,
     options: [
       CommandOption(
@@ -40,8 +40,12 @@ struct CheckCommand: ParsableCommand {
   private static let window = 64
 
   func run() throws -> ExitCode {
-    let pipeline = try Environment.pipeline(
-      file: Environment.pipelineFile(arguments, mayBeBuiltIn: true), home: nil, isStart: true)
+    let pipelineFile = try Environment.pipelineFile(arguments, mayBeBuiltIn: true)
+    let pipeline = try Environment.pipeline(file: pipelineFile, home: nil, isStart: true)
+    if pipelineFile == BuiltInPipeline.name && !arguments.flag("quiet") {
+      Terminal.error(
+        "there is no pipeline.yaml here: \(pipelineFile) judges; name another with --config FILE")
+    }
     let checker = try Checker(
       pipeline.definition, digest: pipeline.digest, executable: pipeline.search.worker
     ) { _ in }  // Each file says so.
@@ -49,6 +53,7 @@ struct CheckCommand: ParsableCommand {
     let style = Style(arguments)
     let answers = Answers()
     var verdicts: Set<CheckVerdict> = []
+    var hasMissing = false
     func tell(_ index: Int) {
       let result = answers.wait(for: index)
       verdicts.insert(result.verdict)
@@ -64,6 +69,8 @@ struct CheckCommand: ParsableCommand {
           answers.add($0, index)
         }
       } catch {
+        // To try that again, as 75 asks for, would never end.
+        if ["missing", "not-a-file"].contains(error.code) { hasMissing = true }
         answers.add(
           CheckResult(.unknown, Reason(stage: "source", code: error.code, message: error.message)), index)
       }
@@ -71,6 +78,7 @@ struct CheckCommand: ParsableCommand {
     let count = arguments.words.count
     for index in max(count - Self.window, 0)..<count { tell(index) }
     if verdicts.contains(.found) { return .incomplete }
+    if hasMissing { return .usage }
     return verdicts.contains(.unknown) ? .temporary : .success
   }
 

@@ -57,6 +57,9 @@ struct AttachmentVerb {
     let isDryRun = arguments.flag("dry-run")
     var tally = Selected.Tally()
     var working: CommandDesk?
+    // Once it is deleted, nothing says what was in it.
+    var left: LeftBehind?
+    if case .delete = action, let ids = filter.ids { left = try LeftBehind(ids, ledger) }
     if isDryRun {
       tally = try selected.count()
     } else {
@@ -68,6 +71,9 @@ struct AttachmentVerb {
     }
     (tally.matched, tally.unchanged) = (tally.matched + before, tally.unchanged + before)
     tell(tally, arguments, isDryRun: isDryRun)
+    if let left, !arguments.flag("quiet"), let text = left.text(Hint(arguments), isDryRun: isDryRun) {
+      Terminal.error(text)
+    }
     working?.tellWhereAlone(arguments)
     if tally.matched == 0, let parent = filter.parentId, !arguments.flag("quiet") {
       let hint = Hint(arguments)

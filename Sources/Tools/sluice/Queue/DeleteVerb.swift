@@ -10,7 +10,8 @@ struct DeleteVerb: ParsableCommand {
       Their objects, records, events and deliveries go, and their message where it has no other attachment; an object that
       others have, too, stays theirs. A tombstone stays: the id, when and by whom it was deleted, and a hash by which the
       same file under the same message is not taken in again: change the file's time to have it taken in; a message of a
-      mailbox file comes back under another --conversation. Once the command has ended, or a coordinator at work has been
+      mailbox file comes back under another --conversation. What was taken out of one stays: delete that before, by --parent
+      with its id. Once the command has ended, or a coordinator at work has been
       idle, the home has no byte of it any more; backups, files that a channel wrote, and the sources are yours to delete.
       """,
     options: AttachmentVerb.options,

@@ -57,7 +57,7 @@ extension TransferRecord {
   fileprivate func text(_ style: Style) -> String {
     var parts = [Help.pad(isHeld ? "held" : state.rawValue, 9)]
     parts += [
-      attachmentId.map { String($0.prefix(13)) }, fileName.map(Terminal.printable), Terminal.printable(name),
+      attachmentId, fileName.map(Terminal.printable), Terminal.printable(name),
     ]
     .compactMap(\.self)
     switch (state, total) {
