@@ -140,7 +140,8 @@ struct BadHomeTests {
     #expect(
       second.outcome.err
         == "sluice: home is in use by another sluice (process \(first.process.processIdentifier)); wait for it to end, "
-        + "or, where it is one that serves or watches, hand it files with `sluice enqueue`; or give another --home\n")
+        + "or, where it is one that serves or watches, hand it files with `sluice enqueue`; or give another --home\n"
+    )
     #expect(second.outcome.out == "")
     let run = try first.end()
     #expect(run.outcome.status == 0)
