@@ -84,7 +84,7 @@ NAMES = [b"../" * 30 + b"etc/passwd", b"/etc/passwd", b"..", b".", b"a\nb\r\tc",
 
 
 def names():
-    """500 names, each in a ZIP and in a tar: all become contents."""
+    """500 names, each in a ZIP and in a tar: all but a folder's become contents."""
     source = random.Random(5)
     names = NAMES + [bytes(source.randrange(1, 256) for _ in range(source.randrange(1, 90))) for _ in range(480)]
     entries, out = [], b""
@@ -97,7 +97,8 @@ def names():
     listing = b"".join(entries)
     out += listing + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, len(entries), len(entries), len(listing), len(out), 0)
     open("names.zip", "wb").write(out)
-    expected["names.zip"] = None
+    # One of them is a folder's and has content.
+    expected["names.zip"] = "damaged"
     out = b""
     for name in names:
         out += header(b"././@LongLink", len(name) + 1, b"L") + (name + b"\0").ljust(-(-(len(name) + 1) // 512) * 512, b"\0")
@@ -107,9 +108,16 @@ def names():
     expected["names.tar"] = None
 
 
+def kinds():
+    """A tar that begins with a kind that no program knows: GNU's tar writes a file."""
+    open("kind.tar", "wb").write(header(b"x", 1, b"~") + b"x".ljust(512, b"\0") + bytes(1024))
+    expected["kind.tar"] = "damaged"
+
+
 overlapping()
 many()
 claims()
 dense()
 names()
+kinds()
 json.dump(expected, open("expected.json", "w"))
