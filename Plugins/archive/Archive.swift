@@ -80,29 +80,41 @@ struct Archive: Stage {
 
   func process(_ attachment: Attachment) throws(Outcome) {
     let isArchive = try surroundings.use { () throws(Outcome) in
-      let (compression, zip) = (try Compression(attachment), try ZipEnd(attachment))
-      func zipReader(_ end: Int64) throws(Outcome) -> Reader {
-        try Reader(Source(attachment, buffers.input, end: end), nil, isZip: true)
-      }
-      var reader =
-        if let zip, zip.hidesItself { try zipReader(zip.range.upperBound) } else {
-          try Reader(Source(attachment, buffers.input), compression)
-        }
-      var first = reader.next()
-      // To libarchive zeros are a tar without entries. Compressed, they are the beginning of a file.
-      if compression != nil, case .success(nil) = first {
-        reader = try Reader(Source(attachment, buffers.input), compression, isSingleFile: true)
-        first = reader.next()
-      }
-      var unpacking = Unpacking(attachment, reader, zip, policy, buffers.output)
-      defer { unpacking.annotate() }
-      let isKnown = try unpacking.run(from: first)
-      let hasZip = try unpacking.takeZip(zipReader)
-      return isKnown || hasZip
+      var unpacking = Unpacking(attachment, policy, buffers.output)
+      return try unpack(attachment, &unpacking)
     }
     if !isArchive && rejectsOthers {
       throw .reject("no-archive", "the content is no archive of a format that is known")
     }
+  }
+
+  /// Takes out what is in the content by its beginning, and then what is in a ZIP by its end: programs open the one or the other.
+  /// Returns whether it is an archive.
+  private func unpack(_ attachment: Attachment, _ unpacking: inout Unpacking) throws(Outcome) -> Bool {
+    let compression = try Compression(attachment)
+    var zip: (reader: Reader, first: Result<ArchiveEntry?, Damage>, record: EndRecord)?
+    if let record = try EndRecord(attachment) {
+      let marks = try record.marksOfFiles(attachment, most: policy.maxEntries + 1)
+      let source = Source(attachment, buffers.zip, end: record.end, marks: marks)
+      let reader = try Reader(source, nil, .zipDirectory)
+      let first = reader.next()
+      if reader.format != nil { zip = (reader, first, record) }
+    }
+    var reader = try Reader(Source(attachment, buffers.input), compression, zip == nil ? .all : .withoutZip)
+    var first = reader.next()
+    // To libarchive zeros are a tar without entries. Compressed, they are the beginning of a file.
+    if compression != nil, case .success(nil) = first {
+      reader = try Reader(Source(attachment, buffers.input), compression, .singleFile)
+      first = reader.next()
+    }
+    defer { unpacking.annotate() }
+    // GNU's tar writes what has a kind that it does not know as a file; libarchive does not know the tar then.
+    if case .failure = first, reader.format == nil, compression == nil {
+      try unpacking.checkTar()
+    }
+    let isArchive = try unpacking.run(reader, from: first, watching: zip?.record)
+    guard let zip, !unpacking.hasTakenWatched else { return isArchive }
+    return try unpacking.run(zip.reader, from: zip.first, isBehind: isArchive) || isArchive
   }
 }
 

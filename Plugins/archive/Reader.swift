@@ -17,23 +17,23 @@ final class Reader {
   private let source: Source
   private let compression: Compression?
 
-  /// - Parameters:
-  ///   - isSingleFile: not to look for an archive in what is compressed.
-  ///   - isZip: to look for nothing but a ZIP, by its end.
-  init(
-    _ source: Source, _ compression: Compression?, isSingleFile: Bool = false, isZip: Bool = false
-  ) throws(Outcome) {
+  /// Which formats are looked for.
+  enum Formats {
+    case all, withoutZip
+    /// A ZIP, by the directory at its end.
+    case zipDirectory
+    /// No archive in what is compressed.
+    case singleFile
+  }
+
+  init(_ source: Source, _ compression: Compression?, _ formats: Formats = .all) throws(Outcome) {
     guard let archive = archive_read_new() else {
       throw .fail("out-of-memory", "libarchive does not start: there is no memory for it")
     }
     self.archive = archive
     self.source = source
     self.compression = compression
-    if isZip {
-      try demand(archive_read_support_format_zip_seekable(archive), "zip")
-    } else {
-      try prepare(isSingleFile)
-    }
+    try prepare(formats)
     source.attach(to: archive)
     // What is wrong with the content, the first entry tells again.
     archive_read_open1(archive)
@@ -44,16 +44,19 @@ final class Reader {
   }
 
   /// Formats and compressions that libarchive reads by itself. For others it starts programs; none of them is asked for.
-  private func prepare(_ isSingleFile: Bool) throws(Outcome) {
+  private func prepare(_ wanted: Formats) throws(Outcome) {
     if let compression {
       // A warning says that this libarchive was built without the library, and would start a program.
       try demand(archive_read_append_filter(archive, compression.filter), compression.rawValue)
-      if !isSingleFile {
+      if wanted != .singleFile {
         try demand(archive_read_support_format_tar(archive), "tar")
         try demand(archive_read_support_format_cpio(archive), "cpio")
       }
       try demand(archive_read_support_format_raw(archive), "raw")
       return
+    }
+    if wanted == .zipDirectory {
+      return try demand(archive_read_support_format_zip_seekable(archive), "zip")
     }
     let formats: [(String, (OpaquePointer?) -> Int32)] = [
       ("zip", archive_read_support_format_zip), ("tar", archive_read_support_format_tar),
@@ -61,7 +64,9 @@ final class Reader {
       ("rar", archive_read_support_format_rar5), ("cpio", archive_read_support_format_cpio),
       ("ar", archive_read_support_format_ar), ("iso", archive_read_support_format_iso9660),
     ]
-    for (name, support) in formats { try demand(support(archive), name) }
+    for (name, support) in formats where wanted == .all || name != "zip" {
+      try demand(support(archive), name)
+    }
   }
 
   private func demand(_ result: Int32, _ what: String) throws(Outcome) {
@@ -156,10 +161,6 @@ struct ArchiveEntry {
   var isFile: Bool {
     sluice_entry_is_file(raw) != 0 && (archive_entry_hardlink(raw) == nil || (size ?? 0) > 0)
   }
-
-  /// Whether it has bytes and is said to be none that has. Of a ZIP: to programs that know no kinds it is a file, and libarchive gives
-  /// its bytes to nobody.
-  var isDisguised: Bool { !isFile && archive_entry_symlink(raw) == nil && (size ?? 0) > 0 }
 
   var isEncrypted: Bool { archive_entry_is_encrypted(raw) != 0 }
 

@@ -9,12 +9,19 @@ final class Source {
   private(set) var failure: Outcome?
   private let buffer: UnsafeMutableRawBufferPointer
   private var offset: Int64 = 0
-  /// Bytes of the content that libarchive sees.
-  private let size: Int64
+  /// Where the content ends for libarchive.
+  private let end: Int64
+  /// Bytes that libarchive gets in the place of the content's, in order.
+  private let marks: [(place: Int64, byte: UInt8)]
 
-  /// - Parameter end: where the content is to end; `nil`: where it does.
-  init(_ attachment: Attachment, _ buffer: UnsafeMutableRawBufferPointer, end: Int64? = nil) {
-    (self.attachment, self.buffer, size) = (attachment, buffer, end ?? attachment.size)
+  init(
+    _ attachment: Attachment, _ buffer: UnsafeMutableRawBufferPointer, end: Int64? = nil,
+    marks: [(place: Int64, byte: UInt8)] = []
+  ) {
+    self.attachment = attachment
+    self.buffer = buffer
+    self.marks = marks
+    self.end = min(end ?? attachment.size, attachment.size)
   }
 
   /// Hands libarchive the functions it reads with. It keeps this object's address: the object must outlive the archive.
@@ -39,9 +46,15 @@ final class Source {
 
   private func read() -> Int {
     do throws(Outcome) {
-      let most = Int(min(Int64(buffer.count), size - offset))
+      let rest = Int(min(Int64(buffer.count), max(end - offset, 0)))
+      if rest == 0 { return 0 }
       let count = try attachment.read(
-        into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<most]), at: offset)
+        into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<rest]), at: offset)
+      var index = firstMark(from: offset)
+      while index < marks.count, marks[index].place < offset + Int64(count) {
+        buffer[Int(marks[index].place - offset)] = marks[index].byte
+        index += 1
+      }
       offset += Int64(count)
       return count
     } catch {
@@ -50,21 +63,30 @@ final class Source {
     }
   }
 
+  private func firstMark(from offset: Int64) -> Int {
+    var (low, high) = (0, marks.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if marks[middle].place < offset { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
   private func seek(_ by: Int64, _ whence: Int32) -> Int64 {
     let base: Int64 =
       switch whence {
       case SEEK_SET: 0
       case SEEK_CUR: offset
-      default: size
+      default: end
       }
     let (target, isTooFar) = base.addingReportingOverflow(by)
     if isTooFar || target < 0 { return -1 }
-    offset = min(target, size)
+    offset = min(target, end)
     return offset
   }
 
   private func skip(_ count: Int64) -> Int64 {
-    let skipped = max(min(count, size - offset), 0)
+    let skipped = max(min(count, end - offset), 0)
     offset += skipped
     return skipped
   }

@@ -43,10 +43,12 @@ final class Surroundings {
 /// Memory that is used again for each content.
 final class Buffers {
   let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
+  let zip = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
   let output = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
 
   deinit {
     input.deallocate()
+    zip.deallocate()
     output.deallocate()
   }
 }

@@ -18,9 +18,6 @@ struct Unpacking {
   private static let ratioStart: Int64 = 1_000_000
 
   private let attachment: Attachment
-  private var reader: Reader
-  /// Of the content itself; a ZIP at its end may be another.
-  private var format: String?
   private let policy: Policy
   private let buffer: UnsafeMutableRawBufferPointer
   /// Bytes that the pipeline takes out of it.
@@ -33,19 +30,17 @@ struct Unpacking {
   private var skippedBytes: Int64 = 0
   private var encrypted: Int64 = 0
   private var damage: String?
+  private var format: String?
+  private var compression: String?
+  /// The ZIP at the end of the content that a file may be.
+  private var watched: EndRecord?
+  /// Whether one of the files that were taken out is that ZIP, byte for byte.
+  private(set) var hasTakenWatched = false
+  /// Whether it is read behind another archive, whose bytes may look like a ZIP: its damage is noted and no more.
+  private var isBehind = false
 
-  /// What others may find at the end of the content.
-  private let zip: ZipEnd?
-  /// Whether one of the files is just that, as where an archive is the last in a tar.
-  private var hasTakenZip = false
-
-  init(
-    _ attachment: Attachment, _ reader: Reader, _ zip: ZipEnd?, _ policy: Policy,
-    _ buffer: UnsafeMutableRawBufferPointer
-  ) {
-    self.zip = zip
+  init(_ attachment: Attachment, _ policy: Policy, _ buffer: UnsafeMutableRawBufferPointer) {
     self.attachment = attachment
-    self.reader = reader
     self.policy = policy
     self.buffer = buffer
     room = attachment.childRoom.bytes
@@ -54,15 +49,23 @@ struct Unpacking {
   /// Takes out all that may be. Returns whether it is an archive.
   ///
   /// - Parameter first: what the reader said of the first entry.
-  mutating func run(from first: Result<ArchiveEntry?, Damage>) throws(Outcome) -> Bool {
-    defer { format = format ?? reader.format }
+  mutating func run(
+    _ reader: Reader, from first: Result<ArchiveEntry?, Damage>, watching watched: EndRecord? = nil,
+    isBehind: Bool = false
+  ) throws(Outcome) -> Bool {
+    self.watched = watched
+    self.isBehind = isBehind
+    defer {
+      format = format ?? reader.format
+      compression = compression ?? reader.compressionName
+    }
     var next = first
     while !attachment.isCancelled {
       switch next {
       case .success(let entry?):
         entries += 1
         try checkEntries()
-        if try take(entry) { return true }
+        if try take(entry, reader) { return true }
       case .success(nil):
         return true
       case .failure(let found):
@@ -70,7 +73,7 @@ struct Unpacking {
           try reader.checkSource()
           return false
         }
-        if try meet(found) { return true }
+        if try meet(found, reader) { return true }
         // What cannot be read is an entry all the same, so that each turn counts.
         entries += 1
         try checkEntries()
@@ -80,33 +83,19 @@ struct Unpacking {
     return true
   }
 
-  /// Takes out what programs find that look for a ZIP at the end, where that was not seen yet.
-  ///
-  /// - Parameter read: reads the content up to a place, as a ZIP.
-  /// - Returns: whether there was one.
-  mutating func takeZip(_ read: (Int64) throws(Outcome) -> Reader) throws(Outcome) -> Bool {
-    guard let zip, !zip.isRead(as: format), !hasTakenZip, !attachment.isCancelled else { return false }
-    reader = try read(zip.range.upperBound)
-    if try !run(from: reader.next()) {
-      _ = try meet(Damage(message: "a ZIP at its end cannot be read", isFinal: true, isEncrypted: false))
-    }
-    return true
-  }
-
   /// Takes out one entry, or leaves it. Returns whether nothing more can be read.
-  private mutating func take(_ entry: ArchiveEntry) throws(Outcome) -> Bool {
-    if reader.format == "zip" && entry.isDisguised {
-      let message = "'\(shown(entry.path))' has bytes, and is said to be a folder or a device"
-      _ = try meet(Damage(message: message, isFinal: false, isEncrypted: false))
+  private mutating func take(_ entry: ArchiveEntry, _ reader: Reader) throws(Outcome) -> Bool {
+    guard entry.isFile else {
+      try checkContent(of: entry, reader)
+      return try skip(reader)
     }
-    guard entry.isFile else { return try skip() }
     if entry.isEncrypted {
       try meetEncryption()
       return false
     }
     let path = reader.isSingleFile ? try reader.innerName() : entry.path
     guard policy.only.isEmpty || policy.only.contains(where: { $0.matches(path ?? "") }) else {
-      return try skip()
+      return try skip(reader)
     }
     // The host puts its own reason, such as the depth, in the place of any that follows a content it has refused. So no limit of
     // the pipeline is looked at before.
@@ -116,51 +105,69 @@ struct Unpacking {
     // A claim may be false, but what claims too much need not be unpacked.
     if let size = entry.size { try checkSizes(of: size, "claims", path) }
     files += 1
-    return try copy(path, entry.size, to: child)
+    return try copy(path, entry.size, to: child, reader)
   }
 
-  private mutating func copy(_ path: String?, _ size: Int64?, to child: Int32) throws(Outcome) -> Bool {
+  private mutating func copy(_ path: String?, _ size: Int64?, to child: Int32, _ reader: Reader)
+    throws(Outcome) -> Bool
+  {
     let before = bytes
-    // One that is the ZIP at the end, with its comment.
-    var isZip = zip.map { ($0.range.count...($0.range.count + 0xFFFF)).contains(Int(size ?? -1)) } ?? false
+    var isWatched = watched != nil
     while !attachment.isCancelled {
       switch reader.read(into: buffer) {
       case .success(let found):
-        let count = found > 0 ? found : fillHole(to: size, from: bytes - before)
+        let count = found > 0 ? found : fillHole(to: size, from: bytes - before, reader)
         if count == 0 {
-          if isZip { hasTakenZip = true }
+          if let watched, isWatched, bytes - before >= watched.end - watched.start { hasTakenWatched = true }
           return false
         }
-        if isZip {
-          isZip = try isOfZip(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: bytes - before)
+        let data = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        if let watched, isWatched {
+          isWatched = try attachment.read(count, at: watched.start + bytes - before).elementsEqual(data)
         }
         bytes += Int64(count)
         try checkSizes(of: bytes - before, besides: before, "has", path)
-        try Attachment.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: child)
+        try Attachment.append(data, to: child)
       case .failure(let found):
-        return try meet(found)
+        return try meet(found, reader)
       }
     }
     return true
   }
 
-  /// Whether bytes of a file lie at the same place of the ZIP at the end.
-  private func isOfZip(_ bytes: UnsafeRawBufferPointer, at place: Int64) throws(Outcome) -> Bool {
-    guard let range = zip?.range, place < range.count else { return true }
-    let count = min(bytes.count, range.count - Int(place))
-    return try attachment.read(count, at: range.lowerBound + place).elementsEqual(bytes[..<count])
-  }
-
   /// libarchive leaves out the hole at the end of a sparse file, which only a tar has: otherwise its files end with their data.
   /// Returns how many zeros are in the buffer.
-  private func fillHole(to size: Int64?, from end: Int64) -> Int {
+  private func fillHole(to size: Int64?, from end: Int64, _ reader: Reader) -> Int {
     guard reader.format == "tar", let size, size > end else { return 0 }
     let zeros = Int(min(size - end, Int64(buffer.count)))
     UnsafeMutableRawBufferPointer(rebasing: buffer[..<zeros]).initializeMemory(as: UInt8.self, repeating: 0)
     return zeros
   }
 
-  private mutating func skip() throws(Outcome) -> Bool {
+  /// Rejects a tar that libarchive does not know for one.
+  mutating func checkTar() throws(Outcome) {
+    let head = [UInt8](try attachment.read(512, at: 0))
+    guard head.count == 512, head[257..<262].elementsEqual("ustar".utf8) else { return }
+    let digits = head[148..<156].drop { $0 == 0x20 }.prefix { 0x30...0x37 ~= $0 }
+    let sum = digits.reduce(0) { $0 << 3 | Int($1 - 0x30) }
+    // The sum of the header is over blanks in its own place.
+    let blank = head[..<148] + [UInt8](repeating: 0x20, count: 8) + head[156...]
+    if blank.reduce(0, { $0 + Int($1) }) != sum { return }
+    if !policy.keepsDamaged {
+      throw .reject("damaged", "it begins as a tar, with an entry of a kind that is not known")
+    }
+    (format, damage) = ("tar", "an entry of a kind that is not known")
+  }
+
+  /// Rejects what libarchive skips and other programs write as a file: a ZIP's entry with content whose name is a folder's.
+  private mutating func checkContent(of entry: ArchiveEntry, _ reader: Reader) throws(Outcome) {
+    guard reader.format == "zip", (entry.size ?? 0) > 0 else { return }
+    let message = "'\(shown(entry.path))' has content, and is named as a folder"
+    if !policy.keepsDamaged { throw .reject("damaged", message) }
+    damage = damage ?? message
+  }
+
+  private mutating func skip(_ reader: Reader) throws(Outcome) -> Bool {
     skipped += 1
     while reader.unpacksWhatIsSkipped, !attachment.isCancelled {
       switch reader.read(into: buffer) {
@@ -168,7 +175,7 @@ struct Unpacking {
       case .success(let count):
         skippedBytes += Int64(count)
         if bytes + skippedBytes > ratioBytes { throw tooDense() }
-      case .failure(let found): return try meet(found)
+      case .failure(let found): return try meet(found, reader)
       }
     }
     return false
@@ -229,7 +236,7 @@ struct Unpacking {
   // MARK: Damage
 
   /// Returns whether nothing more can be read.
-  private mutating func meet(_ found: Damage) throws(Outcome) -> Bool {
+  private mutating func meet(_ found: Damage, _ reader: Reader) throws(Outcome) -> Bool {
     try reader.checkSource()
     // What needs a password looks damaged to libarchive, where the list of entries needs it as well.
     if found.isEncrypted {
@@ -238,7 +245,7 @@ struct Unpacking {
     }
     // Where nothing comes out of a compression, libarchive says that it knows no such format.
     let message = reader.format == nil ? "nothing comes out of its compression" : found.message
-    if !policy.keepsDamaged { throw .reject("damaged", "it cannot be unpacked: \(message)") }
+    if !policy.keepsDamaged && !isBehind { throw .reject("damaged", "it cannot be unpacked: \(message)") }
     damage = damage ?? message
     return found.isFinal
   }
@@ -250,11 +257,10 @@ struct Unpacking {
 
   // MARK: Metadata
 
-  /// Says what was found, if it is an archive.
   func annotate() {
-    if format ?? reader.compressionName == nil { return }
+    if format == nil && compression == nil { return }
     if let format { attachment.annotate("archive.format", format) }
-    if let compression = reader.compressionName { attachment.annotate("archive.compression", compression) }
+    if let compression { attachment.annotate("archive.compression", compression) }
     attachment.annotate("archive.entries", entries)
     attachment.annotate("archive.files", files)
     attachment.annotate("archive.bytes", bytes)

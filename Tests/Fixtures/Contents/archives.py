@@ -80,7 +80,7 @@ def hidden():
     write("far.zip", far, ("far.txt", b"far"))
     write("far-sfx.zip", b"MZ" + bytes(100) + far, ("far.txt", b"far"))
     write("far-junk.zip", b"MZ" + near + bytes(60_000), ("near.txt", b"near"))
-    write("far-behind.zip", near + far, ("near.txt", b"near"), ("far.txt", b"far"))
+    write("far-behind.zip", near + far, ("far.txt", b"far"))
     write("text-far.txt", b"hello\n" * 100 + far, ("far.txt", b"far"))
     write("behind.gz", gzip.compress(b"hello") + near, ("behind", b"hello"), ("near.txt", b"near"))
     write("behind.bz2", bz2.compress(b"hello") + near, ("behind", b"hello"), ("near.txt", b"near"))
@@ -212,6 +212,57 @@ def rars():
         expected[file] = [content(name.decode(), data) for name, data in files]
 
 
+def zipped(files, comment=b"", before=b""):
+    stream = io.BytesIO(before)
+    with zipfile.ZipFile(stream, "a") as archive:
+        for path, data in files:
+            archive.writestr(path, data)
+        archive.comment = comment
+    return stream.getvalue()
+
+
+def ends():
+    """A ZIP is where its end says, in the last 64 KB, whatever is in front of it and behind."""
+    first, last = [("first.txt", b"one")], [("last.txt", b"the last\n" * 9)]
+    program = b"MZ" + bytes(500)
+    made = {
+        "comment": zipped(last, b"c" * 60_000, program), "behind": zipped(last, before=program) + b"j" * 17_000,
+        "two": zipped(first) + zipped(last, b"c" * 17_000), "empty-first": zipped([]) + zipped(last) + b"q" * 17_000}
+    for name, data in made.items():
+        file = f"end-{name}.zip"
+        open(file, "wb").write(data)
+        expected[file] = unzipped(file)
+    # Behind another archive, whose files count as well.
+    for front in ["single.txt.gz", "single.txt.bz2", "made.7zip", "made.iso9660", "made.newc", "gnu.tar"]:
+        file = f"end-{front}.zip"
+        open(file, "wb").write(open(front, "rb").read() + zipped(last, b"c" * 17_000))
+        inner = [content(file, b"one file\n" * 100)] if "single" in front else expected[front]
+        expected[file] = inner + unzipped(file)
+    # A ZIP that is itself a file of a tar is that file, and no more.
+    for name, data in [("last.tar", zipped(last)), ("comment.tar", zipped(last, b"c" * 9000))]:
+        with tarfile.open("end-" + name, "w") as archive:
+            info = tarfile.TarInfo("in.zip")
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+        expected["end-" + name] = [content("in.zip", data)]
+
+
+def modes():
+    """What has content is a file, whatever its mode says: programs for Windows know no modes."""
+    files = []
+    with zipfile.ZipFile("modes.zip", "w") as archive:
+        for kind in range(16):
+            info = zipfile.ZipInfo(f"mode-{kind}")
+            info.create_system, info.external_attr = 3, (kind << 12 | 0o755) << 16
+            archive.writestr(info, b"a\0b%d" % kind)
+            files.append(content(info.filename, b"a\0b%d" % kind))
+        info = zipfile.ZipInfo("mode-dos")
+        info.create_system, info.external_attr = 0, 0x10
+        archive.writestr(info, b"dos")
+        files.append(content(info.filename, b"dos"))
+    expected["modes.zip"] = files
+
+
 if len(sys.argv) > 1:
     for file in sys.argv[1:]:
         try:
@@ -225,4 +276,6 @@ else:
     singles()
     others()
     rars()
+    ends()
+    modes()
 json.dump(expected, open("expected.json", "w"))
