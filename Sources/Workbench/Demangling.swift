@@ -1,22 +1,13 @@
+import CPlatform
 import Glibc
 
 /// The names of Swift's functions, as people write them.
 enum Demangling {
-  private typealias Function =
-    @convention(c) (
-      UnsafePointer<CChar>?, UInt, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<UInt>?, UInt32
-    ) -> UnsafeMutablePointer<CChar>?
-
-  /// The runtime's own function; it takes any text, and gives none for what is not mangled.
-  private static let function: Function? = {
-    guard let address = dlsym(dlopen(nil, RTLD_NOW), "swift_demangle") else { return nil }
-    return unsafeBitCast(address, to: Function.self)
-  }()
-
   /// The name without its module and its types, such as `Greeting.process`.
   static func text(_ name: String) -> String {
-    guard name.hasPrefix("$s"), let function else { return name }
-    guard let full = function(name, UInt(name.utf8.count), nil, nil, 0) else { return name }
+    guard name.hasPrefix("$s"), let full = swift_demangle(name, name.utf8.count, nil, nil, 0) else {
+      return name
+    }
     defer { free(full) }
     return short(String(cString: full))
   }

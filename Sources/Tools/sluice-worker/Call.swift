@@ -122,20 +122,20 @@ final class Call {
     guard let key = key.map({ String(cString: $0) }) else { return }
     trace("annotate", "\(key) = \(value.text)")
     guard stage.declares(key: key) else {
-      return complain("annotates '\(key)', which its description does not list; dropped")
+      return complain(loudly: "annotates '\(key)', which its description does not list; dropped")
     }
     var value = value
     if case .text(let text) = value { value = .text(Self.cut(text, to: 4000)) }
     if case .number(let number) = value, !number.isFinite { return }
     guard key.utf8.count <= Self.keyLimit, PlainName.isOne(key) else {
-      return complain("annotates a key that is none, or longer than \(Self.keyLimit) bytes; dropped")
+      return complain(loudly: "annotates a key that is none, or longer than \(Self.keyLimit) bytes; dropped")
     }
     let known = result.report.metadata.firstIndex { $0.key == key }
     let old = known.map { size(of: result.report.metadata[$0]) } ?? 0
     let datum = Metadatum(key: key, value: value)
     let bytes = metadataBytes - old + size(of: datum)
     guard bytes <= Self.metadataLimit, known != nil || result.report.metadata.count < 512 else {
-      return complain("annotates more than \(Self.metadataLimit) bytes; '\(key)' dropped")
+      return complain(loudly: "annotates more than \(Self.metadataLimit) bytes; '\(key)' dropped")
     }
     metadataBytes = bytes
     if let known { result.report.metadata[known] = datum } else { result.report.metadata.append(datum) }

@@ -148,7 +148,7 @@ private func tellRoom(
 extension Call {
   fileprivate func derive(_ name: String, _ mediaType: String) -> Int32 {
     guard stage.raw.pointee.flags & SLUICE_DERIVES != 0 else {
-      complain("derives an object, which its description does not declare: SLUICE_DERIVES")
+      complain(loudly: "derives an object, which its description does not declare: SLUICE_DERIVES")
       return -1
     }
     guard Piece.isName(name) else {
@@ -171,7 +171,8 @@ extension Call {
 
   fileprivate func addChild(_ name: String, _ mediaType: String?) -> Int32 {
     guard stage.raw.pointee.flags & SLUICE_EXPANDS != 0 else {
-      complain("takes a content out of the content, which its description does not declare: SLUICE_EXPANDS")
+      complain(
+        loudly: "takes a content out of the content, which its description does not declare: SLUICE_EXPANDS")
       return -1
     }
     let file = pieces.begin(

@@ -199,4 +199,8 @@ int sluice_is_encrypted(const char *path);
 /* The type of a file from its mode, S_IFREG and so on. */
 uint32_t sluice_file_type(uint32_t mode);
 
+/* Of Swift's library, which has no header: the name of a function as people write it, in memory that the caller frees. NULL: it is
+ * none of Swift's. */
+char *swift_demangle(const char *name, size_t length, char *output, size_t *output_size, uint32_t flags);
+
 #endif
