@@ -68,8 +68,8 @@ for target in package.targets where linked.contains(target.name) {
 }
 
 // A tenth of the processor time goes to calls of Swift's library that a program with the library inside need not look up. A worker
-// shares its library with the plugins that it loads.
-if !isInstrumented {
+// shares its library with the plugins that it loads. `SLUICE_RUNTIME=shared`: the toolchain has no library to put inside.
+if !isInstrumented && Context.environment["SLUICE_RUNTIME"] != "shared" {
   for target in package.targets where ["sluice", "sluice-httpd"].contains(target.name) {
     target.linkerSettings = [.unsafeFlags(["-static-stdlib"])]
   }
