@@ -76,7 +76,7 @@ struct OutlookTests {
     #expect(runs[1].code == (bytes == [0] ? nil : "damaged"), "\(runs[1])")
   }
 
-  /// Values behind those that are counted, and texts that are packed in a way that nobody knows.
+  /// Values behind those that are counted, and texts that are packed in an unknown way.
   @Test func whatIsNotCountedOrKnownIsDamaged() throws {
     let made = try MadeContents<Parts>("outlook.py")
     for (file, replaced, by) in [

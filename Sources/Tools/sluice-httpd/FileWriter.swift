@@ -181,7 +181,7 @@ final class FileWriter {
     }
   }
 
-  /// Syncs what waits for it: first what somebody waits for, then what goes on.
+  /// Syncs what waits for it: first what has ended, for which a client waits, then what goes on.
   private static func sync(_ waiting: [Sync], _ reports: Reports) {
     var done: Set<ObjectIdentifier> = []
     func sync(_ task: Task) {
