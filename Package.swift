@@ -41,7 +41,7 @@ let house: KeyValuePairs = [
   ],
   "Libraries": [
     "CArchive", "CCrypto", "CCurl", "CFontconfig", "CGMime", "CImports", "CLLHTTP", "CMagic",
-    "CMagicPatterns", "CPNG", "CPoppler", "CPopplerData", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS",
+    "CMagicFilter", "CPNG", "CPoppler", "CPopplerData", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS",
     "CTurboJPEG", "CVips", "CWebP", "CYAML",
     "Outbound", "PDFDocument", "PDFPictures", "Pictures",
   ],
@@ -205,7 +205,7 @@ var shared: [Target] {
     .target(name: "CPopplerData", linkerSettings: [.linkedLibrary("poppler")]),
     .target(name: "PDFDocument", dependencies: ["StageKit", "CPoppler", "CPopplerData"]),
     .target(name: "CImports"),
-    .target(name: "CMagicPatterns", dependencies: ["CImports", "CMagic"]),
+    .target(name: "CMagicFilter"),
     .target(
       name: "CPopplerFiles", dependencies: ["CImports"],
       linkerSettings: ["poppler", "poppler-glib", "cairo"].map { .linkedLibrary($0) }),
@@ -252,7 +252,7 @@ struct Stage {
 var stages: [Stage] {
   [
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
-    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic", "CMagicPatterns"], hasFixtures: true),
+    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic", "CMagicFilter"], hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"], hasFixtures: true),
     Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
@@ -314,7 +314,7 @@ var tests: [Target] {
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .testTarget(
       name: "ClamdServerTests", dependencies: ["CPlatform", "ClamdServer", "HTTPServer", "Platform"]),
-    .testTarget(name: "MagicTests", dependencies: ["CMagic", "CMagicPatterns"]),
+    .testTarget(name: "MagicTests", dependencies: ["CMagic", "CMagicFilter"]),
     .testTarget(name: "PDFTests", dependencies: ["PDFStage", "PDFDocument"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),

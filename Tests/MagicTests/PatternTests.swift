@@ -1,4 +1,4 @@
-import CMagicPatterns
+import CMagicFilter
 import Glibc
 import Testing
 
@@ -18,6 +18,15 @@ struct PatternTests {
     #expect(Self.words(pattern) == words)
   }
 
+  @Test(arguments: [
+    ("^abc", true), ("^[[:space:]]*abc", true), ("^[ \t]{0,50}(abc|def)", true), ("x(^abc|^def)", true),
+    ("^(abc)?def", false), ("(^abc|def)", false), ("^[[:space:]a]*bcd", false), ("^[^[:space:]]*abc", false),
+    ("^.*abc", false), ("^x?abc", false), ("^*abc", false), ("abc^def", true),
+  ])
+  func theWordsOfAPatternMayBeginLines(pattern: String, beginLines: Bool) {
+    #expect(sluice_pattern_words(pattern).begin_lines == beginLines)
+  }
+
   /// Where a pattern is odd, or may match without any word, nothing is said.
   @Test(arguments: [
     "", "a*", "[a-z]+", "a|", "(a|b)?", "(", ")", "a)", "[a", "*a", "a{2", "a{x}", "\\<", "\\1", "a\\",
@@ -30,24 +39,37 @@ struct PatternTests {
 
   @Test(arguments: 1...4) func noMatchIsDenied(seed: UInt64) {
     var random = Random(state: seed)
-    var (compiled, denied, matched) = (0, 0, 0)
+    var (compiled, denied, matched, anchored) = (0, 0, 0, 0)
     for _ in 0..<4000 {
       let pattern = random.pattern(3)
       var regex = regex_t()
       guard regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE) == 0 else { continue }
       defer { regfree(&regex) }
       compiled += 1
-      var words = sluice_pattern_words(pattern)
+      let words = Self.words(pattern)
+      let beginLines = sluice_pattern_words(pattern).begin_lines
       for _ in 0..<8 {
         let text = random.text()
         let isMatch = regexec(&regex, text, 0, nil, 0) == 0
-        let isAllowed = text.withCString { sluice_words_allow(&words, $0, text.utf8.count) }
+        let isAllowed = words.isEmpty || words.contains { Self.stands($0, in: text, beginLines) }
+        if beginLines { anchored += 1 }
         if isMatch { matched += 1 }
         if !isAllowed { denied += 1 }
         #expect(isAllowed || !isMatch, "\(pattern.debugDescription) in \(text.debugDescription)")
       }
     }
-    #expect(compiled > 1000 && denied > 1000 && matched > 1000, "\(compiled), \(denied), \(matched)")
+    #expect(
+      compiled > 1000 && denied > 1000 && matched > 1000 && anchored > 100,
+      "\(compiled), \(denied), \(matched), \(anchored)")
+  }
+
+  private static func stands(_ word: String, in text: String, _ beginsLine: Bool) -> Bool {
+    let (text, word) = (Array(text.utf8), Array(word.utf8))
+    return text.indices.contains { start in
+      guard text[start...].starts(with: word) else { return false }
+      let before = text[..<start].reversed().prefix { " \t\n".utf8.contains($0) }
+      return !beginsLine || before.contains(UInt8(ascii: "\n")) || before.count == start
+    }
   }
 
   private static func words(_ pattern: String) -> [String] {
@@ -79,8 +101,8 @@ struct PatternTests {
       let piece =
         switch next(depth > 0 ? 9 : 6) {
         case 0: "."
-        case 1: ["[ab]", "[^a]", "[[:alpha:]]", "[]a]", "[.(]"][next(5)]
-        case 2: ["^", "$", "\\w", "\\<", "\\b"][next(5)]
+        case 1: ["[ab]", "[^a]", "[[:alpha:]]", "[]a]", "[.(]", "[[:space:]]", "[ \t]"][next(7)]
+        case 2: ["^", "^", "^[[:space:]]*", "$", "\\w", "\\<", "\\b"][next(7)]
         case 3: ["\\.", "\\(", "\\{"][next(3)]
         case 4...5: letter().replacing("(", with: "\\(").replacing(".", with: "\\.")
         case 6: "(\(pattern(depth - 1)))"

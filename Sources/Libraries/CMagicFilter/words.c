@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "magic_patterns.h"
+#include "magic_filter.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -13,35 +13,38 @@ typedef struct reader {
 
 enum { most_words = 8, longest = 31, deepest = 50 };
 
-static int shortest_of(const sluice_words *words) {
+/* The longer, the rarer; and at the beginning of a line more so. */
+static int rarity(const sluice_words *words) {
   int shortest = longest + 1;
   for (int i = 0; i < words->count; i++)
     if (words->all[i].size < shortest) shortest = words->all[i].size;
-  return words->count ? shortest : 0;
+  if (!words->count) return 0;
+  return words->begin_lines ? shortest + 4 : shortest;
 }
 
-/* Of two sets of words that a match has one of each of, the one that is rarer. */
-static void prefer(sluice_words *best, const sluice_words *other) {
-  const int mine = shortest_of(best), its = shortest_of(other);
+void sluice_words_prefer(sluice_words *best, const sluice_words *other) {
+  const int mine = rarity(best), its = rarity(other);
   if (its > mine || (its == mine && its && other->count < best->count)) *best = *other;
 }
 
 /* Bytes that follow each other. Of a long run the beginning does. */
 typedef struct run {
+  bool begins_line;
   int size;
   char bytes[longest];
 } run;
 
-static void append(run *run, char byte) {
+static void append(run *run, char byte, bool begins_line) {
+  if (!run->size) run->begins_line = begins_line;
   if (run->size < longest) run->bytes[run->size++] = byte;
 }
 
 static void end(run *run, sluice_words *best) {
   if (run->size) {
-    sluice_words words = {.count = 1};
+    sluice_words words = {.count = 1, .begin_lines = run->begins_line};
     words.all[0].size = (unsigned char)run->size;
     memcpy(words.all[0].bytes, run->bytes, (size_t)run->size);
-    prefer(best, &words);
+    sluice_words_prefer(best, &words);
   }
   run->size = 0;
 }
@@ -76,12 +79,16 @@ static bool repetition(reader *reader, bool *is_needed) {
   }
 }
 
-/* Behind its `[`. */
-static void skip_set(reader *reader) {
+/* Behind its `[`. True: nothing but white space is in it. */
+static bool skip_set(reader *reader) {
   const char *at = reader->at;
+  bool is_space = true;
+  if (*at == '^' || *at == ']') is_space = false;
   if (*at == '^') at++;
   if (*at == ']') at++;
   while (*at && *at != ']') {
+    if (strncmp(at, "[:space:]", 9) != 0 && strncmp(at, "[:blank:]", 9) != 0 && !isspace((unsigned char)*at))
+      is_space = false;
     if (*at == '[' && (at[1] == ':' || at[1] == '.' || at[1] == '=')) {
       const char close[] = {at[1], ']', 0};
       at = strstr(at + 2, close);
@@ -92,25 +99,28 @@ static void skip_set(reader *reader) {
   }
   reader->odd |= !at || *at != ']';
   if (!reader->odd) reader->at = at + 1;
+  return is_space;
 }
 
-static sluice_words alternatives(reader *reader);
+static sluice_words alternatives(reader *reader, bool begins_line);
 
-static sluice_words branch(reader *reader) {
+/* `begins_line`: nothing is before it in its line, or white space. */
+static sluice_words branch(reader *reader, bool begins_line) {
   sluice_words best = {.count = 0};
   run run = {.size = 0};
   while (!reader->odd && *reader->at && *reader->at != '|' && *reader->at != ')') {
     char byte = *reader->at++;
-    bool is_byte = false, is_needed = true;
+    bool is_byte = false, is_needed = true, is_space = false, is_begin = false;
     sluice_words group = {.count = 0};
     switch (byte) {
-    case '^': case '$': case '.': break;
-    case '[': skip_set(reader); break;
+    case '^': is_begin = true; break;
+    case '$': case '.': break;
+    case '[': is_space = skip_set(reader); break;
     case '*': case '+': case '?': case '{': reader->odd = true; break;
     case '(':
       reader->odd |= ++reader->depth > deepest;
       if (reader->odd) break;
-      group = alternatives(reader);
+      group = alternatives(reader, begins_line);
       reader->depth--;
       if (*reader->at == ')') reader->at++;
       else reader->odd = true;
@@ -126,24 +136,26 @@ static sluice_words branch(reader *reader) {
     }
     if (reader->odd) break;
     const bool is_repeated = repetition(reader, &is_needed);
-    if (is_byte && is_needed) append(&run, byte);
+    if (is_byte && is_needed) append(&run, byte, begins_line);
     if (!is_byte || is_repeated) end(&run, &best);
-    if (is_needed) prefer(&best, &group);
+    if (is_needed) sluice_words_prefer(&best, &group);
+    begins_line = (is_begin && is_needed) || (begins_line && (is_space || is_begin));
   }
   end(&run, &best);
   return best;
 }
 
-static sluice_words alternatives(reader *reader) {
-  sluice_words all = branch(reader);
+static sluice_words alternatives(reader *reader, bool begins_line) {
+  sluice_words all = branch(reader, begins_line);
   while (!reader->odd && *reader->at == '|') {
     reader->at++;
-    const sluice_words other = branch(reader);
+    const sluice_words other = branch(reader, begins_line);
     if (!all.count || !other.count || all.count + other.count > most_words) {
       all.count = 0;
     } else {
       memcpy(all.all + all.count, other.all, (size_t)other.count * sizeof *other.all);
       all.count += other.count;
+      all.begin_lines &= other.begin_lines;
     }
   }
   return all;
@@ -151,13 +163,7 @@ static sluice_words alternatives(reader *reader) {
 
 sluice_words sluice_pattern_words(const char *pattern) {
   reader reader = {.at = pattern};
-  sluice_words words = alternatives(&reader);
+  sluice_words words = alternatives(&reader, false);
   if (reader.odd || *reader.at) words.count = 0;
   return words;
-}
-
-bool sluice_words_allow(const sluice_words *words, const void *bytes, size_t size) {
-  for (int i = 0; i < words->count; i++)
-    if (memmem(bytes, size, words->all[i].bytes, words->all[i].size)) return true;
-  return words->count == 0;
 }
