@@ -28,6 +28,18 @@ struct AnswerHead {
 
   func has(_ name: String) -> Bool { fields[name] != nil }
 
+  /// Where a redirect leads. Servers write spaces and letters beyond ASCII as they are; browsers take them so, too.
+  var location: String? {
+    guard let values = fields["location"], let first = values.first, !first.isEmpty,
+      values.allSatisfy({ $0 == first })
+    else { return nil }
+    let digits = Array("0123456789ABCDEF".utf8)
+    let escaped = first.flatMap { byte in
+      0x21...0x7E ~= byte ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+    return String(decoding: escaped, as: UTF8.self)
+  }
+
   /// The media type in lower case, without parameters.
   var mediaType: String? {
     text("content-type").map { text in
@@ -40,9 +52,12 @@ struct AnswerHead {
   /// RFC 9112, section 6.3: values that differ, or that are no numbers, are an error that cannot be mended.
   func contentLength() throws(MalformedAnswer) -> Int64? {
     guard has("content-length") else { return nil }
-    guard let text = text("content-length"), text.utf8.count <= 18,
-      text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let length = Int64(text)
+    guard let text = text("content-length"), text.utf8.count <= 100,
+      text.utf8.allSatisfy({ 0x30...0x39 ~= $0 })
     else { throw MalformedAnswer("Content-Length is no single number") }
+    guard let length = Int64(text), length < 1 << 60 else {
+      throw MalformedAnswer("Content-Length is beyond all files")
+    }
     return length
   }
 

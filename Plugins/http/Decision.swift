@@ -6,8 +6,6 @@ enum Decision {
   case content(Body)
   /// The content is elsewhere; as `Location` says it.
   case redirect(status: Int, to: String)
-  /// All that there is lies in the file already.
-  case complete
   /// What is held cannot be gone on with: ask again for all of it.
   case restart
   case end(Outcome)
@@ -42,11 +40,16 @@ extension Decision {
     case 201 where question.method == .post: return try whole(head, question)
     case 206: return try part(head, question)
     case 301, 302, 303, 307, 308:
-      guard let target = head.text("location") else {
+      guard let target = head.location else {
         throw MalformedAnswer("it redirects (\(head.status)) and does not say where to")
       }
       return .redirect(status: head.status, to: target)
-    case 416: return unsatisfied(head, question)
+    case 416:
+      // Not even of what is held there is anything left.
+      guard question.resume != nil else {
+        return .end(.fail("refused", "\(question.link.host) answered 416 to a request for all of it"))
+      }
+      return restart(question)
     default: return .end(StatusOutcome.of(head, question, now: now))
     }
   }
@@ -77,7 +80,7 @@ extension Decision {
     if let outcome = try refusal(of: head, question) { return .end(outcome) }
     guard head.mediaType != "multipart/byteranges",
       case .part(let first, let last, let total?)? = head.text("content-range").flatMap(ContentRange.init),
-      first == resume.first, resume.isSame(head), total == question.expectedSize ?? total
+      first == resume.first, resume.isSame(head), total == question.expectedSize ?? resume.total ?? total
     else { return restart(question) }
     if let length = try head.contentLength(), length != last - first + 1 {
       throw MalformedAnswer("Content-Length and Content-Range do not agree")
@@ -87,19 +90,6 @@ extension Decision {
       Body(
         first: first, overlap: resume.overlap, total: total,
         validators: resume.condition ?? Validators(head)))
-  }
-
-  /// There is nothing at the range that was asked for.
-  private static func unsatisfied(_ head: AnswerHead, _ question: Question) -> Decision {
-    guard let resume = question.resume else {
-      return .end(.fail("refused", "\(question.link.host) answered 416 to a request for all of it"))
-    }
-    let etag = resume.condition?.etag
-    guard case .outside(let total)? = head.text("content-range").flatMap(ContentRange.init),
-      total == resume.held, resume.overlap == 0, total == question.expectedSize ?? total,
-      !head.has("etag") || etag == nil || head.text("etag") == etag
-    else { return restart(question) }
-    return .complete
   }
 
   private static func restart(_ question: Question) -> Decision {

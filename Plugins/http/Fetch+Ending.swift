@@ -23,7 +23,6 @@ extension Fetch {
     case .redirect(let status, let target)?:
       do throws(Outcome) { try follow(status: status, to: target, settings) } catch { return .end(error) }
       return .ask
-    case .complete?: return .end(nil)
     case .restart?: return restart()
     case .end(let outcome)?: return .end(outcome)
     }
@@ -40,6 +39,10 @@ extension Fetch {
   }
 
   private func brokenOff(_ result: CURLcode) -> Outcome {
+    // libcurl has several codes for chunks that are none (RFC 9112, section 7.1).
+    if result == CURLE_BAD_FUNCTION_ARGUMENT || request.hasBrokenChunks {
+      return MalformedAnswer("its body is not in chunks as it says").outcome(of: question.link.host)
+    }
     let of = total.map { " of \($0)" } ?? ""
     return .retry(
       "short-body",

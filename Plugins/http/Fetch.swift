@@ -86,7 +86,8 @@ final class Fetch {
       transfer.content, held: question.form == .body && question.method == .get ? start.bytes : 0)
     validators = Validators(etag: start.etag, modified: start.modified)
     self.question.resume = ResumePlan.make(
-      held: file.length, validators, expectedSize: question.expectedSize, knowsHash: question.knowsHash)
+      held: file.length, validators, total: start.total, expectedSize: question.expectedSize,
+      knowsHash: question.knowsHash)
     toldBytes = start.bytes
   }
 
@@ -140,9 +141,11 @@ final class Fetch {
   /// Takes a line of the head. False ends the request.
   func receive(line: UnsafeRawBufferPointer) -> Bool {
     lastByte = engine.now
-    // Trailers after a chunked body.
-    if decision != nil { return true }
     do throws(MalformedAnswer) {
+      if decision != nil {
+        try reader.skipTrailer(line)
+        return true
+      }
       guard let head = try reader.read(line) else { return true }
       self.head = head
       decide(head)

@@ -1,6 +1,6 @@
 /// Reads the heads of an answer, line by line as libcurl hands them over: informational ones, then that of the answer.
 struct HeadReader {
-  /// Bytes of all heads together.
+  /// Bytes of all heads together, and of what follows a chunked body.
   static let limit = 64 << 10
   /// Informational answers before the one that counts.
   static let informationalLimit = 16
@@ -43,6 +43,14 @@ struct HeadReader {
     let end = value.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? value.startIndex
     head?.add(String(decoding: name, as: UTF8.self).lowercased(), Array(value[value.startIndex..<end]))
     return nil
+  }
+
+  /// Takes a line that comes after a chunked body. None of them matters.
+  mutating func skipTrailer(_ line: UnsafeRawBufferPointer) throws(MalformedAnswer) {
+    bytes += line.count
+    guard bytes <= Self.limit else {
+      throw MalformedAnswer("it has more than \(Self.limit) bytes of headers and trailers")
+    }
   }
 
   private mutating func endOfHead() throws(MalformedAnswer) -> AnswerHead? {

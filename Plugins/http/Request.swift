@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import Outbound
 import StageKit
 
@@ -99,6 +100,9 @@ final class Request {
     let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x3F && $0 != 0x2F }
     return text.isEmpty || text.utf8.count > 200 || !isPlain ? general : text
   }
+
+  /// Whether libcurl says so. The sentence itself may quote the server.
+  var hasBrokenChunks: Bool { strstr(reason, "chunked-encoding") != nil }
 
   /// Why there was no connection, as an errno; 0: not known.
   var systemError: Int32 {

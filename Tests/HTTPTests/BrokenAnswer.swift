@@ -64,11 +64,16 @@ struct BrokenAnswer: Sendable {
   private static let chunks: [BrokenAnswer] = [
     raw("chunks that break off", "retry short-body", chunked + "5\r\nhello\r\n5\r\nhe"),
     raw("chunks without an end", "retry short-body", chunked + "5\r\nhello\r\n"),
-    raw("a chunk without a length", "retry short-body", chunked + "zz\r\nhello\r\n0\r\n\r\n"),
-    raw("a chunk with a negative length", "retry short-body", chunked + "-5\r\nhello\r\n0\r\n\r\n"),
+    raw("a chunk without a length", "retry malformed-answer", chunked + "zz\r\nhello\r\n0\r\n\r\n"),
+    raw("a chunk with a negative length", "retry malformed-answer", chunked + "-5\r\nhello\r\n0\r\n\r\n"),
     raw(
-      "a chunk beyond all numbers", "retry short-body", chunked + "FFFFFFFFFFFFFFFFFF\r\nhello\r\n0\r\n\r\n"),
-    raw("a chunk that is longer than it says", "retry short-body", chunked + "3\r\nhello\r\n0\r\n\r\n"),
+      "a chunk beyond all numbers", "retry malformed-answer", chunked + "FFFFFFFFFFFFFFFFFF\r\nhello\r\n0\r\n\r\n"),
+    raw(
+      "trailers without end", "retry malformed-answer",
+      chunked + "5\r\nhello\r\n0\r\n"
+        + String(repeating: "X-T: \(String(repeating: "x", count: 1000))\r\n", count: 100)
+        + "\r\n"),
+    raw("a chunk that is longer than it says", "retry malformed-answer", chunked + "3\r\nhello\r\n0\r\n\r\n"),
   ]
 
   private static let heads: [BrokenAnswer] = [
@@ -174,8 +179,8 @@ struct BrokenAnswer: Sendable {
     redirect("to ftp", "fail redirect-refused", "ftp://127.0.0.1/x"),
     redirect("to a file", "fail redirect-refused", "file:///etc/passwd"),
     redirect("with a user name", "fail redirect-refused", "http://hidden@127.0.0.1/x"),
-    redirect("with a space", "fail redirect-refused", "/a b"),
-    redirect("outside ASCII", "retry malformed-answer", "/\u{E9}"),
+    redirect("to a host outside ASCII", "fail redirect-refused", "http://\u{E9}.example/"),
+    redirect("to a host with a space", "fail redirect-refused", "http://a b/"),
     redirect("to a private address", "fail address-not-allowed", "http://10.0.0.1/x"),
     redirect("to a cloud's metadata", "fail address-not-allowed", "http://169.254.169.254/latest/meta-data"),
     BrokenAnswer(name: "redirects to two places", expected: "retry malformed-answer") { exchange in

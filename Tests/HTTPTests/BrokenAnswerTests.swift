@@ -44,6 +44,16 @@ struct BrokenAnswerTests {
     }
   }
 
+  /// As browsers take it: servers write names of files in it as they are.
+  @Test func aRedirectMayHaveSpacesAndLettersBeyondASCII() throws {
+    let server = try Server { request, exchange in
+      if request.path == "/" { return exchange.answer(302, "Location: /a b\t\u{E9}%20?c d") }
+      exchange.answer(200, [], Array(request.path.utf8))
+    }
+    let fetched = try SourceWorker().fetch(server.url("/"))
+    #expect(fetched.holds(Array("/a%20b%09%C3%A9%20?c%20d".utf8)), "\(fetched.summary) \(fetched.message)")
+  }
+
   @Test func moreBytesThanTheLengthSaysAreNotContent() throws {
     let server = try Server { _, exchange in
       exchange.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and more than was said")

@@ -102,7 +102,11 @@ struct DecisionTests {
     #expect(ResumePlan.make(held: 0, tag, expectedSize: nil, knowsHash: true) == nil)
     #expect(
       ResumePlan.make(held: 10, tag, expectedSize: nil, knowsHash: false)?.headers == [
-        "Range: bytes=10-", "If-Range: \"a\"",
+        "Range: bytes=0-", "If-Range: \"a\"",
+      ])
+    #expect(
+      ResumePlan.make(held: 100_000, tag, expectedSize: nil, knowsHash: false)?.headers == [
+        "Range: bytes=91808-", "If-Range: \"a\"",
       ])
     #expect(ResumePlan.make(held: 10, tag, expectedSize: 9, knowsHash: false) == nil)
     #expect(ResumePlan.make(held: 10, Validators(), expectedSize: nil, knowsHash: false) == nil)

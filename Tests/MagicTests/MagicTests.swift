@@ -114,7 +114,8 @@ struct MagicTests {
       "        #include <a>\n", "<!DOCTYPE   html>\n", "<a       href=\"x\">\n", "<sCript >\n",
       "\n   \t=head1 a\n",
     ]
-    return words.flatMap { variants(Data($0.utf8)) }
+    let far = Data("<a".utf8) + Data(repeating: 0x20, count: 6000) + Data("href=\"x\">".utf8)
+    return [far] + words.flatMap { variants(Data($0.utf8)) }
   }
 
   private static func variants(_ word: Data) -> [Data] {

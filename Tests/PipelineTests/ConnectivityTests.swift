@@ -62,6 +62,15 @@ struct ConnectivityTests {
     #expect(connectivity.wait == 1000)
   }
 
+  /// Dead hosts of many say less than the same hosts again: those behind them in the queue are to be reached.
+  @Test func hostsThatWereNotTriedBeforeAreTriedSoon() {
+    var connectivity = Connectivity()
+    for host in 1...400 { _ = connectivity.take("name-not-found", host: "dead\(host)") }
+    #expect(connectivity.wait == 1000)
+    for host in 1...3 { _ = connectivity.take("name-not-found", host: "dead\(host)") }
+    #expect(connectivity.wait == 8000)
+  }
+
   @Test func aHostWithoutARouteIsToBlameWhereOthersAreHeard() {
     var connectivity = Connectivity()
     for _ in 1...3 {

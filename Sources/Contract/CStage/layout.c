@@ -83,6 +83,7 @@ AT(sluice_transfer, modified, 96);
 AT(sluice_transfer, expected_size, 104);
 AT(sluice_transfer, expected_sha256, 112);
 AT(sluice_transfer, declared_type, 120);
+AT(sluice_transfer, total, 128);
 AT(sluice_checkpoint, bytes, 8);
 AT(sluice_checkpoint, total, 16);
 AT(sluice_checkpoint, etag, 24);

@@ -46,7 +46,8 @@ public struct Transfer: Identifiable {
   /// How far earlier attempts came; 0 bytes: the first begins.
   public var start: Checkpoint {
     Checkpoint(
-      bytes: Int64(clamping: raw.pointee.bytes), total: nil,
+      bytes: Int64(clamping: raw.pointee.bytes),
+      total: raw.pointee.total == .max ? nil : Int64(clamping: raw.pointee.total),
       etag: raw.pointee.etag.map { String(cString: $0) },
       modified: raw.pointee.modified.map { String(cString: $0) })
   }

@@ -17,6 +17,7 @@ public struct Connectivity: Sendable {
   /// So many transfers in a row, to so many hosts, have to end without an answer.
   private static let transfers = 3
   private static let hosts = 2
+  private static let hostsKept = 10_000
 
   /// Codes of a source that heard no host, and the code and sentence of the pause that they lead to.
   private static let signs = [
@@ -36,7 +37,7 @@ public struct Connectivity: Sendable {
 
   private var count = 0
   private var silent: Set<String> = []
-  /// How often in a row it was away.
+  /// How often in a row it was away, as hosts say that were tried before.
   private var rounds = 0
   /// Hosts to which there was no route: how often, each time after others were heard.
   private var routeless: [String: (times: Int, wereOthersHeard: Bool)] = [:]
@@ -77,10 +78,11 @@ public struct Connectivity: Sendable {
       return .heard
     }
     count += 1
-    silent.insert(host)
+    let isNew = silent.count < Self.hostsKept && silent.insert(host).inserted
     // Once it was away, one more is enough.
     guard rounds > 0 || count >= Self.transfers && silent.count >= Self.hosts else { return .silence }
-    rounds += 1
+    // One that was not tried before may be one more dead host of many, before others that are not: they are tried soon.
+    if rounds == 0 || !isNew { rounds += 1 }
     return .away(
       Reason(stage: TransferRun.stage, code: pause, message: "\(sentence); it is tried again by itself"))
   }

@@ -59,7 +59,7 @@ extension Scheduler {
       let results = Array(reply.results.prefix(commands.count))
       observe(.answered(results, ticket: ticket))
       follow(commands, results)
-      if commands.contains(where: TransferWorker.isUrgent) { releaseWaitingTransfers() }
+      if commands.contains(where: TransferWorker.isUrgent) { makeWayForUrgent() }
     }
     for (settlement, outcome) in zip(sent.settlements, reply.settled) { take(settlement, outcome) }
     for state in reply.lanes {

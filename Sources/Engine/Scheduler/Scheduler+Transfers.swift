@@ -308,6 +308,12 @@ extension Scheduler {
     for flight in transfers?.removeAllQueued() ?? [] { settle(flight, .released) }
   }
 
+  /// Something is asked for before all others: a network that is away is tried for it at once.
+  func makeWayForUrgent() {
+    releaseWaitingTransfers()
+    if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
+  }
+
   /// A command has made it more or less urgent: others stand still for it, or go on.
   func prioritizeTransfer(_ change: TransferPriority) {
     guard let flight = flights.values.first(where: { $0.transfer?.key == change.key }) else { return }

@@ -34,6 +34,7 @@ public struct TransferWork: Sendable {
     writer.write(UInt32(clamping: attempt))
     writer.write(limit)
     writer.write(start.bytes)
+    writer.write(start.total ?? -1)
     writer.write(expectedSize ?? -1)
     for text in [id, method, url] { writer.write(text) }
     for text in [start.etag, start.modified, expectedSHA256, declaredType] { writer.write(text) }
@@ -182,6 +183,8 @@ public final class TransferInput {
     raw.attempt = try reader.integer(UInt32.self)
     raw.limit = UInt64(max(try reader.integer(Int64.self), 0))
     raw.bytes = UInt64(max(try reader.integer(Int64.self), 0))
+    let total = try reader.integer(Int64.self)
+    raw.total = total < 0 ? .max : UInt64(total)
     let expected = try reader.integer(Int64.self)
     raw.expected_size = expected < 0 ? .max : UInt64(expected)
     raw.id = try text(&reader)

@@ -42,11 +42,13 @@ public struct WebURL: Sendable {
       throw Fault(reason: "no memory")
     }
     let result = curl_url_set(parsed, CURLUPART_URL, text, 0)
-    guard result == CURLUE_OK else {
-      throw Fault(reason: "\(String(cString: curl_url_strerror(result))); give http or https")
+    let scheme = Self.part(CURLUPART_SCHEME, of: parsed) ?? "http"
+    guard result != CURLUE_UNSUPPORTED_SCHEME, result != CURLUE_OK || ["http", "https"].contains(scheme)
+    else {
+      throw Fault(reason: "has a scheme that is neither http nor https")
     }
-    guard let scheme = Self.part(CURLUPART_SCHEME, of: parsed), ["http", "https"].contains(scheme) else {
-      throw Fault(reason: "only http and https are allowed")
+    guard result == CURLUE_OK else {
+      throw Fault(reason: "cannot be read as one: \(String(cString: curl_url_strerror(result)))")
     }
     // Credentials in the URL would appear in messages and in the ledger.
     if Self.part(CURLUPART_USER, of: parsed) != nil || Self.part(CURLUPART_PASSWORD, of: parsed) != nil {

@@ -187,6 +187,8 @@ typedef struct sluice_transfer {
   uint64_t expected_size;      /* UINT64_MAX: not known */
   const char *expected_sha256; /* 64 hexadecimal digits; NULL: not known. The host compares it. */
   const char *declared_type;   /* NULL: not given */
+
+  uint64_t total; /* bytes of the whole, as the last `checkpoint` said; UINT64_MAX: not known */
 } sluice_transfer;
 
 /* Since 1.1. How far a transfer is. `bytes` are in the file and synced (fdatasync(2)). */
