@@ -87,6 +87,34 @@ struct CheckCommandTests {
     #expect(try SluiceCommand.run(["check", "a.txt"], in: folder).err == "")
   }
 
+  /// What is taken out of each lies in memory until all of it is answered, and has to be taken apart itself.
+  @Test func contentsInsideContentsDoNotWaitForEachOther() throws {
+    let script = """
+      import zipfile
+      large = b''.join(b'%d\\n' % n for n in range(5_000_000))
+      with zipfile.ZipFile('inner.zip', 'w', zipfile.ZIP_DEFLATED, compresslevel=1) as inner:
+        inner.writestr('large', large)
+      for number in range(5):
+        with zipfile.ZipFile('%d.zip' % number, 'w') as outer:
+          outer.write('inner.zip')
+          outer.writestr('large', b'%d' % number + large)
+      """
+    try #require(FixtureStages.run("/usr/bin/env", ["-C", folder.path, "python3", "-c", script]) == 0)
+    try folder.write("small", "Dear Ben\n")
+    let pipeline = """
+      version: 1
+      workers: 2
+      memory-total: 150MB
+      stages:
+        - { use: mime, timeout: 20s }
+        - { use: archive, output: 128MB, options: { max-bytes: 128MB } }
+
+      """
+    let files = (0..<5).map { "\($0).zip" } + ["small"]
+    let (outcome, records) = try check(files, "--timeout", "100s", pipeline: pipeline)
+    #expect(records.map(\.verdict) == Array(repeating: "clean", count: 6), "\(outcome)")
+  }
+
   @Test func theExitCodeSaysWhatIsWorst() throws {
     try folder.write("judge.yaml", ClamdDoor.judging)
     try folder.write("a.txt", "Dear Ben, …\n")

@@ -128,6 +128,9 @@ final class WorkerPool {
     groups.filter { $0.workers.contains { !$0.inFlight.isEmpty } }.flatMap { $0.stages.map(\.id) }
   }
 
+  /// Whether memory of new content comes back by the going on of a flight: where there is no room, it has some all the same.
+  var goesFirst: (Flight) -> Bool = { $0.memoryInUse > 0 }
+
   // MARK: Queues
 
   /// Queues a flight for some stages of a group.
@@ -339,21 +342,22 @@ final class WorkerPool {
 
   // MARK: Memory of new content
 
-  /// Whether there is memory for the first in a queue. Where there is none, those that hold some become the first: they are what
-  /// it waits for.
+  /// Whether there is memory for the first in a queue. Where there is none, those that give some back become the first: they are
+  /// what it waits for.
   private func hasRoomForFirst(
     _ queue: FlightQueue, of group: WorkerGroup, _ held: () -> Int64
   ) -> Bool {
     guard let first = queue.first else { return false }
     if hasRoom(for: first, in: group, held) { return true }
-    queue.moveFirst { $0.memoryInUse > 0 }
+    queue.moveFirst(where: goesFirst)
     return queue.first.map { hasRoom(for: $0, in: group, held) } ?? false
   }
 
   private func hasRoom(for flight: Flight, in group: WorkerGroup, _ held: () -> Int64) -> Bool {
     let needed = newContent(of: group)
     if needed == 0 || !flight.isInLine { return true }
-    return memory.hasRoom(for: needed, held: held(), own: flight.memoryInUse)
+    let own = goesFirst(flight) ? max(flight.memoryInUse, 1) : 0
+    return memory.hasRoom(for: needed, held: held(), own: own)
   }
 
   /// What of children an attachment may have yet.

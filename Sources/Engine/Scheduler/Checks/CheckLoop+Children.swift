@@ -26,8 +26,14 @@ extension CheckLoop {
 
   /// What has come out of one content that was asked about, at all levels.
   final class Tree {
+    /// The serial of the flight of the first content. The lower, the longer it has been in hand.
+    let root: UInt64
     var contents: Int64 = 0
     var bytes: Int64 = 0
+
+    init(root: UInt64) {
+      self.root = root
+    }
   }
 
   /// One that is to be checked.
@@ -59,7 +65,7 @@ extension CheckLoop {
   func expand(_ one: Pending) {
     let flight = one.flight
     let held = flight.run.pieces.filter { $0.piece.kind == .child }
-    let (tree, depth) = parents[flight.serial].map { ($0.tree, $0.depth) } ?? (Tree(), 0)
+    let (tree, depth) = parents[flight.serial].map { ($0.tree, $0.depth) } ?? (Tree(root: flight.serial), 0)
     let bytes = held.reduce(0) { $0 + Int64($1.piece.range.count) }
     let problem = pipeline.expand.problem(
       with: ChildRoom(contents: Int64(held.count), bytes: bytes),
@@ -72,7 +78,7 @@ extension CheckLoop {
     tree.bytes += bytes
     pending[flight.serial] = nil
     expanding[flight.serial] = Expanding(one, tree, depth: depth, open: held.count)
-    children += held.map {
+    children[tree.root, default: []] += held.map {
       Child(
         part: FilePart(flight.pieceFiles[$0.file], $0.piece.range), piece: $0.piece, parent: flight.serial,
         deadline: one.deadline)
@@ -80,9 +86,28 @@ extension CheckLoop {
     sluice_eventfd_raise(inbox.readable)
   }
 
+  /// Whether memory that others wait for comes back by its going on. What is taken out of a content lies in memory until all of it
+  /// is answered, and may have to be taken apart itself: the first content in hand goes on to its end, also where there is
+  /// no room for new content, and the others wait for that. If each went on a little, none might come to its end.
+  func goesFirst(_ flight: Flight) -> Bool {
+    guard let first = expanding.values.lazy.map(\.tree.root).min() else { return flight.memoryInUse > 0 }
+    return root(of: flight.serial) == first
+  }
+
+  private func root(of serial: UInt64) -> UInt64 { parents[serial]?.tree.root ?? serial }
+
+  /// Children of the first content that begin also where as many contents are in hand as may be: these may all wait for it.
+  private static let placesOfTheFirst = 16
+
+  private func hasPlace(root: UInt64) -> Bool {
+    pending.count < Self.window
+      || pending.keys.count(where: { self.root(of: $0) == root }) < Self.placesOfTheFirst
+  }
+
   /// Begins with children, as many as there is room for.
   func beginChildren() {
-    while pending.count < Self.window, let child = children.popLast() {
+    while let root = children.keys.min(), hasPlace(root: root), let child = children[root]?.popLast() {
+      if children[root]?.isEmpty == true { children[root] = nil }
       guard let parent = expanding[child.parent] else { continue }
       let (name, answers, serial) = (child.piece.name, answers, child.parent)
       let asked: Checker.Asked
@@ -125,7 +150,8 @@ extension CheckLoop {
   private func conclude(_ parent: Expanding) {
     let (one, serial) = (parent.one, parent.one.flight.serial)
     expanding[serial] = nil
-    children.removeAll { $0.parent == serial }
+    children[parent.tree.root]?.removeAll { $0.parent == serial }
+    if children[parent.tree.root]?.isEmpty == true { children[parent.tree.root] = nil }
     one.flight.run.expanded()
     guard let worst = parent.worst else {
       pending[serial] = one

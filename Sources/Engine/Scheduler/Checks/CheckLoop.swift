@@ -38,9 +38,10 @@ final class CheckLoop {
   /// In order; those that are not in hand yet, since as many are.
   private var waiting: [(asked: Checker.Asked, deadline: UInt64)] = []
   var pending: [UInt64: Pending] = [:]
-  /// Contents whose children are being checked, by the serial of their flight; the children that are not begun; and the answers.
+  /// Contents whose children are being checked, by the serial of their flight; the children that are not begun, by the root of
+  /// their tree; and the answers.
   var expanding: [UInt64: Expanding] = [:]
-  var children: [Child] = []
+  var children: [UInt64: [Child]] = [:]
   let answers = Answers()
   /// Where those that were taken out of others stand, by the serial of their flight.
   var parents: [UInt64: (tree: Tree, depth: Int64)] = [:]
@@ -100,7 +101,7 @@ final class CheckLoop {
   private func fail(_ result: CheckResult) {
     let all = pending.values.map(\.asked) + expanding.values.map(\.one.asked) + waiting.map(\.asked)
     (pending, expanding, waiting, unmeasured) = ([:], [:], [], [])
-    (children, parents) = ([], [:])
+    (children, parents) = ([:], [:])
     for asked in all { asked.answer(result) }
   }
 
@@ -118,7 +119,9 @@ final class CheckLoop {
         awaitWritable: host.awaitWritable, programFiles: ProgramFile.files)
       let processors = max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1)
       self.host = host
-      pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment)
+      let pool = WorkerPool(pipeline, plan, digest: digest, processors: processors, environment)
+      pool.goesFirst = { [unowned self] in goesFirst($0) }
+      self.pool = pool
     } catch {
       throw SchedulerError(error)
     }
