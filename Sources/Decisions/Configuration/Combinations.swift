@@ -6,6 +6,13 @@ struct Combinations {
   private var firstEnd: (id: String, line: Int)?
   /// The stage that stores, with its line.
   private var firstStore: (id: String, line: Int)?
+  /// Whether a stage was there that may say of what media type a content is.
+  private var mayBeTyped = false
+
+  /// Stages that come with Sluice and never do. Others may.
+  private static let untyping: Set = [
+    "archive", "digest", "jsonl", "mail", "notify", "pdf", "preview", "scan", "size", "store",
+  ]
 
   /// Call it for each stage in order, then for each channel.
   mutating func check(_ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings) {
@@ -13,6 +20,7 @@ struct Combinations {
     checkIsolation(stage, entry, &findings)
     checkStore(stage, entry, &findings)
     checkOneObject(stage, entry, &findings)
+    checkCondition(stage, entry, &findings)
   }
 
   /// Checks that the new content of one attachment fits into the total memory.
@@ -80,6 +88,20 @@ struct Combinations {
         given.mark, "'\(key.name): pass' would complete attachments that stage '\(stage.id)' did not store",
         "write reject, retry or hold")
     }
+  }
+
+  /// Refuses `when` where no stage before it finds a media type: what is never run would seem to have passed all.
+  private mutating func checkCondition(
+    _ stage: StageDefinition, _ entry: StageEntry, _ findings: inout Findings
+  ) {
+    guard stage.description.role == .line else { return }
+    if !mayBeTyped && !entry.conditions.isEmpty {
+      findings.report(
+        entry.use?.mark ?? entry.mark,
+        "stage '\(stage.id)' would never run: no stage before it finds the media type that 'when' asks for",
+        "put 'use: mime' before it, or leave 'when' out")
+    }
+    if !Self.untyping.contains(stage.description.id) { mayBeTyped = true }
   }
 
   /// Refuses a second stage that stores, and new content after storing: an attachment has one object, its

@@ -21,6 +21,8 @@ final class ClamdConnection {
   private var awaited: (number: Int?, terminator: UInt8)?
   /// The last one that came and that no command has taken.
   private var descriptor: SharedDescriptor?
+  /// More than one came for the command that waits for it: which is meant is not known.
+  private var isDescriptorUnsure = false
   private var backlog: [UInt8] = []
   private var terminator = UInt8(ascii: "\n")
   private var output: [UInt8] = []
@@ -93,7 +95,10 @@ final class ClamdConnection {
       let all = [numbers.0, numbers.1, numbers.2, numbers.3].prefix(Int(max(count, 0)))
         .map { SharedDescriptor(Descriptor(owning: $0)) }
       // One read brings those of one message at most. One that no command asked for does not stand in for the next.
-      if let first = all.first { descriptor = first }
+      if let first = all.first {
+        isDescriptorUnsure = all.count > 1 || awaited != nil && descriptor != nil
+        descriptor = first
+      }
       if length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) { return }
       if length < 0 { return close() }
       if length == 0 { return takeEnd() }
@@ -231,6 +236,11 @@ final class ClamdConnection {
       return closeWhereDone()
     }
     self.descriptor = nil
+    if isDescriptorUnsure {
+      say("More than one file descriptor received. ERROR", number)
+      isEnding = true
+      return closeWhereDone()
+    }
     begin(ClamdJob(.file(descriptor), door: door, peer: peer.text, number: number, self), isStream: false)
   }
 

@@ -4,7 +4,7 @@ import Platform
 
 /// Whose a connection is, as far as the kernel tells: so that what one client has is not taken for that of several.
 struct PeerName {
-  /// `user 1000`, or an address; with IPv6 that of the network, which one line is given.
+  /// `user 1000`, or an address; with IPv6 that of the network, which one line is given. This machine has one, though it has many.
   let text: String
   /// Over a Unix socket, which alone passes descriptors.
   let isLocal: Bool
@@ -18,7 +18,9 @@ struct PeerName {
       withUnsafeBytes(of: address) { bytes in
         switch Int32(address.ss_family) {
         case AF_UNIX: Self.user(of: socket)
-        case AF_INET: Self.text(bytes.load(as: sockaddr_in.self).sin_addr, 4)
+        case AF_INET:
+          bytes.load(as: sockaddr_in.self).sin_addr.s_addr.bigEndian >> 24 == 127
+            ? "loopback" : Self.text(bytes.load(as: sockaddr_in.self).sin_addr, 4)
         case AF_INET6: Self.text(bytes.load(as: sockaddr_in6.self).sin6_addr, 8)
         default: ""
         }

@@ -15,6 +15,10 @@ extension API {
     }
     func parameter(_ name: String) -> String? { request.query.first { $0.name == name }?.value }
     let isForm = Self.isForm(request)
+    if let coding = request.field("content-encoding"), coding.lowercased() != "identity" {
+      throw Problem(
+        415, "encoded", "the body is the content itself, and 'Content-Encoding' says that it is encoded")
+    }
     if request.body == .none { throw Problem(400, "empty", "the body is the content, and there is none") }
     let checksum = try Tus.checksum(request)
     let digest = checksum?.digest

@@ -23,7 +23,9 @@ enum ClamdAnswer {
       case .text(let signature)? = result.metadata.first(where: { $0.key == "scan.signature" })?.value,
       !signature.isEmpty
     {
-      return plain(signature)
+      let name = plain(signature)
+      // Clients look for these words first.
+      return ["OK", "ERROR"].contains(where: name.uppercased().hasPrefix) ? plain("Found.\(name)") : name
     }
     guard let reason = result.reason else { return "Sluice.unexplained" }
     return plain("Sluice.\(reason.stage).\(reason.code)")

@@ -140,6 +140,7 @@ final class ClamdGate: ClamdHandler {
       case FileCopy.isNoFile: answer(content, "the descriptor is none of a regular file. ERROR")
       case FileCopy.isOfKernel: answer(content, "the descriptor is that of a file of the kernel. ERROR")
       case FileCopy.isNotReadable: answer(content, "the descriptor is not open for reading. ERROR")
+      case FileCopy.isChanged: answer(content, "the file changed while it was read. ERROR")
       case FileCopy.isTooLong: answer(content, "size limit exceeded. ERROR")
       case ETIMEDOUT:
         answer(content, "the file could not be read in \(ClamdServer.Limits().readTime / 1000) s. ERROR")

@@ -16,6 +16,11 @@ enum FileCopy {
   static let isNotReadable = EBADF
   /// The copy cannot be written.
   static let isNotWritten = ENOSPC
+  /// It was written to meanwhile: the copy may be none of what it ever was.
+  static let isChanged = ESTALE
+
+  /// The steps in which a kernel counts the times of files, in microseconds: two changes within one may leave the same time.
+  private static let step: UInt32 = 10_000
 
   /// Copies at most so many bytes. May block for as long as the file's system does.
   ///
@@ -28,6 +33,11 @@ enum FileCopy {
     let ofKernel = sluice_is_kernel_file(source.number)
     if ofKernel != 0 { return ofKernel > 0 ? isOfKernel : EIO }
     if facts.st_size > limit { return isTooLong }
+    let age = Clock.now() * 1000 - max(microseconds(facts.st_mtim), microseconds(facts.st_ctim))
+    if (0..<Int64(step)).contains(age) {
+      usleep(step)
+      if fstat(source.number, &facts) != 0 { return EIO }
+    }
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
     defer { room.deallocate() }
     var place: Int64 = 0
@@ -35,7 +45,7 @@ enum FileCopy {
       let count = pread(source.number, room.baseAddress, room.count, off_t(place))
       if count < 0 && errno == EINTR { continue }
       if count < 0 { return errno == EBADF ? isNotReadable : EIO }
-      if count == 0 { return 0 }
+      if count == 0 { return isSame(source, facts) ? 0 : isChanged }
       // It may grow meanwhile.
       if place + Int64(count) > limit { return isTooLong }
       if !write(UnsafeRawBufferPointer(rebasing: room[..<count]), to: target, at: place) {
@@ -44,6 +54,17 @@ enum FileCopy {
       place += Int64(count)
     }
     return ECANCELED
+  }
+
+  private static func microseconds(_ time: timespec) -> Int64 {
+    Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
+  }
+
+  private static func isSame(_ source: SharedDescriptor, _ before: stat) -> Bool {
+    var after = stat()
+    return fstat(source.number, &after) == 0 && after.st_size == before.st_size
+      && after.st_mtim.tv_sec == before.st_mtim.tv_sec && after.st_mtim.tv_nsec == before.st_mtim.tv_nsec
+      && after.st_ctim.tv_sec == before.st_ctim.tv_sec && after.st_ctim.tv_nsec == before.st_ctim.tv_nsec
   }
 
   private static func write(_ bytes: UnsafeRawBufferPointer, to file: SharedDescriptor, at place: Int64)
