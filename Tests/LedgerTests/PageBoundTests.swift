@@ -66,6 +66,25 @@ struct PageBoundTests {
     }
   }
 
+  /// Else each page would sort all that have these codes.
+  @Test func severalCodesThatAreNotRareAreFoundInOrderOfIntake() throws {
+    let desk = try Desk()
+    for areRare in [false, true] {
+      var filter = AttachmentFilter()
+      filter.codes = ["x", "y"]
+      let facts = Selection.Facts(
+        conversations: { _, _ in nil }, areRare: { areRare && $0 == ["x", "y"] }, types: { [$0] },
+        time: { _ in 10 }, key: { _ in 10 })
+      let selection = try Selection(filter, after: .oldest, facts)
+      var plan = ""
+      try desk.ledger.connection.prepare("EXPLAIN QUERY PLAN \(selection.sql)").rows(selection.values) {
+        plan += $0.text(3) + "; "
+      }
+      #expect(plan.contains("INDEX attachments_\(areRare ? "by_code" : "not_completed")"), "\(plan)")
+      #expect(areRare || !plan.contains("B-TREE FOR ORDER BY;"), "\(plan)")
+    }
+  }
+
   /// Whatever a clock does: all that answer are found, once each.
   @Test func clocksThatStandOrAreSetBackHideNothing() throws {
     let steps: [Int64] = [0, 1, -3, 5, 0, 0, 7, -9, 2, 0]
