@@ -199,6 +199,11 @@ struct AccessTests {
       ("/v1/attachments?sha256=x", 400, "invalid-parameter"),
       ("/v1/attachments?after=x", 400, "invalid-parameter"),
       ("/v1/uploads?after=zzz", 400, "invalid-parameter"),
+      ("/v1/attachments?code=a,,b", 400, "invalid-parameter"),
+      ("/v1/attachments?code=a b", 400, "invalid-parameter"),
+      ("/v1/report?code=a,", 400, "invalid-parameter"),
+      ("/v1/deliveries?code=,a", 400, "invalid-parameter"),
+      ("/v1/deliveries?code=é", 400, "invalid-parameter"),
       ("/v1/attachments?minSize=x", 400, "invalid-parameter"),
       ("/v1/attachments?maxSize=-1", 400, "invalid-parameter"),
       ("/v1/attachments?order=last", 400, "invalid-parameter"),
@@ -242,6 +247,20 @@ struct AccessTests {
       #expect(try count(query) == 0, "\(query)")
     }
     #expect(try place.text("GET", "/v1/report?minSize=6", as: .admin).contains(#""count":0,"#))
+  }
+
+  @Test func aListIsOfTheMessageThatIsAskedFor() throws {
+    func ids(_ query: String, _ party: Party = .sender) throws -> Bool {
+      try place.text("GET", "/v1/attachments?\(query)", as: party).contains("\"id\":\"\(place.id)\"")
+    }
+    for query in ["message=m", "message=m&conversation=c", "message=m&status=queued,failed"] {
+      #expect(try ids(query) && ids(query, .participant) && ids(query, .service), "\(query)")
+      #expect(try !ids(query, .stranger), "\(query)")
+    }
+    for query in ["message=n", "message=m&conversation=d", "message=m&code=x,y"] {
+      #expect(try !ids(query), "\(query)")
+    }
+    #expect(try place.text("GET", "/v1/report?message=m", as: .admin).contains(#""count":1,"#))
   }
 
   @Test func whatHasNoLinkIsNotFetchedBeforeOthers() throws {

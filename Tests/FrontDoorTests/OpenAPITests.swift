@@ -29,6 +29,23 @@ struct OpenAPITests {
     }
   }
 
+  /// A client that is made from it sends a list with commas, of what may be a code.
+  @Test func codesAreAListWithCommas() throws {
+    let paths = try #require(try Self.description()["paths"] as? [String: Object])
+    for path in ["/v1/attachments", "/v1/report", "/v1/deliveries"] {
+      let operation = try #require(paths[path]?["get"] as? Object)
+      let parameters = try #require(operation["parameters"] as? [Object])
+      let code = try #require(parameters.first { $0["name"] as? String == "code" })
+      #expect(code["style"] as? String == "form" && code["explode"] as? Bool == false)
+      let schema = try #require(code["schema"] as? Object)
+      #expect(schema["type"] as? String == "array" && schema["minItems"] as? Int == 1)
+      let text = try #require((schema["items"] as? Object)?["pattern"] as? String)
+      let pattern = try Regex(text)
+      for word in ["too-large", "a", "!", "~", "+.-"] { #expect(word.wholeMatch(of: pattern) != nil) }
+      for word in ["", "a,b", "a b", "é", "\u{7F}"] { #expect(word.wholeMatch(of: pattern) == nil) }
+    }
+  }
+
   @Test func theDraftIsDescribedWhereItIsSpoken() throws {
     for isSpoken in [false, true] {
       var rules = ServeRules()

@@ -39,10 +39,12 @@ struct PageBoundTests {
       desk.clock.pass(1)
     }
     let changes: [(inout AttachmentFilter) -> Void] = [
-      { _ in }, { $0.statuses = [.queued] }, { $0.statuses = [.rejected, .failed] }, { $0.code = "x" },
+      { _ in }, { $0.statuses = [.queued] }, { $0.statuses = [.rejected, .failed] }, { $0.codes = ["x"] },
+      { $0.codes = ["x", "y"] },
       { $0.sha256 = [UInt8](repeating: 1, count: 32) }, { $0.mediaType = "image/png" },
       { $0.fileName = "*.pdf" }, { ($0.since, $0.until) = (5, .max) }, { $0.conversationId = "c" },
-      { $0.objectPath = "a" }, { $0.participant = "ann" },
+      { $0.messageId = "m" }, { ($0.conversationId, $0.messageId) = ("c", "m") }, { $0.objectPath = "a" },
+      { $0.participant = "ann" },
     ]
     for (number, change) in changes.enumerated() {
       let plans = try [false, true].map { isNewestFirst in
@@ -50,7 +52,8 @@ struct PageBoundTests {
         change(&filter)
         filter.isNewestFirst = isNewestFirst
         let facts = Selection.Facts(
-          isSmall: { _ in true }, types: { [$0] }, time: { _ in 10 }, key: { _ in 10 })
+          conversations: { id, _ in [id ?? "c", "d"] }, areRare: { _ in true }, types: { [$0] },
+          time: { _ in 10 }, key: { _ in 10 })
         let selection = try Selection(filter, after: isNewestFirst ? .newest : .oldest, facts)
         var plan = ""
         try desk.ledger.connection.prepare("EXPLAIN QUERY PLAN \(selection.sql)").rows(selection.values) {
@@ -60,6 +63,25 @@ struct PageBoundTests {
       }
       #expect(plans[0] == plans[1], "\(number)")
       #expect(plans.allSatisfy { !$0.contains("SCAN a;") && !$0.contains("SCAN a ") }, "\(plans)")
+    }
+  }
+
+  /// Else each page would sort all that have these codes.
+  @Test func severalCodesThatAreNotRareAreFoundInOrderOfIntake() throws {
+    let desk = try Desk()
+    for areRare in [false, true] {
+      var filter = AttachmentFilter()
+      filter.codes = ["x", "y"]
+      let facts = Selection.Facts(
+        conversations: { _, _ in nil }, areRare: { areRare && $0 == ["x", "y"] }, types: { [$0] },
+        time: { _ in 10 }, key: { _ in 10 })
+      let selection = try Selection(filter, after: .oldest, facts)
+      var plan = ""
+      try desk.ledger.connection.prepare("EXPLAIN QUERY PLAN \(selection.sql)").rows(selection.values) {
+        plan += $0.text(3) + "; "
+      }
+      #expect(plan.contains("INDEX attachments_\(areRare ? "by_code" : "not_completed")"), "\(plan)")
+      #expect(areRare || !plan.contains("B-TREE FOR ORDER BY;"), "\(plan)")
     }
   }
 

@@ -9,8 +9,10 @@ extension AttachmentFilter {
       wanted == nil || wanted == value
     }
     return statuses.contains(outcome.status) && ids?.contains(origin.id) ?? true
-      && agrees(code, outcome.reason?.code) && agrees(stage, outcome.reason?.stage)
-      && agrees(conversationId, origin.conversationId) && agrees(sha256, outcome.sha256)
+      && codes.map { codes in outcome.reason.map { codes.contains($0.code) } ?? false } ?? true
+      && agrees(stage, outcome.reason?.stage)
+      && agrees(conversationId, origin.conversationId)
+      && agrees(messageId, origin.messageId) && agrees(sha256, outcome.sha256)
       && agrees(senderId, origin.senderId) && agrees(reference, origin.reference)
       && parentId.map { rows.ancestors(of: attachment).contains($0) } ?? true
       && minimumSize.map { outcome.sizeBytes ?? -1 >= $0 } ?? true

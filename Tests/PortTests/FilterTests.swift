@@ -14,7 +14,8 @@ struct FilterTests {
       if draw.once(in: 3) { bench.time.pass(Int64(draw.number(1...50))) }
       var item = Sample.item("\(draw.pick(["a", "b", "é"]))\(number)\(draw.pick([".pdf", ".txt", ""]))")
       item.conversationId = draw.pick(["c", "d", "e"])
-      item.senderId = draw.pick(["ann", "cyd"])
+      item.messageId = draw.pick([nil, "1", "2"])
+      item.senderId = item.messageId == nil ? draw.pick(["ann", "cyd"]) : "ann"
       item.reference = draw.pick([nil, "order 3"])
       item.participants = draw.pick([[], ["cyd"], ["ben", "ann"]])
       try bench.takeIn(item)
@@ -22,7 +23,8 @@ struct FilterTests {
     for lease in try bench.claim(260) {
       if draw.once(in: 3) { bench.time.pass(Int64(draw.number(1...50))) }
       let status = draw.pick(Status.allCases.filter(\.isFinal))
-      let reason = Reason(stage: draw.pick(["pdf", "size"]), code: draw.pick(["x", "y"]), message: "so")
+      let reason = Reason(
+        stage: draw.pick(["pdf", "size"]), code: draw.pick(["x", "y", "z"]), message: "so")
       let (type, content) = (
         draw.pick([nil, "image/png", "image/jpeg", "text/plain"]), draw.pick([1, 2, 3] as [UInt8])
       )
@@ -67,13 +69,21 @@ struct FilterTests {
       Criterion(
         name: "two", set: { $0.statuses = [.queued, .completed] },
         answers: { [.queued, .completed].contains($0.outcome.status) }),
-      Criterion(name: "code", set: { $0.code = "x" }, answers: { $0.outcome.reason?.code == "x" }),
+      Criterion(name: "code", set: { $0.codes = ["x"] }, answers: { $0.outcome.reason?.code == "x" }),
+      Criterion(
+        name: "codes", set: { $0.codes = ["x", "z", "none"] },
+        answers: { ["x", "z"].contains($0.outcome.reason?.code) }),
+      Criterion(name: "no code", set: { $0.codes = [] }, answers: { _ in false }),
       Criterion(name: "stage", set: { $0.stage = "pdf" }, answers: { $0.outcome.reason?.stage == "pdf" }),
       Criterion(
         name: "type", set: { $0.mediaType = "image/*" },
         answers: { $0.outcome.mediaType?.hasPrefix("image/") == true }),
       Criterion(
         name: "conversation", set: { $0.conversationId = "d" }, answers: { $0.origin.conversationId == "d" }),
+      Criterion(name: "message", set: { $0.messageId = "1" }, answers: { $0.origin.messageId == "1" }),
+      Criterion(
+        name: "message of one", set: { $0.messageId = all[7].origin.messageId },
+        answers: { $0.origin.messageId == all[7].origin.messageId }),
       Criterion(
         name: "name", set: { $0.fileName = "[aé]*.p?f" },
         answers: { !$0.origin.fileName.hasPrefix("b") && $0.origin.fileName.hasSuffix(".pdf") }),
@@ -133,7 +143,9 @@ struct FilterTests {
         first.set(&filter)
         let isSame = first.name == second.name
         // Of two that set the same, the second counts.
-        let overwrites = [first, second].allSatisfy { ["queued", "not completed", "two"].contains($0.name) }
+        let overwrites = [
+          ["queued", "not completed", "two"], ["code", "codes", "no code"], ["message", "message of one"],
+        ].contains { $0.contains(first.name) && $0.contains(second.name) }
         second.set(&filter)
         let expected = all.filter { second.answers($0) && (overwrites || first.answers($0)) }.map(\.origin.id)
         if !expected.isEmpty { some += 1 }
@@ -192,15 +204,17 @@ struct FilterTests {
     var sets = DeliveryStatus.allCases.map { Set([$0]) }
     sets += [[.pending, .dead], Set(DeliveryStatus.allCases), []]
     for statuses in sets {
-      for (channel, code, ids) in [
-        (nil, nil, nil), ("hook", nil, nil), (nil, "x", nil), ("events", "y", nil),
-        (nil, nil, [all[7].id, String(all[99].attachmentId)]), ("hook", nil, [String]()),
-      ] as [(String?, String?, [String]?)] {
+      for (channel, codes, ids) in [
+        (nil, nil, nil), ("hook", nil, nil), (nil, ["x"], nil), ("events", ["y"], nil),
+        (nil, ["x", "y"], nil),
+        (nil, ["none", "y"], nil), (nil, [], nil), (nil, nil, [all[7].id, String(all[99].attachmentId)]),
+        ("hook", nil, [String]()),
+      ] as [(String?, Set<String>?, [String]?)] {
         var filter = DeliveryFilter(statuses: statuses)
-        (filter.channel, filter.code, filter.ids) = (channel, code, ids)
+        (filter.channel, filter.codes, filter.ids) = (channel, codes, ids)
         let expected = all.filter {
           statuses.contains($0.status) && (channel == nil || channel == $0.channel)
-            && (code == nil || code == $0.code)
+            && (codes == nil || $0.code.map { codes?.contains($0) == true } == true)
             && (ids == nil || ids?.contains($0.id) == true || ids?.contains($0.attachmentId) == true)
         }
         for limit in [1, 7, 500] {
@@ -211,7 +225,7 @@ struct FilterTests {
             keys += page.rows.map(\.key)
             mark = page.next
           } while mark != nil
-          #expect(keys == expected.map(\.key), "\(statuses) \(channel ?? "") \(code ?? "") by \(limit)")
+          #expect(keys == expected.map(\.key), "\(statuses) \(channel ?? "") \(codes ?? []) by \(limit)")
         }
       }
     }

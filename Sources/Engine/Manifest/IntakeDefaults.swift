@@ -8,6 +8,8 @@ public struct IntakeDefaults: Sendable {
   public var priority: Int64 = 0
   /// Of links; `nil`: `download`.
   public var fileName: String?
+  /// Of a link: the client's own name for it.
+  public var reference: String?
   /// Of links: the name of a credential, the size in bytes, 64 hexadecimal digits, and a time as RFC 3339 writes it.
   public var credential: String?
   public var size: Int64?

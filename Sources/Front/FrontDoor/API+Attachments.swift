@@ -78,10 +78,11 @@ extension API {
           }
           statuses.insert(status)
         }
-      case "code": filter.code = pair.value
+      case "code": filter.codes = try codes(pair.value)
       case "stage": filter.stage = pair.value
       case "type": filter.mediaType = AttachmentFilter.glob(pair.value.lowercased())
       case "conversation": filter.conversationId = pair.value
+      case "message": filter.messageId = pair.value
       case "sender": filter.senderId = pair.value
       case "reference": filter.reference = pair.value
       case "parent": filter.parentId = pair.value.lowercased()
@@ -126,6 +127,20 @@ extension API {
     }
     for name in names where request.query.count(where: { $0.name == name }) > 1 {
       throw invalid(name, "is there more than once")
+    }
+  }
+
+  /// The codes that a parameter names, with commas between them.
+  static func codes(_ text: String) throws(Problem) -> Set<String> {
+    do {
+      return try CodeList(text).codes
+    } catch {
+      switch error {
+      case .empty:
+        throw invalid("code", "has an empty element; it is a code, or several with one comma between them")
+      case .impossible(let word):
+        throw invalid("code", "has '\(word)', which no code is: codes are printable ASCII without spaces")
+      }
     }
   }
 

@@ -85,7 +85,8 @@ extension API {
     let query = try ListQuery(request, .deliveries)
     var filter = DeliveryFilter()
     if let statuses: [DeliveryStatus] = try query.cases("status") { filter.statuses = Set(statuses) }
-    (filter.channel, filter.code) = (query.values["channel"], query.values["code"])
+    filter.channel = query.values["channel"]
+    filter.codes = try query.values["code"].map { try Self.codes($0) }
     // Of the delivery, or of its attachment.
     filter.ids = query.values["id"].map { [$0.lowercased()] }
     let page = try marked(query.mark) { () throws(LedgerError) in

@@ -68,7 +68,7 @@ enum OpenAPI {
             writer.member("name", parameter.name)
             writer.member("in", "query")
             writer.member("description", parameter.help)
-            if case .choices = parameter.kind {
+            if parameter.kind.isList {
               writer.member("style", "form")
               writer.member("explode", false)
             }
@@ -102,6 +102,8 @@ enum OpenAPI {
     case .choice(let words): #"{"type":"string","enum":\#(JSONWriter.array(of: words))}"#
     case .choices(let words):
       #"{"type":"array","items":{"type":"string","enum":\#(JSONWriter.array(of: words))}}"#
+    // Printable ASCII without spaces, and without the comma that is between them.
+    case .codes: #"{"type":"array","minItems":1,"items":{"type":"string","pattern":"^[!-+\\--~]+$"}}"#
     }
   }
 

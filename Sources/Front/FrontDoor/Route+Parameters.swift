@@ -10,6 +10,16 @@ extension Route {
       case choice([String])
       /// Several choices, with commas between them.
       case choices([String])
+      /// Codes, with commas between them.
+      case codes
+
+      /// Whether it may have several values, with commas between them.
+      var isList: Bool {
+        switch self {
+        case .choices, .codes: true
+        case .text, .number, .choice: false
+        }
+      }
     }
 
     var name: String
@@ -46,7 +56,8 @@ extension Route {
       [
         Parameter(
           "status", .choices(DeliveryStatus.allCases.map(\.rawValue)), "Those with one of these statuses."),
-        Parameter("channel", "Those of this channel."), Parameter("code", "Those that ended with this code."),
+        Parameter("channel", "Those of this channel."),
+        Parameter("code", .codes, "Those whose last try failed with one of these codes."),
         Parameter("id", "That with this id, or those of the attachment with it."),
       ] + Self.paging
     case .uploads: Self.paging
@@ -85,10 +96,11 @@ extension Route {
   /// Which attachments are meant.
   private static let filter = [
     Parameter("status", .choices(Status.allCases.map(\.rawValue)), "Those with one of these statuses."),
-    Parameter("code", "Those that ended with this code."),
+    Parameter("code", .codes, "Those that ended with one of these codes."),
     Parameter("stage", "Those that ended in this stage."),
     Parameter("type", "Those of this media type, as in application/pdf or image/*."),
     Parameter("conversation", "Those of this conversation."),
+    Parameter("message", "Those of the message with this id, in whichever conversation."),
     Parameter("sender", "Those that this one sent."),
     Parameter("reference", "Those that their client calls so."),
     Parameter("parent", "Those that were taken out of the attachment with this id, at any level."),

@@ -15,6 +15,7 @@ enum VerbRows {
   private static let filters: [[String]] = [
     [], ["--status", "completed"], ["--status", "rejected"], ["--status", "queued"], ["--code", "encrypted"],
     ["--stage", "pdf"], ["--type", "image/*"], ["--type", "audio/*"], ["--conversation", "nobody"],
+    ["--message", "nothing"], ["--code", "encrypted,pdf-damaged"],
     ["--name", "none-*"], ["--since", "1m"], ["--until", "2020-01-31"],
     ["--sha256", String(repeating: "0", count: 64)],
     ["--status", "rejected", "--code", "encrypted", "--type", "video/*"],

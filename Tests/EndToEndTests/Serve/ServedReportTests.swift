@@ -23,6 +23,7 @@ struct ServedReportTests {
     for (query, options) in [
       ("", []), ("?status=rejected,completed", ["--status", "rejected,completed"]),
       ("?code=empty", ["--code", "empty"]), ("?type=text/*&limit=3", ["--type", "text/*", "--limit", "3"]),
+      ("?code=empty,too-large", ["--code", "empty,too-large"]), ("?message=none", ["--message", "none"]),
       ("?conversation=other", ["--conversation", "other"]),
     ] {
       let answer = try served.ask("GET", "/v1/report\(query)", token: service)

@@ -137,7 +137,7 @@ extension DeliveryFilter {
   /// Whether a delivery answers to it.
   package func matches(_ record: DeliveryRecord) -> Bool {
     guard statuses.contains(record.status), channel == nil || channel == record.channel,
-      code == nil || code == record.code
+      codes.map({ codes in record.code.map(codes.contains) ?? false }) ?? true
     else { return false }
     guard let ids else { return true }
     return ids.contains { record.id.hasPrefix($0) || record.attachmentId.hasPrefix($0) }

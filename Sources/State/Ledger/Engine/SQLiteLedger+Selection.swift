@@ -20,7 +20,8 @@ extension SQLiteLedger {
     }
     return try reading {
       let facts = Selection.Facts(
-        isSmall: isSmall, types: types, time: isNewestFirst ? startTime : endTime,
+        conversations: conversations, areRare: areRare, types: types,
+        time: isNewestFirst ? startTime : endTime,
         key: isNewestFirst ? startKey : endKey)
       let selection = try Selection(filter, after: start, more: more, facts)
       var page = Page<Found>([], next: nil)
@@ -95,10 +96,54 @@ extension SQLiteLedger {
     .first(.integer(max(key, 0)), .integer(Int64(candidates.attachments - 1))) { $0.integer(0) }
   }
 
+  private func conversations(_ id: String?, _ message: String?) throws -> [String]? {
+    guard let message else { return try id.flatMap { try isSmall($0) ? [$0] : nil } }
+    guard let found = try id.map({ [$0] }) ?? conversations(with: message) else { return nil }
+    let count = try statement(
+      """
+      SELECT count(*) FROM (SELECT 1 FROM attachments INDEXED BY attachments_by_message
+        WHERE conversation_id IN (SELECT value FROM json_each(?1)) AND message_id = ?2 LIMIT ?3)
+      """
+    ).first(.text(JSONWriter.array(of: found)), .text(message), .integer(Int64(Selection.few + 1))) {
+      Int($0.integer(0))
+    }
+    return count ?? 0 <= Selection.few ? found : nil
+  }
+
   private func isSmall(_ conversation: String) throws -> Bool {
     let count = try statement(
       "SELECT count(*) FROM (SELECT 1 FROM attachments WHERE conversation_id = ?1 LIMIT ?2)"
     ).first(.text(conversation), .integer(Int64(Selection.few + 1))) { Int($0.integer(0)) }
+    return count ?? 0 <= Selection.few
+  }
+
+  /// The conversations that have a message with this id; `nil`: there are more conversations than a page looks at.
+  private func conversations(with message: String) throws -> [String]? {
+    var (found, isWhole) = ([String](), false)
+    // From one to the next, by the index. At the end of all there is one without an id.
+    try statement(
+      """
+      WITH RECURSIVE conversations (id) AS (
+        SELECT min(conversation_id) FROM attachments INDEXED BY attachments_by_message
+        UNION ALL
+        SELECT (SELECT min(conversation_id) FROM attachments INDEXED BY attachments_by_message WHERE conversation_id > conversations.id)
+        FROM conversations WHERE conversations.id IS NOT NULL
+        LIMIT ?2)
+      SELECT id FROM conversations c WHERE id IS NULL OR EXISTS (SELECT 1 FROM attachments a INDEXED BY attachments_by_message
+        WHERE a.conversation_id = c.id AND a.message_id = ?1)
+      """
+    ).rows(.text(message), .integer(Int64(candidates.attachments + 1))) { row in
+      if let id = row.optionalText(0) { found.append(id) } else { isWhole = true }
+    }
+    return isWhole ? found : nil
+  }
+
+  private func areRare(_ codes: [String]) throws -> Bool {
+    let count = try statement(
+      """
+      SELECT count(*) FROM (SELECT 1 FROM attachments WHERE reason_code IN (SELECT value FROM json_each(?1)) LIMIT ?2)
+      """
+    ).first(.text(JSONWriter.array(of: codes)), .integer(Int64(Selection.few + 1))) { Int($0.integer(0)) }
     return count ?? 0 <= Selection.few
   }
 

@@ -9,8 +9,8 @@ import SQLite
 struct Selection {
   private static let rejected: Set<Status> = [.rejected, .failed, .quarantined, .cancelled]
 
-  /// Where a conversation, or several media types, have more attachments than this, these are found by looking at all, rather than by
-  /// sorting them.
+  /// Where a conversation, a message, several media types or several codes have more attachments than this, these are found by
+  /// looking at all, rather than by sorting them.
   static let few = 5000
 
   /// Where the next page begins: after this attachment; of those that were taken in at the same time, after the one with this key.
@@ -27,6 +27,12 @@ struct Selection {
     func nextTime(isNewestFirst: Bool) -> Int64 {
       if isNewestFirst { return key == .min && createdAt > .min ? createdAt - 1 : createdAt }
       return key == .max && createdAt < .max ? createdAt + 1 : createdAt
+    }
+
+    /// Whether it is the end of a window, and of no page that was full.
+    func endsWindow(isNewestFirst: Bool) -> Bool {
+      // That of queued ones has no time.
+      key == (isNewestFirst ? .min : .max) || createdAt == .min && key != .min
     }
 
     private init(_ createdAt: Int64, _ key: Int64) { (self.createdAt, self.key) = (createdAt, key) }
@@ -68,8 +74,11 @@ struct Selection {
 
   /// What a selection asks of the ledger before it is made.
   struct Facts {
-    /// Whether a conversation has few attachments.
-    var isSmall: (String) throws -> Bool
+    /// The conversations in which to look for those of a conversation, of a message, or of both; `nil`: these are too many, or what
+    /// is there is not few.
+    var conversations: (_ id: String?, _ message: String?) throws -> [String]?
+    /// Whether few attachments have one of these codes.
+    var areRare: (_ codes: [String]) throws -> Bool
     /// The media types on record that answer to a pattern; `nil`: there are several, and not few attachments have them.
     var types: (String) throws -> [String]?
     /// The time up to which to look, from this one on; where the newest are first, the earlier one down to which.
@@ -106,14 +115,9 @@ struct Selection {
         "a.id IN (SELECT value FROM json_each(\(place(.text(JSONWriter.array(of: ids.sorted()))))))",
         filter, mark)
     }
-    if let conversation = filter.conversationId, try facts.isSmall(conversation) {
-      return indexed(
-        "attachments a INDEXED BY attachments_by_message",
-        "a.conversation_id = \(place(.text(conversation)))",
-        filter, mark)
-    }
+    if let found = try messages(filter, mark, facts) { return found }
     let isUnfinished =
-      filter.code != nil || filter.stage != nil || filter.statuses.isSubset(of: Self.rejected)
+      filter.codes != nil || filter.stage != nil || filter.statuses.isSubset(of: Self.rejected)
     let hasContent = filter.sha256 != nil || filter.objectPath != nil
     if filter.statuses == [.queued] && !isUnfinished && !hasContent {
       return try filter.isNewestFirst ? newestQueued(mark, facts) : queued(mark, facts)
@@ -134,9 +138,9 @@ struct Selection {
         "attachments a INDEXED BY attachments_by_content",
         "a.sha256 = (SELECT sha256 FROM names WHERE path = \(place(.text(path))))", filter, mark)
     }
-    if let code = filter.code {
+    if let codes = filter.codes?.sorted(), try codes.count == 1 || facts.areRare(codes) {
       return indexed(
-        "attachments a INDEXED BY attachments_by_code", "a.reason_code = \(place(.text(code)))", filter, mark)
+        "attachments a INDEXED BY attachments_by_code", equals("a.reason_code", codes), filter, mark)
     }
     if isUnfinished {
       return indexed(
@@ -150,6 +154,21 @@ struct Selection {
         "attachments a INDEXED BY attachments_by_type", equals("a.media_type", types), filter, mark)
     }
     return indexed("attachments a INDEXED BY attachments_by_time", nil, filter, mark)
+  }
+
+  /// The few of a conversation or a message; `nil`: the filter has neither, or there are more.
+  private mutating func messages(
+    _ filter: AttachmentFilter, _ mark: Mark, _ facts: Facts
+  ) throws -> (from: String, order: String)? {
+    if filter.conversationId == nil && filter.messageId == nil { return nil }
+    // Where the page before had a window, they were not few.
+    if mark.endsWindow(isNewestFirst: filter.isNewestFirst) { return nil }
+    guard let conversations = try facts.conversations(filter.conversationId, filter.messageId) else {
+      return nil
+    }
+    var condition = equals("a.conversation_id", conversations)
+    if let message = filter.messageId { condition += " AND a.message_id = \(place(.text(message)))" }
+    return indexed("attachments a INDEXED BY attachments_by_message", condition, filter, mark)
   }
 
   private mutating func queued(_ mark: Mark, _ facts: Facts) throws -> (from: String, order: String) {
@@ -218,11 +237,12 @@ struct Selection {
       conditions.append("a.status IN (\(names.joined(separator: ", ")))")
     }
     for (column, text) in [
-      ("a.reason_code", filter.code), ("a.reason_stage", filter.stage),
-      ("a.conversation_id", filter.conversationId), ("a.reference", filter.reference),
+      ("a.reason_stage", filter.stage), ("a.conversation_id", filter.conversationId),
+      ("a.message_id", filter.messageId), ("a.reference", filter.reference),
     ] {
       if let text { conditions.append("\(column) IS \(place(.text(text)))") }
     }
+    if let codes = filter.codes { conditions.append(equals("a.reason_code", codes.sorted())) }
     if let pattern = filter.fileName { conditions.append("a.file_name GLOB \(place(.text(pattern)))") }
     if let pattern = filter.mediaType {
       conditions.append("coalesce(a.media_type, '') GLOB \(place(.text(pattern)))")

@@ -6,13 +6,15 @@ public struct AttachmentFilter: Sendable, Equatable {
   /// `nil`: any.
   public var ids: Set<String>?
   public var statuses: Set<Status> = Set(Status.allCases)
-  /// The code of the reason.
-  public var code: String?
+  /// The codes of which its reason has one; `nil`: any.
+  public var codes: Set<String>?
   /// The stage that gave the reason.
   public var stage: String?
   /// A pattern for the media type that was found, as `GLOB` of SQLite matches it: `image/*`.
   public var mediaType: String?
   public var conversationId: String?
+  /// Conversations may each have a message with this id.
+  public var messageId: String?
   public var senderId: String?
   /// The client's own name for it.
   public var reference: String?
@@ -88,8 +90,8 @@ public enum DeliveryStatus: String, Sendable, CaseIterable {
 public struct DeliveryFilter: Sendable, Equatable {
   public var statuses: Set<DeliveryStatus> = Set(DeliveryStatus.allCases)
   public var channel: String?
-  /// The code of the last reason.
-  public var code: String?
+  /// The codes of which its last reason has one; `nil`: any.
+  public var codes: Set<String>?
   /// Texts with which the id of the delivery or of its attachment begins; `nil`: any.
   public var ids: [String]?
 

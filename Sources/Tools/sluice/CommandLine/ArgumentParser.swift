@@ -43,7 +43,7 @@ struct CommandOption {
   var help: String
   /// The values it takes, for completion and checking.
   var choices: [String] = []
-  /// It may be given more than once; where it has choices, also several with commas.
+  /// It may be given more than once; where it has choices, also several with commas. Of codes, see ``FilterOptions``.
   var takesSeveral = false
 
   static let config = CommandOption(

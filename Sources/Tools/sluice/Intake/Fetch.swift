@@ -23,6 +23,9 @@ struct Fetch: ParsableCommand {
       CommandOption(name: "size", value: "BYTES", help: "How many bytes the content has."),
       CommandOption(name: "sha256", value: "DIGITS", help: "Its SHA-256; what has another is not taken."),
       expiresAt,
+      CommandOption(
+        name: "reference", value: "NAME",
+        help: "Your own name for it, by which `sluice list --reference` finds it."),
       CommandOption(name: "message", value: "ID", help: "The message they belong to; else each is its own."),
       CommandOption(
         name: "credential", value: "NAME",
@@ -40,6 +43,12 @@ struct Fetch: ParsableCommand {
     name: "expires-at", value: "TIME",
     help: "Until when servers take the link, in UTC: 2026-01-31T08:00:00Z.")
 
+  /// The options that are for one link, with the keys of a manifest that say the same.
+  private static let ofOne = [
+    ("name", "fileName"), ("size", "size"), ("sha256", "sha256"), ("expires-at", "expiresAt"),
+    ("reference", "reference"),
+  ]
+
   private let arguments: ParsedArguments
 
   init(_ arguments: ParsedArguments) throws(CommandError) {
@@ -49,8 +58,8 @@ struct Fetch: ParsableCommand {
       throw .usage("word \(place + 1) is no link; give one such as https://files.example.com/a.pdf")
     }
     let isOne = arguments.words.count == 1
-    for option in ["name", "size", "sha256", "expires-at"] where arguments.value(option) != nil && !isOne {
-      throw .usage("option '--\(option)' is for one link; give the others in a manifest")
+    for (option, key) in Self.ofOne where arguments.value(option) != nil && !isOne {
+      throw .usage("option '--\(option)' is for one link; in a manifest each has its own `\(key)`")
     }
     // Whichever way it goes, what is wrong is told before anything is done.
     _ = try IntakeArguments(arguments, of: Self.configuration.name)
@@ -69,9 +78,10 @@ struct Fetch: ParsableCommand {
       if arguments.value("priority") != nil { throw .usage("give --now or --priority, not both") }
       defaults.priority = TransferPriority.urgent
     }
-    if let id = arguments.value("message") {
-      if id.isEmpty || id.utf8.count > 256 { throw .usage("--message has 1 to 256 bytes") }
-      defaults.messageId = id
+    for (name, path) in [("message", \IntakeDefaults.messageId), ("reference", \.reference)] {
+      guard let value = arguments.value(name) else { continue }
+      if value.isEmpty || value.utf8.count > 256 { throw .usage("--\(name) has 1 to 256 bytes") }
+      defaults[keyPath: path] = value
     }
     (defaults.fileName, defaults.credential) = (arguments.value("name"), arguments.value("credential"))
     defaults.size = try arguments.integer("size")

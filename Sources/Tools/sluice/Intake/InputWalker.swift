@@ -231,7 +231,7 @@ final class InputWalker: @unchecked Sendable {
     var item = IntakeItem(
       conversationId: defaults.conversationId, messageId: defaults.messageId, senderId: defaults.senderId,
       participants: defaults.participants, fileName: defaults.fileName ?? IntakeItem.unnamed,
-      priority: defaults.priority,
+      priority: defaults.priority, reference: defaults.reference,
       origin: "\(place)/…")
     (item.url, item.credential) = (url, defaults.credential)
     (item.size, item.sha256, item.expiresAt) = (defaults.size, defaults.sha256, defaults.expiresAt)

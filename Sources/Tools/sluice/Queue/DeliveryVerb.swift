@@ -6,21 +6,25 @@ import Platform
 enum DeliveryVerb {
   static let options: [CommandOption] = [
     CommandOption(name: "channel", value: "NAME", help: "Only those of this channel."),
-    CommandOption(name: "code", value: "CODE", help: "Only those whose last try failed with this code."),
+    CommandOption(
+      name: "code", value: "CODE,…",
+      help: "Only those whose last try failed with one of these codes; repeatable.", takesSeveral: true),
     CommandOption(name: "limit", value: "N", help: "This many at most."),
   ]
   static let changing: [CommandOption] = options + [AttachmentVerb.dryRun, .home, .format, .quiet, .noColor]
 
-  static func filter(_ arguments: ParsedArguments, _ statuses: Set<DeliveryStatus>) -> DeliveryFilter {
+  static func filter(
+    _ arguments: ParsedArguments, _ statuses: Set<DeliveryStatus>
+  ) throws(CommandError) -> DeliveryFilter {
     var filter = DeliveryFilter(statuses: statuses)
     filter.channel = arguments.value("channel")
-    filter.code = arguments.value("code")
+    filter.codes = try FilterOptions.codes(arguments)
     if !arguments.words.isEmpty { filter.ids = arguments.words.map { $0.lowercased() } }
     return filter
   }
 
   static func check(_ arguments: ParsedArguments) throws(CommandError) {
-    _ = try FilterOptions.limit(arguments)
+    _ = try (FilterOptions.limit(arguments), FilterOptions.codes(arguments))
     if arguments.words.contains("") {
       throw .usage("an ID is empty; give ids of deliveries or of attachments")
     }

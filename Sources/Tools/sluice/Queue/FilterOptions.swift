@@ -9,10 +9,14 @@ enum FilterOptions {
       name: "status", letter: "s", value: "STATUS,…",
       help: "Only these, of: \(Status.allCases.map(\.rawValue).joined(separator: ", ")); repeatable.",
       choices: Status.allCases.map(\.rawValue), takesSeveral: true),
-    CommandOption(name: "code", value: "CODE", help: "Only those with this code as their reason: too-large."),
+    CommandOption(
+      name: "code", value: "CODE,…",
+      help: "Only those with one of these codes as their reason: too-large; repeatable.", takesSeveral: true),
     CommandOption(name: "stage", value: "STAGE", help: "Only those for which this stage gave the reason."),
     CommandOption(name: "type", value: "PATTERN", help: "Only those with a media type like this: image/*."),
     CommandOption(name: "conversation", value: "ID", help: "Only those of this conversation."),
+    CommandOption(
+      name: "message", value: "ID", help: "Only those of this message, in whichever conversation."),
     CommandOption(name: "sender", value: "ID", help: "Only those that this one sent."),
     CommandOption(name: "reference", value: "TEXT", help: "Only those that their client calls so."),
     CommandOption(
@@ -49,18 +53,17 @@ enum FilterOptions {
   static func filter(_ arguments: ParsedArguments, now: Int64 = Clock.machine.now()) throws(CommandError)
     -> AttachmentFilter
   {
-    for option in ["code", "stage", "type", "conversation", "sender", "reference", "parent", "name"]
+    for option in ["stage", "type", "conversation", "message", "sender", "reference", "parent", "name"]
     where arguments.value(option) == "" {
-      throw .usage(
-        "--\(option) is empty; a variable of the shell may be, and without the option all are meant")
+      throw Self.empty(option)
     }
     var filter = AttachmentFilter()
     let statuses = arguments.values("status").compactMap { Status(rawValue: $0) }
     if !statuses.isEmpty { filter.statuses = Set(statuses) }
-    filter.code = arguments.value("code")
+    filter.codes = try codes(arguments)
     filter.stage = arguments.value("stage")
     filter.mediaType = arguments.value("type").map { AttachmentFilter.glob($0.lowercased()) }
-    filter.conversationId = arguments.value("conversation")
+    (filter.conversationId, filter.messageId) = (arguments.value("conversation"), arguments.value("message"))
     (filter.senderId, filter.reference) = (arguments.value("sender"), arguments.value("reference"))
     filter.parentId = arguments.value("parent")?.lowercased()
     (filter.minimumSize, filter.maximumSize) = (
@@ -105,7 +108,35 @@ enum FilterOptions {
     return filter
   }
 
-  // MARK: Sizes and times
+  // MARK: Values
+
+  private static func empty(_ option: String) -> CommandError {
+    .usage("--\(option) is empty; a variable of the shell may be, and without the option all are meant")
+  }
+
+  /// What `--code` says; `nil`: any.
+  static func codes(_ arguments: ParsedArguments) throws(CommandError) -> Set<String>? {
+    let lists = arguments.values("code")
+    var codes: Set<String> = []
+    for list in lists {
+      if list.isEmpty { throw empty("code") }
+      do {
+        codes.formUnion(try CodeList(list).codes)
+      } catch {
+        switch error {
+        case .empty:
+          throw .usage(
+            "--code has an empty element in '\(Terminal.printable(list))'; give codes with one comma between them"
+          )
+        case .impossible(let word):
+          throw .usage(
+            "--code has '\(Terminal.printable(word))', which no code is: codes are printable ASCII without spaces"
+          )
+        }
+      }
+    }
+    return lists.isEmpty ? nil : codes
+  }
 
   private static func size(_ arguments: ParsedArguments, _ option: String) throws(CommandError) -> Int64? {
     guard let text = arguments.value(option) else { return nil }
