@@ -280,6 +280,19 @@ struct ClamdServerTests {
     #expect(client.rest()?.hasSuffix("Bad FOUND\0") == true)
   }
 
+  /// A client that leaves out the byte would have each verdict for the descriptor after.
+  @Test func aDescriptorIsNotTakenForThatOfTheCommandBefore() throws {
+    let door = try RunningDoor()
+    let (first, second) = (sluice_unnamed("bad!"), sluice_unnamed("good"))
+    defer { for file in [first, second] { close(file) } }
+    let client = try door.connect()
+    client.send("zIDSESSION\0")
+    client.pass(first, bytes: Array("zFILDES\0".utf8))
+    client.pass(second, bytes: Array("zFILDES\0".utf8))
+    let heard = client.rest()
+    #expect(heard?.contains("ERROR") == true && heard?.contains("OK") == false, "\(heard ?? "")")
+  }
+
   @Test func overTCPNoDescriptorIsAwaited() throws {
     let client = try RunningDoor().connect(isLocal: false)
     client.send("zFILDES\0")

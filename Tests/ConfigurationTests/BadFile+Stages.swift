@@ -83,6 +83,16 @@ extension BadFile {
     > 8:10: 'when' wants a media type pattern, not 'image'; did you mean 'image/*'?
     > 8:34: 'when' wants a media type pattern, not '*/pdf'; write one such as application/pdf, "image/*" or "*/*"
 
+    === conditions before anything finds a media type
+    - use: size
+    - use: pdf
+      when: application/pdf
+    - use: mime
+    - use: pdf
+      id: again
+      when: application/pdf
+    > 4:8: stage 'pdf' would never run: no stage before it finds the media type that 'when' asks for; put 'use: mime' before it, or leave 'when' out
+
     === two stages of one name
     - use: mime
     - use: mime

@@ -41,5 +41,8 @@ struct ClamdAnswerTests {
       #expect(name.wholeMatch(of: /[A-Za-z0-9._-]+/) != nil, "\(name)")
     }
     #expect(ClamdAnswer.name(found("scan", "virus-found", signature: "")) != "")
+    for signature in ["OK", "okay", "ERROR"] {
+      #expect(ClamdAnswer.name(found("scan", "virus-found", signature: signature)) == "Found.\(signature)")
+    }
   }
 }

@@ -21,7 +21,7 @@ final class ClamdConnection {
   private var awaited: (number: Int?, terminator: UInt8)?
   /// The last one that came and that no command has taken.
   private var descriptor: SharedDescriptor?
-  /// More than one came for the command that waits for it: which is meant is not known.
+  /// Another came before the one that a command waits with was used: which belongs to which is not known.
   private var isDescriptorUnsure = false
   private var backlog: [UInt8] = []
   private var terminator = UInt8(ascii: "\n")
@@ -96,7 +96,7 @@ final class ClamdConnection {
         .map { SharedDescriptor(Descriptor(owning: $0)) }
       // One read brings those of one message at most. One that no command asked for does not stand in for the next.
       if let first = all.first {
-        isDescriptorUnsure = all.count > 1 || awaited != nil && descriptor != nil
+        isDescriptorUnsure = awaited != nil && descriptor != nil
         descriptor = first
       }
       if length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) { return }
@@ -237,7 +237,7 @@ final class ClamdConnection {
     }
     self.descriptor = nil
     if isDescriptorUnsure {
-      say("More than one file descriptor received. ERROR", number)
+      say("A second file descriptor came before the byte of the first. ERROR", number)
       isEnding = true
       return closeWhereDone()
     }

@@ -33,10 +33,12 @@ public final class ClamdJob {
     (self.number, self.connection) = (number, connection)
   }
 
-  /// Whether little has come for a while. To be asked again and again: it is measured from one time to the next.
+  /// Whether little has come for a while: the longer it has had its place, the more is little, up to 32 times as much. To be asked
+  /// again and again: it is measured from one time to the next.
   func isSlow(_ limits: ClamdServer.Limits, at now: UInt64) -> Bool {
     let (came, passed) = (received - mark.bytes, now - min(mark.time, now))
-    if came < limits.paceBytes && !isPaused { return passed >= limits.paceTime }
+    let periods = min((now - min(since, now)) / max(limits.paceTime, 1), 5)
+    if came < limits.paceBytes << Int64(periods) && !isPaused { return passed >= limits.paceTime }
     mark = (received, now)
     return false
   }

@@ -1,6 +1,7 @@
 import CPlatform
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 /// What clients of ClamAV's daemon are told where `sluice serve` stands in its place.
@@ -185,6 +186,31 @@ struct ClamdDoorTests {
     #expect(door.served.stop() == 0)
   }
 
+  /// The copy of such a file may be none of what it ever was.
+  @Test func aFileThatChangesWhileItIsReadIsNotJudged() throws {
+    let door = try ClamdDoor(folder)
+    let content = [UInt8](repeating: 0x61, count: 1 << 20)
+    let file = open(try folder.write("a.txt", Data(content)), O_RDWR)
+    defer { close(file) }
+    let (isOver, hasEnded) = (Flag(), Flag())
+    let writer = Thread {
+      while !isOver.isUp {
+        content.withUnsafeBytes {
+          for place in 0..<256 { _ = pwrite(file, $0.baseAddress, 4096, off_t(place * 4096)) }
+        }
+      }
+      hasEnded.isUp = true
+    }
+    writer.start()
+    for _ in 0..<20 {
+      #expect(try door.verdict(file: file) == "fd: the file changed while it was read. ERROR")
+    }
+    isOver.isUp = true
+    while !hasEnded.isUp { usleep(1000) }
+    #expect(try door.verdict(file: file) == "fd: OK")
+    #expect(door.served.stop() == 0)
+  }
+
   /// Descriptors that no command asked for, several at once, or none at all.
   @Test func descriptorsAreTakenOneForEachCommand() throws {
     let door = try ClamdDoor(folder)
@@ -260,5 +286,15 @@ struct ClamdDoorTests {
     try clamd.start()
     #expect(try door.verdict(Array(Clamd.eicar.utf8)) == "stream: \(Clamd.signature) FOUND")
     #expect(door.served.stop() == 0)
+  }
+}
+
+/// Raised by one thread, and seen by another.
+private final class Flag: Sendable {
+  private let value = Mutex(false)
+
+  var isUp: Bool {
+    get { value.withLock { $0 } }
+    set { value.withLock { $0 = newValue } }
   }
 }

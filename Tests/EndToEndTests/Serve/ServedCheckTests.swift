@@ -37,6 +37,8 @@ struct ServedCheckTests {
     let asForm = try check(Data(form.utf8), "", ["Content-Type: multipart/form-data; boundary=b"])
     #expect(try asForm.decoded(Judgement.self).verdict == "clean")
     #expect(try check(Data(), "").status == 400)
+    #expect(try check(Data("hello".utf8), "", ["Content-Encoding: gzip"]).status == 415)
+    #expect(try check(Data("hello".utf8), "", ["Content-Encoding: identity"]).status == 200)
     #expect(try check(Data("x".utf8), "?conversationId=c").status == 400)
     #expect(try check(Data(count: 11 << 20)).status == 413)
     #expect(try served.ask("POST", "/v1/check", body: Data("x".utf8)).status == 401)
