@@ -116,6 +116,35 @@ struct MailTests {
     #expect(try door.verdict(Data("hello\n".utf8)) == "stream: Sluice.mail.damaged FOUND")
   }
 
+  /// What a mail shows first is judged decoded, as what is attached to it.
+  @Test func theTextOfAMailThatComesThroughADoorIsJudged() throws {
+    let pipeline = """
+      version: 1
+      stages:
+        - use: mime
+          options: { deny: [application/pdf] }
+        - use: mail
+          options: { all: true }
+      """
+    let door = try ClamdDoor(TemporaryFolder(), judging: pipeline)
+    let pdf = try Samples.data("report.pdf").base64EncodedString(options: .lineLength76Characters)
+    func part(_ type: String, _ encoded: String) -> String {
+      "Content-Type: \(type)\nContent-Transfer-Encoding: base64\n\n\(encoded)\n"
+    }
+    let mixed = "Content-Type: multipart/mixed; boundary=b\n\n"
+    let hidden = [
+      part("text/plain", pdf), part("text/html", pdf), part("text/html; charset=utf-16", pdf),
+      mixed + "--b\n" + part("text/plain", pdf) + "--b\n\nhello\n--b--\n",
+      mixed + "--b\n\nhello\n--b\n" + part("text/html", pdf) + "--b--\n",
+    ]
+    for mail in hidden {
+      let verdict = try door.verdict(Data("From: a@example.org\n\(mail)".utf8))
+      #expect(verdict == "stream: Sluice.mime.type-not-allowed FOUND", "\(mail.prefix(120))")
+    }
+    let links = (1...20).map { "https://example.org/\($0)\n\n" }.joined()
+    #expect(try door.verdict(Data("From: a@example.org\n\n\(links)".utf8)) == "stream: OK")
+  }
+
   @Test func headersAreDecodedCleanedAndCut() throws {
     let folder = try TemporaryFolder()
     let subject = "=?utf-8?b?" + Data("a\u{0}b\u{1B}[2Jc\u{202E}".utf8).base64EncodedString() + "?="
