@@ -23,7 +23,8 @@ enum TransferEncoding {
       let offset = Int(g_mime_header_get_offset(header))
       let value =
         0..<content.count ~= offset
-        ? value(ofFieldAt: offset, content) : text(g_mime_header_get_raw_value(header)) ?? ""
+        ? trimmed(value(ofFieldAt: offset, content))
+        : trimmed(Array((text(g_mime_header_get_raw_value(header)) ?? "").utf8)[...])
       if value.isEmpty || known.contains(value.lowercased()) { continue }
       throw .reject(
         "damaged",
@@ -32,15 +33,22 @@ enum TransferEncoding {
   }
 
   /// As it lies there: GMime leaves out what other programs may not, such as what is behind a NUL.
-  private static func value(ofFieldAt start: Int, _ content: UnsafeRawBufferPointer) -> String {
+  private static func value(
+    ofFieldAt start: Int, _ content: UnsafeRawBufferPointer
+  ) -> Slice<UnsafeRawBufferPointer> {
     var lines = Lines(content, from: start)
     var end = start
     while let line = lines.next() {
       end = line.endIndex
       guard lines.position < content.count, [0x20, 0x09].contains(content[lines.position]) else { break }
     }
+    return content[start..<end].drop { $0 != 0x3A }.dropFirst()
+  }
+
+  private static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ value: Bytes) -> String
+  where Bytes.SubSequence == Bytes {
     let space: [UInt8] = [0x20, 0x09, 0x0D, 0x0A]
-    var value = content[start..<end].drop { $0 != 0x3A }.dropFirst().drop(while: space.contains)
+    var value = value.drop(while: space.contains)
     while let last = value.last, space.contains(last) { value = value.dropLast() }
     // No name is as long, and the sentence cuts it.
     return String(decoding: value.prefix(200), as: UTF8.self)

@@ -58,6 +58,7 @@ struct MailTests {
   @Test func aMailMadeToHarmIsBounded() throws {
     let folder = try TemporaryFolder()
     let mixed = "Content-Type: multipart/mixed; boundary=b\n\n"
+    let base64 = "Content-Transfer-Encoding: base64\n\n"
     func times(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
     let deep = (0..<10_000).map { "Content-Type: multipart/mixed; boundary=b\($0)\n\n--b\($0)\n" }.joined()
     let mails: [(name: String, text: String, code: String?)] = [
@@ -72,6 +73,10 @@ struct MailTests {
       ("to", "Subject: x\nTo: " + times("a@example.org, ", 100_000) + "\n\ntext\n", nil),
       ("headers", times("A: b\n", 200_000) + "\ntext\n", nil),
       ("boundary", "Content-Type: multipart/mixed; boundary=\"\(times("x", 100_000))\"\n\n--x\n", "damaged"),
+      ("padding", base64 + "YWI=\n" + times("QUJD", 2_000_000), "damaged"),
+      ("unpadded", base64 + times("QUJD\n", 2_000_000) + "QQ", nil),
+      ("spaces", base64 + "QQ==" + times(" \n", 4_000_000), nil),
+      ("encoding", "Content-Transfer-Encoding: base64" + times("\n x", 500_000) + "\n\nQUJD\n", "damaged"),
       // Rulers of a text are no boundaries.
       ("rulers", "Subject: x\n\n" + times("------\n\n", 5000), nil),
       ("nothing", times("\0\u{1}", 5000), "damaged"),
