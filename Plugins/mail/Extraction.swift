@@ -1,12 +1,15 @@
 import CGMime
 import StageKit
 
-/// The work on one mail: its text becomes an object beside it, everything else a content of its own.
+/// The work on one mail: its text becomes an object beside it, everything else a content of its own; the text as well where that
+/// is wanted.
 struct Extraction {
   let attachment: Attachment
   private let content: UnsafeRawBufferPointer
   let limits: Limits
   let charsets: Charsets
+  /// Whether the text is to be judged as everything else.
+  let givesText: Bool
   /// Bytes that the pipeline takes out of it.
   private let room: UInt64
 
@@ -25,11 +28,15 @@ struct Extraction {
     let boundaries: [[UInt8]]
   }
 
-  init(_ attachment: Attachment, _ content: UnsafeRawBufferPointer, _ limits: Limits, _ charsets: Charsets) {
+  init(
+    _ attachment: Attachment, _ content: UnsafeRawBufferPointer, _ limits: Limits, _ charsets: Charsets,
+    givesText: Bool
+  ) {
     self.attachment = attachment
     self.content = content
     self.limits = limits
     self.charsets = charsets
+    self.givesText = givesText
     room = attachment.childRoom.bytes
   }
 
@@ -85,6 +92,7 @@ struct Extraction {
     for name in ["Content-Type", "Content-Transfer-Encoding"] where sluice_has_two(part, name) != 0 {
       throw .reject("damaged", "a part of it has two fields \(name) that differ")
     }
+    try TransferEncoding.check(part, in: content)
   }
 
   /// Whether a part has nothing behind its headers but white space and the end of its own parts.
@@ -112,7 +120,7 @@ struct Extraction {
   }
 
   private mutating func take(body part: UnsafeMutablePointer<GMimePart>, _ name: String) throws(Outcome) {
-    let decoded = DecodedContent(part)
+    let decoded = try DecodedContent(part)
     let label = text(g_mime_object_get_content_type_parameter(sluice_object(part), "charset"))
     let converted = charsets.utf8(decoded.bytes, label)
     if let label {
@@ -123,7 +131,17 @@ struct Extraction {
     try withBytes(converted ?? Array(decoded.bytes)) { bytes throws(Outcome) in
       try attachment.derive(name, type, bytes)
     }
+    if givesText, !decoded.bytes.isEmpty, !(isText && decoded.isPlain) {
+      try add(decoded.bytes, Self.names[type], type)
+    }
   }
+
+  /// The names of a text as a content, by its type.
+  static let names = ["text/plain": "body.txt", "text/html": "body.html"]
+
+  /// Whether this is itself the text of a mail. One that begins as a mail does is taken apart, and what is not encoded in it has
+  /// been seen: a text whose paragraphs all begin with a URL would come out of itself again and again.
+  private var isText: Bool { Self.names.values.contains(attachment.fileName) }
 
   func withBytes(_ array: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Outcome) -> Void) throws(Outcome) {
     let done = array.withUnsafeBytes { bytes in Result { () throws(Outcome) in try body(bytes) } }
@@ -133,7 +151,7 @@ struct Extraction {
   // MARK: Contents
 
   private mutating func take(file part: UnsafeMutablePointer<GMimePart>) throws(Outcome) {
-    let decoded = DecodedContent(part)
+    let decoded = try DecodedContent(part)
     let type = Self.type(sluice_object(part))
     var name = text(g_mime_part_get_filename(part))
     // Against RFC 2046, some programs encode a mail in a mail. To GMime that is a file.

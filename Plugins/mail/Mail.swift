@@ -3,7 +3,7 @@ import StageKit
 /// Takes a mail apart: its headers become metadata, its text an object beside it, and its attachments contents of their own.
 struct Mail: Stage {
   static let about = About(
-    id: "mail", version: "1.2.0",
+    id: "mail", version: "1.3.0",
     summary: "Takes the text and the attachments out of mails, and records their headers.",
     derives: true, expands: true,
     keys: [
@@ -22,7 +22,7 @@ struct Mail: Stage {
     ],
     codes: [
       "damaged":
-        "It has no header of a mail, no parts where it should have some, or two types; or it is a `winmail.dat` that cannot be read.",
+        "It has no header of a mail, no parts where it should have some, two types, an unknown encoding, or something behind base64; or it is a `winmail.dat` that cannot be read.",
       "too-many-parts": "It has more parts than `max-parts` allows, or more than the pipeline takes.",
       "too-deep": "Its parts are nested deeper than `max-depth` allows.",
       "too-large": "Its contents are larger than `max-bytes` or the pipeline allows.",
@@ -43,7 +43,9 @@ struct Mail: Stage {
   ).within(1...(1 << 40))
   static let all = Option<Bool>.boolean(
     "all", default: false,
-    help: "Whether a mail needs no type and no name: for doors of mail servers, which give none.")
+    help:
+      "Whether a mail needs no type and no name, and its text is judged as a content: for doors of mail servers."
+  )
   static let options: [any OptionDeclaration] = [maxParts, maxDepth, maxBytes, all]
 
   private let recognition: Recognition
@@ -78,7 +80,7 @@ struct Mail: Stage {
     // a mailbox before it is no part of it: to GMime, the next line that begins so would be its end.
     let begin = start.isHeader ? MailStart.behindMailboxLine(in: content.bytes, from: start.offset) : 0
     let bytes = UnsafeRawBufferPointer(rebasing: content.bytes[begin...])
-    var extraction = Extraction(attachment, bytes, limits, charsets)
+    var extraction = Extraction(attachment, bytes, limits, charsets, givesText: recognition.takesAll)
     defer { extraction.annotate() }
     // What follows the first one would otherwise be passed over by all that read mails.
     if mailbox.messages.count > 1 {
@@ -97,7 +99,7 @@ struct Mail: Stage {
       throw .reject("damaged", "it begins as a mail that Outlook packs, and does not go on as one")
     }
     if packed.files.count + packed.message.texts > limits.parts { throw limits.tooManyParts }
-    var extraction = Extraction(attachment, content.bytes, limits, charsets)
+    var extraction = Extraction(attachment, content.bytes, limits, charsets, givesText: recognition.takesAll)
     defer { extraction.annotate() }
     try extraction.run(packed)
   }

@@ -58,6 +58,7 @@ struct MailTests {
   @Test func aMailMadeToHarmIsBounded() throws {
     let folder = try TemporaryFolder()
     let mixed = "Content-Type: multipart/mixed; boundary=b\n\n"
+    let base64 = "Content-Transfer-Encoding: base64\n\n"
     func times(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
     let deep = (0..<10_000).map { "Content-Type: multipart/mixed; boundary=b\($0)\n\n--b\($0)\n" }.joined()
     let mails: [(name: String, text: String, code: String?)] = [
@@ -72,6 +73,10 @@ struct MailTests {
       ("to", "Subject: x\nTo: " + times("a@example.org, ", 100_000) + "\n\ntext\n", nil),
       ("headers", times("A: b\n", 200_000) + "\ntext\n", nil),
       ("boundary", "Content-Type: multipart/mixed; boundary=\"\(times("x", 100_000))\"\n\n--x\n", "damaged"),
+      ("padding", base64 + "YWI=\n" + times("QUJD", 2_000_000), "damaged"),
+      ("unpadded", base64 + times("QUJD\n", 2_000_000) + "QQ", nil),
+      ("spaces", base64 + "QQ==" + times(" \n", 4_000_000), nil),
+      ("encoding", "Content-Transfer-Encoding: base64" + times("\n x", 500_000) + "\n\nQUJD\n", "damaged"),
       // Rulers of a text are no boundaries.
       ("rulers", "Subject: x\n\n" + times("------\n\n", 5000), nil),
       ("nothing", times("\0\u{1}", 5000), "damaged"),
@@ -114,6 +119,35 @@ struct MailTests {
       #expect(verdict == "stream: Sluice.pdf.pdf-damaged FOUND", "\(start.debugDescription)")
     }
     #expect(try door.verdict(Data("hello\n".utf8)) == "stream: Sluice.mail.damaged FOUND")
+  }
+
+  /// What a mail shows first is judged decoded, as what is attached to it.
+  @Test func theTextOfAMailThatComesThroughADoorIsJudged() throws {
+    let pipeline = """
+      version: 1
+      stages:
+        - use: mime
+          options: { deny: [application/pdf] }
+        - use: mail
+          options: { all: true }
+      """
+    let door = try ClamdDoor(TemporaryFolder(), judging: pipeline)
+    let pdf = try Samples.data("report.pdf").base64EncodedString(options: .lineLength76Characters)
+    func part(_ type: String, _ encoded: String) -> String {
+      "Content-Type: \(type)\nContent-Transfer-Encoding: base64\n\n\(encoded)\n"
+    }
+    let mixed = "Content-Type: multipart/mixed; boundary=b\n\n"
+    let hidden = [
+      part("text/plain", pdf), part("text/html", pdf), part("text/html; charset=utf-16", pdf),
+      mixed + "--b\n" + part("text/plain", pdf) + "--b\n\nhello\n--b--\n",
+      mixed + "--b\n\nhello\n--b\n" + part("text/html", pdf) + "--b--\n",
+    ]
+    for mail in hidden {
+      let verdict = try door.verdict(Data("From: a@example.org\n\(mail)".utf8))
+      #expect(verdict == "stream: Sluice.mime.type-not-allowed FOUND", "\(mail.prefix(120))")
+    }
+    let links = (1...20).map { "https://example.org/\($0)\n\n" }.joined()
+    #expect(try door.verdict(Data("From: a@example.org\n\n\(links)".utf8)) == "stream: OK")
   }
 
   @Test func headersAreDecodedCleanedAndCut() throws {

@@ -8,10 +8,9 @@ extension Extraction {
       attachment.annotate("mail.subject", subject)
     }
     try take(
-      message.bodies + message.plainBodies, message.codePage, ("body", "text/plain"), further: "body.txt")
+      message.bodies + message.plainBodies, message.codePage, ("body", "text/plain"))
     try take(
-      message.htmls, message.htmlCodePage ?? message.codePage, ("body-html", "text/html"),
-      further: "body.html")
+      message.htmls, message.htmlCodePage ?? message.codePage, ("body-html", "text/html"))
     // Compressed, it is seen by no scanner.
     var known: Set<[UInt8]> = []
     for bytes in message.rtfs where !bytes.isEmpty {
@@ -32,7 +31,7 @@ extension Extraction {
 
   /// The first text becomes an object. Programs differ in which they show, so that others are contents.
   private mutating func take(
-    _ texts: [TNEFText], _ codePage: Int?, _ object: (name: String, type: String), further name: String
+    _ texts: [TNEFText], _ codePage: Int?, _ object: (name: String, type: String)
   ) throws(Outcome) {
     var known: Set<[UInt8]> = []
     for text in texts where !attachment.isCancelled {
@@ -49,8 +48,8 @@ extension Extraction {
       let isFirst = known.isEmpty
       if !known.insert(bytes).inserted { continue }
       try withBytes(bytes) { bytes throws(Outcome) in
-        if isFirst { return try attachment.derive(object.name, object.type, bytes) }
-        try add(bytes, name, object.type)
+        if isFirst { try attachment.derive(object.name, object.type, bytes) }
+        if !isFirst || givesText && !bytes.isEmpty { try add(bytes, Self.names[object.type], object.type) }
       }
     }
   }
