@@ -160,15 +160,35 @@ struct ClamdServerTests {
     let waiting = try door.connect()
     waiting.send(Self.inStream(Self.text))
     door.waitFor { $0.begun == 4 }
-    let piece = [UInt8](repeating: 7, count: 500)
+    let piece = [UInt8](repeating: 7, count: 4000)
     for _ in 0..<30 {
-      steady.send([0, 0, 1, 0xF4] + piece)
+      steady.send([0, 0, 0x0F, 0xA0] + piece)
       usleep(100_000)
     }
     steady.send([0, 0, 0, 0])
     let whole = Array(repeating: piece, count: 30).flatMap(\.self)
     #expect(steady.rest() == "stream: \(DoorClient.answer(whole))\0")
     #expect(waiting.rest() == "stream: \(DoorClient.answer(Self.text))\0")
+  }
+
+  /// Its place is for others, who would wait for as long as a content may take: what was enough at first is little later on.
+  @Test func oneThatGoesOnSlowlyGivesItsPlaceToAnother() throws {
+    let door = try RunningDoor(
+      .takesOne,
+      limits: Self.limits { limits in
+        (limits.paceTime, limits.paceBytes, limits.contentTime) = (500, 1000, 20_000)
+      })
+    let slow = try door.connect()
+    slow.send("zINSTREAM\0")
+    door.waitFor { $0.begun == 1 }
+    let other = try door.connect()
+    other.send(Self.inStream(Self.text))
+    let piece = [0, 0, 1, 0xF4] + [UInt8](repeating: 7, count: 500)
+    let took = seconds {
+      for _ in 0..<100 where slow.send(piece) { usleep(100_000) }
+    }
+    #expect((0.5..<8).contains(took), "\(took) s")
+    #expect(other.rest() == "stream: \(DoorClient.answer(Self.text))\0")
   }
 
   @Test func oneThatIsNeverAnsweredIsToldSo() throws {

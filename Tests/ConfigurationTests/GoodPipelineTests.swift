@@ -94,6 +94,7 @@ struct GoodPipelineTests {
       """
       version: 1
       stages:
+        - use: mime
         - use: pdf
           id: second-look
           when: [application/pdf, "image/*"]
@@ -105,7 +106,7 @@ struct GoodPipelineTests {
           on-limit: pass
           on-crash: reject
       """)
-    let stage = try #require(pipeline.stages.first)
+    let stage = try #require(pipeline.stages.last)
     #expect(stage.id == "second-look")
     #expect(stage.description.id == "pdf")
     #expect(stage.conditions.map(\.description) == ["application/pdf", "image/*"])

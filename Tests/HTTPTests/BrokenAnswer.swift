@@ -61,18 +61,19 @@ struct BrokenAnswer: Sendable {
   ]
 
   private static let chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
+  private static let trailers = Array(
+    repeating: "X-T: \(String(repeating: "x", count: 1000))\r\n", count: 100
+  ).joined()
   private static let chunks: [BrokenAnswer] = [
     raw("chunks that break off", "retry short-body", chunked + "5\r\nhello\r\n5\r\nhe"),
     raw("chunks without an end", "retry short-body", chunked + "5\r\nhello\r\n"),
     raw("a chunk without a length", "retry malformed-answer", chunked + "zz\r\nhello\r\n0\r\n\r\n"),
     raw("a chunk with a negative length", "retry malformed-answer", chunked + "-5\r\nhello\r\n0\r\n\r\n"),
     raw(
-      "a chunk beyond all numbers", "retry malformed-answer", chunked + "FFFFFFFFFFFFFFFFFF\r\nhello\r\n0\r\n\r\n"),
+      "a chunk beyond all numbers", "retry malformed-answer",
+      chunked + "FFFFFFFFFFFFFFFFFF\r\nhello\r\n0\r\n\r\n"),
     raw(
-      "trailers without end", "retry malformed-answer",
-      chunked + "5\r\nhello\r\n0\r\n"
-        + String(repeating: "X-T: \(String(repeating: "x", count: 1000))\r\n", count: 100)
-        + "\r\n"),
+      "trailers without end", "retry malformed-answer", chunked + "5\r\nhello\r\n0\r\n" + trailers + "\r\n"),
     raw("a chunk that is longer than it says", "retry malformed-answer", chunked + "3\r\nhello\r\n0\r\n\r\n"),
   ]
 
