@@ -87,6 +87,22 @@ struct CheckCommandTests {
     #expect(try SluiceCommand.run(["check", "a.txt"], in: folder).err == "")
   }
 
+  @Test func whereNothingJudgesItSaysSo() throws {
+    let (outcome, records) = try check(
+      ["judge.yaml"], pipeline: "version: 1\nstages: [{ use: store, options: { path: \"{sha256}\" } }]\n")
+    #expect(records.map(\.verdict) == ["clean"])
+    #expect(outcome.err.contains("no stage of judge.yaml judges"), "\(outcome.err)")
+  }
+
+  /// One that hangs is not tried again: the client waits, and it says nothing of the content.
+  @Test func oneThatHangsIsNotDecidedUnlessThePipelineSaysSo() throws {
+    try folder.write("a", "misbehave sleep\n")
+    let (_, records) = try check(["a"], pipeline: Self.misbehave())
+    #expect(records.map(\.verdict) == ["unknown"] && records[0].reason?.code == "timed-out")
+    let (_, rejected) = try check(["a"], pipeline: Self.misbehave("    on-timeout: reject\n"))
+    #expect(rejected.map(\.verdict) == ["found"] && rejected[0].reason?.code == "timed-out")
+  }
+
   /// What is taken out of each lies in memory until all of it is answered, and has to be taken apart itself.
   @Test func contentsInsideContentsDoNotWaitForEachOther() throws {
     let script = """

@@ -254,12 +254,18 @@ struct ClamdDoorFaultTests {
     ("{ listen: unix:/x, unknown: error, pipeline: nowhere.yaml }", "nowhere.yaml"),
     ("{ listen: unix:/x, unknown: error, pipeline: faulty.yaml }", "faulty.yaml:2:"),
     ("{ listen: unix:/x, unknown: error, pipeline: loop.yaml }", "asks unix:/x, which is a door of"),
+    ("{ listen: unix:/tmp/..//x, unknown: error, pipeline: loop.yaml }", "asks unix:/x, which is a door of"),
+    (
+      "{ listen: unix:/x, unknown: error, pipeline: stores.yaml }",
+      "stores.yaml:2:17: nothing in this pipeline judges"
+    ),
     ("{ listen: 127.0.0.1:3310, unknown: error, pipeline: tcp.yaml }", "asks tcp:localhost:3310, which is"),
     ("{ listen: 0.0.0.0:3310, unknown: error, pipeline: tcp.yaml }", "asks tcp:localhost:3310, which is"),
   ])
   func aWrongDoorIsToldByLint(doors: String, expected: String) throws {
     try folder.write("judge.yaml", ClamdDoor.judging)
     try folder.write("faulty.yaml", "version: 1\nstages: [{ use: mimee }]\n")
+    try folder.write("stores.yaml", "version: 1\nstages: [{ use: store, options: { path: \"{sha256}\" } }]\n")
     for (name, address) in [("loop", "unix:/x"), ("tcp", "tcp:localhost:3310")] {
       try folder.write(
         "\(name).yaml", "version: 1\nstages: [{ use: scan, options: { address: \"\(address)\" } }]\n")

@@ -346,7 +346,7 @@ final class CheckLoop {
     case .ended:
       remember(one)
       finish(one, result(one, CheckVerdict(flight.run.outcome), flight.run.reason))
-    case .again(_, _, crashed: true):
+    case .again(let reason, _, crashed: true) where reason.code != "timed-out":
       // It may have been the doing of another. The next attempt has a worker to itself.
       let attempt = flight.lease.attempt + 1
       guard let next = self.flight(one.asked, attempt: attempt) else {

@@ -56,7 +56,7 @@ final class PipelineReload: Sendable {
     do {
       var pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
       pipeline.judges = try Environment.doors(doors, of: pipeline, file: file, home: home)
-      var refusals = StageOpenings(pipeline).refusals() + DoorLoop.diagnostics(doors, pipeline.judges)
+      var refusals = StageOpenings(pipeline).refusals() + DoorFaults.diagnostics(doors, pipeline.judges)
       // A file that several doors name is opened once; a door that names none has the pipeline itself.
       var opened: Set<String> = []
       for (door, judge) in zip(doors, pipeline.judges) {

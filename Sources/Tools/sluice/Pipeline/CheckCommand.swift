@@ -46,6 +46,11 @@ struct CheckCommand: ParsableCommand {
       Terminal.error(
         "there is no pipeline.yaml here: \(pipelineFile) judges; name another with --config FILE")
     }
+    if pipeline.definition.judging.stages.isEmpty {
+      Terminal.error(
+        "no stage of \(pipelineFile) judges, so that each content is clean; add one such as mime, size or scan"
+      )
+    }
     let checker = try Checker(
       pipeline.definition, digest: pipeline.digest, executable: pipeline.search.worker
     ) { _ in }  // Each file says so.

@@ -38,7 +38,7 @@ struct Lint: ParsableCommand {
       for (door, rules) in zip(doors, pipeline.serve.clamd) where rules.pipeline != nil {
         refusals += StageOpenings(door).refusals().filter { !refusals.contains($0) }
       }
-      refusals += DoorLoop.diagnostics(pipeline.serve.clamd, doors)
+      refusals += DoorFaults.diagnostics(pipeline.serve.clamd, doors)
       if !refusals.isEmpty {
         if !arguments.isJSON { throw ConfigurationError(diagnostics: refusals.map(\.printable)) }
         for refusal in refusals { Terminal.out(json(refusal)) }

@@ -74,8 +74,8 @@ final class Entrance {
   private func openDoors(_ home: Home, _ pipeline: LoadedPipeline, _ file: String) throws {
     let rules = pipeline.definition.serve.clamd
     let judges = try Environment.doors(of: pipeline, file: file, home: home)
-    let loops = DoorLoop.diagnostics(rules, judges)
-    if !loops.isEmpty { throw ConfigurationError(diagnostics: loops.map(\.printable)) }
+    let faults = DoorFaults.diagnostics(rules, judges)
+    if !faults.isEmpty { throw ConfigurationError(diagnostics: faults.map(\.printable)) }
     for (door, judge) in zip(rules, judges) {
       guard let address = ListenAddress(door.listen) else { continue }
       for socket in try address.listen() { doors.append((door, socket, judge)) }

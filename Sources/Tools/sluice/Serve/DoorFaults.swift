@@ -1,14 +1,23 @@
 import Configuration
+import Glibc
 import Pipeline
 import Platform
 
-/// Whether a stage would ask a door of this program itself, which would ask it again, and so on.
-enum DoorLoop {
-  /// What is wrong with the stages of the pipelines that judge for the doors, each at its place in its file.
+/// What makes a pipeline unfit to judge for a door: a stage would ask a door of this program itself, which would ask it again, and so
+/// on; or nothing in it judges, and the door would say `OK` of everything.
+enum DoorFaults {
+  /// Each at its place in its file.
   static func diagnostics(_ rules: [ServeRules.ClamdDoor], _ pipelines: [LoadedPipeline]) -> [Diagnostic] {
     let addresses = rules.compactMap { ListenAddress($0.listen) }
     var found: [Diagnostic] = []
     for pipeline in pipelines {
+      if pipeline.definition.judging.stages.isEmpty {
+        let diagnostic = pipeline.document.diagnostic(
+          .stage, pipeline.definition.stages.first?.id ?? "",
+          "nothing in this pipeline judges, and a door would say OK of every content; add a stage such as mime, size or scan"
+        )
+        if !found.contains(diagnostic) { found.append(diagnostic) }
+      }
       for stage in pipeline.definition.judging.stages where stage.description.id == "scan" {
         guard let asked = stage.values.first(where: { $0.name == "address" })?.text,
           addresses.contains(where: { isSame($0, asked) })
@@ -27,7 +36,8 @@ enum DoorLoop {
   private static func isSame(_ door: ListenAddress, _ asked: String) -> Bool {
     switch door {
     case .systemd: return false
-    case .unix(let path): return asked == "unix:\(path)"
+    case .unix(let path):
+      return asked.hasPrefix("unix:") && real(path) == real(String(asked.dropFirst("unix:".count)))
     case .tcp(let host, let port):
       guard asked.hasPrefix("tcp:"), let colon = asked.lastIndex(of: ":"),
         UInt16(asked[asked.index(after: colon)...]) == port
@@ -36,7 +46,18 @@ enum DoorLoop {
       if other == "localhost" { other = "127.0.0.1" }
       other = other.hasPrefix("[") ? String(other.dropFirst().dropLast()) : other
       let isEvery = host == "0.0.0.0" || host == "::"
-      return host == other || isEvery && (other.hasPrefix("127.") || other == "::1")
+      return host == other || (isEvery || isOwn(host)) && isOwn(other)
     }
+  }
+
+  private static func isOwn(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
+
+  /// A socket has one name in the folder that its path leads to.
+  private static func real(_ path: String) -> String {
+    let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    let folder = path[..<slash].isEmpty ? "." : String(path[..<slash])
+    guard let found = realpath(folder, nil) else { return path }
+    defer { free(found) }
+    return String(cString: found) + "/" + path[slash...]
   }
 }
