@@ -119,7 +119,9 @@ struct DecisionTests {
 
   private static func ended(_ name: String) -> Answer { refused("attachment i is \(name): it has ended") }
   private static func waitsForNothing(_ name: String) -> Answer {
-    refused("attachment i is \(name): it waits for nothing")
+    refused(
+      "attachment i is \(name): it waits for nothing"
+        + (name == "failed" ? "; `sluice retry` has it tried again" : ""))
   }
 
   static func retry(_ name: String) -> Answer? {

@@ -124,7 +124,16 @@ public final class ClamdDoors: Sendable {
     life.stop()
     thread.withLock { $0 }?.join()
     records.stop()
-    for checker in judging.withLock(\.all) { checker.stop() }
+    stopCheckers()
+  }
+
+  /// What is under way is answered as not decided.
+  private func stopCheckers() {
+    let all = judging.withLock { judging in
+      defer { judging.all = [] }
+      return judging.all
+    }
+    for checker in all { checker.stop() }
   }
 
   /// Has others judge from now on; what is under way ends with those before.
@@ -165,9 +174,12 @@ public final class ClamdDoors: Sendable {
     }
     line.withLock { $0 = (socket, number) }
     let reader = try Thread { [self] in listen(on: socket, number) }
+    var lastWords: Thread?
     let cause = life.waitForEnd(
-      of: process, isServing: { state.withLock(\.isServing) }, isBroken: { state.withLock(\.isBroken) }
-    ) { send(.close, number) }
+      of: process, isServing: { state.withLock(\.isServing) }, isBroken: { state.withLock(\.isBroken) },
+      drain: { send(.close, number) },
+      giveUp: { lastWords = try? Thread { [self] in stopCheckers() } })
+    lastWords?.join()
     shutdown(socket, Int32(SHUT_RDWR))
     reader.join()
     line.withLock { $0.socket = -1 }

@@ -13,6 +13,8 @@ final class ServerLife: Sendable {
 
   /// Milliseconds that requests under way have when the program ends.
   static let drainTime: Int32 = 5000
+  /// Milliseconds of them that are left to tell clients that theirs were not decided.
+  private static let lastWordTime: Int32 = 1000
 
   init(_ name: String, say: @escaping @Sendable (String) -> Void) throws(SystemError) {
     (self.name, self.say) = (name, say)
@@ -55,10 +57,12 @@ final class ServerLife: Sendable {
   ///   - isServing: whether it takes connections.
   ///   - isBroken: whether it has done what it may not.
   ///   - drain: tells it to end.
+  ///   - giveUp: answers what is still under way, once, shortly before it is killed.
   func waitForEnd(
-    of process: ChildProcess, isServing: () -> Bool, isBroken: () -> Bool, drain: () -> Void
+    of process: ChildProcess, isServing: () -> Bool, isBroken: () -> Bool, drain: () -> Void,
+    giveUp: () -> Void = {}
   ) -> WorkerDeath.Cause {
-    var isTold = false
+    var (isTold, hasGivenUp) = (false, false)
     var left = Self.drainTime
     var pulse = Pulse()
     while true {
@@ -82,6 +86,10 @@ final class ServerLife: Sendable {
         drain()
       } else if isTold {
         left -= wait
+        if left <= Self.lastWordTime && !hasGivenUp {
+          hasGivenUp = true
+          giveUp()
+        }
         if left <= 0 { process.kill() }
       }
     }

@@ -149,7 +149,8 @@ public final class Vault: Sendable {
       throw SealingError(
         .missingKey(id),
         "a value of \(place.table).\(place.column) is sealed with the key \(id), which is not among those given (\(keyList)); "
-          + "name it in the pipeline file, under 'old' of 'secrets'")
+          + "name it in the pipeline file, under 'old' of 'secrets'; where it is lost, `sluice reset downloads` gives up what waits for it"
+      )
     }
     var isOpen = false
     let associated = place.bytes

@@ -165,6 +165,21 @@ struct ClamdDoorFaultTests {
     #expect(door.served.stop() == 0)
   }
 
+  /// A stop waits for some seconds.
+  @Test(arguments: ["error", "found"]) func aCheckThatTakesLongerThanAStopIsToldSo(unknown: String) throws {
+    let judging = Self.sleeping.replacing("timeout: 1s", with: "timeout: 60s")
+    let door = try ClamdDoor(
+      folder, judging: judging, "max-size: 1MB, unknown: \(unknown)", environment: try plugins())
+    let client = try ClamdClient(door.path)
+    client.send(Array("zINSTREAM\0".utf8) + ClamdClient.chunks(Array("misbehave sleep\n".utf8)))
+    usleep(500_000)
+    kill(door.served.coordinator, SIGTERM)
+    #expect(
+      client.rest()
+        == "stream: Sluice.check.stopped" + (unknown == "found" ? " FOUND\0" : ": not decided. ERROR\0"))
+    #expect(door.served.stop(0) == 0)
+  }
+
   @Test func aCheckUnderWayIsAnsweredBeforeItEnds() throws {
     let door = try ClamdDoor(folder, judging: Self.sleeping, environment: try plugins())
     let client = try ClamdClient(door.path)

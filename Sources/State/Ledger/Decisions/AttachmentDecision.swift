@@ -85,7 +85,9 @@ package enum AttachmentDecision: Deciding {
       writes.append(.cancel(key: fact.key, reason: reason))
     case .prioritize(let priority):
       if fact.status.isFinal {
-        return .refused("attachment \(request.attachmentId) is \(fact.status.rawValue): it waits for nothing")
+        let next = fact.status == .failed ? "; `sluice retry` has it tried again" : ""
+        return .refused(
+          "attachment \(request.attachmentId) is \(fact.status.rawValue): it waits for nothing\(next)")
       }
       if fact.priority == priority { return .done(hasChanged: false) }
       fact.priority = priority
