@@ -37,7 +37,7 @@ struct ArchiveTests {
     #expect(Date().timeIntervalSince(start) < 120)
   }
 
-  /// What each is found damaged of; `nil`: it passes. One that passes with `keep` tells of it.
+  /// What each is found damaged of; `nil`: it passes.
   @Test func aZipWhoseDirectoryDoesNotTellAllIsDamaged() throws {
     let made = try MadeContents<String?>("zips.py")
     #expect(made.expected.count >= 40)

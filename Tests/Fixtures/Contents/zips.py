@@ -154,8 +154,9 @@ def hiding():
         parts.count, parts.size = 2, len(parts.directory)
         write(f"unnamed-{gone}", parts.zip(), "an entry that its directory does not name")
     parts = Parts(zipped())
-    parts.directory[second + 42:second + 46] = bytes(4)
-    write("twice", parts.zip(), "")
+    parts.directory += parts.directory[second:third]
+    parts.count, parts.size = 4, len(parts.directory)
+    write("twice", parts.zip(), "names an entry twice")
     parts = Parts(zipped())
     parts.directory[third + 42:third + 46] = struct.pack("<I", 7)
     write("not-there", parts.zip(), "names an entry that is not there")
@@ -176,11 +177,13 @@ def hiding():
     write("large-size", parts.zip(parts.large_end(size=second)), "two end records contradict")
     write("large-offset", parts.zip(parts.large_end(offset=0)), "two end records contradict")
     # Numbers that no sum can hold.
-    for name, count, size, offset in [("size", 3, 2**63 - 1, 2**63 - 1), ("offset", 3, 0, 2**63 + 5), ("count", 2**64 - 1, 2**64 - 1, 1)]:
+    for name, count, size, offset, fault in [
+            ("size", 3, 2**63 - 1, 2**63 - 1, "would begin before the content"),
+            ("offset", 3, 0, 2**63 + 5, no_directory), ("count", 2**64 - 1, 2**64 - 1, 1, no_directory)]:
         parts = Parts(zipped())
         at = parts.size + parts.offset
         parts.count, parts.size, parts.offset = count, size, offset
-        write("large-edge-" + name, parts.zip(parts.large_end(at=at)), "")
+        write("large-edge-" + name, parts.zip(parts.large_end(at=at)), fault)
 
 
 consistent()
