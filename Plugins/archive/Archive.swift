@@ -3,7 +3,7 @@ import StageKit
 /// Takes the files out of an archive: each becomes a content of its own.
 struct Archive: Stage {
   static let about = About(
-    id: "archive", version: "1.1.0",
+    id: "archive", version: "1.2.0",
     summary: "Takes the files out of archives and compressed files, within limits.",
     expands: true,
     keys: [
@@ -92,15 +92,21 @@ struct Archive: Stage {
   /// Returns whether it is an archive.
   private func unpack(_ attachment: Attachment, _ unpacking: inout Unpacking) throws(Outcome) -> Bool {
     let compression = try Compression(attachment)
+    let front = try DirectoryCheck.front(of: attachment)
+    var fault = front != nil ? "it begins as a ZIP, and its end leads to no directory" : nil
     var zip: (reader: Reader, first: Result<ArchiveEntry?, Damage>, record: EndRecord)?
-    if let record = try EndRecord(attachment) {
-      let marks = try record.marksOfFiles(attachment, most: policy.maxEntries + 1)
-      let source = Source(attachment, buffers.zip, end: record.end, marks: marks)
-      let reader = try Reader(source, nil, .zipDirectory)
-      let first = reader.next()
-      if reader.format != nil { zip = (reader, first, record) }
+    let record = try EndRecord(attachment)
+    if let record {
+      zip = try open(record, attachment)
+      switch try DirectoryCheck.finding(on: record, in: attachment, front: front, most: policy.maxEntries) {
+      case .sound: fault = zip == nil ? "libarchive does not read its directory" : nil
+      case .faulty(let found): fault = found
+      case .noZip: zip = nil
+      }
     }
-    var reader = try Reader(Source(attachment, buffers.input), compression, zip == nil ? .all : .withoutZip)
+    if front != nil, let fault { try unpacking.meetFault(fault) }
+    let formats: Reader.Formats = record == nil || zip == nil && front != nil ? .all : .withoutZip
+    var reader = try Reader(Source(attachment, buffers.input), compression, formats)
     var first = reader.next()
     // To libarchive zeros are a tar without entries. Compressed, they are the beginning of a file.
     if compression != nil, case .success(nil) = first {
@@ -113,8 +119,21 @@ struct Archive: Stage {
       try unpacking.checkTar()
     }
     let isArchive = try unpacking.run(reader, from: first, watching: zip?.record)
-    guard let zip, !unpacking.hasTakenWatched else { return isArchive }
+    if unpacking.hasTakenWatched { return isArchive }
+    if let fault, front == nil { try unpacking.meetFault(fault, behind: isArchive ? reader : nil) }
+    guard let zip else { return isArchive }
     return try unpacking.run(zip.reader, from: zip.first, isBehind: isArchive) || isArchive
+  }
+
+  /// `nil`: libarchive sees no ZIP there.
+  private func open(_ record: EndRecord, _ attachment: Attachment) throws(Outcome) -> (
+    reader: Reader, first: Result<ArchiveEntry?, Damage>, record: EndRecord
+  )? {
+    let marks = try record.marksOfFiles(attachment, most: policy.maxEntries + 1)
+    let source = Source(attachment, buffers.zip, end: record.end, marks: marks)
+    let reader = try Reader(source, nil, .zipDirectory)
+    let first = reader.next()
+    return reader.format == nil ? nil : (reader, first, record)
   }
 }
 

@@ -250,6 +250,16 @@ struct Unpacking {
     return found.isFinal
   }
 
+  /// Meets a ZIP whose directory does not tell all that is in it.
+  ///
+  /// - Parameter front: the archive that begins the content. What is compressed in it may look like a ZIP with a few bytes between
+  ///   its parts, as where one is compressed that hardly becomes smaller.
+  mutating func meetFault(_ message: String, behind front: Reader? = nil) throws(Outcome) {
+    let mayBeData = front.map { $0.compressionName != nil || ["7z", "rar"].contains($0.format) } ?? false
+    if !policy.keepsDamaged && !mayBeData { throw .reject("damaged", message) }
+    damage = damage ?? message
+  }
+
   private mutating func meetEncryption() throws(Outcome) {
     encrypted += 1
     if !policy.keepsEncrypted { throw .reject("encrypted", "a password is needed to unpack it") }

@@ -37,6 +37,22 @@ struct ArchiveTests {
     #expect(Date().timeIntervalSince(start) < 120)
   }
 
+  /// What each is found damaged of; `nil`: it passes.
+  @Test func aZipWhoseDirectoryDoesNotTellAllIsDamaged() throws {
+    let made = try MadeContents<String?>("zips.py")
+    #expect(made.expected.count >= 40)
+    let kept = try made.run("archive", ["--set", "damaged=keep"])
+    for (((file, fault), run), kept) in zip(zip(made.expected, try made.run("archive")), kept) {
+      guard let fault else {
+        #expect(run.verdict == "pass", "\(file): \(run.message ?? "")")
+        #expect(run.metadata["archive.damaged"] == nil, "\(file)")
+        continue
+      }
+      #expect(run.code == "damaged" && run.message?.contains(fault) == true, "\(file): \(run)")
+      #expect(kept.verdict == "pass", "\(file): \(kept.message ?? "")")
+    }
+  }
+
   @Test func namesLeadNowhereAndAreTextAsFarAsTheyCanBe() throws {
     let made = try MadeContents<String?>("bombs.py")
     let before = try FileManager.default.contentsOfDirectory(atPath: made.folder.path).sorted()
