@@ -24,6 +24,7 @@ final class MagicDatabase {
     guard Self.load(cookie, filter) else {
       let reason = Self.reason(cookie)
       magic_close(cookie)
+      sluice_magic_filter_close(&filter)
       throw .fail("magic-unavailable", "libmagic's database does not load: \(reason)")
     }
     self.cookie = cookie
@@ -82,6 +83,7 @@ final class MagicDatabase {
 
   deinit {
     magic_close(cookie)
+    sluice_magic_filter_close(&filter)
   }
 
   /// The media type of the content. Throws a retry if the system cannot read, a failure if libmagic has no

@@ -78,7 +78,8 @@ struct RandomPipeline {
         Stage(
           id: "\(isAtEnd ? "end" : "line")-\(place)", isAtEnd: isAtEnd, acts: acts,
           channel: Bool.random(using: &random) ? Self.channels.randomElement(using: &random) : nil,
-          when: Int.random(in: 0..<5, using: &random) == 0 ? "image/*" : nil,
+          // Nothing has found a media type before the first.
+          when: Int.random(in: 0..<5, using: &random) == 0 && place > 0 ? "image/*" : nil,
           onCrash: ["reject", "retry", "hold", "pass"].randomElement(using: &random) ?? "retry",
           isFresh: !isAtEnd && Int.random(in: 0..<6, using: &random) == 0))
     }

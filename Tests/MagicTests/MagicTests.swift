@@ -55,9 +55,13 @@ struct MagicTests {
     let (plain, filtered) = (
       try #require(magic_open(MAGIC_MIME_TYPE)), try #require(magic_open(MAGIC_MIME_TYPE))
     )
-    defer { [plain, filtered].forEach(magic_close) }
+    var filter = sluice_magic_filter()
+    defer {
+      [plain, filtered].forEach(magic_close)
+      sluice_magic_filter_close(&filter)
+    }
     try #require(magic_load(plain, path) == 0)
-    var (longest, filter) = (0, sluice_magic_filter())
+    var longest = 0
     try #require(magic_getparam(filtered, MAGIC_PARAM_REGEX_MAX, &longest) == 0)
     try #require(sluice_magic_filter_open(&filter, path, longest), "the form of the database is known")
     var (database, size) = (filter.database, filter.size)

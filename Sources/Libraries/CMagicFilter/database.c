@@ -168,20 +168,25 @@ static bool make_room(sluice_magic_filter *filter) {
 bool sluice_magic_filter_open(sluice_magic_filter *filter, const char *path, size_t longest_match) {
   *filter = (sluice_magic_filter){.database = NULL};
   entry *entries = map(path, &filter->size);
+  filter->database = entries;
   if (!entries) return false;
   entry *behind = entries + filter->size / sizeof *entries;
   if (is_known(entries, filter->size)) {
     for (entry *one = entries + 1; one < behind; one++) add_test(filter, one, behind, longest_match);
     if (make_room(filter)) {
       for (entry *one = entries + 1; one < behind; one++) add_test(filter, one, behind, longest_match);
-      filter->database = entries;
       return true;
     }
   }
-  munmap(entries, filter->size);
+  sluice_magic_filter_close(filter);
+  return false;
+}
+
+void sluice_magic_filter_close(sluice_magic_filter *filter) {
+  if (filter->database) munmap(filter->database, filter->size);
   free(filter->tests);
   free(filter->needles);
   free(filter->first);
   free(filter->text);
-  return false;
+  *filter = (sluice_magic_filter){.database = NULL};
 }

@@ -41,8 +41,14 @@ enum { sluice_magic_filter_reach = 64 * 1024 };
 
 /* Maps the database at `path`. `longest_match` is how far libmagic looks for a regular expression, in bytes
  * (MAGIC_PARAM_REGEX_MAX). False: the file is not there or of another form than the one known, and libmagic is to load it
- * itself. What is open stays so until the process ends. */
+ * itself. */
 bool sluice_magic_filter_open(sluice_magic_filter *filter, const char *path, size_t longest_match);
+
+/* Gives back what is open, if anything is: libmagic must not use it any more (magic_close(3)). */
+void sluice_magic_filter_close(sluice_magic_filter *filter);
+
+/* Gives all back. libmagic must not use the database any more (magic_close(3)). */
+void sluice_magic_filter_close(sluice_magic_filter *filter);
 
 /* Switches off the tests that the content of this file cannot pass, and all others on: libmagic answers as it would with all of
  * them. For the next content that it is asked about, by the same thread. Leaves the offset as it is. Does nothing where none is
