@@ -205,7 +205,7 @@ struct ClamdDoorTests {
     // Where nothing is written while it is read, it is what it is.
     let answers = try (0..<40).map { _ in try door.verdict(file: file) }
     let changed = answers.count { $0 == "fd: the file changed while it was read. ERROR" }
-    #expect(changed > 10 && changed + answers.count { $0 == "fd: OK" } == 40, "\(answers)")
+    #expect(changed > 0 && changed + answers.count { $0 == "fd: OK" } == 40, "\(answers)")
     isOver.isUp = true
     while !hasEnded.isUp { usleep(1000) }
     #expect(try door.verdict(file: file) == "fd: OK")
