@@ -168,7 +168,14 @@ final class Fetch {
       question.resume = nil
     }
     (validators, total) = (body.validators, body.total)
+    // The host looks whether there is room for all of them.
+    if question.form == .body, let total, total - file.length >= Self.announced {
+      tell(bytes: file.synced, validators, total)
+    }
   }
+
+  /// Bytes to come from which on their number is told before they come.
+  private static let announced: Int64 = 1 << 20
 
   /// Takes a piece of the body. Returns how much of it, or that it is to come again later.
   func receive(body bytes: UnsafeRawBufferPointer) -> Int {

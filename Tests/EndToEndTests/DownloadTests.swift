@@ -366,13 +366,28 @@ struct DownloadTests {
     #expect(try sluice("verify").status == 0)
   }
 
+  @Test func aLongWaitIsToldAndEndsWithTheTimeout() throws {
+    let outcome = try fetch("/later/86400000", options: ["--timeout", "1s"])
+    #expect(outcome.status == 75)
+    #expect(
+      outcome.err.contains(": trying again in 24h: downloads: ")
+        || outcome.err.contains(": trying again in 86399s: downloads: "), "\(outcome.err)")
+    #expect(outcome.err.contains("the well is to rest"))
+    #expect(outcome.err.contains("1 attachment is left in the queue"))
+    #expect(try downloads().map(\.state) == ["scheduled"])
+  }
+
   @Test func anotherKeyTouchesNothing() throws {
     try write(lane: "credential: files")
     #expect(try fetch("/denied").status == 75)
-    try folder.write("home/sluice.key", String(repeating: "5a", count: 32) + "\n")
+    try folder.write("home/sluice.key", String(repeating: "5a3c", count: 16) + "\n")
     chmod(folder.path + "/home/sluice.key", 0o600)
     let outcome = try sluice("ingest", "--manifest", "/dev/null")
     #expect(outcome.status == 78, "\(outcome.err)")
+    let doctor = try sluice("doctor")
+    #expect(doctor.status == 1)
+    #expect(doctor.out.contains("wrong    home/sluice.key\n"))
+    #expect(doctor.out.contains("`sluice reset downloads` gives up what waits for it"), "\(doctor.out)")
     let states = try downloads().map(\.state)
     #expect(states == ["waiting"] || states == ["scheduled"], "\(states)")
   }

@@ -24,29 +24,13 @@ package struct DownloadsFolder: Sendable {
   func file(of transfer: Int64) -> String { "\(path)/\(transfer)\(Self.suffix)" }
 
   /// The file of a transfer to read and write; made where there is none.
-  ///
-  /// - Parameters:
-  ///   - bytes: what is on record of it. Where the file has less, that is lost.
-  ///   - free: bytes that have to stay free beside what it may grow to.
-  func open(_ transfer: Int64, bytes: Int64, free: Int64) -> Source.Opening {
+  func open(_ transfer: Int64) -> Source.Opening {
     mkdir(path, 0o700)
     var folder = stat()
     if lstat(path, &folder) != 0 || folder.st_mode & S_IFMT != S_IFDIR {
       return .failed(
         SourceFault(
           "unwritable", "\(path) is no folder, or a link to one; take it away, so that one is made", .pause))
-    }
-    var space = statvfs()
-    if statvfs(path, &space) == 0 {
-      let (available, overflow) = Int64(clamping: space.f_bavail).multipliedReportingOverflow(
-        by: Int64(clamping: space.f_frsize))
-      if !overflow && available < free {
-        return .failed(
-          SourceFault(
-            "disk-full",
-            "\(path) has \(ByteSize.rounded(available)) free, and \(ByteSize.rounded(free)) are to stay so",
-            .pause))
-      }
     }
     let descriptor = Glibc.open(file(of: transfer), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     var facts = stat()
@@ -60,6 +44,21 @@ package struct DownloadsFolder: Sendable {
           "making \(file(of: transfer)): \(String(cString: strerror(code)))", .pause))
     }
     return .opened(descriptor, FileState(facts))
+  }
+
+  /// Why so many bytes more do not fit; `nil`: they do. It asks the file system of the home, which the ledger lies on, too.
+  ///
+  /// - Parameter free: bytes that are to stay free.
+  func lackOfRoom(for bytes: Int64, leaving free: Int64) -> String? {
+    var space = statvfs()
+    guard statvfs(path, &space) == 0 else { return nil }
+    let (available, isEndless) = Int64(clamping: space.f_bavail).multipliedReportingOverflow(
+      by: Int64(clamping: space.f_frsize))
+    let (needed, isTooMuch) = free.addingReportingOverflow(bytes)
+    if isEndless || !isTooMuch && available >= needed { return nil }
+    let coming = bytes > 0 ? "; \(ByteSize.rounded(bytes)) are still to come" : ""
+    return
+      "\(path) has \(ByteSize.rounded(available)) free\(coming), and \(ByteSize.rounded(free)) are to stay free"
   }
 
   /// What was fetched, to read: the transfer's file, or else its object.

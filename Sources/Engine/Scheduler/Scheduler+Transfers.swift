@@ -28,14 +28,7 @@ extension Scheduler {
       return follow(flight, .failed(reason, isRejected: true))
     }
     flight.progress = transfer.state
-    let room = definition.minFree.addingReportingOverflow(
-      max((transfer.link.size ?? 0) - transfer.state.bytes, 0))
-    sources.add(
-      Source(
-        serial: flight.serial,
-        .transfer(
-          transfer.key, bytes: transfer.state.bytes, free: room.overflow ? .max : room.partialValue,
-          environment.downloads)))
+    sources.add(Source(serial: flight.serial, .transfer(transfer.key, environment.downloads)))
   }
 
   /// Its file is open: to be written, or after the source is done to be hashed.
@@ -47,8 +40,17 @@ extension Scheduler {
     if isStopping || flight.lane.pause != nil { return settle(flight, .released) }
     // What is on record is there, unless the file was taken away.
     if flight.file.size < flight.progress.bytes { flight.progress = TransferState() }
-    flight.progressAtStart = flight.progress.bytes
+    (flight.progressAtStart, flight.received) = (flight.progress.bytes, flight.progress.bytes)
+    if let reason = lackOfRoom(for: flight) { return pauseTransfers(flight, reason, .hand) }
     transfers?.add(flight)
+  }
+
+  /// Why there is no room for it beside what is to come of the others in hand; `nil`: there is, as far as their sizes are known.
+  private func lackOfRoom(for flight: Flight) -> Reason? {
+    guard let transfers else { return nil }
+    return environment.downloads.lackOfRoom(
+      for: transfers.awaitedBytes(with: flight), leaving: transfers.definition.minFree
+    ).map { Reason(stage: TransferRun.stage, code: "disk-full", message: $0) }
   }
 
   func dispatchTransfers() throws(SchedulerError) {
@@ -91,10 +93,15 @@ extension Scheduler {
       switch outcome {
       case .news(let flight, .checkpoint(let progress)):
         if progress.bytes > flight.progress.bytes { heardHost(of: flight) }
+        let wasTold = flight.progress.total != nil
         flight.progress = TransferState(
           bytes: progress.bytes, total: progress.total, etag: progress.etag, modified: progress.modified)
         if let transfer = flight.transfer {
           exchange.add(TransferCheckpoint(flight.lease, key: transfer.key, flight.progress))
+        }
+        if !wasTold, progress.total != nil, !flight.isStopAsked, let reason = lackOfRoom(for: flight) {
+          pause(flight.lane, reason, .hand)
+          stopTransfers()
         }
       case .news(let flight, .received(let bytes)):
         if bytes > flight.progress.bytes { heardConnection(of: flight) }
@@ -252,7 +259,9 @@ extension Scheduler {
     case .again(let after, let isCounted, let reason):
       settle(
         flight,
-        .transferAgain(key: transfer.key, after: after, isCounted: isCounted, flight.progress, reason))
+        .transferAgain(key: transfer.key, after: after, isCounted: isCounted, flight.progress, reason),
+        after > 0
+          ? .triedAgain(id: transfer.attachmentId, reason: reason, at: environment.clock.now() + after) : nil)
     case .restart(let reason): settle(flight, .transferRestarts(key: transfer.key, reason))
     case .pause(let reason, _) where reason.code == "unauthorized" && isLinkAloneRefused(flight):
       let alone = Reason(

@@ -15,8 +15,8 @@ package struct Source: Sendable {
     case object(String, [UInt8], DownloadsFolder)
     /// What a transfer fetched.
     case fetched(Int64, object: String?, DownloadsFolder)
-    /// The file of a transfer, to write; `free` bytes have to stay free.
-    case transfer(Int64, bytes: Int64, free: Int64, DownloadsFolder)
+    /// The file of a transfer, to write.
+    case transfer(Int64, DownloadsFolder)
     /// Files of the home that are no longer needed: they are deleted.
     case removal([String])
     /// The file that a completed attachment was read from, deleted where it is that of an upload in this folder.
@@ -53,7 +53,7 @@ package struct Source: Sendable {
     switch kind {
     case .file(let path, _), .object(_, let path, _): path
     case .message(let message, _): message.file
-    case .fetched(let transfer, _, let folder), .transfer(let transfer, _, _, let folder):
+    case .fetched(let transfer, _, let folder), .transfer(let transfer, let folder):
       Array(folder.file(of: transfer).utf8)
     case .removal(let paths): Array((paths.first ?? "").utf8)
     case .upload(let path, _): path
@@ -82,8 +82,7 @@ package struct Source: Sendable {
     case .message(let message, _): open(message)
     case .object(let path, _, let folder): folder.open(object: path)
     case .fetched(let transfer, let object, let folder): folder.open(fetched: transfer, object: object)
-    case .transfer(let transfer, let bytes, let free, let folder):
-      folder.open(transfer, bytes: bytes, free: free)
+    case .transfer(let transfer, let folder): folder.open(transfer)
     case .removal(let paths): remove(paths)
     case .upload(let path, let folder): removeUpload(String(decoding: path, as: UTF8.self), folder)
     }

@@ -75,6 +75,16 @@ final class TransferWorker {
 
   func add(_ flight: Flight) { queue.append(flight) }
 
+  /// Bytes that are still to come, as far as that was told, of this transfer and all others in hand.
+  func awaitedBytes(with flight: Flight) -> Int64 {
+    var flights = underway
+    for flight in queue + [flight] { flights[flight.serial] = flight }
+    return flights.values.reduce(0) { sum, flight in
+      let all = flight.progress.total ?? flight.transfer?.link.size ?? 0
+      return sum + max(min(all, definition.maxSize) - flight.received, 0)
+    }
+  }
+
   /// Takes a flight out before it was handed over. False: it was, or is not here.
   func removeQueued(_ flight: Flight) -> Bool {
     guard let place = queue.firstIndex(where: { $0 === flight }) else { return false }

@@ -319,6 +319,13 @@ int sluice_signalfd(void) {
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+int sluice_terminate_after(int64_t milliseconds) {
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGTERM};
+  struct itimerspec time = {.it_value = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000}};
+  timer_t timer;
+  return timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 ? timer_settime(timer, 0, &time, NULL) : -1;
+}
+
 int sluice_signal_take(int fd) {
   struct signalfd_siginfo info;
   return read(fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;

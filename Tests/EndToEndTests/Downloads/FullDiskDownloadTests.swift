@@ -10,6 +10,27 @@ struct FullDiskDownloadTests {
   func aFullDiskStopsTheLaneUntilAPersonLetsItGoOn(place: String) throws {
     #expect(try FillingDisk(place, rounds: 2, seed: 3).run() == 0)
   }
+
+  /// Each of them has room, and all of them have not: what their servers announce is counted before it comes.
+  @Test func whatIsStillToComeCountsForMinFree() throws {
+    let home = try DownloadHome(["connections: 4", "per-host: 4"])
+    let disk = try SmallDisk(home.folder.path + "/home/downloads", size: "16m")
+    let server = try ContentServer()
+    server.setRate(1 << 20)
+    let paths = (0..<4).map { "/content/\(4 << 20)/announced-\($0)" }
+    let coordinator = try Resident(home.folder)
+    try home.enqueue(paths, at: server.url)
+    try Resident.wait("the lane is paused") { try home.sluice("status").out.contains("disk-full") }
+    #expect(server.bytes(of: paths) < 8 << 20)
+    #expect(try home.sluice("status").out.contains("are still to come, and 1.0 MB are to stay free"))
+    let first = try #require(try home.listed().first { $0.fileName == paths[0] })
+    #expect(try home.sluice("cancel", first.id).status == 0)
+    server.setRate(0)
+    #expect(try home.sluice("resume", "downloads").status == 0)
+    try home.checkCompleted(Array(paths.dropFirst()))
+    #expect(coordinator.stop() == 0, "\(coordinator.errors)")
+    withExtendedLifetime(disk) {}
+  }
 }
 
 /// The long version, for `make soak`.

@@ -4,6 +4,7 @@
  *   /gone          fails with `gone`
  *   /denied        pauses with `unauthorized`
  *   /flaky/N       a retry until attempt N, then 1,000 bytes
+ *   /later/N       a retry, in N milliseconds at the earliest
  *   /crash         ends the worker
  *   /large         is refused as too large
  *   /short/N       says that all is there, with one byte less than N
@@ -87,6 +88,9 @@ static void well_start(void *instance, const sluice_transfer *transfer, sluice_c
   } else if (!strncmp(what, "/flaky/", 7)) {
     if (transfer->attempt < strtoul(what + 7, NULL, 10)) finish(well, index, SLUICE_RETRY, "server-busy", "not now");
     else one->length = 1000;
+  } else if (!strncmp(what, "/later/", 7)) {
+    well->host->retry_after(call, (int64_t)strtoull(what + 7, NULL, 10));
+    finish(well, index, SLUICE_RETRY, "server-busy", "the well is to rest");
   } else if (!strcmp(what, "/crash")) abort();
   else finish(well, index, SLUICE_FAIL, "gone", "there is no such thing");
 }

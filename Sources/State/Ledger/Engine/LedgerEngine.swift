@@ -21,6 +21,11 @@ extension Home {
     return ledger
   }
 
+  /// What its keys follow from, of a home that is only read.
+  public func sealedHome() throws(LedgerError) -> SealedHome {
+    try SQLiteLedger(reading: self).foundSealedHome()
+  }
+
   /// Opens the ledger for reading, whether or not a coordinator is running.
   public func reader() throws(LedgerError) -> any LedgerMaintenance { try SQLiteLedger(reading: self) }
 }

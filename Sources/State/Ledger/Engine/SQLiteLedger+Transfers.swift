@@ -10,6 +10,13 @@ extension SQLiteLedger {
   package func sealedHome() throws(LedgerError) -> SealedHome {
     try transaction {
       try statement("UPDATE ledger SET home_id = randomblob(16) WHERE home_id IS NULL").run()
+      return try foundSealedHome()
+    }
+  }
+
+  /// The same, where the ledger is only read.
+  func foundSealedHome() throws(LedgerError) -> SealedHome {
+    try reading {
       let id = try statement("SELECT home_id FROM ledger").first { $0.blob(0) } ?? []
       let hasValues = try statement("SELECT EXISTS (SELECT 1 FROM transfers)").first { $0.integer(0) == 1 }
       let sample = try statement(SQL.queuedTransfer).first {

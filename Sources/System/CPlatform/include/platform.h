@@ -143,6 +143,8 @@ void sluice_eventfd_clear(int fd);
 /* Blocks SIGINT, SIGTERM and SIGHUP for the whole process, and makes them readable. Call it before any thread
  * starts. */
 int sluice_signalfd(void);
+/* Has the kernel send SIGTERM to this process once, after so many milliseconds, at least 1. */
+int sluice_terminate_after(int64_t milliseconds);
 /* The next signal, or 0. */
 int sluice_signal_take(int fd);
 

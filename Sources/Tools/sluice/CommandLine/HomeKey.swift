@@ -50,6 +50,24 @@ struct HomeKey: Sealer {
     }
   }
 
+  /// Why what the home has sealed cannot be opened with the keys that are there; `nil`: it can, or one of them cannot be read.
+  /// Makes none.
+  static func problem(
+    _ home: Home, _ rules: SecretRules, environment: [String: String]
+  ) throws(LedgerError) -> String? {
+    let sealed = try home.sealedHome()
+    func find(_ text: String?) throws(SealingError) -> MasterKey {
+      try FoundKey.find(
+        text.flatMap { KeySource($0) }, home: home.path, makesKey: false, environment: environment
+      ).key
+    }
+    guard let key = try? find(rules.key), let older = try? rules.old.map({ try find($0) }),
+      let vault = try? Vault(key, home: sealed.id, older: older)
+    else { return nil }
+    do throws(SealingError) { try check(sealed.sample, vault) } catch { return error.description }
+    return nil
+  }
+
   func seal(_ bytes: [UInt8], for place: SealedPlace) throws -> [UInt8] {
     try vault.seal(bytes, for: Self.place(place))
   }

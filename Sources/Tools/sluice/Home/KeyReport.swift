@@ -37,6 +37,9 @@ struct KeyReport {
       (current.isToCome, current.isLost) = (false, true)
       current.problem = sealed.problem(without: current.origin)
     }
+    if current.problem == nil, sealed != nil {
+      current.problem = try? HomeKey.problem(home, rules, environment: environment)
+    }
     entries = [current]
     entries += rules.old.compactMap(KeySource.init).map { source in
       var entry = Self.entry(source, home.path, environment)

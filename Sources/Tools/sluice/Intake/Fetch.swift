@@ -32,7 +32,8 @@ struct Fetch: ParsableCommand {
         help: "One under `credentials` in the pipeline; else that of the lane."),
     ] + IntakeArguments.defaultOptions + [
       CommandOption(
-        name: "timeout", value: "10m", help: "Wait at most so long for a coordinator; then end with 75."),
+        name: "timeout", value: "10m", help: "Wait at most so long; then end with 75. They stay in the queue."
+      ),
       .format, .quiet, .verbose, .noColor,
     ],
     example:

@@ -44,6 +44,8 @@ struct Ingest: ParsableCommand {
   private let deliveryPatience: Int64
   /// How many new files to take in; `nil`: all.
   private let limit: Int64?
+  /// After how many milliseconds it stops, as a signal would have it; `nil`: it does not.
+  private let timeout: Int64?
 
   init(_ arguments: ParsedArguments) throws(CommandError) { try self.init(arguments, of: "ingest") }
 
@@ -53,6 +55,7 @@ struct Ingest: ParsableCommand {
     input = try IntakeArguments(arguments, of: command)
     deliveryPatience = try arguments.duration("wait-deliveries") ?? 0
     limit = try arguments.integer("limit")
+    timeout = try arguments.duration("timeout")
     if let limit, limit < 1 { throw .usage("option '--limit' is 1 or more, not \(limit)") }
   }
 
@@ -68,6 +71,7 @@ struct Ingest: ParsableCommand {
     }
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
+    if let timeout { _ = sluice_terminate_after(max(timeout, 1)) }
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }

@@ -63,10 +63,7 @@ final class IngestReport {
     switch event {
     case .answered(let results, let ticket): take(results, ofClient: ticket != 0)
     case .ended(let record): take(record)
-    case .triedAgain(let id, let reason, let at):
-      if progress == nil && !isQuiet && !isJSON {
-        note("\(id): trying again in \(max(at - Clock.steady(), 0)) ms: \(reason.stage): \(reason.message)")
-      }
+    case .triedAgain(let id, let reason, let at): tellAgain(id, reason, after: max(at - Clock.steady(), 0))
     case .sourceAway(let reason): note(reason.message)
     case .deliveryPutOff(let channel, let reason, let at):
       putOff[channel, default: 0] += 1
@@ -94,6 +91,17 @@ final class IngestReport {
       progress?.draw()
     }
   }
+
+  /// A long wait is told even where a bar shows how far all is, since nothing else says what is waited for.
+  private func tellAgain(_ id: String, _ reason: Reason, after wait: Int64) {
+    if isQuiet || isJSON || progress != nil && wait < Self.longWait { return }
+    if isResident && !logRate.admits("tried again").isShown { return }
+    let time = wait < Self.longWait ? "\(wait) ms" : Interval.text(wait / 1000 * 1000)
+    note("\(id): trying again in \(time): \(reason.stage): \(reason.message)")
+  }
+
+  /// Milliseconds.
+  private static let longWait: Int64 = 10_000
 
   /// Where nothing ends, asks once a second what takes so long.
   private func askWhereStill() {
