@@ -62,7 +62,7 @@ final class ObjectFolder {
   // MARK: Making an object
 
   /// Writes a copy and leaves it open for syncing.
-  func copy(_ attachment: Attachment) throws(Outcome) -> Int32 {
+  func copy(_ attachment: Attachment) throws(Outcome) -> Copy {
     // The file of an earlier attempt may be a link to another attachment's object: remove it, and never write
     // to it.
     unlinkat(incoming, attachment.stagedName, 0)
@@ -81,7 +81,7 @@ final class ObjectFolder {
         throw .retry("source-changed", "\(offset) bytes were read where \(attachment.size) were measured")
       }
       try attachment.checkUnchanged()
-      return target
+      return Copy(attachment: attachment, descriptor: target)
     } catch {
       close(target)
       unlinkat(incoming, attachment.stagedName, 0)
@@ -117,21 +117,30 @@ final class ObjectFolder {
     }
   }
 
-  /// Links a stored object with the same content. False if that object is gone, is damaged, or has the
-  /// maximum number of links. It is read and compared, because damage must not spread from one attachment to
-  /// the next; reading costs less than writing and syncing a copy.
-  func link(_ object: String, to attachment: Attachment) throws(Outcome) -> Bool {
+  /// Links a file of the store with the same content. `nil` if it is gone, is damaged, or has the maximum number of links.
+  ///
+  /// A stored object is read and compared, because damage must not spread from one attachment to the next; reading costs less than
+  /// writing and syncing a copy. The content's own file is not: it is left open to be synced, for it never was an object.
+  func link(_ object: String, to attachment: Attachment) throws(Outcome) -> Copy? {
     let other = openat(root, object, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    if other < 0 { return false }
-    defer { close(other) }
-    var facts = stat()
-    guard fstat(other, &facts) == 0, facts.st_size == attachment.size,
-      sluice_file_type(facts.st_mode) == S_IFREG, try isSame(attachment, other)
-    else { return false }
+    if other < 0 { return nil }
+    var isLeftOpen = false
+    defer { if !isLeftOpen { close(other) } }
+    var (facts, own) = (stat(), stat())
+    guard fstat(other, &facts) == 0, fstat(attachment.content, &own) == 0, facts.st_size == attachment.size,
+      sluice_file_type(facts.st_mode) == S_IFREG
+    else { return nil }
+    let isOne = facts.st_dev == own.st_dev && facts.st_ino == own.st_ino
+    if !isOne {
+      guard try isSame(attachment, other) else { return nil }
+    }
     unlinkat(incoming, attachment.stagedName, 0)
-    if linkat(root, object, incoming, attachment.stagedName, 0) == 0 { return true }
+    if linkat(root, object, incoming, attachment.stagedName, 0) == 0 {
+      isLeftOpen = isOne
+      return Copy(attachment: attachment, descriptor: isOne ? other : -1)
+    }
     switch errno {
-    case EMLINK, ENOENT, EPERM, EXDEV, EOPNOTSUPP: return false
+    case EMLINK, ENOENT, EPERM, EXDEV, EOPNOTSUPP: return nil
     default: throw Self.fault("linking an object")
     }
   }

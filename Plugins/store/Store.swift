@@ -46,10 +46,10 @@ struct Store: Stage {
       attachment.setLocation(path)
       return
     }
-    if let twin = attachment.twin, try folder.link(twin, to: attachment) {
-      copies.append(Copy(attachment: attachment, descriptor: -1))
+    if let twin = attachment.twin, let link = try folder.link(twin, to: attachment) {
+      copies.append(link)
     } else {
-      copies.append(Copy(attachment: attachment, descriptor: try folder.copy(attachment)))
+      copies.append(try folder.copy(attachment))
     }
     attachment.setLocation(path)
   }

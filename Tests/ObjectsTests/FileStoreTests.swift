@@ -52,6 +52,26 @@ struct FileStoreTests {
     #expect(store.read("b") == "content")
   }
 
+  @Test func aFileOfTheHomeIsLinkedOnce() throws {
+    let store = try Store()
+    let path = store.home.path + "/part"
+    try Data("content".utf8).write(to: URL(fileURLWithPath: path))
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    let name = StagedName(attachmentId: "id-1", nil, derived: StagedName.adopted)
+    #expect(store.objects.adopt(path, open: file, as: name) == ".incoming/\(name.text)")
+    #expect(store.read(".incoming/\(name.text)") == "content")
+    let other = StagedName(attachmentId: "id-2", nil, derived: StagedName.adopted)
+    #expect(store.objects.adopt(path, open: file, as: other) == nil, "it may be an object by now")
+    store.objects.discard(name)
+    #expect(try store.incoming.isEmpty)
+    // Another file has taken its place.
+    try FileManager.default.moveItem(atPath: path, toPath: path + "-before")
+    try Data("another".utf8).write(to: URL(fileURLWithPath: path))
+    #expect(store.objects.adopt(path, open: file, as: name) == nil)
+    #expect(try store.incoming.isEmpty)
+  }
+
   @Test func aFolderThatIsDeletedMeanwhileIsMadeAgain() throws {
     let store = try Store()
     for id in ["id-1", "id-2"] { try store.arrive(id) }

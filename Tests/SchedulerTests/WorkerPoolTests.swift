@@ -93,6 +93,7 @@ struct WorkerPoolTests {
 
   fileprivate final class NoStore: ObjectStore {
     func digest(ofStaged staged: StagedName) -> [UInt8]? { nil }
+    func adopt(_ file: String, open descriptor: Int32, as name: StagedName) -> String? { nil }
     let name = "none"
     var isEmpty: Bool { true }
     func stage(_ sets: [[NewObject]]) -> [Result<[[UInt8]], SystemError>] { [] }

@@ -17,6 +17,8 @@ final class SimulatedStore: ObjectStore {
   func digest(ofStaged name: StagedName) -> [UInt8]? {
     stagedContents[name.text].flatMap { Hexadecimal.bytes(Chance.digest(of: $0)) }
   }
+  /// There are no files.
+  func adopt(_ file: String, open descriptor: Int32, as name: StagedName) -> String? { nil }
   func isStaged(_ name: StagedName) -> Bool { stagedContents[name.text] != nil }
   func staged() -> [StagedName] { stagedContents.keys.sorted().map { StagedName($0) } }
   func standing(of path: String) -> ObjectStanding { objects[path] == nil ? .free : .taken }

@@ -41,6 +41,21 @@ public final class FileStore: ObjectStore, Sendable {
     }
   }
 
+  public func adopt(_ file: String, open descriptor: Int32, as name: StagedName) -> String? {
+    var own = stat()
+    guard fstat(descriptor, &own) == 0, own.st_nlink == 1 else { return nil }
+    let path = "\(Self.incoming)/\(name.text)"
+    guard linkat(AT_FDCWD, file, root, path, 0) == 0 else { return nil }
+    var there = stat()
+    if fstatat(root, path, &there, AT_SYMLINK_NOFOLLOW) == 0, there.st_dev == own.st_dev,
+      there.st_ino == own.st_ino
+    {
+      return path
+    }
+    unlinkat(root, path, 0)
+    return nil
+  }
+
   /// Gives an object another path, where nothing may be.
   func move(_ path: String, to other: String) throws(SystemError) {
     try makeFolder(Self.parent(of: other))

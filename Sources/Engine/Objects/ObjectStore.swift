@@ -12,6 +12,12 @@ public protocol ObjectStore: AnyObject {
   var name: String { get }
   /// Stages objects, synced: of each set all or none. Returns the SHA-256 of each.
   func stage(_ sets: [[NewObject]]) -> [Result<[[UInt8]], SystemError>]
+  /// Gives a file of the home a name beside the staged objects, so that a stage can link it as one that is stored. It is discarded by
+  /// that name.
+  ///
+  /// - Parameter descriptor: the file, open: what lies at the path is to be this one.
+  /// - Returns: its path in the store; `nil`: it cannot be linked there, as on another file system, or has another link already.
+  func adopt(_ file: String, open descriptor: Int32, as name: StagedName) -> String?
   /// Moves a staged object to its path. If nothing is staged, or the path holds the same content, the object
   /// is in place already.
   func publish(_ object: StagedObject) throws(SystemError)
@@ -44,6 +50,9 @@ public struct StagedName: Sendable, Hashable, CustomStringConvertible {
   /// `nil`: it was left by a stage that was built for contract 1.0, or by an earlier version of this program.
   public let token: Token?
   public let text: String
+
+  /// What stands for ``derived`` where the name is that of an adopted file. No object has such a name.
+  public static let adopted = "=content"
 
   public init(attachmentId: String, _ token: Token?, derived: String? = nil) {
     self.attachmentId = attachmentId

@@ -32,8 +32,15 @@ package struct DownloadsFolder: Sendable {
         SourceFault(
           "unwritable", "\(path) is no folder, or a link to one; take it away, so that one is made", .pause))
     }
-    let descriptor = Glibc.open(file(of: transfer), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    var descriptor = Glibc.open(file(of: transfer), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     var facts = stat()
+    if descriptor >= 0, fstat(descriptor, &facts) == 0, facts.st_nlink > 1 {
+      // It is an object, too: that is not to be written to.
+      close(descriptor)
+      delete(transfer)
+      descriptor = Glibc.open(
+        file(of: transfer), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    }
     if descriptor < 0 || fstat(descriptor, &facts) != 0 {
       let code = errno
       if descriptor >= 0 { close(descriptor) }

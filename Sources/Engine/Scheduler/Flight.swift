@@ -52,6 +52,8 @@ final class Flight {
   var isTwinKnown = false
   /// It goes to the store before others with the same content.
   var holdsGate = false
+  /// The name that the file of its transfer has in the store, so that it is linked there and not copied.
+  var adopted: StagedName?
   /// A worker that may write to the store has had it.
   var isStoreTouched = false
 
@@ -190,15 +192,15 @@ final class Flight {
     return fstat(content, &facts) != 0 || FileState(facts) != fileNow
   }
 
-  /// Its file, as stages are to find it. An object is one file with those of equal contents, whose status changes as any of them gets
-  /// a path or loses one: nothing writes to it, and its hash was compared.
+  /// Its file, as stages are to find it. Where it is one file with objects of equal content, its status changes as any of them gets a
+  /// path or loses one: nothing writes to it, and its hash was compared.
   private var fileNow: FileState {
     var facts = stat()
-    guard content >= 0, !isSealed, attachment?.source.keptObject != nil, fstat(content, &facts) == 0 else {
+    guard content >= 0, !isSealed, attachment?.source.isShared == true, fstat(content, &facts) == 0 else {
       return file
     }
     let state = FileState(facts)
-    return (state.size, state.modified) == (file.size, file.modified) ? state : file
+    return state.hasSameData(as: file) ? state : file
   }
 
   // MARK: New content

@@ -12,7 +12,7 @@ extension Scheduler {
     switch end {
     case .lanePaused(let reason): pauseLane(of: flight, reason)
     case .again(let reason, _, _)
-    where attachment.source.keptObject != nil && reason.code == "source-changed":
+    where attachment.source.isShared && reason.code == "source-changed":
       // Another with the same content has got its path meanwhile, or lost one.
       settle(
         flight,

@@ -153,6 +153,7 @@ extension Scheduler {
       if !ended.children.isEmpty { flight.children = [] }
       var objects = stagedObjects(of: flight, ended)
       hasObject = ended.outcome.url != nil
+      dropAdopted(flight)
       if hasObject || !objects.isEmpty, let last = objects.popLast() {
         for object in objects { publishing.publish(object, ending: nil) }
         return publishing.publish(last, ending: settlement)

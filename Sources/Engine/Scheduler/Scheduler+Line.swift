@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
 import Ledger
+import Objects
 import Pipeline
 import Platform
 import Wire
@@ -70,7 +71,7 @@ extension Scheduler {
   /// fetched it could not write to it any more then.
   func knownDigest(of flight: Flight) -> String? {
     guard !flight.isSealed, case .link(let transfer, _, .here(_, let sha256))? = flight.attachment?.source,
-      hashedTransfers[transfer] == flight.file
+      hashedTransfers[transfer]?.hasSameData(as: flight.file) == true
     else { return nil }
     return Hexadecimal.text(sha256)
   }
@@ -90,7 +91,23 @@ extension Scheduler {
   }
 
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
-    if !isGivenBack(flight) { pool.enqueue(flight, group, stages) }
+    if isGivenBack(flight) { return }
+    if group.capability == .store { adopt(flight) }
+    pool.enqueue(flight, group, stages)
+  }
+
+  /// Gives what a link has brought a name in the store, so that the stage which stores it finds the content there and links it. Only
+  /// where the hash is that of the file as it is: nothing could write to it any more when it was hashed.
+  private func adopt(_ flight: Flight) {
+    guard flight.twin == nil, flight.adopted == nil, knownDigest(of: flight) == flight.run.sha256,
+      let transfer = flight.attachment?.source.transfer, let staged = flight.stagedName
+    else { return }
+    let name = StagedName(attachmentId: staged.attachmentId, staged.token, derived: StagedName.adopted)
+    if let path = environment.store.adopt(
+      environment.downloads.file(of: transfer), open: flight.content, as: name)
+    {
+      (flight.adopted, flight.twin) = (name, path)
+    }
   }
 
   /// Settles a flight as released where no more is to be begun.

@@ -72,9 +72,17 @@ extension Scheduler {
   func discardStaged(_ flight: Flight) {
     if let name = flight.stagedName { publishing.discard(name) }
     for name in flight.stagedDerived { publishing.discard(name) }
+    dropAdopted(flight)
     dropFiles(flight.children.map { String(decoding: $0.source, as: UTF8.self) })
     flight.stagedDerived = []
     flight.children = []
+  }
+
+  /// The object has a link of its own, or there is none.
+  func dropAdopted(_ flight: Flight) {
+    guard let name = flight.adopted else { return }
+    publishing.discard(name)
+    (flight.adopted, flight.twin) = (nil, nil)
   }
 
   /// The objects that an attachment which is on record is to get paths for.

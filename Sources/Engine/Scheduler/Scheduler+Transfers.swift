@@ -28,6 +28,7 @@ extension Scheduler {
       return follow(flight, .failed(reason, isRejected: true))
     }
     flight.progress = transfer.state
+    hashedTransfers[transfer.key] = nil
     sources.add(Source(serial: flight.serial, .transfer(transfer.key, environment.downloads)))
   }
 

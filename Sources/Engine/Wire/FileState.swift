@@ -15,6 +15,11 @@ public struct FileState: Sendable, Equatable {
     changed = nanoseconds(facts.st_ctim)
   }
 
+  /// Whether the data is the same, whatever links the file has got or lost.
+  public func hasSameData(as other: FileState) -> Bool {
+    (size, modified) == (other.size, other.modified)
+  }
+
   /// Of no file.
   public init() {
     (size, modified, changed) = (0, 0, 0)

@@ -11,6 +11,21 @@ struct FullDiskDownloadTests {
     #expect(try FillingDisk(place, rounds: 2, seed: 3).run() == 0)
   }
 
+  /// What was fetched is linked into the store, and not copied: there is no room for it twice.
+  @Test func aLinkNeedsRoomForItsContentOnce() throws {
+    let home = try DownloadHome()
+    let disk = try SmallDisk(home.folder.path + "/home", size: "48m")
+    let server = try ContentServer()
+    let coordinator = try Resident(home.folder)
+    let paths = ["/content/\(24 << 20)/once"]
+    try home.enqueue(paths, at: server.url)
+    try home.checkCompleted(paths)
+    #expect(home.folder.files(below: "home/store/.incoming").isEmpty)
+    #expect(try home.sluice("verify").status == 0)
+    #expect(coordinator.stop() == 0, "\(coordinator.errors)")
+    withExtendedLifetime(disk) {}
+  }
+
   /// Each of them has room, and all of them have not: what their servers announce is counted before it comes.
   @Test func whatIsStillToComeCountsForMinFree() throws {
     let home = try DownloadHome(["connections: 4", "per-host: 4"])

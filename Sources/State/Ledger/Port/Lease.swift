@@ -107,6 +107,15 @@ public enum AttachmentSource: Sendable, Hashable {
     if case .link(let transfer, _, _) = self { transfer } else { nil }
   }
 
+  /// Whether its content is a file of the home or the store to which nothing writes, and to which others may have links: its status
+  /// changes as they get one or lose one.
+  public var isShared: Bool {
+    switch self {
+    case .file: false
+    case .link, .object: true
+    }
+  }
+
   /// The path of the object that is kept until another takes its place; `nil`: there is none.
   public var keptObject: String? {
     if case .object(let path, _, _) = self { path } else { nil }

@@ -146,7 +146,7 @@ typedef struct sluice_attachment {
   const char *declared_type; /* as the sender gave it; NULL: not given */
   const char *media_type;    /* as found by an earlier stage; NULL: not yet known */
   const char *sha256;        /* of the content, 64 hexadecimal digits; NULL: not yet known */
-  const char *twin;          /* for `store` stages: a stored path with the same content, or NULL */
+  const char *twin;          /* for `store` stages: a path below the folder with the same content, to be linked; or NULL */
   int32_t content;           /* a seekable descriptor, read only, at offset 0; -1: none */
   uint32_t outcome;
   uint64_t content_size;
