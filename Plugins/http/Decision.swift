@@ -89,7 +89,7 @@ extension Decision {
     return .content(
       Body(
         first: first, overlap: resume.overlap, total: total,
-        validators: resume.condition ?? Validators(head)))
+        validators: resume.validators))
   }
 
   private static func restart(_ question: Question) -> Decision {

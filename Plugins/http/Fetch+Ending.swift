@@ -111,8 +111,9 @@ extension Fetch {
         "timed-out", "\(host) took longer than \(settings.totalTimeout) ms; \(file.length) bytes are there")
     }
     if !isPaused && now - lastByte >= settings.idleTimeout {
+      let sent = bytesSince == 0 ? "nothing" : "\(bytesSince) bytes"
       return .retry(
-        "stalled", "\(host) sent nothing for \(settings.idleTimeout) ms; \(file.length) bytes are there")
+        "stalled", "\(host) sent \(sent) in \(settings.idleTimeout) ms; \(file.length) bytes are there")
     }
     return nil
   }

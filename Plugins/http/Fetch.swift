@@ -59,7 +59,11 @@ final class Fetch {
 
   // Milliseconds of the monotonic clock.
   var started: Int64 = 0
+  /// When ``leastBytes`` had come, or the head: a server that sends fewer within the time it has is as good as silent.
   var lastByte: Int64 = 0
+  /// That have come since.
+  private(set) var bytesSince = 0
+  private static let leastBytes = 1024
   var lastCheckpoint: Int64 = 0
   var lastReport: Int64 = 0
   var decided: Int64 = 0
@@ -140,7 +144,7 @@ final class Fetch {
 
   /// Takes a line of the head. False ends the request.
   func receive(line: UnsafeRawBufferPointer) -> Bool {
-    lastByte = engine.now
+    note(line.count)
     do throws(MalformedAnswer) {
       if decision != nil {
         try reader.skipTrailer(line)
@@ -156,10 +160,16 @@ final class Fetch {
     return fault == nil
   }
 
+  private func note(_ bytes: Int) {
+    bytesSince += bytes
+    if bytesSince >= Self.leastBytes { (lastByte, bytesSince) = (engine.now, 0) }
+  }
+
   private func decide(_ head: AnswerHead) {
     let decision = Decision(head, to: question, now: Int64(time(nil)))
     self.decision = decision
     decided = engine.now
+    (lastByte, bytesSince) = (decided, 0)
     guard case .content(let body) = decision else { return }
     decoder = ContentDecoder(question.form)
     position = body.first
@@ -180,7 +190,7 @@ final class Fetch {
   /// Takes a piece of the body. Returns how much of it, or that it is to come again later.
   func receive(body bytes: UnsafeRawBufferPointer) -> Int {
     guard case .content? = decision else {
-      lastByte = engine.now
+      note(bytes.count)
       discarded += bytes.count
       return discarded <= Self.discardLimit ? bytes.count : 0
     }
@@ -189,7 +199,7 @@ final class Fetch {
       if isHeld { keepReceiveBuffer() }
       return Int(CURL_WRITEFUNC_PAUSE)
     }
-    lastByte = engine.now
+    note(bytes.count)
     engine.took(bytes.count)
     guard decoder != nil else { return take(bytes) ? bytes.count : 0 }
     encodedBytes += Int64(bytes.count)
@@ -310,7 +320,7 @@ final class Fetch {
     transfer.checkpoint(
       Transfer.Checkpoint(
         bytes: bytes, total: all.flatMap { $0 >= bytes ? $0 : nil }, etag: validators.etag,
-        modified: validators.etag == nil ? validators.modified : nil))
+        modified: validators.modified))
   }
 
   func tellReceived(now: Int64) {

@@ -27,7 +27,7 @@ struct HTTP: Source {
       "name-not-found": "The host's name has no address.",
       "tls-failed": "There was no secure connection to the host.",
       "timed-out": "The transfer took longer than `total-timeout`.",
-      "stalled": "No byte came for as long as `idle-timeout`.",
+      "stalled": "Nothing came for as long as `idle-timeout`, or less than 1 KiB.",
       "server-busy": "The server asks to try again later (408, 425, 429, 5xx).",
       "short-body": "The content broke off; what came is kept.",
       "size-mismatch": "The content has another length than was expected.",
@@ -61,7 +61,7 @@ struct HTTP: Source {
     "connect-timeout", default: "10s", help: "How long a connection may take."
   ).within(1...600_000)
   static let idleTimeout = Option<Int64>.duration(
-    "idle-timeout", default: "30s", help: "How long the server may send nothing."
+    "idle-timeout", default: "30s", help: "How long the server may send nothing, or less than 1 KiB."
   ).within(1...3_600_000)
   static let totalTimeout = Option<Int64>.duration(
     "total-timeout", default: "30m", help: "How long a transfer may take in all, without the time it is held."

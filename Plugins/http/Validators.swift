@@ -1,11 +1,14 @@
 import CCurl
 
-/// With what a server proves that its file is still the same.
+/// With what a server proves that its file is still the same, or shows that it is not.
 struct Validators: Equatable {
-  /// A strong entity tag.
+  /// An entity tag. Only a strong one proves that the bytes are the same; another one proves that they are not.
   var etag: String?
-  /// A `Last-Modified` that is as good as a strong one.
+  /// A `Last-Modified`, with ``weak`` before it where it is not as good as a strong validator. Not kept beside a strong entity tag.
   var modified: String?
+
+  /// As in a weak entity tag.
+  static let weak = "W/"
 
   /// The longest that is kept, in bytes.
   static let limit = 256
@@ -17,14 +20,36 @@ struct Validators: Equatable {
 
   /// Those of an answer.
   init(_ head: AnswerHead) {
-    etag = head.text("etag").flatMap { Self.isStrong($0) ? $0 : nil }
+    etag = head.text("etag").flatMap { Self.isKept($0) ? $0 : nil }
+    if let etag, Self.isStrong(etag) { return }
     // RFC 9110, section 8.8.2.2: strong if the answer was made at least a second after the change.
-    if let text = head.text("last-modified"), text.utf8.count <= Self.limit,
-      let modified = Self.seconds(text),
-      let date = head.text("date").flatMap(Self.seconds), date - modified >= 1
-    {
-      self.modified = text
+    guard let text = head.text("last-modified"), Self.isKept(text), let modified = Self.seconds(text) else {
+      return
     }
+    let isStrong = head.text("date").flatMap(Self.seconds).map { $0 - modified >= 1 } ?? false
+    self.modified = isStrong ? text : Self.weak + text
+  }
+
+  private static func isKept(_ text: String) -> Bool {
+    (1...(limit - weak.utf8.count)).contains(text.utf8.count)
+      && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+  }
+
+  /// What `If-Range` may say; `nil`: nothing proves that the file is the same.
+  var condition: String? {
+    if let etag, Self.isStrong(etag) { return etag }
+    guard let modified, Self.isKept(modified), !modified.hasPrefix(Self.weak) else { return nil }
+    return modified
+  }
+
+  /// Whether an answer with these is of another file than one with those: what both could tell must be the same.
+  func differs(from other: Validators) -> Bool {
+    func date(_ validators: Validators) -> Substring? {
+      validators.modified.map { $0.hasPrefix(Self.weak) ? $0.dropFirst(Self.weak.count) : $0[...] }
+    }
+    if etag != other.etag { return true }
+    if let etag, Self.isStrong(etag) { return false }
+    return date(self) != date(other)
   }
 
   /// A quoted text without `W/` (RFC 9110, section 8.8.3).

@@ -124,13 +124,20 @@ struct BrokenAnswer: Sendable {
       usleep(3_000_000)
     },
     BrokenAnswer(name: "a slow body", expected: "retry timed-out") { exchange in
+      exchange.send(ok + "Content-Length: 1000000\r\n\r\n")
+      for _ in 0..<200 {
+        if !exchange.send(String(repeating: "x", count: 400)) { return }
+        usleep(50_000)
+      }
+    },
+    BrokenAnswer(name: "a body that drips", expected: "retry stalled") { exchange in
       exchange.send(ok + "Content-Length: 1000\r\n\r\n")
       for _ in 0..<200 {
         if !exchange.send("x") { return }
         usleep(50_000)
       }
     },
-    BrokenAnswer(name: "a slow head", expected: "retry timed-out") { exchange in
+    BrokenAnswer(name: "a slow head", expected: "retry stalled") { exchange in
       exchange.send(ok)
       for _ in 0..<200 {
         if !exchange.send("X-A: b\r\n") { return }

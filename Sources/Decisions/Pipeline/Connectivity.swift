@@ -87,6 +87,9 @@ public struct Connectivity: Sendable {
       Reason(stage: TransferRun.stage, code: pause, message: "\(sentence); it is tried again by itself"))
   }
 
+  /// Whether each host that has not answered since one was heard was tried once: there may be others that do.
+  public var hasMetOnlyNewHosts: Bool { rounds <= 1 }
+
   /// Milliseconds until it is tried again.
   public var wait: Int64 { min(1000 << Int64(min(max(rounds - 1, 0), 5)), 30_000) }
 

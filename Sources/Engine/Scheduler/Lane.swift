@@ -24,6 +24,8 @@ final class Lane {
   private(set) var pause: Pause?
   /// When it was paused, in milliseconds of the steady clock.
   private(set) var pausedAt: Int64 = 0
+  /// Whether jobs were due then that were not leased: of a lane that is paused the ledger does not tell.
+  private(set) var hadMore = false
 
   /// How long a due job waits while there is room for less than a quarter of the window, in milliseconds. To ask for a few
   /// leases at a time costs a transaction each.
@@ -74,7 +76,9 @@ final class Lane {
   /// Something was added that is due at once.
   func addDue() { (mayHaveMore, isInVain) = (true, false) }
 
-  func stop(_ pause: Pause, at time: Int64) { (self.pause, pausedAt) = (pause, time) }
+  func stop(_ pause: Pause, at time: Int64) {
+    (self.pause, pausedAt, hadMore) = (pause, time, mayHaveMore)
+  }
 
   func resume() {
     pause = nil

@@ -9,7 +9,7 @@ extension Scheduler {
   /// Sends the ledger what has gathered, unless it is still at work on the last.
   func exchangeWithLedger() {
     if exchange.isUnderway && exchange.nextTry == nil { return }
-    if isResident && !isStopping { resumeLanes(at: time) }
+    if !isStopping { resumeLanes(at: time) }
     // Noted, too, where there is no room to ask for it yet.
     if exchange.hasBatch { lanes.attachments.addDue() }
     let request = exchange.next(
@@ -40,6 +40,7 @@ extension Scheduler {
       guard let pause = lane.pause, pause.cause == .fault, !Self.conditionCodes.contains(pause.code) else {
         continue
       }
+      if !isResident && !triesOtherHosts(lane) { continue }
       let length = Connectivity.isAway(pause.code) ? connectivity.wait : Self.pauseLength
       guard time - lane.pausedAt >= length else { continue }
       if lane !== lanes.attachments || !publishing.isBehind { resume(lane) }

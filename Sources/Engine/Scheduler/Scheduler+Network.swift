@@ -7,6 +7,7 @@ extension Scheduler {
   /// Something came from a host: a pause for want of a network is over.
   func heardHost(of flight: Flight) {
     heardConnection(of: flight)
+    silentSince = nil
     connectivity.heard(place(of: flight))
     if let lane = lanes.downloads, Connectivity.isAway(lane.pause?.code ?? "") { resume(lane) }
   }
@@ -32,6 +33,17 @@ extension Scheduler {
     flight.transfer.flatMap { LinkPlace($0.link.url) }?.text ?? ""
   }
 
+  /// Milliseconds for which a run that ends by itself goes from one host that does not answer to the next.
+  private static let silence: Int64 = 60_000
+
+  /// Whether a run that ends by itself lets its lane go on once more: the hosts at the front may be dead, and others not.
+  func triesOtherHosts(_ lane: Lane) -> Bool {
+    guard lane === lanes.downloads, lane.hadMore, Connectivity.isAway(lane.pause?.code ?? ""),
+      connectivity.hasMetOnlyNewHosts
+    else { return false }
+    return silentSince.map { time - $0 < Self.silence } ?? true
+  }
+
   func networkChanged() {
     connectivity.networkChanged()
     hosts = HostHealth()
@@ -51,6 +63,7 @@ extension Scheduler {
     case .nothing: if Self.waits.contains(said.code ?? "") { missedHost(of: flight) }
     case .away(let reason):
       missedHost(of: flight)
+      silentSince = silentSince ?? time
       // The next try begins with other hosts: those at the front may be dead.
       pauseTransfers(flight, reason, .fault, after: Self.standBack.silent)
       return nil

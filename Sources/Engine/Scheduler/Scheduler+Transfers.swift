@@ -42,26 +42,23 @@ extension Scheduler {
     // What is on record is there, unless the file was taken away.
     if flight.file.size < flight.progress.bytes { flight.progress = TransferState() }
     (flight.progressAtStart, flight.received) = (flight.progress.bytes, flight.progress.bytes)
-    if let reason = lackOfRoom(for: flight) { return pauseTransfers(flight, reason, .hand) }
     transfers?.add(flight)
-  }
-
-  /// Why there is no room for it beside what is to come of the others in hand; `nil`: there is, as far as their sizes are known.
-  private func lackOfRoom(for flight: Flight) -> Reason? {
-    guard let transfers else { return nil }
-    return environment.downloads.lackOfRoom(
-      for: transfers.awaitedBytes(with: flight), leaving: transfers.definition.minFree
-    ).map { Reason(stage: TransferRun.stage, code: "disk-full", message: $0) }
   }
 
   func dispatchTransfers() throws(SchedulerError) {
     guard let transfers else { return }
-    for flight in try transfers.dispatch(slot: pool.nextSlot, { work($0, transfers.definition) }) {
+    let (tooLong, noRoom) = try transfers.dispatch(slot: pool.nextSlot, { work($0, transfers.definition) })
+    if let noRoom { pauseForRoom(noRoom.flight, noRoom.why) }
+    for flight in tooLong {
       let reason = Reason(
         stage: TransferRun.stage, code: "too-long",
         message: "its link, body and credential are too long together")
       follow(flight, .failed(reason, isRejected: false))
     }
+  }
+
+  private func pauseForRoom(_ flight: Flight, _ why: String) {
+    pauseTransfers(flight, Reason(stage: TransferRun.stage, code: "disk-full", message: why), .hand)
   }
 
   private func work(_ flight: Flight, _ definition: DownloadsDefinition) -> TransferWork {
@@ -100,9 +97,9 @@ extension Scheduler {
         if let transfer = flight.transfer {
           exchange.add(TransferCheckpoint(flight.lease, key: transfer.key, flight.progress))
         }
-        if !wasTold, progress.total != nil, !flight.isStopAsked, let reason = lackOfRoom(for: flight) {
-          pause(flight.lane, reason, .hand)
-          stopTransfers()
+        if !wasTold, progress.total != nil, let transfers, transfers.lackOfRoom(for: flight) != nil {
+          // It begins again once there is room for all of it, or the lane pauses.
+          transfers.stop(flight)
         }
       case .news(let flight, .received(let bytes)):
         if bytes > flight.progress.bytes { heardConnection(of: flight) }
@@ -111,7 +108,7 @@ extension Scheduler {
         if said.verdict == .pass {
           heardHost(of: flight)
           refusals.isTaken(by: flight.host)
-          flight.fetched.take(metadata)
+          flight.fetched.take(metadata) { withoutSecrets($0, of: flight) }
           measureFetched(flight)
         } else if flight.isStopAsked {
           stopped(flight)
@@ -151,7 +148,11 @@ extension Scheduler {
     secrets.append(String(afterPlace.drop { $0 != "/" && $0 != "?" && $0 != "#" }))
     secrets.append(String(afterPlace.drop { $0 != "?" }.dropFirst()))
     let headers = credentials.values.map(\.header) + (flight.credentialHeader.map { [$0] } ?? [])
-    secrets += headers.map { String($0.drop { $0 != ":" }.dropFirst()).trimmingSpaces }
+    let values = headers.map { String($0.drop { $0 != ":" }.dropFirst()).trimmingSpaces }
+    // A server may give back the token alone, or as a name of a host, which has no capital letters.
+    let words = values.flatMap { $0.split(separator: " ").map(String.init) }.filter { $0.utf8.count >= 8 }
+    secrets += values + words
+    secrets += secrets.map { $0.lowercased() }
     return Redaction(secrets.filter { $0.count > 1 }.map { Secret($0) }).text(text)
   }
 
@@ -370,11 +371,12 @@ extension FetchedContent {
   private static let textLimit = 255
 
   /// Takes what the source says of name and type. The worker is not trusted: a name that is none is left out.
-  fileprivate mutating func take(_ metadata: [Metadatum]) {
+  fileprivate mutating func take(_ metadata: [Metadatum], _ withoutSecrets: (String) -> String) {
     for datum in metadata {
-      guard case .text(let text) = datum.value, (1...Self.textLimit).contains(text.utf8.count),
+      guard case .text(var text) = datum.value, (1...Self.textLimit).contains(text.utf8.count),
         !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
       else { continue }
+      text = withoutSecrets(text)
       switch datum.key {
       case "fileName" where !text.utf8.contains(UInt8(ascii: "/")) && text != "." && text != "..":
         fileName = text
@@ -390,6 +392,8 @@ extension Flight {
     if case .transfer(let transfer) = lease.work { transfer } else { nil }
   }
 
-  /// Synced bytes came in this attempt.
-  var hasProgressed: Bool { progress.bytes > progressAtStart }
+  /// Synced bytes came in this attempt, and not so few that as many requests as there are could go on for ever.
+  var hasProgressed: Bool { progress.bytes - progressAtStart >= Self.leastProgress }
+
+  private static let leastProgress: Int64 = 64 << 10
 }

@@ -24,6 +24,8 @@ public final class Scheduler {
   /// What fetches links; `nil`: they are not fetched.
   let transfers: TransferWorker?
   var connectivity = Connectivity()
+  /// When the network was first found to be away since a host was heard, in milliseconds of the steady clock.
+  var silentSince: Int64?
   var hosts = HostHealth()
   var refusals = Refusals()
   /// Those of the pipeline, by name, as their files said last.
@@ -214,7 +216,7 @@ public final class Scheduler {
   }
 
   private func isDone(_ lane: Lane) -> Bool {
-    if lane.pause != nil { return true }
+    if lane.pause != nil { return !triesOtherHosts(lane) }
     if lane.mayHaveMore { return false }
     if lane === lanes.downloads { return lane.nextDue == nil }
     return lane !== lanes.attachments || lane.nextDue == nil || isOnlyAwaitingSources(lane)

@@ -75,14 +75,15 @@ final class TransferWorker {
 
   func add(_ flight: Flight) { queue.append(flight) }
 
-  /// Bytes that are still to come, as far as that was told, of this transfer and all others in hand.
-  func awaitedBytes(with flight: Flight) -> Int64 {
+  /// Why there is no room for a transfer beside what is to come of those under way; `nil`: there is, as far as sizes were told.
+  func lackOfRoom(for flight: Flight) -> String? {
     var flights = underway
-    for flight in queue + [flight] { flights[flight.serial] = flight }
-    return flights.values.reduce(0) { sum, flight in
+    flights[flight.serial] = flight
+    let awaited = flights.values.reduce(Int64(0)) { sum, flight in
       let all = flight.progress.total ?? flight.transfer?.link.size ?? 0
       return sum + max(min(all, definition.maxSize) - flight.received, 0)
     }
+    return environment.downloads.lackOfRoom(for: awaited, leaving: definition.minFree)
   }
 
   /// Takes a flight out before it was handed over. False: it was, or is not here.
@@ -111,19 +112,26 @@ final class TransferWorker {
   /// - Parameters:
   ///   - slot: for a worker that is to be started.
   ///   - work: what the worker is told of a flight.
-  /// - Returns: those of which more is known than a worker takes.
-  func dispatch(slot next: () -> UInt32, _ work: (Flight) -> TransferWork) throws(SchedulerError) -> [Flight]
-  {
-    if queue.isEmpty { return [] }
+  /// - Returns: those of which more is known than a worker takes; and one for which there is no room although it would be alone.
+  ///   Where others are under way, it waits for their end.
+  func dispatch(
+    slot next: () -> UInt32, _ work: (Flight) -> TransferWork
+  ) throws(SchedulerError) -> (tooLong: [Flight], noRoom: (flight: Flight, why: String)?) {
+    if queue.isEmpty { return ([], nil) }
     guard let process else {
       try start(next())
-      return []
+      return ([], nil)
     }
-    guard isReady, !isEnding else { return [] }
+    guard isReady, !isEnding else { return ([], nil) }
     var tooLong: [Flight] = []
     while let place = nextPlace() {
       let flight = queue[place]
       if suspectAtWork != nil && flight.lease.priority < Self.urgent { break }
+      if let why = lackOfRoom(for: flight) {
+        if !underway.isEmpty { break }
+        queue.remove(at: place)
+        return (tooLong, (flight, why))
+      }
       queue.remove(at: place)
       switch process.give(work(flight), descriptor: flight.content) {
       case .given:
@@ -137,13 +145,13 @@ final class TransferWorker {
       case .full, .gone:
         // It reads what it was told before, or its end is reported.
         queue.insert(flight, at: 0)
-        return tooLong
+        return (tooLong, nil)
       case .tooLong: tooLong.append(flight)
       case .failed(let error): throw SchedulerError(error)
       }
       holdOthers()
     }
-    return tooLong
+    return (tooLong, nil)
   }
 
   /// The suspect beside which nothing begins now.

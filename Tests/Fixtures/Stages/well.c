@@ -4,6 +4,7 @@
  *   /gone          fails with `gone`
  *   /denied        pauses with `unauthorized`
  *   /flaky/N       a retry until attempt N, then 1,000 bytes
+ *   /inch/N        a MiB, of which N bytes more come with each attempt
  *   /later/N       a retry, in N milliseconds at the earliest
  *   /crash         ends the worker
  *   /large         is refused as too large
@@ -25,7 +26,7 @@
 struct under_way {
   sluice_call *call;
   const sluice_transfer *transfer;
-  uint64_t at, length, lapse;
+  uint64_t at, length, lapse, inch;
   int held, is_slow;
 };
 
@@ -67,11 +68,15 @@ static void well_start(void *instance, const sluice_transfer *transfer, sluice_c
   const char *what = path(transfer->url);
   int index = well->count++;
   struct under_way *one = &well->list[index];
-  *one = (struct under_way){call, transfer, transfer->bytes, 0, 0, 0, 0};
+  *one = (struct under_way){call, transfer, transfer->bytes, 0, 0, 0, 0, 0};
   if (!strncmp(what, "/bytes/", 7)) one->length = strtoull(what + 7, NULL, 10);
   else if (!strncmp(what, "/slow/", 6)) one->length = strtoull(what + 6, NULL, 10), one->is_slow = 1;
   else if (!strncmp(what, "/short/", 7)) one->length = strtoull(what + 7, NULL, 10) - 1;
-  else if (!strncmp(what, "/lapse/", 7)) {
+  else if (!strncmp(what, "/inch/", 6)) {
+    one->inch = strtoull(what + 6, NULL, 10);
+    one->length = one->at + one->inch < 1 << 20 ? one->at + one->inch : 1 << 20;
+    one->inch = one->length < 1 << 20;
+  } else if (!strncmp(what, "/lapse/", 7)) {
     if (strstr(what, "rest") && !transfer->bytes) return finish(well, index, SLUICE_FAIL, "gone", "only the rest is here");
     one->length = strtoull(what + 7, NULL, 10), one->is_slow = 1;
     if (!strstr(what, "fresh")) one->lapse = one->length / 2;
@@ -122,6 +127,10 @@ static void draw(struct well *well, int index) {
   if (one->lapse && one->at >= one->lapse)
     return finish(well, index, SLUICE_FAIL, "forbidden", "the well knows this bucket no more");
   if (one->at < one->length) return;
+  if (one->inch) {
+    tell(well, one);
+    return finish(well, index, SLUICE_RETRY, "server-busy", "no more at once");
+  }
   if (ftruncate(one->transfer->content, (off_t)one->length) || fdatasync(one->transfer->content)) return;
   finish(well, index, SLUICE_PASS, NULL, NULL);
 }

@@ -24,8 +24,13 @@ struct HomeKey: Sealer {
     newIndexKey =
       sealed.indexKey == nil ? try vault.sealedIndexKey(ofKeyOf: sealed.last, for: place) : nil
     let indexKey = try Self.opened(sealed.indexKey ?? newIndexKey, place, vault)
+    if indexKey == nil { Terminal.error("\(home.path): \(Self.lostIndexKey)") }
     self.vault = try Vault(key, home: sealed.id, older: older, indexKey: indexKey)
   }
+
+  private static let lostIndexKey =
+    "links were sealed here with a key that is not among those given, so that no link is known again: each is asked for once more. "
+    + "If the key was changed by mistake, put the one before back, or name it in the pipeline file under 'old' of 'secrets'"
 
   /// The key of the blind indexes; `nil`: its key is lost, and nothing is known again that was sealed with it.
   private static func opened(
@@ -65,7 +70,9 @@ struct HomeKey: Sealer {
       let vault = try? Vault(key, home: sealed.id, older: older)
     else { return nil }
     do throws(SealingError) { try check(sealed.sample, vault) } catch { return error.description }
-    return nil
+    guard let indexKey = sealed.indexKey else { return nil }
+    let opened = try? opened(indexKey, place(sealed.indexKeyPlace), vault)
+    return opened == nil ? lostIndexKey : nil
   }
 
   func seal(_ bytes: [UInt8], for place: SealedPlace) throws -> [UInt8] {
