@@ -3,7 +3,7 @@ import StageKit
 /// Takes the files out of an archive: each becomes a content of its own.
 struct Archive: Stage {
   static let about = About(
-    id: "archive", version: "1.2.0",
+    id: "archive", version: "1.3.0",
     summary: "Takes the files out of archives and compressed files, within limits.",
     expands: true,
     keys: [
@@ -119,6 +119,15 @@ struct Archive: Stage {
       try unpacking.checkTar()
     }
     let isArchive = try unpacking.run(reader, from: first, watching: zip?.record)
+    if reader.format == "tar" {
+      let bytes = try compression.map { (compression) throws(Outcome) in
+        try Reader(Source(attachment, buffers.zip), compression, .singleFile)
+      }
+      if case .success? = bytes?.next() {} else if bytes != nil { return isArchive }
+      try unpacking.checkTarEntries(bytes)
+    } else if reader.isSingleFile, compression == .gzip {
+      try unpacking.checkMembers(behind: reader.consumed)
+    }
     if unpacking.hasTakenWatched { return isArchive }
     if let fault, front == nil { try unpacking.meetFault(fault, behind: isArchive ? reader : nil) }
     guard let zip else { return isArchive }

@@ -6,9 +6,21 @@ import StageKit
 enum Compression: String {
   case gzip, bzip2, xz, zstd, lz4
 
+  /// Frames that are skipped, at most, to find one that is not.
+  private static let mostSkipped = 64
+
   /// By the first bytes; `nil`: not at all.
   init?(_ attachment: Attachment) throws(Outcome) {
-    let head = try attachment.read(6, at: 0)
+    var place: Int64 = 0
+    for _ in 0..<Self.mostSkipped {
+      let frame = try attachment.read(8, at: place)
+      // RFC 8878, section 3.1.2; LZ4 frames have the same.
+      guard frame.count == 8, frame[0] & 0xF0 == 0x50, frame[1...3].elementsEqual([0x2A, 0x4D, 0x18]) else {
+        break
+      }
+      place += 8 + frame[4...].reversed().reduce(0) { $0 << 8 | Int64($1) }
+    }
+    let head = try attachment.read(6, at: place)
     for (bytes, compression) in Self.heads where head.starts(with: bytes) {
       self = compression
       return
@@ -20,6 +32,8 @@ enum Compression: String {
   private static let heads: [([UInt8], Compression)] = [
     ([0x1F, 0x8B, 0x08], .gzip), (Array("BZh".utf8), .bzip2), ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00], .xz),
     ([0x28, 0xB5, 0x2F, 0xFD], .zstd), ([0x04, 0x22, 0x4D, 0x18], .lz4),
+    // Its older form.
+    ([0x02, 0x21, 0x4C, 0x18], .lz4),
   ]
 
   var filter: Int32 {

@@ -93,6 +93,9 @@ final class Reader {
   /// Whether it is no archive but one file that is compressed.
   var isSingleFile: Bool { archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK == ARCHIVE_FORMAT_RAW }
 
+  /// Bytes of the content that were unpacked.
+  var consumed: Int64 { archive_filter_bytes(archive, -1) }
+
   var compressionName: String? { compression?.rawValue }
 
   /// The next entry; `nil`: there are no more.

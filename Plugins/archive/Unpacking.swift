@@ -147,16 +147,67 @@ struct Unpacking {
   /// Rejects a tar that libarchive does not know for one.
   mutating func checkTar() throws(Outcome) {
     let head = [UInt8](try attachment.read(512, at: 0))
-    guard head.count == 512, head[257..<262].elementsEqual("ustar".utf8) else { return }
-    let digits = head[148..<156].drop { $0 == 0x20 }.prefix { 0x30...0x37 ~= $0 }
-    let sum = digits.reduce(0) { $0 << 3 | Int($1 - 0x30) }
-    // The sum of the header is over blanks in its own place.
-    let blank = head[..<148] + [UInt8](repeating: 0x20, count: 8) + head[156...]
-    if blank.reduce(0, { $0 + Int($1) }) != sum { return }
-    if !policy.keepsDamaged {
-      throw .reject("damaged", "it begins as a tar, with an entry of a kind that is not known")
+    guard head.count == 512, head[257..<262].elementsEqual("ustar".utf8), TarWalk.isHeader(head) else {
+      return
     }
-    (format, damage) = ("tar", "an entry of a kind that is not known")
+    format = "tar"
+    try meetTarFault("it begins as a tar, with an entry of a kind that is not known")
+  }
+
+  /// Rejects a tar in which other programs may see other entries.
+  ///
+  /// - Parameter reader: of the tar as bytes; `nil`: it is not compressed.
+  mutating func checkTarEntries(_ reader: Reader?) throws(Outcome) {
+    var place: Int64 = 0
+    let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, 64 << 10)])
+    let (attachment, most) = (attachment, ratioBytes)
+    var walk = TarWalk { (count: Int) throws(Outcome) -> ArraySlice<UInt8> in
+      guard let reader else {
+        defer { place += Int64(count) }
+        return try attachment.read(count, at: place)[...]
+      }
+      if place > most { throw .reject("ratio", "it unpacks to more than `ratio` allows") }
+      var done = 0
+      while done < count, !attachment.isCancelled {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done..<count])
+        guard case .success(let found) = reader.read(into: rest), found > 0 else { break }
+        done += found
+      }
+      place += Int64(done)
+      return [UInt8](buffer[..<done])[...]
+    }
+    let (allowed, _) = policy.maxEntries.multipliedReportingOverflow(by: 4)
+    if let fault = try walk.fault(most: max(allowed, policy.maxEntries)) { return try meetTarFault(fault) }
+    if damage == nil, walk.entries != entries {
+      try meetTarFault("\(walk.entries) entries follow each other in it, and libarchive sees \(entries)")
+    }
+  }
+
+  /// Rejects more of a file that is compressed with gzip, behind zeros or with marks that are not known: some programs unpack it, and
+  /// others do not (RFC 1952, section 2.2).
+  mutating func checkMembers(behind place: Int64) throws(Outcome) {
+    var place = max(place, 0)
+    while place < attachment.size {
+      let bytes = try attachment.read(64 << 10, at: place)
+      if bytes.isEmpty { return }
+      if let index = bytes.firstIndex(where: { $0 != 0 }) {
+        place += Int64(index - bytes.startIndex)
+        guard try attachment.read(2, at: place).elementsEqual([0x1F, 0x8B]) else { return }
+        if !policy.keepsDamaged {
+          throw .reject("damaged", "more of it follows that not all programs unpack")
+        }
+        damage = damage ?? "more of it follows that not all programs unpack"
+        return
+      }
+      place += Int64(bytes.count)
+    }
+  }
+
+  private mutating func meetTarFault(_ message: String) throws(Outcome) {
+    if !policy.keepsDamaged {
+      throw .reject("damaged", "of this tar, programs see different entries: \(message)")
+    }
+    damage = damage ?? message
   }
 
   /// Rejects what libarchive skips and other programs write as a file: a ZIP's entry with content whose name is a folder's.

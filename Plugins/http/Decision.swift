@@ -18,6 +18,8 @@ enum Decision {
     var overlap: Int64 = 0
     /// Bytes of the whole answer's content; `nil`: not told.
     var total: Int64?
+    /// Where in the content the body ends; `nil`: not told.
+    var end: Int64?
     var validators = Validators()
   }
 }
@@ -67,7 +69,7 @@ extension Decision {
         return .end(sizeMismatch(length, expected, question))
       }
     }
-    return .content(Body(total: length, validators: Validators(head)))
+    return .content(Body(total: length, end: length, validators: Validators(head)))
   }
 
   /// A part comes, perhaps the one that was asked for.
@@ -88,7 +90,7 @@ extension Decision {
     if total > question.limit { return .end(tooLarge(total, question)) }
     return .content(
       Body(
-        first: first, overlap: resume.overlap, total: total,
+        first: first, overlap: resume.overlap, total: total, end: last + 1,
         validators: resume.validators))
   }
 

@@ -70,7 +70,9 @@ extension Fetch {
       CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
       return .retry("tls-failed", "no secure connection to \(host): \(request.tlsReason(result))")
     case CURLE_OK: return MalformedAnswer("it ends before its headers do").outcome(of: host)
-    case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_OUT_OF_MEMORY,
+    // libcurl's own bound on one line.
+    case CURLE_OUT_OF_MEMORY: return MalformedAnswer("a header is too long").outcome(of: host)
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL,
       CURLE_BAD_CONTENT_ENCODING,
       CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_WRITE_ERROR:
       return MalformedAnswer(reason).outcome(of: host)

@@ -35,6 +35,8 @@ final class Fetch {
   var mustRestart = false
   /// Where in the content the next byte of the body belongs.
   private var position: Int64 = 0
+  /// Where it ends, as the answer's head says.
+  private var end: Int64?
   private var decoder: ContentDecoder?
   private var discarded = 0
   /// Of a body that is decoded.
@@ -172,7 +174,7 @@ final class Fetch {
     (lastByte, bytesSince) = (decided, 0)
     guard case .content(let body) = decision else { return }
     decoder = ContentDecoder(question.form)
-    position = body.first
+    (position, end) = (body.first, body.end)
     if body.first == 0 && body.overlap == 0 {
       fault = startAfresh()
       question.resume = nil
@@ -230,6 +232,10 @@ final class Fetch {
     }
     let rest = UnsafeRawBufferPointer(rebasing: content)
     if rest.isEmpty { return true }
+    if let end, position + Int64(rest.count) > end {
+      noteExcess(end)
+      return false
+    }
     guard file.length + Int64(rest.count) <= question.limit else {
       fault = Decision.tooLarge(nil, question)
       return false
@@ -258,6 +264,17 @@ final class Fetch {
       return fault
     }
     return nil
+  }
+
+  /// More comes than the head said: nothing tells what of it is content.
+  private func noteExcess(_ end: Int64) {
+    if question.resume != nil && !question.hasRestarted {
+      mustRestart = true
+    } else {
+      _ = startAfresh()
+      fault = .retry(
+        "malformed-answer", "\(question.link.host) sent more than the \(end) bytes that it announced")
+    }
   }
 
   /// What was begun in an earlier attempt is fetched once more from the start; else the size is wrong for good.

@@ -93,6 +93,7 @@ struct Extraction {
       throw .reject("damaged", "a part of it has two fields \(name) that differ")
     }
     try TransferEncoding.check(part, in: content)
+    try FieldCheck.check(part, in: content)
   }
 
   /// Whether a part has nothing behind its headers but white space and the end of its own parts.

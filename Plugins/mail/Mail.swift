@@ -1,3 +1,4 @@
+import CGMime
 import StageKit
 
 /// Takes a mail apart: its headers become metadata, its text an object beside it, and its attachments contents of their own.
@@ -89,6 +90,11 @@ struct Mail: Stage {
       if isMailbox { return }
     }
     try limits.checkBoundaries(in: bytes)
+    try FieldCheck.check(headerOf: bytes)
+    let boundary = Array("\r--".utf8)
+    if sluice_contains(bytes.baseAddress, bytes.count, boundary, boundary.count) != 0 {
+      throw FieldCheck.loneReturn
+    }
     guard let parsed = Parsed(bytes) else { throw Self.damaged }
     Headers(parsed).annotate(attachment)
     try extraction.run(parsed)

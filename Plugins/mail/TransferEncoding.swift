@@ -33,7 +33,7 @@ enum TransferEncoding {
   }
 
   /// As it lies there: GMime leaves out what other programs may not, such as what is behind a NUL.
-  private static func value(
+  static func value(
     ofFieldAt start: Int, _ content: UnsafeRawBufferPointer
   ) -> Slice<UnsafeRawBufferPointer> {
     var lines = Lines(content, from: start)

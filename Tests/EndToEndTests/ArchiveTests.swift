@@ -38,8 +38,9 @@ struct ArchiveTests {
   }
 
   /// What each is found damaged of; `nil`: it passes.
-  @Test func aZipWhoseDirectoryDoesNotTellAllIsDamaged() throws {
-    let made = try MadeContents<String?>("zips.py")
+  @Test(arguments: ["zips.py", "tars.py"])
+  func whatShowsOneProgramWhatItHidesFromAnotherIsDamaged(program: String) throws {
+    let made = try MadeContents<String?>(program)
     #expect(made.expected.count >= 40)
     let kept = try made.run("archive", ["--set", "damaged=keep"])
     for (((file, fault), run), kept) in zip(zip(made.expected, try made.run("archive")), kept) {

@@ -175,6 +175,21 @@ struct ResumeTests {
     #expect(server.requests.map(\.first) == [Self.seam, nil])
   }
 
+  /// What comes behind the end of a part is not taken for content.
+  @Test func aPartThatIsLongerThanItSaysIsNotTaken() throws {
+    let server = try Server { request, exchange in
+      guard let first = request.first else { return Self.serve(request, exchange) }
+      exchange.send(
+        "HTTP/1.1 206 Partial Content\r\nETag: \"a\"\r\nConnection: close\r\n"
+          + "Content-Range: bytes \(first)-299999/300000\r\n\r\n")
+      exchange.send(Array(Self.content[first...]) + sample(500, seed: 7))
+      exchange.close()
+    }
+    let fetched = try resume(server)
+    #expect(fetched.holds(Self.content), "\(fetched.summary) \(fetched.content.count)")
+    #expect(server.requests.map(\.first) == [Self.seam, nil])
+  }
+
   @Test func aPartWithoutItsTagIsNotTaken() throws {
     let server = try Server { request, exchange in
       if request.first == nil { return exchange.answer(200, ["ETag: \"a\""], Self.content) }

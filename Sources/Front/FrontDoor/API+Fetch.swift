@@ -104,6 +104,7 @@ extension API {
   /// The status that fits best what a stage said of a link or its content.
   private static func status(of code: String, _ status: Status) -> Int {
     switch code {
+    case "invalid-link": 400
     case "unauthorized": 401
     case "forbidden", "address-not-allowed", "host-not-allowed": 403
     case "gone", "name-not-found": 404

@@ -13,6 +13,9 @@ enum PauseText {
     (pause.by.isEmpty ? "" : "by \(Terminal.printable(pause.by)) ") + "since \(Clock.timestamp(pause.since))"
   }
 
+  /// Whether it follows a condition of the pipeline, and ends with that alone.
+  static func isCondition(_ pause: Pause) -> Bool { ["schedule", "not-attended"].contains(pause.code) }
+
   /// What leads on.
   static func remedy(_ lane: LaneName, _ pause: Pause, _ hint: Hint) -> String {
     let resume = hint("resume", ShellWord.of(lane.description))
@@ -21,7 +24,7 @@ enum PauseText {
     case .hand:
       return
         "lane \(Terminal.printable(lane.description)) stands until a person lifts that, once it is put right: \(resume)"
-    case .fault where pause.code == "schedule" || pause.code == "not-attended":
+    case .fault where isCondition(pause):
       return "lane \(Terminal.printable(lane.description)) goes on by itself then"
     case .fault:
       return

@@ -132,7 +132,7 @@ struct Enqueue: ParsableCommand {
     if let manifest { walker.read(manifest) } else { walker.walk(input.paths) }
     report.endHandingOver()
     if let failure { throw failure }
-    if wait == nil && report.added > 0 { desk.tellWhereAlone(arguments) }
+    if wait == nil && report.added > 0 { desk.tellWhatStands(arguments) }
     return wait
   }
 

@@ -74,7 +74,7 @@ struct AttachmentVerb {
     if let left, !arguments.flag("quiet"), let text = left.text(Hint(arguments), isDryRun: isDryRun) {
       Terminal.error(text)
     }
-    working?.tellWhereAlone(arguments)
+    working?.tellWhatStands(arguments)
     if tally.matched == 0, let parent = filter.parentId, !arguments.flag("quiet") {
       let hint = Hint(arguments)
       let note = try TreeNote.text(parent, ledger, hint) { id in instead.map { "\(hint(name, id)) \($0)" } }

@@ -72,9 +72,17 @@ final class CommandDesk {
   }
 
   /// Says that what was queued waits, where nothing works the queue.
-  func tellWhereAlone(_ arguments: ParsedArguments) {
-    if !isAlone || arguments.flag("quiet") { return }
-    Terminal.error("nothing runs on this home; start it with \(Hint(arguments)("run"))")
+  func tellWhatStands(_ arguments: ParsedArguments) {
+    if arguments.flag("quiet") { return }
+    let hint = Hint(arguments)
+    if isAlone { Terminal.error("nothing runs on this home; start it with \(hint("run"))") }
+    // What a fault has paused is tried again by itself.
+    for lane in (try? Environment.ledger(reading: Environment.home(arguments)).status().lanes) ?? [] {
+      guard let pause = lane.pause, pause.cause != .fault || PauseText.isCondition(pause) else { continue }
+      Terminal.error(
+        "lane \(Terminal.printable(lane.name.description)) stands, \(PauseText.text(pause)); "
+          + PauseText.remedy(lane.name, pause, hint))
+    }
   }
 
   /// The last exchange with a ledger of its own.

@@ -113,7 +113,7 @@ enum DeliveryVerb {
       func text(_ count: Int) -> String { Count.text(count, "delivery", "deliveries") }
       Terminal.out(isDryRun ? "\(text(matched)) would be \(done), at most\n" : "\(text(changed)) \(done)\n")
     }
-    if case .retry = action, changed > 0 { desk?.tellWhereAlone(arguments) }
+    if case .retry = action, changed > 0 { desk?.tellWhatStands(arguments) }
     return .success
   }
 }

@@ -13,7 +13,7 @@ struct NowVerb: ParsableCommand {
 
   private static let verb = AttachmentVerb(
     name: "now", done: "put before all others", before: "there before, ended meanwhile, or without a link",
-    statuses: [.queued])
+    statuses: [.queued], queues: true)
 
   private let arguments: ParsedArguments
 

@@ -32,7 +32,7 @@ enum QueueVerb {
         if !arguments.flag("quiet") { Terminal.out(command.done + "\n") }
       }
     }
-    if queues && results.contains(.done(hasChanged: true)) { desk.tellWhereAlone(arguments) }
+    if queues && results.contains(.done(hasChanged: true)) { desk.tellWhatStands(arguments) }
     return isRefused ? .incomplete : .success
   }
 

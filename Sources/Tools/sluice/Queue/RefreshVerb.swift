@@ -53,7 +53,7 @@ struct RefreshVerb: ParsableCommand {
     let command = RefreshCommand(record.origin.id, url: try link ?? Self.linkOfInput(), expiresAt: expiresAt)
     guard let result = try desk.apply([.refresh(command)]).first else { return .internalError }
     let code = tell(record.origin.id, result)
-    if result == .done(hasChanged: true) { desk.tellWhereAlone(arguments) }
+    if result == .done(hasChanged: true) { desk.tellWhatStands(arguments) }
     return code
   }
 

@@ -17,8 +17,17 @@ struct ResumeVerb: ParsableCommand {
   }
 
   func run() throws -> ExitCode {
-    try QueueVerb.run(
-      lanes.map { (.lane(LaneCommand($0, .resume(nil))), "\($0): resumed", "\($0): was not paused") },
-      arguments)
+    let home = Environment.home(arguments)
+    let standing = Environment.lacksLedger(home) ? [] : try Environment.ledger(reading: home).status().lanes
+    return try QueueVerb.run(
+      lanes.map { name in
+        let pause = standing.first { $0.name == name }?.pause
+        // A person cannot lift that: the lane would stand again at once.
+        let done =
+          pause.flatMap {
+            PauseText.isCondition($0) ? "\(name): stands until its time, \(PauseText.text($0))" : nil
+          }
+        return (.lane(LaneCommand(name, .resume(nil))), done ?? "\(name): resumed", "\(name): was not paused")
+      }, arguments)
   }
 }

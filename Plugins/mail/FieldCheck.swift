@@ -1,0 +1,106 @@
+import CGMime
+import StageKit
+
+/// Fields of a part that programs read in different ways, so that one shows what another hides.
+enum FieldCheck {
+  static func check(
+    _ part: UnsafeMutablePointer<GMimeObject>, in content: UnsafeRawBufferPointer
+  ) throws(Outcome) {
+    let headers = g_mime_object_get_header_list(part)
+    for index in 0..<g_mime_header_list_get_count(headers) {
+      guard let header = g_mime_header_list_get_header_at(headers, index) else { continue }
+      let offset = Int(g_mime_header_get_offset(header))
+      let value =
+        0..<content.count ~= offset
+        ? Array(TransferEncoding.value(ofFieldAt: offset, content))
+        : Array((text(g_mime_header_get_raw_value(header)) ?? "").utf8)
+      if hasLoneReturn(value) { throw loneReturn }
+      if g_ascii_strcasecmp(g_mime_header_get_name(header), "Content-Type") == 0,
+        let fault = fault(ofType: value)
+      {
+        throw .reject("damaged", "the type of a part of it \(fault)")
+      }
+    }
+  }
+
+  /// Checks the header that a mail begins with, which GMime keeps in two places.
+  static func check(headerOf mail: UnsafeRawBufferPointer) throws(Outcome) {
+    for line in Lines(mail) {
+      if line.isEmpty || line.elementsEqual([0x0D]) { return }
+      if hasLoneReturn(Array(line) + [0x0A]) { throw loneReturn }
+    }
+  }
+
+  static var loneReturn: Outcome {
+    .reject("damaged", "it has lines that end with CR alone, which not all programs take for an end")
+  }
+
+  /// Whether a line ends with CR alone, and more follows. CR CR LF is what some servers make of CR LF.
+  private static func hasLoneReturn(_ value: [UInt8]) -> Bool {
+    value.indices.dropLast().contains { value[$0] == 0x0D && ![0x0A, 0x0D].contains(value[$0 + 1]) }
+  }
+
+  /// What is wrong with the value of `Content-Type`; `nil`: all read it in the same way, or find no parts by it.
+  static func fault(ofType value: [UInt8]) -> String? {
+    let bare = withoutQuotes(value)
+    if !isType(bare), ["multipart", "message", "boundary", "=?"].contains(where: { has($0, in: bare) }) {
+      return "is not written as it should be, and may have parts"
+    }
+    return boundaries(in: bare) > 1 ? "names more than one boundary" : nil
+  }
+
+  /// `type/subtype`, and then parameters or nothing (RFC 2045, section 5.1).
+  private static func isType(_ value: [UInt8]) -> Bool {
+    func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D, 0x0A].contains(byte) }
+    func isToken(_ byte: UInt8) -> Bool {
+      byte > 0x20 && byte < 0x7F && !"()<>@,;:\"/[]?=".utf8.contains(byte)
+    }
+    let type = value.drop(while: isSpace)
+    let main = type.prefix(while: isToken)
+    let rest = type.dropFirst(main.count)
+    guard !main.isEmpty, rest.first == UInt8(ascii: "/") else { return false }
+    let sub = rest.dropFirst().prefix(while: isToken)
+    let next = rest.dropFirst(1 + sub.count).drop(while: isSpace).first
+    return !sub.isEmpty && (next == nil || next == UInt8(ascii: ";") || next == UInt8(ascii: "("))
+  }
+
+  /// How many values its boundary has: as it is, with a charset, or in pieces (RFC 2231), each of which counts once.
+  private static func boundaries(in value: [UInt8]) -> Int {
+    var (plain, extended, isInPieces) = (0, 0, false)
+    for parameter in value.split(separator: UInt8(ascii: ";")).dropFirst() {
+      guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { continue }
+      let name = String(decoding: parameter[..<equals], as: UTF8.self).lowercased()
+        .filter { !$0.isWhitespace }
+      switch name {
+      case "boundary": plain += 1
+      case "boundary*": extended += 1
+      case _ where name.hasPrefix("boundary*"): isInPieces = true
+      default: break
+      }
+    }
+    return plain + extended + (isInPieces ? 1 : 0)
+  }
+
+  /// The value with nothing in its quotes.
+  private static func withoutQuotes(_ value: [UInt8]) -> [UInt8] {
+    var kept: [UInt8] = []
+    var (isQuoted, isEscaped) = (false, false)
+    for byte in value {
+      if isEscaped {
+        isEscaped = false
+      } else if isQuoted && byte == 0x5C {
+        isEscaped = true
+      } else if byte == UInt8(ascii: "\"") {
+        isQuoted.toggle()
+        kept.append(byte)
+      } else if !isQuoted {
+        kept.append(byte)
+      }
+    }
+    return kept
+  }
+
+  private static func has(_ word: String, in value: [UInt8]) -> Bool {
+    String(decoding: value, as: UTF8.self).lowercased().contains(word)
+  }
+}
