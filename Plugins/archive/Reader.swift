@@ -165,6 +165,9 @@ struct ArchiveEntry {
     sluice_entry_is_file(raw) != 0 && (archive_entry_hardlink(raw) == nil || (size ?? 0) > 0)
   }
 
+  /// Whether it leads to another name; what it has is that name.
+  var isLink: Bool { sluice_entry_is_link(raw) != 0 || archive_entry_hardlink(raw) != nil }
+
   var isEncrypted: Bool { archive_entry_is_encrypted(raw) != 0 }
 
   /// As it claims; `nil`: it does not.

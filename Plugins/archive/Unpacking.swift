@@ -210,10 +210,13 @@ struct Unpacking {
     damage = damage ?? message
   }
 
-  /// Rejects what libarchive skips and other programs write as a file: a ZIP's entry with content whose name is a folder's.
+  /// Rejects what libarchive skips and other programs write as a file: what has content, and the name of a folder in a ZIP, or the
+  /// mode of a folder or a device elsewhere.
   private mutating func checkContent(of entry: ArchiveEntry, _ reader: Reader) throws(Outcome) {
-    guard reader.format == "zip", (entry.size ?? 0) > 0 else { return }
-    let message = "'\(shown(entry.path))' has content, and is named as a folder"
+    guard (entry.size ?? 0) > 0,
+      reader.format == "zip" || ["7z", "cpio", "ar"].contains(reader.format) && !entry.isLink
+    else { return }
+    let message = "'\(shown(entry.path))' has content, and is marked as a folder or a device"
     if !policy.keepsDamaged { throw .reject("damaged", message) }
     damage = damage ?? message
   }

@@ -366,25 +366,6 @@ struct DownloadTests {
     #expect(try sluice("verify").status == 0)
   }
 
-  /// What comes further uses up no attempts, unless it is next to nothing each time.
-  @Test func aLinkThatComesByInchesEnds() throws {
-    #expect(try fetch("/inch/300000", "/inch/100").status == 1)
-    let ended = try downloads("fetched,failed").sorted { $0.bytes < $1.bytes }
-    #expect(ended.map(\.code) == ["server-busy", nil], "\(ended)")
-    #expect(try listed().map(\.status).sorted() == ["completed", "failed"])
-  }
-
-  @Test func aLongWaitIsToldAndEndsWithTheTimeout() throws {
-    let outcome = try fetch("/later/86400000", options: ["--timeout", "1s"])
-    #expect(outcome.status == 75)
-    #expect(
-      outcome.err.contains(": trying again in 24h: downloads: ")
-        || outcome.err.contains(": trying again in 86399s: downloads: "), "\(outcome.err)")
-    #expect(outcome.err.contains("the well is to rest"))
-    #expect(outcome.err.contains("1 attachment is left in the queue"))
-    #expect(try downloads().map(\.state) == ["scheduled"])
-  }
-
   @Test func anotherKeyTouchesNothing() throws {
     try write(lane: "credential: files")
     #expect(try fetch("/denied").status == 75)

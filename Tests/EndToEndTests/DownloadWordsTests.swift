@@ -39,6 +39,30 @@ struct DownloadWordsTests {
     #expect(!shown.contains("crashed: crashed"))
   }
 
+  /// What comes further uses up no attempts, unless it is next to nothing each time.
+  @Test func aLinkThatComesByInchesEnds() throws {
+    #expect(try sluice("fetch", Self.host + "/inch/300000", Self.host + "/inch/100").status == 1)
+    #expect(
+      try sluice("downloads", "--state", "fetched").out.split(separator: "\n").count(where: {
+        $0.contains(Self.host)
+      }) == 1)
+    let failed = try sluice("downloads", "--state", "failed").out
+    #expect(
+      failed.contains("server-busy")
+        && failed.split(separator: "\n").count(where: { $0.contains(Self.host) }) == 1)
+  }
+
+  @Test func aLongWaitIsToldAndEndsWithTheTimeout() throws {
+    let outcome = try sluice("fetch", "--timeout", "1s", Self.host + "/later/86400000")
+    #expect(outcome.status == 75)
+    #expect(
+      outcome.err.contains(": trying again in 24h: downloads: ")
+        || outcome.err.contains(": trying again in 86399s: downloads: "), "\(outcome.err)")
+    #expect(outcome.err.contains("the well is to rest"))
+    #expect(outcome.err.contains("1 attachment is left in the queue"))
+    #expect(try sluice("downloads", "--state", "scheduled").out.contains(Self.host))
+  }
+
   @Test func doctorSaysThatTheKeyIsLostAndWhatThatMeans() throws {
     func doctor() throws -> String { try sluice("doctor", "--config", "pipeline.yaml").out }
     #expect(try doctor().contains("sluice.key (not there yet; it is made when something is sealed first)"))

@@ -55,7 +55,7 @@ public final class Scheduler {
 
   var isIntakeOver: Bool
   /// A signal came before all that was to be taken in was.
-  private var isIntakeCut = false
+  var isIntakeCut = false
 
   private(set) var isResident = false
   /// Whether it tells of each stage.
@@ -68,8 +68,8 @@ public final class Scheduler {
   private var deliveryDeadline: Int64?
   var isStopping = false
   /// It stops so that another scheduler goes on.
-  private var isHandingOver = false
-  private var stopNoteAt: UInt64 = 0
+  var isHandingOver = false
+  var stopNoteAt: UInt64 = 0
   private var downloadsToldAt: UInt64 = 0
   /// How many had begun then.
   private var downloadsTold = 0
@@ -347,47 +347,6 @@ public final class Scheduler {
     }
   }
 
-  /// Lets what is in hand end. What was taken from the intake goes on record before.
-  private func handOver() {
-    isStopping = true
-    isHandingOver = true
-    releaseWaiting()
-  }
-
-  /// The first signal lets what is in hand end; the second ends the process, which loses nothing.
-  private func takeSignal(_ number: Int32) {
-    if number == SIGHUP && isResident { return observe(.hangup) }
-    if isHandingOver {
-      // It is the first, and what is in hand ends already.
-      isHandingOver = false
-      return exchange.dropBatch()
-    }
-    if isStopping {
-      environment.close(true)
-      _exit(128 + number)
-    }
-    isStopping = true
-    isIntakeCut = !isIntakeOver || exchange.hasBatch
-    isIntakeOver = true
-    exchange.dropBatch()
-    releaseWaiting()
-  }
-
-  /// Gives back what no stage has begun with: it is due again at once, for the next coordinator. The rest goes on to its end.
-  private func releaseWaiting() {
-    // What was fetched is hashed: or it would be fetched again.
-    for flight in pool.removeQueued(where: { $0.run.isInLine && $0.transfer == nil }) {
-      settle(flight, .released)
-    }
-    for serial in sources.dropAll() {
-      if let flight = flights[serial] { settle(flight, .released) }
-    }
-    for flight in unmeasured { settle(flight, .released) }
-    unmeasured.removeAll()
-    stopTransfers()
-    if let suspect, !isSuspectUnderway { settle(suspect, .released) }
-  }
-
   /// Nanoseconds between two words on what is fetched.
   private static let downloadsInterval: UInt64 = 250_000_000
 
@@ -398,16 +357,5 @@ public final class Scheduler {
     guard now - downloadsToldAt >= Self.downloadsInterval || transfers.begun != downloadsTold else { return }
     (downloadsToldAt, downloadsTold) = (now, transfers.begun)
     observe(.downloads(transfers.atWork()))
-  }
-
-  /// Nanoseconds between two words on what is still in hand.
-  private static let stopNoteInterval: UInt64 = 5_000_000_000
-
-  private func tellStopping() {
-    let now = environment.clock.monotonic()
-    guard isStopping, !flights.isEmpty, now - stopNoteAt >= Self.stopNoteInterval else { return }
-    stopNoteAt = now
-    let downloads = flights.values.count { $0.transfer != nil && !$0.isFetched }
-    observe(.stopping(inHand: flights.count - downloads, with: pool.busyStages, downloads: downloads))
   }
 }

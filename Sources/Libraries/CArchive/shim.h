@@ -3,6 +3,7 @@
 #include <archive_entry.h>
 
 /* The kinds of entries are macros with casts, which Swift does not import. 0: the archive tells none. */
+static inline int sluice_entry_is_link(struct archive_entry *entry) { return archive_entry_filetype(entry) == AE_IFLNK; }
 static inline int sluice_entry_is_file(struct archive_entry *entry) {
   return archive_entry_filetype(entry) == AE_IFREG || archive_entry_filetype(entry) == 0;
 }

@@ -1,4 +1,4 @@
-"""Writes tars and files compressed with gzip into the current folder and expected.json: of what each must be found damaged; null: it
+"""Writes tars, cpios and files compressed with gzip into the current folder and expected.json: of what each must be found damaged; null: it
 passes. Of a damaged one, programs see different files."""
 import gzip, json
 
@@ -71,6 +71,21 @@ FILES = {
     "marked.gz": (MEMBERS[0] + MARKED, "more of it follows"),
 }
 
+
+
+
+def cpio(mode):
+    def entry(name, mode, content=b""):
+        fields = [1, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0]
+        head = b"070701" + b"".join(b"%08X" % field for field in fields) + name + b"\0"
+        return head + bytes(-len(head) % 4) + content + bytes(-len(content) % 4)
+    return entry(b"hidden.txt", mode, b"hidden\n") + entry(b"TRAILER!!!", 0)
+
+
+FILES["file.cpio"] = (cpio(0o100644), None)
+FILES["link.cpio"] = (cpio(0o120777), None)
+FILES["folder.cpio"] = (cpio(0o040755), "marked as a folder or a device")
+FILES["device.cpio"] = (cpio(0o020644), "marked as a folder or a device")
 
 for name, (tar, fault) in TARS.items():
     FILES[name + ".tar"] = (tar, fault)
