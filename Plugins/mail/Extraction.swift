@@ -92,8 +92,9 @@ struct Extraction {
     for name in ["Content-Type", "Content-Transfer-Encoding"] where sluice_has_two(part, name) != 0 {
       throw .reject("damaged", "a part of it has two fields \(name) that differ")
     }
-    try TransferEncoding.check(part, in: content)
-    try FieldCheck.check(part, in: content)
+    let fields = Field.all(of: part, in: content)
+    try TransferEncoding.check(fields)
+    try FieldCheck.check(fields)
   }
 
   /// Whether a part has nothing behind its headers but white space and the end of its own parts.

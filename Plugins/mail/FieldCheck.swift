@@ -1,23 +1,11 @@
-import CGMime
 import StageKit
 
 /// Fields of a part that programs read in different ways, so that one shows what another hides.
 enum FieldCheck {
-  static func check(
-    _ part: UnsafeMutablePointer<GMimeObject>, in content: UnsafeRawBufferPointer
-  ) throws(Outcome) {
-    let headers = g_mime_object_get_header_list(part)
-    for index in 0..<g_mime_header_list_get_count(headers) {
-      guard let header = g_mime_header_list_get_header_at(headers, index) else { continue }
-      let offset = Int(g_mime_header_get_offset(header))
-      let value =
-        0..<content.count ~= offset
-        ? Array(TransferEncoding.value(ofFieldAt: offset, content))
-        : Array((text(g_mime_header_get_raw_value(header)) ?? "").utf8)
-      if hasLoneReturn(value) { throw loneReturn }
-      if g_ascii_strcasecmp(g_mime_header_get_name(header), "Content-Type") == 0,
-        let fault = fault(ofType: value)
-      {
+  static func check(_ fields: [Field]) throws(Outcome) {
+    for field in fields {
+      if hasLoneReturn(field.value) { throw loneReturn }
+      if field.isCalled("Content-Type"), let fault = fault(ofType: field.value) {
         throw .reject("damaged", "the type of a part of it \(fault)")
       }
     }

@@ -1,4 +1,3 @@
-import CGMime
 import StageKit
 
 /// How a part says that it is encoded. Programs differ in what they make of a name that is not quite one: what one shows as it
@@ -9,22 +8,10 @@ enum TransferEncoding {
     "7bit", "8bit", "7-bit", "8-bit", "binary", "base64", "quoted-printable", "uuencode", "x-uuencode",
     "x-uue",
   ]
-  private static let field = "Content-Transfer-Encoding"
 
-  /// - Parameter content: what the part was parsed from.
-  static func check(
-    _ part: UnsafeMutablePointer<GMimeObject>, in content: UnsafeRawBufferPointer
-  ) throws(Outcome) {
-    let headers = g_mime_object_get_header_list(part)
-    for index in 0..<g_mime_header_list_get_count(headers) {
-      guard let header = g_mime_header_list_get_header_at(headers, index),
-        g_ascii_strcasecmp(g_mime_header_get_name(header), field) == 0
-      else { continue }
-      let offset = Int(g_mime_header_get_offset(header))
-      let value =
-        0..<content.count ~= offset
-        ? trimmed(value(ofFieldAt: offset, content))
-        : trimmed(Array((text(g_mime_header_get_raw_value(header)) ?? "").utf8)[...])
+  static func check(_ fields: [Field]) throws(Outcome) {
+    for field in fields where field.isCalled("Content-Transfer-Encoding") {
+      let value = trimmed(field.value)
       if value.isEmpty || known.contains(value.lowercased()) { continue }
       throw .reject(
         "damaged",
@@ -32,21 +19,7 @@ enum TransferEncoding {
     }
   }
 
-  /// As it lies there: GMime leaves out what other programs may not, such as what is behind a NUL.
-  static func value(
-    ofFieldAt start: Int, _ content: UnsafeRawBufferPointer
-  ) -> Slice<UnsafeRawBufferPointer> {
-    var lines = Lines(content, from: start)
-    var end = start
-    while let line = lines.next() {
-      end = line.endIndex
-      guard lines.position < content.count, [0x20, 0x09].contains(content[lines.position]) else { break }
-    }
-    return content[start..<end].drop { $0 != 0x3A }.dropFirst()
-  }
-
-  private static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ value: Bytes) -> String
-  where Bytes.SubSequence == Bytes {
+  private static func trimmed(_ value: [UInt8]) -> String {
     let space: [UInt8] = [0x20, 0x09, 0x0D, 0x0A]
     var value = value.drop(while: space.contains)
     while let last = value.last, space.contains(last) { value = value.dropLast() }
