@@ -1,3 +1,4 @@
+import CGMime
 import StageKit
 
 /// Fields of a part that programs read in different ways, so that one shows what another hides.
@@ -89,6 +90,9 @@ enum FieldCheck {
   }
 
   private static func has(_ word: String, in value: [UInt8]) -> Bool {
-    String(decoding: value, as: UTF8.self).lowercased().contains(word)
+    let (value, word) = (
+      value.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }, Array(word.utf8)
+    )
+    return sluice_contains(value, value.count, word, word.count) != 0
   }
 }
