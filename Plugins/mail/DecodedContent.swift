@@ -16,6 +16,10 @@ final class DecodedContent {
     if let wrapper = g_mime_part_get_content(part) {
       let encoding = g_mime_data_wrapper_get_encoding(wrapper)
       isPlain = Self.plain.contains(encoding)
+      if let fault = EncodedText.fault(of: Self.encoded(wrapper), encoding) {
+        g_object_unref(stream)
+        throw .reject("damaged", fault)
+      }
       if encoding == GMIME_CONTENT_ENCODING_BASE64 {
         end = Base64.cutEnd(of: Self.encoded(wrapper))
       }

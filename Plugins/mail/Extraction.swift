@@ -52,10 +52,8 @@ struct Extraction {
         try take(place)
         continue
       }
-      // GMime would make one up where there is none, of random numbers that the sandbox has not.
-      let boundary = text(g_mime_object_get_content_type_parameter(place.part, "boundary")).map {
-        Array($0.utf8)
-      }
+      let boundary = Nesting.boundary(of: place.part)
+      try Nesting.check(boundary, within: place.boundaries)
       let count = g_mime_multipart_get_count(multipart)
       if count == 0, !isBlank(place, boundary) {
         throw .reject("damaged", "it should have parts, and none can be found in it")
@@ -163,6 +161,7 @@ struct Extraction {
 
   /// A mail in the mail, as it lies there: GMime would write it anew.
   private mutating func take(message place: Place) throws(Outcome) {
+    try Nesting.check(messageIn: place.part, within: place.boundaries)
     guard let start = start(ofMessage: place.part) else { return }
     let end = Boundary.end(of: content, from: start, place.boundaries)
     try add(

@@ -35,7 +35,17 @@ enum FieldCheck {
     if !isType(bare), ["multipart", "message", "boundary", "=?"].contains(where: { has($0, in: bare) }) {
       return "is not written as it should be, and may have parts"
     }
+    if hasSpacedBoundary(bare) { return "has a boundary with white space and no quotes" }
     return boundaries(in: bare) > 1 ? "names more than one boundary" : nil
+  }
+
+  /// Whether more follows the boundary than the end of its parameter: to some programs it is part of it.
+  private static func hasSpacedBoundary(_ value: [UInt8]) -> Bool {
+    func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D, 0x0A].contains(byte) }
+    return parameters(of: value).contains { name, value in
+      name == "boundary" && value.first != UInt8(ascii: "\"")
+        && !value.drop { !isSpace($0) }.allSatisfy(isSpace)
+    }
   }
 
   /// `type/subtype`, and then parameters or nothing (RFC 2045, section 5.1).
@@ -56,10 +66,7 @@ enum FieldCheck {
   /// How many values its boundary has: as it is, with a charset, or in pieces (RFC 2231), each of which counts once.
   private static func boundaries(in value: [UInt8]) -> Int {
     var (plain, extended, isInPieces) = (0, 0, false)
-    for parameter in value.split(separator: UInt8(ascii: ";")).dropFirst() {
-      guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { continue }
-      let name = String(decoding: parameter[..<equals], as: UTF8.self).lowercased()
-        .filter { !$0.isWhitespace }
+    for (name, _) in parameters(of: value) {
       switch name {
       case "boundary": plain += 1
       case "boundary*": extended += 1
@@ -68,6 +75,16 @@ enum FieldCheck {
       }
     }
     return plain + extended + (isInPieces ? 1 : 0)
+  }
+
+  /// Name and value of each parameter, without white space around them.
+  private static func parameters(of value: [UInt8]) -> [(name: String, value: ArraySlice<UInt8>)] {
+    value.split(separator: UInt8(ascii: ";")).dropFirst().compactMap { parameter in
+      guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+      let name = String(decoding: parameter[..<equals], as: UTF8.self).lowercased()
+        .filter { !$0.isWhitespace }
+      return (name, parameter[(equals + 1)...].drop { [0x20, 0x09, 0x0D, 0x0A].contains($0) })
+    }
   }
 
   /// The value with nothing in its quotes.

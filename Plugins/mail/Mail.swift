@@ -4,7 +4,7 @@ import StageKit
 /// Takes a mail apart: its headers become metadata, its text an object beside it, and its attachments contents of their own.
 struct Mail: Stage {
   static let about = About(
-    id: "mail", version: "1.3.0",
+    id: "mail", version: "1.4.0",
     summary: "Takes the text and the attachments out of mails, and records their headers.",
     derives: true, expands: true,
     keys: [
@@ -23,7 +23,7 @@ struct Mail: Stage {
     ],
     codes: [
       "damaged":
-        "It has no header of a mail, no parts where it should have some, two types, an unknown encoding, or something behind base64; or it is a `winmail.dat` that cannot be read.",
+        "It has no header of a mail, no parts where it should have some, two types, an unknown encoding, or one that programs decode in different ways; or it is a `winmail.dat` that cannot be read.",
       "too-many-parts": "It has more parts than `max-parts` allows, or more than the pipeline takes.",
       "too-deep": "Its parts are nested deeper than `max-depth` allows.",
       "too-large": "Its contents are larger than `max-bytes` or the pipeline allows.",

@@ -140,6 +140,26 @@ struct WorkerPoolTests {
     #expect(bench.started.map(\.worker.given) == [[2]])
   }
 
+  @Test func oneOfEachTurnIsNext() {
+    let queue = FlightQueue()
+    for (serial, turn) in [(1, 1), (2, 1), (3, 1), (4, 2), (5, 3), (6, 2)] as [(UInt64, UInt64)] {
+      let flight = Flight.attachment(serial: serial)
+      flight.turn = turn
+      queue.append(flight)
+    }
+    queue.prepend(Flight.attachment(serial: 7))
+    #expect(queue.remove { $0.serial == 5 }.map(\.serial) == [5])
+    var taken: [UInt64] = []
+    while let first = queue.first, let flight = queue.popFirst() {
+      #expect(first === flight)
+      taken.append(flight.serial)
+      // It is by itself in its turn, which comes after that of those that wait already.
+      if flight.serial == 1 { queue.append(Flight.attachment(serial: 8)) }
+      if flight.serial == 4 { queue.moveFirst { $0.serial == 3 } }
+    }
+    #expect(taken == [7, 1, 4, 3, 2, 8, 6] && queue.isEmpty)
+  }
+
   @Test func whatWorksByItselfAndHoldsMemoryDoesNotWaitForTheQueue() throws {
     let bench = Bench(produces: true, memory: 1000)
     let holder = Flight.attachment(serial: 2, isAlone: true)

@@ -16,6 +16,9 @@ final class Flight {
   var run: AttachmentRun
   /// It shares no worker with another.
   var isAlone: Bool
+  /// Where others wait for the same workers, one of each turn is next.
+  var turn = Flight.usualTurn
+  static let usualTurn: UInt64 = 0
   /// Workers that ended with it in hand, through no fault of its own.
   var redispatches = 0
   /// Where it is queued or works, by group.

@@ -102,6 +102,30 @@ struct ClamdDoorFaultTests {
     #expect(door.served.stop() == 0)
   }
 
+  /// Sixty contents in one, each of which takes 200 ms, in two workers.
+  @Test func aContentOfWhichMuchIsTakenOutHoldsUpNoOtherForLong() throws {
+    let script = """
+      import zipfile
+      with zipfile.ZipFile('many.zip', 'w') as archive:
+        for number in range(60):
+          archive.writestr('%d.txt' % number, 'misbehave rest %d\\n' % number)
+      """
+    try #require(FixtureStages.run("/usr/bin/env", ["-C", folder.path, "python3", "-c", script]) == 0)
+    let stages = "version: 1\nworkers: 2\nstages: [{ use: archive }, { use: misbehave }]\n"
+    let door = try ClamdDoor(folder, judging: stages, environment: try plugins())
+    let many = try ClamdClient(door.path)
+    many.send(
+      Array("zINSTREAM\0".utf8)
+        + ClamdClient.chunks(Array(try Data(contentsOf: URL(filePath: folder.path + "/many.zip")))))
+    usleep(1_000_000)
+    let started = ContinuousClock.now
+    #expect(try door.verdict(text) == "stream: OK")
+    #expect(started.duration(to: .now) < .seconds(3))
+    #expect(many.answer() == "stream: OK")
+    #expect(started.duration(to: .now) > .seconds(4))
+    #expect(door.served.stop() == 0)
+  }
+
   @Test func manySessionsAtOnceAreAllAnswered() throws {
     let door = try ClamdDoor(folder)
     var files = rlimit()
@@ -274,6 +298,10 @@ struct ClamdDoorFaultTests {
       "{ listen: unix:/x, unknown: error, pipeline: stores.yaml }",
       "stores.yaml:2:17: nothing in this pipeline judges"
     ),
+    (
+      "{ listen: unix:/x, unknown: error, pipeline: writes.yaml }",
+      "writes.yaml:2:32: 'text' may write new content"
+    ),
     ("{ listen: 127.0.0.1:3310, unknown: error, pipeline: tcp.yaml }", "asks tcp:localhost:3310, which is"),
     ("{ listen: 0.0.0.0:3310, unknown: error, pipeline: tcp.yaml }", "asks tcp:localhost:3310, which is"),
   ])
@@ -281,6 +309,7 @@ struct ClamdDoorFaultTests {
     try folder.write("judge.yaml", ClamdDoor.judging)
     try folder.write("faulty.yaml", "version: 1\nstages: [{ use: mimee }]\n")
     try folder.write("stores.yaml", "version: 1\nstages: [{ use: store, options: { path: \"{sha256}\" } }]\n")
+    try folder.write("writes.yaml", "version: 1\nstages: [{ use: mime }, { use: text }, { use: size }]\n")
     for (name, address) in [("loop", "unix:/x"), ("tcp", "tcp:localhost:3310")] {
       try folder.write(
         "\(name).yaml", "version: 1\nstages: [{ use: scan, options: { address: \"\(address)\" } }]\n")

@@ -94,19 +94,27 @@ extension CheckLoop {
     return root(of: flight.serial) == first
   }
 
-  private func root(of serial: UInt64) -> UInt64 { parents[serial]?.tree.root ?? serial }
+  func root(of serial: UInt64) -> UInt64 { parents[serial]?.tree.root ?? serial }
 
-  /// Children of the first content that begin also where as many contents are in hand as may be: these may all wait for it.
+  /// Children in hand at once, of all trees; and those of the first content that begin all the same: the others may all wait for it.
+  private static let mostChildren = 64
   private static let placesOfTheFirst = 16
 
-  private func hasPlace(root: UInt64) -> Bool {
-    pending.count < Self.window
-      || pending.keys.count(where: { self.root(of: $0) == root }) < Self.placesOfTheFirst
+  /// The content of which a child is to begin next: that with the fewest in hand, so that none has to wait for the end of another.
+  private func nextRoot(_ inHand: [UInt64: Int], all: Int) -> UInt64? {
+    if all < Self.mostChildren {
+      return children.keys.min { (inHand[$0, default: 0], $0) < (inHand[$1, default: 0], $1) }
+    }
+    return children.keys.min().flatMap { inHand[$0, default: 0] < Self.placesOfTheFirst ? $0 : nil }
   }
 
   /// Begins with children, as many as there is room for.
   func beginChildren() {
-    while let root = children.keys.min(), hasPlace(root: root), let child = children[root]?.popLast() {
+    if children.isEmpty { return }
+    var inHand: [UInt64: Int] = [:]
+    for serial in pending.keys { if let root = parents[serial]?.tree.root { inHand[root, default: 0] += 1 } }
+    var all = inHand.values.reduce(0, +)
+    while let root = nextRoot(inHand, all: all), let child = children[root]?.popLast() {
       if children[root]?.isEmpty == true { children[root] = nil }
       guard let parent = expanding[child.parent] else { continue }
       let (name, answers, serial) = (child.piece.name, answers, child.parent)
@@ -121,6 +129,8 @@ extension CheckLoop {
         continue
       }
       begin(asked, deadline: child.deadline) { self.parents[$0] = (parent.tree, parent.depth + 1) }
+      inHand[root, default: 0] += 1
+      all += 1
     }
   }
 

@@ -202,6 +202,7 @@ final class CheckLoop {
     let one = Pending(asked, flight, deadline: deadline)
     pending[flight.serial] = one
     note(flight.serial)
+    flight.turn = root(of: flight.serial)
     measure(one)
   }
 
@@ -354,6 +355,7 @@ final class CheckLoop {
       }
       pending[flight.serial] = nil
       parents[next.serial] = parents.removeValue(forKey: flight.serial)
+      next.turn = flight.turn
       one.flight = next
       pending[next.serial] = one
       measure(one)

@@ -4,7 +4,8 @@ import Pipeline
 import Platform
 
 /// What makes a pipeline unfit to judge for a door: a stage would ask a door of this program itself, which would ask it again, and so
-/// on; or nothing in it judges, and the door would say `OK` of everything.
+/// on; nothing in it judges, and the door would say `OK` of everything; or a stage judges what another has written, and not what the
+/// client keeps.
 enum DoorFaults {
   /// Each at its place in its file.
   static func diagnostics(_ rules: [ServeRules.ClamdDoor], _ pipelines: [LoadedPipeline]) -> [Diagnostic] {
@@ -18,6 +19,7 @@ enum DoorFaults {
         )
         if !found.contains(diagnostic) { found.append(diagnostic) }
       }
+      for diagnostic in rewritten(pipeline) where !found.contains(diagnostic) { found.append(diagnostic) }
       for stage in pipeline.definition.judging.stages where stage.description.id == "scan" {
         guard let asked = stage.values.first(where: { $0.name == "address" })?.text,
           addresses.contains(where: { isSame($0, asked) })
@@ -30,6 +32,20 @@ enum DoorFaults {
       }
     }
     return found
+  }
+
+  /// A stage behind one that writes new content. A stage that checks nothing but whether it may write is one, too.
+  private static func rewritten(_ pipeline: LoadedPipeline) -> [Diagnostic] {
+    let stages = pipeline.definition.judging.stages
+    guard let writer = stages.first(where: \.description.produces),
+      let judge = stages.drop(while: { $0.id != writer.id }).dropFirst().first
+    else { return [] }
+    return [
+      pipeline.document.diagnostic(
+        .stage, writer.id,
+        "'\(writer.id)' may write new content, and '\(judge.id)' would judge that instead of what the client keeps; move "
+          + "'\(writer.id)' to the end, or take it out")
+    ]
   }
 
   /// - Parameter asked: as the stage has it: `unix:/path` or `tcp:host:port`.
