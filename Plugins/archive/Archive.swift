@@ -3,7 +3,7 @@ import StageKit
 /// Takes the files out of an archive: each becomes a content of its own.
 struct Archive: Stage {
   static let about = About(
-    id: "archive", version: "1.3.0",
+    id: "archive", version: "1.4.0",
     summary: "Takes the files out of archives and compressed files, within limits.",
     expands: true,
     keys: [
@@ -113,6 +113,12 @@ struct Archive: Stage {
       reader = try Reader(Source(attachment, buffers.input), compression, .singleFile)
       first = reader.next()
     }
+    if zip == nil, compression == nil, Self.isNothing(first, reader),
+      let offset = try Embedded.offset(in: attachment)
+    {
+      reader = try Reader(Source(attachment, buffers.input, from: offset), nil, .withoutZip)
+      first = reader.next()
+    }
     defer { unpacking.annotate() }
     // GNU's tar writes what has a kind that it does not know as a file; libarchive does not know the tar then.
     if case .failure = first, reader.format == nil, compression == nil {
@@ -127,11 +133,21 @@ struct Archive: Stage {
       try unpacking.checkTarEntries(bytes)
     } else if reader.isSingleFile, compression == .gzip {
       try unpacking.checkMembers(behind: reader.consumed)
+    } else if reader.format == "iso" {
+      try unpacking.checkTrees()
     }
     if unpacking.hasTakenWatched { return isArchive }
     if let fault, front == nil { try unpacking.meetFault(fault, behind: isArchive ? reader : nil) }
     guard let zip else { return isArchive }
     return try unpacking.run(zip.reader, from: zip.first, isBehind: isArchive) || isArchive
+  }
+
+  /// Whether libarchive finds no archive, or a tar without entries, which zeros are.
+  private static func isNothing(_ first: Result<ArchiveEntry?, Damage>, _ reader: Reader) -> Bool {
+    switch first {
+    case .success(let entry): entry == nil
+    case .failure: reader.format == nil
+    }
   }
 
   /// `nil`: libarchive sees no ZIP there.

@@ -8,19 +8,21 @@ final class Source {
   /// Why the content could not be read.
   private(set) var failure: Outcome?
   private let buffer: UnsafeMutableRawBufferPointer
-  private var offset: Int64 = 0
-  /// Where the content ends for libarchive.
+  private var offset: Int64
+  /// Where the content begins for libarchive, and where it ends.
+  private let start: Int64
   private let end: Int64
   /// Bytes that libarchive gets in the place of the content's, in order.
   private let marks: [(place: Int64, byte: UInt8)]
 
   init(
-    _ attachment: Attachment, _ buffer: UnsafeMutableRawBufferPointer, end: Int64? = nil,
-    marks: [(place: Int64, byte: UInt8)] = []
+    _ attachment: Attachment, _ buffer: UnsafeMutableRawBufferPointer, from start: Int64 = 0,
+    end: Int64? = nil, marks: [(place: Int64, byte: UInt8)] = []
   ) {
     self.attachment = attachment
     self.buffer = buffer
     self.marks = marks
+    (self.start, offset) = (start, start)
     self.end = min(end ?? attachment.size, attachment.size)
   }
 
@@ -75,14 +77,14 @@ final class Source {
   private func seek(_ by: Int64, _ whence: Int32) -> Int64 {
     let base: Int64 =
       switch whence {
-      case SEEK_SET: 0
+      case SEEK_SET: start
       case SEEK_CUR: offset
       default: end
       }
     let (target, isTooFar) = base.addingReportingOverflow(by)
-    if isTooFar || target < 0 { return -1 }
+    if isTooFar || target < start { return -1 }
     offset = min(target, end)
-    return offset
+    return offset - start
   }
 
   private func skip(_ count: Int64) -> Int64 {

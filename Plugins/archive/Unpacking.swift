@@ -24,6 +24,8 @@ struct Unpacking {
   private let room: UInt64
 
   private var entries: Int64 = 0
+  /// Entries that are files with a content of their own.
+  private var withContent: Int64 = 0
   private var files: Int64 = 0
   private var bytes: Int64 = 0
   private var skipped: Int64 = 0
@@ -85,6 +87,7 @@ struct Unpacking {
 
   /// Takes out one entry, or leaves it. Returns whether nothing more can be read.
   private mutating func take(_ entry: ArchiveEntry, _ reader: Reader) throws(Outcome) -> Bool {
+    if entry.isFile, (entry.size ?? 0) > 0 { withContent += 1 }
     guard entry.isFile else {
       try checkContent(of: entry, reader)
       return try skip(reader)
@@ -203,6 +206,17 @@ struct Unpacking {
     }
   }
 
+  /// Rejects an ISO 9660 in which other programs may see other files.
+  mutating func checkTrees() throws(Outcome) {
+    let (most, isTooMuch) = policy.maxEntries.multipliedReportingOverflow(by: 8)
+    var trees = IsoTrees(attachment, most: isTooMuch ? .max : most)
+    if let fault = try trees.fault() { return try meetFault(fault) }
+    // By its own notes, which some programs do not read, a file may be called a folder.
+    if damage == nil, !trees.hasPieces, trees.files != withContent {
+      try meetFault("\(trees.files) files with content lie in it, and libarchive sees \(withContent)")
+    }
+  }
+
   private mutating func meetTarFault(_ message: String) throws(Outcome) {
     if !policy.keepsDamaged {
       throw .reject("damaged", "of this tar, programs see different entries: \(message)")
@@ -214,7 +228,7 @@ struct Unpacking {
   /// mode of a folder or a device elsewhere.
   private mutating func checkContent(of entry: ArchiveEntry, _ reader: Reader) throws(Outcome) {
     guard (entry.size ?? 0) > 0,
-      reader.format == "zip" || ["7z", "cpio", "ar"].contains(reader.format) && !entry.isLink
+      reader.format == "zip" || ["7z", "rar", "cpio", "ar"].contains(reader.format) && !entry.isLink
     else { return }
     let message = "'\(shown(entry.path))' has content, and is marked as a folder or a device"
     if !policy.keepsDamaged { throw .reject("damaged", message) }

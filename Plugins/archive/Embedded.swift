@@ -1,0 +1,87 @@
+import StageKit
+
+/// A RAR or a 7z behind other bytes, as in a program that unpacks itself: programs look for one there, and libarchive does not.
+enum Embedded {
+  /// Bytes in which one is looked for. Programs look in 1 MiB to 8 MiB.
+  private static let reach = 8 << 20
+  /// Bytes of a header whose sum is taken: those that begin an archive are shorter.
+  private static let longestHeader = 512
+  private static let overlap = longestHeader + 64
+
+  /// Where the first begins; `nil`: there is none. What merely has the same first bytes has not the sum of a header behind them.
+  static func offset(in attachment: Attachment) throws(Outcome) -> Int64? {
+    var place = 0
+    let end = min(reach, Int(attachment.size))
+    while place < end, !attachment.isCancelled {
+      let piece = try attachment.read(pieceSize, at: Int64(place))
+      if piece.isEmpty { return nil }
+      let isLast = place + piece.count >= Int(attachment.size)
+      let count = isLast ? piece.count : max(piece.count - overlap, 1)
+      if let found = piece.withUnsafeBytes({ first(in: $0, before: count) }) { return Int64(place + found) }
+      place += count
+    }
+    return nil
+  }
+
+  private static let pieceSize = 1 << 20
+
+  private static func first(in bytes: UnsafeRawBufferPointer, before end: Int) -> Int? {
+    for index in 0..<max(min(end, bytes.count - 7), 0) {
+      switch bytes[index] {
+      case 0x37 where begins(sevenZip, bytes, index) && isSevenZip(bytes, index): return index
+      case 0x52 where begins(rar, bytes, index) && isRAR(bytes, index): return index
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  private static func begins(_ signature: [UInt8], _ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+    bytes.count - index >= signature.count
+      && bytes[index..<(index + signature.count)].elementsEqual(signature)
+  }
+
+  private static let sevenZip: [UInt8] = [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C]
+  private static let rar: [UInt8] = [0x52, 0x61, 0x72, 0x21, 0x1A, 0x07]
+
+  /// 7zFormat.txt: signature, version, the sum of the 20 bytes behind it.
+  private static func isSevenZip(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+    guard bytes.count - index >= 32 else { return false }
+    return CRC32.sum(of: bytes[(index + 12)..<(index + 32)]) == number(bytes, index + 8, 4)
+  }
+
+  /// The RAR technote: signature; in RAR 5 a sum of 4 bytes and a size before what it is the sum of, earlier one of 2 bytes before the
+  /// type 0x73.
+  private static func isRAR(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+    let rest = bytes.count - index
+    if rest >= 20, bytes[index + 6] == 0 {
+      let size = Int(number(bytes, index + 12, 2))
+      guard bytes[index + 9] == 0x73, 7...longestHeader ~= size, rest >= 7 + size else { return false }
+      let sum = CRC32.sum(of: bytes[(index + 9)..<(index + 7 + size)])
+      return sum & 0xFFFF == number(bytes, index + 7, 2)
+    }
+    guard rest >= 16, bytes[index + 6] == 1, bytes[index + 7] == 0 else { return false }
+    // Seven bits a byte, the lowest first.
+    var (size, length) = (0, 0)
+    repeat {
+      size |= Int(bytes[index + 12 + length] & 0x7F) << (7 * length)
+      length += 1
+    } while bytes[index + 11 + length] & 0x80 != 0 && length < 3
+    guard 2...longestHeader ~= size, rest >= 12 + length + size else { return false }
+    let sum = CRC32.sum(of: bytes[(index + 12)..<(index + 12 + length + size)])
+    return sum == number(bytes, index + 8, 4)
+  }
+
+  private static func number(_ bytes: UnsafeRawBufferPointer, _ index: Int, _ count: Int) -> UInt32 {
+    bytes[index..<(index + count)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+  }
+}
+
+/// The sum of ITU-T V.42, bit by bit: headers are short.
+private enum CRC32 {
+  static func sum(of bytes: Slice<UnsafeRawBufferPointer>) -> UInt32 {
+    ~bytes.reduce(~0) { sum, byte in
+      (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
+    }
+  }
+}
