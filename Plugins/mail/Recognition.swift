@@ -20,7 +20,7 @@ struct Recognition {
 
   /// Whether the sender says that it is a mailbox file, and nothing that it is a mail.
   func isMailbox(_ attachment: Attachment) -> Bool {
-    let name = attachment.fileName.lowercased()
+    let name = Self.fileName(of: attachment)
     if name.hasSuffix(".eml") || MailType.names.contains(where: attachment.matches) { return false }
     if let type = attachment.declaredType, MailType.matches(type) { return false }
     return name.hasSuffix(".mbox") || attachment.declaredType.map(MailType.isMailbox) == true
@@ -38,8 +38,15 @@ struct Recognition {
     takesAll && attachment.declaredType == nil && ["", "content"].contains(attachment.fileName)
   }
 
+  /// Windows leaves out dots and spaces at the end of a name.
+  private static func fileName(of attachment: Attachment) -> String {
+    var name = attachment.fileName.lowercased()
+    while let last = name.last, last == "." || last == " " { name.removeLast() }
+    return name
+  }
+
   private static func isDeclared(_ attachment: Attachment) -> Bool {
-    let name = attachment.fileName.lowercased()
+    let name = fileName(of: attachment)
     return attachment.declaredType.map { MailType.matches($0) || MailType.isMailbox($0) } == true
       || name.hasSuffix(".eml") || name.hasSuffix(".mbox")
   }

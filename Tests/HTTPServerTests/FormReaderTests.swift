@@ -99,6 +99,17 @@ struct FormReaderTests {
     #expect(FormReader(contentType: "Multipart/Form-Data; charset=utf-8; BOUNDARY=\"a b\"") != nil)
   }
 
+  @Test func aNameMayBeExtended() throws {
+    func part(_ names: String) throws -> FormReader.Part? {
+      try Self.read("--b\r\nContent-Disposition: form-data; name=f; \(names)\r\n\r\n\r\n--b--").parts.first
+    }
+    #expect(try part("filename*=utf-8'de'%C3%A4%20b.pdf")?.fileName == "ä b.pdf")
+    #expect(try part("filename*=UTF-8''b; filename=a")?.fileName == "a")
+    for name in ["a.pdf", "latin1''a", "UTF-8''%FF", "UTF-8''%0", "UTF-8'a"] {
+      #expect(throws: FormReader.Fault.self, "\(name)") { try part("filename*=\(name)") }
+    }
+  }
+
   /// What is held does not grow with the form.
   @Test func aLongFileIsPassedOnAsItComes() throws {
     var reader = try #require(FormReader(contentType: "multipart/form-data; boundary=b"))

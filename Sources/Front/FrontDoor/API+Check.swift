@@ -19,7 +19,7 @@ extension API {
       throw Problem(
         415, "encoded", "the body is the content itself, and 'Content-Encoding' says that it is encoded")
     }
-    if request.body == .none { throw Problem(400, "empty", "the body is the content, and there is none") }
+    try Self.checkBody(of: request)
     let checksum = try Tus.checksum(request)
     let digest = checksum?.digest
     let name = parameter("filename")

@@ -18,12 +18,7 @@ extension API {
     if let type = request.field("content-type"), !isForm { Self.add(type: type, to: &values) }
     let metadata = Tus.header(values)
     let item = try item(metadata, token.name, token.role)
-    // One of no bytes is a content like others, where its client says so.
-    if request.body == .none && request.values("content-length").isEmpty {
-      throw Problem(
-        400, "empty", "the body is the content, and there is none",
-        remedy: "a content of no bytes comes with 'Content-Length: 0'")
-    }
+    try Self.checkBody(of: request)
     // What a form says comes with its body.
     let longest = isForm ? rules.longest + Self.formRoom : rules.longest(item)
     if case .length(let count) = request.body, count > longest { throw tooLarge(item) }
@@ -32,6 +27,15 @@ extension API {
     let record = try begin(nil, metadata, Self.inOneRequest, token)
     return makeRow(record) {
       return .upload(record.id, .post(checksum))
+    }
+  }
+
+  /// A content of no bytes is one like others, where its client says so.
+  static func checkBody(of request: FrontRequest) throws {
+    if request.body == .none && request.values("content-length").isEmpty {
+      throw Problem(
+        400, "empty", "the body is the content, and there is none",
+        remedy: "a content of no bytes comes with 'Content-Length: 0'")
     }
   }
 

@@ -148,7 +148,8 @@ public struct FormReader {
         else {
           throw Fault(reason: "a part of a form says 'Content-Disposition: form-data; name=…', once")
         }
-        part = Part(name: name, fileName: parameters["filename"])
+        let extended = try parameters["filename*"].map(extendedName)
+        part = Part(name: name, fileName: parameters["filename"] ?? extended)
       case "content-type": contentType = String(value)
       case "content-transfer-encoding" where !["binary", "8bit", "7bit"].contains(value.lowercased()):
         throw Fault(reason: "the parts of a form are sent as they are (RFC 7578, 4.7)")
@@ -158,6 +159,15 @@ public struct FormReader {
     guard var part else { throw Fault(reason: "a part of a form has no name") }
     part.contentType = contentType
     return part
+  }
+
+  /// `UTF-8''%C3%A4.pdf` (RFC 8187, section 3.2.1). Forms should not have it (RFC 7578, section 4.2), and some clients write it.
+  private static func extendedName(_ text: String) throws -> String {
+    let pieces = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+    guard pieces.count == 3, pieces[0].lowercased() == "utf-8",
+      let name = try? RequestTarget.decoded(String(pieces[2]).utf8.span, isForm: false)
+    else { throw Fault(reason: "a part's 'filename*' is no UTF-8 (RFC 8187, 3.2.1)") }
+    return name
   }
 
   /// `name=value; name="value"`. In quotes, `\"`, `\\` and, as browsers write it, `%22` stand for one character.

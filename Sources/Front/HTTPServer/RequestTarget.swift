@@ -77,7 +77,7 @@ public struct RequestTarget: Sendable, Equatable {
     return parameters
   }
 
-  private static func decoded(_ text: Span<UInt8>, isForm: Bool) throws(RequestFault) -> String {
+  static func decoded(_ text: Span<UInt8>, isForm: Bool) throws(RequestFault) -> String {
     let plain = end(of: 0, in: text) {
       $0 == UInt8(ascii: "%") || $0 == 0 || isForm && $0 == UInt8(ascii: "+")
     }

@@ -36,7 +36,11 @@ struct ServedCheckTests {
       "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\nhello\r\n--b--\r\n"
     let asForm = try check(Data(form.utf8), "", ["Content-Type: multipart/form-data; boundary=b"])
     #expect(try asForm.decoded(Judgement.self).verdict == "clean")
-    #expect(try check(Data(), "").status == 400)
+    let twice = form.replacing(
+      "--b--", with: form.replacing("filename=\"x\"", with: "filename*=UTF-8''%C3%A4"))
+    #expect(try check(Data(twice.utf8), "", ["Content-Type: multipart/form-data; boundary=b"]).status == 400)
+    #expect(try check(Data()).decoded(Judgement.self).sizeBytes == 0)
+    #expect(try served.ask("POST", "/v1/check", token: ann).status == 400)
     #expect(try check(Data("hello".utf8), "", ["Content-Encoding: gzip"]).status == 415)
     #expect(try check(Data("hello".utf8), "", ["Content-Encoding: identity"]).status == 200)
     #expect(try check(Data("x".utf8), "?conversationId=c").status == 400)
