@@ -113,9 +113,11 @@ struct Archive: Stage {
       reader = try Reader(Source(attachment, buffers.input), compression, .singleFile)
       first = reader.next()
     }
+    var start: Int64 = 0
     if zip == nil, compression == nil, Self.isNothing(first, reader),
       let offset = try Embedded.offset(in: attachment)
     {
+      start = offset
       reader = try Reader(Source(attachment, buffers.input, from: offset), nil, .withoutZip)
       first = reader.next()
     }
@@ -130,9 +132,11 @@ struct Archive: Stage {
         try Reader(Source(attachment, buffers.zip), compression, .singleFile)
       }
       if case .success? = bytes?.next() {} else if bytes != nil { return isArchive }
-      try unpacking.checkTarEntries(bytes)
+      try unpacking.checkTarEntries(bytes, from: start)
     } else if reader.isSingleFile, compression == .gzip {
       try unpacking.checkMembers(behind: reader.consumed)
+    } else if reader.format == "rar" {
+      try unpacking.checkBlocks(from: start)
     } else if reader.format == "iso" {
       try unpacking.checkTrees()
     }

@@ -1,6 +1,7 @@
+import CArchive
 import StageKit
 
-/// A RAR or a 7z behind other bytes, as in a program that unpacks itself: programs look for one there, and libarchive does not.
+/// A RAR, 7z or tar behind other bytes, as in a program that unpacks itself: programs look for one there, and libarchive does not.
 enum Embedded {
   /// Bytes in which one is looked for. Programs look in 1 MiB to 8 MiB.
   private static let reach = 8 << 20
@@ -17,7 +18,9 @@ enum Embedded {
       if piece.isEmpty { return nil }
       let isLast = place + piece.count >= Int(attachment.size)
       let count = isLast ? piece.count : max(piece.count - overlap, 1)
-      if let found = piece.withUnsafeBytes({ first(in: $0, before: count) }) { return Int64(place + found) }
+      if let found = piece.withUnsafeBytes({ first(in: $0, at: place, before: count) }) {
+        return Int64(place + found)
+      }
       place += count
     }
     return nil
@@ -25,24 +28,42 @@ enum Embedded {
 
   private static let pieceSize = 1 << 20
 
-  private static func first(in bytes: UnsafeRawBufferPointer, before end: Int) -> Int? {
-    for index in 0..<max(min(end, bytes.count - 7), 0) {
-      switch bytes[index] {
-      case 0x37 where begins(sevenZip, bytes, index) && isSevenZip(bytes, index): return index
-      case 0x52 where begins(rar, bytes, index) && isRAR(bytes, index): return index
-      default: continue
-      }
+  private static func first(in bytes: UnsafeRawBufferPointer, at place: Int, before end: Int) -> Int? {
+    var found = [
+      first(of: sevenZip, in: bytes, before: end, isSevenZip), first(of: rar, in: bytes, before: end, isRAR),
+    ].compactMap { $0 }.min()
+    // GNU's tar goes on from block to block until it finds a header.
+    for start in stride(from: (512 - place % 512) % 512, to: min(end, found ?? end), by: 512)
+    where isTar(bytes, start) {
+      found = start
+      break
+    }
+    return found
+  }
+
+  private static func first(
+    of signature: [UInt8], in bytes: UnsafeRawBufferPointer, before end: Int,
+    _ isHeader: (UnsafeRawBufferPointer, Int) -> Bool
+  ) -> Int? {
+    guard let base = bytes.baseAddress else { return nil }
+    var index = 0
+    while index < end,
+      let found = sluice_find(base + index, bytes.count - index, signature, signature.count)
+    {
+      index = base.distance(to: found)
+      if index < end, isHeader(bytes, index) { return index }
+      index += 1
     }
     return nil
   }
 
-  private static func begins(_ signature: [UInt8], _ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
-    bytes.count - index >= signature.count
-      && bytes[index..<(index + signature.count)].elementsEqual(signature)
-  }
-
   private static let sevenZip: [UInt8] = [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C]
   private static let rar: [UInt8] = [0x52, 0x61, 0x72, 0x21, 0x1A, 0x07]
+
+  private static func isTar(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Bool {
+    bytes.count - start >= 512 && bytes[(start + 257)..<(start + 262)].elementsEqual("ustar".utf8)
+      && TarWalk.isHeader([UInt8](bytes[start..<(start + 512)]))
+  }
 
   /// 7zFormat.txt: signature, version, the sum of the 20 bytes behind it.
   private static func isSevenZip(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {

@@ -165,8 +165,17 @@ struct ArchiveEntry {
     sluice_entry_is_file(raw) != 0 && (archive_entry_hardlink(raw) == nil || (size ?? 0) > 0)
   }
 
-  /// Whether it leads to another name; what it has is that name.
+  /// Whether it leads to another name.
   var isLink: Bool { sluice_entry_is_link(raw) != 0 || archive_entry_hardlink(raw) != nil }
+
+  /// Whether what a link has may be the name it leads to. Programs write what cannot be one as a file.
+  var hasName: Bool {
+    guard (size ?? 0) < Int64(Self.longestPath),
+      let target = sluice_entry_is_link(raw) != 0 ? archive_entry_symlink(raw) : archive_entry_hardlink(raw)
+    else { return false }
+    let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
+    return bytes.count < Self.longestPath && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+  }
 
   var isEncrypted: Bool { archive_entry_is_encrypted(raw) != 0 }
 

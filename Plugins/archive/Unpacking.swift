@@ -159,9 +159,11 @@ struct Unpacking {
 
   /// Rejects a tar in which other programs may see other entries.
   ///
-  /// - Parameter reader: of the tar as bytes; `nil`: it is not compressed.
-  mutating func checkTarEntries(_ reader: Reader?) throws(Outcome) {
-    var place: Int64 = 0
+  /// - Parameters:
+  ///   - reader: of the tar as bytes; `nil`: it is not compressed.
+  ///   - start: where it begins.
+  mutating func checkTarEntries(_ reader: Reader?, from start: Int64) throws(Outcome) {
+    var place = start
     let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, 64 << 10)])
     let (attachment, most) = (attachment, ratioBytes)
     var walk = TarWalk { (count: Int) throws(Outcome) -> ArraySlice<UInt8> in
@@ -206,6 +208,13 @@ struct Unpacking {
     }
   }
 
+  /// Rejects a RAR of which libarchive leaves out what is behind a block.
+  mutating func checkBlocks(from start: Int64) throws(Outcome) {
+    guard var walk = try RARWalk(attachment, from: start) else { return }
+    let (most, isTooMuch) = policy.maxEntries.multipliedReportingOverflow(by: 4)
+    if let fault = try walk.fault(most: isTooMuch ? .max : most) { try meetFault(fault) }
+  }
+
   /// Rejects an ISO 9660 in which other programs may see other files.
   mutating func checkTrees() throws(Outcome) {
     let (most, isTooMuch) = policy.maxEntries.multipliedReportingOverflow(by: 8)
@@ -224,13 +233,14 @@ struct Unpacking {
     damage = damage ?? message
   }
 
-  /// Rejects what libarchive skips and other programs write as a file: what has content, and the name of a folder in a ZIP, or the
-  /// mode of a folder or a device elsewhere.
+  /// Rejects what libarchive skips and other programs write as a file: what has content, and the name of a folder in a ZIP, or
+  /// elsewhere the mode of a folder or a device; and a link that leads to no name.
   private mutating func checkContent(of entry: ArchiveEntry, _ reader: Reader) throws(Outcome) {
-    guard (entry.size ?? 0) > 0,
-      reader.format == "zip" || ["7z", "rar", "cpio", "ar"].contains(reader.format) && !entry.isLink
+    let isLink = entry.isLink && reader.format != "ar"
+    guard ["zip", "7z", "rar", "cpio", "ar"].contains(reader.format),
+      isLink ? !entry.hasName : (entry.size ?? 0) > 0
     else { return }
-    let message = "'\(shown(entry.path))' has content, and is marked as a folder or a device"
+    let message = "'\(shown(entry.path))' has content, and is marked as a folder, a link or a device"
     if !policy.keepsDamaged { throw .reject("damaged", message) }
     damage = damage ?? message
   }

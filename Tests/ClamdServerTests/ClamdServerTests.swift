@@ -245,6 +245,24 @@ struct ClamdServerTests {
     for client in clients { #expect(client.rest() == "PONG\0") }
   }
 
+  /// Over loopback they are one peer, which has more than half; over the Unix socket another.
+  @Test func onePeerThatHasMostOfThemAndDoesNothingLetsOthersIn() throws {
+    var limits = ClamdServer.Limits()
+    (limits.connections, limits.quietTime) = (8, 1_500)
+    let door = try RunningDoor(limits: limits)
+    let held = try (0..<8).map { _ in try door.connect(isLocal: false) }
+    for client in held { client.send("zIDSESSION\0zPING\0") }
+    door.waitFor { $0.connections == 8 }
+    // One of them has a content all the time.
+    let (busy, pieces) = (held[0], DoorClient.chunks(Self.text, by: 3))
+    busy.send(Array("zINSTREAM\0".utf8) + pieces[..<7])
+    let other = try door.connect(isLocal: true)
+    other.send("zPING\0")
+    #expect(other.rest() == "PONG\0")
+    busy.send(Array(pieces[7...]) + Array("zEND\0".utf8))
+    #expect(busy.rest() == "1: PONG\02: stream: \(DoorClient.answer(Self.text))\0")
+  }
+
   /// The rest waits in the kernel until some have their answers.
   @Test func contentsOfOneConnectionAreBounded() throws {
     let door = try RunningDoor(.takesNone, limits: Self.limits { $0.files = 2 })

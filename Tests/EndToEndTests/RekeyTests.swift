@@ -137,6 +137,38 @@ struct RekeyTests {
     #expect(try !sluice("verify").out.contains("rekey"))
   }
 
+  /// The way out that the page tells.
+  @Test func withoutALostKeyLinksAreKnownAgainAfterAll() throws {
+    func fetch(_ path: String, expecting status: Int32 = 0) throws -> String {
+      let outcome = try sluice("fetch", "https://files.example.com/\(path)")
+      #expect(outcome.status == status, "\(outcome.err)")
+      return outcome.err
+    }
+    func rows() throws -> Int { try verified().sealedRows.values.reduce(0, +) }
+    try write(key: "first", token: "good")
+    _ = try fetch("bytes/10")
+    #expect(try sluice("fetch", "--timeout", "1s", "https://files.example.com/still").status == 75)
+    try write(key: "second", token: "good")
+    #expect(try fetch("bytes/11", expecting: 78).contains("`sluice reset downloads`"))
+    #expect(try sluice("reset", "downloads").status == 0)
+    // What was given up has failed.
+    #expect(try fetch("bytes/11", expecting: 1).contains("`sluice rekey --give-up-lost`"))
+    let unasked = try sluice("rekey")
+    #expect(unasked.status == 78 && unasked.err.contains("`sluice rekey --give-up-lost`"), "\(unasked.err)")
+    let done = try sluice("rekey", "--give-up-lost")
+    #expect(done.status == 0 && done.out.contains("rows left as they are"), "\(done.out) \(done.err)")
+    #expect(try !fetch("bytes/12").contains("key"))
+    // With the next key, what was fetched since is known, and what was fetched before is not.
+    try write(key: "third", old: "second", token: "good")
+    #expect(try sluice("rekey", "--give-up-lost").status == 0)
+    try write(key: "third", token: "good")
+    let before = try rows()
+    for path in ["bytes/11", "bytes/12"] { #expect(try !fetch(path).contains("key")) }
+    #expect(try rows() == before)
+    _ = try fetch("bytes/10")
+    #expect(try rows() == before + 1)
+  }
+
   @Test func nothingToDoIsSaid() throws {
     _ = try sluice("ingest", "--manifest", "/dev/null")
     #expect(try sluice("rekey").out == "nothing is sealed with an older key\n")

@@ -5,51 +5,34 @@ import Testing
 
 /// Who is next of those that wait for a place at a clamd door.
 struct ClamdPlacesTests {
-  @Test func oneAloneHasAllPlacesInItsOrder() {
-    var places = ClamdPlaces(most: 4, mostOfPeer: 3)
+  @Test func oneAloneHasItsPlacesInItsOrderAndLeavesTheRestToOthers() {
+    var places = ClamdPlaces(most: 5, mostOfPeer: 4)
     for serial in 1...6 as ClosedRange<UInt64> { places.wait(serial, of: "a") }
     #expect((0..<5).map { _ in places.next() } == [1, 2, 3, 4, nil])
     places.leave(2)
     #expect(places.next() == 5 && places.next() == nil)
+    places.wait(7, of: "b")
+    #expect(places.next() == 7)
   }
 
   @Test func oneThatHasManyWaitsForThoseThatHaveFew() {
     var places = ClamdPlaces(most: 4, mostOfPeer: 3)
     for serial in 1...10 as ClosedRange<UInt64> { places.wait(serial, of: "a") }
-    for _ in 0..<4 { _ = places.next() }
+    #expect((0..<4).map { _ in places.next() } == [1, 2, 3, nil])
     for serial in 11...12 as ClosedRange<UInt64> { places.wait(serial, of: "b") }
-    #expect(places.next() == nil)
-    for (left, expected) in [(1, 11), (2, 12), (3, 5)] as [(UInt64, UInt64)] {
-      places.leave(left)
-      #expect(places.next() == expected)
-    }
-    // It has two, and may have a third; not a fourth while the other has some.
-    places.leave(11)
-    #expect(places.next() == 6)
-    places.leave(12)
-    #expect(places.next() == 7)
-  }
-
-  @Test func onePlaceIsLeftToOthersAsLongAsThereAreSome() {
-    var places = ClamdPlaces(most: 4, mostOfPeer: 3)
-    places.wait(1, of: "b")
-    #expect(places.next() == 1)
-    for serial in 2...9 as ClosedRange<UInt64> { places.wait(serial, of: "a") }
-    #expect((0..<3).map { _ in places.next() } == [2, 3, 4])
+    #expect(places.next() == 11 && places.next() == nil)
+    // It has two, as many as the other would have.
     places.leave(1)
-    #expect(places.next() == 5, "it is alone now")
-    places.wait(10, of: "b")
+    #expect(places.next() == 12)
     places.leave(2)
-    #expect(places.next() == 10)
-    places.leave(3)
-    #expect(places.next() == 6)
-    places.leave(4)
-    #expect(places.next() == 7)
-    places.leave(10)
-    #expect(places.next() == 8)
+    #expect(places.next() == 4)
+    places.leave(11)
+    #expect(places.next() == 5)
+    places.leave(12)
+    #expect(places.next() == nil, "it has three")
   }
 
-  @Test func oneThatHasManyLeavesPlacesFreeWhileOthersHaveSome() {
+  @Test func oneThatHasManyLeavesPlacesFree() {
     var places = ClamdPlaces(most: 5, mostOfPeer: 3)
     places.wait(1, of: "b")
     #expect(places.next() == 1)
@@ -77,10 +60,9 @@ struct ClamdPlacesTests {
           places.leave(gone)
           all[gone] = nil
         default:
-          let isAlone = Set(all.values.map(\.peer)).count == 1
           let has = all.values.count(where: \.has)
           func have(_ peer: Int) -> Int { all.values.count { $0.peer == peer && $0.has } }
-          let may = all.filter { !$0.value.has && (isAlone || have($0.value.peer) < ofPeer) }
+          let may = all.filter { !$0.value.has && have($0.value.peer) < ofPeer }
           guard let next = places.next() else {
             #expect(has >= most || may.isEmpty)
             continue

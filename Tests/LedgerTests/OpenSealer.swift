@@ -23,5 +23,7 @@ struct OpenSealer: Sealer {
     return try SHA256().digest(of: values)
   }
   func reseal(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]? { nil }
+  func hasKey(of sealed: [UInt8]) -> Bool { true }
   var newIndexKey: [UInt8]? { nil }
+  var indexKeyInsteadOfLost: [UInt8]? { nil }
 }

@@ -12,6 +12,7 @@ import Testing
     /// The newest first.
     var keys: [UInt8]
     var newIndexKey: [UInt8]?
+    var indexKeyInsteadOfLost: [UInt8]?
 
     private func head(_ key: UInt8) -> [UInt8] { [1, key, key, key, key] }
     func seal(_ bytes: [UInt8], for place: SealedPlace) throws -> [UInt8] {
@@ -25,6 +26,7 @@ import Testing
     func reseal(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]? {
       sealed.starts(with: head(keys[0])) ? nil : try seal(open(sealed, for: place), for: place)
     }
+    func hasKey(of sealed: [UInt8]) -> Bool { keys.contains { sealed.starts(with: head($0)) } }
     func blindIndex(_ bytes: [UInt8], purpose: String) throws -> [UInt8] {
       var values = HashedValues()
       values.add(purpose)
@@ -68,7 +70,7 @@ import Testing
       var last: Int64? = 0
       for _ in 0..<round {
         guard let after = last else { break }
-        let page = try desk.ledger.resealRows(after: after, limit: 2)
+        let page = try reseal(after: after, limit: 2)
         (rows, last) = (rows + page.rows, page.last)
       }
       try desk.reopen()
@@ -98,13 +100,34 @@ import Testing
   @Test func aPageThatCannotBeOpenedLeavesAllOfItAsItIs() throws {
     let before = try desk.everything()
     desk.ledger.sealer = KeyedSealer(keys: [8, 6])
-    #expect(throws: LedgerError.self) { try desk.ledger.resealRows(after: 0, limit: 9) }
+    #expect(throws: LedgerError.self) { try reseal() }
     #expect(try desk.everything() == before)
+  }
+
+  @Test func whatALostKeySealedMayBeGivenUp() throws {
+    let home = try desk.ledger.sealedHome()
+    var sealer = KeyedSealer(keys: [8])
+    sealer.indexKeyInsteadOfLost = try sealer.seal([4, 4], for: home.indexKeyPlace)
+    desk.ledger.sealer = sealer
+    var page = try reseal(givesUpLost: true)
+    #expect(page.rows == 1 && page.lost == 7, "the key of the indexes; the links")
+    #expect(try desk.ledger.sealedRows() == ["07070707": 7, "08080808": 1])
+    #expect(try sealer.open(desk.ledger.sealedHome().indexKey ?? [], for: home.indexKeyPlace) == [4, 4])
+    // From then on it is the key on record.
+    sealer.indexKeyInsteadOfLost = nil
+    desk.ledger.sealer = sealer
+    page = try reseal(givesUpLost: true)
+    #expect(page.rows == 0 && page.lost == 7)
+    #expect(throws: LedgerError.self, "they are not passed over unasked") { try reseal() }
+  }
+
+  private func reseal(after key: Int64 = 0, limit: Int = 500, givesUpLost: Bool = false) throws -> Resealed {
+    try desk.ledger.resealRows(after: key, limit: limit, givesUpLost: givesUpLost)
   }
 
   @Test func whatHasTheNewestKeyIsNotWritten() throws {
     let before = try desk.everything()
-    let page = try desk.ledger.resealRows(after: 0, limit: 500)
+    let page = try reseal()
     #expect(page == Resealed())
     #expect(try desk.everything() == before)
   }

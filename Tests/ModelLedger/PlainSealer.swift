@@ -26,5 +26,7 @@ package struct PlainSealer: Sealer {
     return try SHA256().digest(of: values)
   }
   package func reseal(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]? { nil }
+  package func hasKey(of sealed: [UInt8]) -> Bool { true }
   package var newIndexKey: [UInt8]? { nil }
+  package var indexKeyInsteadOfLost: [UInt8]? { nil }
 }

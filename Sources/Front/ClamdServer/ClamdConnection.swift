@@ -8,7 +8,7 @@ final class ClamdConnection {
   unowned let server: ClamdServer
   private let socket: Int32
   private let door: UInt32
-  private let peer: PeerName
+  let peer: PeerName
   private var watch: EventLoop.Watch?
   private var interest = EventLoop.Interest(reads: true)
   private var parser = ClamdParser()
@@ -37,6 +37,8 @@ final class ClamdConnection {
 
   // In milliseconds of the monotonic clock.
   private var idleSince = ClamdServer.now
+  /// When it last had a content, or began.
+  private(set) var contentAt = ClamdServer.now
   private var writeSince: UInt64 = 0
 
   private var limits: ClamdServer.Limits { server.limits }
@@ -246,6 +248,7 @@ final class ClamdConnection {
 
   private func begin(_ job: ClamdJob, isStream: Bool) {
     jobs[ObjectIdentifier(job)] = job
+    contentAt = ClamdServer.now
     if isStream { current = job }
     // One command for each connection, unless it has a session.
     if commands == nil && !isStream { isEnding = true }
@@ -257,7 +260,7 @@ final class ClamdConnection {
   func answer(_ job: ClamdJob, _ text: String) {
     guard jobs.removeValue(forKey: ObjectIdentifier(job)) != nil else { return }
     job.connection = nil
-    idleSince = ClamdServer.now
+    (idleSince, contentAt) = (ClamdServer.now, ClamdServer.now)
     // It has as long to read this answer.
     if jobs.isEmpty { lingering?.since = idleSince }
     if current === job {
@@ -358,6 +361,11 @@ final class ClamdConnection {
   }
 
   /// - Parameter isCrowded: contents wait for a place.
+  /// Whether it has had no content for as long as a peer may that has most of the connections.
+  func isQuiet(_ now: UInt64) -> Bool {
+    jobs.isEmpty && now > contentAt && now - contentAt > limits.quietTime
+  }
+
   func checkDeadlines(_ now: UInt64, isCrowded: Bool) {
     func hasPassed(_ limit: UInt64, since: UInt64) -> Bool { now > since && now - since > limit }
     if !output.isEmpty, hasPassed(limits.writeTime, since: writeSince) { return close() }

@@ -25,6 +25,8 @@ public final class ClamdServer {
   public struct Limits: Sendable {
     /// Connections at once. Others wait in the kernel.
     public var connections = 1000
+    /// Where there are as many, a peer that has more than half of them gives up those that have had no content for so long.
+    public var quietTime: UInt64 = 5_000
     /// Contents of one connection that are under way at once.
     public var jobs = 16
     /// Of them, those of files that it has passed, each of which takes a descriptor.
@@ -135,6 +137,14 @@ public final class ClamdServer {
     }
   }
 
+  /// Makes room for others where one peer has most of the connections, and does nothing with some.
+  private func closeQuiet(_ now: UInt64) {
+    let peers = Dictionary(grouping: connections.values, by: \.peer.text)
+    guard let most = peers.values.first(where: { $0.count > limits.connections / 2 }) else { return }
+    let quiet = most.filter { $0.isQuiet(now) }.sorted { $0.contentAt < $1.contentAt }
+    for connection in quiet.prefix(max(limits.connections / 8, 1)) { connection.close() }
+  }
+
   private func listen(_ accepts: Bool) {
     isFull = !accepts
     for listener in listeners { loop.change(listener.watch, EventLoop.Interest(reads: accepts)) }
@@ -143,6 +153,7 @@ public final class ClamdServer {
   private func checkDeadlines() {
     let now = Self.now
     if isFull && connections.count < limits.connections { listen(true) }
+    if connections.count >= limits.connections { closeQuiet(now) }
     let isCrowded = connections.values.contains(where: \.hasWaiting)
     for connection in connections.values { connection.checkDeadlines(now, isCrowded: isCrowded) }
   }

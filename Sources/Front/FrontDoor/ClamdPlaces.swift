@@ -4,7 +4,7 @@
 /// Who has fewest places is next; so one client that has many contents holds up others no longer than one of its own takes.
 struct ClamdPlaces {
   let most: Int
-  /// Of one peer, while others have contents.
+  /// Of one peer; the rest is for those who come later.
   let mostOfPeer: Int
 
   private struct Peer {
@@ -37,9 +37,7 @@ struct ClamdPlaces {
   /// Gives the next a place; `nil`: none is free, or none waits.
   mutating func next() -> UInt64? {
     if taken >= most { return nil }
-    let isAlone = peers.count == 1
-    let mayHave = isAlone ? most : mostOfPeer
-    let waiting = peers.filter { $0.value.waits > 0 && $0.value.has < mayHave }
+    let waiting = peers.filter { $0.value.waits > 0 && $0.value.has < mostOfPeer }
     guard
       let name = waiting.min(by: { ($0.value.has, first($0.value)) < ($1.value.has, first($1.value)) })?.key
     else { return nil }

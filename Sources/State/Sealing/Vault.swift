@@ -149,7 +149,7 @@ public final class Vault: Sendable {
       throw SealingError(
         .missingKey(id),
         "a value of \(place.table).\(place.column) is sealed with the key \(id), which is not among those given (\(keyList)); "
-          + "name it in the pipeline file, under 'old' of 'secrets'; where it is lost, `sluice reset downloads` gives up what waits for it"
+          + "name it in the pipeline file, under 'old' of 'secrets'; where it is lost, `sluice reset downloads` gives up what waits for it, and `sluice rekey --give-up-lost` leaves the rest"
       )
     }
     var isOpen = false
@@ -179,6 +179,9 @@ public final class Vault: Sendable {
 
   /// The id of the key that a value was sealed with; `nil`: it is no sealed value.
   public func keyID(of value: [UInt8]) -> KeyID? { SealedValue.keyID(of: value) }
+
+  /// Whether the key that a value was sealed with is among those given. Of what is no sealed value too: that is not a matter of keys.
+  public func hasKey(of value: [UInt8]) -> Bool { keyID(of: value).map { all[$0] != nil } ?? true }
 
   /// Seals a value anew with the newest key; `nil`: it has that already.
   ///

@@ -6,6 +6,7 @@ import Sealing
 struct BenchKey: Sealer {
   private let vault: Vault
   let newIndexKey: [UInt8]? = nil
+  let indexKeyInsteadOfLost: [UInt8]? = nil
 
   init(_ home: Home, _ sealed: SealedHome) throws {
     let found = try FoundKey.find(nil, home: home.path, makesKey: !sealed.hasValues, environment: [:])
@@ -23,6 +24,8 @@ struct BenchKey: Sealer {
   func reseal(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]? {
     try vault.reseal(sealed, for: Self.place(place))
   }
+
+  func hasKey(of sealed: [UInt8]) -> Bool { vault.hasKey(of: sealed) }
 
   func blindIndex(_ bytes: [UInt8], purpose: String) throws -> [UInt8] {
     try vault.blindIndex(bytes, purpose: purpose)

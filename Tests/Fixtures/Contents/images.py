@@ -1,6 +1,6 @@
-"""Writes images of disks, and a RAR or a 7z behind other bytes, into the current folder and expected.json: of what each must be found
+"""Writes images of disks, and a RAR, 7z or tar behind other bytes, into the current folder and expected.json: of what each must be found
 damaged; null: it passes. Of a damaged one, programs see different files."""
-import json, struct, subprocess, zlib
+import json, os, struct, subprocess, zlib
 
 SECTOR = 2048
 
@@ -69,14 +69,31 @@ def rar(attributes=0x20, cut=0):
     return whole[:len(whole) - cut] if cut else whole + header(0x7B, 0x4000, b"")
 
 
-def rar5(cut=0):
+def rar5(cut=0, unknown=False, mode=0o100644, length=6):
     def header(fields):
         body = bytes([len(fields)]) + fields
         return struct.pack("<I", zlib.crc32(body)) + body
-    data = b"first\n"
-    file = b"\2\2" + bytes([len(data)]) + b"\4" + bytes([len(data)]) + b"\0" + struct.pack("<I", zlib.crc32(data)) + b"\0\1\5a.txt"
-    whole = b"Rar!\x1a\x07\1\0" + header(b"\1\0\0") + header(file) + data
+    def number(value):
+        return bytes([value | 0x80 if value > 0x7F else value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + number(value >> 7)
+    data = b"first\n".ljust(length, b"-")
+    file = (b"\2\2" + number(len(data)) + b"\4" + number(len(data)) + number(mode) + struct.pack("<I", zlib.crc32(data))
+            + b"\0\1\5a.txt")
+    whole = b"Rar!\x1a\x07\1\0" + header(b"\1\0\0") + (header(b"\x09\4") if unknown else b"") + header(file) + data
     return whole[:len(whole) - cut] if cut else whole + header(b"\5\0\0")
+
+
+def tar():
+    """One entry, with its blocks."""
+    block = bytearray(512)
+    block[:5], block[100:108], block[108:124] = b"a.txt", b"0000644\0", b"0000000\0" * 2
+    block[124:136], block[136:148], block[156:157], block[257:265] = b"%011o\0" % 6, b"0" * 11 + b"\0", b"0", b"ustar\00000"
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block) + b"first\n".ljust(512, b"\0") + bytes(1024)
+
+
+def ar(mode, length):
+    return b"!<arch>\n" + b"%-16s%-12d%-6d%-6d%-8o%-10d`\n" % (b"a.txt/", 0, 0, 0, mode, length) + b"-" * length
 
 
 def seven():
@@ -84,6 +101,14 @@ def seven():
         file.write("first\n" * 100)
     subprocess.run(["bsdtar", "--format=7zip", "-cf", "first.7z", "first.txt"], check=True)
     with open("first.7z", "rb") as file:
+        return file.read()
+
+
+def link(target):
+    os.symlink(target, "link")
+    subprocess.run(["bsdtar", "--format=7zip", "-cf", "link.7z", "link"], check=True)
+    os.remove("link")
+    with open("link.7z", "rb") as file:
         return file.read()
 
 
@@ -108,6 +133,13 @@ CONTENTS = {
     "behind-a-picture.7z": (FRONT + SEVEN, None),
     "cut-behind-a-picture.7z": (FRONT + SEVEN[:-5], CUT),
     "far-behind.7z": (FAR + SEVEN[:-5], CUT),
+    "junk-before.tar": (b"x" * 512 + tar(), None),
+    "far-behind.tar": (b"x" * (3 << 19) + tar()[:900], CUT),
+    "unknown-block.rar": (rar5(unknown=True), "of a kind that is not known"),
+    "a-link.7z": (link("first.txt"), None),
+    "a-link-that-is-no-name.7z": (link("first\n" * 100), FOLDER),
+    "a-link.ar": (ar(0o120777, 100), FOLDER),
+    "a-link-5.rar": (rar5(mode=0o120777), FOLDER),
     # What only begins like one is none.
     "no-sum.7z": (FRONT + SEVEN[:8] + bytes(4) + SEVEN[12:-5], None),
     "no-sum.rar": (FRONT + rar(attributes=0x10).replace(b"\x73\0\0", b"\x73\0\1", 1), None),

@@ -35,6 +35,7 @@ HIDDEN = entry("hidden.txt", content=b"hidden\n")
 COVER = header("cover.txt", b"0", len(HIDDEN))
 
 CONTENT = "has content"
+MODE = "marked as a folder, a link or a device"
 KIND = "of a kind that programs read in different ways"
 
 TARS = {
@@ -72,20 +73,19 @@ FILES = {
 }
 
 
-
-
-def cpio(mode):
+def cpio(mode, content=b"hidden"):
     def entry(name, mode, content=b""):
         fields = [1, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0]
         head = b"070701" + b"".join(b"%08X" % field for field in fields) + name + b"\0"
         return head + bytes(-len(head) % 4) + content + bytes(-len(content) % 4)
-    return entry(b"hidden.txt", mode, b"hidden\n") + entry(b"TRAILER!!!", 0)
+    return entry(b"hidden.txt", mode, content) + entry(b"TRAILER!!!", 0)
 
 
 FILES["file.cpio"] = (cpio(0o100644), None)
 FILES["link.cpio"] = (cpio(0o120777), None)
-FILES["folder.cpio"] = (cpio(0o040755), "marked as a folder or a device")
-FILES["device.cpio"] = (cpio(0o020644), "marked as a folder or a device")
+FILES["no-name.cpio"] = (cpio(0o120777, b"-" * 5000), MODE)
+FILES["folder.cpio"] = (cpio(0o040755), MODE)
+FILES["device.cpio"] = (cpio(0o020644), MODE)
 
 for name, (tar, fault) in TARS.items():
     FILES[name + ".tar"] = (tar, fault)

@@ -9,16 +9,22 @@ extension SQLiteLedger {
     }
   }
 
-  public func resealRows(after key: Int64, limit: Int) throws(LedgerError) -> Resealed {
+  public func resealRows(
+    after key: Int64, limit: Int, givesUpLost: Bool
+  ) throws(LedgerError) -> Resealed {
     guard let sealer else { throw LedgerError(.other, "\(path) was opened without the key that seals") }
     return try transaction {
       var resealed = Resealed()
-      if try resealIndexKey(sealer) { resealed.rows += 1 }
+      if try resealIndexKey(sealer, givesUpLost: givesUpLost) { resealed.rows += 1 }
       var rows: [(key: Int64, identity: [UInt8], request: [UInt8], validators: [UInt8]?)] = []
       try statement(SQL.sealedRows).rows(.integer(key), .integer(Int64(limit))) { row in
         rows.append((row.integer(0), row.blob(1), row.blob(2), row.isNull(3) ? nil : row.blob(3)))
       }
       for row in rows {
+        if givesUpLost, ![row.request, row.validators].allSatisfy({ $0.map(sealer.hasKey) != false }) {
+          resealed.lost += 1
+          continue
+        }
         let request = try sealer.reseal(row.request, for: Self.place("request", row.identity))
         let validators = try row.validators.flatMap {
           try sealer.reseal($0, for: Self.place("validators", row.identity))
@@ -35,13 +41,14 @@ extension SQLiteLedger {
     }
   }
 
-  private func resealIndexKey(_ sealer: any Sealer) throws -> Bool {
+  private func resealIndexKey(_ sealer: any Sealer, givesUpLost: Bool) throws -> Bool {
     let found = try statement("SELECT home_id, index_key FROM ledger WHERE index_key IS NOT NULL").first {
       (id: $0.blob(0), key: $0.blob(1))
     }
     guard let found else { return false }
     let place = SealedPlace(table: "ledger", column: "index_key", row: found.id)
-    guard let sealed = try sealer.reseal(found.key, for: place) else { return false }
+    let instead = givesUpLost ? sealer.indexKeyInsteadOfLost : nil
+    guard let sealed = try instead ?? sealer.reseal(found.key, for: place) else { return false }
     try statement("UPDATE ledger SET index_key = ?1").run(.blob(sealed))
     return true
   }

@@ -12,7 +12,10 @@ public protocol LedgerMaintenance: LedgerQueries {
   func mendJobs() throws(LedgerError)
   /// Seals values anew with the newest key, in one transaction: those of so many rows that follow a key. What has the newest key
   /// already stays as it is. Needs what seals.
-  func resealRows(after key: Int64, limit: Int) throws(LedgerError) -> Resealed
+  ///
+  /// - Parameter givesUpLost: whether values stay as they are whose key is not among those given, and where that is the key of the
+  ///   blind indexes, another takes its place: nothing is known again by it. Otherwise they are an error.
+  func resealRows(after key: Int64, limit: Int, givesUpLost: Bool) throws(LedgerError) -> Resealed
   /// How many rows have values that are sealed with each key, by the key's id.
   func sealedRows() throws(LedgerError) -> [String: Int64]
   /// Overwrites what the file and its log may have of values that were sealed anew. False: a reader is in the way.
@@ -32,6 +35,8 @@ public protocol LedgerMaintenance: LedgerQueries {
 public struct Resealed: Sendable, Equatable {
   /// Rows that were.
   public var rows: Int64 = 0
+  /// Rows that stay as they are, since their key is lost.
+  public var lost: Int64 = 0
   /// The last that was looked at; `nil`: there are no more.
   public var last: Int64?
 

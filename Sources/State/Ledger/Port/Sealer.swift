@@ -8,8 +8,12 @@ public protocol Sealer: Sendable {
   func blindIndex(_ bytes: [UInt8], purpose: String) throws -> [UInt8]
   /// Seals anew with the newest key; `nil`: it is sealed with that.
   func reseal(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]?
+  /// Whether the key that sealed a value is among those given.
+  func hasKey(of sealed: [UInt8]) -> Bool
   /// The key of the blind indexes, sealed, where the home had none on record; `nil`: it has.
   var newIndexKey: [UInt8]? { get }
+  /// The key that the blind indexes have as long as that on record is lost, sealed to take its place; `nil`: it is not.
+  var indexKeyInsteadOfLost: [UInt8]? { get }
 }
 
 extension Sealer {

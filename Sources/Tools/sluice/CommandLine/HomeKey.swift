@@ -7,6 +7,7 @@ import Sealing
 struct HomeKey: Sealer {
   private let vault: Vault
   let newIndexKey: [UInt8]?
+  let indexKeyInsteadOfLost: [UInt8]?
 
   /// Finds the key, as the pipeline names it; makes one where it names none and nothing is sealed yet.
   init(_ home: Home, _ sealed: SealedHome, _ rules: SecretRules) throws {
@@ -25,12 +26,14 @@ struct HomeKey: Sealer {
       sealed.indexKey == nil ? try vault.sealedIndexKey(ofKeyOf: sealed.last, for: place) : nil
     let indexKey = try Self.opened(sealed.indexKey ?? newIndexKey, place, vault)
     if indexKey == nil { Terminal.error("\(home.path): \(Self.lostIndexKey)") }
+    indexKeyInsteadOfLost = indexKey == nil ? try vault.sealedIndexKey(ofKeyOf: sealed.last, for: place) : nil
     self.vault = try Vault(key, home: sealed.id, older: older, indexKey: indexKey)
   }
 
   private static let lostIndexKey =
     "links were sealed here with a key that is not among those given, so that no link is known again: each is asked for once more. "
-    + "If the key was changed by mistake, put the one before back, or name it in the pipeline file under 'old' of 'secrets'"
+    + "If the key was changed by mistake, put the one before back, or name it in the pipeline file under 'old' of 'secrets'; "
+    + "where it is lost, `sluice rekey --give-up-lost` makes links known again from now on"
 
   /// The key of the blind indexes; `nil`: its key is lost, and nothing is known again that was sealed with it.
   private static func opened(
@@ -86,6 +89,8 @@ struct HomeKey: Sealer {
   func reseal(_ sealed: [UInt8], for place: SealedPlace) throws -> [UInt8]? {
     try vault.reseal(sealed, for: Self.place(place))
   }
+
+  func hasKey(of sealed: [UInt8]) -> Bool { vault.hasKey(of: sealed) }
 
   func blindIndex(_ bytes: [UInt8], purpose: String) throws -> [UInt8] {
     try vault.blindIndex(bytes, purpose: purpose)

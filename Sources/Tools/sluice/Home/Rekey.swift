@@ -11,8 +11,16 @@ struct Rekey: ParsableCommand {
       Links, and what servers said of them, are sealed anew, 500 rows in one transaction: a command that was killed goes on
       where it was when it is given again. Then nothing of the old values is left in the ledger and its log, and the old
       keys can be taken out of the pipeline file. Backups that were made before need them still.
+
+      Where a key is lost, nothing that it sealed opens again. With --give-up-lost such rows stay as they are, and links
+      that are fetched from now on are known again; those from before are fetched once more where somebody asks for them.
       """,
-    options: [.config, .home, .format, .quiet, .noColor],
+    options: [
+      .config, .home,
+      CommandOption(
+        name: "give-up-lost", help: "Leave what is sealed with a key that is not among those given."),
+      .format, .quiet, .noColor,
+    ],
     example: "sluice rekey --home /var/lib/sluice")
 
   /// Rows in one transaction.
@@ -27,13 +35,14 @@ struct Rekey: ParsableCommand {
 
   func run() throws -> ExitCode {
     let home = Environment.home(arguments)
-    var rows: Int64 = 0
-    if try !Environment.ledger(reading: home).sealedRows().isEmpty { rows = try reseal(home) }
+    var (rows, lost): (Int64, Int64) = (0, 0)
+    if try !Environment.ledger(reading: home).sealedRows().isEmpty { (rows, lost) = try reseal(home) }
     if arguments.isJSON {
       var writer = JSONWriter()
       writer.object { writer in
         writer.member("record", "rekey")
         writer.member("resealed", rows)
+        writer.member("lost", lost)
       }
       Terminal.out(writer.text + "\n")
     } else if !arguments.flag("quiet") {
@@ -41,21 +50,26 @@ struct Rekey: ParsableCommand {
         rows == 0
           ? "nothing is sealed with an older key\n"
           : "\(Count.text(rows, "row")) sealed anew; the old keys can be taken out of the pipeline file\n")
+      if lost > 0 {
+        Terminal.out(
+          "\(Count.text(lost, "row")) left as they are: their key is lost; a later rekey needs --give-up-lost, too\n"
+        )
+      }
     }
     return .success
   }
 
-  private func reseal(_ home: Home) throws -> Int64 {
+  private func reseal(_ home: Home) throws -> (rows: Int64, lost: Int64) {
     let rules = try Environment.secretRules(arguments)
     let lock = try Self.lock(home)
     defer { withExtendedLifetime(lock) {} }
     let ledger = try home.join { try HomeKey(home, $0, rules) }
     defer { try? ledger.leave() }  // nothing is in its hands
-    var rows: Int64 = 0
+    var (rows, lost): (Int64, Int64) = (0, 0)
     var last: Int64? = 0
     while let after = last {
-      let resealed = try Self.page(ledger, after: after)
-      rows += resealed.rows
+      let resealed = try page(ledger, after: after)
+      (rows, lost) = (rows + resealed.rows, lost + resealed.lost)
       last = resealed.last
     }
     // What an earlier command had sealed anew, and was killed, is erased as well.
@@ -65,7 +79,7 @@ struct Rekey: ParsableCommand {
         "all rows are sealed anew, and the ledger's log has old values still, since another command reads it; run the same "
           + "command again")
     }
-    return rows
+    return (rows, lost)
   }
 
   private static func lock(_ home: Home) throws -> HomeLock {
@@ -78,9 +92,9 @@ struct Rekey: ParsableCommand {
     }
   }
 
-  private static func page(_ ledger: any LedgerMaintenance, after key: Int64) throws -> Resealed {
+  private func page(_ ledger: any LedgerMaintenance, after key: Int64) throws -> Resealed {
     do {
-      return try ledger.resealRows(after: key, limit: batch)
+      return try ledger.resealRows(after: key, limit: Self.batch, givesUpLost: arguments.flag("give-up-lost"))
     } catch {
       // That a key is missing is said by what opens, with the next step.
       throw error.cause ?? error
