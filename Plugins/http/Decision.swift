@@ -69,7 +69,12 @@ extension Decision {
         return .end(sizeMismatch(length, expected, question))
       }
     }
-    return .content(Body(total: length, end: length, validators: Validators(head)))
+    let validators = Validators(head)
+    // By its strong tag it is the file that was begun, whose length was told.
+    guard let resume = question.resume, let told = resume.total, validators.isStrong,
+      validators.etag == resume.validators.etag, length != told
+    else { return .content(Body(total: length, end: length, validators: validators)) }
+    return length == nil ? .content(Body(total: told, validators: validators)) : restart(question)
   }
 
   /// A part comes, perhaps the one that was asked for.

@@ -155,7 +155,7 @@ final class Engine {
     guard !waiting.isEmpty else { return }
     var free = settings.connections - active.count { !$0.isHeld }
     waiting.removeAll { fetch in
-      guard free > 0, !fetch.isHeld, isFree(fetch.question.link) else { return false }
+      guard free > 0, !fetch.isHeld, isFree(fetch.question.link), mayBeRefused(fetch) else { return false }
       free -= 1
       fetch.started = now
       fetch.lastCheckpoint = now
@@ -167,6 +167,26 @@ final class Engine {
   private func isFree(_ link: WebURL) -> Bool {
     active.count { !$0.isHeld && $0.question.link.host == link.host && $0.question.link.port == link.port }
       < settings.perHost
+  }
+
+  /// Requests with one credential at a time whose answers have not begun: where it is not taken any more, no more go out with it.
+  private static let unanswered = 2
+
+  private func mayBeRefused(_ fetch: Fetch) -> Bool {
+    !fetch.sendsCredential
+      || active.count { $0.decision == nil && !$0.isHeld && $0.hasCredential(of: fetch) } < Self.unanswered
+  }
+
+  /// Its credential was refused: those that wait would send it, too.
+  private func giveBackWaiting(with refused: Fetch) {
+    for fetch in waiting where fetch.hasCredential(of: refused) {
+      take(fetch)
+      settle(
+        fetch,
+        .retry(
+          "not-asked",
+          "\(refused.question.link.host) has refused its credential meanwhile, so it was not asked for"))
+    }
   }
 
   private func ask(_ fetch: Fetch) {
@@ -199,7 +219,9 @@ final class Engine {
     take(fetch)
     switch fetch.next(after: result, settings) {
     case .ask: ask(fetch)
-    case .end(let outcome): conclude(fetch, outcome)
+    case .end(let outcome):
+      conclude(fetch, outcome)
+      if outcome?.code == "unauthorized", outcome?.pausesLane == true { giveBackWaiting(with: fetch) }
     }
   }
 

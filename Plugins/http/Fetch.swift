@@ -100,13 +100,20 @@ final class Fetch {
   /// The last checkpoint that was told.
   private var toldBytes: Int64
 
+  /// Whether a secret of the operator's goes with the request.
+  var sendsCredential: Bool { !credentials.isEmpty && trusted.contain(question.link.host) }
+
+  func hasCredential(of other: Fetch) -> Bool {
+    sendsCredential && other.sendsCredential && credentials == other.credentials
+  }
+
   // MARK: Asking
 
   /// Prepares the file and the next request. Returns why it cannot be sent; `nil`: it can.
   func prepare(now: Int64) -> Outcome? {
     if question.resume == nil, let outcome = startAfresh() { return outcome }
     if let outcome = cutToHeld() { return outcome }
-    question.isTrusted = !credentials.isEmpty && trusted.contain(question.link.host)
+    question.isTrusted = sendsCredential
     reader = HeadReader()
     (head, decision, fault, mustRestart, discarded, encodedBytes) = (nil, nil, nil, false, 0, 0)
     lastByte = now

@@ -4,7 +4,7 @@ import CCurl
 struct Validators: Equatable {
   /// An entity tag. Only a strong one proves that the bytes are the same; another one proves that they are not.
   var etag: String?
-  /// A `Last-Modified`, with ``weak`` before it where it is not as good as a strong validator. Not kept beside a strong entity tag.
+  /// A `Last-Modified`, with ``weak`` before it where it is not as good as a strong validator.
   var modified: String?
 
   /// As in a weak entity tag.
@@ -21,7 +21,6 @@ struct Validators: Equatable {
   /// Those of an answer.
   init(_ head: AnswerHead) {
     etag = head.text("etag").flatMap { Self.isKept($0) ? $0 : nil }
-    if let etag, Self.isStrong(etag) { return }
     // RFC 9110, section 8.8.2.2: strong if the answer was made at least a second after the change.
     guard let text = head.text("last-modified"), Self.isKept(text), let modified = Self.seconds(text) else {
       return
@@ -34,6 +33,9 @@ struct Validators: Equatable {
     (1...(limit - weak.utf8.count)).contains(text.utf8.count)
       && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
   }
+
+  /// Whether there is a strong entity tag.
+  var isStrong: Bool { etag.map(Self.isStrong) == true }
 
   /// What `If-Range` may say; `nil`: nothing proves that the file is the same.
   var condition: String? {
@@ -48,8 +50,9 @@ struct Validators: Equatable {
       validators.modified.map { $0.hasPrefix(Self.weak) ? $0.dropFirst(Self.weak.count) : $0[...] }
     }
     if etag != other.etag { return true }
-    if let etag, Self.isStrong(etag) { return false }
-    return date(self) != date(other)
+    let (mine, theirs) = (date(self), date(other))
+    // Beside a strong tag the date may not have been told.
+    return mine != theirs && !(isStrong && (mine == nil || theirs == nil))
   }
 
   /// A quoted text without `W/` (RFC 9110, section 8.8.3).

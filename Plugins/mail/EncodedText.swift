@@ -1,4 +1,5 @@
 import CGMime
+import Glibc
 
 /// Encoded text that programs decode in different ways, so that one shows what another hides.
 enum EncodedText {
@@ -6,7 +7,9 @@ enum EncodedText {
   static func fault(of text: UnsafeRawBufferPointer, _ encoding: GMimeContentEncoding) -> String? {
     switch encoding {
     case GMIME_CONTENT_ENCODING_QUOTEDPRINTABLE:
-      hasSpacedBreak(text) ? "a line of quoted-printable in it has white space behind its last =" : nil
+      hasSpacedBreak(text)
+        ? "a line of quoted-printable in it has white space behind its last ="
+        : hasBrokenEscape(text) ? "quoted-printable in it has an = too close to another" : nil
     case GMIME_CONTENT_ENCODING_UUENCODE:
       hasEarlyEnd(text) ? "uuencode in it goes on behind its end" : nil
     default: nil
@@ -21,6 +24,20 @@ enum EncodedText {
       guard trimmed.last == 0x3D, trimmed.count < line.count else { return false }
       return !line.dropFirst(trimmed.count).elementsEqual([0x0D])
     }
+  }
+
+  /// An `=` without its two digits, and another in their place: some programs begin again with that, and others pass over it.
+  private static func hasBrokenEscape(_ text: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    while let base = text.baseAddress, index + 1 < text.count,
+      let found = memchr(base + index, 0x3D, text.count - index - 1)
+    {
+      index = base.distance(to: UnsafeRawPointer(found)) + 1
+      if text[index] == 0x3D { return true }
+      // A break ends the line.
+      if index + 1 < text.count, text[index + 1] == 0x3D, text[index] != 0x0A { return true }
+    }
+    return false
   }
 
   /// A line without bytes ends the data (uuencode(5)), and only `end` follows: some programs look for that alone.

@@ -48,6 +48,7 @@ struct Extraction {
       if parts > limits.parts { throw limits.tooManyParts }
       if place.depth > limits.depth { throw limits.tooDeep }
       try checkType(of: place.part)
+      if place.depth > 0 { try FieldCheck.check(headerOf: place.part, in: content) }
       guard sluice_is_multipart(place.part) != 0, let multipart = sluice_multipart(place.part) else {
         try take(place)
         continue

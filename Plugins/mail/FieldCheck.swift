@@ -12,12 +12,26 @@ enum FieldCheck {
     }
   }
 
-  /// Checks the header that a mail begins with, which GMime keeps in two places.
-  static func check(headerOf mail: UnsafeRawBufferPointer) throws(Outcome) {
-    for line in Lines(mail) {
+  /// Checks the header that begins at a place: all lines are fields, and the empty one behind them ends for all programs.
+  static func check(headerAt start: Int, of mail: UnsafeRawBufferPointer) throws(Outcome) {
+    for line in Lines(mail, from: start) {
       if line.isEmpty || line.elementsEqual([0x0D]) { return }
       if hasLoneReturn(Array(line) + [0x0A]) { throw loneReturn }
+      if line.first != 0x20, line.first != 0x09, !MailStart.isField(line) {
+        throw .reject(
+          "damaged", "a line in a header of it is no field, where some programs see the end of the header")
+      }
     }
+  }
+
+  /// Checks the header of a part, which begins behind the boundary.
+  static func check(
+    headerOf part: UnsafeMutablePointer<GMimeObject>, in mail: UnsafeRawBufferPointer
+  ) throws(Outcome) {
+    let start = Int(sluice_first_offset(part))
+    guard 1..<mail.count ~= start else { return }
+    let before = mail[..<(start - 1)].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+    try check(headerAt: mail[before...].starts(with: [0x2D, 0x2D]) ? start : before, of: mail)
   }
 
   static var loneReturn: Outcome {

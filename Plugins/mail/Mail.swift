@@ -90,7 +90,7 @@ struct Mail: Stage {
       if isMailbox { return }
     }
     try limits.checkBoundaries(in: bytes)
-    try FieldCheck.check(headerOf: bytes)
+    if start.isHeader { try FieldCheck.check(headerAt: 0, of: bytes) }
     let boundary = Array("\r--".utf8)
     if sluice_contains(bytes.baseAddress, bytes.count, boundary, boundary.count) != 0 {
       throw FieldCheck.loneReturn

@@ -121,7 +121,7 @@ struct MailStart {
     return min(lines.position, bytes.count)
   }
 
-  private static func isField(_ line: Slice<UnsafeRawBufferPointer>) -> Bool {
+  static func isField(_ line: Slice<UnsafeRawBufferPointer>) -> Bool {
     let name = line.prefix { 0x21...0x7E ~= $0 && $0 != 0x3A }
     return !name.isEmpty && line.dropFirst(name.count).first { $0 != 0x20 && $0 != 0x09 } == 0x3A
   }

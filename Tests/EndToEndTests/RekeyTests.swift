@@ -169,6 +169,16 @@ struct RekeyTests {
     #expect(try rows() == before + 1)
   }
 
+  @Test func linksThatAreKnownDoNotCountTowardsALimit() throws {
+    try write(key: "first", token: "good")
+    let lines = (1...5).map { #"{"url": "https://files.example.com/bytes/\#($0)", "messageId": "m\#($0)"}"# }
+    try folder.write("list.jsonl", lines.joined(separator: "\n"))
+    for count in [2, 4, 5] {
+      #expect(try sluice("ingest", "--limit", "2", "--manifest", "list.jsonl").status == 0)
+      #expect(try sluice("list", "--status", "completed").out.split(separator: "\n").count == count)
+    }
+  }
+
   @Test func nothingToDoIsSaid() throws {
     _ = try sluice("ingest", "--manifest", "/dev/null")
     #expect(try sluice("rekey").out == "nothing is sealed with an older key\n")

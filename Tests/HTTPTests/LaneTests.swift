@@ -55,16 +55,19 @@ struct LaneTests {
       files: { header: "authorization: Bearer ${file:token}", hosts: [127.0.0.1] }
     """#
 
-  @Test func aTokenThatExpiresIsAskedWithTwiceAtMost() throws {
+  @Test(arguments: [1, 8])
+  func aTokenThatExpiresIsAskedWithTwiceAtMost(connections: Int) throws {
     let gate = Gate(token: "first", files: 5)
     let server = try gate.server()
-    let home = try Home(lane: "connections: 1\n    credential: files", credentials: Self.credentials)
+    let lane = "connections: \(connections)\n    per-host: \(connections)\n    credential: files"
+    let home = try Home(lane: lane, credentials: Self.credentials)
     try home.write("token", "first\n")
     try home.run()
     try home.enqueue((1...20).map { server.url("/\($0)") })
     try home.wait("the lane is paused") { try home.sluice("status").out.contains("unauthorized") }
     usleep(500_000)
-    #expect(try home.count("completed") == 5)
+    // Beside others, one may be stopped with all its bytes here.
+    #expect(try connections == 1 ? home.count("completed") == 5 : home.count("completed") <= 5)
     #expect(gate.refused <= 2, "\(gate.refused)")
     #expect(try home.sluice("status").out.contains("by sluice since"), "it is nobody's session")
     gate.take("second")
@@ -72,7 +75,7 @@ struct LaneTests {
     #expect(try home.sluice("resume", "downloads").status == 0)
     try home.wait("the others are fetched") { try home.count("completed") == 20 }
     #expect(gate.refused <= 2, "the new token was read before anything was asked")
-    #expect(server.requests.count == 20 + gate.refused)
+    if connections == 1 { #expect(server.requests.count == 20 + gate.refused) }
     #expect(!home.said.contains("first") && !home.said.contains("second"))
   }
 
@@ -95,6 +98,25 @@ struct LaneTests {
     try home.enqueue((4...20).map { server.url("/\($0)") })
     try home.wait("all are fetched") { try home.count("completed") == 20 }
     #expect(gate.refused == 1)
+    #expect(!home.said.contains("paused"), "\(home.said)")
+  }
+
+  /// What the worker has in hand was given the old one.
+  @Test func aTokenThatWasReplacedMeanwhileIsNotSentByThoseThatWait() throws {
+    let gate = Gate(token: "first", files: 3)
+    let server = try gate.server()
+    let home = try Home(
+      lane: "connections: 8\n    per-host: 8\n    credential: files", credentials: Self.credentials)
+    try home.write("token", "first\n")
+    try home.run()
+    try home.enqueue((1...3).map { server.url("/\($0)") })
+    try home.wait("three are fetched") { try home.count("completed") == 3 }
+    gate.take("second")
+    try home.write("token", "second\n")
+    try home.enqueue((4...20).map { server.url("/\($0)") })
+    try home.wait("all are fetched") { try home.count("completed") == 20 }
+    // The worker may have been given two more before it was known.
+    #expect((1...4).contains(gate.refused), "\(gate.refused)")
     #expect(!home.said.contains("paused"), "\(home.said)")
   }
 

@@ -88,6 +88,10 @@ struct ResumeTests {
       ["ETag: W/\"b\"", "Last-Modified: Mon, 05 Jan 2026 09:30:00 GMT"]
     ),
     (nil, "W/Mon, 05 Jan 2026 09:30:00 GMT", ["Last-Modified: Mon, 05 Jan 2026 09:30:07 GMT"]),
+    (
+      "\"a\"", "Mon, 05 Jan 2026 09:30:00 GMT",
+      ["ETag: \"a\"", "Last-Modified: Mon, 05 Jan 2026 09:30:07 GMT"]
+    ),
   ])
   func anotherTagOrDateIsAnotherFile(etag: String?, modified: String?, answer: [String]) throws {
     let other = Self.content.prefix(250_000) + sample(50_000, seed: 9)
@@ -270,6 +274,26 @@ struct ResumeTests {
     let fetched = try resume(server, held: Array(Self.content.prefix(100)))
     #expect(fetched.holds(Self.content))
     #expect(server.requests.map(\.first) == [nil])
+  }
+
+  /// By its tag it is the same file, so that what is shorter than was told is cut, whether it looks whole or not.
+  @Test(arguments: ["", "Transfer-Encoding: chunked\r\n"])
+  func withTheSameTagLessThanWasToldIsAPart(framing: String) throws {
+    let server = try Server { _, exchange in
+      let body = framing.isEmpty ? "hello" : "5\r\nhello\r\n0\r\n\r\n"
+      exchange.send("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nConnection: close\r\n\(framing)\r\n\(body)")
+      exchange.close()
+    }
+    let fetched = try resume(server) { $0.start.total = 300_000 }
+    #expect(fetched.summary == "retry short-body", "\(fetched.message)")
+  }
+
+  @Test func withTheSameTagAndAnotherLengthAllIsAskedForOnceMore() throws {
+    let server = try Server { request, exchange in
+      exchange.answer(200, ["ETag: \"a\""], Self.content[..<(request.first == nil ? 300_000 : 60_000)])
+    }
+    let fetched = try resume(server) { $0.start.total = 300_000 }
+    #expect(fetched.holds(Self.content) && server.requests.map(\.first) == [Self.seam, nil])
   }
 
   @Test func aWrongLengthIsFetchedOnceMoreFromTheStart() throws {

@@ -167,6 +167,33 @@ import Testing
     #expect(claimed.count { $0.hasPrefix("x") } == 2, "\(claimed)")
   }
 
+  private func hosts(of links: [String]) throws -> Set<Int64> {
+    var hosts: Set<Int64> = []
+    for lease in try leases(Want(.downloads, links.count, hosts: HostShares())) {
+      guard case .transfer(let transfer) = lease.work, links.contains(Self.link(lease)) else { continue }
+      hosts.insert(transfer.host)
+    }
+    try desk.execute("UPDATE jobs SET state = 'due', holder = NULL, token = NULL WHERE host IS NOT NULL")
+    return hosts
+  }
+
+  @Test func hostsThatHaveNotAnsweredLeavePlacesToThoseThatHave() throws {
+    let good = (1...10).map { "good.example.com/\($0)" }
+    try take("ann", good)
+    let known = try hosts(of: good)
+    #expect(known.count == 1)
+    try take("ann", links("silent", hosts: 60, each: 3))
+    let shares = HostShares(6, known: known, unknown: 4)
+    let claimed = try claim(16, shares)
+    #expect(claimed.count { $0.hasPrefix("good") } == 6, "\(claimed)")
+    #expect(claimed.count { $0.hasPrefix("silent") } == 8, "as many as there are connections: \(claimed)")
+    // Those in hand count.
+    try desk.execute(
+      "UPDATE jobs SET state = 'scheduled' WHERE state = 'due' AND host IN (\(known.map(String.init).joined(separator: ",")))"
+    )
+    #expect(try claim(2, shares).isEmpty)
+  }
+
   // MARK: What is on record
 
   private func senders() throws -> [Int64] {

@@ -7,7 +7,7 @@ struct HostHealthTests {
   private var health = HostHealth()
 
   private func shares(_ hosts: Int64..., at now: Int64) -> [Int] {
-    let shares = health.shares(6, at: now)
+    let shares = health.shares(6, of: 8, at: now)
     return hosts.map { shares.share(of: $0, isUrgent: false) }
   }
 
@@ -40,10 +40,22 @@ struct HostHealthTests {
     #expect(shares(1, 2, at: 30_001) == [6, 6], "none was heard for ten seconds")
   }
 
+  @Test mutating func whereSomeAnswerTheOthersLeaveThemHalf() {
+    #expect(health.shares(6, of: 8, at: 0).unknown == .max)
+    _ = health.hears(1, at: 1)
+    for now in [1, 60_000] as [Int64] {
+      let shares = health.shares(6, of: 8, at: now)
+      #expect(shares.unknown == 4 && shares.known == [1], "also where none was heard for a while")
+    }
+    #expect(health.shares(6, of: 1, at: 1).unknown == 1)
+    health.missed(1, since: 2, at: 3)
+    #expect(health.shares(6, of: 8, at: 4).unknown == .max)
+  }
+
   @Test mutating func whatIsUrgentIsTriedAtOnce() {
     _ = health.hears(1, at: 1)
     health.missed(2, since: 0, at: 1)
-    #expect(health.shares(6, at: 2).share(of: 2, isUrgent: true) == 6)
+    #expect(health.shares(6, of: 8, at: 2).share(of: 2, isUrgent: true) == 6)
   }
 
   @Test mutating func oneLostConnectionSaysNothingOfAHostThatAnswersOthers() {
@@ -58,7 +70,7 @@ struct HostHealthTests {
 
   @Test mutating func ofManyHostsNoneIsRememberedForEver() {
     for host in 0..<25_000 { _ = health.hears(Int64(host), at: 1) }
-    #expect((health.shares(6, at: 1).answering?.count ?? 0) <= 10_000)
+    #expect((health.shares(6, of: 8, at: 1).answering?.count ?? 0) <= 10_000)
     #expect(shares(24_999, at: 1) == [6])
   }
 

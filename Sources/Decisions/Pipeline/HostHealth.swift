@@ -6,9 +6,17 @@ public struct HostShares: Sendable, Equatable {
   public var answering: Set<Int64>?
   /// Hosts that get nothing now, except what is urgent.
   public var resting: Set<Int64>
+  /// The hosts that have answered lately.
+  public var known: Set<Int64>
+  /// How many leases of all other hosts may be in hand as long as those that have answered have some waiting.
+  public var unknown: Int
 
-  public init(_ full: Int = 0, answering: Set<Int64>? = nil, resting: Set<Int64> = []) {
+  public init(
+    _ full: Int = 0, answering: Set<Int64>? = nil, resting: Set<Int64> = [], known: Set<Int64> = [],
+    unknown: Int = .max
+  ) {
     (self.full, self.answering, self.resting) = (full, answering, resting)
+    (self.known, self.unknown) = (known, unknown)
   }
 
   /// - Parameter isUrgent: a person waits for it: it is tried whatever is known of the host.
@@ -62,12 +70,16 @@ public struct HostHealth: Sendable {
     silent[host] = now + Self.rest
   }
 
-  /// - Parameter full: leases of a host that answers.
-  public func shares(_ full: Int, at now: Int64) -> HostShares {
+  /// - Parameters:
+  ///   - full: leases of a host that answers.
+  ///   - connections: leases of all hosts. Where some answer, the others leave them half.
+  public func shares(_ full: Int, of connections: Int, at now: Int64) -> HostShares {
+    let unknown = answering.isEmpty ? Int.max : max(connections / 2, 1)
     if now - Self.contest > heardLast {
-      return HostShares(full, answering: answering.union(silent.keys))
+      return HostShares(full, answering: answering.union(silent.keys), known: answering, unknown: unknown)
     }
     return HostShares(
-      full, answering: answering, resting: Set(silent.lazy.filter { $0.value > now }.map(\.key)))
+      full, answering: answering, resting: Set(silent.lazy.filter { $0.value > now }.map(\.key)),
+      known: answering, unknown: unknown)
   }
 }

@@ -24,6 +24,8 @@ public struct TransferRun: Sendable {
   private static let refusals: Set<String> = ["forbidden", "gone"]
   /// The reason of a transfer whose link is not taken any more. What had come is kept for a new link.
   public static let expired = "link-expired"
+  /// What a source says of one that it gives back before it has asked for it.
+  private static let notAsked = "not-asked"
   /// How often content that was not what was asked for is fetched again from 0.
   private static let restartLimit = 1
 
@@ -60,6 +62,7 @@ public struct TransferRun: Sendable {
     case .reject: return .failed(reason, isRejected: true)
     case .fail: return .failed(reason, isRejected: false)
     case .retry:
+      if reason.code == Self.notAsked { return .again(after: 0, isCounted: false, reason) }
       if said.pausesLane { return .pause(reason, needsHand: Self.needHands.contains(reason.code)) }
       return again(reason, hasProgressed: hasProgressed, notBefore: said.retryAfter)
     }

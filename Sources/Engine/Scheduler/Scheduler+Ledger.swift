@@ -29,7 +29,7 @@ extension Scheduler {
     let putOff = Set(settlements.lazy.filter { $0.isPutOff }.map(\.flight.lane.name))
     return lanes.wanted(
       at: time, isBlocked: suspect != nil, putOff: putOff, awaited: awaitedSources.count
-    ) { hosts.shares($0, at: monotonicMilliseconds) }
+    ) { hosts.shares($0, of: pipeline.downloads?.connections ?? 0, at: monotonicMilliseconds) }
   }
 
   /// Milliseconds after which a resident scheduler tries a paused lane again.

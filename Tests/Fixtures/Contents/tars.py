@@ -17,6 +17,16 @@ def header(name, kind, size, told=None):
     return bytes(block)
 
 
+def gnu(name, holes=b"", kind=b"0", magic=b"ustar  \0"):
+    """An entry of GNU's own format."""
+    block = bytearray(header(name, kind, 5))
+    block[257:265] = magic
+    block[386:386 + len(holes)] = holes
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block) + b"file\n".ljust(512, b"\0")
+
+
 def entry(name, kind=b"0", content=b"", told=None):
     return header(name, kind, len(content), told) + content + bytes(-len(content) % 512)
 
@@ -54,6 +64,8 @@ TARS = {
     "folder-with-cover": (FIRST + header("folder/", b"5", 512) + COVER + HIDDEN + LAST + END, CONTENT),
     "link-with-cover": (FIRST + header("link", b"2", 512) + COVER + HIDDEN + LAST + END, CONTENT),
     "fifo-with-cover": (FIRST + header("fifo", b"6", 512) + COVER + HIDDEN + LAST + END, CONTENT),
+    "map-of-holes": (FIRST + gnu("hidden.txt", bytes(11) + b"7" + bytes(11) + b"0") + LAST + END, "a map of holes"),
+    "gnu": (FIRST + gnu("file.txt") + LAST + END, None),
     "access-list": (FIRST + entry("hidden.txt", b"A", b"hidden\n") + LAST + END, KIND),
     "unknown": (FIRST + entry("hidden.txt", b"9", b"hidden\n") + LAST + END, KIND),
     "dump": (FIRST + entry("folder/", b"D", b"hidden\n") + LAST + END, KIND),
@@ -81,6 +93,7 @@ def cpio(mode, content=b"hidden"):
     return entry(b"hidden.txt", mode, content) + entry(b"TRAILER!!!", 0)
 
 
+FILES["old-and-unknown.tar"] = (gnu("hidden.txt", kind=b"V", magic=bytes(8)) + END, "not known")
 FILES["file.cpio"] = (cpio(0o100644), None)
 FILES["link.cpio"] = (cpio(0o120777), None)
 FILES["no-name.cpio"] = (cpio(0o120777, b"-" * 5000), MODE)

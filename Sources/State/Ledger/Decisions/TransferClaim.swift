@@ -28,6 +28,12 @@ package struct TransferClaim {
   private var (left, newcomers): (Int, Int)
   private let hosts: HostShares
   private var (ofHost, ofSender): ([Int64: Int], [Int64: Int]) = ([:], [:])
+  /// Of hosts that have not answered lately; how many there may be, and whether there were more.
+  private var ofUnknown = 0
+  private var mostUnknown: Int
+  private var hasLeftUnknown = false
+  /// Hosts that have answered lately, in order, once they are asked for.
+  private var known: [Int64] = []
   private var looks = Self.looks
   private var chosen: [Int64] = []
   private var taken: Set<Int64> = []
@@ -35,19 +41,32 @@ package struct TransferClaim {
   private var lastTaker: Int64?
 
   package init(_ want: Want) {
-    (left, newcomers, hosts) = (want.count, want.newcomers, want.hosts)
+    (left, newcomers, hosts, mostUnknown) = (want.count, want.newcomers, want.hosts, want.hosts.unknown)
   }
 
   /// One is in hand already.
   package mutating func hasInHand(host: Int64, sender: Int64) {
     ofHost[host, default: 0] += 1
     ofSender[sender, default: 0] += 1
+    if !hosts.known.contains(host) { ofUnknown += 1 }
   }
 
   /// Chooses jobs, in the order in which they are to begin.
   package mutating func choose(
     from queue: inout some TransferQueue, _ turns: inout TransferTurns
   ) throws -> [Int64] {
+    try chooseOnce(from: &queue, &turns)
+    // Those that have answered have no more waiting: the others may have all connections, and no place before those.
+    if left > 0, hasLeftUnknown {
+      (mostUnknown, looks, ways) = (hosts.unknown * 2, Self.looks, [:])
+      try chooseOnce(from: &queue, &turns)
+    }
+    return chosen
+  }
+
+  private mutating func chooseOnce(
+    from queue: inout some TransferQueue, _ turns: inout TransferTurns
+  ) throws {
     for due in try queue.urgent(Self.looks) where hasRoom(for: due.sender, due.priority) {
       if mayHave(due.host, due.priority) { take(due.job, due.host, due.sender) }
     }
@@ -68,7 +87,6 @@ package struct TransferClaim {
       ways.mapValues { way in
         way.isTired ? .init(level: way.level, hosts: way.hosts) : .init(hosts: Turn(after: way.hosts.last))
       })
-    return chosen
   }
 
   /// Gives senders one each, until they have none or there is no room.
@@ -98,7 +116,8 @@ package struct TransferClaim {
     way.isTired = false
     var looksLeft = Self.looksOfVisit
     while let level = way.level, level >= floor {
-      while let host = try way.hosts.next({ try queue.host(after: $0, of: sender, level) }) {
+      let jobs = way.jobs
+      while let host = try way.hosts.next({ try host(after: $0, of: sender, level, jobs, &queue) }) {
         if mayHave(host, level) {
           while let job = try queue.job(after: way.jobs[host], of: sender, level, host) {
             way.jobs[host] = job
@@ -143,6 +162,23 @@ package struct TransferClaim {
 
   private func mayHave(_ host: Int64, _ priority: Int64) -> Bool {
     ofHost[host, default: 0] < hosts.share(of: host, isUrgent: isUrgent(priority))
+  }
+
+  /// The next host that a sender has links of; of those that have answered lately only, where the others have all that they may.
+  private mutating func host(
+    after last: Int64, of sender: Int64, _ level: Int64, _ jobs: [Int64: Int64],
+    _ queue: inout some TransferQueue
+  ) throws -> Int64? {
+    if isUrgent(level) || ofUnknown < mostUnknown || ofSender[sender, default: 0] == 0 {
+      return try queue.host(after: last, of: sender, level)
+    }
+    hasLeftUnknown = true
+    if known.isEmpty { known = hosts.known.sorted() }
+    let start = known.firstIndex { $0 > last } ?? known.count
+    for host in known[start...].prefix(Self.looksOfVisit) where mayHave(host, level) {
+      if try queue.job(after: jobs[host], of: sender, level, host) != nil { return host }
+    }
+    return nil
   }
 
   private mutating func take(_ job: Int64, _ host: Int64, _ sender: Int64) {

@@ -25,7 +25,12 @@ public final class KnownFiles {
   private let ledger: SQLiteLedger
 
   /// Opens the ledger of a home for reading.
-  public init(_ home: Home) throws(LedgerError) { ledger = try SQLiteLedger(reading: home) }
+  ///
+  /// - Parameter sealer: makes what tells links from each other; without, no link is known.
+  public init(_ home: Home, sealer: ((SealedHome) throws -> any Sealer)? = nil) throws {
+    ledger = try SQLiteLedger(reading: home)
+    if let sealer { ledger.sealer = try sealer(try ledger.foundSealedHome()) }
+  }
 
   /// A ledger that is open, for tests.
   init(_ ledger: SQLiteLedger) { self.ledger = ledger }
@@ -33,9 +38,9 @@ public final class KnownFiles {
   /// The attachment that a file is: the same path, size and time of change under the same message, or the same message
   /// of a Maildir. `nil`: it is new.
   public func attachment(_ item: IntakeItem) throws(LedgerError) -> Attachment? {
-    let identity = item.identity(ledger.hash)
     return try ledger.reading {
-      try ledger.statement(Self.query).first(.blob(identity)) {
+      let identity = try identity(of: item)
+      return try ledger.statement(Self.query).first(.blob(identity)) {
         var attachment = Attachment(
           id: $0.text(0), status: Status(rawValue: $0.text(1)) ?? .queued, url: $0.optionalText(2),
           sizeBytes: $0.optionalInteger(3))
@@ -51,11 +56,17 @@ public final class KnownFiles {
 
   /// Whether a file was an attachment that a person has deleted, so that it is not taken in again.
   public func wasDeleted(_ item: IntakeItem) throws(LedgerError) -> Bool {
-    let identity = item.identity(ledger.hash)
     return try ledger.reading {
-      try ledger.statement(SQL.tombstone).first(.blob(ledger.tombstoneIdentity(identity))) { _ in true }
+      let identity = try identity(of: item)
+      return try ledger.statement(SQL.tombstone).first(.blob(ledger.tombstoneIdentity(identity))) { _ in true
+      }
         ?? false
     }
+  }
+
+  private func identity(of item: IntakeItem) throws -> [UInt8] {
+    guard let link = item.link, let sealer = ledger.sealer else { return item.identity(ledger.hash) }
+    return item.identity(transfer: try SQLiteLedger.identity(of: link, sealer), ledger.hash)
   }
 
   private static let query: StaticString = """

@@ -10,12 +10,14 @@ struct HomeKey: Sealer {
   let indexKeyInsteadOfLost: [UInt8]?
 
   /// Finds the key, as the pipeline names it; makes one where it names none and nothing is sealed yet.
-  init(_ home: Home, _ sealed: SealedHome, _ rules: SecretRules) throws {
+  ///
+  /// - Parameter tells: whether people are told what is wrong with it.
+  init(_ home: Home, _ sealed: SealedHome, _ rules: SecretRules, tells: Bool = true) throws {
     func find(_ text: String?) throws -> FoundKey {
       let found = try FoundKey.find(
         text.flatMap { KeySource($0) }, home: home.path, makesKey: !sealed.hasValues,
         environment: Environment.variables)
-      if let warning = found.warning { Terminal.error(warning) }
+      if tells, let warning = found.warning { Terminal.error(warning) }
       return found
     }
     let (key, older) = (try find(rules.key).key, try rules.old.map { try find($0).key })
@@ -25,7 +27,7 @@ struct HomeKey: Sealer {
     newIndexKey =
       sealed.indexKey == nil ? try vault.sealedIndexKey(ofKeyOf: sealed.last, for: place) : nil
     let indexKey = try Self.opened(sealed.indexKey ?? newIndexKey, place, vault)
-    if indexKey == nil { Terminal.error("\(home.path): \(Self.lostIndexKey)") }
+    if tells, indexKey == nil { Terminal.error("\(home.path): \(Self.lostIndexKey)") }
     indexKeyInsteadOfLost = indexKey == nil ? try vault.sealedIndexKey(ofKeyOf: sealed.last, for: place) : nil
     self.vault = try Vault(key, home: sealed.id, older: older, indexKey: indexKey)
   }

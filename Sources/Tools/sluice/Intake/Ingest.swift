@@ -59,6 +59,12 @@ struct Ingest: ParsableCommand {
     if let limit, limit < 1 { throw .usage("option '--limit' is 1 or more, not \(limit)") }
   }
 
+  /// With the key that tells links from each other. It is there by now.
+  private func known(_ home: Home, _ pipeline: PipelineDefinition) throws -> KnownFiles {
+    if pipeline.downloads == nil { return try KnownFiles(home) }
+    return try KnownFiles(home) { try HomeKey(home, $0, pipeline.secrets, tells: false) }
+  }
+
   func run() throws -> ExitCode {
     let started = Clock.monotonic()
     let home = Environment.home(arguments)
@@ -86,7 +92,7 @@ struct Ingest: ParsableCommand {
     let server = try ControlServer(home, intake: intake, bound: input.bound)
     server.works(with: pipeline.definition, file: PipelineMismatch.path(of: file), isResident: false)
     let problems = Mailbox<IntakeProblem>(capacity: 4096)
-    let newFiles = try limit.map { NewFiles(try KnownFiles(home), limit: $0) }
+    let newFiles = try limit.map { NewFiles(try known(home, pipeline.definition), limit: $0) }
     var defaults = input.defaults
     // Who has links fetched by a command of their own asks for them.
     if command == Fetch.configuration.name, pipeline.definition.downloads?.prefetch != nil {
