@@ -49,17 +49,6 @@ struct AttachmentVerbTests {
     return try Resident(folder, environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
   }
 
-  /// The coordinator's answer has a sentence for each.
-  @Test func thousandsThatAreRefusedAreAllToldOf() throws {
-    for number in 0..<2500 { try folder.write("many/\(number).txt", "text \(number)\n") }
-    try #require(try ingest("many").status == 0)
-    let resident = try Resident(folder)
-    let outcome = try sluice("cancel", "--status", "completed")
-    #expect(outcome.status == 1, "\(outcome.err.suffix(300))")
-    #expect(!outcome.err.contains("run the same command again"), "\(outcome.err.suffix(300))")
-    #expect(resident.stop() == 0)
-  }
-
   // MARK: Filters
 
   @Test func eachFilterSaysWhichAttachmentsAreMeant() throws {

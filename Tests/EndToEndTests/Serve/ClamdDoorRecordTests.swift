@@ -70,4 +70,22 @@ struct ClamdDoorRecordTests {
     #expect(alone.status == 1 && alone.err.contains(text), "\(alone.status) \(alone.err)")
     #expect(try recorded().first?.contains("\"rejected\"") == true)
   }
+  /// The coordinator's answer has a sentence for each, which is more than a socket takes at once.
+  @Test func thousandsOfRecordsAreRefusedOneByOne() throws {
+    let door = try ClamdDoor(folder, "max-size: 1MB, unknown: error, record: found")
+    let client = try ClamdClient(door.path)
+    client.send("zIDSESSION\0")
+    for batch in 0..<250 {
+      for number in 0..<10 {
+        client.send(
+          Array("zINSTREAM\0".utf8)
+            + ClamdClient.chunks(ClamdDoorTests.image + Array("\(batch)-\(number)".utf8)))
+      }
+      for _ in 0..<10 { #expect(client.answer()?.hasSuffix("FOUND") == true) }
+    }
+    let outcome = try SluiceCommand.run(["retry", "--home", "home", "--status", "rejected"], in: folder)
+    #expect(outcome.status == 1, "\(outcome.err.suffix(300))")
+    #expect(!outcome.err.contains("run the same command again"), "\(outcome.err.suffix(300))")
+    #expect(door.served.stop() == 0)
+  }
 }
