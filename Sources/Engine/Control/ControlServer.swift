@@ -22,6 +22,32 @@ public final class ControlServer: Sendable {
     var since = Clock.monotonic()
     /// What was taken out of the batches that are not on record yet, in their order.
     var refused: [RefusedItems] = []
+    /// What it was sent and the kernel has not taken yet.
+    private(set) var unsent: [UInt8] = []
+
+    /// Bytes of it, at most: an answer to 2,000 commands has a sentence for each.
+    private static let mostUnsent = 16 << 20
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Sends a message, without waiting. False: the client is gone, or reads too little.
+    mutating func send(_ message: [UInt8]) -> Bool {
+      unsent += ControlMessage.framed(message)
+      return sendRest() && unsent.count <= Self.mostUnsent
+    }
+
+    /// False: the client is gone.
+    mutating func sendRest() -> Bool {
+      while !unsent.isEmpty {
+        let count = unsent.withUnsafeBytes {
+          Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        }
+        if count < 0 && errno == EINTR { continue }
+        if count < 0 { return errno == EAGAIN || errno == EWOULDBLOCK }
+        unsent.removeFirst(count)
+      }
+      return true
+    }
   }
 
   private let home: Home
@@ -29,6 +55,8 @@ public final class ControlServer: Sendable {
   private let bound: IntakeBound?
   private let listener: Int32
   private let stopping: Int32
+  /// Some client has more to be sent.
+  private let sending: Int32
   /// By ticket. The scheduler's thread answers, and the server's thread closes.
   private let clients = Mutex<[UInt64: Client]>([:])
   private let thread = Mutex<Thread?>(nil)
@@ -49,8 +77,8 @@ public final class ControlServer: Sendable {
     self.intake = intake
     self.bound = bound
     let listener = try ControlSocket.listen(home)
-    stopping = sluice_eventfd()
-    if stopping < 0 { throw SystemError("making an eventfd") }
+    (stopping, sending) = (sluice_eventfd(), sluice_eventfd())
+    if stopping < 0 || sending < 0 { throw SystemError("making an eventfd") }
     self.listener = listener.release()
     let thread = try Thread { [self] in serve() }
     self.thread.withLock { $0 = thread }
@@ -74,9 +102,17 @@ public final class ControlServer: Sendable {
       let results = refused?.added(to: results) ?? results
       clients[ticket]?.since = Clock.monotonic()
       // A client that does not read its answers is disconnected, and must hand its files over again.
-      if !Self.send(ControlMessage.results(results), to: client.descriptor) {
-        shutdown(client.descriptor, Int32(SHUT_RDWR))
-      }
+      send(ControlMessage.results(results), to: &clients[ticket])
+    }
+  }
+
+  /// Where it does not take it, the client is disconnected.
+  private func send(_ message: [UInt8], to client: inout Client?) {
+    guard let descriptor = client?.descriptor else { return }
+    if client?.send(message) != true {
+      shutdown(descriptor, Int32(SHUT_RDWR))
+    } else if client?.unsent.isEmpty == false {
+      sluice_eventfd_raise(sending)
     }
   }
 
@@ -85,7 +121,7 @@ public final class ControlServer: Sendable {
     clients.withLock { clients in
       guard let client = clients[ticket] else { return }
       let text = "there is no room on the disk of the ledger; make room, then run the same command again"
-      _ = Self.send(ControlMessage.declined(text), to: client.descriptor)
+      _ = clients[ticket]?.send(ControlMessage.declined(text))
       shutdown(client.descriptor, Int32(SHUT_RDWR))
     }
   }
@@ -100,11 +136,11 @@ public final class ControlServer: Sendable {
 
   private func sendAnswer(_ message: [UInt8], to ticket: UInt64) {
     clients.withLock { clients in
-      guard let client = clients[ticket] else { return }
+      if clients[ticket] == nil { return }
       clients[ticket]?.unanswered -= 1
       clients[ticket]?.since = Clock.monotonic()
       // A client that does not read its answers is disconnected.
-      if !Self.send(message, to: client.descriptor) { shutdown(client.descriptor, Int32(SHUT_RDWR)) }
+      send(message, to: &clients[ticket])
     }
   }
 
@@ -115,14 +151,7 @@ public final class ControlServer: Sendable {
     ControlSocket.remove(home)
     close(listener)
     close(stopping)
-  }
-
-  /// Sends a whole message, without waiting.
-  private static func send(_ message: [UInt8], to descriptor: Int32) -> Bool {
-    let message = ControlMessage.framed(message)
-    return message.withUnsafeBytes {
-      Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-    } == message.count
+    close(sending)
   }
 
   // MARK: The thread
@@ -133,13 +162,19 @@ public final class ControlServer: Sendable {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     defer { room.deallocate() }
     while true {
-      let known = clients.withLock { $0.map { (ticket: $0.key, descriptor: $0.value.descriptor) } }
-      var waiting = [pollfd(fd: stopping, events: Int16(POLLIN), revents: 0)]
-      waiting.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
-      waiting += known.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+      let known = clients.withLock {
+        $0.map { (ticket: $0.key, descriptor: $0.value.descriptor, isSending: !$0.value.unsent.isEmpty) }
+      }
+      var waiting = [stopping, listener, sending].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      waiting += known.map {
+        pollfd(fd: $0.descriptor, events: Int16($0.isSending ? POLLIN | POLLOUT : POLLIN), revents: 0)
+      }
       if poll(&waiting, nfds_t(waiting.count), 1000) < 0 && errno != EINTR { break }
       if waiting[0].revents != 0 { break }
-      for (client, state) in zip(known, waiting.dropFirst(2)) where state.revents != 0 {
+      if waiting[2].revents != 0 { sluice_eventfd_clear(sending) }
+      for (client, state) in zip(known, waiting.dropFirst(3)) where state.revents != 0 {
+        if Int32(state.revents) & POLLOUT != 0, !sendRest(to: client.ticket) { continue }
+        if Int32(state.revents) & ~POLLOUT == 0 { continue }
         hear(client.ticket, client.descriptor, &inboxes[client.ticket, default: ControlInbox()], room)
       }
       letGo(after: Self.silence, "nothing came for 30 seconds", atMost: .max)
@@ -148,6 +183,13 @@ public final class ControlServer: Sendable {
       inboxes = inboxes.filter { connected.contains($0.key) }
     }
     for ticket in clients.withLock({ Array($0.keys) }) { forget(ticket) }
+  }
+
+  /// False: the client is gone.
+  private func sendRest(to ticket: UInt64) -> Bool {
+    if clients.withLock({ $0[ticket]?.sendRest() }) == true { return true }
+    forget(ticket)
+    return false
   }
 
   /// Accepts a client; if there are too many, disconnects a silent one first. A client that cannot be
@@ -161,12 +203,12 @@ public final class ControlServer: Sendable {
     return clients.withLock { clients in
       if clients.count < Self.clientLimit {
         clients[ticket] = Client(descriptor: descriptor)
-        _ = Self.send(ControlMessage.welcome(), to: descriptor)
+        _ = clients[ticket]?.send(ControlMessage.welcome())
         return true
       }
-      _ = Self.send(
-        ControlMessage.declined("it serves \(clients.count) others at the moment, and has room for no more"),
-        to: descriptor)
+      var refused = Client(descriptor: descriptor)
+      _ = refused.send(
+        ControlMessage.declined("it serves \(clients.count) others at the moment, and has room for no more"))
       close(descriptor)
       return false
     }
@@ -183,9 +225,7 @@ public final class ControlServer: Sendable {
   }
 
   private func decline(_ ticket: UInt64, _ reason: String) {
-    if let descriptor = clients.withLock({ $0[ticket]?.descriptor }) {
-      _ = Self.send(ControlMessage.declined(reason), to: descriptor)
-    }
+    clients.withLock { _ = $0[ticket]?.send(ControlMessage.declined(reason)) }
     forget(ticket)
   }
 
@@ -214,8 +254,10 @@ public final class ControlServer: Sendable {
         }) {
           let answer = ControlMessage.pipeline(
             try pipeline.withLock { try $0?.told(at: Clock.monotonic()) })
-          clients.withLock { $0[ticket]?.since = Clock.monotonic() }
-          if !Self.send(answer, to: client) { return forget(ticket) }
+          clients.withLock { clients in
+            clients[ticket]?.since = Clock.monotonic()
+            send(answer, to: &clients[ticket])
+          }
           continue
         }
         if let interest {

@@ -13,9 +13,8 @@ struct Selected {
     var bytes: Int64 = 0
   }
 
-  /// Commands in one transaction. A coordinator answers them in one message, each perhaps with a sentence that refuses it, and what
-  /// the kernel does not take at once is lost.
-  private static let batch = 250
+  /// Commands in one transaction.
+  private static let batch = 2000
 
   var ledger: any LedgerQueries
   var filter: AttachmentFilter
