@@ -146,7 +146,8 @@ struct VaultTests {
       error?.description
         == "a value of transfers.request is sealed with the key \(first.keyID), which is not among those given "
         + "(\(second.keyID), \(second.olderKeyIDs[0])); name it in the pipeline file, under 'old' of 'secrets'; "
-        + "where it is lost, `sluice reset downloads` gives up what waits for it"
+        + "where it is lost, `sluice reset downloads` gives up what waits for it, and "
+        + "`sluice rekey --give-up-lost` leaves the rest"
     )
   }
 
