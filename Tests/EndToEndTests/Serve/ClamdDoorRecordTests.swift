@@ -83,8 +83,11 @@ struct ClamdDoorRecordTests {
       }
       for _ in 0..<10 { #expect(client.answer()?.hasSuffix("FOUND") == true) }
     }
+    let began = Date()
     let outcome = try SluiceCommand.run(["retry", "--home", "home", "--status", "rejected"], in: folder)
     #expect(outcome.status == 1, "\(outcome.err.suffix(300))")
+    // Where nothing else is sent, its end would come with the next message, after half a minute.
+    #expect(Date().timeIntervalSince(began) < 20)
     #expect(!outcome.err.contains("run the same command again"), "\(outcome.err.suffix(300))")
     #expect(door.served.stop() == 0)
   }
