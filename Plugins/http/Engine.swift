@@ -20,10 +20,18 @@ final class Engine {
   private var ending: [Int: Fetch] = [:]
   private var lastNumber = 0
   private var hasSettled = false
+  /// Rises with each look at the connections.
+  private(set) var round = 0
+  private var isTurnDue = false
 
   /// Bytes after which a sync begins, and those after which nothing more is read before it is done.
   static let syncInterval: Int64 = 4 << 20
   static let syncLimit: Int64 = 8 << 20
+  /// Bytes that are read from a connection in one round, before others have their turn.
+  static let turnSize = 4 << 20
+  /// Milliseconds after which a transfer has a turn though an older one has more to be read: its server is not to think that nobody
+  /// reads.
+  static let longestWait: Int64 = 250
   /// Milliseconds between two checkpoints of a slow transfer.
   static let checkpointInterval: Int64 = 2000
   /// Milliseconds that the rest of an answer without content may take, so that its connection can be used again.
@@ -141,7 +149,7 @@ final class Engine {
       if hasSettled || now >= end { break }
       beginWaiting()
       var extra = curl_waitfd(fd: wake, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-      let wait = Int32(clamping: min(max(nextDeadline() - now, 0), end - now))
+      let wait = isTurnDue ? 0 : Int32(clamping: min(max(nextDeadline() - now, 0), end - now))
       let result = curl_multi_poll(multi, &extra, 1, wait, nil)
       readClock()
       if result != CURLM_OK { giveUp(result) }
@@ -201,6 +209,7 @@ final class Engine {
   }
 
   private func perform() {
+    round += 1
     var running: Int32 = 0
     let result = curl_multi_perform(multi, &running)
     readClock()
@@ -259,10 +268,24 @@ final class Engine {
 
   func took(_ count: Int) { rate?.take(count) }
 
+  /// Where there is more to be read than one thread can read, the oldest transfer goes first, and is done while younger ones are
+  /// still on their way: what is done with its content afterwards has a processor meanwhile, and does not wait until all have
+  /// come at once. One whose server or line is slower is never at the end of its turn, and stands back for nobody.
   private func goOnWithPaused() {
-    // The one that has waited longest is first, so that all get their share of the rate.
-    for fetch in active.filter({ $0.isPaused }).sorted(by: { $0.lastByte < $1.lastByte })
-    where !mustPause(fetch) { goOn(fetch) }
+    isTurnDue = false
+    let paused = active.filter { $0.isPaused && !mustPause($0) }
+    if rate != nil {
+      // The one that has waited longest is first, so that all get their share of the rate.
+      for fetch in paused.sorted(by: { $0.lastByte < $1.lastByte }) where !mustPause(fetch) { goOn(fetch) }
+      return
+    }
+    for (place, fetch) in paused.sorted(by: { $0.number < $1.number }).enumerated() {
+      if place == 0 || now - fetch.lastTurn >= Self.longestWait {
+        goOn(fetch)
+      } else {
+        isTurnDue = true
+      }
+    }
   }
 
   private func goOn(_ fetch: Fetch) {
@@ -304,6 +327,14 @@ final class Engine {
       take(fetch)
       conclude(fetch, outcome)
     }
+  }
+
+  /// As soon as there is enough, while more is read: so it may be done by the time that nothing more is read before it is.
+  func syncIfMuch(_ fetch: Fetch) -> Outcome? {
+    guard fetch.question.form == .body, !fetch.isSyncing, fetch.file.unsynced >= Self.syncInterval else {
+      return nil
+    }
+    return beginSync(fetch)
   }
 
   private func beginSync(_ fetch: Fetch) -> Outcome? {

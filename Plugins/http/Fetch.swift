@@ -56,6 +56,10 @@ final class Fetch {
   private(set) var isHeld = false
   /// libcurl does not read from the connection.
   var isPaused = false
+  /// The round of its last turn, and the bytes that it has read in it.
+  private var turn = (round: 0, bytes: 0)
+  /// When that was.
+  private(set) var lastTurn: Int64 = 0
   private var keepsBuffer = false
   private var bufferKeptUntil = Int64.max
 
@@ -169,6 +173,12 @@ final class Fetch {
     return fault == nil
   }
 
+  /// Whether it has read so much in this round that others are next.
+  private var hasHadTurn: Bool {
+    if turn.round != engine.round { (turn, lastTurn) = ((engine.round, 0), engine.now) }
+    return turn.bytes >= Engine.turnSize
+  }
+
   private func note(_ bytes: Int) {
     bytesSince += bytes
     if bytesSince >= Self.leastBytes { (lastByte, bytesSince) = (engine.now, 0) }
@@ -203,12 +213,13 @@ final class Fetch {
       discarded += bytes.count
       return discarded <= Self.discardLimit ? bytes.count : 0
     }
-    if engine.mustPause(self) {
+    if engine.mustPause(self) || hasHadTurn {
       isPaused = true
       if isHeld { keepReceiveBuffer() }
       return Int(CURL_WRITEFUNC_PAUSE)
     }
     note(bytes.count)
+    turn.bytes += bytes.count
     engine.took(bytes.count)
     guard decoder != nil else { return take(bytes) ? bytes.count : 0 }
     encodedBytes += Int64(bytes.count)
@@ -253,8 +264,8 @@ final class Fetch {
     }
     let error = file.append(rest)
     position = file.length
-    if error != 0 { fault = fileFault(error) }
-    return error == 0
+    fault = error != 0 ? fileFault(error) : engine.syncIfMuch(self)
+    return fault == nil
   }
 
   /// The whole body has come. Returns what is wrong; `nil`: nothing, unless ``mustRestart``.
