@@ -38,6 +38,22 @@ struct ControlTests {
     }
   }
 
+  /// What is done with a content afterwards does not wait until all have come. A busy machine may keep the server from sending
+  /// as fast as is read, so that it is enough to see it once.
+  @Test func ofMoreThanCanBeReadTheOldestIsDoneFirst() throws {
+    let content = sample(48 << 20)
+    let server = try Server { _, exchange in exchange.answer(200, ["ETag: \"a\""], content) }
+    for _ in 0..<8 {
+      let worker = try SourceWorker()
+      let serials = try (0..<6).map { _ in try worker.give(server.url("/")) }
+      #expect(try worker.result(of: serials[0]).holds(content))
+      let others = serials.dropFirst().map { Int(worker.received[$0]?.last ?? 0) }
+      for serial in serials.dropFirst() { #expect(try worker.result(of: serial).holds(content)) }
+      if others.allSatisfy({ $0 < content.count * 2 / 3 }) { return }
+    }
+    Issue.record("all came at once")
+  }
+
   @Test func aTransferThatIsHeldBeforeItsAnswerGoesOn() throws {
     let server = try Server { _, exchange in
       usleep(500_000)
