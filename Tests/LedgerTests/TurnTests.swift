@@ -57,6 +57,20 @@ import Testing
     #expect(claimed.count == 16 && claimed.prefix(2).contains("b.example.com/1"), "\(claimed)")
   }
 
+  @Test func hostsThatCrawlComeAfterAllOthersAndHaveNoneOfWhatIsKeptForThese() throws {
+    try take(nil, links("slow", hosts: 1, each: 6) + links("other", hosts: 2, each: 1))
+    let first = try leases(Want(.downloads, 1, hosts: HostShares(6)))
+    #expect(first.map(Self.link).map(Self.host) == ["slow-1.example.com"])
+    guard case .transfer(let transfer) = first[0].work else { return }
+    var shares = HostShares(6)
+    (shares.crawling, shares.reserved) = ([transfer.host], 2)
+    #expect(try claim(4, shares).map(Self.host).sorted() == ["other-1.example.com", "other-2.example.com"])
+    #expect(try claim(2, shares).isEmpty)
+    #expect(try claim(4, shares).map(Self.host) == ["slow-1.example.com", "slow-1.example.com"])
+    try take(nil, ["slow-1.example.com/urgent"], priority: TransferPriority.urgent)
+    #expect(try claim(2, shares) == ["slow-1.example.com/urgent"])
+  }
+
   @Test func usersGetOneEachInTurnWhateverTheyHaveHandedIn() throws {
     try take("ann", links("a", hosts: 60, each: 2))
     try take(nil, links("s", hosts: 9, each: 3))

@@ -53,6 +53,21 @@ struct TransferTurnTests {
     #expect(next([entry(20, "ben", host: 1)], beside: (1...4).map { entry($0, "ann", host: 1) }) == nil)
   }
 
+  @Test func whatCrawlsLeavesOthersHalfAsManyConnectionsAgain() {
+    func crawling(_ serials: ClosedRange<UInt64>, host: Int64) -> [Entry] {
+      serials.map { Entry(priority: 0, user: nil, host: host, serial: $0, crawls: true) }
+    }
+    let all = crawling(1...4, host: 1) + crawling(5...8, host: 2)
+    #expect(next([entry(20, host: 3)], beside: all) == 20)
+    let more = all + (9...11).map { entry($0, host: 3) }
+    #expect(next([entry(20, host: 4)], beside: more) == 20)
+    #expect(next([entry(20, host: 4)], beside: more + [entry(12, host: 4)]) == nil)
+    // Not for hosts of which something crawls.
+    let some = crawling(1...3, host: 1) + crawling(5...7, host: 2)
+    #expect(next([entry(20, host: 1)], beside: some) == 20)
+    #expect(next([entry(20, host: 1)], beside: some + [entry(8, host: 3), entry(9, host: 3)]) == nil)
+  }
+
   @Test func aServiceSaysWhatGoesBeforeUsers() {
     #expect(next([entry(3, "ann"), entry(4, priority: 5)], beside: []) == 4)
     #expect(next([entry(3, "ann", priority: 99), entry(4, priority: 5)], beside: []) == 4)

@@ -166,6 +166,10 @@ struct RandomExchange {
     var shares = HostShares(pick([0, 1, 2]))
     if once(in: 3) { shares.answering = Set(hosts.sorted().filter { _ in once(in: 2) }) }
     if once(in: 3) { shares.resting = Set(hosts.sorted().filter { _ in once(in: 3) }) }
+    if once(in: 3) {
+      shares.crawling = Set(hosts.sorted().filter { _ in once(in: 2) })
+      shares.reserved = number(0...3)
+    }
     return shares
   }
 

@@ -10,6 +10,10 @@ public struct HostShares: Sendable, Equatable {
   public var known: Set<Int64>
   /// How many leases of all other hosts may be in hand as long as those that have answered have some waiting.
   public var unknown: Int
+  /// Hosts whose content crawls: they get nothing, except what is urgent, as long as others have something waiting.
+  public var crawling: Set<Int64> = []
+  /// Of the leases that are wanted, those that such hosts get in no case.
+  public var reserved = 0
 
   public init(
     _ full: Int = 0, answering: Set<Int64>? = nil, resting: Set<Int64> = [], known: Set<Int64> = [],

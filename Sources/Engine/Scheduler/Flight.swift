@@ -67,6 +67,8 @@ final class Flight {
   var progressAtStart: Int64 = 0
   /// Bytes that the source says have come, synced or not.
   var received: Int64 = 0
+  /// Since when, in nanoseconds of the monotonic clock, fewer bytes than show some pace have come, and how many had then.
+  var pace: (since: UInt64, bytes: Int64) = (0, 0)
   /// The source says that all is here.
   var isFetched = false
   /// The source was told to end it; and because nothing was heard of it.

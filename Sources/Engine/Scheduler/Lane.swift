@@ -113,7 +113,10 @@ struct Lanes {
     self.window = window
   }
 
-  private func window(of lane: Lane) -> Int { lane === downloads ? min(transfers.all, window) : window }
+  /// - Parameter more: transfers in hand beyond the usual number.
+  private func window(of lane: Lane, more: Int = 0) -> Int {
+    lane === downloads ? min(transfers.all + more, window) : window
+  }
 
   let all: [Lane]
 
@@ -138,7 +141,9 @@ struct Lanes {
   ) -> [Want] {
     var wanted: [Want] = []
     for lane in all {
-      let window = window(of: lane)
+      var shares = lane === downloads ? hosts(transfers.perHost) : HostShares()
+      let window = window(of: lane, more: shares.reserved)
+      shares.reserved = window - self.window(of: lane)
       let count = isBlocked && lane === attachments ? 0 : lane.wish(at: time, window: window)
       let newcomers =
         lane === downloads ? lane.wishForNewcomers(at: time, window: window, most: transfers.newcomers) : 0
@@ -147,7 +152,7 @@ struct Lanes {
         wanted.append(
           Want(
             lane.name, count, countsWaiting: lane === attachments && awaited > 0 ? awaited + 1 : 0,
-            hosts: lane === downloads ? hosts(transfers.perHost) : HostShares(),
+            hosts: shares,
             prefetch: lane === downloads ? prefetch : 0, newcomers: newcomers))
       }
     }

@@ -29,7 +29,11 @@ extension Scheduler {
     let putOff = Set(settlements.lazy.filter { $0.isPutOff }.map(\.flight.lane.name))
     return lanes.wanted(
       at: time, isBlocked: suspect != nil, putOff: putOff, awaited: awaitedSources.count
-    ) { hosts.shares($0, of: pipeline.downloads?.connections ?? 0, at: monotonicMilliseconds) }
+    ) { perHost in
+      var shares = hosts.shares(perHost, of: pipeline.downloads?.connections ?? 0, at: monotonicMilliseconds)
+      if let transfers { (shares.crawling, shares.reserved) = transfers.crawling }
+      return shares
+    }
   }
 
   /// Milliseconds after which a resident scheduler tries a paused lane again.

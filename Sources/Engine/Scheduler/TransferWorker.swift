@@ -139,6 +139,7 @@ final class TransferWorker {
         begun += 1
         flight.heardAt = environment.clock.monotonic()
         flight.received = flight.progress.bytes
+        flight.pace = (flight.heardAt, flight.received)
         if suspects.remove(flight.serial) != nil {
           probation = (flight.serial, flight.heardAt + Self.probationLength)
         }
@@ -164,14 +165,28 @@ final class TransferWorker {
   private func nextPlace() -> Int? {
     TransferTurn(
       connections: definition.connections, perHost: definition.perHost, urgent: Self.urgent,
-      underway: underway.values.lazy.map(Self.entry)
-    ).next(of: queue.map(Self.entry))
+      underway: underway.values.lazy.map(entry)
+    ).next(of: queue.map(entry))
   }
 
-  private static func entry(_ flight: Flight) -> TransferTurn.Entry {
+  private func entry(_ flight: Flight) -> TransferTurn.Entry {
     TransferTurn.Entry(
       priority: flight.lease.priority, user: flight.transfer?.link.scope, host: flight.host,
-      serial: flight.serial)
+      serial: flight.serial, crawls: crawls(flight))
+  }
+
+  /// What shows that a transfer does not crawl: so many bytes within so many nanoseconds, 8 KiB a second.
+  private static let leastPace: (bytes: Int64, time: UInt64) = (120 << 10, 15_000_000_000)
+
+  private func crawls(_ flight: Flight) -> Bool {
+    underway[flight.serial] != nil && !held.contains(flight.serial)
+      && environment.clock.monotonic() > flight.pace.since + Self.leastPace.time
+  }
+
+  /// The hosts whose content crawls, and how many transfers do.
+  var crawling: (hosts: Set<Int64>, count: Int) {
+    let flights = underway.values.filter(crawls)
+    return (Set(flights.map(\.host)), min(flights.count, definition.connections))
   }
 
   private func start(_ slot: UInt32) throws(SchedulerError) {
@@ -195,6 +210,7 @@ final class TransferWorker {
       if isHeld == held.contains(serial) { continue }
       if isHeld { held.insert(serial) } else { held.remove(serial) }
       flight.heardAt = environment.clock.monotonic()
+      flight.pace = (flight.heardAt, flight.received)
       _ = process?.give(TransferOrder(serial: serial, isHeld ? .hold : .goOn))
     }
   }
@@ -229,6 +245,9 @@ final class TransferWorker {
       flight.heardAt = environment.clock.monotonic()
       throughput.add(max(news.kind.bytes - flight.received, 0), at: flight.heardAt)
       flight.received = news.kind.bytes
+      if abs(flight.received - flight.pace.bytes) >= Self.leastPace.bytes {
+        flight.pace = (flight.heardAt, flight.received)
+      }
       return [.news(flight, news.kind)]
     case .result(let result):
       guard let flight = underway.removeValue(forKey: result.serial), let said = result.report.results.first

@@ -4,7 +4,7 @@ import Pipeline
 ///
 /// What is urgent goes first, then what services want before others. After that senders have their turns: each gets one before
 /// any gets its second, however many it has. Of a sender the higher priority goes first, and then the hosts have their turns
-/// likewise, so that one that does not answer keeps no other waiting.
+/// likewise, so that one that does not answer keeps no other waiting. Those that crawl come last.
 package struct TransferClaim {
   /// Stands for all who are no users: services, and what was handed in on the server itself.
   package static let services: Int64 = 0
@@ -32,6 +32,9 @@ package struct TransferClaim {
   private var ofUnknown = 0
   private var mostUnknown: Int
   private var hasLeftUnknown = false
+  /// Whether hosts that crawl get nothing, and whether they could have had something.
+  private var skipsCrawling = true
+  private var hasSkippedCrawling = false
   /// Hosts that have answered lately, in order, once they are asked for.
   private var known: [Int64] = []
   private var looks = Self.looks
@@ -56,9 +59,12 @@ package struct TransferClaim {
     from queue: inout some TransferQueue, _ turns: inout TransferTurns
   ) throws -> [Int64] {
     try chooseOnce(from: &queue, &turns)
-    // Those that have answered have no more waiting: the others may have all connections, and no place before those.
-    if left > 0, hasLeftUnknown {
-      (mostUnknown, looks, ways) = (hosts.unknown * 2, Self.looks, [:])
+    // Those that have answered, and do not crawl, have no more waiting: the others may have all connections, and no place before
+    // those.
+    if left > hosts.reserved, hasLeftUnknown || hasSkippedCrawling {
+      left -= hosts.reserved
+      if hosts.unknown < .max { mostUnknown = hosts.unknown * 2 }
+      (skipsCrawling, looks, ways) = (false, Self.looks, [:])
       try chooseOnce(from: &queue, &turns)
     }
     return chosen
@@ -160,8 +166,11 @@ package struct TransferClaim {
       && (isUrgent(priority) || sender != Self.services && ofSender[sender, default: 0] == 0)
   }
 
-  private func mayHave(_ host: Int64, _ priority: Int64) -> Bool {
-    ofHost[host, default: 0] < hosts.share(of: host, isUrgent: isUrgent(priority))
+  private mutating func mayHave(_ host: Int64, _ priority: Int64) -> Bool {
+    guard ofHost[host, default: 0] < hosts.share(of: host, isUrgent: isUrgent(priority)) else { return false }
+    if isUrgent(priority) || !skipsCrawling || !hosts.crawling.contains(host) { return true }
+    hasSkippedCrawling = true
+    return false
   }
 
   /// The next host that a sender has links of; of those that have answered lately only, where the others have all that they may.
