@@ -177,12 +177,14 @@ final class Engine {
       < settings.perHost
   }
 
-  /// Requests with one credential at a time whose answers have not begun: where it is not taken any more, no more go out with it.
+  /// Requests with one credential at a time that no content has come for yet: where it is not taken any more, no more go out with
+  /// it. One that was refused is among them until it has ended, and those that wait are given back.
   private static let unanswered = 2
 
   private func mayBeRefused(_ fetch: Fetch) -> Bool {
     !fetch.sendsCredential
-      || active.count { $0.decision == nil && !$0.isHeld && $0.hasCredential(of: fetch) } < Self.unanswered
+      || active.count { !$0.isReceivingContent && !$0.isHeld && $0.hasCredential(of: fetch) }
+        < Self.unanswered
   }
 
   /// Its credential was refused: those that wait would send it, too.

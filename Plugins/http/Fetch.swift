@@ -107,6 +107,10 @@ final class Fetch {
   /// Whether a secret of the operator's goes with the request.
   var sendsCredential: Bool { !credentials.isEmpty && trusted.contain(question.link.host) }
 
+  var isReceivingContent: Bool {
+    if case .content? = decision { true } else { false }
+  }
+
   func hasCredential(of other: Fetch) -> Bool {
     sendsCredential && other.sendsCredential && credentials == other.credentials
   }

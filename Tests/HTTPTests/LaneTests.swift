@@ -43,9 +43,14 @@ struct LaneTests {
       }
     }
 
-    func server() throws -> Server {
+    /// - Parameter pause: milliseconds between head and body of a refusal.
+    func server(pause: UInt32 = 0) throws -> Server {
       try Server { [self] request, exchange in
-        if lets(request) { exchange.answer(200, [], sample(1000)) } else { exchange.answer(401) }
+        if lets(request) { return exchange.answer(200, [], sample(1000)) }
+        if pause == 0 { return exchange.answer(401) }
+        exchange.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 3\r\n\r\n")
+        usleep(pause * 1000)
+        exchange.send("no\n")
       }
     }
   }
@@ -55,10 +60,10 @@ struct LaneTests {
       files: { header: "authorization: Bearer ${file:token}", hosts: [127.0.0.1] }
     """#
 
-  @Test(arguments: [1, 8])
-  func aTokenThatExpiresIsAskedWithTwiceAtMost(connections: Int) throws {
+  @Test(arguments: [(1, 0), (8, 0), (8, 300)])
+  func aTokenThatExpiresIsAskedWithTwiceAtMost(connections: Int, pause: UInt32) throws {
     let gate = Gate(token: "first", files: 5)
-    let server = try gate.server()
+    let server = try gate.server(pause: pause)
     let lane = "connections: \(connections)\n    per-host: \(connections)\n    credential: files"
     let home = try Home(lane: lane, credentials: Self.credentials)
     try home.write("token", "first\n")
@@ -77,6 +82,28 @@ struct LaneTests {
     #expect(gate.refused <= 2, "the new token was read before anything was asked")
     if connections == 1 { #expect(server.requests.count == 20 + gate.refused) }
     #expect(!home.said.contains("first") && !home.said.contains("second"))
+  }
+
+  @Test func aCredentialWhoseFileCannotBeReadAgainIsNamed() throws {
+    let gate = Gate(token: "first", files: 1)
+    let server = try gate.server()
+    let home = try Home(lane: "connections: 1\n    credential: files", credentials: Self.credentials)
+    try home.write("token", "first\n")
+    try home.run()
+    try home.enqueue([server.url("/1")])
+    try home.wait("one is fetched") { try home.count("completed") == 1 }
+    for content in ["", "\u{1}\n"] {
+      try home.write("token", content)
+      try home.enqueue([server.url("/\(content.count + 2)")])
+      try home.wait("the lane says why") {
+        try home.sluice("status").out.contains("the credential 'files' could not be read again: ")
+      }
+      #expect(try home.sluice("resume", "downloads").status == 0)
+    }
+    gate.take("second")
+    try home.write("token", "second\n")
+    #expect(try home.sluice("resume", "downloads").status == 0)
+    try home.wait("the others are fetched") { try home.count("completed") == 3 }
   }
 
   @Test func aTokenThatWasReplacedMeanwhilePausesNothing() throws {

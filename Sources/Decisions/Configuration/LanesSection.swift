@@ -103,13 +103,18 @@ enum CredentialsSection {
   }
 
   /// Reads the files of a header again; `nil`: it takes nothing from a file.
-  private static func reader(of node: Node, _ substitution: Substitution) -> (@Sendable () -> String?)? {
+  private static func reader(
+    of node: Node, _ substitution: Substitution
+  ) -> (@Sendable () throws(Credential.Unusable) -> String)? {
     guard case .scalar(let scalar) = node.content, scalar.isSecret, let written = scalar.written else {
       return nil
     }
-    return {
+    return { () throws(Credential.Unusable) in
       let filled = substitution.fill(written, limit: headerLimit)
-      guard filled.faults.isEmpty, isHeader(filled.text), reserved(filled.text) == nil else { return nil }
+      if let fault = filled.faults.first { throw Credential.Unusable(fault.message) }
+      guard isHeader(filled.text), reserved(filled.text) == nil else {
+        throw Credential.Unusable("with what the file has now, its header is no line in plain ASCII")
+      }
       return filled.text
     }
   }

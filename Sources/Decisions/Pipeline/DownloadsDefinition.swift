@@ -48,8 +48,15 @@ public struct Credential: Sendable, Equatable {
   public var owner: String?
   /// What becomes of that session where a server does not take it.
   public var on401 = Refusal.pause
-  /// Reads the header again, where a part of it comes from a file; its result is `nil` where that cannot be used.
-  public var readAgain: (@Sendable () -> String?)?
+  /// Reads the header again, where a part of it comes from a file.
+  public var readAgain: (@Sendable () throws(Unusable) -> String)?
+
+  /// Why a header cannot be used; a sentence that shows no part of it.
+  public struct Unusable: Error {
+    public var reason: String
+
+    public init(_ reason: String) { self.reason = reason }
+  }
 
   /// What a 401 leads to: the lane pauses in any case.
   public enum Refusal: String, Sendable, CaseIterable {
@@ -60,7 +67,7 @@ public struct Credential: Sendable, Equatable {
 
   public init(
     header: String, hosts: [String], owner: String? = nil, on401: Refusal = .pause,
-    readAgain: (@Sendable () -> String?)? = nil
+    readAgain: (@Sendable () throws(Unusable) -> String)? = nil
   ) {
     (self.header, self.hosts) = (header, hosts)
     (self.owner, self.on401) = (owner, on401)

@@ -185,7 +185,13 @@ extension Scheduler {
 
   /// A small file, which is read where the scheduler waits for it: once for each time that a lane pauses or is resumed.
   private func readAgain(_ name: String) {
-    if let header = credentials[name]?.readAgain?() { credentials[name]?.header = header }
+    guard let read = credentials[name]?.readAgain else { return }
+    do throws(Credential.Unusable) {
+      credentials[name]?.header = try read()
+      unusable[name] = nil
+    } catch {
+      unusable[name] = error.reason
+    }
   }
 
   /// A person has let the lane go on: that may be since a credential has been replaced.
@@ -288,7 +294,10 @@ extension Scheduler {
     guard let transfer = flight.transfer else { return }
     let refused = reason.code == "unauthorized" ? credentialName(of: flight) : nil
     var reason = reason
-    if refused != nil {
+    if let refused {
+      if let why = unusable[refused] {
+        reason.message += "; the credential '\(refused)' could not be read again: \(why)"
+      }
       // The one link may be what is refused, and not the credential.
       reason.message +=
         "; it was asked for attachment \(transfer.attachmentId): renew the credential, or give that up with `sluice cancel "

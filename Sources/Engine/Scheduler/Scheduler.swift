@@ -30,6 +30,8 @@ public final class Scheduler {
   var refusals = Refusals()
   /// Those of the pipeline, by name, as their files said last.
   var credentials: [String: Credential]
+  /// Why a credential could not be read again when it was last tried.
+  var unusable: [String: String] = [:]
   /// Until when a client attends, in milliseconds of the steady clock.
   var attendedUntil: Int64 = .min
   var exchange: LedgerExchange
