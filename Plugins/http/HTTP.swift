@@ -72,9 +72,12 @@ struct HTTP: Source {
   static let response = Option<String>.text(
     "response", default: "body",
     help: "Where the content is in the answer: `body`, `base64`, or `json:/pointer` to Base64 in JSON.")
+  static let reuseConnections = Option<Bool>.boolean(
+    "reuse-connections", default: true,
+    help: "Whether a connection serves one request after the other; false: each has one of its own.")
   static let options: [any OptionDeclaration] = [
     connections, perHost, redirects, hosts, allowPrivate, connectTimeout, idleTimeout, totalTimeout, rate,
-    response,
+    response, reuseConnections,
   ]
 
   private let engine: Engine
@@ -93,6 +96,7 @@ struct HTTP: Source {
     settings.idleTimeout = opening[Self.idleTimeout]
     settings.totalTimeout = opening[Self.totalTimeout]
     settings.rate = opening[Self.rate]
+    settings.reusesConnections = opening[Self.reuseConnections]
     settings.form = form
     settings.admission = Admission(
       hosts: try HostPatterns(opening[Self.hosts], option: "hosts"),

@@ -46,6 +46,7 @@ final class Request {
       sluice_curl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout)),
       sluice_curl_set_number(handle, CURLOPT_BUFFERSIZE, min(max(buffer, 1024), Self.bufferSize)),
       sluice_curl_set_number(handle, CURLOPT_NOSIGNAL, 1),
+      sluice_curl_set_number(handle, CURLOPT_FORBID_REUSE, settings.reusesConnections ? 0 : 1),
       sluice_curl_set_number(handle, CURLOPT_SSL_VERIFYPEER, 1),
       sluice_curl_set_number(handle, CURLOPT_SSL_VERIFYHOST, 2),
       sluice_curl_set_number(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),

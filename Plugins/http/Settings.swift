@@ -9,6 +9,8 @@ struct Settings {
   var totalTimeout: Int64 = 1_800_000
   /// Bytes a second; 0: no limit.
   var rate: Int64 = 0
+  /// Whether the next request to a host may go out on the connection of an earlier one.
+  var reusesConnections = true
   var form = ResponseForm.body
   var admission = Admission()
 }

@@ -55,6 +55,24 @@ struct FetchTests {
     #expect(fetched.holds(content))
   }
 
+  /// HTTP/1.1 numbers no answers, so that one too many would be taken for the next link's.
+  @Test func anAnswerThatNobodyAskedForIsNoOtherLinks() throws {
+    let server = try Server { request, exchange in
+      exchange.answer(200, [], Array(request.path.utf8))
+      if request.path == "/twice" {
+        usleep(100_000)
+        exchange.answer(200, [], Array("/wrong".utf8))
+      }
+    }
+    var options = SourceWorker.Options()
+    options.reusesConnections = false
+    let worker = try SourceWorker(options)
+    for path in ["/twice", "/a", "/twice", "/b"] {
+      #expect(try worker.fetch(server.url(path)).holds(Array(path.utf8)))
+    }
+    #expect(server.connections == 4)
+  }
+
   @Test func connectionsAreUsedAgain() throws {
     let server = try Server { _, exchange in exchange.answer(200, [], sample(1000)) }
     let worker = try SourceWorker()

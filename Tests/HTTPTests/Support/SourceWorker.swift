@@ -25,6 +25,7 @@ final class SourceWorker {
     var totalTimeout: Int64 = 60_000
     var rate: Int64 = 0
     var response = "body"
+    var reusesConnections = true
 
     var values: [OptionValue] {
       let numbers = [
@@ -35,7 +36,10 @@ final class SourceWorker {
       return numbers.map { OptionValue(name: $0.0, text: String($0.1), integer: $0.1) }
         + hosts.map { OptionValue(name: "hosts", text: $0) }
         + allowPrivate.map { OptionValue(name: "allow-private", text: $0) }
-        + [OptionValue(name: "response", text: response)]
+        + [
+          OptionValue(name: "response", text: response),
+          OptionValue(name: "reuse-connections", text: "", integer: reusesConnections ? 1 : 0),
+        ]
     }
   }
 
