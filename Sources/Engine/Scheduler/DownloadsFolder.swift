@@ -68,6 +68,23 @@ package struct DownloadsFolder: Sendable {
       "\(path) has \(ByteSize.rounded(available)) free\(coming), and \(ByteSize.rounded(free)) are to stay free"
   }
 
+  /// Bytes on disk of what is not an object yet.
+  var held: Int64 {
+    guard let entries = opendir(path) else { return 0 }
+    defer { closedir(entries) }
+    var blocks: Int64 = 0
+    while let entry = readdir(entries) {
+      var facts = stat()
+      let isThere = withUnsafePointer(to: &entry.pointee.d_name) { name in
+        name.withMemoryRebound(to: CChar.self, capacity: 256) {
+          fstatat(dirfd(entries), $0, &facts, AT_SYMLINK_NOFOLLOW) == 0
+        }
+      }
+      if isThere, facts.st_mode & S_IFMT == S_IFREG, facts.st_nlink == 1 { blocks += Int64(facts.st_blocks) }
+    }
+    return blocks * 512
+  }
+
   /// What was fetched, to read: the transfer's file, or else its object.
   func open(fetched transfer: Int64, object: String?) -> Source.Opening {
     let paths = [file(of: transfer)] + (object.map { ["\(store)/\($0)"] } ?? [])

@@ -103,6 +103,12 @@ extension Scheduler {
         }
       case .news(let flight, .received(let bytes)):
         if bytes > flight.progress.bytes { heardConnection(of: flight) }
+        if flight.progress.total == nil, flight.transfer?.link.size == nil, let transfers,
+          transfers.lackOfRoom(for: flight) != nil
+        {
+          // Nobody knows how much is still to come of it.
+          transfers.stop(flight)
+        }
       case .answered(let flight, var said, let metadata):
         said.message = said.message.map { withoutSecrets($0, of: flight) }
         if said.verdict == .pass {
@@ -302,6 +308,12 @@ extension Scheduler {
       reason.message +=
         "; it was asked for attachment \(transfer.attachmentId): renew the credential, or give that up with `sluice cancel "
         + "\(transfer.attachmentId)`, then `sluice resume downloads`"
+    }
+    let held = reason.code == "disk-full" ? environment.downloads.held : 0
+    if held >= 1 << 20 {
+      reason.message +=
+        "; \(ByteSize.rounded(held)) there are of links that are not done: `sluice downloads` shows them, `sluice cancel ID` gives "
+        + "one up"
     }
     pause(flight.lane, reason, cause, credential: refused.flatMap { credentials[$0] })
     settle(

@@ -46,6 +46,28 @@ struct FullDiskDownloadTests {
     #expect(coordinator.stop() == 0, "\(coordinator.errors)")
     withExtendedLifetime(disk) {}
   }
+
+  /// Nothing tells how much is still to come: it is stopped before it takes what is to stay free, and is named.
+  @Test func whatHasNoLengthLeavesWhatIsToStayFree() throws {
+    let home = try DownloadHome(minFree: "8MB")
+    let disk = try SmallDisk(home.folder.path + "/home/downloads", size: "24m")
+    let server = try ContentServer(rate: 8 << 20)
+    let coordinator = try Resident(home.folder)
+    let endless = "/content/\(150 << 20)/endless"
+    try home.enqueue([endless + "?unmeasured"], at: server.url)
+    try Resident.wait("the lane is paused") { try home.sluice("status").out.contains("disk-full") }
+    #expect(server.bytes(of: [endless]) < 21 << 20, "8 MB stay free, but for what came meanwhile")
+    let status = try home.sluice("status").out
+    #expect(status.contains("MB there are of links that are not done"), "\(status)")
+    let id = try #require(try home.listed().first).id
+    #expect(try home.sluice("cancel", id).status == 0)
+    #expect(try home.sluice("resume", "downloads").status == 0)
+    let good = ["/content/\(2 << 20)/good"]
+    try home.enqueue(good, at: server.url)
+    try home.checkCompleted(good)
+    #expect(coordinator.stop() == 0, "\(coordinator.errors)")
+    withExtendedLifetime(disk) {}
+  }
 }
 
 /// The long version, for `make soak`.

@@ -14,7 +14,7 @@ struct DownloadHome {
   /// - Parameters:
   ///   - lane: further settings of the lane, a line each.
   ///   - addresses: private ones that may be connected to.
-  init(_ lane: [String] = [], addresses: [String] = ["127.0.0.1"]) throws {
+  init(_ lane: [String] = [], addresses: [String] = ["127.0.0.1"], minFree: String = "1MB") throws {
     folder = try TemporaryFolder()
     try folder.write(
       "pipeline.yaml",
@@ -23,7 +23,7 @@ struct DownloadHome {
       lanes:
         downloads:
           use: http
-          min-free: 1MB
+          min-free: \(minFree)
           max-size: 200MB
           options: { allow-private: [\(addresses.joined(separator: ", "))] }
       \(lane.map { "    \($0)\n" }.joined())stages:
