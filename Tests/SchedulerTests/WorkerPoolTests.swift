@@ -43,7 +43,7 @@ struct WorkerPoolTests {
 
     init(
       produces: Bool, derives: Bool = false, expands: Bool = false, turns: Bool = false,
-      isChannel: Bool = false,
+      isChannel: Bool = false, workers: Int = 1,
       memory: Int64? = nil
     ) {
       var description = StageDescription(id: "convert", version: "1", summary: "", file: "")
@@ -54,7 +54,7 @@ struct WorkerPoolTests {
       stage.output = 1000
       let channel = ChannelDefinition(name: "convert", stage: stage)
       let pipeline = PipelineDefinition(
-        stages: isChannel ? [] : [stage], channels: isChannel ? [channel] : [], workers: 1,
+        stages: isChannel ? [] : [stage], channels: isChannel ? [channel] : [], workers: workers,
         memoryTotal: memory)
       nonisolated(unsafe) weak let bench = self
       let environment = SchedulerEnvironment(
@@ -80,7 +80,10 @@ struct WorkerPoolTests {
     func dispatch(held: Int64 = 0) throws { _ = try pool.dispatch(held: { held }) }
 
     /// The latest worker says that its stages are open.
-    func open() throws {
+    ///
+    /// - Parameter usual: nanoseconds that a piece of work has taken lately; `nil`: it is not known.
+    func open(usual: UInt64? = 100_000) throws {
+      if let usual { group.learn(usual) }
       let slot = try #require(started.last?.slot)
       _ = try pool.take(
         .said(.ready(Ready(sandbox: 0, bases: [nil], lengthLimits: [nil]))), of: slot, isStopping: false)
@@ -123,6 +126,34 @@ struct WorkerPoolTests {
     bench.pool.enqueue(Flight.attachment(serial: 2), bench.pool.line[0], 0..<1)
     try bench.dispatch()
     #expect(bench.started.map(\.worker.given) == [[2]])
+  }
+
+  @Test func nothingWaitsBehindWhatTakesLong() throws {
+    let bench = Bench(produces: false, workers: 2)
+    for serial in 1...3 as ClosedRange<UInt64> {
+      bench.pool.enqueue(Flight.attachment(serial: serial), bench.pool.line[0], 0..<1)
+    }
+    try bench.dispatch()
+    try bench.open(usual: nil)
+    try bench.dispatch()
+    #expect(bench.started.map(\.worker.given) == [[1]], "how long it takes is not known")
+    bench.time += 6
+    try bench.dispatch()
+    try bench.open(usual: nil)
+    try bench.dispatch()
+    #expect(bench.started.map(\.worker.given) == [[1], [2]])
+    bench.time += 1000
+    _ = try bench.pool.take(
+      .said(.result(WorkResult(serial: 1))), of: bench.started[0].slot, isStopping: false)
+    for serial in 4...5 as ClosedRange<UInt64> {
+      bench.pool.enqueue(Flight.attachment(serial: serial), bench.pool.line[0], 0..<1)
+    }
+    try bench.dispatch()
+    #expect(bench.started.map(\.worker.given) == [[1, 3], [2]], "it has taken a second")
+    // Until most have been short again.
+    for _ in 0..<60 { bench.group.learn(100_000) }
+    try bench.dispatch()
+    #expect(bench.started.map(\.worker.given) == [[1, 3, 4, 5], [2]])
   }
 
   @Test func whatHoldsMemoryGoesBeforeWhatWaitsForIt() throws {

@@ -7,16 +7,21 @@ final class FlightQueue {
   private var lines: [UInt64: Line<Flight>] = [:]
   /// The turns of which some wait; the next is the first.
   private var turns = Line<UInt64>()
+  private(set) var count = 0
 
   var isEmpty: Bool { front.isEmpty && turns.isEmpty }
   var first: Flight? { front.last ?? turns.first.flatMap { lines[$0]?.first } }
 
   func append(_ flight: Flight) {
+    count += 1
     if lines[flight.turn]?.isEmpty != false { turns.append(flight.turn) }
     lines[flight.turn, default: Line()].append(flight)
   }
 
-  func prepend(_ flight: Flight) { front.append(flight) }
+  func prepend(_ flight: Flight) {
+    count += 1
+    front.append(flight)
+  }
 
   /// Takes out what answers to a description. The others keep their order.
   func remove(where condition: (Flight) -> Bool) -> [Flight] {
@@ -24,7 +29,9 @@ final class FlightQueue {
     front.removeAll(where: condition)
     for turn in lines.keys { lines[turn]?.removeAll(where: condition) }
     turns.removeAll { lines[$0]?.isEmpty != false }
-    return all.filter(condition)
+    let removed = all.filter(condition)
+    count -= removed.count
+    return removed
   }
 
   /// Moves the first that answers to a description to the front.
@@ -33,13 +40,17 @@ final class FlightQueue {
     for turn in turns.elements {
       guard let flight = lines[turn]?.elements.first(where: condition) else { continue }
       _ = remove { $0 === flight }
-      return front.append(flight)
+      return prepend(flight)
     }
   }
 
   func popFirst() -> Flight? {
-    if let flight = front.popLast() { return flight }
+    if let flight = front.popLast() {
+      count -= 1
+      return flight
+    }
     guard let turn = turns.popFirst(), let flight = lines[turn]?.popFirst() else { return nil }
+    count -= 1
     if lines[turn]?.isEmpty == false {
       turns.append(turn)
     } else if turn != Flight.usualTurn {

@@ -30,8 +30,10 @@ final class WorkerGroup {
   let limitsEach: Bool
   /// As many as may run.
   let limit: Int
-  /// Pieces of work in one worker at a time: enough to hide the way there and back; with a barrier, enough to share it.
-  let depth: Int
+  /// Pieces of work in one worker at a time, at most: enough to hide the way there and back; with a barrier, enough to share it.
+  private let most: Int
+  /// What a piece of work has taken lately, in nanoseconds; `nil`: none was done yet.
+  private var usual: UInt64?
 
   var workers: [GroupWorker] = []
   /// Waiting for any worker.
@@ -61,7 +63,24 @@ final class WorkerGroup {
     flushes = turns || stages.contains { $0.description.flushes }
     limitsEach = if case .line = purpose { turns } else { false }
     let usual = limitsEach ? Self.atOnce : flushes ? 64 : purpose == .digest ? 16 : 6
-    self.depth = depth ?? (isFresh ? 1 : usual)
+    most = depth ?? (isFresh ? 1 : usual)
+  }
+
+  /// Nanoseconds of a piece of work from which on one may wait behind it, and from which on none may: the way there and back is
+  /// little beside that, and another worker may have nothing to do meanwhile.
+  private static let (longer, long): (UInt64, UInt64) = (2_000_000, 20_000_000)
+
+  /// Pieces of work in one worker at a time.
+  var depth: Int {
+    // Answers that come together, or in any order, say nothing of one. What hashes long is replaced.
+    if flushes || isFresh || purpose == .digest { return most }
+    guard let usual, usual < Self.long else { return 1 }
+    return usual < Self.longer ? most : min(most, 2)
+  }
+
+  /// Notes what a piece of work has taken, in nanoseconds.
+  func learn(_ time: UInt64) {
+    usual = usual.map { $0 - $0 / 8 + time / 8 } ?? time
   }
 
   /// Attachments that a stage which turns has in hand in one worker: as many as a worker can be told to drop.

@@ -58,6 +58,7 @@ extension WorkerPool {
     _ result: WorkResult, of worker: GroupWorker, _ now: UInt64, _ isStopping: Bool
   ) -> [Outcome] {
     guard let (flight, dropped) = worker.removeAnswered(by: result) else { return [] }
+    worker.group.learn(now - min(worker.headSince, now))
     worker.headSince = now
     worker.process.resetFlood()
     worker.done += 1
@@ -216,6 +217,7 @@ extension WorkerPool {
     workers.removeAll { $0 === worker }
     group.workers.removeAll { $0 === worker }
     if worker.isRetired { return [] }
+    if worker.wasReady && !worker.inFlight.isEmpty { group.learn(now - min(worker.headSince, now)) }
     let death = WorkerDeath(worker.verdict ?? cause, lastWords: worker.process.lastWords)
     if !worker.wasReady || (worker.inFlight.isEmpty && worker.done == 0) {
       try group.countFailedStart(death, wasReady: worker.wasReady)

@@ -248,9 +248,20 @@ final class WorkerPool {
     let active = group.workers.count(where: { $0.state != .ending })
     // Until each kind has opened its stages nothing is taken in: one that ends before that is started again, or named.
     let isAwaited = !group.wasReady && group !== longDigest
-    let isWanted = !group.queue.isEmpty || isAwaited
+    let isWanted = isAwaited || isBehind(group, now)
     if isWanted && !isStarting && active < group.limit + stuck(group, now) { _ = try start(group) }
   }
+
+  /// Nanoseconds that all workers are with one piece of work while others wait: then another worker is worth its start.
+  private static let worthAnother: UInt64 = 5_000_000
+
+  private func isBehind(_ group: WorkerGroup, _ now: UInt64) -> Bool {
+    group.queue.count > Self.few
+      || !group.queue.isEmpty && group.workers.allSatisfy { $0.headSince + Self.worthAnother < now }
+  }
+
+  /// Pieces of work that one worker may have done before another has started.
+  private static let few = 5
 
   /// Nanoseconds of hashing after which a worker no longer counts as one of its group's; and how many may be so.
   private static let stuckAfter: UInt64 = 500_000_000
