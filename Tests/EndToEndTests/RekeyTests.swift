@@ -167,6 +167,12 @@ struct RekeyTests {
     #expect(try rows() == before)
     _ = try fetch("bytes/10")
     #expect(try rows() == before + 1)
+    // A link that nothing opens any more fails by itself, and holds up no other.
+    #expect(try sluice("retry", "--status", "cancelled").out.contains("1 attachment queued again"))
+    #expect(try !fetch("bytes/13", expecting: 1).contains("key"))
+    let failed = try sluice("list", "--status", "failed").out
+    #expect(failed.contains("unreadable") && failed.contains("`sluice delete`"), "\(failed)")
+    #expect(try sluice("list", "--status", "queued").out.isEmpty)
   }
 
   @Test func linksThatAreKnownDoNotCountTowardsALimit() throws {

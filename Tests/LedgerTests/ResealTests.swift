@@ -72,6 +72,9 @@ import Testing
         guard let after = last else { break }
         let page = try reseal(after: after, limit: 2)
         (rows, last) = (rows + page.rows, page.last)
+        let home = try desk.ledger.sealedHome()
+        let oldest = KeyedSealer(keys: [last == nil ? 8 : 7])
+        #expect(try oldest.open(home.indexKey ?? [], for: home.indexKeyPlace) == [9, 9], "it is the last")
       }
       try desk.reopen()
     }

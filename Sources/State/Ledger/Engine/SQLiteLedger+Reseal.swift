@@ -15,7 +15,6 @@ extension SQLiteLedger {
     guard let sealer else { throw LedgerError(.other, "\(path) was opened without the key that seals") }
     return try transaction {
       var resealed = Resealed()
-      if try resealIndexKey(sealer, givesUpLost: givesUpLost) { resealed.rows += 1 }
       var rows: [(key: Int64, identity: [UInt8], request: [UInt8], validators: [UInt8]?)] = []
       try statement(SQL.sealedRows).rows(.integer(key), .integer(Int64(limit))) { row in
         rows.append((row.integer(0), row.blob(1), row.blob(2), row.isNull(3) ? nil : row.blob(3)))
@@ -34,9 +33,11 @@ extension SQLiteLedger {
           .integer(row.key), .blob(request ?? row.request), .optional(validators ?? row.validators))
         resealed.rows += 1
       }
+      resealed.last = rows.count < limit ? nil : rows.last?.key
+      // The last: where it opens, all else was sealed anew or given up.
+      if resealed.last == nil, try resealIndexKey(sealer, givesUpLost: givesUpLost) { resealed.rows += 1 }
       // Pages that were split may keep copies of the old values.
       if resealed.rows > 0 { try noteResidue() }
-      resealed.last = rows.count < limit ? nil : rows.last?.key
       return resealed
     }
   }

@@ -35,7 +35,10 @@ extension SQLiteLedger {
       try statement(SQL.removeJob).run(.integer(key &+ Schema.transferJobs))
       try statement(SQL.endNotFetched).run(
         .integer(key), .integer(tally.now), .text("unreadable"),
-        .text("what is on record of the link cannot be opened: \(reason)"), .integer(0))
+        .text(
+          "what is on record of the link cannot be opened: \(reason). Where nothing opens it, `sluice delete` the attachment and fetch "
+            + "its link anew"),
+        .integer(0))
       try wake(key, &tally)
       try leave(key, &tally)
     }

@@ -22,11 +22,12 @@ struct HomeKey: Sealer {
     }
     let (key, older) = (try find(rules.key).key, try rules.old.map { try find($0).key })
     let vault = try Vault(key, home: sealed.id, older: older)
-    try Self.check(sealed.sample, vault)
     let place = Self.place(sealed.indexKeyPlace)
+    let knownKey = try Self.opened(sealed.indexKey, place, vault)
+    if knownKey == nil { try Self.check(sealed.sample, vault) }
     newIndexKey =
       sealed.indexKey == nil ? try vault.sealedIndexKey(ofKeyOf: sealed.last, for: place) : nil
-    let indexKey = try Self.opened(sealed.indexKey ?? newIndexKey, place, vault)
+    let indexKey = try knownKey ?? Self.opened(newIndexKey, place, vault)
     if tells, indexKey == nil { Terminal.error("\(home.path): \(Self.lostIndexKey)") }
     indexKeyInsteadOfLost = indexKey == nil ? try vault.sealedIndexKey(ofKeyOf: sealed.last, for: place) : nil
     self.vault = try Vault(key, home: sealed.id, older: older, indexKey: indexKey)
@@ -50,6 +51,8 @@ struct HomeKey: Sealer {
     }
   }
 
+  /// Where the key of the blind indexes does not open, nothing is to be touched that another key may open yet. Where it does, `rekey`
+  /// has come to its end: what does not open was given up, and each such link fails by itself.
   private static func check(_ sample: SealedSample?, _ vault: Vault) throws(SealingError) {
     guard let sample else { return }
     do throws(SealingError) {
@@ -74,10 +77,10 @@ struct HomeKey: Sealer {
     guard let key = try? find(rules.key), let older = try? rules.old.map({ try find($0) }),
       let vault = try? Vault(key, home: sealed.id, older: older)
     else { return nil }
+    let opened = try? opened(sealed.indexKey, place(sealed.indexKeyPlace), vault)
+    if opened != nil { return nil }
     do throws(SealingError) { try check(sealed.sample, vault) } catch { return error.description }
-    guard let indexKey = sealed.indexKey else { return nil }
-    let opened = try? opened(indexKey, place(sealed.indexKeyPlace), vault)
-    return opened == nil ? lostIndexKey : nil
+    return sealed.indexKey == nil ? nil : lostIndexKey
   }
 
   func seal(_ bytes: [UInt8], for place: SealedPlace) throws -> [UInt8] {
