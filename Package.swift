@@ -158,7 +158,8 @@ var core: [Target] {
         "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Sealing", "Wire", "Workers",
       ]),
     .target(
-      name: "Control", dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform", "Scheduler", "Wire"]),
+      name: "Control",
+      dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform", "Scheduler", "Wire", "Workers"]),
   ]
 }
 

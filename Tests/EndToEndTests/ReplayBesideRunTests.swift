@@ -70,6 +70,32 @@ struct ReplayBesideRunTests {
     #expect(resident.stop() == 0, "\(resident.errors)")
   }
 
+  /// Workers that have loaded it before go on with it as it was.
+  @Test func aPluginThatIsBuiltAnewIsAnother() throws {
+    let process = FixtureStages.greetingProcess
+    try FixtureStages.brokenGreeting(in: folder, old: process, new: process)
+    try folder.write("pipeline.yaml", Pipelines.storing("- { use: greeting, options: { word: a } }"))
+    let environment = ["SLUICE_PLUGIN_PATH": folder.path]
+    let resident = try Resident(folder, environment: environment)
+    let enqueue = ["enqueue", "--home", "home", "--wait", "in"]
+    #expect(try SluiceCommand.run(enqueue, in: folder, environment: environment).status == 0)
+
+    try FileManager.default.removeItem(atPath: folder.path + "/libsluice-greeting.so")
+    try FixtureStages.brokenGreeting(
+      in: folder, old: process,
+      new: process + "self->host->explain(call, \"wrong-word\", \"\"); return SLUICE_REJECT;")
+    let replay = ["replay", "--home", "home", "--diff", "--apply"]
+    let other = try SluiceCommand.run(replay, in: folder, environment: environment)
+    #expect(other.status == 75 && other.out.isEmpty, "\(other.out)")
+    #expect(other.err.contains("or a plugin is another now"), "\(other.err)")
+    try reload(resident)
+    let same = try SluiceCommand.run(replay, in: folder, environment: environment)
+    #expect(same.status == 0 && same.out.contains("1 attachment queued again"), "\(same.out)\(same.err)")
+    try resident.wait(for: 2)
+    #expect(try status == "rejected")
+    #expect(resident.stop() == 0, "\(resident.errors)")
+  }
+
   @Test func quietItSaysNothing() throws {
     #expect(try SluiceCommand.run(["ingest", "--home", "home", "in"], in: folder).status == 0)
     let quiet = try replay("strict.yaml", "-q")

@@ -36,12 +36,13 @@ struct ProgramChangesTests {
     #expect(changes.look(at: stages).count == 1, "it is gone")
   }
 
-  @Test func ofALibraryNothingIsAsked() {
+  @Test func aPluginThatIsBuiltAnewIsToldToo() {
+    let disk = Disk()
+    disk.files["/stages/acts.so"] = Self.stamp(changed: 1)
     let stages = [Self.stage(nil)]
-    var changes = ProgramChanges(stages) { _ in
-      Issue.record("it has no command")
-      return [:]
-    }
+    var changes = ProgramChanges(stages) { _ in disk.files }
     #expect(changes.look(at: stages) == [])
+    disk.files["/stages/acts.so"] = Self.stamp(changed: 2)
+    #expect(changes.look(at: stages).first?.hasPrefix("stage 'first': /stages/acts.so has changed") == true)
   }
 }

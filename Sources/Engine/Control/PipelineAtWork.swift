@@ -1,6 +1,7 @@
 import Glibc
 import Pipeline
 import Platform
+import Workers
 
 /// What a coordinator says of the pipeline that it works with.
 public struct PipelineAtWork: Sendable, Equatable {
@@ -56,6 +57,8 @@ struct PipelineInUse {
   private let definition: PipelineDefinition
   private let file: String
   private let isResident: Bool
+  /// The plugins and programs as they were when it was opened.
+  private let files: [String: FileStamp]
   private var known: (fingerprint: String, at: UInt64)?
 
   /// Nanoseconds for which a fingerprint holds: to make one reads the files of all plugins.
@@ -63,13 +66,22 @@ struct PipelineInUse {
 
   init(_ definition: PipelineDefinition, file: String, isResident: Bool) {
     (self.definition, self.file, self.isResident) = (definition, file, isResident)
+    files = Self.files(definition)
+  }
+
+  private static func files(_ pipeline: PipelineDefinition) -> [String: FileStamp] {
+    (pipeline.stages + pipeline.channels.map(\.stage)).reduce(into: [:]) {
+      $0.merge(ProgramFile.files(of: $1.description)) { $1 }
+    }
   }
 
   /// - Parameter now: in nanoseconds of the monotonic clock.
   mutating func told(at now: UInt64) throws(SystemError) -> PipelineAtWork {
     var fingerprint = known.flatMap { now < $0.at + Self.validity ? $0.fingerprint : nil }
     if fingerprint == nil {
-      fingerprint = try PipelineAtWork.fingerprint(of: definition)
+      // Workers that have loaded a file that was replaced since go on with the old one: that is no client's pipeline.
+      let isAsOpened = Self.files(definition) == files
+      fingerprint = isAsOpened ? try PipelineAtWork.fingerprint(of: definition) : "changed"
       known = fingerprint.map { ($0, now) }
     }
     return PipelineAtWork(

@@ -24,7 +24,7 @@ package struct SchedulerEnvironment {
   /// Starts a worker and tells it what to be. The slot names it in what happens; the folder is one that it may use.
   package var startWorker: (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker
   /// What the files that a program's command names are now, by their paths.
-  package var programFiles: (Program) -> [String: FileStamp] = { _ in [:] }
+  package var programFiles: (StageDescription) -> [String: FileStamp] = { _ in [:] }
   /// Whether ``WorkerNews/writable`` is told of a worker.
   package var awaitWritable: (_ slot: UInt32, Bool) -> Void
   /// Asks the ledger. One at a time: the next only after ``Happening/replied(_:)``.
@@ -88,7 +88,7 @@ struct PoolEnvironment {
   var tuning = Tuning()
   var startWorker: (_ slot: UInt32, Setup, WorkerFolder?) throws(SystemError) -> any Worker
   var awaitWritable: (_ slot: UInt32, Bool) -> Void
-  var programFiles: (Program) -> [String: FileStamp] = { _ in [:] }
+  var programFiles: (StageDescription) -> [String: FileStamp] = { _ in [:] }
 }
 
 extension SchedulerEnvironment {

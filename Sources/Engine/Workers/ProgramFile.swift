@@ -49,8 +49,12 @@ public enum ProgramFile {
   }
 
   /// What the files are that a program's command names, such as its script, by their paths.
-  public static func files(of program: Program) -> [String: FileStamp] {
+  public static func files(of stage: StageDescription) -> [String: FileStamp] {
     var files: [String: FileStamp] = [:]
+    guard let program = stage.program else {
+      files[stage.file] = FileStamp(of: stage.file)
+      return files
+    }
     for word in program.command {
       let path = program.path(of: word)
       files[path] = FileStamp(of: path)
