@@ -79,6 +79,9 @@ final class Engine {
     do throws(Outcome) {
       let fetch = try makeFetch(transfer)
       fetches[transfer.id] = fetch
+      if let refused, now < refused.until, fetch.hasCredential(of: refused.fetch) {
+        return giveBack(fetch, refused.fetch)
+      }
       waiting.append(fetch)
     } catch {
       transfer.end(error)
@@ -180,6 +183,11 @@ final class Engine {
   /// Requests with one credential at a time that no content has come for yet: where it is not taken any more, no more go out with
   /// it. One that was refused is among them until it has ended, and those that wait are given back.
   private static let unanswered = 2
+  /// The last one that was refused, and until when others with its credential are not asked for: the host may have handed them
+  /// over before it heard of that.
+  private var refused: (fetch: Fetch, until: Int64)?
+  /// Milliseconds.
+  private static let untilHostKnows: Int64 = 500
 
   private func mayBeRefused(_ fetch: Fetch) -> Bool {
     !fetch.sendsCredential
@@ -189,14 +197,17 @@ final class Engine {
 
   /// Its credential was refused: those that wait would send it, too.
   private func giveBackWaiting(with refused: Fetch) {
-    for fetch in waiting where fetch.hasCredential(of: refused) {
-      take(fetch)
-      settle(
-        fetch,
-        .retry(
-          "not-asked",
-          "\(refused.question.link.host) has refused its credential meanwhile, so it was not asked for"))
-    }
+    self.refused = (refused, now + Self.untilHostKnows)
+    for fetch in waiting where fetch.hasCredential(of: refused) { giveBack(fetch, refused) }
+  }
+
+  private func giveBack(_ fetch: Fetch, _ refused: Fetch) {
+    take(fetch)
+    settle(
+      fetch,
+      .retry(
+        "not-asked",
+        "\(refused.question.link.host) has refused its credential meanwhile, so it was not asked for"))
   }
 
   private func ask(_ fetch: Fetch) {
