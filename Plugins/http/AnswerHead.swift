@@ -79,6 +79,8 @@ struct AnswerHead {
 
 /// An answer that breaks the rules of HTTP.
 struct MalformedAnswer: Error, Equatable {
+  static let code = "malformed-answer"
+
   let reason: String
 
   init(_ reason: String) {

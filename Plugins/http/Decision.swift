@@ -139,6 +139,6 @@ extension Decision {
 
 extension MalformedAnswer {
   func outcome(of host: String) -> Outcome {
-    .retry("malformed-answer", "the answer of \(host) breaks the rules of HTTP: \(reason)")
+    .retry(MalformedAnswer.code, "the answer of \(host) breaks the rules of HTTP: \(reason)")
   }
 }

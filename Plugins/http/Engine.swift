@@ -15,14 +15,14 @@ final class Engine {
 
   private var fetches: [Transfer.ID: Fetch] = [:]
   private var waiting: [Fetch] = []
-  private var active: [Fetch] = []
+  private(set) var active: [Fetch] = []
   /// Those that wait for their last sync.
   private var ending: [Int: Fetch] = [:]
   private var lastNumber = 0
   private var hasSettled = false
   /// Rises with each look at the connections.
   private(set) var round = 0
-  private var isTurnDue = false
+  var isTurnDue = false
 
   /// Bytes after which a sync begins, and those after which nothing more is read before it is done.
   static let syncInterval: Int64 = 4 << 20
@@ -237,7 +237,7 @@ final class Engine {
   }
 
   /// A request has ended.
-  private func end(_ fetch: Fetch, _ result: CURLcode) {
+  func end(_ fetch: Fetch, _ result: CURLcode) {
     take(fetch)
     switch fetch.next(after: result, settings) {
     case .ask: ask(fetch)
@@ -267,48 +267,7 @@ final class Engine {
     }
   }
 
-  // MARK: Standing still
-
-  /// Whether nothing more is to be taken now.
-  func mustPause(_ fetch: Fetch) -> Bool {
-    fetch.isHeld || rate?.isEmpty == true || isBehind(fetch)
-  }
-
-  /// The disk is slower than the server.
-  private func isBehind(_ fetch: Fetch) -> Bool {
-    fetch.question.form == .body && fetch.file.unsynced >= Self.syncLimit - Int64(Request.bufferSize)
-  }
-
   func took(_ count: Int) { rate?.take(count) }
-
-  /// Where there is more to be read than one thread can read, the oldest transfer goes first, and is done while younger ones are
-  /// still on their way: what is done with its content afterwards has a processor meanwhile, and does not wait until all have
-  /// come at once. One whose server or line is slower is never at the end of its turn, and stands back for nobody.
-  private func goOnWithPaused() {
-    isTurnDue = false
-    let paused = active.filter { $0.isPaused && !mustPause($0) }
-    if rate != nil {
-      // The one that has waited longest is first, so that all get their share of the rate.
-      for fetch in paused.sorted(by: { $0.lastByte < $1.lastByte }) where !mustPause(fetch) { goOn(fetch) }
-      return
-    }
-    for (place, fetch) in paused.sorted(by: { $0.number < $1.number }).enumerated() {
-      if place == 0 || now - fetch.lastTurn >= Self.longestWait {
-        goOn(fetch)
-      } else {
-        isTurnDue = true
-      }
-    }
-  }
-
-  private func goOn(_ fetch: Fetch) {
-    fetch.isPaused = false
-    fetch.letReceiveBufferGrow(now: now)
-    fetch.lastByte = now
-    // It hands over what it kept, which may pause the transfer again, or end it.
-    let result = curl_easy_pause(fetch.request.handle, 0)
-    if result != CURLE_OK || fetch.fault != nil || fetch.mustRestart { end(fetch, result) }
-  }
 
   // MARK: Time and disk
 

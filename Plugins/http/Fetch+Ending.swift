@@ -12,6 +12,16 @@ extension Fetch {
 
   /// What comes after a request that libcurl has ended.
   func next(after result: CURLcode, _ settings: Settings) -> Next {
+    let next = self.next(result, settings)
+    guard decision == nil, case .end(let outcome?) = next, outcome.code == MalformedAnswer.code,
+      !request.isOnOwnConnection, request.usedKnownConnection
+    else { return next }
+    // What came may be the rest of the answer before, which was longer than it said.
+    request.useOwnConnection()
+    return .ask
+  }
+
+  private func next(_ result: CURLcode, _ settings: Settings) -> Next {
     if mustRestart { return restart() }
     if let fault { return .end(fault) }
     switch decision {

@@ -295,7 +295,7 @@ final class Fetch {
     } else {
       _ = startAfresh()
       fault = .retry(
-        "malformed-answer", "\(question.link.host) sent more than the \(end) bytes that it announced")
+        MalformedAnswer.code, "\(question.link.host) sent more than the \(end) bytes that it announced")
     }
   }
 

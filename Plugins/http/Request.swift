@@ -10,6 +10,7 @@ final class Request {
   private let certificates: Certificates?
   private let reason = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private var headers: UnsafeMutablePointer<curl_slist>?
+  private(set) var isOnOwnConnection = false
 
   /// Bytes that are read at a time.
   static let bufferSize = 128 << 10
@@ -100,6 +101,17 @@ final class Request {
     let text = String(cString: reason)
     let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x3F && $0 != 0x2F }
     return text.isEmpty || text.utf8.count > 200 || !isPlain ? general : text
+  }
+
+  /// Whether the last request went out on the connection of an earlier one.
+  var usedKnownConnection: Bool {
+    var count = 0
+    return sluice_curl_get_number(handle, CURLINFO_NUM_CONNECTS, &count) == CURLE_OK && count == 0
+  }
+
+  /// Has all further requests go out on new connections.
+  func useOwnConnection() {
+    isOnOwnConnection = sluice_curl_set_number(handle, CURLOPT_FRESH_CONNECT, 1) == CURLE_OK
   }
 
   /// Whether libcurl says so. The sentence itself may quote the server.

@@ -91,7 +91,8 @@ struct ListTests {
     let again = try SluiceCommand.run(["ingest"] + home + ["in"], in: folder)
     let command = "sluice list --status rejected,failed,quarantined,cancelled" + option
     #expect(
-      again.out.contains("; 22 of them not completed, which `sluice retry` tries again: \(command)\n"),
+      again.out.contains(
+        "; 22 of them ended before without being completed, which `sluice retry` tries again: \(command)\n"),
       "\(again.out)")
     let pasted = try SluiceCommand.run(
       ["-c", command], in: folder, environment: ["PATH": SluiceCommand.folder], program: "/bin/bash")

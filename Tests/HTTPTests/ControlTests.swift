@@ -38,22 +38,6 @@ struct ControlTests {
     }
   }
 
-  /// What is done with a content afterwards does not wait until all have come. A busy machine may keep the server from sending
-  /// as fast as is read, so that it is enough to see it once.
-  @Test func ofMoreThanCanBeReadTheOldestIsDoneFirst() throws {
-    let content = sample(48 << 20)
-    let server = try Server { _, exchange in exchange.answer(200, ["ETag: \"a\""], content) }
-    for _ in 0..<8 {
-      let worker = try SourceWorker()
-      let serials = try (0..<6).map { _ in try worker.give(server.url("/")) }
-      try worker.listen(within: 30) { worker.isDone(serials[0]) }
-      let others = serials.dropFirst().map(worker.length)
-      for serial in serials { #expect(try worker.result(of: serial).holds(content)) }
-      if others.allSatisfy({ $0 < content.count / 3 }) { return }
-    }
-    Issue.record("all came at once")
-  }
-
   @Test func aTransferThatIsHeldBeforeItsAnswerGoesOn() throws {
     let server = try Server { _, exchange in
       usleep(500_000)

@@ -73,6 +73,22 @@ struct FetchTests {
     #expect(server.connections == 4)
   }
 
+  /// What is left of it would be taken for the head of the next answer on its connection.
+  @Test func anAnswerThatIsLongerThanItSaysCostsNoOtherLink() throws {
+    let server = try Server { request, exchange in
+      exchange.answer(200, [], Array(request.path.utf8))
+      guard request.path == "/long" else { return }
+      usleep(50_000)
+      exchange.send("and more than was said\r\n")
+    }
+    let worker = try SourceWorker()
+    for path in ["/long", "/a", "/b"] {
+      let fetched = try worker.fetch(server.url(path))
+      #expect(fetched.holds(Array(path.utf8)), "\(fetched.summary) \(fetched.message)")
+    }
+    #expect(server.connections == 2)
+  }
+
   @Test func connectionsAreUsedAgain() throws {
     let server = try Server { _, exchange in exchange.answer(200, [], sample(1000)) }
     let worker = try SourceWorker()

@@ -100,17 +100,17 @@ struct TransferRunTests {
         == .again(after: 1000, isCounted: false, death))
   }
 
-  private static let hash = [UInt8](repeating: 7, count: 32)
+  private static let hash = String(repeating: "07", count: 32)
 
   @Test func whatWasAnnouncedIsCompared() {
-    func next(_ size: Int64?, _ hash: [UInt8]?, restarts: Int = 0) -> TransferRun.Next {
+    func next(_ size: Int64?, _ hash: String?, restarts: Int = 0) -> TransferRun.Next {
       run(restarts: restarts).next(size: 10, sha256: Self.hash, expectedSize: size, expectedSHA256: hash)
     }
     #expect(next(nil, nil) == .fetched)
     #expect(next(10, Self.hash) == .fetched)
-    let other = [UInt8](repeating: 8, count: 32)
+    let other = String(repeating: "08", count: 32)
     for (size, hash, code) in [(11, nil, "size-mismatch"), (10, other, "hash-mismatch")]
-      as [(Int64, [UInt8]?, String)]
+      as [(Int64, String?, String)]
     {
       guard case .restart(let first) = next(size, hash) else {
         Issue.record("it is not fetched again: \(next(size, hash))")

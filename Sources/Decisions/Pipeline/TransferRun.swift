@@ -77,20 +77,25 @@ public struct TransferRun: Sendable {
   }
 
   /// After all that the source fetched was hashed.
+  ///
+  /// - Parameter sha256: as hexadecimal digits, like the one that was announced.
   public func next(
-    size: Int64, sha256: [UInt8], expectedSize: Int64?, expectedSHA256: [UInt8]?
+    size: Int64, sha256: String, expectedSize: Int64?, expectedSHA256: String?
   ) -> Next {
     if let expectedSize, expectedSize != size {
       return mismatch("size-mismatch", "it has \(size) bytes, and \(expectedSize) were announced")
     }
     if let expectedSHA256, expectedSHA256 != sha256 {
-      return mismatch("hash-mismatch", "its SHA-256 is not the one that was announced")
+      return mismatch("hash-mismatch", "its SHA-256 is \(sha256), and \(expectedSHA256) was announced")
     }
     return .fetched
   }
 
   private func mismatch(_ code: String, _ message: String) -> Next {
-    let reason = Reason(stage: Self.stage, code: code, message: message)
+    let reason = Reason(
+      stage: Self.stage, code: code,
+      message: message
+        + "; where that is wrong, delete the attachment and hand in the link with what is right")
     return restarts < Self.restartLimit ? .restart(reason) : .failed(reason, isRejected: false)
   }
 

@@ -202,9 +202,9 @@ final class TransferWorker {
     startedAt = environment.clock.monotonic()
   }
 
-  /// While something urgent is under way, all else stands still.
+  /// While something urgent is under way, all else stands still; but not for what crawls, which has no use for the line.
   func holdOthers() {
-    let isUrgent = underway.values.contains { $0.lease.priority >= Self.urgent }
+    let isUrgent = underway.values.contains { $0.lease.priority >= Self.urgent && !crawls($0) }
     for (serial, flight) in underway {
       let isHeld = isUrgent && flight.lease.priority < Self.urgent
       if isHeld == held.contains(serial) { continue }
@@ -273,6 +273,7 @@ final class TransferWorker {
   /// Ends a worker that does not start, or whose source does not come back.
   func checkLimits() {
     guard let process, verdict == nil else { return }
+    holdOthers()
     let now = environment.clock.monotonic()
     if !isReady {
       if now > startedAt + Self.startTimeout {

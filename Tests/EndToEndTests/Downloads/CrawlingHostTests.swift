@@ -17,4 +17,20 @@ import Testing
     #expect(slow.active == 2, "it goes on")
     #expect(coordinator.stop() == 0)
   }
+
+  @Test func othersDoNotStandStillForAnUrgentLinkThatCrawls() throws {
+    let slow = try ContentServer(rate: 4000)
+    let good = try ContentServer()
+    let home = try DownloadHome()
+    let coordinator = try Resident(home.folder)
+    let now = "/content/1000000/now"
+    try home.enqueue([now], at: slow.url)
+    #expect(try home.sluice("now", try #require(try home.listed().first).id).status == 0)
+    try Resident.wait("it is under way") { slow.active == 1 }
+    let paths = (0..<3).map { "/content/100000/good-\($0)" }
+    try home.enqueue(paths, at: good.url)
+    try home.checkCompleted(paths, seconds: 40)
+    #expect(slow.active == 1, "it goes on")
+    #expect(coordinator.stop() == 0)
+  }
 }

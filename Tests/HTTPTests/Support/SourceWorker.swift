@@ -165,14 +165,6 @@ final class SourceWorker {
     try result(of: give(url, file: name, content: content, limit: limit, change))
   }
 
-  func isDone(_ serial: UInt64) -> Bool { results[serial] != nil }
-
-  /// Bytes in its file now.
-  func length(of serial: UInt64) -> Int {
-    var facts = stat()
-    return stat(files[serial] ?? "", &facts) == 0 ? Int(facts.st_size) : 0
-  }
-
   /// Takes what the worker says until something holds.
   func listen(within seconds: Double, until isDone: () -> Bool) throws {
     let deadline = Date(timeIntervalSinceNow: seconds)

@@ -29,6 +29,10 @@ struct WaysOut {
         "it ends as cancelled as soon as it is its turn; \(hint("retry", id)) gives it to the stages again")
     } else if place.state == .scheduled && place.nextDue > 0 {
       sentences.append("\(hint("retry", id)) makes it due at once")
+    } else if place.state == .waiting {
+      sentences.append(
+        "\(hint("now", id)) has its link fetched before all others; \(hint("retry", "downloads")) makes due what waits for a later try"
+      )
     }
     let name = place.state == .waiting ? LaneName.downloads : .attachments
     if let lane = story.lanes.first(where: { $0.name == name }), let pause = lane.pause {

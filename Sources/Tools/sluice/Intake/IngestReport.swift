@@ -320,7 +320,7 @@ final class IngestReport {
     if known > 0 {
       let rest =
         knownNotCompleted > 0
-        ? "; \(knownNotCompleted) of them not completed, which `sluice retry` tries again: sluice list --status rejected,failed,quarantined,cancelled"
+        ? "; \(knownNotCompleted) of them ended before without being completed, which `sluice retry` tries again: sluice list --status rejected,failed,quarantined,cancelled"
           + Self.option(home) : ""
       let deleted =
         knownDeleted > 0
