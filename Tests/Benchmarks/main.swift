@@ -29,6 +29,7 @@ func bench() throws -> Int32 {
     for ground in group.grounds(grounds.all) {
       report.disk = ground.disk
       group.run(settings, ground, report)
+      try ground.emptyStores()
     }
   }
   try grounds.delete()

@@ -55,14 +55,19 @@ final class Ground {
   /// - Parameter input: the folder that the run will read. A kernel that dropped idle pages early made single
   ///   runs four times as long, so everything is read into memory first.
   func settle(reading input: String) throws {
-    for folder in filled where Files.exists(folder) { try empty(folder) }
-    filled.removeAll()
+    try emptyStores()
     var room = [UInt8](repeating: 0, count: 1 << 20)
     try Files.walk(input) { path, _ in
       let file = try Descriptor.open(path, O_RDONLY)
       while read(file.number, &room, room.count) > 0 {}
     }
     sync()  // otherwise this run pays for the dirty pages of the last one
+  }
+
+  /// Gives back the room of what was stored since the last time.
+  func emptyStores() throws {
+    for folder in filled where Files.exists(folder) { try empty(folder) }
+    filled.removeAll()
   }
 
   /// Syncs everything written so far, so that no later run pays for it.
