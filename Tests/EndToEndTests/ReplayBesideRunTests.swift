@@ -80,6 +80,12 @@ struct ReplayBesideRunTests {
     let enqueue = ["enqueue", "--home", "home", "--wait", "in"]
     #expect(try SluiceCommand.run(enqueue, in: folder, environment: environment).status == 0)
 
+    // As a backup gives it one: it is the same.
+    try FileManager.default.linkItem(
+      atPath: folder.path + "/libsluice-greeting.so", toPath: folder.path + "/a second name")
+    let linked = try SluiceCommand.run(
+      ["replay", "--home", "home", "--diff", "--apply"], in: folder, environment: environment)
+    #expect(linked.status == 0, "\(linked.err)")
     try FileManager.default.removeItem(atPath: folder.path + "/libsluice-greeting.so")
     try FixtureStages.brokenGreeting(
       in: folder, old: process,

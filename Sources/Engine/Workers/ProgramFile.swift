@@ -52,14 +52,21 @@ public enum ProgramFile {
   public static func files(of stage: StageDescription) -> [String: FileStamp] {
     var files: [String: FileStamp] = [:]
     guard let program = stage.program else {
-      files[stage.file] = FileStamp(of: stage.file)
+      files[stage.file] = stamp(stage.file)
       return files
     }
     for word in program.command {
       let path = program.path(of: word)
-      files[path] = FileStamp(of: path)
+      files[path] = stamp(path)
     }
     return files
+  }
+
+  /// Without the time of the inode's last change: a second name for a file changes that, too, and backups make some.
+  private static func stamp(_ path: String) -> FileStamp? {
+    var stamp = FileStamp(of: path)
+    stamp?.changed = 0
+    return stamp
   }
 
   /// Why a program cannot be there; `nil`: it can.
