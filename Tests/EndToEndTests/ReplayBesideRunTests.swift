@@ -90,6 +90,7 @@ struct ReplayBesideRunTests {
     try FixtureStages.brokenGreeting(
       in: folder, old: process,
       new: process + "self->host->explain(call, \"wrong-word\", \"\"); return SLUICE_REJECT;")
+    usleep(600_000)  // longer than the coordinator keeps what it has said of its pipeline
     let replay = ["replay", "--home", "home", "--diff", "--apply"]
     let other = try SluiceCommand.run(replay, in: folder, environment: environment)
     #expect(other.status == 75 && other.out.isEmpty, "\(other.out)")
