@@ -15,7 +15,7 @@ extension Engine {
 
   /// Where there is more to be read than one thread can read, the oldest transfer goes first, and is done while younger ones are
   /// still on their way: what is done with its content afterwards has a processor meanwhile, and does not wait until all have
-  /// come at once. One whose server or line is slower is never at the end of its turn, and stands back for nobody.
+  /// come at once. One whose server or line is slower is never at the end of its turn, and goes on.
   func goOnWithPaused() {
     isTurnDue = false
     let paused = active.filter { $0.isPaused && !mustPause($0) }

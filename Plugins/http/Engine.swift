@@ -29,8 +29,8 @@ final class Engine {
   static let syncLimit: Int64 = 8 << 20
   /// Bytes that are read from a connection in one round, before others have their turn.
   static let turnSize = 4 << 20
-  /// Milliseconds after which a transfer has a turn though an older one has more to be read: its server is not to think that nobody
-  /// reads.
+  /// Milliseconds after which a transfer has a turn though an older one has more to be read: else its server may give the
+  /// connection up.
   static let longestWait: Int64 = 250
   /// Milliseconds between two checkpoints of a slow transfer.
   static let checkpointInterval: Int64 = 2000
