@@ -58,7 +58,7 @@ test: build
 # Suites that are longer here, and those that are only here.
 SOAK := Soak|ClockChangeTests|CrowdTests|DifferentialTests|EventStreamsTests|KilledDownloadTests|ManyFilesTests
 SOAK := $(SOAK)|SlowClientTests|SourceConformanceTests|TusModelTests|UploadTests|CheckTests|HostileServerTests
-SOAK := $(SOAK)|HungServerTests|ServeToolTests|StrangerTests
+SOAK := $(SOAK)|HungServerTests|NetworkTests|ServeToolTests|StrangerTests
 
 soak: PACKAGES += slowhttptest
 soak: build

@@ -10,7 +10,7 @@ struct LinkRowsTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     return try BenchLedger.at(folder, seals: true) {
       try $0.takeIn(links: 3000, order.host)
-      return try LinkRows.claim($0)
+      return try LinkRows.claim($0).claim
     }
   }
 
@@ -24,7 +24,7 @@ struct LinkRowsTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let time = try BenchLedger.at(folder, seals: true) {
       try LinkRows.putAside(3000, $0)
-      return try LinkRows.claimNew($0, "new-")
+      return try LinkRows.claimNew($0, "new-").claim
     }
     #expect(time > 0)
   }

@@ -19,12 +19,15 @@ struct SenderMigrationTests {
     var text = Schema.tables
     for (part, old) in [
       ("sender INTEGER NOT NULL DEFAULT 0,", ""), ("sender INTEGER,", ""),
-      (",\n  CHECK ((host IS NULL) = (sender IS NULL))", ""),
+      (",\n  CHECK ((host IS NULL) = (sender IS NULL))", ""), ("in_turn INTEGER,", ""),
       (
-        "jobs_due_in_turn ON jobs (lane, sender, priority DESC, host)",
-        "jobs_due_by_host ON jobs (lane, host, priority DESC)"
+        ",\n  CHECK (in_turn IS CASE WHEN sender IS NOT NULL AND (state = 'due' OR state = 'leased') THEN 1 END)",
+        ""
       ),
-      ("AND sender IS NOT NULL", "AND host IS NOT NULL"),
+      (
+        "jobs_in_turn ON jobs (lane, sender, priority DESC, host) WHERE in_turn = 1",
+        "jobs_due_by_host ON jobs (lane, host, priority DESC) WHERE state = 'due' AND host IS NOT NULL"
+      ),
     ] {
       guard text.contains(part) else { return "" }
       text = text.replacingOccurrences(of: part, with: old)
@@ -40,14 +43,7 @@ struct SenderMigrationTests {
     try connection.execute(
       """
       \(Schema.firstRows);
-      INSERT INTO messages VALUES ('c', 'm', 'ann', '["ben"]', NULL, 1);
-      INSERT INTO attachments (key, id, identity, conversation_id, message_id, own_message, file_name, source_kind, source,
-        source_size, source_modified, status, created_at)
-      VALUES (1, '0190b5e2-0000-7000-8000-000000000001', zeroblob(32), 'c', 'm', 0, 'a', 'link', x'2f61', 1, 1, 'queued', 1);
-      INSERT INTO lanes (kind, name, host, sharing) VALUES ('downloads', '', '', 'shared');
-      INSERT INTO transfers (identity, host, request, created_at)
-      VALUES (x'\(String(repeating: "07", count: 32))', 5, x'\(try Self.sealedRequest())', 1);
-      INSERT INTO links VALUES (1, 1);
+      \(try Self.link());
       INSERT INTO jobs (key, lane, priority, state, due_at, host)
       VALUES (2, 1, 0, 'waiting', 1, NULL), (\(Schema.transferJobs + 1), 2, 3, 'due', 1, 5);
       UPDATE counts SET attachments = 1 WHERE status = 'queued';
@@ -71,6 +67,67 @@ struct SenderMigrationTests {
     exchange.wanted = [Want(.downloads, 5)]
     #expect(try ledger.exchange(exchange).leases.map(\.priority) == [3, 0])
     #expect(try Self.rows("PRAGMA integrity_check", ledger.connection) == ["ok"])
+  }
+
+  /// The tables before transfers kept their place in the order of turns.
+  private static let tablesOfThirteen: String = {
+    var text = Schema.tables
+    for (part, old) in [
+      ("in_turn INTEGER,", ""),
+      (
+        ",\n  CHECK (in_turn IS CASE WHEN sender IS NOT NULL AND (state = 'due' OR state = 'leased') THEN 1 END)",
+        ""
+      ),
+      (
+        "jobs_in_turn ON jobs (lane, sender, priority DESC, host) WHERE in_turn = 1",
+        "jobs_due_in_turn ON jobs (lane, sender, priority DESC, host) WHERE state = 'due' AND sender IS NOT NULL"
+      ),
+    ] {
+      guard text.contains(part) else { return "" }
+      text = text.replacingOccurrences(of: part, with: old)
+    }
+    return text
+  }()
+
+  @Test func theLinksOfVersionThirteenKeepTheirSendersAndTheirTurns() throws {
+    let desk = try Desk(inFolder: ())
+    let file = try desk.folder.path + "/old.db"
+    let connection = try Connection(file)
+    try connection.execute(Self.tablesOfThirteen)
+    let first = Schema.transferJobs + 1
+    try connection.execute(
+      """
+      \(Schema.firstRows);
+      \(try Self.link());
+      INSERT INTO coordinators (id, name, number, joined_at) VALUES (1, 'gone', 9, 1);
+      UPDATE ledger SET holder = 1;
+      INSERT INTO jobs (key, lane, priority, state, due_at, host, sender, holder, token)
+      VALUES (2, 1, 0, 'waiting', 1, NULL, NULL, NULL, NULL), (\(first), 2, 0, 'leased', 1, 5, 70, 1, 9),
+        (\(first + 1), 2, 0, 'due', 1, 5, 70, NULL, NULL),
+        (\(first + 2), 2, 0, 'scheduled', 9000, 5, 71, NULL, NULL), (\(first + 3), 2, 0, 'waiting', 1, 6, 0, NULL, NULL);
+      PRAGMA user_version = 13;
+      """)
+    let ledger = try SQLiteLedger(path: file, clock: desk.clock.value)
+    #expect(try Self.rows("PRAGMA integrity_check", ledger.connection) == ["ok"])
+    let places = try Self.rows(
+      "SELECT quote(sender) || ' ' || quote(in_turn) FROM jobs ORDER BY key", ledger.connection)
+    #expect(places == ["NULL NULL", "70 1", "70 1", "71 NULL", "0 NULL"])
+    let indexes = "SELECT name FROM sqlite_schema WHERE type = 'index' AND name GLOB '*in_turn' ORDER BY name"
+    #expect(try Self.rows(indexes, ledger.connection) == ["jobs_in_turn"])
+  }
+
+  /// An attachment with its link, and the lane of downloads.
+  private static func link() throws -> String {
+    """
+    INSERT INTO messages VALUES ('c', 'm', 'ann', '["ben"]', NULL, 1);
+    INSERT INTO attachments (key, id, identity, conversation_id, message_id, own_message, file_name, source_kind, source,
+      source_size, source_modified, status, created_at)
+    VALUES (1, '0190b5e2-0000-7000-8000-000000000001', zeroblob(32), 'c', 'm', 0, 'a', 'link', x'2f61', 1, 1, 'queued', 1);
+    INSERT INTO lanes (kind, name, host, sharing) VALUES ('downloads', '', '', 'shared');
+    INSERT INTO transfers (identity, host, request, created_at)
+    VALUES (x'\(String(repeating: "07", count: 32))', 5, x'\(try sealedRequest())', 1);
+    INSERT INTO links VALUES (1, 1)
+    """
   }
 
   private static func sealedRequest() throws -> String {

@@ -41,8 +41,8 @@ enum LinkRows {
     let started = Clock.monotonic()
     try BenchLedger.at(large, seals: true) { try $0.takeIn(links: count, order.host) }
     let intake = Double(count) / QueueRows.seconds(since: started)
-    var many: [Double] = []
-    var few: [Double] = []
+    var many: [Times] = []
+    var few: [Times] = []
     for round in 1...settings.rounds() {
       for isLarge in round % 2 == 0 ? [true, false] : [false, true] {
         ground.settleDisk()
@@ -58,10 +58,15 @@ enum LinkRows {
         }
       }
       progress(
-        "\(name), round \(round): \(Table.number(many[round - 1])), \(Table.number(few[round - 1])) us")
+        "\(name), round \(round): \(Table.number(many[round - 1].claim)), \(Table.number(few[round - 1].claim)) us"
+      )
     }
     return [
-      TableRow("\(name): claim", "us", many, "1,000 waiting", few, goal: .atMost(1.2)),
+      TableRow(
+        "\(name): claim", "us", many.map(\.claim), "1,000 waiting", few.map(\.claim), goal: .atMost(1.2)),
+      TableRow(
+        "\(name): settlement", "us", many.map(\.settlement), "1,000 waiting", few.map(\.settlement), goal: nil
+      ),
       TableRow("\(name): intake", "rows/s", [intake], goal: nil),
     ]
   }
@@ -84,7 +89,7 @@ enum LinkRows {
       for isLarge in round % 2 == 0 ? [true, false] : [false, true] {
         ground.settleDisk()
         let time = try BenchLedger.at(isLarge ? large : small, seals: true) {
-          try claimNew($0, "round-\(round)-")
+          try claimNew($0, "round-\(round)-").claim
         }
         if isLarge { many.append(time) } else { few.append(time) }
       }
@@ -104,7 +109,7 @@ enum LinkRows {
   }
 
   /// Claims new links of other conversations, once the coordinator has looked at all that waits.
-  static func claimNew(_ ledger: BenchLedger, _ name: String) throws -> Double {
+  static func claimNew(_ ledger: BenchLedger, _ name: String) throws -> Times {
     for _ in 0..<4000 where try ledger.exchange([], wanting: newest).isEmpty == false {
       throw BenchError("a link is claimed that nobody asked for")
     }
@@ -112,17 +117,24 @@ enum LinkRows {
     return try claim(ledger, newest)
   }
 
-  /// Microseconds of a claim, the median of many. What was claimed is fetched before the next.
-  static func claim(_ ledger: BenchLedger, _ want: Want = want) throws -> Double {
-    var times: [Double] = []
+  /// Microseconds of an exchange, the median of many.
+  struct Times {
+    var claim, settlement: Double
+  }
+
+  /// What was claimed is fetched before the next.
+  static func claim(_ ledger: BenchLedger, _ want: Want = want) throws -> Times {
+    var (times, settlements): ([Double], [Double]) = ([], [])
     for _ in 0..<claims {
       let started = Clock.monotonic()
       let leases = try ledger.exchange([], wanting: want)
       times.append(QueueRows.seconds(since: started) * 1e6)
       guard leases.count == want.count else { throw BenchError("\(leases.count) links were claimed") }
+      let claimed = Clock.monotonic()
       _ = try ledger.exchange(try leases.map(fetched), wanting: nil)
+      settlements.append(QueueRows.seconds(since: claimed) * 1e6)
     }
-    return Series(times).median
+    return Times(claim: Series(times).median, settlement: Series(settlements).median)
   }
 
   private static func fetched(_ lease: Lease) throws -> Settlement {

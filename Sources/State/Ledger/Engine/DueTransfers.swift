@@ -10,6 +10,8 @@ struct DueTransfers: TransferQueue {
   let prefetch: Int
   /// What is put aside at once, at most.
   private var left = Prefetch.looks
+  /// The last host that was found, with its oldest job: the next question is for that.
+  private var found: (sender: Int64, priority: Int64, host: Int64, job: Int64)?
 
   init(ledger: SQLiteLedger, lane: Int64, prefetch: Int) {
     (self.ledger, self.lane, self.prefetch) = (ledger, lane, prefetch)
@@ -31,14 +33,22 @@ struct DueTransfers: TransferQueue {
     try number(SQL.nextPriority, sender, most)
   }
 
-  func host(after last: Int64, of sender: Int64, _ priority: Int64) throws -> Int64? {
-    try number(SQL.nextHost, sender, priority, last)
+  mutating func host(after last: Int64, of sender: Int64, _ priority: Int64) throws -> Int64? {
+    found = nil
+    try ledger.statement(SQL.nextHost)
+      .rows(.integer(lane), .integer(sender), .integer(priority), .integer(last)) { row in
+        found = (sender, priority, row.integer(0), row.integer(1))
+      }
+    return found?.host
   }
 
   mutating func job(
     after last: Int64?, of sender: Int64, _ priority: Int64, _ host: Int64
   ) throws -> Int64? {
     if prefetch == 0 || priority >= TransferPriority.asked {
+      if last == nil, let found, found.host == host, found.sender == sender, found.priority == priority {
+        return found.job
+      }
       return try number(SQL.nextOldest, sender, priority, host, last ?? .min)
     }
     while left > 0, let job = try number(SQL.nextNewest, sender, priority, host, last ?? .max) {

@@ -35,16 +35,19 @@ extension SQL {
 
   /// The newest first.
   static let nextNewest: StaticString = """
-    SELECT key FROM jobs WHERE state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key < ?5
+    SELECT key FROM jobs
+    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key < ?5
     ORDER BY key DESC LIMIT 1
     """
 
   // MARK: What is not
 
-  static let putAside: StaticString = "UPDATE jobs SET state = 'waiting' WHERE key = ?1 AND state = 'due'"
+  static let putAside: StaticString =
+    "UPDATE jobs SET state = 'waiting', in_turn = NULL WHERE key = ?1 AND state = 'due'"
 
   static let takeUp = SQLText(
-    "UPDATE jobs SET state = 'due' WHERE key = ?1 + \(Schema.transferJobs) AND state = 'waiting'")
+    "UPDATE jobs SET state = 'due', in_turn = 1 WHERE key = ?1 + \(Schema.transferJobs) AND state = 'waiting'"
+  )
 
   static let asideBefore = SQLText(
     """

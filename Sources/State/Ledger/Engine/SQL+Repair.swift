@@ -74,8 +74,8 @@ extension SQL {
 
   static let addMissingTransferJobs = SQLText(
     """
-    INSERT INTO jobs (key, lane, priority, state, due_at, host, sender)
-    SELECT DISTINCT l.transfer_key + \(Schema.transferJobs), ?2, 0, 'due', ?1, t.host, t.sender
+    INSERT INTO jobs (key, lane, priority, state, due_at, host, sender, in_turn)
+    SELECT DISTINCT l.transfer_key + \(Schema.transferJobs), ?2, 0, 'due', ?1, t.host, t.sender, 1
     FROM jobs w JOIN links l ON w.key = l.attachment_key * 2 JOIN transfers t ON t.key = l.transfer_key WHERE w.state = 'waiting'
       AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.key = l.transfer_key + \(Schema.transferJobs))
     """)

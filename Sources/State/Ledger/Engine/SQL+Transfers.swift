@@ -32,10 +32,10 @@ extension SQL {
 
   static let addTransferJob = SQLText(
     """
-    INSERT INTO jobs (key, lane, priority, state, due_at, host, sender)
-    SELECT ?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4, host, sender FROM transfers WHERE key = ?1
+    INSERT INTO jobs (key, lane, priority, state, due_at, host, sender, in_turn)
+    SELECT ?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4, host, sender, 1 FROM transfers WHERE key = ?1
     ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority),
-      state = CASE state WHEN 'waiting' THEN 'due' ELSE state END
+      state = CASE state WHEN 'waiting' THEN 'due' ELSE state END, in_turn = CASE state WHEN 'waiting' THEN 1 ELSE in_turn END
     """)
 
   /// Whether a transfer has ended since its link was not taken any more. What came is kept for a new one.
@@ -148,18 +148,27 @@ extension SQL {
     ORDER BY priority DESC, key LIMIT ?2
     """)
 
-  static let nextSender: StaticString =
-    "SELECT min(sender) FROM jobs WHERE state = 'due' AND lane = ?1 AND sender > ?2"
+  // Those that are under way stand in the order, too, and are passed over: there are no more of them than are fetched at once.
 
-  static let nextPriority: StaticString =
-    "SELECT max(priority) FROM jobs WHERE state = 'due' AND lane = ?1 AND sender = ?2 AND priority <= ?3"
+  static let nextSender: StaticString = """
+    SELECT sender FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender > ?2 ORDER BY sender LIMIT 1
+    """
 
-  static let nextHost: StaticString =
-    "SELECT min(host) FROM jobs WHERE state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host > ?4"
+  static let nextPriority: StaticString = """
+    SELECT priority FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority <= ?3
+    ORDER BY priority DESC LIMIT 1
+    """
+
+  /// With its oldest.
+  static let nextHost: StaticString = """
+    SELECT host, key FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host > ?4
+    ORDER BY host, key LIMIT 1
+    """
 
   /// The oldest first.
   static let nextOldest: StaticString = """
-    SELECT key FROM jobs WHERE state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key > ?5
+    SELECT key FROM jobs
+    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key > ?5
     ORDER BY key LIMIT 1
     """
 
@@ -169,7 +178,8 @@ extension SQL {
   /// A transfer is as urgent as the most urgent that waits for it.
   static let prioritizeTransfer = SQLText(
     """
-    UPDATE jobs SET state = CASE state WHEN 'waiting' THEN 'due' ELSE state END, priority = (
+    UPDATE jobs SET state = CASE state WHEN 'waiting' THEN 'due' ELSE state END,
+      in_turn = CASE state WHEN 'waiting' THEN 1 ELSE in_turn END, priority = (
       SELECT max(j.priority) FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting'
       WHERE l.transfer_key = ?1)
     WHERE key = ?1 + \(Schema.transferJobs) AND EXISTS (

@@ -86,7 +86,7 @@ enum SQL {
 
   /// A thousand at a time: a lane in which a million become due at once holds up no other.
   static let wakeScheduled: StaticString = """
-    UPDATE jobs SET state = 'due' WHERE key IN (
+    UPDATE jobs SET state = 'due', in_turn = CASE WHEN sender IS NOT NULL THEN 1 END WHERE key IN (
       SELECT key FROM jobs WHERE state = 'scheduled' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1000)
     """
 
@@ -144,7 +144,8 @@ enum SQL {
   static let isWanted: StaticString = "SELECT cancelled IS NULL FROM jobs WHERE key = ?1"
 
   static let scheduleJob: StaticString = """
-    UPDATE jobs SET state = 'scheduled', holder = NULL, token = NULL, crashes = crashes + ?5, uncounted = uncounted + ?6,
+    UPDATE jobs SET state = 'scheduled', in_turn = NULL, holder = NULL, token = NULL, crashes = crashes + ?5,
+      uncounted = uncounted + ?6,
       due_at = CASE WHEN cancelled IS NULL THEN ?4 ELSE min(due_at, ?4) END
     WHERE key = ?1 AND holder = ?2 AND token = ?3
     """
