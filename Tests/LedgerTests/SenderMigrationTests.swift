@@ -14,26 +14,36 @@ struct SenderMigrationTests {
     return rows
   }
 
-  /// The tables before transfers had senders.
-  private static let tablesOfEleven: String = {
-    var text = Schema.tables
-    for (part, old) in [
-      ("sender INTEGER NOT NULL DEFAULT 0,", ""), ("sender INTEGER,", ""),
-      (",\n  CHECK ((host IS NULL) = (sender IS NULL))", ""), ("in_turn INTEGER,", ""),
+  /// The tables before transfers kept their place in the order of turns.
+  private static let tablesOfThirteen = replacing(
+    [
+      ("in_turn INTEGER,", ""),
       (
         ",\n  CHECK (in_turn IS CASE WHEN sender IS NOT NULL AND (state = 'due' OR state = 'leased') THEN 1 END)",
         ""
       ),
       (
         "jobs_in_turn ON jobs (lane, sender, priority DESC, host) WHERE in_turn = 1",
-        "jobs_due_by_host ON jobs (lane, host, priority DESC) WHERE state = 'due' AND host IS NOT NULL"
+        "jobs_due_in_turn ON jobs (lane, sender, priority DESC, host) WHERE state = 'due' AND sender IS NOT NULL"
       ),
-    ] {
-      guard text.contains(part) else { return "" }
-      text = text.replacingOccurrences(of: part, with: old)
-    }
-    return text
-  }()
+    ], in: Schema.tables)
+
+  /// The tables before transfers had senders.
+  private static let tablesOfEleven = replacing(
+    [
+      ("sender INTEGER NOT NULL DEFAULT 0,", ""), ("sender INTEGER,", ""),
+      (",\n  CHECK ((host IS NULL) = (sender IS NULL))", ""),
+      (
+        "jobs_due_in_turn ON jobs (lane, sender, priority DESC, host)",
+        "jobs_due_by_host ON jobs (lane, host, priority DESC)"
+      ),
+      ("AND sender IS NOT NULL", "AND host IS NOT NULL"),
+    ], in: tablesOfThirteen)
+
+  /// Empty where a part is not there.
+  private static func replacing(_ parts: [(part: String, old: String)], in text: String) -> String {
+    parts.reduce(text) { $0.contains($1.part) ? $0.replacingOccurrences(of: $1.part, with: $1.old) : "" }
+  }
 
   @Test func theLinksOfVersionElevenAreFetched() throws {
     let desk = try Desk(inFolder: ())
@@ -68,26 +78,6 @@ struct SenderMigrationTests {
     #expect(try ledger.exchange(exchange).leases.map(\.priority) == [3, 0])
     #expect(try Self.rows("PRAGMA integrity_check", ledger.connection) == ["ok"])
   }
-
-  /// The tables before transfers kept their place in the order of turns.
-  private static let tablesOfThirteen: String = {
-    var text = Schema.tables
-    for (part, old) in [
-      ("in_turn INTEGER,", ""),
-      (
-        ",\n  CHECK (in_turn IS CASE WHEN sender IS NOT NULL AND (state = 'due' OR state = 'leased') THEN 1 END)",
-        ""
-      ),
-      (
-        "jobs_in_turn ON jobs (lane, sender, priority DESC, host) WHERE in_turn = 1",
-        "jobs_due_in_turn ON jobs (lane, sender, priority DESC, host) WHERE state = 'due' AND sender IS NOT NULL"
-      ),
-    ] {
-      guard text.contains(part) else { return "" }
-      text = text.replacingOccurrences(of: part, with: old)
-    }
-    return text
-  }()
 
   @Test func theLinksOfVersionThirteenKeepTheirSendersAndTheirTurns() throws {
     let desk = try Desk(inFolder: ())
