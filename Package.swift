@@ -280,7 +280,7 @@ var tests: [Target] {
   if Context.environment["SLUICE_FUZZ"] != nil { return [] }
   return [
     .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "Platform"]),
-    .testTarget(name: "PlatformTests", dependencies: ["Bytes", "Platform"]),
+    .testTarget(name: "PlatformTests", dependencies: ["Bytes", "CPlatform", "Platform"]),
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Platform"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
     .testTarget(name: "SealingTests", dependencies: ["Platform", "Sealing"]),

@@ -54,6 +54,7 @@ package struct SourceFault: Sendable {
           .wait(place: folder.path, giveUp: "let this user search it, and take the files away"))
       }
     case ENAMETOOLONG, EINVAL: self.init("unreadable", text, .fail)
+    case EBUSY: self.init("not-a-file", "it is the ledger of this home by another name", .fail)
     default:
       self.init(
         "source-away", "\(text); \(Self.toWait)", .wait(place: folder.path, giveUp: Self.takeAway))

@@ -57,6 +57,18 @@ public final class Connection: @unchecked Sendable {
     sqlite3_close_v2(database)
   }
 
+  /// The first bytes of the file, read through SQLite's own descriptor and without a lock; `nil`: it has fewer.
+  ///
+  /// No log is replayed, where nothing was read through this connection before.
+  public func header(_ count: Int) -> [UInt8]? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    guard sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+      let read = file.pointee.pMethods?.pointee.xRead
+    else { return nil }
+    var bytes = [UInt8](repeating: 0, count: count)
+    return read(file, &bytes, Int32(count), 0) == SQLITE_OK ? bytes : nil
+  }
+
   /// Leaves checkpointing to the one process that writes.
   public func neverCheckpointOnClose() {
     _ = sluice_sqlite_no_checkpoint_on_close(database)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,7 +71,43 @@ static int open_resolved(int folder, const char *path, uint64_t resolve) {
   return open_stepwise(folder, path, (int)how.flags);
 }
 
-int sluice_open_source(const char *path) { return open_resolved(AT_FDCWD, path, 0x04 /* RESOLVE_NO_SYMLINKS */); }
+/* ---- Files that this process has open through SQLite ---- */
+
+enum { MOST_LOCKED = 64 };
+static struct {
+  dev_t device;
+  ino_t inode;
+} locked[MOST_LOCKED];
+static atomic_int locked_count;
+
+void sluice_keep_locks(const char *path) {
+  struct stat facts;
+  if (stat(path, &facts) != 0) return;
+  int count = atomic_load(&locked_count);
+  for (int at = 0; at < count; at++)
+    if (locked[at].device == facts.st_dev && locked[at].inode == facts.st_ino) return;
+  if (count == MOST_LOCKED) return;
+  locked[count].device = facts.st_dev;
+  locked[count].inode = facts.st_ino;
+  atomic_store(&locked_count, count + 1);
+}
+
+/* A descriptor of such a file stays open for good: to close it would cancel SQLite's locks. */
+static int refuse_locked(int fd) {
+  struct stat facts;
+  int count = atomic_load(&locked_count);
+  if (fd < 0 || count == 0 || fstat(fd, &facts) != 0) return fd;
+  for (int at = 0; at < count; at++) {
+    if (locked[at].device != facts.st_dev || locked[at].inode != facts.st_ino) continue;
+    errno = EBUSY;
+    return -1;
+  }
+  return fd;
+}
+
+int sluice_open_source(const char *path) {
+  return refuse_locked(open_resolved(AT_FDCWD, path, 0x04 /* RESOLVE_NO_SYMLINKS */));
+}
 
 /* The kernel grants a read lease only on a file that no one has open for writing (fcntl(2)). A writer that comes while
  * the lease is held waits, and this process gets a signal: SIGURG, which does nothing, in place of SIGIO, which kills. */

@@ -87,6 +87,7 @@ package final class SQLiteLedger: LedgerWriter {
       connection.checkpointByHand()
       try makeTables()
       try join()
+      home?.keepLocks()
     } catch {
       throw LedgerError(error, path: path)
     }

@@ -1,5 +1,7 @@
+import CPlatform
 import Glibc
 import Platform
+import SQLite
 
 /// The folder with all of Sluice's state: the ledger, the store, and the lock that gives the right to write.
 ///
@@ -149,18 +151,24 @@ public struct Home: Sendable {
   /// Refuses a copy that was put in the place of a ledger whose write-ahead log is still there: SQLite would
   /// replay that log into the copy. The header tells: a ledger gets its log only after bytes 18 and 19 of its
   /// header have become 2 (https://sqlite.org/fileformat2.html#file_format_version_numbers).
+  ///
+  /// The header is read through SQLite. A process that opens and closes the file in another way loses all the locks that it has
+  /// there (https://sqlite.org/howtocorrupt.html, 2.2), and the next program that reads the ledger takes its log away.
   func checkLog() throws(LedgerError) {
     var facts = stat()
     guard stat(ledgerPath + "-wal", &facts) == 0, facts.st_size > 0 else { return }
     // If the file does not open, SQLite will report why.
-    guard let file = try? Descriptor.open(ledgerPath, O_RDONLY) else { return }
-    var header = [UInt8](repeating: 0, count: 20)
-    guard pread(file.number, &header, header.count, 0) == header.count, header[18] == 1, header[19] == 1
+    guard let header = try? Connection(ledgerPath, .readOnly).header(20), header[18] == 1, header[19] == 1
     else { return }
     throw LedgerError(
       .damaged,
       "\(ledgerPath) is a copy, and \(ledgerPath)-wal beside it belongs to the ledger it replaced; take \(ledgerPath)-wal and "
         + "\(ledgerPath)-shm away, then run again")
+  }
+
+  /// From now on, this process refuses to open the ledger's files as sources, under any name.
+  func keepLocks() {
+    for end in ["", "-wal", "-shm"] { sluice_keep_locks(ledgerPath + end) }
   }
 
   /// Reserves some bytes of disk space. A WAL database on a full disk cannot even be opened; the reserve is

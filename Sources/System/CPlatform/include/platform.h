@@ -158,8 +158,11 @@ int sluice_has_no_writer(int fd);
 ssize_t sluice_copy(int from, off_t *offset, int to, size_t count);
 int sluice_rename_new(int old_folder, const char *old_path, int new_folder, const char *new_path);
 /* Opens a path for reading; no part of it may be a symbolic link (openat2(2)). Before Linux 5.6 it
- * opens one folder after the other, and then takes no `..`. */
+ * opens one folder after the other, and then takes no `..`. EBUSY: the file is one of `sluice_keep_locks`. */
 int sluice_open_source(const char *path);
+/* Has `sluice_open_source` refuse this file from now on, under each of its names: SQLite has it open in this process. Closing any
+ * descriptor of a file cancels all locks of the process there (fcntl(2)). */
+void sluice_keep_locks(const char *path);
 /* Whether a file is open for writing somewhere: 1, 0, or -1 where the kernel does not say, as for a file of another
  * user or on a network. No part of the path may be a symbolic link. */
 int sluice_has_writer(const char *path);
