@@ -123,7 +123,9 @@ struct IdentityTests {
   func aTokenThatIsRightNamesItsBearer(_ algorithm: String) throws {
     let signer = try Signer(algorithm)
     let tokens = try tokens([signer.published(id: "a")])
-    let bearer = JSONWebTokens.Bearer(name: "ann", expiresAt: Self.clock + 600_000)
+    var bearer = try #require(tokens.bearer(signer.token(Self.claims()), at: Self.clock))
+    #expect(bearer.name == "ann" && bearer.expiresAt == Self.clock + 600_000 && tokens.hasKey(bearer.key))
+    bearer.expiresAt = Self.clock + 600_000
     // Several, since the numbers of a signature may begin with zeros.
     for _ in 0..<20 { #expect(tokens.bearer(signer.token(Self.claims()), at: Self.clock) == bearer) }
     let without = signer.token(Self.claims(), header: #"{"alg":"\#(algorithm)"}"#)
@@ -219,6 +221,7 @@ struct IdentityTests {
     let (old, new) = (try Signer("EdDSA"), try Signer("EdDSA"))
     let tokens = try tokens([old.published(id: "a")])
     #expect(tokens.bearer(new.token(Self.claims(), id: "b"), at: Self.clock) == nil)
+    let key = try #require(tokens.bearer(old.token(Self.claims()), at: Self.clock)).key
     try "{".write(toFile: folder + "/jwks.json", atomically: true, encoding: .utf8)
     Thread.sleep(forTimeInterval: 1.1)
     #expect(tokens.bearer(old.token(Self.claims()), at: Self.clock) != nil)
@@ -236,6 +239,24 @@ struct IdentityTests {
     Thread.sleep(forTimeInterval: 1.1)
     #expect(tokens.bearer(new.token(Self.claims(), id: "b"), at: Self.clock) != nil)
     #expect(tokens.bearer(old.token(Self.claims()), at: Self.clock) == nil)
+    #expect(!tokens.hasKey(key))
+  }
+
+  /// To Swift they are the same text as the one that is meant.
+  @Test func namesAreComparedByTheirBytes() throws {
+    let signer = try Signer("EdDSA")
+    try publish([signer.published(id: "ren\u{E9}")])
+    let tokens = try JSONWebTokens(
+      issuer: "https://\u{E9}", audience: "caf\u{E9}", path: folder + "/jwks.json"
+    ) { _ in }
+    func bearer(_ issuer: String, _ audience: String, _ id: String) -> JSONWebTokens.Bearer? {
+      let claims = #"{"iss":"\#(issuer)","aud":"\#(audience)","sub":"ann","exp":\#(Self.now + 600)}"#
+      return tokens.bearer(signer.token(claims, id: id), at: Self.clock)
+    }
+    #expect(bearer("https://\u{E9}", "caf\u{E9}", "ren\u{E9}") != nil)
+    #expect(bearer("https://e\u{301}", "caf\u{E9}", "ren\u{E9}") == nil)
+    #expect(bearer("https://\u{E9}", "cafe\u{301}", "ren\u{E9}") == nil)
+    #expect(bearer("https://\u{E9}", "caf\u{E9}", "rene\u{301}") == nil)
   }
 
   @Test func keysThatAreOfNoUseAreAnError() throws {

@@ -60,6 +60,18 @@ struct IntakeTests {
     try bench.takeIn(Sample.item("b", message: "n", sender: "ben"))
   }
 
+  /// To Swift both names are the same text; they are of two users.
+  @Test(arguments: Engine.allCases) func aCanonicallyEqualNameIsAnotherSenders(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.takeIn(Sample.item("a", message: "m", sender: "ren\u{E9}"))
+    let item = Sample.item("b", message: "m", sender: "rene\u{301}")
+    guard case .takenIn(let report) = try bench.command(.takeIn([item]))[0] else {
+      return #expect(Bool(false), "it is refused as a whole")
+    }
+    #expect(report.added == 0 && report.problems.first?.kind == IntakeProblem.otherSender)
+    #expect(try bench.count(.queued) == 1)
+  }
+
   @Test(arguments: Engine.allCases) func participantsThatAreCheckedAreThoseOnRecord(engine: Engine) throws {
     let bench = try Bench(engine)
     var first = Sample.item("a", message: "m")

@@ -34,13 +34,22 @@ public final class AttachmentOrigin: Sendable, Equatable {
     self.traceparent = traceparent
   }
 
+  /// By the bytes of each text: to Swift, `é` of one scalar and of two are the same.
   public static func == (one: AttachmentOrigin, other: AttachmentOrigin) -> Bool {
     one === other
-      || one.id == other.id && one.conversationId == other.conversationId && one.messageId == other.messageId
-        && one.senderId == other.senderId && one.fileName == other.fileName
-        && one.declaredType == other.declaredType && one.reference == other.reference
-        && one.traceparent == other.traceparent
-        && one.parentId == other.parentId
+      || zip(one.texts, other.texts).allSatisfy {
+        switch ($0, $1) {
+        case (nil, nil): true
+        case (let one?, let other?): one.utf8.elementsEqual(other.utf8)
+        default: false
+        }
+      }
+  }
+
+  private var texts: [String?] {
+    [
+      id, conversationId, messageId, senderId, fileName, declaredType, reference, traceparent, parentId,
+    ]
   }
 
   /// Another with some of its values replaced.

@@ -75,7 +75,8 @@ public struct Credential: Sendable, Equatable {
   }
 
   public static func == (one: Credential, other: Credential) -> Bool {
-    one.header == other.header && one.hosts == other.hosts && one.owner == other.owner
+    one.header.utf8.elementsEqual(other.header.utf8) && one.hosts == other.hosts
+      && one.owner.map { Array($0.utf8) } == other.owner.map { Array($0.utf8) }
       && one.on401 == other.on401
   }
 }

@@ -84,7 +84,10 @@ extension Scheduler {
         var seen: Set<[UInt8]> = []
         recipients = recipients.filter { seen.insert(Array($0.utf8)).inserted }
       }
-      if let index = events.firstIndex(where: { $0.type == emission.type && $0.recipients == recipients }) {
+      let names = recipients.map(ByteText.init)
+      if let index = events.firstIndex(where: {
+        $0.type == emission.type && $0.recipients.map(ByteText.init) == names
+      }) {
         if !events[index].channels.contains(emission.channel) {
           events[index].channels.append(emission.channel)
         }

@@ -18,6 +18,8 @@ struct PluginInquiry {
 
   private let worker: String
   private let major: UInt32
+  /// All that a worker may load. Its sandbox closes before it loads the first, so it has to know the others.
+  private let files: [String]
   private var waiting: [PluginQuestion]
   private var asked: [Asked] = []
   private var results: [String: Result<StageDescription, Refusal>] = [:]
@@ -29,6 +31,7 @@ struct PluginInquiry {
   init(_ questions: [PluginQuestion], worker: String, major: UInt32) {
     self.worker = worker
     self.major = major
+    files = questions.map(\.file)
     waiting = questions.reversed()
   }
 
@@ -57,7 +60,7 @@ struct PluginInquiry {
   private mutating func start(_ question: PluginQuestion) {
     do throws(SystemError) {
       let process = try WorkerProcess(
-        executable: worker, words: ["describe", String(major), String(getpid())])
+        executable: worker, words: ["describe", String(major), String(getpid())] + files)
       try process.ask(question)
       asked.append(Asked(process: process, question: question))
     } catch {

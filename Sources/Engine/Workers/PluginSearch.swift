@@ -100,11 +100,33 @@ public struct PluginSearch: Sendable {
   public func describe(
     _ plugins: [(id: String, file: String)], major: UInt32 = SLUICE_ABI_MAJOR
   ) -> [String: Result<StageDescription, Refusal>] {
+    let (distrusted, plugins) = distrusted(plugins)
     let (programs, libraries) = ProgramFile.split(plugins)
     var inquiry = PluginInquiry(
       libraries.map { PluginQuestion(id: $0.id, file: $0.file) }, worker: worker, major: major)
     let described = libraries.isEmpty ? [:] : inquiry.run()
-    return described.merging(programs) { $1 }
+    return described.merging(programs) { $1 }.merging(distrusted) { $1 }
+  }
+
+  /// Refuses plugins that others could change: to load one is to run what they wrote. The plugins beside this program are as good
+  /// as the program.
+  private func distrusted(
+    _ plugins: [(id: String, file: String)]
+  ) -> (refused: [String: Result<StageDescription, Refusal>], others: [(id: String, file: String)]) {
+    var refused: [String: Result<StageDescription, Refusal>] = [:]
+    let others = plugins.filter { id, file in
+      let isBeside = folders.first.map { file.hasPrefix($0 + "/") } ?? false
+      if isBeside || file == StageDescription.exec.file { return true }
+      guard let problem = TrustedPath.problem(with: file) else { return true }
+      refused[id] = .failure(
+        Refusal(
+          stage: id,
+          message:
+            "\(file) is not loaded: \(problem); to load it all the same, run this again with `--trust \(file)`"
+        ))
+      return false
+    }
+    return (refused, others)
   }
 
   /// As ``describe(_:major:)``, but asks only those plugins that are not known from before.
@@ -115,12 +137,13 @@ public struct PluginSearch: Sendable {
   ) -> [String: Result<StageDescription, Refusal>] {
     guard let folder else { return describe(plugins) }
     var cache = DescriptionCache(in: folder, worker: worker)
+    let (distrusted, plugins) = distrusted(plugins)
     var (known, libraries) = ProgramFile.split(plugins)
     for (id, file) in libraries {
       known[id] = cache.description(PluginQuestion(id: id, file: file)).map { .success($0) }
     }
     let unknown = plugins.filter { known[$0.id] == nil }
-    if unknown.isEmpty { return known }
+    if unknown.isEmpty { return known.merging(distrusted) { $1 } }
     let asked = Clock.now()
     let stamps = unknown.map { FileStamp(of: $0.file) }
     let answers = describe(unknown)
@@ -130,7 +153,7 @@ public struct PluginSearch: Sendable {
       }
     }
     cache.save()
-    return known.merging(answers) { $1 }
+    return known.merging(answers) { $1 }.merging(distrusted) { $1 }
   }
 
   /// Where a user's cache of descriptions is, after the XDG Base Directory Specification: `$XDG_CACHE_HOME/sluice`, else

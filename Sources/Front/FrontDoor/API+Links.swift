@@ -25,7 +25,7 @@ extension API {
       }
     }
     // What it stands for ends then.
-    if case .signed(_, let expiresAt) = grant.credential {
+    if case .signed(_, let expiresAt, _) = grant.credential {
       grant.expires = min(grant.expires, expiresAt / 1000)
     }
     let place =

@@ -215,7 +215,9 @@ final class API {
       return LinkSigner.Grant("", request.query).map(\.credential)
     }
     if !Self.isSigned(text) { return .token(digest(text)) }
-    return identity?.bearer(text, at: Clock.now()).map { .signed(name: $0.name, expiresAt: $0.expiresAt) }
+    return identity?.bearer(text, at: Clock.now()).map {
+      .signed(name: $0.name, expiresAt: $0.expiresAt, key: $0.key)
+    }
   }
 
   /// Whether it is still worth something. Where the ledger is away, it is as it was.
@@ -226,7 +228,10 @@ final class API {
   func token(of credential: Credential) throws -> AccessToken? {
     switch credential {
     case .token(let digest): try ledger.token(hash: digest)
-    case .signed(let name, let expiresAt): AccessToken(signed: .init(name: name, expiresAt: expiresAt))
+    case .signed(let name, let expiresAt, let key):
+      // What was begun with a key ends with it, as it does when a token is revoked.
+      identity?.hasKey(key) == true
+        ? AccessToken(signed: .init(name: name, expiresAt: expiresAt, key: key)) : nil
     }
   }
 

@@ -5,8 +5,8 @@ import Ledger
 enum Credential: Hashable, Sendable {
   /// A token of this server's, by its digest.
   case token([UInt8])
-  /// One that another program has signed: of whom, and until when, in milliseconds since 1970.
-  case signed(name: String, expiresAt: Int64)
+  /// One that another program has signed: of whom, until when, in milliseconds since 1970, and the thumbprint of the key.
+  case signed(name: String, expiresAt: Int64, key: [UInt8])
 }
 
 extension AccessToken {

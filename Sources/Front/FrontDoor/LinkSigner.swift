@@ -34,10 +34,10 @@ struct LinkSigner: Sendable {
       let credential: Credential
       if let digest = values["token"].flatMap({ Hexadecimal.bytes($0) }) {
         credential = .token(digest)
-      } else if let name = values["participant"] {
+      } else if let name = values["participant"], let key = values["key"].flatMap({ Hexadecimal.bytes($0) }) {
         // For no longer than the link is good.
         credential = .signed(
-          name: name, expiresAt: expires.multipliedReportingOverflow(by: 1000).partialValue)
+          name: name, expiresAt: expires.multipliedReportingOverflow(by: 1000).partialValue, key: key)
       } else {
         return nil
       }
@@ -52,7 +52,8 @@ struct LinkSigner: Sendable {
       let holder =
         switch credential {
         case .token(let digest): "token=\(Hexadecimal.text(digest))"
-        case .signed(let name, _): "participant=\(PercentEncoding.text(name))"
+        case .signed(let name, _, let key):
+          "participant=\(PercentEncoding.text(name))&key=\(Hexadecimal.text(key))"
         }
       let object = derived.map { "derived=\(PercentEncoding.text($0))&" } ?? ""
       return object + (isDownload ? "download=1&" : "") + "expires=\(expires)&\(holder)"

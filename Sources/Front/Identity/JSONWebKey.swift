@@ -20,6 +20,8 @@ final class JSONWebKey: @unchecked Sendable {
   let id: String?
   /// The only one that it is for; what a token says does not matter (RFC 8725, 3.1).
   let algorithm: Algorithm
+  /// A digest of the key itself: what is held under a token ends when its key goes, however the next one is called.
+  let thumbprint: [UInt8]
   private let key: OpaquePointer
 
   /// Bits of the shortest RSA key that is taken (RFC 7518, 3.3).
@@ -28,10 +30,21 @@ final class JSONWebKey: @unchecked Sendable {
   private init?(id: String?, _ algorithm: Algorithm, _ key: OpaquePointer?) {
     guard let key else { return nil }
     (self.id, self.algorithm, self.key) = (id, algorithm, key)
+    thumbprint = Self.digest(of: key)
     if algorithm == .rs256 && EVP_PKEY_get_bits(key) < Self.fewestBits { return nil }
   }
 
   deinit { EVP_PKEY_free(key) }
+
+  /// SHA-256 of the key's SubjectPublicKeyInfo (RFC 5280, 4.1), its first 16 bytes; empty: there was no memory for it.
+  private static func digest(of key: OpaquePointer) -> [UInt8] {
+    var encoded: UnsafeMutablePointer<UInt8>?
+    let count = i2d_PUBKEY(key, &encoded)
+    defer { CRYPTO_free(encoded, nil, 0) }
+    var digest = [UInt8](repeating: 0, count: 32)
+    guard count > 0, EVP_Digest(encoded, Int(count), &digest, nil, EVP_sha256(), nil) == 1 else { return [] }
+    return Array(digest.prefix(16))
+  }
 
   /// Whether a signature of these bytes was made with the private half of this key.
   func hasSigned(_ bytes: [UInt8], _ signature: [UInt8]) -> Bool {

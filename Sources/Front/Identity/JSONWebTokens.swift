@@ -14,8 +14,12 @@ public final class JSONWebTokens: Sendable {
     public var name: String
     /// In milliseconds since 1970.
     public var expiresAt: Int64
+    /// The thumbprint of the key that the token is signed for.
+    public var key: [UInt8]
 
-    public init(name: String, expiresAt: Int64) { (self.name, self.expiresAt) = (name, expiresAt) }
+    public init(name: String, expiresAt: Int64, key: [UInt8]) {
+      (self.name, self.expiresAt, self.key) = (name, expiresAt, key)
+    }
   }
 
   private struct State {
@@ -41,7 +45,7 @@ public final class JSONWebTokens: Sendable {
   private static let (tokenLimit, fileLimit) = (8 << 10, 1 << 20)
   /// Milliseconds by which clocks may differ.
   private static let leeway: Int64 = 30_000
-  private static let lookInterval: UInt64 = 1_000_000_000
+  private static let lookInterval: UInt64 = 200_000_000
 
   /// - Parameters:
   ///   - issuer: what `iss` must be.
@@ -97,7 +101,7 @@ public final class JSONWebTokens: Sendable {
       let key = key(for: header), key.hasSigned(Array("\(parts[0]).\(parts[1])".utf8), signature),
       let claims = object(parts[1])
     else { return nil }
-    guard claims["iss"]?.kind == .text, claims["iss"]?.text == issuer, isFor(claims["aud"]),
+    guard let named = claims["iss"], isText(named, issuer), isFor(claims["aud"]),
       let expires = Self.time(claims["exp"]), expires > now - Self.leeway,
       claims["nbf"] == nil || Self.time(claims["nbf"]).map({ $0 <= now + Self.leeway }) ?? false,
       let subject = claims["sub"], subject.kind == .text, (1...255).contains(subject.text.utf8.count),
@@ -105,7 +109,14 @@ public final class JSONWebTokens: Sendable {
       // It stands for what is no character, such as half of one: two such names would be the same.
       !subject.text.unicodeScalars.contains("\u{FFFD}")
     else { return nil }
-    return Bearer(name: subject.text, expiresAt: expires)
+    return Bearer(name: subject.text, expiresAt: expires, key: key.thumbprint)
+  }
+
+  /// Whether a key is still among those that tokens are signed for.
+  ///
+  /// - Parameter thumbprint: as ``Bearer/key`` has it.
+  public func hasKey(_ thumbprint: [UInt8]) -> Bool {
+    currentKeys().contains { $0.thumbprint == thumbprint && !thumbprint.isEmpty }
   }
 
   // MARK: What a token says
@@ -133,18 +144,23 @@ public final class JSONWebTokens: Sendable {
     }
     let keys = currentKeys().filter { $0.algorithm == algorithm }
     guard let id = header["kid"] else { return keys.count == 1 ? keys[0] : nil }
-    let key = id.kind == .text ? keys.first { $0.id == id.text } : nil
+    let key = keys.first { $0.id.map { isText(id, $0) } ?? false }
     if key == nil { wantKeys() }
     return key
   }
 
   private func isFor(_ claim: JSONParser.Member?) -> Bool {
     guard let claim else { return false }
-    if claim.kind == .text { return claim.text == audience }
+    if claim.kind == .text { return isText(claim, audience) }
     guard claim.kind == .array, let elements = parser.withLock({ try? $0.members(claim.text) }) else {
       return false
     }
-    return elements.contains { $0.kind == .text && $0.text == audience }
+    return elements.contains { isText($0, audience) }
+  }
+
+  /// Whether a member is this text, by its bytes: to Swift, `é` of one scalar and of two are the same.
+  private func isText(_ member: JSONParser.Member, _ text: String) -> Bool {
+    member.kind == .text && ByteText(member.text) == ByteText(text)
   }
 
   /// Milliseconds since 1970; tokens have seconds, perhaps with a fraction.

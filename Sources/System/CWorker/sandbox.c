@@ -26,11 +26,6 @@
 
 /* ---- Landlock ---- */
 
-enum {
-  STORE = WRITE_FILE | READ_FILE | READ_FOLDER | (1 << 5) /* remove file */ | (1 << 7) /* make folder */
-          | (1 << 8) /* make file */ | (1 << 13) /* link and rename across folders */ | TRUNCATE,
-};
-
 int sluice_landlock_abi(void) { return (int)syscall(CREATE_RULESET, NULL, 0, ASK_VERSION); }
 
 uint64_t sluice_landlock_files(int abi) {
@@ -55,34 +50,54 @@ static const char *const network_files[] = {
     "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services",
     /* Not all of /etc/ssl: it holds the machine's private keys. */
     "/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/usr/lib/ssl", "/usr/share/ca-certificates",
-    "/run/systemd/resolve",
+    "/run/systemd/resolve", NULL,
 };
 
-static uint32_t close_files(uint32_t capability, int folder) {
+int sluice_landlock_begin(uint32_t capability) {
   int abi = sluice_landlock_abi();
-  if (abi < 1) return 0;
-  uint64_t handled = sluice_landlock_files(abi);
+  if (abi < 1) return -1;
   struct ruleset attributes = {
-      .files = handled,
+      .files = sluice_landlock_files(abi),
       .tcp = abi >= 4 ? (capability == 2 ? 1 /* bind */ : 3 /* bind, connect */) : 0,
       .scope = abi >= 6 ? 3 /* abstract sockets, signals */ : 0,
   };
-  int rules = (int)syscall(CREATE_RULESET, &attributes, sluice_landlock_size(abi), 0);
-  if (rules < 0) return 0;
+  return (int)syscall(CREATE_RULESET, &attributes, sluice_landlock_size(abi), 0);
+}
+
+int sluice_landlock_allow_folder(int rules, int folder) {
+  return sluice_landlock_allow(rules, folder, STORE & sluice_landlock_files(sluice_landlock_abi()));
+}
+
+int sluice_landlock_allow_path(int rules, const char *path, uint64_t access) {
+  int file = open(path, O_PATH | O_CLOEXEC);
+  if (file < 0) return 0; /* not every system has each */
+  int failed = sluice_landlock_allow(rules, file, access);
+  close(file);
+  return failed;
+}
+
+int sluice_landlock_allow_network(int rules) {
   int failed = 0;
-  if (capability == 1) failed = sluice_landlock_allow(rules, folder, STORE & handled) != 0;
-  if (capability == 2) {
-    for (size_t i = 0; i < sizeof network_files / sizeof *network_files; i++) {
-      int file = open(network_files[i], O_PATH | O_CLOEXEC);
-      if (file < 0) continue; /* not every system has each */
-      if (sluice_landlock_allow(rules, file, READ_FILE | READ_FOLDER) != 0) failed = 1;
-      close(file);
-    }
-  }
+  for (const char *const *file = network_files; *file; file++)
+    failed |= sluice_landlock_allow_path(rules, *file, READ_FILE | READ_FOLDER);
+  return failed;
+}
+
+uint32_t sluice_landlock_close(int rules, int failed) {
+  int abi = sluice_landlock_abi();
   if (!failed && syscall(RESTRICT_SELF, rules, 0) != 0) failed = 1;
   close(rules);
   if (failed) return 0;
   return SLUICE_SANDBOX_FILES | (abi >= 4 ? SLUICE_SANDBOX_TCP : 0) | (abi >= 6 ? SLUICE_SANDBOX_SCOPE : 0);
+}
+
+static uint32_t close_files(uint32_t capability, int folder) {
+  int rules = sluice_landlock_begin(capability);
+  if (rules < 0) return 0;
+  int failed = 0;
+  if (capability == 1) failed |= sluice_landlock_allow_folder(rules, folder);
+  if (capability == 2) failed |= sluice_landlock_allow_network(rules);
+  return sluice_landlock_close(rules, failed);
 }
 
 /* ---- System calls ---- */
@@ -91,7 +106,7 @@ static uint32_t close_files(uint32_t capability, int folder) {
 enum { FRONT = 3, DOOR = 4 };
 
 /* Allows computation, non-executable memory, and the descriptors that are open. */
-static int allow_content(scmp_filter_ctx filter) {
+int sluice_allow_content(scmp_filter_ctx filter) {
   int failed = 0;
   ALLOW(read); ALLOW(pread64); ALLOW(readv); ALLOW(preadv);
   ALLOW(write); ALLOW(pwrite64); ALLOW(writev); ALLOW(pwritev);
@@ -130,7 +145,7 @@ static int allow_files(scmp_filter_ctx filter) {
   return failed;
 }
 
-static int allow_store(scmp_filter_ctx filter) {
+int sluice_allow_store(scmp_filter_ctx filter) {
   int failed = allow_files(filter);
   ALLOW_IF(mkdirat, LACKS(2, S_ISUID | S_ISGID));
   ALLOW(renameat); ALLOW(renameat2); ALLOW(linkat); ALLOW(unlinkat);
@@ -139,7 +154,7 @@ static int allow_store(scmp_filter_ctx filter) {
   return failed;
 }
 
-static int allow_network(scmp_filter_ctx filter) {
+int sluice_allow_network(scmp_filter_ctx filter) {
   int failed = allow_files(filter);
   ALLOW_IF(socket, IS(0, AF_INET));
   ALLOW_IF(socket, IS(0, AF_INET6));
@@ -198,9 +213,9 @@ static int close_system_calls(uint32_t capability, int journal) {
   if (!filter) return 0;
   seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree: the order of rules costs nothing */
   seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-  int failed = allow_content(filter);
-  if (capability == 1) failed |= allow_store(filter);
-  if (capability == 2) failed |= allow_network(filter);
+  int failed = sluice_allow_content(filter);
+  if (capability == 1) failed |= sluice_allow_store(filter);
+  if (capability == 2) failed |= sluice_allow_network(filter);
   if (capability == FRONT || capability == DOOR) failed |= allow_front(filter);
   /* Its clients may pass descriptors of files. */
   if (capability == DOOR) {
@@ -216,24 +231,6 @@ static int close_system_calls(uint32_t capability, int journal) {
   if (!failed) failed = seccomp_load(filter);
   seccomp_release(filter);
   return failed == 0;
-}
-
-int sluice_forbid_processes(void) {
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
-  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-  if (!filter) return -1;
-  seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-  int failed = 0;
-  const int calls[] = {SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(execve), SCMP_SYS(execveat)};
-  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) failed |= seccomp_rule_add(filter, SCMP_ACT_TRAP, calls[i], 0);
-  failed |= seccomp_rule_add_array(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1, &LACKS(0, CLONE_THREAD));
-  /* clone3 hides its flags in memory; if it is missing, glibc falls back to clone. io_uring would make system
-   * calls that no filter sees. */
-  failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-  failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0);
-  if (!failed) failed = seccomp_load(filter);
-  seccomp_release(filter);
-  return failed ? -1 : 0;
 }
 
 /* ---- All of it ---- */

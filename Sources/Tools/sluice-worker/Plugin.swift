@@ -103,11 +103,10 @@ enum Plugin {
   private static let loading: Int64 = 1 << 30
 
   /// Answers each question with the description of the stage in a file, or with why there is none.
-  static func describe(as major: UInt32, to socket: ControlSocket) -> Never {
-    // What a plugin's constructors start or take is refused here as in a worker that runs it. A kernel that cannot is told by
-    // the worker that is to run it.
+  static func describe(as major: UInt32, _ files: [String], to socket: ControlSocket) -> Never {
     sluice_watch(StatusPage.map(socket))
-    _ = sluice_forbid_processes()
+    // A kernel that lacks a part of the sandbox is reported by the worker that is to run the plugin.
+    Confinement.begin(toLoad: files)
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Frame.limit, alignment: 8)
     while let message = socket.receive(waiting: true, into: room) {
       var reader = FrameReader(UnsafeRawBufferPointer(message.bytes))

@@ -47,7 +47,7 @@ struct Worker {
       if setup.capability == .network { Doors.start() }
       let program = try Self.startKeepers(setup)
       // Before anything of a plugin runs, its constructors included.
-      if setup.sandbox != .off && sluice_forbid_processes() != 0 && setup.sandbox == .require {
+      if setup.sandbox != .off && !Confinement.begin(setup) && setup.sandbox == .require {
         throw Self.lacksSandbox
       }
       let host = Host.makeTable()
@@ -80,10 +80,7 @@ struct Worker {
           throw Refusal(
             stage: nil, message: "a stage starts a thread in `open`, where the sandbox cannot reach it")
         }
-        let needed = UInt32(SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_FILES | SLUICE_SANDBOX_SYSCALLS)
-        if setup.sandbox == .require && level & needed != needed {
-          throw Self.lacksSandbox
-        }
+        if setup.sandbox == .require && !Confinement.isWhole(level) { throw Self.lacksSandbox }
       }
       if setup.capability != .store { close(SLUICE_FD_FOLDER) }
       socket.send(

@@ -157,7 +157,13 @@ struct ServeOperationTests {
     #expect(try served.ask("GET", link.replacing("participant=ann", with: "participant=eve")).status == 401)
     let listening = try served.listen(Signed.ann)
     #expect(listening.next()?.kind == "start")
-    // Without its key a token is worth nothing, and what goes on with it ends.
+    // An empty set takes all keys back: streams and links that were begun with one end with it.
+    try folder.write("jwks.json", "{\"keys\": []}")
+    try Resident.wait("the stream has ended") { listening.isOver() }
+    #expect(try served.ask("GET", place, token: Signed.ann).status == 401)
+    #expect(try served.ask("GET", link).status == 401)
+    try folder.write("jwks.json", Signed.keys)
+    try Resident.wait("the key is there again") { try served.ask("GET", link).text == "text\n" }
     #expect(served.stop() == 0)
     try folder.write("jwks.json", "{}")
     let refused = try SluiceCommand.run(

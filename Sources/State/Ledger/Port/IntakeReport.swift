@@ -81,7 +81,7 @@ extension IntakeItem {
   /// Why the item cannot join a message that is on record; `nil`: it can.
   package func problem(joining message: MessageRecord) -> IntakeProblem? {
     let name = "message '\(messageId ?? "")' of conversation '\(conversationId)'"
-    if message.senderId != senderId {
+    if ByteText(message.senderId) != ByteText(senderId) {
       return IntakeProblem(
         origin,
         "\(name) is from '\(message.senderId)', not from '\(senderId)'; \(IntakeProblem.anotherMessage)",

@@ -14,16 +14,20 @@
 #define SLUICE_SANDBOX_SYSCALLS 16u
 #define SLUICE_SANDBOX_LIMITS 32u
 
-/* Forbids this process and all it loads to start another, for good: fork(2) and execve(2) end it. Call it
- * before any plugin is loaded: a process started by a library's constructor would be outside the sandbox and
- * would outlive the worker. A filter of system calls needs no rights; a PID namespace needs rights that a
- * hardened system denies, and a control group needs a subtree owned by this user. 0, or -1 and errno: the
- * kernel has no such filter. */
-int sluice_forbid_processes(void);
+/* Confines this process to the sandbox of a capability (0 content, 1 store, 2 network), and to what it takes to load libraries.
+ * Call it before any plugin is loaded, so that a library's constructors are confined from their first instruction;
+ * `sluice_sandbox_close` takes away what loading needed. Forbidden until then as well: starting processes, which would outlive the
+ * worker, and sockets, signals, traces and changes of files beyond the capability.
+ *
+ * Readable are what is installed (/usr, /opt and the like), the folders of `libraries` and of the libraries that this process has,
+ * and `files`; both lists end with NULL. Written is only below `folder`; -1: nowhere.
+ *
+ * Returns the parts in force, without those the kernel lacks. */
+uint32_t sluice_sandbox_begin(uint32_t capability, int folder, const char *const *libraries, const char *const *files);
 
 /* Starts the process that connects to Unix sockets for stages; see door.h. Returns the socket by which doors
  * are added, or -1 and errno. Once that socket is closed no more doors are added, and the process ends with
- * the last door, or with the caller. Call it before `sluice_forbid_processes`, while there is one thread. */
+ * the last door, or with the caller. Call it before `sluice_sandbox_begin`, while there is one thread. */
 int sluice_doors_start(void);
 /* Adds a door to a path. Returns the stage's end, or -1 and errno. */
 int sluice_doors_add(int doors, const char *path);

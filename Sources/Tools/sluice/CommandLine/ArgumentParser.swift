@@ -49,6 +49,10 @@ struct CommandOption {
   static let config = CommandOption(
     name: "config", letter: "c", value: "FILE",
     help: "The pipeline; else ./pipeline.yaml, else /etc/sluice/pipeline.yaml.")
+  static let trust = CommandOption(
+    name: "trust", value: "PATH",
+    help: "Use this pipeline, plugin or folder although others own it or may write to it; as $SLUICE_TRUST.",
+    takesSeveral: true)
   static let home = CommandOption(
     name: "home", value: "DIR", help: "Where the state is; else $SLUICE_HOME, else ./var.")
   static let format = CommandOption(

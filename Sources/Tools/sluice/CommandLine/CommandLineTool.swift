@@ -105,7 +105,9 @@ enum CommandLineTool {
         Terminal.out(Help.text(command.configuration))
         return .success
       }
-      let parsed = try command.init(ParsedArguments(rest, for: command.configuration))
+      let arguments = try ParsedArguments(rest, for: command.configuration)
+      for path in arguments.values("trust") { TrustedPath.trust(path) }
+      let parsed = try command.init(arguments)
       if command != Version.self && command != Completions.self { try ProcessLimits.check() }
       return try parsed.run()
     }

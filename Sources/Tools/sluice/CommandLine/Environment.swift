@@ -87,6 +87,9 @@ enum Environment {
     } else if let file = usualPipelineFile {
       do {
         folders = try document(file: file).pluginFolders
+      } catch let error as CommandError {
+        for message in error.messages { Terminal.error(message) }
+        Terminal.error("so no folders of its `plugins` are searched")
       } catch {
         Terminal.error(
           "\(file) cannot be used, so no folders of its `plugins` are searched; `sluice lint` tells more")
@@ -201,6 +204,12 @@ enum Environment {
 
   static func contents(of file: String) throws(CommandError) -> [UInt8] {
     if file == BuiltInPipeline.name { return Array(BuiltInPipeline.text.utf8) }
+    if file != "-", let problem = TrustedPath.problem(with: file) {
+      throw CommandError(
+        .configuration,
+        "\(file): \(problem), and a pipeline says which programs run; read it, then run this again with `--trust "
+          + "\(ShellWord.of(file))`, or name another with --config FILE")
+    }
     let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
     func unreadable() -> CommandError {
       CommandError(

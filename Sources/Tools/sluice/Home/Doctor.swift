@@ -17,7 +17,7 @@ struct Doctor: ParsableCommand {
       not load. It says where the keys of the home lie, and whether the disk below is encrypted, as far as the kernel
       tells.
       """,
-    options: [.config, .home, .format, .noColor],
+    options: [.config, .trust, .home, .format, .noColor],
     example: "sluice doctor")
 
   private let arguments: ParsedArguments

@@ -16,7 +16,7 @@ struct Rekey: ParsableCommand {
       that are fetched from now on are known again; those from before are fetched once more where somebody asks for them.
       """,
     options: [
-      .config, .home,
+      .config, .trust, .home,
       CommandOption(
         name: "give-up-lost", help: "Leave what is sealed with a key that is not among those given."),
       .format, .quiet, .noColor,

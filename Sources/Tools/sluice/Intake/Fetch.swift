@@ -14,7 +14,7 @@ struct Fetch: ParsableCommand {
       machine: give secret links by --manifest.
       """,
     options: [
-      .config, .home,
+      .config, .trust, .home,
       CommandOption(
         name: "manifest", value: "FILE",
         help: "Take links from JSON lines with a `url`; `-` is standard input."),

@@ -21,7 +21,7 @@ struct Ingest: ParsableCommand {
       paths are relative to the current folder.
       """,
     options: [
-      .config, .home,
+      .config, .trust, .home,
     ] + IntakeArguments.options + [
       CommandOption(
         name: "wait-deliveries", value: "5m",

@@ -17,7 +17,7 @@ struct CheckCommand: ParsableCommand {
       CommandOption(
         name: "timeout", value: "DURATION", help: "For each file, such as 500ms or 30s; else 2m."),
       CommandOption(name: "quiet", letter: "q", help: "Print only the files that are not clean."),
-      .config, .format, .noColor,
+      .config, .trust, .format, .noColor,
     ],
     example: "sluice check --config mail.yaml invoice.pdf photo.jpg")
 

@@ -9,7 +9,7 @@ struct Graph: ParsableCommand {
       attachment that overruns them. As dot it is for Graphviz, as mermaid for Markdown.
       """,
     options: [
-      .config,
+      .config, .trust,
       CommandOption(
         name: "format", value: "text|dot|mermaid", help: "For people, Graphviz, or Markdown; else text.",
         choices: ["text", "dot", "mermaid"]),

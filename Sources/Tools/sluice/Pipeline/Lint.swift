@@ -13,7 +13,7 @@ struct Lint: ParsableCommand {
       pipeline is checked as `sluice ingest` takes; `-` is standard input. A plugin that hides another of the same
       id is told of. No stage may be told to write a file of the home's own.
       """,
-    options: [.config, .home, .format, .noColor],
+    options: [.config, .trust, .home, .format, .noColor],
     example: "sluice lint pipeline.yaml")
 
   private let arguments: ParsedArguments

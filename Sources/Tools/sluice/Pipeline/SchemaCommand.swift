@@ -14,7 +14,7 @@ struct SchemaCommand: ParsableCommand {
       """,
     options: [
       CommandOption(name: "event", help: "The schema of events, as channels and endpoints get them."),
-      .config,
+      .config, .trust,
     ],
     example: "sluice schema > pipeline.schema.json")
 

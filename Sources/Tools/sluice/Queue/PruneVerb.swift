@@ -11,7 +11,7 @@ struct PruneVerb: ParsableCommand {
       completed ones; what it does not name is kept. `sluice run` does the same by itself. Each is deleted as by
       `sluice delete`.
       """,
-    options: [.config, AttachmentVerb.dryRun, .home, .format, .quiet, .noColor],
+    options: [.config, .trust, AttachmentVerb.dryRun, .home, .format, .quiet, .noColor],
     example: "sluice prune --dry-run")
 
   private let arguments: ParsedArguments

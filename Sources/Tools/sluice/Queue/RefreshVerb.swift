@@ -13,7 +13,7 @@ struct RefreshVerb: ParsableCommand {
       input: words of a command line can be seen by other users of the machine. Without a running `sluice run` the pipeline
       is read, which names the key that seals the link.
       """,
-    options: [Fetch.expiresAt, .config, .home, .format, .quiet, .noColor],
+    options: [Fetch.expiresAt, .config, .trust, .home, .format, .quiet, .noColor],
     example: "sluice refresh 01981c2f-7b3a https://files.example.com/a.pdf")
 
   /// The longest link, in bytes.

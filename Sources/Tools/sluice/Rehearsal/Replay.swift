@@ -18,7 +18,7 @@ struct Replay: ParsableCommand {
       where it ends as rejected: `sluice delete` and `prune` take it away.
       """,
     options: [
-      .config,
+      .config, .trust,
       CommandOption(
         name: "from", value: "STAGE", help: "The first stage to run again; else the first there is."),
       CommandOption(

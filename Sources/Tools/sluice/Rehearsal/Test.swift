@@ -27,7 +27,7 @@ struct Test: ParsableCommand {
       CommandOption(
         name: "format", value: "text|json|junit", help: "For people, a JSON object a line, or JUnit's XML.",
         choices: ["text", "json", "junit"]),
-      .config, .noColor,
+      .config, .trust, .noColor,
     ],
     example: "sluice test Plugins/pdf --filter encrypted")
 

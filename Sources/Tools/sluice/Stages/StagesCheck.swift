@@ -40,7 +40,7 @@ struct StagesCheck: ParsableCommand {
         help:
           "Leave out what takes long: \(CheckName.allCases.filter(\.isSlow).map(\.rawValue).joined(separator: ", "))."
       ),
-      .config, .format, .noColor,
+      .config, .trust, .format, .noColor,
     ],
     example: "sluice stages check ./libsluice-greeting.so --set word=hello")
 

@@ -15,7 +15,7 @@ struct StagesDoctor: ParsableCommand {
       or the contract's version is told, with what to do. Of a program its stage.yaml is read, and its command looked
       for. The exit code is 1 if a file does not load.
       """,
-    options: [.config, .format, .noColor],
+    options: [.config, .trust, .format, .noColor],
     example: "sluice stages doctor ./libsluice-greeting.so")
 
   private let arguments: ParsedArguments

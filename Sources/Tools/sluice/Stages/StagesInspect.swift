@@ -16,7 +16,7 @@ struct StagesInspect: ParsableCommand {
       of one, `sluice stages check` compares it.
       """,
     options: [
-      .config,
+      .config, .trust,
       CommandOption(
         name: "format", value: "text|json|markdown",
         help: "For people, or a JSON object a line, or for a README.",

@@ -13,7 +13,7 @@ struct StagesList: ParsableCommand {
       `plugins`, and in /usr/lib/sluice/plugins. Of one that does not load, the line says why. The exit code is 1
       only if a STAGE that is named does not load.
       """,
-    options: [.config, .format, .noColor],
+    options: [.config, .trust, .format, .noColor],
     example: "sluice stages list")
 
   private let arguments: ParsedArguments

@@ -40,7 +40,7 @@ struct StagesRun: ParsableCommand {
       CommandOption(
         name: "under", value: "gdb|valgrind", help: "Run the worker in this tool.",
         choices: Tool.allCases.map(\.rawValue)),
-      .config, .format, .noColor,
+      .config, .trust, .format, .noColor,
     ],
     example: "sluice stages run size --set max=10MB --media-type image/png photo.png")
 

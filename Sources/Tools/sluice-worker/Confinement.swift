@@ -1,0 +1,39 @@
+import CStage
+import CWorker
+import Glibc
+import Pipeline
+import Wire
+
+/// The sandbox while plugins are loaded and opened: see `sluice_sandbox_begin`.
+enum Confinement {
+  /// For a worker that runs stages. Returns whether the kernel has all parts that `sandbox: require` wants.
+  static func begin(_ setup: Setup) -> Bool {
+    var facts = stat()
+    let hasFolder = fstat(SLUICE_FD_FOLDER, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+    // The operator names files in options so that a stage reads them when it opens.
+    let named = setup.stages.flatMap(\.values).map(\.text).filter { $0.hasPrefix("/") }
+    let level = begin(
+      setup.capability, folder: hasFolder ? SLUICE_FD_FOLDER : -1,
+      libraries: setup.stages.filter { $0.description.program == nil }.map(\.description.file), files: named)
+    return isWhole(level)
+  }
+
+  /// For a worker that only asks plugins what they are.
+  static func begin(toLoad libraries: [String]) {
+    _ = begin(.content, folder: -1, libraries: libraries, files: [])
+  }
+
+  /// Whether these parts of a sandbox are all that `sandbox: require` wants.
+  static func isWhole(_ level: UInt32) -> Bool {
+    let needed = UInt32(SLUICE_SANDBOX_NO_NEW_PRIVILEGES | SLUICE_SANDBOX_FILES | SLUICE_SANDBOX_SYSCALLS)
+    return level & needed == needed
+  }
+
+  private static func begin(
+    _ capability: StageDescription.Capability, folder: Int32, libraries: [String], files: [String]
+  ) -> UInt32 {
+    let arena = Arena()
+    func list(_ paths: [String]) -> [UnsafePointer<CChar>?] { paths.map { arena.keep($0) } + [nil] }
+    return sluice_sandbox_begin(capability.rawValue, folder, list(libraries), list(files))
+  }
+}
