@@ -7,6 +7,7 @@
 #include <openssl/hmac.h>
 #include <openssl/params.h>
 #include <openssl/rsa.h>
+#include <openssl/x509.h>
 
 /* Made of other macros, which Swift does not see through. */
 static const int sluice_public_key = EVP_PKEY_PUBLIC_KEY;
