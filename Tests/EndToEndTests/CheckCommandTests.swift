@@ -179,10 +179,10 @@ struct CheckCommandTests {
     let began = Date()
     let (outcome, records) = try check(
       ["slow"], "--timeout", "500ms",
-      pipeline: Self.misbehave("").replacing("timeout: 1s", with: "timeout: 20s"))
+      pipeline: Self.misbehave("").replacing("timeout: 1s", with: "timeout: 200s"))
     #expect(outcome.status == 75)
     #expect(records.map(\.verdict) == ["unknown"] && records[0].reason?.code == "too-late")
-    #expect(Date().timeIntervalSince(began) < 5)
+    #expect(Date().timeIntervalSince(began) < 100)
   }
 
   /// What was judged is not what there is now.

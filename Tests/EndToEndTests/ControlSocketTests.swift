@@ -67,7 +67,7 @@ struct ControlSocketTests {
     let before = Date()
     let outcome = try enqueue()
     #expect(outcome.status == 0, "\(outcome.err)")
-    #expect(Date().timeIntervalSince(before) < 5)
+    #expect(Date().timeIntervalSince(before) < 60)
     try resident.wait(for: 3)
     #expect(resident.stop() == 0, "\(resident.errors)")
     #expect(idle.count == 128)
@@ -83,7 +83,7 @@ struct ControlSocketTests {
     let before = Date()
     let outcome = try enqueue()
     #expect(outcome.status == 75, "\(outcome.err)")
-    #expect(Date().timeIntervalSince(before) < 30)
+    #expect(Date().timeIntervalSince(before) < 200)
     #expect(outcome.err.contains("it may be stopped"), "\(outcome.err)")
   }
 
@@ -95,7 +95,7 @@ struct ControlSocketTests {
     let before = Date()
     let outcome = try enqueue()
     #expect(outcome.status == 75, "\(outcome.err)")
-    #expect(Date().timeIntervalSince(before) < 15)
+    #expect(Date().timeIntervalSince(before) < 200)
     #expect(outcome.err.contains("lets nobody in"), "\(outcome.err)")
     kill(resident.process.processIdentifier, SIGCONT)
     #expect(try enqueue().status == 0)

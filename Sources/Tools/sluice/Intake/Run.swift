@@ -21,7 +21,9 @@ struct Run: ParsableCommand {
     example: "sluice run --home /var/lib/sluice --config /etc/sluice/pipeline.yaml")
 
   static let options: [CommandOption] =
-    [.config, .trust, .home] + WatchArguments.options + [IntakeBound.option, .format, .quiet, .verbose, .noColor]
+    [.config, .trust, .home] + WatchArguments.options + [
+      IntakeBound.option, .format, .quiet, .verbose, .noColor,
+    ]
 
   private let arguments: ParsedArguments
   private let watching: WatchArguments
