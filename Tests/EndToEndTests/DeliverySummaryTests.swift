@@ -80,7 +80,8 @@ struct DeliverySummaryTests {
     let before = Date()
     let outcome = try ingest("--wait-deliveries", "3m")
     #expect(outcome.status == 75)
-    #expect(Date().timeIntervalSince(before) < 100, "half an hour is more than three minutes: it need not wait")
+    #expect(
+      Date().timeIntervalSince(before) < 100, "half an hour is more than three minutes: it need not wait")
     let wrong = try ingest("--wait-deliveries", "5")
     #expect(wrong.status == 2)
     #expect(wrong.err.contains("is a duration such as 30s, 5m or 2h, not '5'"), "\(wrong.err)")

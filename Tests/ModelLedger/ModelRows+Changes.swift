@@ -46,7 +46,8 @@ extension ModelRows {
       case .prioritize(let key, let priority):
         if let job = attachments[key]?.job { jobs[job]?.priority = priority }
         if let transfer = attachments[key]?.transfer { prioritize(transfer, &tally) }
-      case .delete(let key, let person): delete(key, by: person, &tally)
+      case .delete(let key, let person, let isForgotten):
+        delete(key, by: person, isForgotten: isForgotten, &tally)
       }
       tally.touch(.attachments)
     }
@@ -83,7 +84,9 @@ extension ModelRows {
   }
 
   /// All that is of it goes; its object where that is no other's, once the store has deleted it.
-  private mutating func delete(_ key: Int64, by person: String, _ tally: inout ModelTally) {
+  private mutating func delete(
+    _ key: Int64, by person: String, isForgotten: Bool, _ tally: inout ModelTally
+  ) {
     guard let attachment = remove(key) else { return }
     let origin = attachment.origin
     for (id, upload) in uploads where upload.attachmentId == origin.id {
@@ -103,7 +106,7 @@ extension ModelRows {
       tally.shrunk.insert(origin.conversationId)
     }
     (keysById[origin.id], keysByIdentity[attachment.identity]) = (nil, nil)
-    deletedIdentities[attachment.identity] = origin.id
+    if !isForgotten { deletedIdentities[attachment.identity] = origin.id }
     let isLast = !attachments.values.contains {
       $0.origin.conversationId == origin.conversationId && $0.origin.messageId == origin.messageId
     }

@@ -123,7 +123,7 @@ extension ModelRows {
     }
     let transferIdentity = item.link.map { Self.identity(of: $0, tally.maker.hash) } ?? []
     let identity = item.identity(transfer: transferIdentity, tally.maker.hash)
-    if let id = deletedIdentities[identity] {
+    if !item.isAgain, let id = deletedIdentities[identity] {
       report.known += 1
       report.knownDeleted += 1
       report.outcomes.append(.deleted(id: id))
@@ -138,7 +138,11 @@ extension ModelRows {
       report.known += 1
       if let known = attachments[key] {
         let status = known.outcome.status
-        if status.isFinal && status != .completed { report.knownNotCompleted += 1 }
+        if item.isAgain {
+          _ = apply(AttachmentCommand(known.origin.id, .reprocess), &tally)
+        } else if status.isFinal && status != .completed {
+          report.knownNotCompleted += 1
+        }
         report.outcomes.append(.known(id: known.origin.id))
         // What is asked for again becomes as urgent as it is asked for.
         if let transfer = known.transfer, item.priority >= TransferPriority.asked, let job = known.job,

@@ -127,9 +127,10 @@ enum ControlMessage {
     case .prioritize(let priority):
       writer.write(Action.prioritize.rawValue)
       writer.write(priority)
-    case .delete(let person):
+    case .delete(let person, let isRetention):
       writer.write(Action.delete.rawValue)
       writer.write(person)
+      writer.write(isRetention)
     }
   }
 
@@ -150,7 +151,7 @@ enum ControlMessage {
     case .reprocess: action = .reprocess
     case .cancel: action = .cancel(try text(&reader))
     case .prioritize: action = .prioritize(try reader.integer(Int64.self))
-    case .delete: action = .delete(by: try text(&reader))
+    case .delete: action = .delete(by: try text(&reader), isRetention: try reader.boolean())
     case nil: throw FrameError("an unknown command about an attachment")
     }
     return AttachmentCommand(id, action, only: only)

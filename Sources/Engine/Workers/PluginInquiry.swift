@@ -60,7 +60,7 @@ struct PluginInquiry {
   private mutating func start(_ question: PluginQuestion) {
     do throws(SystemError) {
       let process = try WorkerProcess(
-        executable: worker, words: ["describe", String(major), String(getpid())] + files)
+        executable: worker, words: ["describe", String(major)] + files + [String(getpid())])
       try process.ask(question)
       asked.append(Asked(process: process, question: question))
     } catch {

@@ -7,7 +7,7 @@ import Wire
 // The process that runs stages. It is started by the coordinator only, with its descriptors in place:
 //
 //     sluice-worker run PARENT                   opens the stages its setup names, closes the sandbox, works
-//     sluice-worker describe MAJOR PARENT FILE…  loads those of these plugins that it is asked for, asks them as a host of
+//     sluice-worker describe MAJOR FILE… PARENT  loads those of these plugins that it is asked for, asks them as a host of
 //                                                that major, and says what each is
 //
 // PARENT is 0 where another program, such as a debugger, stands between the two.
@@ -25,10 +25,10 @@ case "run" where words.count == 3:
   Worker.run(socket)
 case "describe" where words.count >= 4:
   // A plugin may hang while it loads.
-  guard let major = UInt32(words[2]), let parent = Int32(words[3]), sluice_die_with(parent) == 0 else {
-    exit(0)
-  }
-  Plugin.describe(as: major, Array(words.dropFirst(4)), to: socket)
+  guard let major = UInt32(words[2]), let parent = words.last.flatMap({ Int32($0) }),
+    sluice_die_with(parent) == 0
+  else { exit(0) }
+  Plugin.describe(as: major, Array(words.dropFirst(3).dropLast()), to: socket)
 default:
   let text = "sluice-worker is started by sluice; see `sluice stages run --help`\n"
   _ = text.withCString { write(2, $0, strlen($0)) }

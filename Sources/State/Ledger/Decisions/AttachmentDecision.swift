@@ -42,7 +42,8 @@ package enum AttachmentDecision: Deciding {
     /// Takes it back, or gives it to the stages again (`nil`).
     case cancel(key: Int64, reason: String?)
     case prioritize(key: Int64, Int64)
-    case delete(key: Int64, by: String)
+    /// - Parameter isForgotten: the same file may be taken in again.
+    case delete(key: Int64, by: String, isForgotten: Bool)
   }
 
   package static func needs(_ requests: [AttachmentCommand]) -> Set<String> {
@@ -92,8 +93,9 @@ package enum AttachmentDecision: Deciding {
       if fact.priority == priority { return .done(hasChanged: false) }
       fact.priority = priority
       writes.append(.prioritize(key: fact.key, priority))
-    case .delete(let person):
-      writes.append(.delete(key: fact.key, by: person))
+    case .delete(let person, let isRetention):
+      writes.append(
+        .delete(key: fact.key, by: person, isForgotten: isRetention && fact.status != .completed))
       fact = .deleted
     }
     return .done(hasChanged: true)

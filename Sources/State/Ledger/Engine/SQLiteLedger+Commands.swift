@@ -98,8 +98,7 @@ extension SQLiteLedger {
 
   // MARK: Attachments
 
-  private func apply(_ requests: [AttachmentCommand], _ tally: inout ExchangeTally) throws -> [CommandResult]
-  {
+  func apply(_ requests: [AttachmentCommand], _ tally: inout ExchangeTally) throws -> [CommandResult] {
     var facts: [String: AttachmentDecision.Fact] = [:]
     for id in AttachmentDecision.needs(requests) { facts[id] = try fact(of: id, tally.time) }
     for request in requests where request.action == .reprocess {
@@ -124,7 +123,8 @@ extension SQLiteLedger {
           try prioritize(transfer, &tally)
         }
       case .prioritize(let key, let priority): try prioritize(attachment: key, priority, &tally)
-      case .delete(let key, let person): try delete(key, by: person, &tally)
+      case .delete(let key, let person, let isForgotten):
+        try delete(key, by: person, isForgotten: isForgotten, &tally)
       }
     }
     if !writes.isEmpty { tally.touch(.attachments) }
@@ -188,7 +188,9 @@ extension SQLiteLedger {
   }
 
   /// Deletes all that is of an attachment. Its object is to be deleted from the store where it is no other's.
-  private func delete(_ key: Int64, by person: String, _ tally: inout ExchangeTally) throws {
+  private func delete(
+    _ key: Int64, by person: String, isForgotten: Bool, _ tally: inout ExchangeTally
+  ) throws {
     struct Row {
       var id: String
       var identity: [UInt8]
@@ -226,10 +228,14 @@ extension SQLiteLedger {
       .text(row.status), .integer(-1),
       .integer(row.status == Status.queued.rawValue ? 0 : -min(max(row.size, 0), 1 << 50)))
     try statement(SQL.addTombstone).run(
-      .text(row.id), .blob(tombstoneIdentity(row.identity)), .text(person), .integer(tally.now))
+      .text(row.id), .blob(isForgotten ? Self.noIdentity : tombstoneIdentity(row.identity)), .text(person),
+      .integer(tally.now))
     tally.changed.add(.deletion, connection.lastInsertedRow)
     (tally.hasDeleted, tally.hasUnused) = (true, true)
   }
+
+  /// That of a tombstone by which no file is known.
+  private static let noIdentity = [UInt8](repeating: 0, count: 16)
 
   /// What a tombstone keeps of an identity, which has a part of the file's name.
   func tombstoneIdentity(_ identity: [UInt8]) -> [UInt8] {

@@ -30,7 +30,7 @@ extension SQLiteLedger {
     }
     let identity = item.identity(transfer: transferIdentity, hash)
     // Before its message: nothing of what a person deleted comes back.
-    if let id = try deleted(identity) {
+    if !item.isAgain, let id = try deleted(identity) {
       report.known += 1
       report.knownDeleted += 1
       report.outcomes.append(.deleted(id: id))
@@ -45,7 +45,11 @@ extension SQLiteLedger {
     }
     if let known {
       report.known += 1
-      if let status = known.status, status.isFinal, status != .completed { report.knownNotCompleted += 1 }
+      if item.isAgain {
+        _ = try apply([AttachmentCommand(known.id, .reprocess)], &tally)
+      } else if let status = known.status, status.isFinal, status != .completed {
+        report.knownNotCompleted += 1
+      }
       report.outcomes.append(.known(id: known.id))
       if item.link != nil { try raise(known.key, to: item.priority, &tally) }
       if MboxPath(item.source) != nil {

@@ -62,8 +62,10 @@ public struct AttachmentCommand: Sendable, Equatable {
     case cancel(String)
     /// Of those that are due, the one with the highest priority is next.
     case prioritize(Int64)
-    /// Takes away all that is of it, for good, on behalf of this person. A tombstone without content stays.
-    case delete(by: String)
+    /// Takes away all that is of it, for good, on behalf of this person. A tombstone without content stays, by which the same file
+    /// is known. By retention nobody has said that a file is to stay away: one that was not completed is taken in again, since it
+    /// would otherwise seem to be in order from then on.
+    case delete(by: String, isRetention: Bool = false)
   }
 
   public var attachmentId: String

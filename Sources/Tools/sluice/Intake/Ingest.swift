@@ -31,6 +31,14 @@ struct Ingest: ParsableCommand {
         name: "dry-run",
         help: "Say what would be taken in, and what the pipeline would say of it; record nothing."),
       CommandOption(
+        name: "again",
+        help: "Validate what is named anew, also what is known: completed, rejected, or deleted since."),
+      CommandOption(
+        name: "at-least", value: "N",
+        help: "End with 1 where fewer than so many files are found, as in a folder whose disk is not mounted."),
+      CommandOption(
+        name: "expect-home", help: "End with 78 where the home has no ledger, and make no new one."),
+      CommandOption(
         name: "limit", value: "N", help: "Take in at most so many new files, and say whether there are more."),
       .format, .quiet, .verbose, .noColor,
     ],
@@ -44,6 +52,8 @@ struct Ingest: ParsableCommand {
   private let deliveryPatience: Int64
   /// How many new files to take in; `nil`: all.
   private let limit: Int64?
+  /// How many files there are to be.
+  private let atLeast: Int64
   /// After how many milliseconds it stops, as a signal would have it; `nil`: it does not.
   private let timeout: Int64?
 
@@ -56,6 +66,7 @@ struct Ingest: ParsableCommand {
     deliveryPatience = try arguments.duration("wait-deliveries") ?? 0
     limit = try arguments.integer("limit")
     timeout = try arguments.duration("timeout")
+    atLeast = try arguments.integer("at-least") ?? 0
     if let limit, limit < 1 { throw .usage("option '--limit' is 1 or more, not \(limit)") }
   }
 
@@ -78,6 +89,11 @@ struct Ingest: ParsableCommand {
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     if let timeout { _ = sluice_terminate_after(max(timeout, 1)) }
+    if arguments.flag("expect-home") && Environment.lacksLedger(home) {
+      throw CommandError(
+        .configuration,
+        "\(home.path) has no ledger; is its disk mounted? Without --expect-home a new one is made there")
+    }
     try home.create()
     let lock = try home.lock()
     defer { withExtendedLifetime(lock) {} }
@@ -101,8 +117,9 @@ struct Ingest: ParsableCommand {
     let walker = InputWalker(
       defaults: defaults, bound: input.bound, home: home,
       fetches: pipeline.definition.downloads != nil,
-      send: { items in
-        let admitted = newFiles?.admitted(items) ?? items
+      send: { [isAgain = arguments.flag("again")] items in
+        var admitted = newFiles?.admitted(items) ?? items
+        if isAgain { for index in admitted.indices { admitted[index].isAgain = true } }
         return (admitted.isEmpty || intake.send(admitted)) && newFiles?.hasMore != true
       }, problem: { problems.send($0) })
     let paths = input.paths
@@ -149,6 +166,11 @@ struct Ingest: ParsableCommand {
       unfetched != nil || summary.wasStopped || !summary.pausedLanes.isEmpty || !summary.awaitedPlaces.isEmpty
       || owed.count > 0
     if isToBeContinued { return .temporary }
+    if report.found < atLeast && !summary.wasStopped {
+      Terminal.error(
+        "\(Count.text(report.found, "file")) found, and --at-least says \(atLeast); is each folder there, and its disk mounted?")
+      return .incomplete
+    }
     return report.isClean ? .success : .incomplete
   }
 }

@@ -19,6 +19,7 @@ final class IngestReport {
   private var lines = ""
   private var counts: [Status: Int64] = [:]
   private var bytes: Int64 = 0
+  private var added = 0
   private var known = 0
   private var knownNotCompleted = 0
   private var knownDeleted = 0
@@ -58,6 +59,9 @@ final class IngestReport {
     notTakenIn.count == 0 && !hasProblems && knownNotCompleted == 0 && deadLetters == 0
       && counts.allSatisfy { $0.key == .completed || $0.value == 0 }
   }
+
+  /// Files that were found: new ones, known ones, and those that were not taken in.
+  var found: Int64 { Int64(added + known + notTakenIn.count) }
 
   func take(_ event: SchedulerEvent) {
     switch event {
@@ -115,6 +119,7 @@ final class IngestReport {
     for case .takenIn(let report) in results {
       progress?.total &+= Int64(report.added)
       if ofClient && !isResident { continue }
+      added += report.added
       known += report.known
       knownNotCompleted += report.knownNotCompleted
       knownDeleted += report.knownDeleted
@@ -128,7 +133,7 @@ final class IngestReport {
     if record.outcome.status != .completed { notCompleted.add(record) }
     if isJSON {
       lines += RecordText.json(record)
-    } else if isVerbose || progress == nil && (!isQuiet || record.outcome.status != .completed) {
+    } else if isVerbose || progress == nil && !isQuiet {
       lines += RecordText.line(record)
     }
     if lines.utf8.count > 32 << 10 { flush() }
@@ -305,7 +310,7 @@ final class IngestReport {
 
   private func text(_ total: Int64, _ seconds: Double, _ home: Home, _ owed: OwedDeliveries) -> String {
     var text = ""
-    if !notCompleted.isEmpty && !isQuiet {
+    if !notCompleted.isEmpty {
       text += "\nNot completed:\n\(notCompleted.text(homeOption: Self.option(home)))"
     }
     let rate = seconds > 0 ? Double(total) / seconds : 0

@@ -63,7 +63,8 @@ struct Pruning {
       var isDeleted = Array(repeating: true, count: meant.count)
       if let desk, !meant.isEmpty {
         let commands = meant.map {
-          Command.attachment(AttachmentCommand($0.id, .delete(by: "sluice prune"), only: filter.statuses))
+          Command.attachment(
+            AttachmentCommand($0.id, .delete(by: "sluice prune", isRetention: true), only: filter.statuses))
         }
         isDeleted = try desk.apply(commands).map { $0 == .done(hasChanged: true) }
       }
