@@ -4,24 +4,25 @@ import StageKit
 /// Opens a PDF, counts its pages, and records its metadata.
 struct PDF: Stage {
   static let about = About(
-    id: "pdf", version: "1.0.0", summary: "Admits PDFs that open, by page count and encryption.",
+    id: "pdf", version: "1.1.0", summary: "Admits PDFs that open, by page count and encryption.",
     keys: [
-      "pdf.pages": "The number of pages.",
+      "pdf.pages": "The number of pages in the page tree, whatever the document claims.",
       "pdf.version": "The version of the format, such as `1.7`.",
       "pdf.encrypted": "Whether it is encrypted, with or without a password to open it.",
       "pdf.linearized": "Whether it is laid out for viewing while it loads.",
-      "pdf.title": "Its title.",
+      "pdf.title": "Its title, from the information dictionary or XMP, as are the texts and dates below.",
       "pdf.author": "Its author.",
       "pdf.subject": "Its subject.",
       "pdf.keywords": "Its keywords.",
       "pdf.creator": "The program the original was made with.",
       "pdf.producer": "The program that made the PDF.",
-      "pdf.created": "When it was made, in UTC (RFC 3339).",
-      "pdf.modified": "When it was last changed, in UTC (RFC 3339).",
-      "pdf.javascript": "Whether it holds JavaScript.",
-      "pdf.attachments": "The number of files embedded in it.",
-      "pdf.forms":
-        "`none`, `acroform` or `xfa`; one whose definition is compressed may count as a lesser kind.",
+      "pdf.created": "When it was made, in UTC (RFC 3339). Missing if the date does not parse.",
+      "pdf.modified": "When it was last changed, in UTC (RFC 3339). Missing if the date does not parse.",
+      "pdf.javascript":
+        "Whether an event, a link, a field or an annotation can run JavaScript. XFA forms may have scripts besides.",
+      "pdf.attachments":
+        "The number of files embedded in it: listed, associated with it or its pages, or attached to a page.",
+      "pdf.forms": "`none`, `acroform` or `xfa`.",
       "pdf.width": "The width of the first page as shown, in points (1/72 inch).",
       "pdf.height": "The height of the first page as shown, in points (1/72 inch).",
     ],
@@ -47,8 +48,6 @@ struct PDF: Stage {
   private let allowsEncrypted: Bool
   private let poppler: Poppler
   private let content = Content()
-  private let encryption = Encryption()
-  private let scripts = Scripts()
 
   init(_ opening: Opening) throws(Outcome) {
     maxPages = opening[Self.maxPages]
@@ -75,9 +74,11 @@ struct PDF: Stage {
       case .damaged(let reason): throw .reject("pdf-damaged", "the PDF does not open: \(reason)")
       }
     }
+    // Counts the pages as well, so that the tree is walked once.
+    let findings = document.inspect()
     let pages = Int64(document.pageCount)
     guard pages > 0 else { throw .reject("pdf-damaged", "the PDF opens, but has no pages") }
-    guard let page = document.page(0) else {
+    guard document.loadsPage(0) else {
       throw .reject(
         "pdf-damaged",
         "the PDF claims \(pages == 1 ? "1 page" : "\(pages) pages"), but the first one does not load")
@@ -86,35 +87,20 @@ struct PDF: Stage {
     if let maxPages, pages > maxPages {
       throw .reject("too-many-pages", "\(pages) pages, and \(maxPages) are allowed")
     }
-    let names = Names(in: bytes)
     attachment.annotate("pdf.version", document.version)
-    attachment.annotate("pdf.encrypted", encryption.isThere(in: document, bytes, names))
-    describe(document, page, names, hasScript: scripts.areThere(in: document, bytes, names), to: attachment)
-  }
-
-  private func describe(
-    _ document: borrowing Document, _ page: borrowing Page, _ names: Names, hasScript: Bool,
-    to attachment: Attachment
-  ) {
+    attachment.annotate("pdf.encrypted", document.isEncrypted)
     attachment.annotate("pdf.linearized", document.isLinearized)
+    let information = document.information()
     for entry in Document.Entry.allCases {
-      if let text = document.text(entry) { attachment.annotate("pdf.\(entry.rawValue)", text) }
+      if let text = information[entry] { attachment.annotate("pdf.\(entry.rawValue)", text) }
     }
-    for moment in Document.Moment.allCases {
-      if let date = document.date(moment) { attachment.annotate("pdf.\(moment.rawValue)", date) }
-    }
-    attachment.annotate("pdf.javascript", hasScript)
-    attachment.annotate("pdf.attachments", Int64(document.attachmentCount))
-    attachment.annotate("pdf.forms", forms(page, names))
-    if let size = page.size {
+    attachment.annotate("pdf.javascript", findings.hasScript)
+    attachment.annotate("pdf.attachments", Int64(findings.attachments))
+    attachment.annotate("pdf.forms", document.form.rawValue)
+    if let size = document.size(ofPage: 0) {
       attachment.annotate("pdf.width", size.width)
       attachment.annotate("pdf.height", size.height)
     }
-  }
-
-  private func forms(_ page: borrowing Page, _ names: Names) -> String {
-    if names.contains(.form) { return names.contains(.xfa) ? "xfa" : "acroform" }
-    return names.mayBeCompressed && page.hasFormFields ? "acroform" : "none"
   }
 }
 

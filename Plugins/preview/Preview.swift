@@ -128,22 +128,23 @@ struct Preview: Stage {
   }
 
   private func show(pdf bytes: UnsafeRawBufferPointer, _ attachment: Attachment) throws(Outcome) {
-    let document: Document
+    let document: DrawnDocument
     do throws(Document.Refusal) {
-      document = try Document(bytes)
+      document = try DrawnDocument(bytes)
     } catch {
       switch error {
       case .needsPassword: throw .reject("pdf-encrypted", "the PDF needs a password to open")
       case .damaged(let reason): throw Self.damage("it does not open: \(reason)")
       }
     }
-    // The document claims its number of pages: it may be any number.
     guard document.pageCount > 0 else { throw Self.damage("it has no pages") }
     try leave(document.picture(of: 0, fitting: size), "thumbnail", attachment)
     guard pages > 0 else { return }
     var drawn = 0
     defer { attachment.annotate("preview.pages", Int64(drawn)) }
-    for index in 0..<min(document.pageCount, pages) {
+    // The document may claim more pages than it has.
+    let count = (try? Document(bytes))?.pageCount ?? 0
+    for index in 0..<min(count, document.pageCount, pages) {
       let picture = try document.picture(of: index, fitting: pageSize)
       guard try leave(picture, "page-\(index + 1)", attachment) else { return }
       drawn += 1

@@ -1,27 +1,52 @@
 import PDFDocument
 
-/// The text of the first pages of a PDF.
+/// The text of the first pages of a PDF, and of the annotations and form fields on them.
 struct PDFText {
   private(set) var excerpt: Excerpt
   /// The number of pages with text.
   private(set) var pages = 0
+  private var endsLine = false
 
+  /// A document of which no page loads is damaged.
   init(_ bytes: UnsafeRawBufferPointer, maxPages: Int, maxBytes: Int) throws(Document.Refusal) {
     let document = try Document(bytes)
     excerpt = Excerpt(limit: maxBytes)
-    // The document claims its number of pages: it may be any number, and some pages may not load.
     let count = document.pageCount
-    for index in 0..<max(min(count, maxPages), 0) where !excerpt.isTruncated {
-      if let page = document.page(Int32(index)) { append(page) }
+    var loaded = 0
+    var tried = 0
+    while tried < min(count, maxPages), !excerpt.isTruncated {
+      let before = excerpt.characters
+      endsLine = true
+      if document.readText(ofPage: tried, { append($0) }) { loaded += 1 }
+      if excerpt.characters > before { pages += 1 }
+      tried += 1
     }
-    if count > maxPages { excerpt.truncate() }
+    if loaded == 0 { throw .damaged(tried == 0 ? "it has no pages" : "its pages do not load") }
+    if loaded < count { excerpt.truncate() }
   }
 
-  private mutating func append(_ page: borrowing Page) {
-    let before = excerpt.characters
-    excerpt.breakLine()
-    page.withText { excerpt.append(utf8: $0) }
-    if excerpt.characters > before { pages += 1 }
+  /// Appends lines, without those that are empty.
+  ///
+  /// Poppler puts marks around right-to-left text; it is in the order in which it is read, and needs none.
+  private mutating func append(_ lines: UnsafeRawBufferPointer) {
+    var bytes = lines.makeIterator()
+    var parser = Unicode.UTF8.ForwardParser()
+    while !excerpt.isTruncated {
+      let scalar: Unicode.Scalar
+      switch parser.parseScalar(from: &bytes) {
+      case .valid(let units): scalar = Unicode.UTF8.decode(units)
+      case .error: scalar = "\u{FFFD}"
+      case .emptyInput: return
+      }
+      switch scalar {
+      case "\n": endsLine = true
+      case "\u{202A}"..."\u{202E}": continue
+      default:
+        if endsLine { excerpt.breakLine() }
+        endsLine = false
+        excerpt.append(scalar)
+      }
+    }
   }
 }
 

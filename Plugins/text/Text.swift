@@ -4,7 +4,7 @@ import StageKit
 /// Replaces a PDF or a text file by its plain text, or leaves that beside it: clean UTF-8, up to a limit of pages and bytes.
 struct Text: Stage {
   static let about = About(
-    id: "text", version: "1.0.0", summary: "Replaces PDFs and text files by their plain text, up to a size.",
+    id: "text", version: "1.1.0", summary: "Replaces PDFs and text files by their plain text, up to a size.",
     produces: true, derives: true,
     keys: [
       "text.characters": "The number of Unicode characters in the text.",

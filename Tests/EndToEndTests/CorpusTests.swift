@@ -12,6 +12,32 @@ struct CorpusTests {
       "poppler needs seconds for it; on a loaded machine the test's time limit may end it first",
   ]
 
+  /// Files with another number of pages than they claim, and how many each has. Poppler by itself loads none of some.
+  static let pages: [String: Int] = [
+    "pdf-broken/made-count-lies-2000000000.pdf": 1,
+    "pdf-broken/made-count-lies-7-of-1.pdf": 1,
+    "pdf-broken/made-count-missing.pdf": 1,
+    "pdf-broken/made-count-negative.pdf": 1,
+    "pdf-broken/made-count-overflow.pdf": 1,
+    "pdf-broken/opf-T02-02_008_page-tree-node-no-count.pdf": 1,
+    "pdf-broken/pdfium-bug_113.pdf": 1,
+    "pdf-broken/pdfium-bug_547706.pdf": 1,
+    "pdf-broken/pdfium-bug_551460.pdf": 1,
+    "pdf-broken/pdfium-bug_552046.pdf": 1,
+    "pdf-broken/pdfium-bug_555784.pdf": 1,
+    "pdf-broken/pdfium-bug_828206.pdf": 5,
+    "pdf-broken/pdfium-no_page_count.pdf": 3,
+    "pdf-broken/pdfium-page_tree_empty_node.pdf": 2,
+    "pdf-broken/pdfjs-poppler-67295-0.pdf": 1,
+    "pdf-broken/pdfjs-poppler-91414-0-53.pdf": 1,
+    "pdf-broken/pdfjs-poppler-91414-0-54.pdf": 1,
+    "pdf-valid/opf-T02-02_003_page-tree-different-kids.pdf": 2,
+    "pdf-valid/opf-T02-02_007_page-tree-wrong-count.pdf": 1,
+    "pdf-valid/pdfium-bug_680376.pdf": 6,
+    "pdf-valid/pdfium-document_aactions.pdf": 1,
+    "pdf-valid/pdfium-unsupported_feature.pdf": 1,
+  ]
+
   @Test func everyFileIsAccountedForAndAgreesWithTheManifest() throws {
     let folder = try TemporaryFolder()
     try folder.write(
@@ -62,11 +88,16 @@ struct CorpusTests {
     }
     if Self.exceptions[entry.path] != nil && record.code == "timed-out" { return }
     let said = entry["poppler_glib"]
-    let opens = said.hasPrefix("opens") && !said.contains("pages=0") && !said.contains("unloadable")
+    let pages = Self.pages[entry.path].map(String.init)
+    let opens =
+      pages != nil || said.hasPrefix("opens") && !said.contains("pages=0") && !said.contains("unloadable")
     #expect(record.isCompleted == opens, "\(entry.path): \(said), and \(record)")
     if opens {
       let metadata = record.metadata
-      #expect(metadata["pdf.pages"]?.asInteger.map(String.init) == entry["pages"], "\(entry.path)")
+      #expect(
+        metadata["pdf.pages"]?.asInteger.map(String.init) == pages ?? entry["pages"], "\(entry.path)")
+      // The manifest knows no more of files whose pages it does not find.
+      if entry["pdf_version"] == "" { return }
       #expect(metadata["pdf.version"] == .text(entry["pdf_version"]), "\(entry.path)")
       #expect(metadata["pdf.encrypted"] == .boolean(entry["encrypted"] != "no"), "\(entry.path)")
       #expect(metadata["pdf.linearized"] == .boolean(entry["linearized"] == "yes"), "\(entry.path)")

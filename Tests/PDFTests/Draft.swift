@@ -101,21 +101,6 @@ func zlib(_ data: [UInt8]) -> [UInt8] {
   return packed + checksum(data)
 }
 
-/// The data in zlib's format, as they are.
-func stored(_ data: [UInt8]) -> [UInt8] {
-  var packed: [UInt8] = [0x78, 0x01]
-  var rest = data[...]
-  repeat {
-    let block = rest.prefix(65535)
-    rest = rest.dropFirst(block.count)
-    let count = UInt16(block.count)
-    packed.append(rest.isEmpty ? 1 : 0)
-    for word in [count, ~count] { packed += [UInt8(word & 0xFF), UInt8(word >> 8)] }
-    packed += block
-  } while !rest.isEmpty
-  return packed + checksum(data)
-}
-
 /// Adler-32.
 private func checksum(_ data: [UInt8]) -> [UInt8] {
   var (low, high): (UInt32, UInt32) = (1, 0)
@@ -125,36 +110,3 @@ private func checksum(_ data: [UInt8]) -> [UInt8] {
   }
   return [high >> 8, high, low >> 8, low].map { UInt8($0 & 0xFF) }
 }
-
-extension Array where Element == UInt8 {
-  /// The bytes with one to three random changes: bytes, pieces that are lost, repeated or moved, and words.
-  func changed(_ words: [String], by random: inout Random) -> [UInt8] {
-    var bytes = self
-    for _ in 0..<Int.random(in: 1...3, using: &random) where bytes.count > 8 {
-      let place = Int.random(in: 0..<bytes.count - 4, using: &random)
-      let piece = place..<Swift.min(bytes.count, place + Int.random(in: 1...40, using: &random))
-      switch Int.random(in: 0..<8, using: &random) {
-      case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &random)
-      case 1: bytes.removeSubrange(piece)
-      case 2: bytes.insert(contentsOf: bytes[piece], at: Int.random(in: 0...bytes.count, using: &random))
-      default: bytes.insert(contentsOf: (words.randomElement(using: &random) ?? "").utf8, at: place)
-      }
-    }
-    return bytes
-  }
-}
-
-/// The same numbers each time (xorshift64).
-struct Random: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
-  }
-}
-
-/// How many changed documents are tried; a multiple of what a test names.
-let rounds = Int(environment("SLUICE_PDF_ROUNDS") ?? "1") ?? 1

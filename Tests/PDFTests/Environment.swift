@@ -1,7 +1,4 @@
-import Glibc
 import PDFDocument
-
-func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
 /// Whether poppler is prepared as a stage prepares it. It stays so until the process ends.
 let popplerIsReady = (try? Poppler()).map { Unmanaged.passRetained($0) } != nil

@@ -1,4 +1,4 @@
-import CPoppler
+import CPDF
 
 /// A PDF that poppler has opened. The bytes must outlive it.
 package struct Document: ~Copyable {
@@ -8,75 +8,89 @@ package struct Document: ~Copyable {
     case damaged(String)
   }
 
+  package enum Form: String {
+    case none, acroform, xfa
+  }
+
   /// Used by extensions in other files only.
-  let document: OpaquePointer
+  let pdf: OpaquePointer
 
   /// Opens a document that needs no password to read.
   package init(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
-    document = try Self.open(bytes, password: nil).get()
+    guard !bytes.isEmpty else { throw .damaged("the file is empty") }
+    var error = SLUICE_PDF_OPENS
+    guard let pdf = sluice_pdf_open(bytes.baseAddress, bytes.count, &error) else {
+      switch error {
+      case SLUICE_PDF_NEEDS_PASSWORD: throw .needsPassword
+      case SLUICE_PDF_BAD_CATALOG: throw .damaged("Failed to read the document catalog")
+      case SLUICE_PDF_DAMAGED: throw .damaged("PDF document is damaged")
+      default: throw .damaged("Failed to load document")
+      }
+    }
+    self.pdf = pdf
   }
 
   deinit {
-    g_object_unref(UnsafeMutableRawPointer(document))
+    sluice_pdf_close(pdf)
   }
 
-  private typealias Opened = Result<OpaquePointer, Refusal>
+  /// The number of pages in the page tree, of which some may not load. Without a tree, the number that the document claims.
+  package var pageCount: Int { Int(sluice_pdf_pages(pdf)) }
 
-  /// Whether the document still asks for a password after an attempt with `wrong`, which is certainly not its
-  /// password.
-  package static func needsPassword(_ bytes: UnsafeRawBufferPointer, not wrong: String) -> Bool {
-    switch open(bytes, password: wrong) {
-    case .failure(.needsPassword): return true
-    case .failure(.damaged): return false
-    case .success(let document):
-      g_object_unref(UnsafeMutableRawPointer(document))
-      return false
-    }
+  /// Whether the page at this index, from 0, can be loaded.
+  package func loadsPage(_ index: Int) -> Bool { sluice_pdf_loads(pdf, Int32(clamping: index)) }
+
+  /// The size of a page in points, as shown: cropped, turned and scaled by its unit. `nil` where the document gives no
+  /// number.
+  package func size(ofPage index: Int) -> (width: Double, height: Double)? {
+    var width = 0.0
+    var height = 0.0
+    let isThere = sluice_pdf_size(pdf, Int32(clamping: index), &width, &height)
+    return isThere && width.isFinite && height.isFinite ? (width, height) : nil
   }
 
-  /// Opens through a stream, because `poppler_document_new_from_bytes` crashes on a wrong password (poppler
-  /// 22.12: it casts a copy of its stream to a type the copy does not have, and uses the result).
-  private static func open(_ bytes: UnsafeRawBufferPointer, password: String?) -> Opened {
-    guard !bytes.isEmpty else { return .failure(.damaged("the file is empty")) }
-    let whole = g_bytes_new_static(bytes.baseAddress, gsize(bytes.count))
-    defer { g_bytes_unref(whole) }
-    let stream = g_memory_input_stream_new_from_bytes(whole)
-    defer { g_object_unref(stream) }
-    var error: UnsafeMutablePointer<GError>?
-    if let document = poppler_document_new_from_stream(stream, goffset(bytes.count), password, nil, &error) {
-      return .success(document)
+  /// Hands over the text of a page and its annotations in pieces, in UTF-8 and in the order in which it is read: lines
+  /// that end with a newline, with an empty line after each column.
+  ///
+  /// Returns whether the page could be loaded.
+  package func readText(ofPage index: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+    typealias Body = (UnsafeRawBufferPointer) -> Void
+    return withoutActuallyEscaping(body) { body in
+      withUnsafePointer(to: body) { context in
+        sluice_pdf_text(
+          pdf, Int32(clamping: index),
+          { context, text, size in
+            context?.assumingMemoryBound(to: Body.self).pointee(
+              UnsafeRawBufferPointer(start: text, count: Int(size)))
+          }, UnsafeMutableRawPointer(mutating: context))
+      }
     }
-    defer { g_clear_error(&error) }
-    guard let reason = error?.pointee else { return .failure(.damaged("no reason given")) }
-    if reason.domain == poppler_error_quark(), reason.code == Int32(POPPLER_ERROR_ENCRYPTED.rawValue) {
-      return .failure(.needsPassword)
-    }
-    return .failure(.damaged(plainText(reason.message) ?? "no reason given"))
-  }
-
-  /// As the document claims. Poppler reports 0 without an error.
-  package var pageCount: Int { Int(poppler_document_get_n_pages(document)) }
-
-  /// The page at this index, from 0. `nil` if it cannot be loaded.
-  package func page(_ index: Int32) -> Page? { poppler_document_get_page(document, index).map { Page($0) } }
-
-  /// Whether its permissions forbid something to readers.
-  package var hasRestrictions: Bool {
-    poppler_document_get_permissions(document) != POPPLER_PERMISSIONS_FULL
   }
 
   /// Such as `1.7`.
   package var version: String {
-    var major: guint = 0
-    var minor: guint = 0
-    poppler_document_get_pdf_version(document, &major, &minor)
+    var major: Int32 = 0
+    var minor: Int32 = 0
+    sluice_pdf_version(pdf, &major, &minor)
     return "\(major).\(minor)"
   }
 
-  package var isLinearized: Bool { poppler_document_is_linearized(document) != 0 }
+  /// Whether it is encrypted, even if only to restrict what readers may do.
+  package var isEncrypted: Bool { sluice_pdf_is_encrypted(pdf) }
 
-  package var attachmentCount: Int { Int(poppler_document_get_n_attachments(document)) }
+  package var isLinearized: Bool { sluice_pdf_is_linearized(pdf) }
 
-  /// Visits every page, at 6 microseconds each.
-  package var hasJavaScript: Bool { poppler_document_has_javascript(document) != 0 }
+  package var form: Form {
+    switch sluice_pdf_form_kind(pdf) {
+    case SLUICE_PDF_ACROFORM: .acroform
+    case SLUICE_PDF_XFA: .xfa
+    default: .none
+    }
+  }
+
+  /// Visits the pages and whatever can hold an action, which takes some 10 microseconds for each page.
+  package func inspect() -> (hasScript: Bool, attachments: Int) {
+    let findings = sluice_pdf_inspect(pdf)
+    return (findings.has_script, Int(findings.attachments))
+  }
 }

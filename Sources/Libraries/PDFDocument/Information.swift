@@ -1,72 +1,64 @@
-import CPoppler
-import Glibc
+import CPDF
 
-/// A document's information dictionary (PDF 32000-1:2008, 14.3.3).
 extension Document {
+  /// What a document says of itself, in its information dictionary (ISO 32000-2, 14.3.3) or its metadata (14.3.2).
   package enum Entry: String, CaseIterable {
-    case title, author, subject, keywords, creator, producer
+    case title, author, subject, keywords, creator, producer, created, modified
+
+    fileprivate var key: String {
+      switch self {
+      case .title: "Title"
+      case .author: "Author"
+      case .subject: "Subject"
+      case .keywords: "Keywords"
+      case .creator: "Creator"
+      case .producer: "Producer"
+      case .created: "CreationDate"
+      case .modified: "ModDate"
+      }
+    }
   }
 
-  package enum Moment: String, CaseIterable {
-    case created, modified
-  }
-
-  /// An entry as plain text; `nil` where there is none.
-  package func text(_ entry: Entry) -> String? {
-    let text =
+  /// The entries as plain text, dates as RFC 3339 writes them, in UTC. The metadata count where the dictionary has
+  /// nothing; what does not parse is left out.
+  package func information() -> [Entry: String] {
+    var size = 0
+    let metadata = sluice_pdf_metadata(pdf, 1 << 20, &size).map {
+      Metadata(xml: UnsafeRawBufferPointer(start: $0, count: size)).values
+    }
+    var entries: [Entry: String] = [:]
+    for entry in Entry.allCases {
       switch entry {
-      case .title: poppler_document_get_title(document)
-      case .author: poppler_document_get_author(document)
-      case .subject: poppler_document_get_subject(document)
-      case .keywords: poppler_document_get_keywords(document)
-      case .creator: poppler_document_get_creator(document)
-      case .producer: poppler_document_get_producer(document)
+      case .created, .modified:
+        entries[entry] =
+          text(entry).flatMap(DateString.utc(pdf:)) ?? metadata?[entry].flatMap(DateString.utc(xmp:))
+      default: entries[entry] = text(entry).flatMap(plainText) ?? metadata?[entry].flatMap(plainText)
       }
-    defer { g_free(text) }
-    return plainText(text)
+    }
+    return entries
   }
 
-  /// A date in UTC as RFC 3339 writes it; `nil` where there is none, or none that has four digits for its
-  /// year.
-  ///
-  /// As seconds, since for a time zone such as `+99'99'` poppler-glib's GDateTime has GLib look for a file.
-  package func date(_ moment: Moment) -> String? {
-    var seconds =
-      switch moment {
-      case .created: poppler_document_get_creation_date(document)
-      case .modified: poppler_document_get_modification_date(document)
-      }
-    var parts = tm()
-    guard seconds != -1, gmtime_r(&seconds, &parts) != nil, -1900...8099 ~= parts.tm_year else {
-      return nil
-    }
-    func padded(_ number: Int32, _ width: Int = 2) -> String {
-      let digits = String(number)
-      return String(repeating: "0", count: width - digits.utf8.count) + digits
-    }
-    let day = "\(padded(parts.tm_year + 1900, 4))-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))"
-    return "\(day)T\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))Z"
+  private func text(_ entry: Entry) -> String? {
+    var size = 0
+    guard let bytes = sluice_pdf_info(pdf, entry.key, &size) else { return nil }
+    // Enough to cut from; bounds the work.
+    return TextString.decode(UnsafeRawBufferPointer(start: bytes, count: min(size, 16_000)))
   }
 }
 
-/// A text from a PDF, made safe: UTF-8 without control characters, cut at 4,000 bytes between characters.
-/// `nil` if nothing is left.
-func plainText(_ text: UnsafePointer<CChar>?) -> String? {
-  guard let text else { return nil }
-  let limit = 4_000
-  // Enough to cut from; bounds the work.
-  let bytes = UnsafeRawBufferPointer(start: text, count: strnlen(text, limit * 4))
-  if bytes.allSatisfy({ 0x20...0x7E ~= $0 }) {
-    return bytes.isEmpty ? nil : String(decoding: bytes.prefix(limit), as: UTF8.self)
-  }
+/// A text from a PDF, made safe: without control characters, cut at 4,000 bytes between characters. `nil` if nothing but
+/// white space is left.
+private func plainText(_ text: String) -> String? {
   var plain = String.UnicodeScalarView()
   var count = 0
-  for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+  var isBlank = true
+  for scalar in text.unicodeScalars {
     let isSpace = "\t\n\r".unicodeScalars.contains(scalar)
     if !isSpace, scalar.properties.generalCategory == .control { continue }
     count += UTF8.width(scalar)
-    if count > limit { break }
+    if count > 4_000 { break }
     plain.append(isSpace ? " " : scalar)
+    isBlank = isBlank && scalar.properties.isWhitespace
   }
-  return plain.isEmpty ? nil : String(plain)
+  return isBlank ? nil : String(plain)
 }

@@ -57,6 +57,8 @@ package enum PageFonts {
   }()
 
   private static func prepare() throws(Outcome) {
+    // poppler-glib passes poppler's errors on to GLib's log.
+    g_log_set_default_handler({ _, _, _, _ in }, nil)
     let list = UnsafeMutableBufferPointer<sluice_poppler_file>.allocate(capacity: files.count)
     _ = list.initialize(from: files)
     // Before fontconfig: where poppler would open files, it must not find any.
@@ -81,7 +83,7 @@ package enum PageFonts {
   private static func rehearse() throws(Outcome) {
     let isDrawn: Bool
     do {
-      let document = try Document(SamplePage.bytes)
+      let document = try DrawnDocument(SamplePage.bytes)
       guard let page = document.page(0) else { throw Page.Blank.sizeless }
       isDrawn = try page.draw(fitting: 40) { pixels, stride, width, height in
         // Of a row of `M` that is nearly as high as the page something must be dark.

@@ -3,7 +3,7 @@ import PDFPictures
 import Pictures
 import StageKit
 
-extension Document {
+extension DrawnDocument {
   /// A page as it is shown, on white; `index` begins at 0.
   func picture(of index: Int, fitting edge: Int) throws(Outcome) -> Pixels {
     guard let page = page(Int32(clamping: index)) else {
