@@ -9,6 +9,7 @@
 # make tus-check  the corpus through tuspy and aiotus, over a line that is cut at each tenth of a file; prints a table (two minutes)
 # make clamd-check  asks a door of `serve: clamd` with clients of ClamAV's daemon that others wrote: clamdscan, pyclamd, rspamd, Exim,
 #              Postfix with clamav-milter, c-icap; prints a table (needs root; a minute)
+# make differ  compares answers of stages with those of other programs, on the corpus and on 10,000 changed files; prints tables
 # make bench   Sluice against plain C, shell pipelines and Python programs, on two kinds of disk, and its own limits; prints a
 #              table (40 minutes)
 # make bench-check  instructions counted by valgrind, against the last ones; a minute
@@ -24,7 +25,7 @@ SHELL := /bin/bash
 
 # clang and the Swift compiler come with the Swift toolchain; everything else is Debian's.
 PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libmagic-dev libpoppler-glib-dev \
-	libpoppler-private-dev libexpat1-dev \
+	libpoppler-private-dev libexpat1-dev poppler-data \
 	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev libarchive-dev libgmime-3.0-dev \
 	libfontconfig-dev fonts-urw-base35 node-llhttp
 
@@ -39,7 +40,7 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak fuzz sanitize guards api-check tus-check clamd-check bench bench-check deps build install place uninstall \
+.PHONY: run test soak fuzz sanitize guards differ api-check tus-check clamd-check bench bench-check deps build install place uninstall \
 	deb package deb-check clean
 
 run: build
@@ -81,6 +82,10 @@ sanitize: build
 
 guards: deps
 	@Tests/guards.sh
+
+differ: PACKAGES += python3 python3-pikepdf poppler-utils
+differ: build
+	@/usr/bin/python3 Tests/Differ/pdf.py $(BUILT) "$${SLUICE_CORPUS:-../shared/corpus}" $(MUTATIONS)
 
 api-check: PACKAGES += python3 python3-venv curl
 api-check: build

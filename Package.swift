@@ -206,13 +206,13 @@ var shared: [Target] {
   [
     // SwiftPM asks pkg-config for system libraries only, and a module map cannot have headers of C++.
     .target(
-      name: "CPDF", cxxSettings: [.unsafeFlags(["-isystem", "/usr/include/poppler"])],
+      name: "CPDF", dependencies: ["CImports"], cxxSettings: [.unsafeFlags(["-isystem", "/usr/include/poppler"])],
       linkerSettings: [.linkedLibrary("poppler")]),
     .target(name: "PDFDocument", dependencies: ["StageKit", "CExpat", "CPDF"]),
     .target(name: "CImports"),
     .target(name: "CMagicFilter"),
     .target(
-      name: "CPopplerFiles", dependencies: ["CImports"],
+      name: "CPopplerFiles", dependencies: ["CImports", "CPDF"],
       linkerSettings: ["poppler", "poppler-glib", "cairo"].map { .linkedLibrary($0) }),
     .target(
       name: "PDFPictures",

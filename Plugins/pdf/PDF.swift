@@ -52,7 +52,7 @@ struct PDF: Stage {
   init(_ opening: Opening) throws(Outcome) {
     maxPages = opening[Self.maxPages]
     allowsEncrypted = opening[Self.encrypted] == "allow"
-    poppler = try Poppler()
+    poppler = try Poppler(usesTables: false)
     opening.repeatable(on: "poppler \(Poppler.version)")
   }
 

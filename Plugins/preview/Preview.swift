@@ -76,11 +76,11 @@ struct Preview: Stage {
     maxPixels = Int(opening[Self.maxPixels])
     rejectsFailures = opening[Self.onFailure] == "reject"
     try Vips.start()
-    poppler = try Poppler()
+    poppler = try Poppler(usesTables: true)
     try PageFonts.start()
     opening.repeatable(
       on:
-        "libvips \(Vips.version), libwebp \(Pixels.webpVersion), poppler \(Poppler.version), cairo \(PageFonts.cairoVersion), \(PageFonts.fingerprint)"
+        "libvips \(Vips.version), libwebp \(Pixels.webpVersion), poppler \(Poppler.version), \(Poppler.tables), cairo \(PageFonts.cairoVersion), \(PageFonts.fingerprint)"
     )
   }
 

@@ -12,7 +12,7 @@ struct CorpusTests {
       "poppler needs seconds for it; on a loaded machine the test's time limit may end it first",
   ]
 
-  /// Files with another number of pages than they claim, and how many each has. Poppler by itself loads none of some.
+  /// The real number of pages of files whose `Count` is wrong. The manifest has the number that poppler believes.
   static let pages: [String: Int] = [
     "pdf-broken/made-count-lies-2000000000.pdf": 1,
     "pdf-broken/made-count-lies-7-of-1.pdf": 1,

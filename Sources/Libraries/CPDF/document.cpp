@@ -1,4 +1,5 @@
 #include "document.h"
+#include "files.h"
 
 #include <Catalog.h>
 #include <Error.h>
@@ -13,10 +14,14 @@
 /* Of nine kB poppler can make 29 MB of messages. */
 static void ignore(ErrorCategory, Goffset, const char *) {}
 
-void sluice_pdf_start(void) {
-  if (globalParams) return;
-  GlobalParamsIniter::setCustomDataDir("/dev/null"); /* which is no folder anywhere */
-  new GlobalParamsIniter(ignore);                    /* never freed */
+bool sluice_pdf_start(bool uses_tables) {
+  if (globalParams) return true;
+  /* Without this, poppler would look into the folder that it was built for; "/dev/null" is no folder anywhere. */
+  GlobalParamsIniter::setCustomDataDir(uses_tables ? SLUICE_PDF_TABLES : "/dev/null");
+  new GlobalParamsIniter(ignore); /* never freed */
+  if (!uses_tables) return true;
+  sluice_pdf_map_tables();
+  return sluice_pdf_confine();
 }
 
 const char *sluice_pdf_poppler_version(void) { return POPPLER_VERSION; }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <imports.h>
+#include <pdf.h>
 #include <string>
 
 /* Declared here and not taken from <GlobalParams.h>, which Debian leaves to a package of its own. It tells where poppler
@@ -18,14 +19,6 @@ extern "C" int cairo_version(void);
 
 static const sluice_poppler_file *known;
 static size_t known_count;
-
-static FILE *open_known(const char *path, const char *) {
-  for (size_t i = 0; i < known_count; i++)
-    if (strcmp(path, known[i].path) == 0)
-      return fmemopen(const_cast<void *>(known[i].bytes), known[i].size, "r"); /* which does not write to it */
-  errno = ENOENT;
-  return nullptr;
-}
 
 /* For cairo, which asks before it opens the font that stands for none. */
 static int access_known(const char *path, int) {
@@ -54,18 +47,17 @@ extern "C" int sluice_poppler_files(const sluice_poppler_file *files, size_t cou
   const void *poppler = reinterpret_cast<const void *>(&GlobalParamsIniter::setCustomDataDir);
   const void *glib = reinterpret_cast<const void *>(&poppler_get_version);
   const void *cairo = reinterpret_cast<const void *>(&cairo_version);
-  sluice_import open = {poppler, "fopen", nullptr, false}, face = {poppler, "FT_New_Face", nullptr, false};
+  sluice_import face = {poppler, "FT_New_Face", nullptr, false};
   sluice_import memory = {poppler, "FT_New_Memory_Face", nullptr, false};
   sluice_import print = {glib, "__fprintf_chk", nullptr, false};
   sluice_import ask = {cairo, "access", nullptr, false}, fallback = {cairo, "FT_New_Face", nullptr, false};
   if (!sluice_import_find(&ask) || !sluice_import_find(&fallback)) return 0;
-  if (!sluice_import_find(&open) || !sluice_import_find(&face)) return 0;
-  if (!sluice_import_find(&memory) || !sluice_import_find(&print)) return 0;
+  if (!sluice_import_find(&face) || !sluice_import_find(&memory) || !sluice_import_find(&print)) return 0;
   known = files;
   known_count = count;
   make_face = reinterpret_cast<face_of_memory *>(*memory.slot);
-  return sluice_import_replace(&open, reinterpret_cast<void *>(&open_known)) &&
-         sluice_import_replace(&face, reinterpret_cast<void *>(&make_known_face)) &&
+  for (size_t i = 0; i < count; i++) sluice_pdf_keep_file(files[i].path, files[i].bytes, files[i].size);
+  return sluice_import_replace(&face, reinterpret_cast<void *>(&make_known_face)) &&
          sluice_import_replace(&ask, reinterpret_cast<void *>(&access_known)) &&
          sluice_import_replace(&fallback, reinterpret_cast<void *>(&make_known_face)) &&
          sluice_import_replace(&print, reinterpret_cast<void *>(&print_nothing));

@@ -1,4 +1,4 @@
-/// A date as RFC 3339 writes it, in UTC. What does not parse to its end is no date.
+/// A date as RFC 3339 writes it, in UTC. Text must parse to its end.
 package enum DateString {
   /// From the information dictionary, in which some writers put dates of ISO 8601.
   package static func utc(pdf text: String) -> String? {

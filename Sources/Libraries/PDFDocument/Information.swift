@@ -1,7 +1,7 @@
 import CPDF
 
 extension Document {
-  /// What a document says of itself, in its information dictionary (ISO 32000-2, 14.3.3) or its metadata (14.3.2).
+  /// An entry of the information dictionary (ISO 32000-2, 14.3.3), and the property of XMP that corresponds to it.
   package enum Entry: String, CaseIterable {
     case title, author, subject, keywords, creator, producer, created, modified
 
@@ -19,8 +19,8 @@ extension Document {
     }
   }
 
-  /// The entries as plain text, dates as RFC 3339 writes them, in UTC. The metadata count where the dictionary has
-  /// nothing; what does not parse is left out.
+  /// Returns the entries as plain text, and dates in UTC as RFC 3339 writes them. XMP replaces entries that are missing
+  /// from the dictionary or do not parse there.
   package func information() -> [Entry: String] {
     var size = 0
     let metadata = sluice_pdf_metadata(pdf, 1 << 20, &size).map {

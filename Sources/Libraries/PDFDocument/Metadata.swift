@@ -1,15 +1,15 @@
 import CExpat
 
-/// What a metadata stream in XMP says of a document (ISO 16684-1), by key.
+/// The properties in a metadata stream (XMP, ISO 16684-1).
 ///
-/// Empty where it is not well-formed.
+/// A stream that is not well-formed has none.
 package struct Metadata {
   package private(set) var values: [Document.Entry: String] = [:]
 
   package init(xml: UnsafeRawBufferPointer) {
     guard let parser = XML_ParserCreateNS(nil, Reader.separator) else { return }
     defer { XML_ParserFree(parser) }
-    // Otherwise expat would ask the system for one. The only keys are those of one small document.
+    // Without a salt, expat asks the system for one.
     XML_SetHashSalt(parser, Self.salt)
     let reader = Reader(parser)
     withExtendedLifetime(reader) {
@@ -23,11 +23,11 @@ package struct Metadata {
     if reader.isWhole { values = reader.values }
   }
 
-  /// Random, and chosen before the sandbox closes.
+  /// The salt of expat's hash tables.
   private static let salt = UInt.random(in: 1...UInt.max)
 }
 
-/// The values of XMP properties while a document is parsed. Of one property the first counts.
+/// The values of XMP properties while a document is parsed. The first value of a property counts.
 private final class Reader {
   static let separator = CChar(UInt8(ascii: "|"))
   private static let rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#|"
@@ -45,7 +45,7 @@ private final class Reader {
   private static let limit = 16_000
 
   private(set) var values: [Document.Entry: String] = [:]
-  /// Whether the whole description was read.
+  /// Whether the parser reached the end of the description.
   private(set) var isWhole = false
   private let parser: XML_Parser
   private var path: [String] = []
@@ -55,7 +55,7 @@ private final class Reader {
   /// The item in the default language.
   private var chosen: String?
   private var isChosen = false
-  /// Whether only one of the items is meant: the others are in other languages.
+  /// Whether the items are one text in several languages.
   private var hasAlternatives = false
 
   init(_ parser: XML_Parser) {

@@ -3,11 +3,16 @@ import StageKit
 
 /// Poppler's state per process, created before the sandbox closes.
 ///
-/// Poppler builds global tables once, and they stay. A document is read in each way that a stage reads one, so that all
-/// that poppler, expat and the C library prepare at first use is there.
+/// Poppler builds global tables once, and keeps them. Reading a sample here makes poppler, expat and the C library load
+/// whatever they load at first use.
 package final class Poppler {
-  package init() throws(Outcome) {
-    sluice_pdf_start()
+  /// - Parameter usesTables: Whether poppler needs the tables of poppler-data, for text and pictures of fonts that name
+  ///   a character collection of Chinese, Japanese or Korean. The first call in a process decides.
+  package init(usesTables: Bool) throws(Outcome) {
+    guard sluice_pdf_start(usesTables) else {
+      throw .fail(
+        "poppler-unavailable", "poppler \(Self.version) does not open files as it did when this was built")
+    }
     guard let isRight = try? Self.readsWell() else {
       throw .fail("poppler-unavailable", "poppler \(Self.version) does not open a document that is valid")
     }
@@ -25,6 +30,9 @@ package final class Poppler {
       && entries[.created] == TinyPDF.created && document.inspect() == (true, 0)
   }
 
-  /// Of the library, such as `22.12.0`.
-  public static var version: String { String(cString: sluice_pdf_poppler_version()) }
+  /// The version of the library, such as `22.12.0`.
+  package static var version: String { String(cString: sluice_pdf_poppler_version()) }
+
+  /// A description of the tables for a basis.
+  package static var tables: String { "tables of \(sluice_pdf_tables()) bytes" }
 }

@@ -1,7 +1,7 @@
 import PDFDocument
 
 extension FuzzTarget {
-  /// What a PDF says of itself: text strings, dates, metadata in XMP. Its objects are read by poppler.
+  /// Text strings, dates and XMP of a PDF. Poppler reads everything else.
   static let pdf = FuzzTarget(name: "pdf") { bytes in
     try bytes.withUnsafeBytes { bytes in
       _ = TextString.decode(bytes)

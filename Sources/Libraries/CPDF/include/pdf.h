@@ -24,10 +24,19 @@ typedef enum sluice_pdf_error {
   SLUICE_PDF_INVALID,
 } sluice_pdf_error;
 
-/* Prepares poppler's global tables, for as long as the process lives. Call it before the sandbox closes. Poppler then looks for
- * the tables of poppler-data in no folder: it would open one whenever a font names it, and the sandbox would treat that as an
- * attack. Later calls have no effect. */
-void sluice_pdf_start(void);
+/* Prepares poppler's global tables, for as long as the process lives. Call it before the sandbox closes; later calls have no
+ * effect.
+ *
+ * `uses_tables`: text in fonts that name a character collection of Chinese, Japanese or Korean is read with the tables of
+ * poppler-data, if they are installed. They are mapped into memory, and poppler finds files there and nowhere else: the sandbox
+ * ends a process that opens one. Otherwise poppler has no tables. False: this poppler opens files in another way. */
+bool sluice_pdf_start(bool uses_tables);
+
+/* A file that poppler may open from now on, from memory. Bytes must outlive the process's use of poppler. */
+void sluice_pdf_keep_file(const char *path, const void *bytes, size_t size);
+
+/* The size of the tables, 0 without. */
+size_t sluice_pdf_tables(void);
 
 /* Such as "22.12.0". */
 const char *sluice_pdf_poppler_version(void);

@@ -1,0 +1,62 @@
+import PDFDocument
+import Testing
+
+struct PageTests {
+  init() throws { try #require(popplerIsReady) }
+
+  /// Two pages with a word on each.
+  private static func draft(pages: String) -> Draft {
+    var draft = Draft()
+    draft.objects[1] = "<</Type/Pages/Kids[3 0 R 4 0 R]\(pages)>>"
+    draft.objects[2] =
+      "<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 5 0 R/Resources<</Font<</F 7 0 R>>>>>>"
+    draft.objects += [
+      "<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 6 0 R/Resources<</Font<</F 7 0 R>>>>>>",
+      "<</Length 30>>stream\nBT /F 9 Tf 9 60 Td (one) Tj ET \nendstream",
+      "<</Length 30>>stream\nBT /F 9 Tf 9 60 Td (two) Tj ET \nendstream",
+      "<</Type/Font/Subtype/Type1/BaseFont/Courier>>",
+    ]
+    return draft
+  }
+
+  private static func text(_ document: borrowing Document, page: Int) -> String? {
+    var text: [UInt8] = []
+    return document.readText(ofPage: page) { text += $0 } ? String(decoding: text, as: UTF8.self) : nil
+  }
+
+  @Test(arguments: [
+    "/Count 2", "/Count 1", "/Count 0", "/Count -1", "/Count 99",
+    "/Count 2.0", "/Count(x)", "",
+  ])
+  func allPagesAreReadWhateverIsClaimed(_ claim: String) throws {
+    try Self.draft(pages: claim).bytes.withUnsafeBytes { bytes in
+      let document = try Document(bytes)
+      let count = document.pageCount
+      #expect(count == 2)
+      let texts = [Self.text(document, page: 0), Self.text(document, page: 1), Self.text(document, page: 2)]
+      #expect(texts == ["one\n\n", "two\n\n", nil])
+    }
+  }
+
+  @Test func pagesAreReadAfterTheyWereInspected() throws {
+    try Self.draft(pages: "/Count 1").bytes.withUnsafeBytes { bytes in
+      let document = try Document(bytes)
+      let findings = document.inspect()
+      #expect(findings == (false, 0))
+      let text = Self.text(document, page: 1)
+      #expect(text == "two\n\n")
+    }
+  }
+
+  @Test func aPageThatIsNoneIsNotRead() throws {
+    try Self.draft(pages: "").bytes.withUnsafeBytes { bytes in
+      let document = try Document(bytes)
+      for page in [-1, 2, Int.max] {
+        let (loads, size, text) = (
+          document.loadsPage(page), document.size(ofPage: page) == nil, Self.text(document, page: page)
+        )
+        #expect(!loads && size && text == nil)
+      }
+    }
+  }
+}
