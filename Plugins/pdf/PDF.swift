@@ -52,7 +52,7 @@ struct PDF: Stage {
   init(_ opening: Opening) throws(Outcome) {
     maxPages = opening[Self.maxPages]
     allowsEncrypted = opening[Self.encrypted] == "allow"
-    poppler = try Poppler(usesTables: false)
+    poppler = try Poppler()
     opening.repeatable(on: "poppler \(Poppler.version)")
   }
 
@@ -74,7 +74,9 @@ struct PDF: Stage {
       case .damaged(let reason): throw .reject("pdf-damaged", "the PDF does not open: \(reason)")
       }
     }
-    // Counts the pages as well, so that the tree is walked once.
+    // First: poppler may repair the document on the way, and then has another dictionary or none.
+    let information = document.information()
+    // Before the pages are counted, so that their tree is walked once.
     let findings = document.inspect()
     let pages = Int64(document.pageCount)
     guard pages > 0 else { throw .reject("pdf-damaged", "the PDF opens, but has no pages") }
@@ -90,7 +92,6 @@ struct PDF: Stage {
     attachment.annotate("pdf.version", document.version)
     attachment.annotate("pdf.encrypted", document.isEncrypted)
     attachment.annotate("pdf.linearized", document.isLinearized)
-    let information = document.information()
     for entry in Document.Entry.allCases {
       if let text = information[entry] { attachment.annotate("pdf.\(entry.rawValue)", text) }
     }

@@ -76,7 +76,7 @@ struct Preview: Stage {
     maxPixels = Int(opening[Self.maxPixels])
     rejectsFailures = opening[Self.onFailure] == "reject"
     try Vips.start()
-    poppler = try Poppler(usesTables: true)
+    poppler = try Poppler()
     try PageFonts.start()
     opening.repeatable(
       on:

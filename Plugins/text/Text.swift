@@ -51,7 +51,7 @@ struct Text: Stage {
     maxBytes = Int(opening[Self.maxBytes])
     rejectsWithout = opening[Self.withoutText] == "reject"
     isDerived = opening[Self.place] == "derived"
-    poppler = try Poppler(usesTables: true)
+    poppler = try Poppler()
   }
 
   /// Content of other types passes unchanged.

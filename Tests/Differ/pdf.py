@@ -4,6 +4,7 @@
 
 Takes the PDFs of the corpus and MUTATIONS changed ones, the same each time, and compares
 
+- whether the first page opens with what pdfinfo says,
 - the number of pages with that of qpdf's page tree (by pikepdf),
 - whether scripts run with what pdfinfo prints of them, and with whether qpdf reaches a script at all,
 - the words of each text with those of pdftotext: at least 0.98 of them on 98 percent of the files.
@@ -107,7 +108,8 @@ def reaches_script(pdf):
 
 
 def others(path):
-    """What the other programs say: pages, scripts, whether a script is reached, words, and whether qpdf repaired the file.
+    """What the other programs say: pages, scripts, whether a script is reached, words, whether the first page opens, and
+    whether qpdf repaired the file.
 
     None: they say nothing."""
     pages = reached = None
@@ -127,7 +129,9 @@ def others(path):
         may_run = re.search(rb"/JS|JavaScript|#|ObjStm|Encrypt", file.read())
     scripts = output("pdfinfo", "-js", path) if may_run else b""
     text = output("pdftotext", path, "-")
-    return path, pages, scripts, reached, None if text is None else words(text), is_repaired
+    page = output("pdfinfo", path)
+    opens = None if page is None else b"\nPage size:" in page and b"\nPage size:       0 x 0 " not in page
+    return path, pages, scripts, reached, None if text is None else words(text), opens, is_repaired
 
 
 def words(text):
@@ -171,10 +175,12 @@ class Row:
 
 
 def compare(record, answers, rows, name, folder):
-    _, pages, scripts, reached, there, is_repaired = answers
+    _, pages, scripts, reached, there, opens, is_repaired = answers
     metadata = record.get("metadata", {})
     status = record.get("status")
     rows["ends"].add(name, status in ("completed", "rejected"), str(status))
+    # Sluice also opens documents whose Count keeps poppler from their pages.
+    rows["opens"].add(name, opens is not True or record.get("code") != "pdf-damaged", "pdfinfo opens it")
     if "pdf.pages" not in metadata:
         return
     mine = metadata["pdf.pages"]
@@ -223,7 +229,7 @@ def main():
         mutated(bases, MUTATIONS, os.path.join(folder, "in"))
         found = records(folder)
         rows = {
-            group: {kind: Row(kind) for kind in ("ends", "pages", "script", "text")} for group in ("corpus", "mutations")
+            group: {kind: Row(kind) for kind in ("ends", "opens", "pages", "script", "text")} for group in ("corpus", "mutations")
         }
         missing = 0
         inputs = [os.path.join(top, name) for top, _, names in os.walk(os.path.join(folder, "in")) for name in names]
@@ -242,7 +248,7 @@ def main():
 
 def report(rows, missing):
     print(f"{'pdf, text':<12} {'compared with':<22} {'same':>7} {'other':>7} {'named':>7} {'repaired':>8} {'silent':>7}")
-    peers = {"ends": "a verdict", "pages": "qpdf", "script": "pdfinfo, qpdf", "text": "pdftotext"}
+    peers = {"ends": "a verdict", "opens": "pdfinfo", "pages": "qpdf", "script": "pdfinfo, qpdf", "text": "pdftotext"}
     is_well = missing == 0
     unnamed = []
     for group, kinds in rows.items():

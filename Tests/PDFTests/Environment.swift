@@ -1,4 +1,4 @@
 import PDFDocument
 
 /// Whether poppler is prepared as a stage prepares it. It stays so until the process ends.
-let popplerIsReady = (try? Poppler(usesTables: true)).map { Unmanaged.passRetained($0) } != nil
+let popplerIsReady = (try? Poppler()).map { Unmanaged.passRetained($0) } != nil

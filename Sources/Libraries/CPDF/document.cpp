@@ -14,14 +14,15 @@
 /* Of nine kB poppler can make 29 MB of messages. */
 static void ignore(ErrorCategory, Goffset, const char *) {}
 
-bool sluice_pdf_start(bool uses_tables) {
-  if (globalParams) return true;
-  /* Without this, poppler would look into the folder that it was built for; "/dev/null" is no folder anywhere. */
-  GlobalParamsIniter::setCustomDataDir(uses_tables ? SLUICE_PDF_TABLES : "/dev/null");
-  new GlobalParamsIniter(ignore); /* never freed */
-  if (!uses_tables) return true;
+bool sluice_pdf_start(void) {
+  static bool is_started;
+  if (is_started) return true;
   sluice_pdf_map_tables();
-  return sluice_pdf_confine();
+  is_started = sluice_pdf_confine();
+  if (globalParams || !is_started) return is_started; /* Another plugin in this process has done the rest. */
+  GlobalParamsIniter::setCustomDataDir(SLUICE_PDF_TABLES);
+  new GlobalParamsIniter(ignore); /* never freed */
+  return true;
 }
 
 const char *sluice_pdf_poppler_version(void) { return POPPLER_VERSION; }

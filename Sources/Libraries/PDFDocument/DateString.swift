@@ -69,22 +69,23 @@ package enum DateString {
     var isISO: Bool { rest.dropFirst(4).first == UInt8(ascii: "-") }
 
     /// `D:YYYYMMDDHHmmSSOHH'mm` (ISO 32000-2, 7.9.4). Parts may be missing from the end; without a relation to UTC,
-    /// the date is in UTC. The `D:` is missing in many files, and `00'00'` behind `Z` is frequent.
+    /// the date is in UTC. Writers leave out the `D:` or the apostrophes, or add zeros and apostrophes to `Z`.
     mutating func pdf() -> Moment? {
       if take("D"), !take(":") { return nil }
       guard var moment = date() else { return nil }
       if rest.isEmpty { return moment }
       let sign = take("Z") ? 0 : take("+") ? -1 : take("-") ? 1 : nil
       guard let sign else { return nil }
-      if rest.isEmpty { return sign == 0 ? moment : nil }
+      if sign == 0 { return rest.allSatisfy { $0 == 0x30 || $0 == UInt8(ascii: "'") } ? moment : nil }
       guard let hours = number(2, 0...23) else { return nil }
       var minutes = 0
-      if take("'"), !rest.isEmpty {
+      _ = take("'")
+      if !rest.isEmpty {
         guard let part = number(2, 0...59) else { return nil }
         minutes = part
         _ = take("'")
       }
-      guard rest.isEmpty, sign != 0 || hours + minutes == 0 else { return nil }
+      guard rest.isEmpty else { return nil }
       moment.minute += sign * (hours * 60 + minutes)
       return moment
     }

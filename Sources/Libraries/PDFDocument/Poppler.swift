@@ -6,10 +6,8 @@ import StageKit
 /// Poppler builds global tables once, and keeps them. Reading a sample here makes poppler, expat and the C library load
 /// whatever they load at first use.
 package final class Poppler {
-  /// - Parameter usesTables: Whether poppler needs the tables of poppler-data, for text and pictures of fonts that name
-  ///   a character collection of Chinese, Japanese or Korean. The first call in a process decides.
-  package init(usesTables: Bool) throws(Outcome) {
-    guard sluice_pdf_start(usesTables) else {
+  package init() throws(Outcome) {
+    guard sluice_pdf_start() else {
       throw .fail(
         "poppler-unavailable", "poppler \(Self.version) does not open files as it did when this was built")
     }

@@ -24,18 +24,18 @@ typedef enum sluice_pdf_error {
   SLUICE_PDF_INVALID,
 } sluice_pdf_error;
 
-/* Prepares poppler's global tables, for as long as the process lives. Call it before the sandbox closes; later calls have no
- * effect.
+/* Prepares poppler's global tables, for as long as the process lives. Call it before the sandbox closes, in each plugin; later
+ * calls have no effect.
  *
- * `uses_tables`: text in fonts that name a character collection of Chinese, Japanese or Korean is read with the tables of
- * poppler-data, if they are installed. They are mapped into memory, and poppler finds files there and nowhere else: the sandbox
- * ends a process that opens one. Otherwise poppler has no tables. False: this poppler opens files in another way. */
-bool sluice_pdf_start(bool uses_tables);
+ * Text in fonts that name a character collection of Chinese, Japanese or Korean is read with the tables of poppler-data, if they
+ * are installed. They are mapped into memory, and poppler finds files there and nowhere else: the sandbox ends a process that
+ * opens one. False: this poppler opens files in another way. */
+bool sluice_pdf_start(void);
 
 /* A file that poppler may open from now on, from memory. Bytes must outlive the process's use of poppler. */
 void sluice_pdf_keep_file(const char *path, const void *bytes, size_t size);
 
-/* The size of the tables, 0 without. */
+/* The size of the tables, 0 if they are not installed. */
 size_t sluice_pdf_tables(void);
 
 /* Such as "22.12.0". */

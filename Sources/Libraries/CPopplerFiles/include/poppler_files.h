@@ -20,7 +20,7 @@ typedef struct sluice_poppler_file {
  *
  * Keeps them for poppler's fopen(3) with sluice_pdf_keep_file, and takes the place of access(2), fprintf(3) and FreeType's
  * FT_New_Face in the tables of imported functions of poppler, poppler-glib and cairo alone, for as long as the process lives, as do
- * the files. Call sluice_pdf_start with tables before. Returns 0 if these import them no more, or if the system does not
+ * the files. Call sluice_pdf_start before. Returns 0 if these import them no more, or if the system does not
  * let the tables be written. */
 int sluice_poppler_files(const sluice_poppler_file *files, size_t count);
 
