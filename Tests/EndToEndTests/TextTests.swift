@@ -88,6 +88,35 @@ struct TextTests {
     #expect(try run.record("scan.pdf").mediaType == "application/pdf")
   }
 
+  /// Each of the stages has poppler find tables and fonts in memory, and all share one poppler in one worker.
+  @Test(arguments: [["pdf", "text", "preview"], ["preview", "text", "pdf"], ["text", "preview", "pdf"]])
+  func stagesInOneWorkerShareTablesAndFonts(order: [String]) throws {
+    let options = ["pdf": "{}", "text": "{ as: derived }", "preview": "{ format: png, on-failure: reject }"]
+    let inbox = try Inbox()
+    try inbox.folder.write(
+      "pipeline.yaml",
+      Pipelines.storing(
+        order.map { "- use: \($0)\n  options: \(options[$0] ?? "{}")" }.joined(separator: "\n")))
+    let font = """
+      << /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> /J << /Type /Font /Subtype /Type0
+      /BaseFont /Mincho /Encoding /90ms-RKSJ-H /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0
+      /BaseFont /Mincho /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> >>] >> >> >>
+      """
+    let content = "BT /J 9 Tf 9 80 Td <82b182f182c9> Tj /F 40 Tf 0 -50 Td (abcd) Tj ET"
+    for (name, content) in ["text.pdf": content, "blank.pdf": ""] {
+      let pdf = HandmadePDF.page().adding(stream: Data(content.utf8)).adding(font)
+      try inbox.folder.write("in/" + name, pdf.data)
+    }
+    let run = try inbox.run()
+    #expect(try run.record("text.pdf").isCompleted && run.record("blank.pdf").isCompleted)
+    let derived = inbox.folder.files(below: "home/store/derived").map { "home/store/derived/" + $0 }
+    let texts = try derived.filter { $0.hasSuffix(".txt") }.map { try inbox.folder.read($0) }
+    #expect(texts == ["こんに\nabcd"])
+    let pictures = try derived.filter { $0.hasSuffix(".png") }
+      .map { try Data(contentsOf: URL(fileURLWithPath: inbox.folder.path + "/" + $0)).count }.sorted()
+    #expect(pictures.count == 2 && pictures[1] > 2 * pictures[0], "\(pictures)")
+  }
+
   // MARK: Setting up
 
   private func ingest(_ files: [String: Data], _ options: String = "{}", memory: String = "256MB") throws -> (
