@@ -212,7 +212,7 @@ var shared: [Target] {
     .target(name: "CImports"),
     .target(name: "CMagicFilter"),
     .target(
-      name: "CPopplerFiles", dependencies: ["CImports", "CPDF"],
+      name: "CPopplerFiles", dependencies: ["CImports"],
       linkerSettings: ["poppler", "poppler-glib", "cairo"].map { .linkedLibrary($0) }),
     .target(
       name: "PDFPictures",

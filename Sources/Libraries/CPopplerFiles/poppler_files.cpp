@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <imports.h>
-#include <pdf.h>
 #include <string>
 
 /* Declared here and not taken from <GlobalParams.h>, which Debian leaves to a package of its own. It tells where poppler
@@ -56,7 +55,6 @@ extern "C" int sluice_poppler_files(const sluice_poppler_file *files, size_t cou
   known = files;
   known_count = count;
   make_face = reinterpret_cast<face_of_memory *>(*memory.slot);
-  for (size_t i = 0; i < count; i++) sluice_pdf_keep_file(files[i].path, files[i].bytes, files[i].size);
   return sluice_import_replace(&face, reinterpret_cast<void *>(&make_known_face)) &&
          sluice_import_replace(&ask, reinterpret_cast<void *>(&access_known)) &&
          sluice_import_replace(&fallback, reinterpret_cast<void *>(&make_known_face)) &&

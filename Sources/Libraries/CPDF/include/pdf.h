@@ -32,9 +32,6 @@ typedef enum sluice_pdf_error {
  * opens one. False: this poppler opens files in another way. */
 bool sluice_pdf_start(void);
 
-/* A file that poppler may open from now on, from memory. Bytes must outlive the process's use of poppler. */
-void sluice_pdf_keep_file(const char *path, const void *bytes, size_t size);
-
 /* The size of the tables, 0 if they are not installed. */
 size_t sluice_pdf_tables(void);
 
