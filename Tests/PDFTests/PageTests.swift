@@ -41,6 +41,22 @@ struct PageTests {
     }
   }
 
+  @Test func pagesBeyondTheNumberOfALinearizedFileAreReadWithoutAnnotations() throws {
+    var objects = Self.draft(pages: "/Count 2").objects
+    objects[3] = objects[3].replacing(
+      "/Contents", with: "/Annots[<</Subtype/Text/Rect[0 0 9 9]/P 4 0 R>>]/Contents")
+    var text = "%PDF-1.7\n9 0 obj<</Linearized 1/L 10000/H[0 0]/O 3/E 1/N 1/T 1>>endobj\n"
+    for (number, object) in zip(1..., objects) { text += "\(number) 0 obj\(object)endobj\n" }
+    text += "trailer<</Root 1 0 R>>\n%%EOF\n"
+    let spaces = String(repeating: " ", count: 10_000 - text.utf8.count)
+    try Array((text + spaces).utf8).withUnsafeBytes { bytes in
+      let document = try Document(bytes)
+      let isLinearized = document.isLinearized
+      let texts = [Self.text(document, page: 0), Self.text(document, page: 1)]
+      #expect(isLinearized && texts == ["one\n\n", "two\n\n"])
+    }
+  }
+
   @Test func pagesAreReadAfterTheyWereInspected() throws {
     try Self.draft(pages: "/Count 1").bytes.withUnsafeBytes { bytes in
       let document = try Document(bytes)

@@ -84,8 +84,11 @@ bool sluice_pdf_text(sluice_pdf *pdf, int32_t page, void (*piece)(void *, const 
   if (!loaded) return false;
   TextOutputDev output(piece, context, false, 0, false);
   output.setTextPageBreaks(false);
+  /* Poppler crashes where it draws an annotation of a page beyond the number in a linearized file's first dictionary. */
+  bool draws_annotations = page < pdf->document->getNumPages();
+  const auto decide = [](Annot *, void *draws) { return *static_cast<bool *>(draws); };
   /* With the media box, as pdftotext does: text beyond the crop box counts. */
-  loaded->display(&output, 72, 72, 0, true, false, false);
+  loaded->display(&output, 72, 72, 0, true, false, false, nullptr, nullptr, decide, &draws_annotations);
   return true;
 }
 

@@ -226,6 +226,8 @@ static sluice_pdf_findings inspect(sluice_pdf *pdf, bool looks_for_actions) {
   if (pdf->pages > 0) {
     Object catalog = pdf->document->getXRef()->getCatalog();
     if (catalog.isDict()) correct_count(pdf, catalog.getDict());
+    /* From here on poppler loads no page beyond that. */
+    pdf->document->getCatalog()->getNumPages();
   } else {
     /* Of a linearized file with a damaged tree, poppler may still find the first page, unless it has tried to repair the tree. */
     pdf->has_tree = false;
