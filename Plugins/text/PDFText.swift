@@ -7,7 +7,7 @@ struct PDFText {
   private(set) var pages = 0
   private var endsLine = false
 
-  /// A document of which no page loads is damaged.
+  /// Throws `damaged` if no page loads.
   init(_ bytes: UnsafeRawBufferPointer, maxPages: Int, maxBytes: Int) throws(Document.Refusal) {
     let document = try Document(bytes)
     excerpt = Excerpt(limit: maxBytes)
@@ -25,9 +25,9 @@ struct PDFText {
     if loaded < count { excerpt.truncate() }
   }
 
-  /// Appends lines, without those that are empty.
+  /// Appends the lines, except empty lines.
   ///
-  /// Poppler puts marks around right-to-left text; it is in the order in which it is read, and needs none.
+  /// Poppler puts marks around right-to-left text. The text is in reading order already, and needs no marks.
   private mutating func append(_ lines: UnsafeRawBufferPointer) {
     var bytes = lines.makeIterator()
     var parser = Unicode.UTF8.ForwardParser()

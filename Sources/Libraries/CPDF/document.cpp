@@ -100,7 +100,7 @@ void sluice_pdf_version(sluice_pdf *pdf, int *major, int *minor) {
 bool sluice_pdf_is_encrypted(sluice_pdf *pdf) { return pdf->document->isEncrypted(); }
 
 bool sluice_pdf_is_linearized(sluice_pdf *pdf) {
-  /* Poppler passes over what stands before the header, which makes the file longer than it says. */
+  /* Poppler skips bytes before the header. With such bytes, the file is longer than its dictionary says. */
   return pdf->document->isLinearized() && pdf->document->getBaseStream()->getStart() == 0;
 }
 

@@ -36,7 +36,7 @@ FILE *open_known(const char *path, const char *) {
   return nullptr;
 }
 
-/* A mapping takes memory only for the pages that are read, and all processes share them. */
+/* A mapping takes memory only for pages in use, and all processes share these. */
 void map_file(const std::string &path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return;

@@ -9,8 +9,8 @@
 /* Maps the tables, for poppler to find them in memory. */
 void sluice_pdf_map_tables(void);
 
-/* From now on poppler opens only files that are kept in memory. False: it imports no fopen(3), or the system does not let the
- * table of imported functions be written. */
+/* From now on poppler opens only files in memory. False: poppler does not import fopen(3), or the table of imported functions
+ * cannot be written. */
 bool sluice_pdf_confine(void);
 
 #endif

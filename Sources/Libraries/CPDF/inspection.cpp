@@ -80,14 +80,14 @@ private:
       steps.pop_back();
       const int number = step.object.isRef() ? step.object.getRefNum() : -1;
       if (number >= 0 && !seen.insert(static_cast<uint64_t>(number) << 8 | static_cast<uint64_t>(step.part)).second) {
-        /* A page that is in the tree twice is shown twice. */
+        /* Readers show a page twice if the tree has it twice. */
         if (step.part == Part::page_node && leaves.count(number)) count_page();
         continue;
       }
       Object object = step.object.fetch(xref);
       if (object.isArray()) {
-        /* Kids, annotations, fields, files and further actions stand in arrays. An array in the place of a first action is a
-         * destination; it has no dictionary inside that is an action. */
+        /* Kids, annotations, fields, files and further actions stand in arrays. As a first action, an array is a destination and
+         * has no actions inside. */
         for (int i = object.arrayGetLength() - 1; i >= 0; i--) follow(object.arrayGetNF(i), step.part);
       } else if (object.isDict()) {
         look(object.getDict(), step.part, number);
@@ -167,7 +167,7 @@ private:
     if (kind.isName("RichMedia")) rich_media(dict);
   }
 
-  /* Scripts that run when the annotation is activated, and those of the artwork in it (13.7.2). */
+  /* Scripts to run when a reader activates the annotation (13.7.2). */
   void rich_media(Dict *dict) {
     Object settings = dict->lookup("RichMediaSettings");
     if (!settings.isDict()) return;
@@ -198,7 +198,7 @@ private:
 
 } // namespace
 
-/* Has Count say what is so: poppler loads no page beyond it. */
+/* Corrects Count, because poppler loads no page beyond it. */
 static void correct_count(sluice_pdf *pdf, Dict *catalog) {
   const Object &root = catalog->lookupNF("Pages");
   Object tree = catalog->lookup("Pages");

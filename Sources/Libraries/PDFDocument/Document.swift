@@ -34,7 +34,8 @@ package struct Document: ~Copyable {
     sluice_pdf_close(pdf)
   }
 
-  /// The number of pages in the page tree, of which some may not load. Without a tree, the number that the document claims.
+  /// The number of pages in the page tree, or the number that the document claims if the tree is damaged. Some pages
+  /// may not load.
   package var pageCount: Int { Int(sluice_pdf_pages(pdf)) }
 
   /// Whether the page at this index, from 0, can be loaded.

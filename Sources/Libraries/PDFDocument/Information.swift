@@ -19,8 +19,8 @@ extension Document {
     }
   }
 
-  /// Returns the entries as plain text, and dates in UTC as RFC 3339 writes them. XMP replaces entries that are missing
-  /// from the dictionary or do not parse there.
+  /// Returns the entries as plain text, and dates in UTC as RFC 3339 writes them. XMP provides the
+  /// entries that the dictionary lacks or has in a form that does not parse.
   package func information() -> [Entry: String] {
     var size = 0
     let metadata = sluice_pdf_metadata(pdf, 1 << 20, &size).map {

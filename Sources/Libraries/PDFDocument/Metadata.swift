@@ -2,7 +2,7 @@ import CExpat
 
 /// The properties in a metadata stream (XMP, ISO 16684-1).
 ///
-/// A stream that is not well-formed has none.
+/// No properties are read from malformed XML.
 package struct Metadata {
   package private(set) var values: [Document.Entry: String] = [:]
 
