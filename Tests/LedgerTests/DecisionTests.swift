@@ -6,7 +6,7 @@ import Testing
 /// What commands decide, without a ledger.
 struct DecisionTests {
   private static let lane = LaneName.channel("x")
-  private static let person = Pause(.person, code: "paused", reason: "lunch", by: "ann", isForgotten: false)
+  private static let person = Pause(.person, code: "paused", reason: "lunch", by: "ann")
   private static let fault = Pause(.fault, code: "disk-full", reason: "no room")
   private static let changed = CommandResult.done(hasChanged: true)
   private static let unchanged = CommandResult.done(hasChanged: false)
@@ -169,7 +169,7 @@ struct DecisionTests {
   @Test(arguments: standings) func anAttachmentIsDecidedInOrder(standing: Standing) throws {
     let actions: [(AttachmentCommand.Action, (String) -> Answer?)] = [
       (.retry, Self.retry), (.cancel("why"), Self.cancel), (.prioritize(5), Self.prioritize),
-      (.delete(by: "ann", isForgotten: false), Self.delete),
+      (.delete(by: "ann"), Self.delete),
     ]
     for (action, answer) in actions {
       let expected = try #require(answer(standing.name), "\(standing) is in no table")
@@ -184,7 +184,7 @@ struct DecisionTests {
 
   @Test(arguments: Status.allCases) func onlyThoseWithOneOfTheStatusesAreChanged(status: Status) {
     for only in Status.allCases {
-      let command = AttachmentCommand("i", .delete(by: "ann", isForgotten: false), only: [only])
+      let command = AttachmentCommand("i", .delete(by: "ann"), only: [only])
       let (results, writes) = AttachmentDecision.decide([command], ["i": .init(key: 7, status: status)])
       #expect(results == [.done(hasChanged: status == only)])
       #expect(writes.isEmpty == (status != only))
@@ -194,7 +194,7 @@ struct DecisionTests {
   @Test func aCommandSeesWhatTheOnesBeforeItDid() {
     let requests: [AttachmentCommand] = [
       .init("i", .retry), .init("i", .prioritize(0)), .init("i", .cancel("why")), .init("i", .retry),
-      .init("i", .retry, only: [.failed]), .init("i", .delete(by: "ann", isForgotten: false)), .init("i", .retry),
+      .init("i", .retry, only: [.failed]), .init("i", .delete(by: "ann")), .init("i", .retry),
       .init("i", .delete(by: "ben")),
     ]
     let (results, writes) = AttachmentDecision.decide(

@@ -60,6 +60,37 @@ struct IntakeTests {
     try bench.takeIn(Sample.item("b", message: "n", sender: "ben"))
   }
 
+  /// A person says that a file is to stay away; retention says nothing of it. What was completed is known as that.
+  @Test(arguments: Engine.allCases) func whatRetentionTakesAwayIsNotTakenForSound(engine: Engine) throws {
+    for (isRetention, isCompleted, isAgain, added) in [
+      (true, false, false, 1), (true, true, false, 0), (false, false, false, 0), (false, true, false, 0),
+      (false, false, true, 1), (true, true, true, 1),
+    ] {
+      let bench = try Bench(engine)
+      try bench.end("a") {
+        if !isCompleted { $0.outcome = AttachmentOutcome(.rejected, reason: Sample.reason) }
+      }
+      let id = try bench.attachment("a").origin.id
+      try bench.command(.attachment(AttachmentCommand(id, .delete(by: "ann", isRetention: isRetention))))
+      var item = Sample.item("a")
+      item.isAgain = isAgain
+      guard case .takenIn(let report) = try bench.command(.takeIn([item]))[0] else {
+        return #expect(Bool(false), "it is refused as a whole")
+      }
+      #expect(
+        report.added == added && report.knownDeleted == 1 - added, "\(isRetention) \(isCompleted) \(isAgain)")
+    }
+  }
+
+  @Test(arguments: Engine.allCases) func whatIsKnownIsWorkedOnAgainWhereThatIsSaid(engine: Engine) throws {
+    let bench = try Bench(engine)
+    try bench.end("a") { $0.outcome = AttachmentOutcome(.failed, reason: Sample.reason) }
+    var item = Sample.item("a")
+    item.isAgain = true
+    #expect(Sample.counted(try bench.command(.takeIn([item]))) == [.takenIn(Sample.report(known: 1))])
+    #expect(try bench.count(.queued) == 1)
+  }
+
   /// To Swift both names are the same text; they are of two users.
   @Test(arguments: Engine.allCases) func aCanonicallyEqualNameIsAnotherSenders(engine: Engine) throws {
     let bench = try Bench(engine)
