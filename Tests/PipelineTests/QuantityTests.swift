@@ -71,8 +71,14 @@ struct QuantityTests {
     for _ in 0..<2000 {
       let number = Int64.random(in: 0...Int64.max, using: &random) >> Int64.random(in: 0...62, using: &random)
       #expect(ByteSize(ByteSize.text(number))?.bytes == number)
-      #expect(Interval(Interval.text(number))?.milliseconds == number)
+      #expect(Interval(Interval.text(number))?.milliseconds == (number <= Interval.longest ? number : nil))
     }
+  }
+
+  @Test(arguments: ["36501d", "300000d", "106751991167d", "9223372036854775807ms"])
+  func aDurationThatNoClockCanAddIsRefused(text: String) {
+    #expect(Interval(text) == nil)
+    #expect(Interval("36500d")?.milliseconds == Interval.longest)
   }
 
   @Test(

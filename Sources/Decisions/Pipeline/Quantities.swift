@@ -44,6 +44,9 @@ public struct ByteSize: Sendable, Equatable {
 
 /// A duration as users write it: `500ms`, `30s`, `5m`, `2h`. A bare number is not a duration.
 public struct Interval: Sendable, Equatable {
+  /// A hundred years. Sums with the time now fit into 64 bits, also in nanoseconds.
+  public static let longest: Int64 = 36_500 * 86_400_000
+
   public let milliseconds: Int64
 
   public init?(_ text: String) {
@@ -58,7 +61,7 @@ public struct Interval: Sendable, Equatable {
     default: return nil
     }
     let (milliseconds, overflow) = number.multipliedReportingOverflow(by: factor)
-    if overflow { return nil }
+    if overflow || milliseconds > Self.longest { return nil }
     self.milliseconds = milliseconds
   }
 

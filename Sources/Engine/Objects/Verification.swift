@@ -131,7 +131,7 @@ public final class Verification {
     guard let fault = fault(of: object, reads: reads) else {
       if reads {
         totals.read += 1
-        totals.bytes &+= max(object.sizeBytes, 0)
+        totals.bytes = .saturatingSum(totals.bytes, max(object.sizeBytes, 0))
       }
       return
     }

@@ -11,7 +11,7 @@ package struct ReportTally {
 
     mutating func add(_ size: Int64) {
       count += 1
-      bytes &+= size
+      bytes = .saturatingSum(bytes, size)
     }
   }
 
@@ -66,7 +66,7 @@ package struct ReportTally {
     var total: Int64 = 0
     for time in attachment.times {
       add(time)
-      total &+= time.microseconds
+      total = .saturatingSum(total, time.microseconds)
     }
     Self.keep(Extreme(id: attachment.id, value: size), in: &largest)
     Self.keep(Extreme(id: attachment.id, value: total), in: &slowest)

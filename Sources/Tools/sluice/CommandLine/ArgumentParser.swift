@@ -157,7 +157,8 @@ struct ParsedArguments {
     guard let text = value(name) else { return nil }
     guard let interval = Interval(text) else {
       throw .usage(
-        "option '--\(name)' is a duration such as 30s, 5m or 2h, not '\(Terminal.printable(text))'")
+        "option '--\(name)' is a duration such as 30s, 5m or 2h, not '\(Terminal.printable(text))'; the longest is 36500d"
+      )
     }
     return interval.milliseconds
   }

@@ -31,7 +31,7 @@ struct ProgressBar {
 
   mutating func add(bytes more: Int64) {
     done += 1
-    bytes &+= more
+    bytes = .saturatingSum(bytes, more)
     (longest, endedAt) = (nil, Clock.monotonic())
   }
 

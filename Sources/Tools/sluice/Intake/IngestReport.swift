@@ -129,7 +129,7 @@ final class IngestReport {
 
   private func take(_ record: AttachmentRecord) {
     counts[record.outcome.status, default: 0] += 1
-    bytes &+= record.outcome.sizeBytes ?? 0
+    bytes = .saturatingSum(bytes, record.outcome.sizeBytes ?? 0)
     if record.outcome.status != .completed { notCompleted.add(record) }
     if isJSON {
       lines += RecordText.json(record)

@@ -70,9 +70,11 @@ struct Pruning {
       }
       for (match, isDeleted) in zip(meant, isDeleted) where isDeleted {
         tally.attachments += 1
-        tally.bytes &+= match.sizeBytes
+        tally.bytes = .saturatingSum(tally.bytes, match.sizeBytes)
         tally.statuses[match.status, default: 0] += 1
-        if match.status == .completed { tally.completedBytes &+= match.sizeBytes }
+        if match.status == .completed {
+          tally.completedBytes = .saturatingSum(tally.completedBytes, match.sizeBytes)
+        }
       }
       if meant.count < page.rows.count { return }
       mark = page.next

@@ -1,5 +1,6 @@
 import Ledger
 import Pipeline
+import Platform
 
 /// Gives a command for each attachment that a person means, in batches, and counts what became of them.
 struct Selected {
@@ -25,7 +26,7 @@ struct Selected {
     var tally = Tally()
     try pages { page in
       tally.matched += page.count
-      tally.bytes = page.reduce(tally.bytes) { $0 &+ $1.sizeBytes }
+      tally.bytes = page.reduce(tally.bytes) { .saturatingSum($0, $1.sizeBytes) }
     }
     return tally
   }
@@ -35,7 +36,7 @@ struct Selected {
     var tally = Tally()
     try pages { page in
       tally.matched += page.count
-      tally.bytes = page.reduce(tally.bytes) { $0 &+ $1.sizeBytes }
+      tally.bytes = page.reduce(tally.bytes) { .saturatingSum($0, $1.sizeBytes) }
       let commands = page.map {
         Command.attachment(AttachmentCommand($0.id, action, only: filter.ids == nil ? filter.statuses : nil))
       }
