@@ -18,7 +18,9 @@ public final class Connection: @unchecked Sendable {
     _ = Self.isConfigured
     var opened: OpaquePointer?
     let flags = access == .readWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
-    let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    // SQLite may be built to take a name that begins with `file:` for a URI; the name of a file is the file's.
+    let name = path.hasPrefix("file:") ? "./" + path : path
+    let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
     guard let opened else {
       throw SQLiteError(code: ResultCode(rawValue: code), message: "out of memory", sql: nil)
     }
