@@ -129,6 +129,30 @@ struct WatchedFolderTests {
     #expect(names(resident) == ["again.txt", "first.txt"])
   }
 
+  /// ext4 gives a folder that is made anew the inode number of the one before, so the number does not tell them apart.
+  @Test func aFolderThatIsMadeAnewIsWatchedAgain() throws {
+    func inode() throws -> UInt64 {
+      var facts = stat()
+      try #require(lstat(folder.path + "/in", &facts) == 0)
+      return UInt64(facts.st_ino)
+    }
+    let resident = try watch()
+    try resident.wait(for: 1)
+    for round in 1...5 {
+      // The same number is likely, not certain; each round is one more attempt.
+      let before = try inode()
+      for _ in 0..<50 {
+        try FileManager.default.removeItem(atPath: folder.path + "/in")
+        try FileManager.default.createDirectory(
+          atPath: folder.path + "/in", withIntermediateDirectories: false)
+        if try inode() == before { break }
+      }
+      try folder.write("in/\(round).txt", "round \(round)\n")
+      try resident.wait(for: 1 + round)
+    }
+    #expect(resident.stop() == 0)
+  }
+
   @Test func linksAreToldAndNotFollowedAndTheHomeIsPassedOver() throws {
     try folder.write("secret.txt", "not for here\n")
     try FileManager.default.createSymbolicLink(

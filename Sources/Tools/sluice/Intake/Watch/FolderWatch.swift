@@ -10,6 +10,8 @@ final class FolderWatch {
     case finished([UInt8])
     /// A folder appeared.
     case folder([UInt8])
+    /// A folder is watched no longer: the folder was removed, or its file system unmounted.
+    case ended([UInt8])
     /// The kernel dropped changes: anything that is watched may have changed.
     case lost
   }
@@ -77,7 +79,7 @@ final class FolderWatch {
     guard let folder = paths[number] else { return }
     if holds(IN_IGNORED) {
       paths[number] = nil
-      return
+      return changes.append(.ended(folder))
     }
     if name.isEmpty { return }
     let path = folder + [UInt8(ascii: "/")] + name

@@ -19,6 +19,8 @@ final class InboxWatch: @unchecked Sendable {
     let path: [UInt8]
     /// The folder that is watched; `nil`: it is away.
     var folder: (dev_t, ino_t)?
+    /// The kernel watches the folder no longer, whatever its identity says.
+    var isEnded = false
   }
 
   private var roots: [Root]
@@ -129,10 +131,11 @@ final class InboxWatch: @unchecked Sendable {
       let path = roots[index].path
       let isThere = path.withPath { lstat($0, &facts) } == 0 && facts.st_mode & S_IFMT == S_IFDIR
       let folder = isThere ? (facts.st_dev, facts.st_ino) : nil
-      if let before = roots[index].folder, let folder, before == folder { continue }
+      // A folder made anew may have the inode number of the one before: the kernel's word is needed as well.
+      if let before = roots[index].folder, let folder, before == folder, !roots[index].isEnded { continue }
       if folder == nil && roots[index].folder == nil && rootsAreKnown { continue }
       if roots[index].folder != nil { watch.remove(path) }
-      roots[index].folder = folder
+      (roots[index].folder, roots[index].isEnded) = (folder, false)
       if isThere {
         scan(path, isFirst: true)
       } else {
@@ -215,6 +218,8 @@ final class InboxWatch: @unchecked Sendable {
         case .folder(let path):
           places.forget()  // a Maildir becomes one with the last of its folders
           scan(path, isFirst: true)
+        case .ended(let path):
+          for index in roots.indices where roots[index].path == path { roots[index].isEnded = true }
         case .lost: nextScan = 0
         }
       }
