@@ -52,4 +52,27 @@ struct EnqueueHomeTests {
     #expect(quiet.status == 0)
     #expect(quiet.err == "" && quiet.out == "")
   }
+
+  /// SQLite may take such a name for a URI.
+  @Test func aHomeWhoseNameLooksLikeAURIIsOneFolder() throws {
+    #expect(try SluiceCommand.run(["ingest", "--home", "file:h", "a.txt"], in: folder).status == 0)
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/file:h/sluice.db"))
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/h"))
+    #expect(try SluiceCommand.run(["status", "--home", "file:h"], in: folder).status == 0)
+  }
+
+  /// A command that holds the lock and does not listen is a short one.
+  @Test func anIngestWaitsForTheEndOfAShortCommand() throws {
+    #expect(try SluiceCommand.run(["ingest", "a.txt"], in: folder).status == 0)
+    let lock = open(folder.path + "/var/sluice.lock", O_RDWR | O_CLOEXEC)
+    try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
+    try folder.write("b.txt", "another text\n")
+    let ingest = try SluiceCommand.start(
+      ["ingest", "b.txt"], in: folder, out: folder.path + "/out", err: folder.path + "/err")
+    usleep(1_500_000)
+    #expect(ingest.isRunning, "\(try folder.read("err"))")
+    close(lock)
+    ingest.waitUntilExit()
+    #expect(ingest.terminationStatus == 0, "\(try folder.read("err"))")
+  }
 }

@@ -80,6 +80,20 @@ struct OldKernelTests {
     #expect(FileManager.default.fileExists(atPath: secret))
   }
 
+  /// Lustre, NFS without its lock daemon, and some FUSE file systems.
+  @Test(arguments: [ENOSYS, ENOLCK, EOPNOTSUPP])
+  func aFileSystemWithoutLocksIsNamed(error: Int32) throws {
+    let folder = try TemporaryFolder()
+    try folder.write("in/a", "a text\n")
+    try folder.write("pipeline.yaml", Pipelines.open)
+    let kernel = Kernel(lacks: "flock-\(error)", missing: [], isRefused: true)
+    let outcome = try run(["ingest", "--home", "home", "in"], on: kernel, in: folder)
+    #expect(outcome.status == 78, "\(outcome.err)")
+    let reason = String(cString: strerror(error))
+    #expect(outcome.err.contains("locking home/sluice.lock: \(reason); "), "\(outcome.err)")
+    #expect(!outcome.err.contains("in use"), "\(outcome.err)")
+  }
+
   private func run(
     _ arguments: [String], on kernel: Kernel, in folder: TemporaryFolder, environment: [String: String] = [:]
   ) throws -> SluiceCommand.Outcome {

@@ -49,6 +49,18 @@ long syscall(long number, ...) {
   return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/* `flock-N`: a file system that answers flock(2) with the errno N. */
+int flock(int fd, int operation) {
+  static int (*real)(int, int);
+  int error = 0;
+  if (sscanf(lacks(), "flock-%d", &error) == 1) {
+    errno = error;
+    return -1;
+  }
+  if (!real) real = (int (*)(int, int))dlsym(RTLD_NEXT, "flock");
+  return real(fd, operation);
+}
+
 int prctl(int option, ...) {
   unsigned long a[4];
   va_list values;

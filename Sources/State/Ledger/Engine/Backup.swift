@@ -113,6 +113,7 @@ public struct LedgerBackup {
       )
     }
     guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
+      guard errno == EWOULDBLOCK else { throw SystemError("locking \(partial)") }
       throw LedgerError(.inUse, "\(partial) is being written by another backup; wait for it to end")
     }
     if ftruncate(descriptor.number, 0) != 0 { throw SystemError("emptying \(partial)") }

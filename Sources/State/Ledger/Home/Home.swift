@@ -79,6 +79,14 @@ public struct Home: Sendable {
     // A process that only checks whether the home is in use holds the lock for a moment: try again.
     var tries = 5
     while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
+      let failure = errno  // before the next call changes errno
+      if failure == EINTR { continue }
+      guard failure == EWOULDBLOCK else {
+        throw LedgerError(
+          .unwritable,
+          "\(SystemError("locking \(lockPath)", code: failure)); the file system of a home must know locks (flock): give a "
+            + "home on a local disk, with --home, or mount this file system with locks")
+      }
       tries -= 1
       if tries > 0 {
         usleep(10_000)

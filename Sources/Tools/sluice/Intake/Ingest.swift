@@ -95,7 +95,7 @@ struct Ingest: ParsableCommand {
         "\(home.path) has no ledger; is its disk mounted? Without --expect-home a new one is made there")
     }
     try home.create()
-    let lock = try home.lock()
+    let lock = try Environment.lock(home)
     defer { withExtendedLifetime(lock) {} }
     let early = EarlyWorkers(
       pipeline.definition, digest: pipeline.digest, executable: pipeline.search.worker)
