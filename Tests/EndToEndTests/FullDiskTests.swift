@@ -89,6 +89,40 @@ struct FullDiskTests {
     #expect(try inbox.ledger("SELECT attachments FROM counts WHERE status = 'completed'") == "30")
   }
 
+  @Test func theLogOfAResidentGoesOnOnceItsDiskHasRoomAgain() throws {
+    let inbox = try Self.inbox(files: 0, bytes: 0)
+    let folder = inbox.folder
+    let disk = try SmallDisk(folder.path + "/log", size: "64k")
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/watched", withIntermediateDirectories: true)
+    let run = try SluiceCommand.start(
+      [
+        "run", "--home", "home", "--watch", "watched", "--quiet-for", "100ms", "--participants", "ann",
+        "--format", "json",
+      ], in: folder, out: disk.path + "/out", err: folder.path + "/err")
+    defer { if run.isRunning { kill(run.processIdentifier, SIGKILL) } }
+    try disk.fill("filler")
+    var number = 0
+    try Resident.wait("it says that the log is full", seconds: 120) {
+      number += 1
+      try folder.write("watched/\(number).txt", "text \(number)\n")
+      usleep(200_000)
+      return try folder.read("err").contains("standard output: No space left on device; the work goes on")
+    }
+    try FileManager.default.removeItem(atPath: disk.path + "/filler")
+    number += 1
+    try folder.write("watched/\(number).txt", "the last\n")
+    func told() throws -> Int {
+      Printed.records(Printed.Attachment.self, in: try folder.read("log/out")).count
+    }
+    try Resident.wait("all are told", seconds: 60) { try told() >= number || !run.isRunning }
+    #expect(try told() == number, "nothing is lost, and no line is cut")
+    #expect(try folder.read("err").contains("standard output can be written again\n"))
+    kill(run.processIdentifier, SIGTERM)
+    run.waitUntilExit()
+    #expect(run.terminationStatus == 0)
+  }
+
   // MARK: Setting up
 
   /// Files that all differ, so that none is stored as a link to another.

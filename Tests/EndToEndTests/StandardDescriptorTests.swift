@@ -55,4 +55,33 @@ struct StandardDescriptorTests {
     #expect(!outcome.wasKilled && [0, 78].contains(outcome.status), "\(outcome.status) \(outcome.err)")
     if outcome.status == 78 { #expect(outcome.err.contains("ulimit -n"), "\(outcome.err)") }
   }
+
+  /// The flag belongs to all who share a pipe: Node and some service managers set it.
+  @Test func anOutputThatDoesNotBlockLosesNothingToASlowReader() throws {
+    let whole = try SluiceCommand.run(["schema"], in: folder).out
+    let pipe = Pipe()
+    let (reader, writer) = (
+      pipe.fileHandleForReading.fileDescriptor, pipe.fileHandleForWriting.fileDescriptor
+    )
+    let room = fcntl(writer, 1031, 4096)  // F_SETPIPE_SZ
+    try #require(room > 0 && whole.utf8.count > 2 * Int(room))
+    _ = fcntl(writer, F_SETFL, fcntl(writer, F_GETFL) | O_NONBLOCK)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: SluiceCommand.folder + "/sluice")
+    process.arguments = ["schema"]
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    process.standardOutput = pipe
+    try process.run()
+    try Resident.wait("the pipe is full, or the program has ended") {
+      var count: Int32 = 0
+      _ = ioctl(reader, UInt(FIONREAD), &count)
+      return count >= room || !process.isRunning
+    }
+    usleep(200_000)
+    try pipe.fileHandleForWriting.close()
+    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(text == whole)
+  }
 }

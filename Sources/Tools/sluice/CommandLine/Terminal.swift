@@ -6,12 +6,25 @@ import Synchronization
 /// Standard output and standard error.
 enum Terminal {
   /// Whether some output could not be written.
-  static var isOutBroken: Bool { outBroke.load(ordering: .relaxed) }
+  static var isOutBroken: Bool { outBroke.load(ordering: .relaxed) || log.withLock { $0?.isHeldUp ?? false } }
   private static let outBroke = Atomic(false)
 
-  /// Writes to standard output. After a failure, nothing more is written there: output with a gap could be
-  /// taken for complete.
+  /// The output of a resident; `nil`: the output of a command that ends.
+  private static let log = Mutex<HeldOutput?>(nil)
+
+  /// Standard output is a log from now on. A failure delays its lines, and no later line is given up for it.
+  static func beginLog() { log.withLock { $0 = $0 ?? HeldOutput() } }
+
+  /// Writes to standard output. After a failure, a command that ends writes nothing more there: output with a gap
+  /// could be taken for complete. A log goes on.
   static func out(_ text: String) {
+    let change = log.withLock { log in
+      log?.write(text) { write($0, to: STDOUT_FILENO) }
+    }
+    if let change {
+      if let message = change.message { error(message) }
+      return
+    }
     if isOutBroken { return }
     guard let reason = write(text, to: STDOUT_FILENO) else { return }
     outBroke.store(true, ordering: .relaxed)
@@ -41,21 +54,30 @@ enum Terminal {
   @discardableResult
   static func write(_ text: String, to descriptor: Int32) -> String? {
     var text = text
-    let error = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
+    let error = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }.error
     // The reader has exited, as `head` does: there is nothing to report.
     return error == 0 || error == EPIPE ? nil : String(cString: strerror(error))
   }
 
-  /// Returns the errno with which writing failed; 0: everything is written.
-  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+  /// Writes all bytes, if need be after the reader has made room: another program may have made the pipe or the
+  /// terminal non-blocking, because that flag belongs to all who share it.
+  ///
+  /// - Returns: how many bytes are written, and the errno with which writing failed; 0: all are written.
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> (count: Int, error: Int32) {
     var rest = bytes
     while !rest.isEmpty {
       let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-      if count < 0 && errno == EINTR { continue }
-      if count < 0 { return errno }
-      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+      if count >= 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        continue
+      }
+      let failure = errno
+      if failure == EINTR { continue }
+      guard failure == EAGAIN || failure == EWOULDBLOCK else { return (bytes.count - rest.count, failure) }
+      var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      poll(&room, 1, -1)
     }
-    return 0
+    return (bytes.count, 0)
   }
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }

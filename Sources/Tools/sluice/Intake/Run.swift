@@ -54,7 +54,8 @@ struct Run: ParsableCommand {
     let signals = sluice_signalfd()
     let manager = ServiceManager()
     try home.create()
-    let lock = try home.lock()
+    let lock = try Environment.lock(home)
+    Terminal.beginLog()
     defer { withExtendedLifetime(lock) {} }
     let ledger = try Environment.join(home, pipeline.definition)
     try UploadFiles(home).sweep(ledger)
