@@ -37,7 +37,7 @@ struct NightlyTests {
 
   @Test func whatAPersonDeletedStaysAway() throws {
     #expect(try sluice("ingest", "in").status == 1)
-    #expect(try sluice("delete", "--status", "rejected", "--yes").status == 0)
+    #expect(try sluice("delete", "--status", "rejected").status == 0)
     let again = try sluice("ingest", "in")
     #expect(again.status == 0 && again.out.contains("1 of them deleted since"), "\(again.out)\(again.err)")
   }
@@ -50,7 +50,7 @@ struct NightlyTests {
     #expect(again.status == 1, "\(again.err)")
     #expect(again.attachments.map(\.status) == ["rejected", "rejected"], "\(again.out)")
     try folder.write("pipeline.yaml", Pipelines.open)
-    #expect(try sluice("delete", "--status", "rejected", "--yes").status == 0)
+    #expect(try sluice("delete", "--status", "rejected").status == 0)
     let deleted = try sluice("ingest", "--again", "--format", "json", "in")
     #expect(
       deleted.attachments.map(\.status).sorted() == ["completed", "rejected"], "\(deleted.out)\(deleted.err)")

@@ -111,7 +111,7 @@ static int forbid_processes(scmp_filter_ctx filter) {
   return failed;
 }
 
-static uint32_t confine_calls(uint32_t capability, int writes, int loads) {
+static uint32_t confine_calls(uint32_t capability, int writes) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
   if (!filter) return 0;
   seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree: the order of rules costs nothing */
@@ -121,8 +121,6 @@ static uint32_t confine_calls(uint32_t capability, int writes, int loads) {
     failed |= sluice_allow_store(filter);
     ALLOW(flock); /* a channel keeps its file to itself */
   }
-  /* A worker with a program loads nothing of others. It hands files in memory to another user. */
-  if (!loads) ALLOW(fchmod);
   if (capability == 2) {
     failed |= sluice_allow_network(filter);
     /* A door is one end of such a pair, which no call connects to another socket. */
@@ -136,5 +134,5 @@ static uint32_t confine_calls(uint32_t capability, int writes, int loads) {
 uint32_t sluice_sandbox_begin(uint32_t capability, int folder, const char *const *libraries, const char *const *files) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 0;
   return SLUICE_SANDBOX_NO_NEW_PRIVILEGES | confine_files(capability, folder, libraries, files)
-         | confine_calls(capability, folder >= 0, *libraries != NULL);
+         | confine_calls(capability, folder >= 0);
 }

@@ -8,13 +8,16 @@ import Wire
 enum Confinement {
   /// For a worker that runs stages. Returns whether the kernel has all parts that `sandbox: require` wants.
   static func begin(_ setup: Setup) -> Bool {
+    let libraries = setup.stages.filter { $0.description.program == nil }.map(\.description.file)
+    // A worker with a program loads nothing; its keeper is another process.
+    if libraries.isEmpty { return true }
     var facts = stat()
     let hasFolder = fstat(SLUICE_FD_FOLDER, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
     // The operator names files in options so that a stage reads them when it opens.
     let named = setup.stages.flatMap(\.values).map(\.text).filter { $0.hasPrefix("/") }
     let level = begin(
       setup.capability, folder: hasFolder ? SLUICE_FD_FOLDER : -1,
-      libraries: setup.stages.filter { $0.description.program == nil }.map(\.description.file), files: named)
+      libraries: libraries, files: named)
     return isWhole(level)
   }
 
