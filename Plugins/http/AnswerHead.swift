@@ -69,12 +69,20 @@ struct AnswerHead {
     return (isChunked, !isChunked)
   }
 
-  /// Whether the content is encoded in any way.
+  /// Whether the content is encoded in any way. Some servers write what changes no byte: a charset, `none`, or how an object of S3
+  /// was once uploaded.
   var isContentEncoded: Bool {
     fields["content-encoding", default: []].contains { value in
-      !value.isEmpty && !value.map { $0 | 0x20 }.elementsEqual("identity".utf8)
+      value.split(separator: UInt8(ascii: ",")).contains { coding in
+        let name = String(decoding: coding, as: UTF8.self).lowercased().filter { $0 != " " && $0 != "\t" }
+        return !name.isEmpty && !Self.plain.contains(name)
+      }
     }
   }
+
+  private static let plain: Set<String> = [
+    "identity", "none", "binary", "8bit", "7bit", "utf-8", "utf8", "us-ascii", "iso-8859-1", "aws-chunked",
+  ]
 }
 
 /// An answer that breaks the rules of HTTP.

@@ -94,8 +94,7 @@ struct LogTests {
   /// All that it writes arrives, so that equal contents end in the same way.
   @Test func aFloodIsNoticedAlsoWhereTheStagePasses() throws {
     let outcome = try Self.ingest(lines: 8000, files: 8)
-    #expect(
-      outcome.status == 1 && outcome.out.components(separatedBy: "flooded: ").count == 9, "\(outcome.out)")
+    #expect(outcome.status == 1 && outcome.out.contains("flooded: 8 attachments"), "\(outcome.out)")
   }
 
   @Test func anAttachmentCausesSixteenLinesAtMostAndAnIngestShowsTwentyOfAKind() throws {

@@ -18,6 +18,15 @@ struct ContentFieldsTests {
       "=?utf-8?q?=2e=2e=2fx?=",
       "inline; filename=\"=_utf-8_q_=2e=2e=2fx_=\"; filename*=UTF-8''%3D%3Futf-8%3Fq%3F%3D2e%3D2e%3D2fx%3F%3D"
     ),
+    // Joiners make a word, or one picture of several.
+    (
+      "\u{0645}\u{06CC}\u{200C}\u{062E}.txt",
+      "inline; filename=\"___.txt\"; filename*=UTF-8''%D9%85%DB%8C%E2%80%8C%D8%AE.txt"
+    ),
+    (
+      String(repeating: "a", count: 300) + ".pdf",
+      "inline; filename=\"\(String(repeating: "a", count: 196)).pdf\""
+    ),
     ("100%.txt", "inline; filename=\"100_.txt\"; filename*=UTF-8''100%25.txt"),
   ]
 

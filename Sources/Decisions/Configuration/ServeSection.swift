@@ -12,6 +12,25 @@ enum ServeSection {
     return text.hasSuffix("/") ? String(text.dropLast()) : text
   }
 
+  /// Whether a text is an origin as browsers serialize it (https://html.spec.whatwg.org/#ascii-serialisation-of-an-origin), also of
+  /// an app's own scheme. Another would never match.
+  private static func isOrigin(_ text: String) -> Bool {
+    let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+    guard parts.count == 2, parts[1].hasPrefix("//"), let first = parts[0].utf8.first, 0x61...0x7A ~= first,
+      parts[0].utf8.allSatisfy({ 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || "+-.".utf8.contains($0) })
+    else { return false }
+    let place = parts[1].dropFirst(2)
+    let usual = ["http": ":80", "https": ":443"][parts[0]]
+    if let usual, place.hasSuffix(usual) { return false }
+    let host = place.hasPrefix("[") ? place.drop { $0 != "]" }.dropFirst() : place
+    let pieces = host.split(separator: ":", omittingEmptySubsequences: false)
+    guard !place.isEmpty, pieces.count <= 2, pieces.count < 2 || Int(pieces[1]).map({ 1...65535 ~= $0 }) == true
+    else { return false }
+    return place.utf8.allSatisfy {
+      0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || "-._~:[]".utf8.contains($0)
+    }
+  }
+
   /// The rules; `nil`: the section is empty or cannot be read.
   static func rules(_ node: Node, _ findings: inout Findings) -> ServeRules? {
     if node.isNull { return nil }
@@ -43,11 +62,11 @@ enum ServeSection {
       rules.trustProxy.append(given.value.text)
     }
     for given in section.read(Grammar.origins, &findings) ?? [] {
-      if publicURL(given.value.text) != given.value.text || given.value.text.split(separator: "/").count != 2
-      {
+      if !isOrigin(given.value.text) {
         findings.report(
-          given.mark, "\(quoted(given.value.text)) is no origin of a page",
-          "write https://app.example.com, with a port where there is one, and without a path")
+          given.mark, "\(quoted(given.value.text)) is no origin as browsers send it",
+          "write https://app.example.com in small letters, with a port where it is not the usual one, without a path and "
+            + "without '*'; of an app capacitor://localhost")
       }
       rules.origins.append(given.value.text)
     }

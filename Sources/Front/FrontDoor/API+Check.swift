@@ -13,12 +13,10 @@ extension API {
     if let other = request.query.first(where: { !known.contains($0.name) }) {
       throw Problem.noSuchParameter(other.name, .check)
     }
-    func parameter(_ name: String) -> String? { request.query.first { $0.name == name }?.value }
-    let isForm = Self.isForm(request)
-    if let coding = request.field("content-encoding"), coding.lowercased() != "identity" {
-      throw Problem(
-        415, "encoded", "the body is the content itself, and 'Content-Encoding' says that it is encoded")
+    func parameter(_ name: String) -> String? {
+      request.query.first { $0.name == name && !$0.value.isEmpty }?.value
     }
+    let isForm = Self.isForm(request)
     try Self.checkBody(of: request)
     let checksum = try Tus.checksum(request)
     let digest = checksum?.digest

@@ -11,8 +11,10 @@ extension API {
         // So that nginx passes on what comes, as it comes.
         .init("X-Accel-Buffering", "no"), .init("X-Content-Type-Options", "nosniff"),
       ], .stream)
+    // The polyfill of EventSource sends no fields of its own.
+    let given = request.query.first { $0.name == "lastEventId" }?.value
     let listener = EventStreams.Listener(
-      user: token?.role == .user ? token?.name : nil, lastEventId: request.field("last-event-id"))
+      user: token?.role == .user ? token?.name : nil, lastEventId: request.field("last-event-id") ?? given)
     return request.method == "HEAD" ? .reply(FrontReply(200, reply.fields)) : .stream(reply, listener)
   }
 }

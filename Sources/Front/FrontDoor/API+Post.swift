@@ -10,6 +10,7 @@ extension API {
     var values: [String: String] = [:]
     try Self.add(request.query, to: &values)
     let isForm = Self.isForm(request)
+    try Self.checkCoding(of: request)
     if let draft = UploadDraft(request, rules), let isLast = UploadDraft.isLast(request), !isForm {
       return try createUpload(draft, isLast: isLast, values, request, token)
     }
@@ -30,8 +31,18 @@ extension API {
     }
   }
 
+  /// An encoded body would be kept as it is, under the name and type of what it is made of.
+  static func checkCoding(of request: FrontRequest) throws {
+    if let coding = request.field("content-encoding"), coding.lowercased() != "identity" {
+      throw Problem(
+        415, "encoded", "the body is the content itself, and 'Content-Encoding' says that it is encoded",
+        remedy: "send the bytes as they are, without 'Content-Encoding'")
+    }
+  }
+
   /// A content of no bytes is one like others, where its client says so.
   static func checkBody(of request: FrontRequest) throws {
+    try checkCoding(of: request)
     if request.body == .none && request.values("content-length").isEmpty {
       throw Problem(
         400, "empty", "the body is the content, and there is none",

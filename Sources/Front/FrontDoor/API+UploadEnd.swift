@@ -35,7 +35,8 @@ extension API {
 
   /// What an upload is to be taken in as.
   func item(_ header: String, _ owner: String, _ role: AccessToken.Role) throws -> IntakeItem {
-    let values = try Tus.metadata(header)
+    // A browser that does not know the type of a file sends an empty one.
+    let values = try Tus.metadata(header).filter { !$0.value.isEmpty }
     var item = IntakeItem()
     item.conversationId = values["conversationId"] ?? "default"
     item.messageId = values["messageId"]

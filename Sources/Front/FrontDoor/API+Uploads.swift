@@ -164,6 +164,7 @@ extension API {
     let draft = UploadDraft(request, rules)
     if draft == nil { try Tus.check(request) }
     let record = try record(id, token, isToEnd: route == .endUpload)
+    try Self.checkCoding(of: request)
     if let draft { return try upload(draft, record, route, request) }
     switch route {
     case .uploadState: return .upload(id, .look)
@@ -273,6 +274,11 @@ extension API {
       }
     }
     let room = (record.length ?? longest) - size
+    if case .length(let count) = request.body, count > 0, record.length == size {
+      throw Problem(
+        409, "upload-complete", "the upload is whole already, with \(size) bytes",
+        fields: [.init("Upload-Offset", String(size))])
+    }
     if case .length(let count) = request.body, count > room { throw tooLarge(item) }
     guard let file else { return .reply(taken(record, size, record.attachmentId, bytes.isNew)) }
     if request.body == .none || request.body == .length(0) {

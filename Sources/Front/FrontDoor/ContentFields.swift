@@ -37,19 +37,32 @@ enum ContentFields {
     return text
   }
 
-  /// The last part of a path, without what acts on a terminal or turns the direction of writing; at most 200 bytes.
+  /// The last part of a path, without what acts on a terminal or turns the direction of writing; at most 200 bytes, of which the
+  /// ending stays. Joiners stay as well: without them it would be another word, or another picture.
   static func harmless(_ fileName: String) -> String {
     var name = ""
     for scalar in fileName.unicodeScalars {
       switch scalar.value {
       case 0x2F, 0x5C: name = ""
-      case 0..<0x20, 0x7F...0x9F, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFFD: continue
+      case 0..<0x20, 0x7F...0x9F, 0x200B, 0x200E...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFFD: continue
       default: name.unicodeScalars.append(scalar)
       }
     }
-    while name.utf8.count > 200 { name.removeLast() }
+    name = shortened(name)
     name = String(name.drop { $0 == " " || $0 == "." })
     while name.last == " " || name.last == "." { name.removeLast() }
     return name.isEmpty ? "attachment" : name
   }
+
+  private static func shortened(_ name: String) -> String {
+    if name.utf8.count <= longest { return name }
+    let dot = name.lastIndex(of: ".") ?? name.endIndex
+    let ending = name[dot...].utf8.count <= 20 ? name[dot...] : ""
+    var stem = name[..<dot]
+    if ending.isEmpty { stem = name[...] }
+    while stem.utf8.count + ending.utf8.count > longest { stem.removeLast() }
+    return String(stem + ending)
+  }
+
+  private static let longest = 200
 }

@@ -61,14 +61,14 @@ struct Dressing: Sendable {
   private static let places = ["Location", "Content-Location"]
 
   private static let exposed =
-    "Location, Content-Location, Content-Disposition, Content-Range, ETag, Retry-After, Attachment-Id, Tus-Resumable, "
+    "Accept-Ranges, Location, Content-Location, Content-Disposition, Content-Range, ETag, Retry-After, Attachment-Id, Tus-Resumable, "
     + "Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, Upload-Offset, Upload-Length, "
     + "Upload-Defer-Length, Upload-Metadata, Upload-Concat, Upload-Expires, Upload-Complete, Upload-Limit, "
     + "Upload-Draft-Interop-Version, Accept-Patch"
 
   private static let allowedHeaders =
     "Authorization, Content-Type, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, "
-    + "Last-Event-ID, Prefer, Traceparent, X-HTTP-Method-Override, X-Requested-With, Tus-Resumable, Upload-Offset, "
+    + "Last-Event-ID, Prefer, Traceparent, X-HTTP-Method-Override, X-Request-ID, X-Requested-With, Tus-Resumable, Upload-Offset, "
     + "Upload-Length, Upload-Defer-Length, Upload-Metadata, Upload-Concat, Upload-Checksum, Upload-Complete, "
     + "Upload-Draft-Interop-Version, Content-Disposition, Content-Digest, Repr-Digest"
 }

@@ -61,6 +61,7 @@ extension Route {
         Parameter("id", "That with this id, or those of the attachment with it."),
       ] + Self.paging
     case .uploads: Self.paging
+    case .events: [Parameter("lastEventId", "As `Last-Event-ID`, for clients that can send no field.")]
     case .pauseLane: [Parameter("reason", "Why, for those who look at the lane.")]
     case .link:
       [

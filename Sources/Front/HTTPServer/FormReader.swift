@@ -149,7 +149,7 @@ public struct FormReader {
           throw Fault(reason: "a part of a form says 'Content-Disposition: form-data; name=…', once")
         }
         let extended = try parameters["filename*"].map(extendedName)
-        part = Part(name: name, fileName: parameters["filename"] ?? extended)
+        part = Part(name: name, fileName: extended ?? parameters["filename"])
       case "content-type": contentType = String(value)
       case "content-transfer-encoding" where !["binary", "8bit", "7bit"].contains(value.lowercased()):
         throw Fault(reason: "the parts of a form are sent as they are (RFC 7578, 4.7)")

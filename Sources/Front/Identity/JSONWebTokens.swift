@@ -43,8 +43,10 @@ public final class JSONWebTokens: Sendable {
 
   /// Bytes of a token, and of a file of keys.
   private static let (tokenLimit, fileLimit) = (8 << 10, 1 << 20)
+  /// Of a token (RFC 7519, 5.1), and of one for access (RFC 9068, 2.1).
+  private static let types = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"]
   /// Milliseconds by which clocks may differ.
-  private static let leeway: Int64 = 30_000
+  public static let leeway: Int64 = 30_000
   private static let lookInterval: UInt64 = 200_000_000
 
   /// - Parameters:
@@ -138,7 +140,8 @@ public final class JSONWebTokens: Sendable {
   private func key(for header: [String: JSONParser.Member]) -> JSONWebKey? {
     // What must be understood and is not (RFC 7515, 4.1.11).
     if header["crit"] != nil { return nil }
-    if let type = header["typ"], !["jwt", "at+jwt"].contains(type.text.lowercased()) { return nil }
+    // Without `application/` where it is short (RFC 7515, 4.1.9).
+    if let type = header["typ"], !Self.types.contains(type.text.lowercased()) { return nil }
     guard let algorithm = header["alg"].flatMap({ JSONWebKey.Algorithm(rawValue: $0.text) }) else {
       return nil
     }

@@ -10,6 +10,8 @@ struct FormParts {
   /// The text under way; `nil`: that is the file, if there is one.
   private var field: (name: String, value: [UInt8])?
   private var hasFile = false
+  /// A file input that nobody has filled in, as browsers send it: without a name, and without a byte.
+  private var isUnused = false
 
   /// Whether all of it has come.
   var isWhole: Bool { reader.isWhole && hasFile }
@@ -39,15 +41,19 @@ struct FormParts {
         field = (part.name, [])
         return
       }
+      isUnused = hasFile && name.isEmpty
+      if isUnused { return }
       if hasFile { throw FormReader.Fault(reason: "the form has two files") }
       hasFile = true
       (form.fileName, form.contentType) = (name, part.contentType)
     case .bytes(let bytes):
+      if isUnused { throw FormReader.Fault(reason: "the form has two files") }
       guard field != nil else { return store(bytes) }
       if bytes.count > room { throw Self.tooMuch }
       room -= bytes.count
       field?.value += bytes
     case .partEnded:
+      isUnused = false
       guard let ended = field else { return }
       guard let value = String(validating: ended.value, as: UTF8.self), !ended.value.contains(0) else {
         throw FormReader.Fault(reason: "a field of the form is no text in UTF-8")
