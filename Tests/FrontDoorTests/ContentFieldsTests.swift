@@ -21,7 +21,7 @@ struct ContentFieldsTests {
     // Joiners make a word, or one picture of several.
     (
       "\u{0645}\u{06CC}\u{200C}\u{062E}.txt",
-      "inline; filename=\"___.txt\"; filename*=UTF-8''%D9%85%DB%8C%E2%80%8C%D8%AE.txt"
+      "inline; filename=\"____.txt\"; filename*=UTF-8''%D9%85%DB%8C%E2%80%8C%D8%AE.txt"
     ),
     (
       String(repeating: "a", count: 300) + ".pdf",
