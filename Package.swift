@@ -206,7 +206,8 @@ var shared: [Target] {
   [
     // SwiftPM asks pkg-config for system libraries only, and a module map cannot have headers of C++.
     .target(
-      name: "CPDF", dependencies: ["CImports"], cxxSettings: [.unsafeFlags(["-isystem", "/usr/include/poppler"])],
+      name: "CPDF", dependencies: ["CImports"],
+      cxxSettings: [.unsafeFlags(["-isystem", "/usr/include/poppler"])],
       linkerSettings: [.linkedLibrary("poppler")]),
     .target(name: "PDFDocument", dependencies: ["StageKit", "CExpat", "CPDF"]),
     .target(name: "CImports"),

@@ -24,7 +24,8 @@ enum ServeSection {
     if let usual, place.hasSuffix(usual) { return false }
     let host = place.hasPrefix("[") ? place.drop { $0 != "]" }.dropFirst() : place
     let pieces = host.split(separator: ":", omittingEmptySubsequences: false)
-    guard !place.isEmpty, pieces.count <= 2, pieces.count < 2 || Int(pieces[1]).map({ 1...65535 ~= $0 }) == true
+    guard !place.isEmpty, pieces.count <= 2,
+      pieces.count < 2 || Int(pieces[1]).map({ 1...65535 ~= $0 }) == true
     else { return false }
     return place.utf8.allSatisfy {
       0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || "-._~:[]".utf8.contains($0)

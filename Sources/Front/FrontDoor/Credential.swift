@@ -12,6 +12,8 @@ enum Credential: Hashable, Sendable {
 extension AccessToken {
   /// Of a user who came with a token that another program has signed.
   init(signed bearer: JSONWebTokens.Bearer) {
-    self.init(id: "signed", name: bearer.name, role: .user, createdAt: 0, expiresAt: bearer.expiresAt + JSONWebTokens.leeway)
+    self.init(
+      id: "signed", name: bearer.name, role: .user, createdAt: 0,
+      expiresAt: bearer.expiresAt + JSONWebTokens.leeway)
   }
 }

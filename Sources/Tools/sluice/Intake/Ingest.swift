@@ -35,7 +35,8 @@ struct Ingest: ParsableCommand {
         help: "Validate what is named anew, also what is known: completed, rejected, or deleted since."),
       CommandOption(
         name: "at-least", value: "N",
-        help: "End with 1 where fewer than so many files are found, as in a folder whose disk is not mounted."),
+        help: "End with 1 where fewer than so many files are found, as in a folder whose disk is not mounted."
+      ),
       CommandOption(
         name: "expect-home", help: "End with 78 where the home has no ledger, and make no new one."),
       CommandOption(
@@ -168,7 +169,8 @@ struct Ingest: ParsableCommand {
     if isToBeContinued { return .temporary }
     if report.found < atLeast && !summary.wasStopped {
       Terminal.error(
-        "\(Count.text(report.found, "file")) found, and --at-least says \(atLeast); is each folder there, and its disk mounted?")
+        "\(Count.text(report.found, "file")) found, and --at-least says \(atLeast); is each folder there, and its disk mounted?"
+      )
       return .incomplete
     }
     return report.isClean ? .success : .incomplete
