@@ -121,6 +121,18 @@ extension BadFile {
     > 4:50: unknown key 'max-sise'; did you mean 'max-size'?
     > 4:74: 'uploads' is 0, which is too little; write a value from 1 to 10000
 
+    === origins as no browser sends them
+    version: 1
+    stages:
+    - use: mime
+    serve: { origins: ["https://*.example.com", "https://app.example.com:443", HTTPS://app.example.com, app.example.com, "https://app.example.com/page", "capacitor://localhost", "http://[::1]:8080", "https://app.example.com:"] }
+    > 4:20: 'https://*.example.com' is no origin as browsers send it; write https://app.example.com in small letters, with a port where it is not the usual one, without a path and without '*'; of an app capacitor://localhost
+    > 4:45: 'https://app.example.com:443' is no origin as browsers send it; write https://app.example.com in small letters, with a port where it is not the usual one, without a path and without '*'; of an app capacitor://localhost
+    > 4:76: 'HTTPS://app.example.com' is no origin as browsers send it; write https://app.example.com in small letters, with a port where it is not the usual one, without a path and without '*'; of an app capacitor://localhost
+    > 4:101: 'app.example.com' is no origin as browsers send it; write https://app.example.com in small letters, with a port where it is not the usual one, without a path and without '*'; of an app capacitor://localhost
+    > 4:118: 'https://app.example.com/page' is no origin as browsers send it; write https://app.example.com in small letters, with a port where it is not the usual one, without a path and without '*'; of an app capacitor://localhost
+    > 4:196: 'https://app.example.com:' is no origin as browsers send it; write https://app.example.com in small letters, with a port where it is not the usual one, without a path and without '*'; of an app capacitor://localhost
+
     === plugins that are no list
     version: 1
     stages:

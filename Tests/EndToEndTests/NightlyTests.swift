@@ -30,7 +30,7 @@ struct NightlyTests {
     try prune()
     let again = try sluice("ingest", "--format", "json", "in")
     #expect(again.status == 1, "\(again.out)\(again.err)")
-    // The one that was completed is known, as it was.
+    // The completed file is known.
     #expect(again.attachments.map(\.fileName) == ["broken.pdf"])
     #expect(try sluice("verify").status == 0)
   }

@@ -1,9 +1,11 @@
 import CCrypto
 import Foundation
+import Ledger
 import Platform
 import Synchronization
 import Testing
 
+@testable import FrontDoor
 @testable import Identity
 
 /// Tokens that another program signs: those that are right, and all that may be wrong with one.
@@ -240,6 +242,29 @@ struct IdentityTests {
     #expect(tokens.bearer(new.token(Self.claims(), id: "b"), at: Self.clock) != nil)
     #expect(tokens.bearer(old.token(Self.claims()), at: Self.clock) == nil)
     #expect(!tokens.hasKey(key))
+  }
+
+  /// The type may stand in full (RFC 7515, 4.1.9), and a token for access has one of its own (RFC 9068, 2.1).
+  @Test func aTokenMayNameItsTypeInFull() throws {
+    let signer = try Signer("EdDSA")
+    let tokens = try tokens([signer.published(id: "a")])
+    for (type, isGood) in [
+      ("JWT", true), ("at+jwt", true), ("application/jwt", true), ("application/at+JWT", true),
+      ("dpop+jwt", false),
+      ("text/jwt", false),
+    ] {
+      let token = signer.token(Self.claims(), header: #"{"alg":"EdDSA","typ":"\#(type)","kid":"a"}"#)
+      #expect((tokens.bearer(token, at: Self.clock) != nil) == isGood, "\(type)")
+    }
+  }
+
+  /// Clocks differ a little: what it opens stays open for as long as a new request would be taken.
+  @Test func aTokenOpensSomethingUntilTheLeewayIsOver() throws {
+    let signer = try Signer("EdDSA")
+    let bearer = try #require(
+      try tokens([signer.published(id: "a")]).bearer(signer.token(Self.claims()), at: Self.clock))
+    let token = AccessToken(signed: bearer)
+    #expect(token.isValid(at: Self.clock + 620_000) && !token.isValid(at: Self.clock + 631_000))
   }
 
   /// To Swift they are the same text as the one that is meant.

@@ -46,8 +46,8 @@ struct UploadQuotaTests {
     #expect(desk.files.count == allowed, "nothing is left of those that were refused")
   }
 
-  /// Parts are not lost where what is made of them is one too many.
-  @Test func partsStayWhereNothingIsMadeOfThem() throws {
+  /// A user may have two uploads here: a part, another, and what is made of the part are within that.
+  @Test func aPartDoesNotCountForWhatIsMadeOfIt() throws {
     let desk = try Self.desk()
     let octets = ["content-type": "application/offset+octet-stream"]
     let part = try #require(
@@ -61,11 +61,8 @@ struct UploadQuotaTests {
     let final = try desk.api.take(step, id, creation)
     // Another is begun before that is on record.
     #expect(try desk.ask("POST", "/v1/uploads", "t", ["upload-length": "5"])?.status == 201)
-    guard case .commands(let commands, let next) = final,
-      case .reply(let reply) = next(try desk.apply(commands))
+    guard case .commands(let commands, let next) = final, case .commands = next(try desk.apply(commands))
     else { return #expect(Bool(false), "\(final)") }
-    #expect(reply.status == 429)
-    #expect(try desk.ask("HEAD", part, "t")?.field("Upload-Offset") == "1")
   }
 
   @Test func whoLostAnAnswerFindsTheUploadAndAnAdministratorGivesItUp() throws {

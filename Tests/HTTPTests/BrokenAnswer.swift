@@ -150,6 +150,9 @@ struct BrokenAnswer: Sendable {
     raw(
       "gzip that was not asked for", "fail encoded",
       ok + "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello"),
+    raw(
+      "a compression among them", "fail encoded",
+      ok + "Content-Encoding: aws-chunked,gzip\r\nContent-Length: 5\r\n\r\nhello"),
     raw("brotli", "fail encoded", ok + "Content-Encoding: identity, br\r\nContent-Length: 5\r\n\r\nhello"),
     raw(
       "a transfer in gzip", "fail encoded",

@@ -154,6 +154,15 @@ struct FetchTests {
     #expect(server.connections == 3)
   }
 
+  /// A charset, or how an object of S3 was once uploaded, is no compression.
+  @Test func anEncodingThatChangesNoByteIsNone() throws {
+    let content = sample(1000)
+    let server = try Server { _, exchange in
+      exchange.answer(200, ["Content-Encoding: aws-chunked, UTF-8", "Content-Encoding: none"], content)
+    }
+    #expect(try SourceWorker().fetch(server.url("/")).holds(content))
+  }
+
   @Test func theRateHoldsForAllTogether() throws {
     let content = sample(1 << 20)
     let server = try Server { _, exchange in exchange.answer(200, [], content) }

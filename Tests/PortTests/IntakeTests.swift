@@ -60,7 +60,7 @@ struct IntakeTests {
     try bench.takeIn(Sample.item("b", message: "n", sender: "ben"))
   }
 
-  /// A person says that a file is to stay away; retention says nothing of it. What was completed is known as that.
+  /// A file stays away if a person deleted it. Retention deletes records only, and the file of a failed one is validated again.
   @Test(arguments: Engine.allCases) func whatRetentionTakesAwayIsNotTakenForSound(engine: Engine) throws {
     for (isRetention, isCompleted, isAgain, added) in [
       (true, false, false, 1), (true, true, false, 0), (false, false, false, 0), (false, true, false, 0),

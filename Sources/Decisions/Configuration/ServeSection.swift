@@ -109,6 +109,11 @@ enum ServeSection {
         section["keys"]?.mark ?? section.mark, "keys that come over http can be replaced on the way",
         "write https, or name the host in 'allow-private' where it is this machine")
     }
+    // As all files that a pipeline names for reading.
+    if !identity.isLink && !identity.keys.hasPrefix("/") && !identity.keys.isEmpty {
+      let file = findings.file
+      identity.keys = (file.lastIndex(of: "/").map { String(file[...$0]) } ?? "") + identity.keys
+    }
     return identity
   }
 }

@@ -84,6 +84,9 @@ public struct Step: Sendable, Equatable {
     self.message = message
     self.microseconds = microseconds
   }
+
+  /// The message for users, who are not told what equal content has met before.
+  public var messageForUser: String? { message == Self.repeated ? nil : Reason.forUser(code) ?? message }
 }
 
 /// How much a line in the log matters. The numbers are those of the contract (`SLUICE_LOG_…`).

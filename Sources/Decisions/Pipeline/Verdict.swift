@@ -23,6 +23,18 @@ public struct Reason: Sendable, Hashable {
     self.code = code
     self.message = message
   }
+
+  /// The same for users: their sentence names no address that a name has in the operator's network, and no setting.
+  public var forUser: Reason { Reason(stage: stage, code: code, message: Self.forUser(code) ?? message) }
+
+  /// The sentence that users get in the place of the operator's; `nil`: they get the operator's.
+  static func forUser(_ code: String?) -> String? {
+    switch code {
+    case "address-not-allowed": "the link leads to an address from which nothing is fetched here"
+    case "host-not-allowed": "the link leads to a host from which nothing is fetched here"
+    default: nil
+    }
+  }
 }
 
 /// The state of an attachment.

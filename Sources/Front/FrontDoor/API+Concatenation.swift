@@ -25,19 +25,19 @@ extension API {
       records.append((record, SharedDescriptor(file)))
     }
     if length > limit { throw Self.tooLarge(limit) }
-    let new = try begin(length, metadata, request.field("upload-concat"), token)
-    let target = try open(new.id)
-    var place: Int64 = 0
-    for (record, file) in records {
-      let size = record.length ?? 0
-      if sluice_copy_to(file.number, size, target.number, place) != 0 { throw Self.full }
-      place += size
+    let new = try begin(
+      length, metadata, request.field("upload-concat"), token, replacing: Set(parts).count)
+    do {
+      try copy(records, to: try open(new.id))
+    } catch {
+      // It has no row yet by which somebody could find it.
+      uploads.delete(new.id)
+      throw error
     }
-    if fdatasync(target.number) != 0 { throw Problem.away }
     let (end, uploads) = (length, uploads)
     // The parts have done what they were for, and count no more for their owner.
     let used = Set(parts).sorted().map { Command.upload(.end(id: $0)) }
-    return makeRow(new) {
+    return makeRow(new, replacing: used.count) {
       .commands(used) { results in
         // Another request has used one meanwhile, or given it up.
         if results.contains(where: { $0 != .done(hasChanged: true) }) {
@@ -47,5 +47,17 @@ extension API {
         return .upload(new.id, .append(Bytes(offset: end, isNew: true)))
       }
     }
+  }
+
+  private func copy(
+    _ parts: [(record: UploadRecord, file: SharedDescriptor)], to target: borrowing Descriptor
+  ) throws {
+    var place: Int64 = 0
+    for (record, file) in parts {
+      let size = record.length ?? 0
+      if sluice_copy_to(file.number, size, target.number, place) != 0 { throw Self.full }
+      place += size
+    }
+    if fdatasync(target.number) != 0 { throw Problem.away }
   }
 }

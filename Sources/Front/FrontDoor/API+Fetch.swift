@@ -93,7 +93,8 @@ extension API {
       case let other: return other
       }
     case .rejected, .failed, .quarantined, .cancelled:
-      let reason = record.outcome.reason
+      let isForUser = try token(of: request)?.role == .user
+      let reason = isForUser ? record.outcome.reason?.forUser : record.outcome.reason
       throw Problem(
         Self.status(of: reason?.code ?? "", record.outcome.status), reason?.code ?? "fault",
         reason?.message ?? "it is \(record.outcome.status.rawValue)",

@@ -18,7 +18,7 @@ extension API {
     // What is on record was read before.
     let metadata = (try? Tus.metadata(record.metadata)) ?? [:]
     writer.member("id", record.id)
-    writer.member("url", "/v1/uploads/\(record.id)")
+    writer.member("url", (rules.publicURL ?? "") + "/v1/uploads/\(record.id)")
     writer.member("fileName", metadata["filename"] ?? metadata["name"])
     writer.member("conversationId", metadata["conversationId"])
     // Those that came with a checksum which they were not compared with may be taken back.

@@ -66,13 +66,15 @@ extension API {
     return length
   }
 
-  /// Makes the file; the row is still to be written, with ``makeRow(_:also:then:)``.
+  /// Makes the file; the row is still to be written, with ``makeRow(_:replacing:then:)``.
+  ///
+  /// - Parameter parts: how many uploads go when this one is there, and so do not count.
   func begin(
-    _ length: Int64?, _ metadata: String, _ concat: String?, _ token: AccessToken
+    _ length: Int64?, _ metadata: String, _ concat: String?, _ token: AccessToken, replacing parts: Int = 0
   ) throws -> UploadRecord {
     // The ledger has the last word. Until then no file is made for what it would refuse.
     if let limit = limit(token.role),
-      try ledger.openUploads(of: UploadOwner(token.name, token.role), at: Clock.now()) >= limit
+      try ledger.openUploads(of: UploadOwner(token.name, token.role), at: Clock.now()) >= limit + parts
     {
       throw Problem.tooManyUploads(limit)
     }
@@ -88,9 +90,13 @@ extension API {
   private func limit(_ role: AccessToken.Role) -> Int? { role == .user ? Int(rules.uploads) : nil }
 
   /// Has the row of an upload written whose file is there.
-  func makeRow(_ record: UploadRecord, then answer: @escaping @Sendable () -> Answer) -> Answer {
+  ///
+  /// - Parameter parts: how many uploads go when this one is there, and so do not count.
+  func makeRow(
+    _ record: UploadRecord, replacing parts: Int = 0, then answer: @escaping @Sendable () -> Answer
+  ) -> Answer {
     let (limit, uploads) = (limit(record.role), uploads)
-    return .commands([.upload(.begin(record, atMost: limit))]) { results in
+    return .commands([.upload(.begin(record, atMost: limit.map { $0 + parts }))]) { results in
       switch results.first {
       case .done(hasChanged: true): return answer()
       case .refused:

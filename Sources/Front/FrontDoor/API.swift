@@ -187,7 +187,7 @@ final class API {
   // MARK: Who asks
 
   /// The token that came along and is worth something; `nil`: none came.
-  private func token(of request: FrontRequest) throws -> AccessToken? {
+  func token(of request: FrontRequest) throws -> AccessToken? {
     let values = request.values("authorization")
     if values.isEmpty { return nil }
     guard values.count == 1, let text = Self.bearer(values[0]), let token = try token(text),

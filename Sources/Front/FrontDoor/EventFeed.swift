@@ -120,7 +120,7 @@ final class EventFeed {
         writer.member("stage", step.stage)
         writer.member("verdict", step.verdict)
         writer.member("code", step.code)
-        writer.member("message", isForUser && step.message == Pipeline.Step.repeated ? nil : step.message)
+        writer.member("message", isForUser ? step.messageForUser : step.message)
         if isForUser { return }
         writer.key("milliseconds")
         writer.value(Double(step.microseconds) / 1000)

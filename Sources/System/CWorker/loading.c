@@ -4,6 +4,7 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <limits.h>
 #include <sched.h>
@@ -58,6 +59,28 @@ static int allow_search_path(int rules) {
   return failed;
 }
 
+/* A file that an option names, from `folder` on. A channel writes to it, and makes it where it is not there. */
+static int allow_named(int rules, int folder, const char *path, int writes) {
+  const uint64_t known = sluice_landlock_files(sluice_landlock_abi());
+  const int from = folder >= 0 ? folder : AT_FDCWD;
+  struct stat kind;
+  int failed = 0, file = openat(from, path, O_PATH | O_CLOEXEC);
+  if (file >= 0) {
+    uint64_t access = READ_FILE | READ_FOLDER;
+    if (writes && fstat(file, &kind) == 0 && S_ISREG(kind.st_mode)) access |= WRITE_FILE | TRUNCATE;
+    failed = sluice_landlock_allow(rules, file, access & known);
+  } else if (writes) {
+    char parent[PATH_MAX];
+    char *slash = strlen(path) < sizeof parent ? strrchr(strcpy(parent, path), '/') : NULL;
+    if (!slash) return 0;
+    slash[slash == parent] = '\0';
+    file = openat(from, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (file >= 0) failed = sluice_landlock_allow_folder(rules, file);
+  }
+  if (file >= 0) close(file);
+  return failed;
+}
+
 static uint32_t confine_files(uint32_t capability, int folder, const char *const *libraries, const char *const *files) {
   int rules = sluice_landlock_begin(capability);
   if (rules < 0) return 0;
@@ -66,7 +89,7 @@ static uint32_t confine_files(uint32_t capability, int folder, const char *const
     failed |= sluice_landlock_allow_path(rules, *path, EXECUTE | READ_FILE | READ_FOLDER);
   failed |= sluice_landlock_allow_path(rules, "/dev/null", READ_FILE | WRITE_FILE);
   for (; *libraries; libraries++) failed |= allow_beside(rules, *libraries);
-  for (; *files; files++) failed |= sluice_landlock_allow_path(rules, *files, READ_FILE | READ_FOLDER);
+  for (; *files; files++) failed |= allow_named(rules, folder, *files, folder >= 0 && capability != 1);
   if (folder >= 0) failed |= sluice_landlock_allow_folder(rules, folder);
   if (capability == 2) failed |= sluice_landlock_allow_network(rules);
   return sluice_landlock_close(rules, failed);

@@ -13,8 +13,11 @@ enum Confinement {
     if libraries.isEmpty { return true }
     var facts = stat()
     let hasFolder = fstat(SLUICE_FD_FOLDER, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
-    // The operator names files in options so that a stage reads them when it opens.
-    let named = setup.stages.flatMap(\.values).map(\.text).filter { $0.hasPrefix("/") }
+    // The operator names files in options so that a stage reads them when it opens. Of a channel they may be relative to the home.
+    let isChannel = hasFolder && setup.capability != .store
+    let named = setup.stages.flatMap(\.values).map(\.text).filter {
+      $0.hasPrefix("/") || isChannel && $0.contains("/")
+    }
     let level = begin(
       setup.capability, folder: hasFolder ? SLUICE_FD_FOLDER : -1,
       libraries: libraries, files: named)

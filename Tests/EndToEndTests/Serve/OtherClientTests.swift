@@ -91,6 +91,53 @@ struct OtherClientTests {
     #expect(more.status == 409 && more.fields["upload-offset"] == "3", "\(more.status) \(more.text)")
   }
 
+  /// Parts count no more once they are joined, and a user may have no more than so many uploads.
+  @Test func asManyPartsAsAUserMayHaveAreJoined() throws {
+    let tus = ["Tus-Resumable: 1.0.0"]
+    let places = try (0..<20).map { number in
+      let begun = try served.ask(
+        "POST", "/v1/uploads", token: token,
+        tus + [
+          "Upload-Length: 1", "Upload-Concat: partial", "Content-Type: application/offset+octet-stream",
+        ],
+        body: Data("\(number % 10)".utf8))
+      #expect(begun.status == 201, "\(begun.text)")
+      return try #require(begun.fields["location"])
+    }
+    let more = try served.ask(
+      "POST", "/v1/uploads", token: token, tus + ["Upload-Length: 1", "Upload-Concat: partial"], body: Data())
+    #expect(more.status == 429)
+    let joined = try served.ask(
+      "POST", "/v1/uploads", token: token, tus + ["Upload-Concat: final;\(places.joined(separator: " "))"],
+      body: Data())
+    #expect(joined.status == 201, "\(joined.status) \(joined.text)")
+    let id = try #require(joined.fields["attachment-id"])
+    try Resident.wait("it is completed") {
+      try served.ask("GET", "/v1/attachments/\(id)/content", token: token).text == "01234567890123456789"
+    }
+  }
+
+  /// What a name resolves to, and how a lane is configured, are the operator's.
+  @Test func aUserIsToldNoAddressesAndNoSettings() throws {
+    let place = try TemporaryFolder()
+    try place.write("serve.yaml", Pipelines.open + "\nlanes: { downloads: { use: http } }\n")
+    let other = try ServedHome(place, options: ["--config", "serve.yaml"])
+    let (user, service) = (try other.token("ann"), try other.token("shop", "--role", "service"))
+    func fetch(_ token: String) throws -> ServedHome.Answer {
+      try other.ask(
+        "POST", "/v1/fetch", token: token, ["Content-Type: application/json"],
+        body: Data(#"{"url":"http://localhost/"}"#.utf8))
+    }
+    let answer = try fetch(user)
+    #expect(answer.status == 403 && answer.text.contains("address-not-allowed"), "\(answer.text)")
+    let shown =
+      answer.text
+      + (try other.ask("GET", try #require(answer.fields["content-location"]), token: user)).text
+    for secret in ["::1", "127.0.0.1", "allow-private"] { #expect(!shown.contains(secret), "\(shown)") }
+    #expect(try fetch(service).text.contains("allow-private"))
+    #expect(other.stop() == 0)
+  }
+
   @Test func theEventSourcePolyfillGoesOnWhereItWas() throws {
     let stream = try served.listen(token)
     #expect(stream.next()?.kind == "start")

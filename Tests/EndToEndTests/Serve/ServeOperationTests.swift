@@ -137,7 +137,7 @@ struct ServeOperationTests {
   @Test func aTokenThatTheProductSignsNamesAUser() throws {
     try folder.write("jwks.json", Signed.keys)
     let served = try served(
-      "{ identity: { issuer: \"https://id.example.com\", audience: sluice, keys: \(folder.path)/jwks.json } }"
+      "{ identity: { issuer: \"https://id.example.com\", audience: sluice, keys: jwks.json } }"
     )
     let created = try served.ask(
       "POST", "/v1/attachments?filename=a.txt", token: Signed.ann, body: Data("text\n".utf8))

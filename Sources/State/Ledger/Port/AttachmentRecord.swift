@@ -195,6 +195,7 @@ extension AttachmentRecord {
     origin.write(to: &writer)
     if !isForUser { writer.member("source", sourceName) }
     var outcome = outcome
+    if isForUser { outcome.reason = outcome.reason?.forUser }
     if isForUser && outcome.status == .cancelled { outcome.reason?.message = "it was taken back" }
     outcome.write(to: &writer)
     writer.key("stages")
@@ -221,7 +222,7 @@ extension AttemptRecord {
     writer.member("stage", step.stage)
     writer.member("verdict", step.verdict)
     writer.member("code", step.code)
-    writer.member("message", isForUser && step.message == Step.repeated ? nil : step.message)
+    writer.member("message", isForUser ? step.messageForUser : step.message)
     if !isForUser {
       writer.key("milliseconds")
       writer.value(Double(step.microseconds) / 1000)

@@ -20,7 +20,8 @@
  * worker, and sockets, signals, traces and changes of files beyond the capability.
  *
  * Readable are what is installed (/usr, /opt and the like), the folders of `libraries` and of the libraries that this process has,
- * and `files`; both lists end with NULL. Written is only below `folder`; -1: nowhere.
+ * and `files`; both lists end with NULL. Written is only below `folder` (-1: nowhere), and where a channel's options name files,
+ * which may be relative to `folder`.
  *
  * Returns the parts in force, without those the kernel lacks. */
 uint32_t sluice_sandbox_begin(uint32_t capability, int folder, const char *const *libraries, const char *const *files);

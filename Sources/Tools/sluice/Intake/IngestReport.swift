@@ -60,7 +60,7 @@ final class IngestReport {
       && counts.allSatisfy { $0.key == .completed || $0.value == 0 }
   }
 
-  /// Files that were found: new ones, known ones, and those that were not taken in.
+  /// Files found: new files, known files, and files that were refused.
   var found: Int64 { Int64(added + known + notTakenIn.count) }
 
   func take(_ event: SchedulerEvent) {

@@ -14,6 +14,7 @@ enum BuiltInPipeline {
         when: application/pdf
         options: { max-pages: 5000, encrypted: reject }
         timeout: 30s
+        on-timeout: reject
         memory: 512MB
       - use: store
         options: { path: "documents/{conversationId}/{attachmentId}.{extension}" }

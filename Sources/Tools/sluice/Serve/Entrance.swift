@@ -30,7 +30,7 @@ final class Entrance {
     let addresses =
       addresses.isEmpty
       ? (rules.listen.isEmpty ? [Self.usual] : rules.listen).compactMap(ListenAddress.init) : addresses
-    identity = try rules.identity.map { try tokens($0, home, pipeline) }
+    identity = try rules.identity.map { try tokens($0, pipeline) }
     if pipeline.isBuiltIn {
       Terminal.error(
         "there is no pipeline.yaml here, and none in /etc/sluice: it works with one of its own, which takes PDFs, images and text "
@@ -47,7 +47,7 @@ final class Entrance {
 
   /// What tells tokens that the product signs.
   private func tokens(
-    _ rules: ServeRules.Identity, _ home: Home, _ pipeline: LoadedPipeline
+    _ rules: ServeRules.Identity, _ pipeline: LoadedPipeline
   ) throws -> JSONWebTokens {
     if rules.isLink {
       let fetch = try KeyFetch(rules, pipeline)
@@ -55,7 +55,7 @@ final class Entrance {
       try fetch.begin(for: tokens)
       return tokens
     }
-    return try JSONWebTokens(issuer: rules.issuer, audience: rules.audience, path: home.file(rules.keys)) {
+    return try JSONWebTokens(issuer: rules.issuer, audience: rules.audience, path: rules.keys) {
       Terminal.error($0)
     }
   }
