@@ -33,7 +33,7 @@ struct QuantityTests {
   @Test(
     arguments: [
       ("0ms", 0), ("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000),
-      ("5 s", 5000), ("106751991167d", 106_751_991_167 * 86_400_000),
+      ("5 s", 5000), ("36500d", 36_500 * 86_400_000),
     ] as [(String, Int64)])
   func aDurationIsADigitStringAndAUnit(text: String, milliseconds: Int64) {
     #expect(Interval(text)?.milliseconds == milliseconds)

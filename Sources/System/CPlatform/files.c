@@ -73,7 +73,8 @@ static int open_resolved(int folder, const char *path, uint64_t resolve) {
 
 /* ---- Files that this process has open through SQLite ---- */
 
-enum { MOST_LOCKED = 64 };
+/* Beyond these the oldest is given up: a process has one ledger open, and tests have thousands, one after the other. */
+enum { MOST_LOCKED = 1024 };
 static struct {
   dev_t device;
   ino_t inode;
@@ -84,11 +85,10 @@ void sluice_keep_locks(const char *path) {
   struct stat facts;
   if (stat(path, &facts) != 0) return;
   int count = atomic_load(&locked_count);
-  for (int at = 0; at < count; at++)
+  for (int at = 0; at < count && at < MOST_LOCKED; at++)
     if (locked[at].device == facts.st_dev && locked[at].inode == facts.st_ino) return;
-  if (count == MOST_LOCKED) return;
-  locked[count].device = facts.st_dev;
-  locked[count].inode = facts.st_ino;
+  locked[count % MOST_LOCKED].device = facts.st_dev;
+  locked[count % MOST_LOCKED].inode = facts.st_ino;
   atomic_store(&locked_count, count + 1);
 }
 
@@ -97,7 +97,7 @@ static int refuse_locked(int fd) {
   struct stat facts;
   int count = atomic_load(&locked_count);
   if (fd < 0 || count == 0 || fstat(fd, &facts) != 0) return fd;
-  for (int at = 0; at < count; at++) {
+  for (int at = 0; at < count && at < MOST_LOCKED; at++) {
     if (locked[at].device != facts.st_dev || locked[at].inode != facts.st_ino) continue;
     errno = EBUSY;
     return -1;

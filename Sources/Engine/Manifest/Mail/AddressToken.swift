@@ -95,12 +95,18 @@ struct AddressTokens: IteratorProtocol {
   private mutating func literal() -> AddressToken {
     let start = place
     place += 1
-    while place < bytes.count, (0x21...0x5A).contains(bytes[place]) || (0x5E...0x7E).contains(bytes[place]) {
-      place += 1
-    }
+    while place < bytes.count, Self.isOfLiteral(bytes[place]) { place += 1 }
     if place >= bytes.count || bytes[place] != UInt8(ascii: "]") || place == start + 1 { return .malformed }
     place += 1
     return .literal(Array(bytes[start..<place]))
+  }
+
+  /// Whether a byte is of an address literal (RFC 5321, 4.1.3).
+  private static func isOfLiteral(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: ".:-".utf8.contains(byte)
+    }
   }
 
   /// Whether a byte is of an atom: `atext`, and what is beyond ASCII (RFC 6532).
