@@ -14,6 +14,13 @@ struct SenderMigrationTests {
     return rows
   }
 
+  /// The tables before attachments and deliveries had turns.
+  private static let tablesOfFourteen = replacing(
+    [
+      ("turn INTEGER NOT NULL DEFAULT 0,", ""),
+      ("jobs_due ON jobs (lane, priority DESC, turn)", "jobs_due ON jobs (lane, priority DESC)"),
+    ], in: Schema.tables)
+
   /// The tables before transfers kept their place in the order of turns.
   private static let tablesOfThirteen = replacing(
     [
@@ -26,7 +33,7 @@ struct SenderMigrationTests {
         "jobs_in_turn ON jobs (lane, sender, priority DESC, host) WHERE in_turn = 1",
         "jobs_due_in_turn ON jobs (lane, sender, priority DESC, host) WHERE state = 'due' AND sender IS NOT NULL"
       ),
-    ], in: Schema.tables)
+    ], in: tablesOfFourteen)
 
   /// The tables before transfers had senders.
   private static let tablesOfEleven = replacing(
@@ -104,6 +111,29 @@ struct SenderMigrationTests {
     #expect(places == ["NULL NULL", "70 1", "70 1", "71 NULL", "0 NULL"])
     let indexes = "SELECT name FROM sqlite_schema WHERE type = 'index' AND name GLOB '*in_turn' ORDER BY name"
     #expect(try Self.rows(indexes, ledger.connection) == ["jobs_in_turn"])
+  }
+
+  @Test func whatWaitsInVersionFourteenIsNobodys() throws {
+    let desk = try Desk(inFolder: ())
+    let file = try desk.folder.path + "/old.db"
+    let connection = try Connection(file)
+    try connection.execute(Self.tablesOfFourteen)
+    try connection.execute(
+      """
+      \(Schema.firstRows);
+      \(try Self.link());
+      INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (2, 1, 0, 'due', 1);
+      PRAGMA user_version = 14;
+      """)
+    let ledger = try SQLiteLedger(path: file, clock: desk.clock.value)
+    #expect(try Self.rows("PRAGMA integrity_check", ledger.connection) == ["ok"])
+    #expect(try Self.rows("SELECT quote(turn) FROM jobs", ledger.connection) == ["0"])
+    // What comes now has its turn beside it.
+    ledger.sealer = OpenSealer()
+    var exchange = Exchange(number: 1)
+    exchange.commands = [.takeIn([Desk.item("b")])]
+    exchange.wanted = [Want(.attachments, 5)]
+    #expect(try ledger.exchange(exchange).leases.map { $0.turn > 0 } == [true])
   }
 
   /// An attachment with its link, and the lane of downloads.

@@ -77,7 +77,8 @@ extension ModelRows {
       if before.kept == nil, let transfer = before.transfer {
         addLinkedJob(key, transfer, priority: 0, attempts: attempts, &tally)
       } else {
-        addJob(.attachment(key), .attachments, priority: 0, attempts: attempts)
+        addJob(
+          .attachment(key), .attachments, priority: 0, attempts: attempts, sender: before.origin.senderId)
       }
     attachments[key]?.job = job
     tally.changed.append(.attachment(key))

@@ -188,7 +188,7 @@ extension ModelRows {
       if item.messageId != nil { tally.shrunk.insert(item.conversationId) }
       job = addLinkedJob(key, transfer, priority: item.priority, &tally)
     } else {
-      job = addJob(.attachment(key), .attachments, priority: item.priority)
+      job = addJob(.attachment(key), .attachments, priority: item.priority, sender: item.senderId)
     }
     attachments[key]?.job = job
     (keysByIdentity[identity], keysById[id]) = (key, key)

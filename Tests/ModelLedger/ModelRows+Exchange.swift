@@ -76,38 +76,52 @@ extension ModelRows {
     let token = tally.token
     if (want.count == 0 && want.newcomers == 0) || !pauses(of: want.lane).isEmpty { return [] }
     if want.lane.sharing == .exclusive && isHeld(want.lane, byOtherThan: token.holder) { return [] }
-    let due = jobs.values.filter { $0.isDue && $0.lane == want.lane }
-      .sorted { ($1.priority, $0.key) < ($0.priority, $1.key) }
-    let chosen =
-      want.lane.kind == .downloads ? choose(want, token.holder) : Array(due.prefix(want.count))
     var leases: [Lease] = []
-    for job in chosen {
-      if hasOpenChildren(job) {
-        jobs[job.key]?.isExpanded = true
-        continue
-      }
-      if let transfer = unfetched(job) {
-        waitForTransfer(job, transfer)
-        tally.touch(.downloads)
-        continue
-      }
-      guard let work = work(job.subject) else { continue }
-      var cancellation = job.cancellation
-      if case .transfer = job.subject {
-        // It goes out with its new link.
-        jobs[job.key]?.cancellation = nil
-        cancellation = nil
-      }
-      jobs[job.key]?.token = token
-      jobs[job.key]?.attempts += 1
-      let lease = Lease(
-        job: job.key, token: token, attempt: job.attempts + 1, counted: job.attempts + 1 - job.uncounted,
-        crashes: job.crashes, losses: job.losses, priority: job.priority,
-        cancellation: cancellation, work: work)
-      leases.append(lease)
-      if lease.isSolitary { break }
+    if want.lane.kind == .downloads {
+      for job in choose(want, token.holder) { lease(job, token, &leases, &tally) }
+      return leases
     }
+    let due = jobs.values.filter { $0.isDue && $0.lane == want.lane }
+    var queue = ModelTurnQueue(due, last: Set(due.filter(isSolitary).map(\.key)))
+    var claim = TurnClaim(want.count, inHand: want.inHand)
+    // The queue of the model throws nothing.
+    try? claim.take(from: &queue, after: &lastTurns[token.holder, default: [:]][want.lane, default: .min])
+    for key in queue.taken { if let job = jobs[key] { lease(job, token, &leases, &tally) } }
     return leases
+  }
+
+  /// Whether a job that is leased is to be alone.
+  private func isSolitary(_ job: Job) -> Bool {
+    guard case .attachment = job.subject, job.losses >= Lease.lossesBeforeSolitude else { return false }
+    return !hasOpenChildren(job) && unfetched(job) == nil
+  }
+
+  private mutating func lease(
+    _ job: Job, _ token: Token, _ leases: inout [Lease], _ tally: inout ModelTally
+  ) {
+    if hasOpenChildren(job) {
+      jobs[job.key]?.isExpanded = true
+      return
+    }
+    if let transfer = unfetched(job) {
+      waitForTransfer(job, transfer)
+      tally.touch(.downloads)
+      return
+    }
+    guard let work = work(job.subject) else { return }
+    var cancellation = job.cancellation
+    if case .transfer = job.subject {
+      // It goes out with its new link.
+      jobs[job.key]?.cancellation = nil
+      cancellation = nil
+    }
+    jobs[job.key]?.token = token
+    jobs[job.key]?.attempts += 1
+    let lease = Lease(
+      job: job.key, token: token, attempt: job.attempts + 1, counted: job.attempts + 1 - job.uncounted,
+      crashes: job.crashes, losses: job.losses, priority: job.priority, turn: job.turn,
+      cancellation: cancellation, work: work)
+    leases.append(lease)
   }
 
   private func isHeld(_ lane: LaneName, byOtherThan holder: Int64) -> Bool {
@@ -282,7 +296,8 @@ extension ModelRows {
     let key = Self.next(deliveries.keys)
     // An attachment that was tried before may have told the same, before a ledger was restored.
     let job = addJob(
-      .delivery(key), .channel(channel), priority: ended.priority, attempts: ended.attempt > 1 ? 1 : 0)
+      .delivery(key), .channel(channel), priority: ended.priority, attempts: ended.attempt > 1 ? 1 : 0,
+      sender: ended.origin.senderId)
     deliveries[key] = Delivery(
       lease: LeasedDelivery(
         key: key, id: id, channel: channel, recipient: recipient, type: event.type, data: event.data,

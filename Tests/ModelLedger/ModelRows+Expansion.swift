@@ -123,7 +123,8 @@ extension ModelRows {
     attachment.parent = ended.key
     add(attachment, key)
     (keysByIdentity[identity], keysById[id]) = (key, key)
-    let job = addJob(.attachment(key), .attachments, priority: ended.priority)
+    let job = addJob(
+      .attachment(key), .attachments, priority: ended.priority, sender: parent.senderId)
     attachments[key]?.job = job
     uploads[child.uploadId] = UploadRecord(
       id: child.uploadId, owner: parent.senderId, role: .service, length: child.sizeBytes, metadata: "",

@@ -52,7 +52,9 @@ extension ModelRows {
   mutating func addLinkedJob(
     _ attachment: Int64, _ transfer: Int64, priority: Int64, attempts: Int = 0, _ tally: inout ModelTally
   ) -> Int64 {
-    let job = addJob(.attachment(attachment), .attachments, priority: priority, attempts: attempts)
+    let job = addJob(
+      .attachment(attachment), .attachments, priority: priority, attempts: attempts,
+      sender: attachments[attachment]?.origin.senderId)
     if let content = transfers[transfer]?.fetched {
       name(attachment, as: content)
       tally.touch(.attachments)

@@ -1,5 +1,6 @@
 import Ledger
 import Pipeline
+import Platform
 
 /// All that is on record.
 struct ModelRows: Sendable {
@@ -90,6 +91,8 @@ struct ModelRows: Sendable {
     var isWaiting = false
     /// It waits for children.
     var isExpanded = false
+    /// See ``Lease/turn``.
+    var turn: Int64 = 0
     var attempts = 0
     var uncounted = 0
     var crashes = 0
@@ -120,6 +123,8 @@ struct ModelRows: Sendable {
   var lastHolder: Int64 = 0
   /// Which senders and hosts of transfers had a turn last, by holder.
   var turns: [Int64: TransferTurns] = [:]
+  /// The sender that had a turn last in a lane, by holder.
+  var lastTurns: [Int64: [LaneName: Int64]] = [:]
   /// Of how many messages of each conversation links are fetched by themselves, as holders said last.
   var prefetches: [Int64: Int] = [:]
   var lanes: [LaneName: [Standing]] = [.attachments: []]
@@ -249,7 +254,7 @@ struct ModelRows: Sendable {
   }
 
   mutating func addJob(
-    _ subject: Job.Subject, _ lane: LaneName, priority: Int64, attempts: Int = 0
+    _ subject: Job.Subject, _ lane: LaneName, priority: Int64, attempts: Int = 0, sender: String? = nil
   ) -> Int64 {
     let key =
       switch subject {
@@ -259,6 +264,7 @@ struct ModelRows: Sendable {
       }
     jobs[key] = Job(
       key: key, lane: lane, subject: subject, priority: priority, attempts: attempts, uncounted: attempts)
+    if let sender, let hash = try? SHA256() { jobs[key]?.turn = TurnClaim.turn(of: sender, hash) }
     if lanes[lane] == nil { lanes[lane] = [] }
     return key
   }

@@ -158,7 +158,7 @@ struct RandomExchange {
       Want(
         $0, number(0...4), countsWaiting: number(0...3), hosts: $0 == .downloads ? shares() : HostShares(),
         prefetch: $0 == .downloads ? pick(prefetches) : 0,
-        newcomers: $0 == .downloads ? pick([0, 0, 1, 2]) : 0)
+        newcomers: $0 == .downloads ? pick([0, 0, 1, 2]) : 0, inHand: once(in: 2) ? [:] : nil)
     }
   }
 

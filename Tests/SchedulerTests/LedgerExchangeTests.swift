@@ -331,7 +331,8 @@ struct LanesTests {
   @Test func aLaneWithAwaitedSourcesCountsWhatElseWaits() {
     let lanes = Lanes(channels: ["a"], window: 8)
     let wanted = lanes.wanted(at: 1, isBlocked: false, putOff: [], awaited: 3) { HostShares($0) }
-    #expect(wanted == [Want(.attachments, 8, countsWaiting: 4), Want(.channel("a"), 8)])
+    #expect(
+      wanted == [Want(.attachments, 8, countsWaiting: 4, inHand: [:]), Want(.channel("a"), 8, inHand: [:])])
   }
 
   @Test(arguments: [(100, 100), (1000, 256), (1, 1), (0, 1), (-5, 1)])

@@ -89,6 +89,13 @@ struct WorkerPoolTests {
         .said(.ready(Ready(sandbox: 0, bases: [nil], lengthLimits: [nil]))), of: slot, isStopping: false)
     }
 
+    /// What a worker answers counts for these.
+    func answer(_ serial: UInt64, from slot: UInt32) throws -> [UInt64] {
+      try pool.take(.said(.result(WorkResult(serial: serial))), of: slot, isStopping: false).compactMap {
+        if case .answered(let flight, _, _) = $0 { flight.serial } else { nil }
+      }
+    }
+
     func end(_ slot: UInt32) throws -> [WorkerPool.Outcome] {
       try pool.take(.ended(.crashed(signal: 11)), of: slot, isStopping: false)
     }
@@ -181,7 +188,7 @@ struct WorkerPoolTests {
     queue.prepend(Flight.attachment(serial: 7))
     #expect(queue.remove { $0.serial == 5 }.map(\.serial) == [5])
     var taken: [UInt64] = []
-    while let first = queue.first, let flight = queue.popFirst() {
+    while let first = queue.first(), let flight = queue.popFirst() {
       #expect(first === flight)
       taken.append(flight.serial)
       // It is by itself in its turn, which comes after that of those that wait already.
@@ -214,12 +221,7 @@ struct WorkerPoolTests {
     try bench.dispatch()
     let (slot, worker) = try #require(bench.started.first)
     #expect(worker.given == [1, 2, 3])
-    func answer(_ serial: UInt64) throws -> [UInt64] {
-      try bench.pool.take(.said(.result(WorkResult(serial: serial))), of: slot, isStopping: false).compactMap
-      {
-        if case .answered(let flight, _, _) = $0 { flight.serial } else { nil }
-      }
-    }
+    func answer(_ serial: UInt64) throws -> [UInt64] { try bench.answer(serial, from: slot) }
     #expect(try answer(2) == (turns ? [2] : []))
     #expect(worker.isKilled == !turns)
     if !turns { return }

@@ -260,7 +260,8 @@ final class Rules {
         SELECT l.kind || l.name, open.key, due_at FROM open JOIN lanes l ON l.key = open.lane WHERE place = 1
           AND lane NOT IN (SELECT lane FROM pauses)
           AND (SELECT count(*) FROM jobs WHERE state = 'leased' AND lane = open.lane)
-            < CASE l.kind WHEN 'downloads' THEN min(?5, ?2) ELSE ?2 END
+            -- One sender may have three quarters.
+            < CASE l.kind WHEN 'downloads' THEN min(?5, ?2) ELSE (3 * ?2 + 3) / 4 END
           -- One that is to be alone waits for all others, and all others for it.
           AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = open.lane AND losses >= ?3)
           AND (l.kind <> 'attachments' OR NOT ?4)

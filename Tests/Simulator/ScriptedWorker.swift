@@ -120,7 +120,9 @@ final class ScriptedWorker: Worker {
   }
 
   func cancel(_ serials: [UInt64]) {
-    for serial in serials where cancelled.insert(serial).inserted { cancel(serial) }
+    let new = serials.filter { !cancelled.contains($0) }
+    cancelled = Set(serials)
+    for serial in new { cancel(serial) }
   }
 
   private func cancel(_ serial: UInt64) {

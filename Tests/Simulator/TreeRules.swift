@@ -87,7 +87,7 @@ final class TreeRules {
     let all = [true, false].map { verdict(attachment, meets: $0) }
     let verdicts = all.filter { $0.status.rawValue == attachment.status }
     let names = children.map(\.fileName).sorted()
-    let isRefused = !isCompleted && ["too-deep", "too-many-contents"].contains(attachment.code)
+    let isRefused = !isCompleted && ["too-deep", "too-many-contents", "path-taken"].contains(attachment.code)
     expect(
       isRefused
         ? names.isEmpty : verdicts.isEmpty && names.isEmpty || verdicts.contains { $0.children == names },

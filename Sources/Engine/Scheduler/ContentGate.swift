@@ -43,10 +43,11 @@ final class ContentGate {
     guard flight.run.outcome == .completed, let path = flight.run.location else { return next }
     for one in next {
       (one.twin, one.isTwinKnown) = (path, true)
-      if let fingerprint = flight.fingerprint, flight.claims == one.claims {
+      // One that is tried again has left nothing beside its content.
+      let derived = flight.derived ?? (flight.run.pieces.isEmpty ? flight.run.knownDerived : nil)
+      if let fingerprint = flight.fingerprint, let derived, flight.claims == one.claims {
         repeatWords(
-          .init(
-            mediaType: flight.run.mediaType, metadata: flight.run.metadata, derived: flight.derived ?? []),
+          .init(mediaType: flight.run.mediaType, metadata: flight.run.metadata, derived: derived),
           of: fingerprint, for: one)
       }
     }

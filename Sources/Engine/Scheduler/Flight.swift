@@ -19,6 +19,8 @@ final class Flight {
   /// Where others wait for the same workers, one of each turn is next.
   var turn = Flight.usualTurn
   static let usualTurn: UInt64 = 0
+  /// Whose it is: while works of an owner hold up workers, others may have more of them.
+  var owner = Flight.usualTurn
   /// Workers that ended with it in hand, through no fault of its own.
   var redispatches = 0
   /// Where it is queued or works, by group.
@@ -111,6 +113,7 @@ final class Flight {
     self.lease = lease
     self.lane = lane
     isAlone = lease.crashes > 0
+    (turn, owner) = (UInt64(bitPattern: lease.turn), UInt64(bitPattern: lease.turn))
   }
 
   deinit {
@@ -141,6 +144,11 @@ final class Flight {
 
   /// The name under which a stage leaves its object in the store.
   private(set) lazy var stagedName = attachment.map { StagedName(attachmentId: $0.origin.id, lease.token) }
+
+  /// The places of the stages that a worker was given, with those before them in their group.
+  func given(of group: Range<Int>) -> Range<Int> {
+    group.prefix(dispatched?.end ?? group.count)
+  }
 
   /// What a worker is given of it.
   func work(_ dispatch: Dispatch, takes: Work.Takes = [], room: ChildRoom = ChildRoom(contents: 0, bytes: 0))

@@ -10,7 +10,13 @@ final class FlightQueue {
   private(set) var count = 0
 
   var isEmpty: Bool { front.isEmpty && turns.isEmpty }
-  var first: Flight? { front.last ?? turns.first.flatMap { lines[$0]?.first } }
+
+  /// The next that is not of certain owners.
+  func first(except owners: Set<UInt64> = []) -> Flight? {
+    if owners.isEmpty { return front.last ?? turns.first.flatMap { lines[$0]?.first } }
+    return front.last { !owners.contains($0.owner) }
+      ?? turns.elements.lazy.compactMap { self.lines[$0]?.first }.first { !owners.contains($0.owner) }
+  }
 
   func append(_ flight: Flight) {
     count += 1
@@ -44,17 +50,25 @@ final class FlightQueue {
     }
   }
 
-  func popFirst() -> Flight? {
-    if let flight = front.popLast() {
-      count -= 1
-      return flight
+  func first(where condition: (Flight) -> Bool) -> Flight? {
+    if let flight = front.last(where: condition) { return flight }
+    for turn in turns.elements {
+      if let flight = lines[turn]?.elements.first(where: condition) { return flight }
     }
-    guard let turn = turns.popFirst(), let flight = lines[turn]?.popFirst() else { return nil }
+    return nil
+  }
+
+  /// Takes the next that is not of certain owners.
+  func popFirst(except owners: Set<UInt64> = []) -> Flight? {
+    guard let flight = first(except: owners) else { return nil }
     count -= 1
-    if lines[turn]?.isEmpty == false {
-      turns.append(turn)
-    } else if turn != Flight.usualTurn {
-      lines[turn] = nil
+    if let place = front.lastIndex(where: { $0 === flight }) { return front.remove(at: place) }
+    if turns.first == flight.turn { _ = turns.popFirst() } else { turns.removeAll { $0 == flight.turn } }
+    _ = lines[flight.turn]?.popFirst()
+    if lines[flight.turn]?.isEmpty == false {
+      turns.append(flight.turn)
+    } else if flight.turn != Flight.usualTurn {
+      lines[flight.turn] = nil
     }
     return flight
   }

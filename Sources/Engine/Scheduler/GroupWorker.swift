@@ -32,6 +32,10 @@ final class GroupWorker {
   var isExclusive = false
   /// What its stage was told to drop, by serial.
   private(set) var dropping: [UInt64: Dropping] = [:]
+  /// Serials of what it was given and others have now, since what it works on takes long. What it still says of them does not count.
+  private var withdrawn: Set<UInt64> = []
+  /// The serial of the last that was noted as slow.
+  private var noted: UInt64 = 0
   /// The socket is full.
   var isFull = false
   /// Why it was killed, if it was.
@@ -72,7 +76,39 @@ final class GroupWorker {
   func drop(_ flight: Flight, at now: UInt64, limit: Int64? = nil) {
     if dropping[flight.serial] != nil { return }
     dropping[flight.serial] = Dropping(since: now, limit: limit)
-    process.cancel(dropping.keys.sorted())
+    tellDropped()
+  }
+
+  private func tellDropped() { process.cancel(dropping.keys.sorted() + withdrawn.sorted()) }
+
+  /// Notes for its group that the stage it is at takes long for contents of the type that it works on, as far as it shows that.
+  func noteSlow() {
+    guard let head = inFlight.first, head.serial != noted, process.status.serial == head.serial else {
+      return
+    }
+    noted = head.serial
+    let said = process.partialResult
+    let type = (said?.serial == head.serial ? said?.report.mediaType : nil) ?? head.run.mediaType
+    group.noteSlow(Int(process.status.stage), type)
+  }
+
+  /// Takes away what waits behind the piece of work that it is at.
+  func withdrawWaiting() -> [Flight] {
+    let waiting = Array(inFlight.dropFirst())
+    inFlight.removeLast(waiting.count)
+    withdrawn.formUnion(waiting.map(\.serial))
+    tellDropped()
+    return waiting
+  }
+
+  /// It has not answered all yet that was taken away from it.
+  var hasWithdrawn: Bool { !withdrawn.isEmpty }
+
+  /// Takes a result of what was taken away from it. False: it is of something else.
+  func dropWithdrawn(_ result: WorkResult) -> Bool {
+    guard withdrawn.remove(result.serial) != nil else { return false }
+    tellDropped()
+    return true
   }
 
   /// It takes no more work, and has ended or is about to.

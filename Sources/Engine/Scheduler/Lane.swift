@@ -7,9 +7,9 @@ import Pipeline
 final class Lane {
   let name: LaneName
   /// Leases in hand.
-  var inHand = 0 {
-    didSet { if inHand < oldValue { isInVain = false } }
-  }
+  private(set) var inHand = 0
+  /// Of these, those of each sender: see ``Lease/turn``.
+  private(set) var bySender: [Int64: Int] = [:]
   /// Whether jobs may be due that are not leased.
   private(set) var mayHaveMore = true
   /// When the next scheduled job is due, in milliseconds of the steady clock; `nil`: none is scheduled.
@@ -27,7 +27,8 @@ final class Lane {
   /// Whether jobs were due then that were not leased: of a lane that is paused the ledger does not tell.
   private(set) var hadMore = false
 
-  /// How long a due job waits while there is room for less than a quarter of the window, in milliseconds. To ask for a few
+  /// How long a due job waits while there is room for less than a half of the window, of downloads a quarter, in milliseconds. A quarter
+  /// is free where one sender has all that one may have. To ask for a few
   /// leases at a time costs a transaction each.
   private static let longestDelay: Int64 = 500
 
@@ -43,7 +44,7 @@ final class Lane {
   func wish(at time: Int64, window: Int) -> Int {
     guard pause == nil, mayHaveMore || nextDue.map({ $0 <= time }) ?? false else { return 0 }
     let free = window - inHand
-    let isMuch = free >= max(window / 4, 1) || inHand == 0
+    let isMuch = free >= max(window / (name.kind == .downloads ? 4 : 2), 1) || inHand == 0
     let isWorthwhile = isMuch && !isInVain || time - Self.longestDelay >= askedAt
     return isWorthwhile ? max(free, 0) : 0
   }
@@ -55,6 +56,20 @@ final class Lane {
     guard pause == nil, mayHaveMore || nextDue.map({ $0 <= time }) ?? false else { return 0 }
     let wait = isInVain ? Self.longestDelay * 10 : Self.longestDelay
     return time - wait >= askedAt ? max(most - max(inHand - window, 0), 0) : 0
+  }
+
+  /// A lease of a sender's was granted.
+  func take(of sender: Int64) {
+    inHand += 1
+    bySender[sender, default: 0] += 1
+  }
+
+  /// A lease of a sender's has ended.
+  func leave(of sender: Int64) {
+    inHand -= 1
+    let rest = bySender[sender, default: 1] - 1
+    bySender[sender] = rest > 0 ? rest : nil
+    isInVain = false
   }
 
   /// Leases have been asked for.
@@ -153,7 +168,8 @@ struct Lanes {
           Want(
             lane.name, count, countsWaiting: lane === attachments && awaited > 0 ? awaited + 1 : 0,
             hosts: shares,
-            prefetch: lane === downloads ? prefetch : 0, newcomers: newcomers))
+            prefetch: lane === downloads ? prefetch : 0, newcomers: newcomers,
+            inHand: lane === downloads || count == 0 ? nil : lane.bySender))
       }
     }
     return wanted

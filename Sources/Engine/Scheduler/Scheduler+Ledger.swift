@@ -193,7 +193,7 @@ extension Scheduler {
       isSuspectUnderway = false
       lanes.attachments.addDue()
     }
-    flight.lane.inHand -= 1
+    flight.lane.leave(of: flight.lease.turn)
     if let event { observe(event) }
     leaveGate(flight)
   }
@@ -265,7 +265,7 @@ extension Scheduler {
     let flight = Flight(serial: nextSerial, lease: lease, lane: lane, plan)
     nextSerial += 1
     flights[flight.serial] = flight
-    lane.inHand += 1
+    lane.take(of: lease.turn)
     switch lease.work {
     case .attachment where lease.cancellation != nil: beginCancelled(flight)
     case .attachment(let attachment) where attachment.concluded != nil: conclude(flight, attachment)

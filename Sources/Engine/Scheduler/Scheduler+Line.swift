@@ -247,7 +247,7 @@ extension Scheduler {
       }
     }
     let before = flight.run.steps.count
-    flight.run.take(report, of: range)
+    flight.run.take(report, of: flight.given(of: range))
     if tellsSteps, let attachment = flight.attachment, flight.run.steps.count > before {
       observe(.steps(attachment, Array(flight.run.steps[before...])))
     }

@@ -101,8 +101,9 @@ extension SchedulerEnvironment {
 
 /// Limits that say when, and not what. The simulator makes them small, so that they are met often.
 package struct Tuning: Sendable {
-  /// Leases in hand of one lane, at most: enough to keep all workers busy while a transaction is synced.
-  package var window = 256
+  /// Leases in hand of one lane, at most: three quarters of it, which one sender may have, are enough to keep all workers busy while
+  /// a transaction is synced.
+  package var window = 342
   /// Results that are worth a transaction of their own; and how long fewer wait while others are at work, in nanoseconds.
   package var worthwhile = 64
   package var gathering: UInt64 = 10_000_000

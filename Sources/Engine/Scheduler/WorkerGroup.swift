@@ -50,6 +50,18 @@ final class WorkerGroup {
   /// Workers in a row that ended before they were ready.
   var failedStarts = 0
 
+  /// A stage with a type of contents, for which it takes long.
+  private struct Slow: Hashable {
+    var stage: Int
+    /// `nil`: it is not known.
+    var type: String?
+  }
+
+  /// What they have taken lately, in microseconds; where that is less than half as much again, they are forgotten.
+  private var slow: [Slow: Int64] = [:]
+  private static let slowTime: Int64 = 200_000
+  private static let mostSlow = 64
+
   init(
     purpose: Purpose, stages: [StageDefinition], capability: StageDescription.Capability, isFresh: Bool,
     limit: Int, depth: Int? = nil
@@ -81,6 +93,36 @@ final class WorkerGroup {
   /// Notes what a piece of work has taken, in nanoseconds.
   func learn(_ time: UInt64) {
     usual = usual.map { $0 - $0 / 8 + time / 8 } ?? time
+  }
+
+  /// Notes that a stage takes long for contents of a type; `nil`: for some.
+  func noteSlow(_ stage: Int, _ type: String?) {
+    if slow.count >= Self.mostSlow { slow.removeAll() }
+    if stages.indices.contains(stage) { slow[Slow(stage: stage, type: type)] = Self.slowTime }
+  }
+
+  /// Notes what stages have taken for a content.
+  func learn(_ report: StageReport, of flight: Flight) {
+    let type = report.mediaType ?? flight.run.mediaType
+    for result in report.results {
+      let stage = Slow(stage: result.index, type: type)
+      if let time = slow[stage] {
+        let usual = time - time / 4 + result.microseconds / 4
+        slow[stage] = usual < Self.slowTime / 2 ? nil : usual
+      } else if result.microseconds > Self.slowTime {
+        noteSlow(result.index, type)
+      }
+    }
+  }
+
+  /// Where the stages end that are quick for a flight, of those that it waits for; `nil`: the first is not.
+  func quickEnd(of flight: Flight) -> Int? {
+    guard let dispatch = flight.dispatched, !flushes else { return nil }
+    let type = flight.run.mediaType
+    let end = (dispatch.first..<dispatch.end).first { stage in
+      slow.keys.contains { $0.stage == stage && (type == nil || $0.type == nil || $0.type == type) }
+    }
+    return end == dispatch.first ? nil : end ?? dispatch.end
   }
 
   /// Attachments that a stage which turns has in hand in one worker: as many as a worker can be told to drop.

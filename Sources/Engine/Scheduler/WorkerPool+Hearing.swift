@@ -42,6 +42,7 @@ extension WorkerPool {
       retire(worker)
       throw SchedulerError(.configuration, stage + refusal.message, of: worker.group.laneWithoutIt)
     case .result(let result):
+      if worker.dropWithdrawn(result) { return [] }
       if let flaw = worker.flaw(in: result) {
         condemn(worker, .invalidReply(flaw))
         return []
@@ -59,6 +60,7 @@ extension WorkerPool {
   ) -> [Outcome] {
     guard let (flight, dropped) = worker.removeAnswered(by: result) else { return [] }
     worker.group.learn(now - min(worker.headSince, now))
+    worker.group.learn(result.report, of: flight)
     worker.headSince = now
     worker.process.resetFlood()
     worker.done += 1
@@ -111,6 +113,12 @@ extension WorkerPool {
   /// Ends a worker whose stage goes on although its result is not wanted. What waits behind it goes to others.
   private func takeFromStubborn(_ worker: GroupWorker, _ now: UInt64) -> [Outcome] {
     if worker.group.limitsEach { return takeFromStubbornTurner(worker, now) }
+    if worker.inFlight.isEmpty && worker.hasWithdrawn && !worker.isRetired
+      && worker.headSince + Self.lettingGo <= now
+    {
+      // It is at something that others do.
+      retire(worker)
+    }
     guard let head = worker.inFlight.first, let asked = worker.dropping[head.serial]?.since,
       asked + Self.lettingGo <= now, !worker.group.flushes, !worker.isRetired
     else { return [] }

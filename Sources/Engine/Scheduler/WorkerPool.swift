@@ -217,10 +217,11 @@ final class WorkerPool {
   private func dispatch(
     _ group: WorkerGroup, _ held: () -> Int64, _ outcomes: inout [Outcome]
   ) throws(SchedulerError) {
-    let hasWork = !group.queue.isEmpty || !group.alone.isEmpty
-    if !hasWork && (group.wasReady || group === longDigest) { return }
     let now = environment.clock.monotonic()
-    let isQueueReady = hasRoomForFirst(group.queue, of: group, held)
+    let heldUp = heldUp(group, now, &outcomes)
+    let hasWork = !group.queue.isEmpty || !group.alone.isEmpty
+    if !hasWork && (group.wasReady || group === longDigest) { return retireSurplus(of: group, heldUp) }
+    let isQueueReady = hasRoomForFirst(group.queue, of: group, except: heldUp.owners, held)
     let isAloneReady = hasRoomForFirst(group.alone, of: group, held)
     // A worker that is reserved for an attachment that is gone or cannot begin serves the others.
     if !isAloneReady {
@@ -232,24 +233,39 @@ final class WorkerPool {
     // that wait fill the window, so that they get their turn also where there is always more to do.
     let hasExclusive = group.workers.contains { $0.isExclusive && $0.state != .ending }
     if isAloneReady && (!isQueueReady || hasExclusive) { try dispatchAlone(group, &outcomes) }
-    while let next = group.queue.first {
+    while let next = group.queue.first(except: heldUp.owners) {
       if !hasRoom(for: next, in: group, held) { return }
       let free = group.workers.filter {
         $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.count < group.depth
-          && $0.done + $0.inFlight.count < environment.tuning.recycleAfter
+          && !$0.hasWithdrawn && $0.done + $0.inFlight.count < environment.tuning.recycleAfter
           && ($0.inFlight.isEmpty || group.flushes || $0.headSince + Self.shortWork > now)
       }
       guard let worker = free.min(by: { $0.inFlight.count < $1.inFlight.count }) else { break }
-      guard let flight = group.queue.popFirst() else { break }
+      guard let flight = group.queue.popFirst(except: heldUp.owners) else { break }
       if try !give(flight, to: worker, now, &outcomes) { group.queue.prepend(flight) }
     }
+    try dispatchQuick(group, heldUp, held, now, &outcomes)
     // Before a queue builds up behind the workers, another one is started.
     let isStarting = group.workers.contains { $0.state == .starting }
     let active = group.workers.count(where: { $0.state != .ending })
     // Until each kind has opened its stages nothing is taken in: one that ends before that is started again, or named.
     let isAwaited = !group.wasReady && group !== longDigest
     let isWanted = isAwaited || isBehind(group, now)
-    if isWanted && !isStarting && active < group.limit + stuck(group, now) { _ = try start(group) }
+    // Beyond its limit, only for those whose works hold up none.
+    let isInNeed =
+      active < group.limit || group.queue.first(except: heldUp.owners) != nil
+      || nextQuick(group, heldUp) != nil
+    if isWanted && !isStarting && isInNeed && active < group.limit + heldUp.count { _ = try start(group) }
+  }
+
+  /// Ends a worker beyond the limit that has nothing to do, once nothing is held up any more that it took the place of.
+  private func retireSurplus(of group: WorkerGroup, _ heldUp: HeldUp) {
+    if group.workers.count <= group.limit { return }
+    let active = group.workers.count { $0.state != .ending }
+    guard active > group.limit + heldUp.count,
+      let idle = group.workers.first(where: { $0.state == .ready && $0.inFlight.isEmpty && !$0.isExclusive })
+    else { return }
+    retire(idle)
   }
 
   /// Nanoseconds that all workers are with one piece of work while others wait: then another worker is worth its start.
@@ -263,16 +279,71 @@ final class WorkerPool {
   /// Pieces of work that one worker may have done before another has started.
   private static let few = 5
 
-  /// Nanoseconds of hashing after which a worker no longer counts as one of its group's; and how many may be so.
-  private static let stuckAfter: UInt64 = 500_000_000
-  private static let stuckLimit = 6
+  /// Nanoseconds of one piece of work after which its worker no longer counts as one of its group's; and how many may be so.
+  private static let heldUpAfter: UInt64 = 500_000_000
+  private static let heldUpLimit = 6
 
-  /// Workers that are held up by one content, on a slow disk: others take their place, so that it does not hold up its
-  /// neighbours. They hash, and need next to no memory.
-  private func stuck(_ group: WorkerGroup, _ now: UInt64) -> Int {
-    guard group.purpose == .digest else { return 0 }
-    let count = group.workers.count { !$0.inFlight.isEmpty && $0.headSince + Self.stuckAfter < now }
-    return min(count, Self.stuckLimit)
+  /// Workers of a group that are held up.
+  private struct HeldUp {
+    /// How many others may take their place.
+    var count = 0
+    /// Whose works do so, once these have as many workers as the group may have: the others are for the works of others.
+    var owners: Set<UInt64> = []
+    /// Whether one more may do what is quick of the works of these.
+    var allowsQuick = false
+  }
+
+  /// Workers that are held up by what takes long: others take their place, so that it does not hold up its neighbours. What waits
+  /// in them goes back to the queue. What hashes needs next to no memory, and is short of nothing but the disk: there all may
+  /// have the others.
+  private func heldUp(_ group: WorkerGroup, _ now: UInt64, _ outcomes: inout [Outcome]) -> HeldUp {
+    guard group.capability == .content || group.limitsEach else { return HeldUp() }
+    let workers = group.workers.filter {
+      $0.state == .ready && !$0.inFlight.isEmpty && $0.headSince + Self.heldUpAfter < now
+        && (!group.limitsEach || $0.inFlight.count >= group.depth)
+    }
+    if !group.flushes {
+      for worker in workers {
+        worker.noteSlow()
+        if worker.inFlight.count > 1 { withdraw(from: worker, &outcomes) }
+      }
+    }
+    var heldUp = HeldUp(count: min(workers.count, Self.heldUpLimit))
+    if group.purpose == .digest || workers.count < group.limit { return heldUp }
+    let underway = workers.flatMap { group.limitsEach ? $0.inFlight : Array($0.inFlight.prefix(1)) }
+    heldUp.owners = Set(underway.map(\.owner))
+    heldUp.allowsQuick = !group.flushes && workers.count == group.limit
+    return heldUp
+  }
+
+  private func withdraw(from worker: GroupWorker, _ outcomes: inout [Outcome]) {
+    for flight in worker.withdrawWaiting().reversed() {
+      endOutput(flight)
+      if flight.takenBack != nil {
+        outcomes.append(.takenBack(flight))
+      } else {
+        worker.group.queue.prepend(flight)
+      }
+    }
+  }
+
+  /// The next work of an owner whose works hold up others that begins with what is quick, as stages were seen to work so far.
+  private func nextQuick(_ group: WorkerGroup, _ heldUp: HeldUp) -> Flight? {
+    heldUp.allowsQuick ? group.queue.first { group.quickEnd(of: $0) != nil } : nil
+  }
+
+  /// Gives a worker that has nothing to do the quick part of a work.
+  private func dispatchQuick(
+    _ group: WorkerGroup, _ heldUp: HeldUp, _ held: () -> Int64, _ now: UInt64, _ outcomes: inout [Outcome]
+  ) throws(SchedulerError) {
+    guard let flight = nextQuick(group, heldUp), hasRoom(for: flight, in: group, held),
+      let worker = group.workers.first(where: {
+        $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.isEmpty && !$0.hasWithdrawn
+      })
+    else { return }
+    _ = group.queue.remove { $0 === flight }
+    if let end = group.quickEnd(of: flight) { flight.dispatched?.end = end }
+    if try !give(flight, to: worker, now, &outcomes) { group.queue.prepend(flight) }
   }
 
   /// An attachment that took a worker down gets a new one to itself, so that it takes no other with it this time.
@@ -356,12 +427,12 @@ final class WorkerPool {
   /// Whether there is memory for the first in a queue. Where there is none, those that give some back become the first: they are
   /// what it waits for.
   private func hasRoomForFirst(
-    _ queue: FlightQueue, of group: WorkerGroup, _ held: () -> Int64
+    _ queue: FlightQueue, of group: WorkerGroup, except owners: Set<UInt64> = [], _ held: () -> Int64
   ) -> Bool {
-    guard let first = queue.first else { return false }
+    guard let first = queue.first(except: owners) else { return false }
     if hasRoom(for: first, in: group, held) { return true }
     queue.moveFirst(where: goesFirst)
-    return queue.first.map { hasRoom(for: $0, in: group, held) } ?? false
+    return queue.first(except: owners).map { hasRoom(for: $0, in: group, held) } ?? false
   }
 
   private func hasRoom(for flight: Flight, in group: WorkerGroup, _ held: () -> Int64) -> Bool {

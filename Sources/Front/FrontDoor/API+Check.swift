@@ -48,7 +48,7 @@ extension API {
       if let digest, stored.digest != digest { throw Self.otherChecksum }
       return Check(
         file, fileName: name ?? stored.form.fileName ?? "content",
-        declaredType: type ?? stored.form.contentType)
+        declaredType: type ?? stored.form.contentType, owner: token.role == .user ? token.name : nil)
     }
   }
 

@@ -244,7 +244,8 @@ final class RequestDesk: Sendable {
     state.withLock { $0.reading.removeValue(forKey: serial) }
   }
 
-  /// Contents that are judged at once, in all and of one name: each takes room on the disk.
+  /// Contents that are judged at once, in all and of one name: each takes room on the disk. Nobody has more than are free, so that
+  /// there is a place for whoever comes next.
   private static let (mostChecks, mostOfOne) = (64, 16)
 
   /// False: too many are judged already.
@@ -253,7 +254,7 @@ final class RequestDesk: Sendable {
       // Its client has left: nothing is told.
       if state.open[checking.asked.serial] == nil { return true }
       let ofOne = state.checking.values.count { ByteText($0.asker.name) == ByteText(checking.asker.name) }
-      if state.checking.count >= Self.mostChecks || ofOne >= Self.mostOfOne { return false }
+      if ofOne >= min(Self.mostOfOne, Self.mostChecks - state.checking.count) { return false }
       state.checking[checking.asked.serial] = checking
       return true
     }

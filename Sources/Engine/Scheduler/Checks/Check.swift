@@ -12,13 +12,16 @@ public struct Check: Sendable {
   public var declaredType: String?
   /// Milliseconds until it is answered as not decided.
   public var patience: Int64
+  /// The user who asks: while contents of one hold up workers, others have more of them. `nil`: no user does, and each content stands
+  /// for itself.
+  public var owner: String?
 
   public init(
     _ content: SharedDescriptor, fileName: String = "content", declaredType: String? = nil,
-    patience: Int64 = Self.usualPatience
+    patience: Int64 = Self.usualPatience, owner: String? = nil
   ) {
     (self.content, self.fileName) = (content, fileName)
-    (self.declaredType, self.patience) = (declaredType, patience)
+    (self.declaredType, self.patience, self.owner) = (declaredType, patience, owner)
   }
 
   /// As long as a stage may take by default, twice.

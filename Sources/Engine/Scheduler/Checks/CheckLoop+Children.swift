@@ -122,7 +122,7 @@ extension CheckLoop {
       do throws(SystemError) {
         let check = Check(
           try child.part.memory(), fileName: name.isEmpty ? "content" : name,
-          declaredType: child.piece.mediaType)
+          declaredType: child.piece.mediaType, owner: parent.one.asked.check.owner)
         asked = Checker.Asked(check: check) { answers.add(serial, name, $0) }
       } catch {
         answers.add(serial, name, .unknown("unreadable", "\(error)"))

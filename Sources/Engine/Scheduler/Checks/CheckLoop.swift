@@ -203,6 +203,7 @@ final class CheckLoop {
     pending[flight.serial] = one
     note(flight.serial)
     flight.turn = root(of: flight.serial)
+    flight.owner = asked.check.owner.map { UInt64(truncatingIfNeeded: ByteText($0).hashValue) } ?? flight.turn
     measure(one)
   }
 
@@ -312,7 +313,7 @@ final class CheckLoop {
       report.results.removeLast(min(report.results.count, 1))
       return invalid(problem, one, group, index, after: report)
     }
-    flight.run.take(report, of: range)
+    flight.run.take(report, of: flight.given(of: range))
     route(one)
   }
 
@@ -355,7 +356,7 @@ final class CheckLoop {
       }
       pending[flight.serial] = nil
       parents[next.serial] = parents.removeValue(forKey: flight.serial)
-      next.turn = flight.turn
+      (next.turn, next.owner) = (flight.turn, flight.owner)
       one.flight = next
       pending[next.serial] = one
       measure(one)

@@ -67,7 +67,7 @@ struct Migration {
 
   /// From 7 to 8: downloads. From 8 to 9: what servers say of their content. From 9 to 10: tokens. From 10 to
   /// 11: objects that are kept, traces. From 11 to 12: derived objects, contents taken out of others, the senders of transfers. From 12 to
-  /// 13: the time that a tree took. From 13 to 14: transfers keep their place in the order of turns until they have ended.
+  /// 13: the time that a tree took. From 13 to 14: transfers keep their place in the order of turns until they have ended. From 14 to 15: whose an attachment or a delivery is.
   /// Tables allow more in some columns and have more of them at their end, which needs no row to be written: their statements in the
   /// schema are replaced, as SQLite allows for that (https://sqlite.org/lang_altertable.html, section 7).
   private func bringUpFromSeven() throws {
@@ -81,7 +81,7 @@ struct Migration {
     try connection.execute(
       """
       DROP VIEW queue; DROP INDEX attachments_by_time; DROP INDEX IF EXISTS jobs_due_by_host;
-      DROP INDEX IF EXISTS jobs_due_in_turn;
+      DROP INDEX IF EXISTS jobs_due_in_turn; DROP INDEX jobs_due;
       PRAGMA writable_schema = ON
       """)
     let replace = try connection.prepare(

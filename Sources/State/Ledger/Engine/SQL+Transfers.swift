@@ -19,8 +19,8 @@ extension SQL {
   static let isFetched: StaticString = "SELECT sha256 IS NOT NULL, file_name FROM transfers WHERE key = ?1"
 
   static let addLinkedJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
-    VALUES (?1 * 2, ?2, ?3, ?4, ?5, ?6, ?6)
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted, turn)
+    VALUES (?1 * 2, ?2, ?3, ?4, ?5, ?6, ?6, ?7)
     """
 
   /// One that is to be fetched has neither come nor failed.
@@ -145,7 +145,7 @@ extension SQL {
   static let urgentTransfers = SQLText(
     """
     SELECT key, host, sender, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority >= \(TransferPriority.urgent)
-    ORDER BY priority DESC, key LIMIT ?2
+    ORDER BY priority DESC, turn, key LIMIT ?2
     """)
 
   // Those that are under way stand in the order, too, and are passed over: there are no more of them than are fetched at once.

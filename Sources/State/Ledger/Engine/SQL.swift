@@ -75,7 +75,7 @@ enum SQL {
     """
 
   static let addAttachmentJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at) VALUES (?1 * 2, ?2, ?3, 'due', ?4)
+    INSERT INTO jobs (key, lane, priority, state, due_at, turn) VALUES (?1 * 2, ?2, ?3, 'due', ?4, ?5)
     """
 
   static let addToCount: StaticString = """
@@ -95,7 +95,7 @@ enum SQL {
     UPDATE jobs SET state = 'leased', holder = ?2, token = ?3, attempts = attempts + 1 WHERE key = ?1
     """
 
-  /// What is due in a lane, in the order in which it is claimed. The first columns say what it is for: NULL where that is not there.
+  /// What of a sender's is due in a lane, the oldest first. The first columns say what it is for: NULL where that is not there.
   static let dueAttachments = SQLText(
     """
     SELECT \(AttachmentOrigin.columnList), m.participants, a.source_host, a.source, a.source_size, a.source_modified,
@@ -111,8 +111,20 @@ enum SQL {
     """)
 
   static let jobColumns =
-    "j.key, j.key >> 1, j.attempts, j.crashes, j.uncounted, j.losses, j.priority, j.cancelled"
-  static let due = "WHERE j.state = 'due' AND j.lane = ?1 ORDER BY j.priority DESC, j.key LIMIT ?2"
+    "j.key, j.key >> 1, j.attempts, j.crashes, j.uncounted, j.losses, j.priority, j.cancelled, j.turn"
+  static let due =
+    "WHERE j.state = 'due' AND j.lane = ?1 AND j.priority = ?2 AND j.turn = ?3 AND j.key > ?4 ORDER BY j.key LIMIT ?5"
+
+  static let highestPriority: StaticString =
+    "SELECT priority FROM jobs WHERE state = 'due' AND lane = ?1 ORDER BY priority DESC LIMIT 1"
+
+  static let nextHighest: StaticString = """
+    SELECT priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority < ?2 ORDER BY priority DESC LIMIT 1
+    """
+
+  static let nextTurn: StaticString = """
+    SELECT turn FROM jobs WHERE state = 'due' AND lane = ?1 AND priority = ?2 AND turn > ?3 ORDER BY turn LIMIT 1
+    """
 
   static let hasDue: StaticString = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'due' AND lane = ?1)"
 
@@ -206,13 +218,13 @@ enum SQL {
     """
 
   static let addDeliveryJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
-    VALUES (?1 * 2 + 1, ?2, ?3, 'due', ?4, ?5, ?5)
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted, turn)
+    VALUES (?1 * 2 + 1, ?2, ?3, 'due', ?4, ?5, ?5, ?6)
     """
 
   static let addLeasedDeliveryJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, holder, token, attempts, uncounted)
-    VALUES (?1 * 2 + 1, ?2, ?3, 'leased', ?4, ?5, ?6, ?7 + 1, ?7)
+    INSERT INTO jobs (key, lane, priority, state, due_at, holder, token, attempts, uncounted, turn)
+    VALUES (?1 * 2 + 1, ?2, ?3, 'leased', ?4, ?5, ?6, ?7 + 1, ?7, ?8)
     """
 
   static let endDelivery: StaticString = """
@@ -319,7 +331,7 @@ enum SQL {
   static let removeUnusedName: StaticString = "DELETE FROM names WHERE path = ?1 AND uses = 0"
 
   static let attachmentToQueue: StaticString =
-    "SELECT status, size_bytes, url, kept FROM attachments WHERE key = ?1"
+    "SELECT status, size_bytes, url, kept, sender_id FROM attachments JOIN messages USING (conversation_id, message_id) WHERE key = ?1"
 
   /// Whether a stage had made new content of what came.
   static let isObjectMade: StaticString = """
@@ -346,8 +358,8 @@ enum SQL {
 
   /// The attempt numbers continue after the recorded ones. An attempt that left no steps was one, too: the next is not the first.
   static let addRepeatedJob: StaticString = """
-    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
-    SELECT ?1 * 2, ?2, 0, 'due', ?3, number, number
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted, turn)
+    SELECT ?1 * 2, ?2, 0, 'due', ?3, number, number, ?4
     FROM (SELECT coalesce(max(number), 1) AS number FROM attempts WHERE attachment_key = ?1)
     """
 

@@ -12,30 +12,36 @@ extension SQLiteLedger {
   }
 
   /// Where one is to be alone, those before it are claimed and itself. It waits until they are done.
-  func claimAttachments(_ lane: Int64, _ count: Int, _ tally: inout ExchangeTally) throws -> [Lease] {
+  func claimAttachments(
+    _ want: Want, _ count: Int, _ lane: Int64, _ tally: inout ExchangeTally
+  ) throws -> [Lease] {
     var leases: [Lease] = []
     var unfetched: [Int64] = []
-    var isOver = false
-    try statement(SQL.dueAttachments).rows(.integer(lane), .integer(Int64(count))) { row in
-      if isOver { return }
-      let next = AttachmentOrigin.width
+    let (next, token) = (AttachmentOrigin.width, tally.token)
+    var queue = DueJobs(ledger: self, lane: lane, jobs: SQL.dueAttachments, key: next + 8) { [self] row in
       guard !row.isNull(next) else {
-        leases.append(try lease(row, next + 8, tally.token, nil))
-        return
+        leases.append(try lease(row, next + 8, token, nil))
+        return true
       }
-      if let work = try attachment(row) {
-        let lease = try lease(row, next + 8, tally.token, work)
-        leases.append(lease)
-        isOver = lease.isSolitary
-      } else {
+      guard let work = try attachment(row) else {
         unfetched.append(row.integer(next + 9))
+        return true
       }
+      let lease = try lease(row, next + 8, token, work)
+      leases.append(lease)
+      return !lease.isSolitary
     }
+    try take(from: &queue, want, count)
     for key in unfetched where try !waitForChildren(key) {
       try waitForTransfer(key, tally.time)
       tally.touch(.downloads)
     }
     return leases
+  }
+
+  private func take(from queue: inout DueJobs, _ want: Want, _ count: Int) throws {
+    var claim = TurnClaim(count, inHand: want.inHand)
+    try claim.take(from: &queue, after: &lastTurns[queue.lane, default: .min])
   }
 
   /// `nil`: its link is not fetched, or its children have not ended.
@@ -63,11 +69,13 @@ extension SQLiteLedger {
     return .attachment(attachment)
   }
 
-  func claimDeliveries(_ lane: Int64, _ count: Int, _ token: Token) throws -> [Lease] {
+  func claimDeliveries(_ want: Want, _ count: Int, _ lane: Int64, _ token: Token) throws -> [Lease] {
     var leases: [Lease] = []
-    try statement(SQL.dueDeliveries).rows(.integer(lane), .integer(Int64(count))) { row in
+    var queue = DueJobs(ledger: self, lane: lane, jobs: SQL.dueDeliveries, key: 9) { [self] row in
       leases.append(try lease(row, 9, token, row.isNull(6) ? nil : delivery(row)))
+      return true
     }
+    try take(from: &queue, want, count)
     return leases
   }
 
@@ -98,6 +106,8 @@ extension SQLiteLedger {
     return Lease(
       job: job, token: token, attempt: attempts, counted: max(attempts, 0) - max(uncounted, 0),
       crashes: Int(row.integer(column + 3)), losses: Int(row.integer(column + 5)),
-      priority: row.integer(column + 6), cancellation: row.optionalText(column + 7), work: work)
+      priority: row.integer(column + 6), turn: row.integer(column + 8),
+      cancellation: row.optionalText(column + 7),
+      work: work)
   }
 }

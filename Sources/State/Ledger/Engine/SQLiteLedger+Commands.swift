@@ -155,9 +155,9 @@ extension SQLiteLedger {
   /// - Parameter keepsObject: its object is there, and stays until an attempt leaves another: it may be all that is left of the content.
   func queueAgain(_ key: Int64, _ tally: inout ExchangeTally, keepsObject: Bool = false) throws {
     let before = try statement(SQL.attachmentToQueue).first(.integer(key)) {
-      ($0.text(0), $0.integer(1), $0.optionalText(2), $0.optionalText(3))
+      ($0.text(0), $0.integer(1), $0.optionalText(2), $0.optionalText(3), $0.text(4))
     }
-    guard let (status, size, url, keptBefore) = before else { return }
+    guard let (status, size, url, keptBefore, sender) = before else { return }
     var kept = keptBefore
     try giveUpDerived(of: key, &tally)
     try forgetExpansion(of: key)
@@ -173,10 +173,11 @@ extension SQLiteLedger {
     try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(1), .integer(0))
     if kept == nil, let transfer = try transfer(of: key) {
       let earlier = try statement(SQL.attemptsOf).first(.integer(key)) { $0.integer(0) } ?? 1
-      try self.await(transfer, for: key, priority: 0, earlier: earlier, &tally)
+      try self.await(transfer, for: key, turn(of: sender), priority: 0, earlier: earlier, &tally)
     } else {
       try statement(SQL.addRepeatedJob).run(
-        .integer(key), .integer(try laneKey(.attachments)), .integer(tally.time))
+        .integer(key), .integer(try laneKey(.attachments)), .integer(tally.time),
+        .integer(try turn(of: sender)))
     }
     tally.changed.add(.attachment, key)
   }

@@ -126,8 +126,8 @@ extension SQLiteLedger {
       if missing > 0 || want.newcomers > 0, try pauses(of: lane).isEmpty {
         let granted =
           switch want.lane.kind {
-          case .attachments: try claimAttachments(lane, missing, &tally)
-          case .channel: try claimDeliveries(lane, missing, tally.token)
+          case .attachments: try claimAttachments(want, missing, lane, &tally)
+          case .channel: try claimDeliveries(want, missing, lane, tally.token)
           case .downloads: try claimTransfers(want, lane, &tally)
           }
         for lease in granted {
@@ -328,18 +328,19 @@ extension SQLiteLedger {
     // An attachment that was tried before may have told the same before the ledger was restored from a copy: the channel is to
     // look.
     let earlier = attachment.attempt > 1 ? 1 : 0
+    let turn = try turn(of: attachment.origin.senderId)
     guard tally.newborn.takes(lane) else {
       return try statement(SQL.addDeliveryJob).run(
-        subject, key, priority, .integer(tally.time), .integer(Int64(earlier)))
+        subject, key, priority, .integer(tally.time), .integer(Int64(earlier)), .integer(turn))
     }
     try statement(SQL.addLeasedDeliveryJob).run(
       subject, key, priority, .integer(tally.time), .integer(tally.token.holder),
       .integer(tally.token.number),
-      .integer(Int64(earlier)))
+      .integer(Int64(earlier)), .integer(turn))
     tally.newborn.add(
       Lease(
         job: delivery.key &* 2 &+ 1, token: tally.token, attempt: 1 + earlier, counted: 1,
-        priority: attachment.priority, work: .delivery(delivery)), lane)
+        priority: attachment.priority, turn: turn, work: .delivery(delivery)), lane)
   }
 
   private func record(_ steps: [Step], of key: Int64, _ attempt: Int, _ now: Int64) throws {

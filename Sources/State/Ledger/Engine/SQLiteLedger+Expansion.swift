@@ -182,7 +182,8 @@ extension SQLiteLedger {
       ])
     let key = connection.lastInsertedRow
     try statement(SQL.addAttachmentJob).run(
-      .integer(key), .integer(try laneKey(.attachments)), .integer(parent.priority), .integer(tally.time))
+      .integer(key), .integer(try laneKey(.attachments)), .integer(parent.priority), .integer(tally.time),
+      .integer(try turn(of: origin.senderId)))
     try addUpload(child, id, sender: origin.senderId, tally.now)
     tally.changed.add(.attachment, key)
   }

@@ -67,10 +67,11 @@ extension SQLiteLedger {
       let transfer = try transfer(for: link, identity: transferIdentity, sealer, at: tally.now)
       try statement(SQL.addLink).run(.integer(key), .integer(transfer))
       prefetch.addLink(to: item.messageId, of: item.conversationId)
-      try self.await(transfer, for: key, priority: item.priority, &tally)
+      try self.await(transfer, for: key, turn(of: item.senderId), priority: item.priority, &tally)
     } else {
       try statement(SQL.addAttachmentJob).run(
-        .integer(key), .integer(try laneKey(.attachments)), .integer(item.priority), .integer(tally.time))
+        .integer(key), .integer(try laneKey(.attachments)), .integer(item.priority), .integer(tally.time),
+        .integer(try turn(of: item.senderId)))
     }
     tally.changed.add(.attachment, key)
     report.added += 1

@@ -48,7 +48,7 @@ extension SQLiteLedger {
   ///
   /// - Parameter earlier: attempts that were made before.
   func await(
-    _ transfer: Int64, for attachment: Int64, priority: Int64, earlier: Int64 = 0,
+    _ transfer: Int64, for attachment: Int64, _ turn: Int64, priority: Int64, earlier: Int64 = 0,
     _ tally: inout ExchangeTally
   ) throws {
     let (isHere, name) =
@@ -57,7 +57,7 @@ extension SQLiteLedger {
     if let name { try statement(SQL.nameOne).run(.integer(attachment), .text(name)) }
     try statement(SQL.addLinkedJob).run(
       .integer(attachment), .integer(try laneKey(.attachments)), .integer(priority),
-      .text(isHere ? "due" : "waiting"), .integer(tally.time), .integer(earlier))
+      .text(isHere ? "due" : "waiting"), .integer(tally.time), .integer(earlier), .integer(turn))
     if !isHere {
       try queueTransfer(transfer, priority: priority, tally.time)
       try tellPriority(of: transfer, &tally)

@@ -45,6 +45,18 @@ package final class SQLiteLedger: LedgerWriter {
   package var sealer: (any Sealer)?
   /// Which senders and hosts of transfers had a turn last.
   var turns = TransferTurns()
+  /// The sender of attachments and of deliveries that had a turn last, by the key of the lane.
+  var lastTurns: [Int64: Int64] = [:]
+  /// The last sender whose turn was asked for.
+  private var lastSender: (id: ByteText, turn: Int64)?
+
+  /// See ``Lease/turn``.
+  func turn(of sender: String) throws -> Int64 {
+    if let lastSender, lastSender.id == ByteText(sender) { return lastSender.turn }
+    let turn = TurnClaim.turn(of: sender, hash)
+    lastSender = (ByteText(sender), turn)
+    return turn
+  }
   /// Which links are fetched by themselves.
   var prefetch = Prefetch()
 

@@ -6,7 +6,7 @@ import Pipeline
 enum Schema {
   /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
   /// refused; older ones are brought up by ``Migration``.
-  static let version: Int64 = 14
+  static let version: Int64 = 15
 
   /// The key of a transfer's job is its own and this.
   static let transferJobs: Int64 = 1 << 61
@@ -295,12 +295,13 @@ enum Schema {
       -- 1: a transfer that has its turn, or is under way. It leaves the order of turns when it has ended, and not when it is
       -- claimed: each host's place in the index is a page of its own, and a claim would write as many as it takes links.
       in_turn INTEGER,
+      turn INTEGER NOT NULL DEFAULT 0,        -- of an attachment or a delivery: whose it is, a hash of the sender; 0: no user's
       CHECK ((state = 'leased') = (holder IS NOT NULL)),
       CHECK ((holder IS NULL) = (token IS NULL)),
       CHECK ((host IS NULL) = (sender IS NULL)),
       CHECK (in_turn IS CASE WHEN sender IS NOT NULL AND (state = 'due' OR state = 'leased') THEN 1 END)
     ) STRICT;
-    CREATE INDEX jobs_due ON jobs (lane, priority DESC) WHERE state = 'due'; -- then by key
+    CREATE INDEX jobs_due ON jobs (lane, priority DESC, turn) WHERE state = 'due'; -- then by key
     CREATE INDEX jobs_in_turn ON jobs (lane, sender, priority DESC, host) WHERE in_turn = 1;
     CREATE INDEX jobs_scheduled ON jobs (lane, due_at) WHERE state = 'scheduled';
     CREATE INDEX jobs_leased ON jobs (key) WHERE state = 'leased';

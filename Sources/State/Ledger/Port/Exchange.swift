@@ -53,13 +53,16 @@ public struct Want: Sendable, Equatable {
   public var hosts: HostShares
   /// Of transfers: of how many messages of each conversation, the newest, links are fetched by themselves; 0: all are.
   public var prefetch: Int
+  /// Of attachments and deliveries: how many leases each sender has in hand, by ``Lease/turn``; `nil`: one sender may have all.
+  public var inHand: [Int64: Int]?
   /// Of transfers: how many leases more are wanted for users who have none in hand, and for what is urgent.
   public var newcomers: Int
 
   public init(
     _ lane: LaneName, _ count: Int, countsWaiting: Int = 0, hosts: HostShares = HostShares(),
-    prefetch: Int = 0, newcomers: Int = 0
+    prefetch: Int = 0, newcomers: Int = 0, inHand: [Int64: Int]? = nil
   ) {
+    self.inHand = inHand
     (self.hosts, self.prefetch, self.newcomers) = (hosts, prefetch, newcomers)
     self.lane = lane
     self.count = count

@@ -27,13 +27,15 @@ public struct Lease: Sendable {
   /// How many coordinators were lost with it in hand.
   public var losses: Int
   public var priority: Int64
+  /// Whose it is, of an attachment or a delivery: a hash of the sender.
+  public var turn: Int64
   /// Why its result is not wanted any more; `nil`: it is.
   public var cancellation: String?
   public var work: LeasedWork
 
   public init(
     job: Int64, token: Token, attempt: Int, counted: Int, crashes: Int = 0, losses: Int = 0,
-    priority: Int64 = 0, cancellation: String? = nil, work: LeasedWork
+    priority: Int64 = 0, turn: Int64 = 0, cancellation: String? = nil, work: LeasedWork
   ) {
     self.job = job
     self.token = token
@@ -42,6 +44,7 @@ public struct Lease: Sendable {
     self.crashes = crashes
     self.losses = losses
     self.priority = priority
+    self.turn = turn
     self.cancellation = cancellation
     self.work = work
   }
