@@ -22,14 +22,16 @@ struct FairnessTests {
 
   private func statuses() throws -> [String: String] {
     let list = try SluiceCommand.run(["list", "--home", "home", "--format", "json"], in: folder)
-    return Dictionary(list.attachments.map { ($0.fileName, $0.status) }, uniquingKeysWith: { first, _ in first })
+    return Dictionary(
+      list.attachments.map { ($0.fileName, $0.status) }, uniquingKeysWith: { first, _ in first })
   }
 
   @Test func othersFilesGoOnAndOnesOwnThatNeedNoSlowStage() throws {
     let resident = try Resident(folder, environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
     defer { kill(resident.process.processIdentifier, SIGKILL) }
     // The stage sleeps on these for longer than the test runs.
-    let slow = Dictionary(uniqueKeysWithValues: (0..<6).map { ("slow\($0).txt", "misbehave sleep \($0)\n") })
+    let slow = Dictionary(
+      uniqueKeysWithValues: (0..<6).map { ("slow\($0).txt", "misbehave sleep \($0)\n") })
     try enqueue("ann", slow)
     try Resident.wait("the stage sleeps") {
       try SluiceCommand.run(["status", "--home", "home"], in: folder).out.contains("the longest is misbehave")

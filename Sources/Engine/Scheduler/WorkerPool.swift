@@ -208,16 +208,16 @@ final class WorkerPool {
   /// - Parameter held: bytes of new content that exist.
   func dispatch(held: () -> Int64) throws(SchedulerError) -> [Outcome] {
     var outcomes: [Outcome] = []
-    for group in groups { try dispatch(group, held, &outcomes) }
+    let now = environment.clock.monotonic()
+    for group in groups { try dispatch(group, now, held, &outcomes) }
     outcomes += changes.map { .changed($0) }
     changes = []
     return outcomes
   }
 
   private func dispatch(
-    _ group: WorkerGroup, _ held: () -> Int64, _ outcomes: inout [Outcome]
+    _ group: WorkerGroup, _ now: UInt64, _ held: () -> Int64, _ outcomes: inout [Outcome]
   ) throws(SchedulerError) {
-    let now = environment.clock.monotonic()
     let heldUp = heldUp(group, now, &outcomes)
     let hasWork = !group.queue.isEmpty || !group.alone.isEmpty
     if !hasWork && (group.wasReady || group === longDigest) { return retireSurplus(of: group, heldUp) }
@@ -298,10 +298,12 @@ final class WorkerPool {
   /// have the others.
   private func heldUp(_ group: WorkerGroup, _ now: UInt64, _ outcomes: inout [Outcome]) -> HeldUp {
     guard group.capability == .content || group.limitsEach else { return HeldUp() }
-    let workers = group.workers.filter {
-      $0.state == .ready && !$0.inFlight.isEmpty && $0.headSince + Self.heldUpAfter < now
-        && (!group.limitsEach || $0.inFlight.count >= group.depth)
+    func isHeldUp(_ worker: GroupWorker) -> Bool {
+      worker.headSince + Self.heldUpAfter < now && worker.state == .ready && !worker.inFlight.isEmpty
+        && (!group.limitsEach || worker.inFlight.count >= group.depth)
     }
+    if !group.workers.contains(where: isHeldUp) { return HeldUp() }
+    let workers = group.workers.filter(isHeldUp)
     if !group.flushes {
       for worker in workers {
         worker.noteSlow()

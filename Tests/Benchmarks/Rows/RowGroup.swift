@@ -25,6 +25,7 @@ struct RowGroup: Sendable {
     RowGroup(name: "verbs", run: VerbRows.run),
     RowGroup(name: "deliveries", run: DeliveryRows.run),
     RowGroup(name: "latency", run: LatencyRows.run),
+    RowGroup(name: "fairness", run: FairnessRows.run),
     RowGroup(name: "scaling", run: ScalingRows.run),
     RowGroup(name: "serve", run: ServeRows.run),
   ]
