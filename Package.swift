@@ -42,7 +42,7 @@ let house: KeyValuePairs = [
   "Libraries": [
     "CArchive", "CCrypto", "CCurl", "CExpat", "CFontconfig", "CGMime", "CImports", "CLLHTTP", "CMagic",
     "CMagicFilter", "CPDF", "CPNG", "CPoppler", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS",
-    "CTurboJPEG", "CVips", "CWebP", "CYAML",
+    "CTurboJPEG", "CUchardet", "CVips", "CWebP", "CYAML", "Charsets",
     "Outbound", "PDFDocument", "PDFPictures", "Pictures",
   ],
   "Contract": [
@@ -90,6 +90,7 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CMagic", pkgConfig: "libmagic", providers: [.apt(["libmagic-dev"])]),
     .systemLibrary(name: "CPoppler", pkgConfig: "poppler-glib", providers: [.apt(["libpoppler-glib-dev"])]),
+    .systemLibrary(name: "CUchardet", pkgConfig: "uchardet", providers: [.apt(["libuchardet-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(
       name: "CFontconfig", pkgConfig: "fontconfig", providers: [.apt(["libfontconfig-dev"])]),
@@ -209,6 +210,7 @@ var shared: [Target] {
       name: "CPDF", dependencies: ["CImports"],
       cxxSettings: [.unsafeFlags(["-isystem", "/usr/include/poppler"])],
       linkerSettings: [.linkedLibrary("poppler")]),
+    .target(name: "Charsets", dependencies: ["CUchardet"]),
     .target(name: "PDFDocument", dependencies: ["StageKit", "CExpat", "CPDF"]),
     .target(name: "CImports"),
     .target(name: "CMagicFilter"),
@@ -258,18 +260,18 @@ struct Stage {
 var stages: [Stage] {
   [
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
-    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic", "CMagicFilter"], hasFixtures: true),
+    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic", "CMagicFilter", "Charsets"], hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"], hasFixtures: true),
     Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
-    Stage(id: "text", module: "TextStage", libraries: ["PDFDocument"]),
+    Stage(id: "text", module: "TextStage", libraries: ["Charsets", "PDFDocument"]),
     Stage(id: "image", module: "ImageStage", libraries: ["Pictures"], hasFixtures: true),
     Stage(
       id: "preview", module: "PreviewStage", libraries: ["PDFDocument", "PDFPictures", "Pictures"],
       hasFixtures: true),
     Stage(id: "archive", module: "ArchiveStage", libraries: ["CArchive"]),
     Stage(
-      id: "mail", module: "MailStage", libraries: ["Bytes", "CGMime"], includes: "/usr/include/gmime-3.0"),
+      id: "mail", module: "MailStage", libraries: ["Bytes", "CGMime", "Charsets"], includes: "/usr/include/gmime-3.0"),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "http", module: "HTTPSource", libraries: ["CCurl", "Outbound"], hasCases: false),
     Stage(id: "notify", module: "NotifyStage"),
@@ -321,6 +323,7 @@ var tests: [Target] {
     .testTarget(
       name: "ClamdServerTests", dependencies: ["CPlatform", "ClamdServer", "HTTPServer", "Platform"]),
     .testTarget(name: "MagicTests", dependencies: ["CMagic", "CMagicFilter"]),
+    .testTarget(name: "CharsetTests", dependencies: ["Charsets"]),
     .testTarget(name: "PDFTests", dependencies: ["PDFDocument"]),
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),

@@ -1,12 +1,16 @@
-import CGMime
+import Charsets
 import Glibc
 
-/// Converters to UTF-8. glibc loads one from a file when it is first wanted, which the sandbox would not allow, and GMime asks for
+/// What reads text of mails. glibc loads a converter from a file when it is first wanted, which the sandbox would not allow, and GMime asks for
 /// any that a header names. So all are loaded before, and stay: 10 MB, a tenth of a second.
 final class Charsets {
   private let loaded: [iconv_t]
+  let converters = Converters()
+  /// Decodes headers and names.
+  let words: EncodedWords
 
   init() {
+    words = EncodedWords(converters)
     loaded = Self.names.split(separator: " ").compactMap { Self.converter(String($0)) }
   }
 
@@ -21,47 +25,37 @@ final class Charsets {
 
   /// A text as UTF-8; what is wrong in it becomes U+FFFD. `nil`: the charset is not known.
   ///
-  /// Without a label, and for the labels that programs write without a look at the text, it is UTF-8 where it can be, and
-  /// Windows-1252 otherwise, in which each byte has a meaning.
-  func utf8(_ bytes: UnsafeRawBufferPointer, _ label: String?) -> [UInt8]? {
-    let label = label?.lowercased() ?? "us-ascii"
-    if Self.unspecific.contains(label) {
-      if String(validating: bytes, as: UTF8.self) != nil { return Array(bytes) }
-      return convert(bytes, "CP1252")
+  /// Without a label, and for the labels that programs write without a look at the text, it is UTF-8 where it can be, or what it looks
+  /// like, and Windows-1252 otherwise, in which each byte has a meaning.
+  ///
+  /// - Parameter isMarkup: it is HTML, and may say its charset itself.
+  func utf8(_ bytes: UnsafeRawBufferPointer, _ label: String?, isMarkup: Bool = false) -> [UInt8]? {
+    let named = label.map { Charset(label: $0) }
+    if let charset = named ?? nil, charset == .utf16LittleEndian || charset == .utf16BigEndian {
+      // Its mark says which of the two.
+      let found = Detection(converters).detect(bytes, declared: label)
+      let text = UnsafeRawBufferPointer(rebasing: bytes[(found?.mark ?? 0)...])
+      return converters.utf8(text, found?.charset ?? charset)?.text
     }
-    // A slash begins options of iconv_open(3).
-    guard label.utf8.count <= 40, !label.utf8.contains(UInt8(ascii: "/")) else { return nil }
-    return convert(bytes, String(cString: g_mime_charset_iconv_name(label)))
+    if let label, case .some(.none) = named, !Self.unspecific.contains(label.lowercased()) { return nil }
+    if let charset = named ?? nil, charset != .utf8, charset != .windows1252 || Self.isLatin(label) {
+      if charset != .windows1252 || String(validating: bytes, as: UTF8.self) == nil {
+        return converters.utf8(bytes, charset)?.text
+      }
+    }
+    if String(validating: bytes, as: UTF8.self) != nil { return Array(bytes) }
+    let found = Detection(converters).detect(bytes, isMarkup: isMarkup)
+    return converters.utf8(
+      UnsafeRawBufferPointer(rebasing: bytes[(found?.mark ?? 0)...]), found?.charset ?? .windows1252)?.text
+  }
+
+  /// Whether a label names Latin letters, and is not what programs write for want of another.
+  private static func isLatin(_ label: String?) -> Bool {
+    let label = label?.lowercased() ?? ""
+    return label.contains("1252") || label.contains("8859") || label.contains("latin")
   }
 
   private static let unspecific: Set = [
-    "us-ascii", "ascii", "ansi_x3.4-1968", "utf-8", "utf8", "iso-8859-1", "iso8859-1", "latin1",
-    "unknown-8bit", "8bit",
-    "default", "x-unknown", "unknown", "binary", "",
+    "unknown-8bit", "8bit", "default", "x-unknown", "unknown", "binary", "",
   ]
-
-  private func convert(_ bytes: UnsafeRawBufferPointer, _ charset: String) -> [UInt8]? {
-    guard let converter = Self.converter(charset) else { return nil }
-    defer { iconv_close(converter) }
-    var output: [UInt8] = []
-    output.reserveCapacity(bytes.count + bytes.count / 2)
-    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
-    defer { room.deallocate() }
-    var source = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
-    var left = bytes.count
-    while true {
-      var target = room.baseAddress?.assumingMemoryBound(to: CChar.self)
-      var free = room.count
-      let before = left
-      let result = iconv(converter, &source, &left, &target, &free)
-      let failure = errno
-      output.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[..<(room.count - free)]))
-      if result != -1 || left == 0 { return output }
-      if failure == E2BIG && (free < room.count || left < before) { continue }
-      // Not a character, or half of one at the end.
-      output.append(contentsOf: "\u{FFFD}".utf8)
-      source = source.map { $0 + 1 }
-      left -= 1
-    }
-  }
 }

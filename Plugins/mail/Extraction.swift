@@ -114,7 +114,7 @@ struct Extraction {
   private mutating func bodyName(_ part: UnsafeMutablePointer<GMimePart>) -> String? {
     let names = ["text/plain": "body", "text/html": "body-html"]
     let type = Self.type(sluice_object(part))
-    guard let name = names[type], g_mime_part_get_filename(part) == nil,
+    guard let name = names[type], fileName(of: sluice_object(part)) == nil,
       text(g_mime_object_get_disposition(sluice_object(part)))?.lowercased() != "attachment"
     else { return nil }
     return bodies.insert(name).inserted ? name : nil
@@ -123,7 +123,7 @@ struct Extraction {
   private mutating func take(body part: UnsafeMutablePointer<GMimePart>, _ name: String) throws(Outcome) {
     let decoded = try DecodedContent(part)
     let label = text(g_mime_object_get_content_type_parameter(sluice_object(part), "charset"))
-    let converted = charsets.utf8(decoded.bytes, label)
+    let converted = charsets.utf8(decoded.bytes, label, isMarkup: name == "body-html")
     if let label {
       if charset == nil { charset = label }
       if converted == nil { unconverted = label }
@@ -154,10 +154,20 @@ struct Extraction {
   private mutating func take(file part: UnsafeMutablePointer<GMimePart>) throws(Outcome) {
     let decoded = try DecodedContent(part)
     let type = Self.type(sluice_object(part))
-    var name = text(g_mime_part_get_filename(part))
+    var name = fileName(of: sluice_object(part))
     // Against RFC 2046, some programs encode a mail in a mail. To GMime that is a file.
-    if name == nil, MailType.matches(type) { name = Self.name(ofEncoded: decoded.bytes) }
+    if name == nil, MailType.matches(type) { name = self.name(ofEncoded: decoded.bytes) }
     try add(decoded.bytes, name, type)
+  }
+
+  /// The name of a file, as one of the two fields says it; `nil`: neither does.
+  private func fileName(of part: UnsafeMutablePointer<GMimeObject>) -> String? {
+    let fields = Field.all(of: part, in: content)
+    for (field, parameter) in [("Content-Disposition", "filename"), ("Content-Type", "name")] {
+      let value = fields.first { $0.isCalled(field) }?.value
+      if let name = value.flatMap({ Parameters($0, charsets.words).text(parameter) }) { return name }
+    }
+    return nil
   }
 
   /// A mail in the mail, as it lies there: GMime would write it anew.
@@ -167,30 +177,35 @@ struct Extraction {
     let end = Boundary.end(of: content, from: start, place.boundaries)
     try add(
       UnsafeRawBufferPointer(rebasing: content[start..<end]),
-      text(g_mime_object_get_content_disposition_parameter(place.part, "filename"))
-        ?? text(g_mime_object_get_content_type_parameter(place.part, "name"))
-        ?? Self.name(of: g_mime_message_part_get_message(sluice_message_part(place.part))),
+      fileName(of: place.part)
+        ?? name(of: g_mime_message_part_get_message(sluice_message_part(place.part)), in: content),
       Self.type(place.part))
   }
 
   /// The name of a mail that is given none.
-  private static func name(of message: UnsafeMutablePointer<GMimeMessage>?) -> String {
+  private func name(
+    of message: UnsafeMutablePointer<GMimeMessage>?, in content: UnsafeRawBufferPointer
+  ) -> String {
     let ending = ".eml"
-    let subject = text(message.flatMap { g_mime_message_get_subject($0) }) ?? ""
-    let name = plainText(subject, limit: longestName - ending.utf8.count)
+    let subject = message.flatMap { message in
+      Field.all(of: sluice_message_object(message), in: content).first { $0.isCalled("Subject") }
+    }
+    let text = subject.map { charsets.words.decoded($0.value.drop { $0 == 0x20 }) } ?? ""
+    let name = plainText(text, limit: Self.longestName - ending.utf8.count)
     return (name.allSatisfy(\.isWhitespace) ? "message" : name) + ending
   }
 
   /// Only its headers are parsed: its parts are not counted yet.
-  private static func name(ofEncoded mail: UnsafeRawBufferPointer) -> String {
+  private func name(ofEncoded mail: UnsafeRawBufferPointer) -> String {
     let text = UnsafeRawBufferPointer(rebasing: mail[MailStart(mail).offset...])
     var lines = Lines(text)
-    while let line = lines.next(), lines.position < longestHeaders {
+    while let line = lines.next(), lines.position < Self.longestHeaders {
       if Boundary.trimmed(line).isEmpty { break }
     }
-    let headers = text[..<min(lines.position, text.count, longestHeaders)]
-    let parsed = Parsed(UnsafeRawBufferPointer(rebasing: headers))
-    return withExtendedLifetime(parsed) { name(of: parsed?.message) }
+    let headers = UnsafeRawBufferPointer(
+      rebasing: text[..<min(lines.position, text.count, Self.longestHeaders)])
+    let parsed = Parsed(headers)
+    return withExtendedLifetime(parsed) { name(of: parsed?.message, in: headers) }
   }
 
   /// Bytes of headers that are searched for a subject.

@@ -96,7 +96,7 @@ struct Mail: Stage {
       throw FieldCheck.loneReturn
     }
     guard let parsed = Parsed(bytes) else { throw Self.damaged }
-    Headers(parsed).annotate(attachment)
+    Headers(parsed, bytes, charsets.words).annotate(attachment)
     try extraction.run(parsed)
   }
 

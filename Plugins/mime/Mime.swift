@@ -4,7 +4,7 @@ import StageKit
 /// disagree.
 struct Mime: Stage {
   static let about = About(
-    id: "mime", version: "1.0.0", summary: "Finds the media type from the content and admits by media type.",
+    id: "mime", version: "1.1.0", summary: "Finds the media type from the content and admits by media type.",
     keys: [
       "mime.magic": "The media type libmagic finds in the content.",
       "mime.declared": "The media type the sender declared, if any.",
@@ -12,6 +12,8 @@ struct Mime: Stage {
       "mime.mismatch":
         "Whether the declared type, or what the extension stands for, disagrees with the content.",
       "mime.also": "Other media types whose header is in the first KiB, joined by a space: a polyglot.",
+      "mime.charset":
+        "The encoding of a text, as the Encoding Standard calls it, by its mark, what is declared, what it says of itself, or its letters; `unknown` where that is not sure.",
       "mime.database": "The version of libmagic and its database.",
     ],
     codes: [
@@ -29,6 +31,7 @@ struct Mime: Stage {
 
   private let magic: MagicDatabase
   private let head = Head()
+  private let charset = TextCharset()
   private let allow: [String]
   private let deny: [String]
 
@@ -45,6 +48,7 @@ struct Mime: Stage {
     attachment.annotate("mime.magic", found)
     attachment.annotate("mime.database", magic.version)
     compareClaims(of: attachment, with: found)
+    if let name = try charset.name(of: attachment, found) { attachment.annotate("mime.charset", name) }
     let also = Polyglot.types(in: try head.read(attachment), besides: found)
     if !also.isEmpty { attachment.annotate("mime.also", also.joined(separator: " ")) }
     try admit(found)

@@ -1,3 +1,4 @@
+import Charsets
 import PDFDocument
 import StageKit
 
@@ -10,9 +11,10 @@ struct Text: Stage {
       "text.characters": "The number of Unicode characters in the text.",
       "text.pages": "The number of pages of a PDF that the text was taken from.",
       "text.truncated": "Whether there is, or may be, more text than was taken.",
-      "text.encoding": "How a text file was read: `utf-8`, `utf-16le`, `utf-16be` or `windows-1252`.",
+      "text.encoding":
+        "How a text file was read: the name of the Encoding Standard, such as `utf-8` or `windows-1252`; or `unknown`.",
       "text.none":
-        "Why there is no text: `no-text` (a scan, an empty file), `encrypted` or `damaged`; the content stays.",
+        "Why there is no text: `no-text` (a scan, an empty file), `unknown-encoding`, `encrypted` or `damaged`; the content stays.",
     ],
     codes: [
       "no-text": "There is no text in it, and `without-text` is `reject`.",
@@ -44,7 +46,7 @@ struct Text: Stage {
   private let isDerived: Bool
   private let poppler: Poppler
   private let content = Content()
-  private let reader = ByteReader()
+  private let converters: Converters
 
   init(_ opening: Opening) throws(Outcome) {
     maxPages = Int(opening[Self.maxPages])
@@ -52,6 +54,7 @@ struct Text: Stage {
     rejectsWithout = opening[Self.withoutText] == "reject"
     isDerived = opening[Self.place] == "derived"
     poppler = try Poppler()
+    converters = Converters()
   }
 
   /// Content of other types passes unchanged.
@@ -82,8 +85,21 @@ struct Text: Stage {
   }
 
   private func process(textFile attachment: Attachment) throws(Outcome) {
-    let file = try TextFile(attachment, reader, maxBytes: maxBytes)
-    attachment.annotate("text.encoding", file.encoding.rawValue)
+    // A character takes at most four bytes, and the file may be anything, such as a disk image of zeros declared as text.
+    try content.read(attachment, atMost: Int64(maxBytes) * 4)
+    defer { content.release() }
+    let isCut = attachment.size > Int64(content.bytes.count)
+    let isMarkup = ["text/html", "text/xml"].contains { attachment.matches($0) }
+    guard
+      let file = TextFile(
+        content.bytes, converters, declared: Charset.label(ofType: attachment.declaredType),
+        isMarkup: isMarkup,
+        maxBytes: maxBytes, isCut: isCut)
+    else {
+      attachment.annotate("text.encoding", "unknown")
+      return try pass(attachment, without: "unknown-encoding", "it is not sure in which encoding it is")
+    }
+    attachment.annotate("text.encoding", file.charset.name)
     try pass(attachment, with: file.excerpt, orElse: "it is empty or blank")
   }
 

@@ -23,8 +23,10 @@ public final class Content {
 
   /// Reads the content as long as it was measured. Throws a retry (`source-changed`, `unreadable`) where it is shorter by
   /// now or cannot be read, and a failure (`out-of-memory`) where it does not fit: a stage lists these codes.
-  public func read(_ attachment: Attachment) throws(Outcome) {
-    let size = Int(attachment.size)
+  ///
+  /// - Parameter limit: bytes that are read at most.
+  public func read(_ attachment: Attachment, atMost limit: Int64 = .max) throws(Outcome) {
+    let size = Int(min(attachment.size, limit))
     guard reserve(size), let room else {
       throw .fail("out-of-memory", "\(size) bytes do not fit into the memory this stage may use")
     }

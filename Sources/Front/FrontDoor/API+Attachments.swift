@@ -220,12 +220,25 @@ extension API {
     }
     var outcome = record.outcome
     (outcome.mediaType, outcome.sizeBytes) = (object.mediaType, object.sizeBytes)
-    (outcome.sha256, outcome.url) = (object.sha256, object.url)
+    (outcome.sha256, outcome.url, outcome.metadata) = (object.sha256, object.url, "{}")
     let origin = record.origin.replacing(
       fileName: "\(record.origin.fileName).\(name).\(PathTemplate.fileExtension(for: object.mediaType))")
     return AttachmentRecord(
       key: record.key, origin, source: record.source, outcome, createdAt: record.createdAt,
       finishedAt: record.finishedAt, steps: [])
+  }
+
+  /// The encoding of a text, as it was found; `nil`: that was not sure. What stages write is UTF-8, and so are most texts.
+  private static func charset(of record: AttachmentRecord) -> String? {
+    let metadata = Metadatum.read(record.outcome.metadata) ?? []
+    if metadata.contains(where: { $0.key == "original.sha256" }) { return "utf-8" }
+    guard case .text(let name)? = metadata.first(where: { $0.key == "mime.charset" })?.value else {
+      return "utf-8"
+    }
+    let isToken = name.utf8.allSatisfy {
+      0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+    }
+    return isToken && !["unknown", "utf-7"].contains(name) ? name : nil
   }
 
   /// The content of an attachment or of a derived object, or the part that is asked for.
@@ -277,7 +290,8 @@ extension API {
     let isDownload = try Self.isDownload(request)
     let fields =
       ContentFields.all(
-        mediaType: record.outcome.mediaType, fileName: record.origin.fileName, isDownload: isDownload) + own
+        mediaType: record.outcome.mediaType, charset: Self.charset(of: record),
+        fileName: record.origin.fileName, isDownload: isDownload) + own
     switch Conditions.outcome(request, validators) {
     case .whole: return .file(FrontReply(200, fields, .file(0..<validators.size)), file)
     case .part(let range):

@@ -7,12 +7,16 @@ enum ContentFields {
     "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "text/plain", "application/pdf",
   ]
 
-  /// - Parameter isDownload: it is to be saved in any case.
-  static func all(mediaType: String?, fileName: String, isDownload: Bool) -> [FrontRequest.Pair] {
+  /// - Parameters:
+  ///   - charset: of a text; `nil`: it is not known, and browsers look for themselves.
+  ///   - isDownload: it is to be saved in any case.
+  static func all(
+    mediaType: String?, charset: String? = "utf-8", fileName: String, isDownload: Bool
+  ) -> [FrontRequest.Pair] {
     let type = mediaType ?? "application/octet-stream"
     let isShown = shown.contains(type) && !isDownload
     return [
-      .init("Content-Type", type == "text/plain" ? "text/plain; charset=utf-8" : type),
+      .init("Content-Type", type == "text/plain" ? type + (charset.map { "; charset=\($0)" } ?? "") : type),
       .init("Content-Disposition", disposition(fileName, isShown: isShown)),
       .init("Accept-Ranges", "bytes"),
       .init("Cache-Control", "private, no-cache"),

@@ -11,6 +11,7 @@ static inline GMimeMessagePart *sluice_message_part(GMimeObject *part) { return 
 static inline GMimePart *sluice_part(GMimeObject *part) { return GMIME_PART(part); }
 static inline GMimeStreamMem *sluice_memory_stream(GMimeStream *stream) { return GMIME_STREAM_MEM(stream); }
 static inline int sluice_is_group(InternetAddress *address) { return INTERNET_ADDRESS_IS_GROUP(address); }
+static inline GMimeObject *sluice_message_object(GMimeMessage *message) { return GMIME_OBJECT(message); }
 static inline GMimeObject *sluice_object(GMimePart *part) { return GMIME_OBJECT(part); }
 static inline gint64 sluice_first_offset(GMimeObject *part) {
   GMimeHeaderList *headers = part ? g_mime_object_get_header_list(part) : NULL;

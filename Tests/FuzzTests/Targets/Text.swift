@@ -1,11 +1,17 @@
+import Charsets
+
 @testable import TextStage
 
 extension FuzzTarget {
   /// A text file in any encoding.
   static let textFile = FuzzTarget(name: "text") { bytes in
-    let file = try MemoryFile(bytes)
+    let converters = Converters(Detection.candidates)
     for limit in [16, 1024] {
-      let read = try TextFile(file.content, ByteReader(), maxBytes: limit)
+      let start = bytes.prefix(4 * limit)
+      let isCut = start.count < bytes.count
+      guard
+        let read = Array(start).withUnsafeBytes({ TextFile($0, converters, maxBytes: limit, isCut: isCut) })
+      else { continue }
       let excerpt = read.excerpt
       try demand(excerpt.bytes.count <= limit, "\(excerpt.bytes.count) bytes where \(limit) are wanted")
       guard let text = String(validating: excerpt.bytes, as: UTF8.self) else {
@@ -21,7 +27,7 @@ extension FuzzTarget {
       try demand(
         excerpt.isBlank == text.unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0 == "\u{FEFF}" },
         "blank or not: \(text.debugDescription)")
-      guard read.encoding == .utf8, !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }),
+      guard read.charset == .utf8, !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }),
         let whole = String(validating: bytes, as: UTF8.self),
         !whole.unicodeScalars.contains(where: { "\u{80}"..."\u{9F}" ~= $0 || "\u{2028}"..."\u{2029}" ~= $0 })
       else { continue }
