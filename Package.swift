@@ -260,7 +260,8 @@ struct Stage {
 var stages: [Stage] {
   [
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
-    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic", "CMagicFilter", "Charsets"], hasFixtures: true),
+    Stage(
+      id: "mime", module: "MimeStage", libraries: ["CMagic", "CMagicFilter", "Charsets"], hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"], hasFixtures: true),
     Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
@@ -271,7 +272,8 @@ var stages: [Stage] {
       hasFixtures: true),
     Stage(id: "archive", module: "ArchiveStage", libraries: ["CArchive"]),
     Stage(
-      id: "mail", module: "MailStage", libraries: ["Bytes", "CGMime", "Charsets"], includes: "/usr/include/gmime-3.0"),
+      id: "mail", module: "MailStage", libraries: ["Bytes", "CGMime", "Charsets"],
+      includes: "/usr/include/gmime-3.0"),
     Stage(id: "store", module: "StoreStage", libraries: ["CPlatform"]),
     Stage(id: "http", module: "HTTPSource", libraries: ["CCurl", "Outbound"], hasCases: false),
     Stage(id: "notify", module: "NotifyStage"),
