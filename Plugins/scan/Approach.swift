@@ -60,7 +60,7 @@ final class DoorApproach: Approach {
       asksAgain = Deadline(after: Self.pause)
       return nil
     case .failed(let error):
-      throw .unavailable("connecting to \(door.path): \(String(cString: strerror(error)))")
+      throw .away("connecting to \(door.path): \(String(cString: strerror(error)))")
     }
   }
 }
@@ -105,6 +105,6 @@ final class TCPApproach: Approach {
       if let connection { return (current, isConnected) = (connection, error == 0) }
       reason = String(cString: strerror(error))
     }
-    throw .unavailable("connecting to \(addresses.name): \(reason)")
+    throw .away("connecting to \(addresses.name): \(reason)")
   }
 }

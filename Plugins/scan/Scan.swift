@@ -115,13 +115,15 @@ struct Scan: Stage {
 
   /// A retry caused by clamd waits as long as the pipeline says; a retry caused by the file does not.
   private func later(_ outcome: Outcome) -> Outcome {
-    guard outcome.code.hasPrefix("scanner-") else { return outcome }
+    guard outcome.code.hasPrefix("scanner-"), !outcome.pausesLane else { return outcome }
     return .retry(outcome.code, outcome.message, after: retryAfter)
   }
 }
 
 extension Outcome {
   /// No valid reply: nothing is known about the content.
+  /// Nobody listens: no content can be scanned now.
+  static func away(_ reason: String) -> Outcome { .pause("scanner-unavailable", reason) }
   static func unavailable(_ reason: String) -> Outcome { .retry("scanner-unavailable", reason) }
 }
 

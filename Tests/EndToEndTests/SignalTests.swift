@@ -70,6 +70,24 @@ struct SignalTests {
     try inbox.checkWhole(next)
   }
 
+  /// A stage that never returns, and would have an hour for it.
+  @Test func whatDoesNotEndInItsTimeStaysInTheQueue() throws {
+    let inbox = try Inbox()
+    try inbox.pipeline("timeout: 60m", more: "workers: 1")
+    for number in 0..<3 { try inbox.add("slow-\(number)", "misbehave sleep \(number)\n") }
+    let underway = try inbox.start()
+    try inbox.waitForWork()
+    kill(underway.process.processIdentifier, SIGTERM)
+    let run = try underway.end(within: 60)
+    #expect(run.outcome.status == 75 && !run.outcome.wasKilled, "\(run.outcome.err)")
+    let told = run.outcome.err.split(separator: "\n").filter { $0.contains("have 20 s to end") }
+    #expect(told.count == 1 && run.outcome.err.contains("did not end in that time"), "\(run.outcome.err)")
+    #expect(try inbox.ledger("SELECT count(*) FROM jobs WHERE state = 'due'") == "3")
+    // It is no fault of the attachment's.
+    #expect(try inbox.ledger("SELECT sum(attempts - uncounted) + sum(crashes) FROM jobs") == "0")
+    #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
+  }
+
   @Test(arguments: [[SIGINT, SIGINT], [SIGTERM, SIGINT], [SIGINT, SIGTERM]])
   func twoSignalsEndItAtOnceAndTheNextRunFinishes(signals: [Int32]) throws {
     let inbox = try Inbox()

@@ -113,8 +113,8 @@ extension Scheduler {
   /// Settles a flight as released where no more is to be begun.
   private func isGivenBack(_ flight: Flight) -> Bool {
     // In this order: to ask the run costs more.
-    guard flight.lane.pause != nil || isStopping, flight.run.isInLine,
-      flight.lane.pause != nil || flight.run.isUntouched
+    guard flight.lane.pause != nil || isStopping, flight.run.isInLine || isStopOverdue,
+      flight.lane.pause != nil || flight.run.isUntouched || isStopOverdue
     else { return false }
     settle(flight, .released)
     return true

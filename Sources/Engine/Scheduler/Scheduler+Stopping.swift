@@ -26,7 +26,27 @@ extension Scheduler {
     isIntakeCut = !isIntakeOver || exchange.hasBatch
     isIntakeOver = true
     exchange.dropBatch()
+    stopUntil = environment.clock.monotonic() + Self.stopTime
     releaseWaiting()
+  }
+
+  /// Nanoseconds that what is in hand has to end after a signal. Service managers wait longer: systemd's usual limit is 90 s.
+  private static let stopTime: UInt64 = 20_000_000_000
+
+  /// Ends the workers that are still at something once that time is over. Their work is due again, as after the end of a coordinator.
+  func endOverdue() {
+    guard isStopping, !isHandingOver, let stopUntil, !isStopOverdue,
+      environment.clock.monotonic() >= stopUntil
+    else {
+      return
+    }
+    isStopOverdue = true
+    let abandoned = pool.abandon() + pool.removeQueued { _ in true }
+    if abandoned.isEmpty { return }
+    observe(.stopped(inHand: abandoned.count))
+    for flight in abandoned where !flight.isSettled {
+      if flight.takenBack != nil { endTakenBack(flight) } else { settle(flight, .released) }
+    }
   }
 
   /// Gives back what no stage has begun with: it is due again at once, for the next coordinator. The rest goes on to its end.
@@ -50,8 +70,12 @@ extension Scheduler {
   func tellStopping() {
     let now = environment.clock.monotonic()
     guard isStopping, !flights.isEmpty, now - stopNoteAt >= Self.stopNoteInterval else { return }
-    stopNoteAt = now
+    if stopUntil != nil && isStopTold { return }
+    (stopNoteAt, isStopTold) = (now, true)
     let downloads = flights.values.count { $0.transfer != nil && !$0.isFetched }
-    observe(.stopping(inHand: flights.count - downloads, with: pool.busyStages, downloads: downloads))
+    let seconds = isHandingOver ? nil : Int(Self.stopTime / 1_000_000_000)
+    observe(
+      .stopping(
+        inHand: flights.count - downloads, with: pool.busyStages, downloads: downloads, seconds: seconds))
   }
 }

@@ -72,6 +72,10 @@ public final class Scheduler {
   /// It stops so that another scheduler goes on.
   var isHandingOver = false
   var stopNoteAt: UInt64 = 0
+  var isStopTold = false
+  /// Until when what is in hand may go on after a signal, in nanoseconds of the monotonic clock; and whether that is over.
+  var stopUntil: UInt64?
+  var isStopOverdue = false
   private var downloadsToldAt: UInt64 = 0
   /// How many had begun then.
   private var downloadsTold = 0
@@ -178,6 +182,7 @@ public final class Scheduler {
       try checkPlaces(every: Self.placeCheckInterval)
       tellSlowSource()
       tellStopping()
+      endOverdue()
       if environment.isAsked() {
         var atWork = pool.atWork
         atWork.downloads = transfers?.atWork()

@@ -23,8 +23,10 @@ public enum SchedulerEvent: Sendable {
   /// A resident scheduler tries it again.
   case laneResumed(lane: String)
   /// A signal asked for the end, and this much is still in hand, with these stages and channels, and so many downloads, which
-  /// do not end first; told at once, and every five seconds.
-  case stopping(inHand: Int, with: [String], downloads: Int)
+  /// do not end first. They have so many seconds to end; `nil`: as long as they take. Told at once; without a bound every five seconds.
+  case stopping(inHand: Int, with: [String], downloads: Int, seconds: Int?)
+  /// That time is over: this much was in hand, and is due again for the next coordinator.
+  case stopped(inHand: Int)
   /// SIGHUP came while the scheduler stays: what it means is the observer's to say.
   case hangup
   /// The ledger does not answer, and is tried again; told once.

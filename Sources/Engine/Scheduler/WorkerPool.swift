@@ -161,6 +161,18 @@ final class WorkerPool {
     return false
   }
 
+  /// Ends all workers that are at something, and returns what they had.
+  func abandon() -> [Flight] {
+    var abandoned: [Flight] = []
+    for worker in workers where !worker.inFlight.isEmpty {
+      abandoned += worker.inFlight
+      worker.inFlight.removeAll()
+      retire(worker)
+    }
+    for flight in abandoned { endOutput(flight) }
+    return abandoned
+  }
+
   /// Tells a worker where the result of what it works on is not wanted any more.
   func tellTakenBack(_ worker: GroupWorker) {
     let underway = worker.inFlight.prefix(worker.group.limitsEach ? worker.inFlight.count : 1)

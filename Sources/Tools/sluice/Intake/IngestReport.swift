@@ -84,7 +84,12 @@ final class IngestReport {
     case .remark(let level, let stage, let id, let attachmentId, let text):
       tell(LogRecord(id: id, attachmentId: attachmentId, stage: stage, level: level, text: text))
     case .delivered: delivered += 1
-    case .stopping(let count, let stages, let downloads): tellStopping(count, stages, downloads)
+    case .stopping(let count, let stages, let downloads, let seconds):
+      tellStopping(count, stages, downloads, seconds)
+    case .stopped(let count):
+      note(
+        "stopped: \(count) in hand did not end in that time; \(count == 1 ? "it stays" : "they stay") in the queue"
+      )
     case .downloads(let downloads): progress?.downloads = downloads
     case .atWork(let workers): progress?.longest = workers.longest
     case .hangup, .staleResult, .steps, .noRoom: break
@@ -173,10 +178,12 @@ final class IngestReport {
     Terminal.error(record.line)
   }
 
-  private func tellStopping(_ count: Int, _ stages: [String], _ downloads: Int) {
+  private func tellStopping(_ count: Int, _ stages: [String], _ downloads: Int, _ seconds: Int?) {
     var parts: [String] = []
     let place = stages.isEmpty ? "" : " (\(stages.joined(separator: ", ")))"
-    if count > 0 || downloads == 0 { parts.append("\(count) in hand\(place) end first") }
+    if count > 0 || downloads == 0 {
+      parts.append("\(count) in hand\(place) \(seconds.map { "have \($0) s to end" } ?? "end first")")
+    }
     if downloads > 0 {
       parts.append(
         "\(Count.text(downloads, "download")) \(downloads == 1 ? "stops" : "stop") now and \(downloads == 1 ? "goes" : "go") on from there later"
