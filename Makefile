@@ -40,7 +40,7 @@ PREFIX ?= /usr/local
 LIB = $(DESTDIR)$(PREFIX)/lib/sluice
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: run test soak fuzz sanitize guards differ api-check tus-check clamd-check bench bench-check deps build install place uninstall \
+.PHONY: run test soak fuzz sanitize guards differ api-check tus-check clamd-check bench bench-check deps build install place kit uninstall \
 	deb package deb-check clean
 
 run: build
@@ -115,6 +115,7 @@ bench-check: build
 # Without the programs of tests and benchmarks, which those who need them build.
 build: deps
 	@SLUICE_BUILD=product swift build -c release
+	@$(MAKE) --no-print-directory kit DESTDIR= PREFIX=.build
 
 deps:
 	@missing=(); \
@@ -138,8 +139,7 @@ install: PACKAGES += patchelf binutils
 install: build place
 
 place:
-	@install -d $(LIB) $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/sluice $(SHARE)/sluice/templates \
-	  $(SHARE)/sluice/StageKit/Sources $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
+	@install -d $(LIB) $(DESTDIR)$(PREFIX)/bin $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
 	  $(SHARE)/fish/vendor_completions.d
 	@install -m 755 $(BUILT)/sluice $(BUILT)/sluice-worker $(BUILT)/sluice-httpd $(LIB)
 	@install -m 644 $(BUILT)/libsluice-*.so $(LIB)
@@ -148,6 +148,15 @@ place:
 	@strip --strip-debug $(LIB)/sluice $(LIB)/sluice-worker $(LIB)/sluice-httpd $(LIB)/libsluice-*.so
 	@for file in $(LIB)/*; do patchelf --set-rpath '$$ORIGIN' "$$file"; done
 	@ln -sfn ../lib/sluice/sluice $(DESTDIR)$(PREFIX)/bin/sluice
+	@$(MAKE) --no-print-directory kit DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)'
+	@$(LIB)/sluice completions bash > $(SHARE)/bash-completion/completions/sluice
+	@$(LIB)/sluice completions zsh > $(SHARE)/zsh/site-functions/_sluice
+	@$(LIB)/sluice completions fish > $(SHARE)/fish/vendor_completions.d/sluice.fish
+	@echo "$(DESTDIR)$(PREFIX)/bin/sluice is in place"
+
+# What stages are written with: the header, the kit for Swift, templates.
+kit:
+	@install -d $(DESTDIR)$(PREFIX)/include/sluice $(SHARE)/sluice/templates $(SHARE)/sluice/StageKit/Sources
 	@install -m 644 Sources/Contract/CStage/include/sluice/stage.h $(DESTDIR)$(PREFIX)/include/sluice
 	@cp -R Sources/Contract/CStage Sources/Contract/StageKit $(SHARE)/sluice/StageKit/Sources
 	@{ sed -n '1,/^$$/p' Package.swift; \
@@ -157,10 +166,6 @@ place:
 	  echo; sed -n '/^var contract/,/^}/p' Package.swift; } > $(SHARE)/sluice/StageKit/Package.swift
 	@cp -R Templates/swift Templates/c Templates/python Templates/shell Templates/shared $(SHARE)/sluice/templates
 	@install -m 644 pipeline.yaml $(SHARE)/sluice
-	@$(LIB)/sluice completions bash > $(SHARE)/bash-completion/completions/sluice
-	@$(LIB)/sluice completions zsh > $(SHARE)/zsh/site-functions/_sluice
-	@$(LIB)/sluice completions fish > $(SHARE)/fish/vendor_completions.d/sluice.fish
-	@echo "$(DESTDIR)$(PREFIX)/bin/sluice is in place"
 
 uninstall:
 	@find $(LIB) -maxdepth 1 -type f -delete; rmdir --ignore-fail-on-non-empty $(LIB) # plugins/ is the operator's

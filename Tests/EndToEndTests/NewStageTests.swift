@@ -100,6 +100,22 @@ struct NewStageTests {
     #expect(folder.files(below: "mine") == ["README.md"])
   }
 
+  /// By whatever path it is called.
+  @Test func theProgramOfABuildFindsItsTemplates() throws {
+    let folder = try TemporaryFolder()
+    let program = URL(fileURLWithPath: SluiceCommand.folder + "/sluice")
+    for (name, file) in [("one", program), ("two", program.resolvingSymlinksInPath())] {
+      let process = Process()
+      process.executableURL = file
+      process.arguments = ["stages", "new", name, "--language", "c"]
+      process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+      process.standardOutput = FileHandle.nullDevice
+      try process.run()
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0 && folder.files(below: name).contains("\(name).c"), "\(file.path)")
+    }
+  }
+
   /// A name may be a word of the templates.
   @Test func aStageMayBeCalledAsTheExamplesAre() throws {
     let folder = try TemporaryFolder()

@@ -43,6 +43,10 @@ public struct ManifestLineReader: Sendable {
     return false
   }
 
+  /// In the place of `path` for one that is not UTF-8.
+  private static let pathBytes = "pathBase64"
+  private static let keys = IntakeItem.keys + [pathBytes]
+
   private func item(_ json: String, _ origin: String, _ defaults: IntakeDefaults) throws -> IntakeItem {
     func problem(_ text: String) -> IntakeProblem { IntakeProblem(origin, text) }
     if try !parser.isObject(json) {
@@ -55,11 +59,11 @@ public struct ManifestLineReader: Sendable {
     var members = Members(parser: parser)
     for member in try parser.members(json) {
       let key = member.key
-      guard IntakeItem.keys.contains(key) else {
+      guard IntakeItem.keys.contains(key) || key == Self.pathBytes else {
         throw problem(
           "unknown key '\(PrintableText.of(key))'"
-            + (Suggestion.nearest(to: key, among: IntakeItem.keys).map { "; did you mean '\($0)'?" }
-              ?? "; the keys are \(IntakeItem.keys.joined(separator: ", "))"))
+            + (Suggestion.nearest(to: key, among: Self.keys).map { "; did you mean '\($0)'?" }
+              ?? "; the keys are \(Self.keys.joined(separator: ", "))"))
       }
       if members.found.updateValue(member, forKey: key) != nil {
         throw problem("the key '\(key)' stands there twice")
@@ -69,6 +73,13 @@ public struct ManifestLineReader: Sendable {
       try item.visit(&members)
     } catch {
       throw problem("\(error)")
+    }
+    if let path = members.found[Self.pathBytes] {
+      guard path.kind == .text, let bytes = Base64.bytes(path.text), !bytes.isEmpty, !bytes.contains(0) else {
+        throw problem("'\(Self.pathBytes)' is the Base64 of a path")
+      }
+      if !item.source.isEmpty { throw problem("it has 'path' and '\(Self.pathBytes)'; give one of them") }
+      item.source = bytes
     }
     item.checksParticipants = defaults.checksParticipants && members.found["participants"] != nil
     if item.url != nil {

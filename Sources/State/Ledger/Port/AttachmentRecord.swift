@@ -193,7 +193,7 @@ extension AttachmentRecord {
   public func write(to writer: inout JSONWriter, isForUser: Bool = false) {
     writer.member("id", origin.id)
     origin.write(to: &writer)
-    if !isForUser { writer.member("source", sourceName) }
+    if !isForUser { writer.source(sourceName, origin.parentId == nil ? source : []) }
     var outcome = outcome
     if isForUser { outcome.reason = outcome.reason?.forUser }
     if isForUser && outcome.status == .cancelled { outcome.reason?.message = "it was taken back" }

@@ -54,3 +54,13 @@ extension Metadatum {
     }
   }
 }
+
+extension JSONWriter {
+  /// Where a content came from: as text, and as Base64 where the path is not UTF-8, so that the text does not lead back to it.
+  ///
+  /// - Parameter path: empty: it is no path.
+  public mutating func source(_ text: String, _ path: [UInt8]) {
+    member("source", text)
+    if String(validating: path, as: UTF8.self) == nil { member("sourceBase64", Base64.text(path)) }
+  }
+}

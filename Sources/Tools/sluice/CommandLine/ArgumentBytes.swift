@@ -11,11 +11,19 @@ enum ArgumentBytes {
     }
     return words.map { word in
       guard word.unicodeScalars.contains("\u{FFFD}"),
-        let index = given.firstIndex(where: {
-          String(decoding: $0, as: UTF8.self).utf8.elementsEqual(word.utf8)
+        let index = given.firstIndex(where: { bytes in
+          let text = String(decoding: bytes, as: UTF8.self)
+          return text.utf8.elementsEqual(word.utf8) || text.hasPrefix("--") && text.hasSuffix("=\(word)")
         })
       else { return Array(word.utf8) }
-      return given.remove(at: index)
+      let bytes = given.remove(at: index)
+      if String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(word.utf8) { return bytes }
+      return Array(bytes[((bytes.firstIndex(of: UInt8(ascii: "=")) ?? -1) + 1)...])
     }
+  }
+
+  /// Whether a word is UTF-8 as it was given.
+  static func isText(_ word: String) -> Bool {
+    of([word]).allSatisfy { String(validating: $0, as: UTF8.self) != nil }
   }
 }

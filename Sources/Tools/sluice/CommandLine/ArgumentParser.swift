@@ -133,6 +133,10 @@ struct ParsedArguments {
       } else {
         throw .usage("option '\(name)' needs a value: \(name) \(placeholder)")
       }
+      // It would name another file: names of files to take in may be anything, and stand without an option.
+      if !ArgumentBytes.isText(value) {
+        throw .usage("the value of option '\(name)' is not UTF-8; give a link to it whose path is")
+      }
       values[option.name, default: []] += try option.checked(value, as: name)
     }
     if configuration.arguments.contains("FILE") && words.contains("") {

@@ -76,8 +76,9 @@ struct AttachmentLookup {
   /// What is asked for where a word is a source: a message at its place, and else a file.
   private static func filters(bySource word: String) -> [AttachmentFilter] {
     var filters: [AttachmentFilter] = []
-    if let message = MboxPath.beginning(Array(word.utf8)) {
-      for file in sources(String(decoding: message.file, as: UTF8.self)) {
+    let word = ArgumentBytes.of([word])[0]
+    if let message = MboxPath.beginning(word) {
+      for file in sources(message.file) {
         filters.append(AttachmentFilter())
         filters[filters.count - 1].sourceStart = file + message.rest
       }
@@ -90,17 +91,17 @@ struct AttachmentLookup {
   }
 
   /// The paths under which a source may be on record: absolute, without links if the file is there still.
-  private static func sources(_ word: String) -> [[UInt8]] {
+  private static func sources(_ word: [UInt8]) -> [[UInt8]] {
     var sources: [[UInt8]] = []
-    if let resolved = realpath(word, nil) {
+    if let resolved = word.withPath({ realpath($0, nil) }) {
       sources.append(Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved))))
       free(resolved)
     }
-    if word.hasPrefix("/") {
-      sources.append(Array(word.utf8))
+    if word.first == UInt8(ascii: "/") {
+      sources.append(word)
     } else if let folder = getcwd(nil, 0) {
       sources.append(
-        Array(UnsafeRawBufferPointer(start: folder, count: strlen(folder))) + Array("/\(word)".utf8))
+        Array(UnsafeRawBufferPointer(start: folder, count: strlen(folder))) + [UInt8(ascii: "/")] + word)
       free(folder)
     }
     return sources.count == 2 && sources[0] == sources[1] ? [sources[0]] : sources

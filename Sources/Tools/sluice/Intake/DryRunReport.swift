@@ -71,7 +71,7 @@ struct DryRunReport {
     var writer = JSONWriter()
     writer.object { writer in
       writer.member("record", "rehearsal")
-      writer.member("source", item.link?.name ?? String(decoding: item.source, as: UTF8.self))
+      writer.source(item.link?.name ?? String(decoding: item.source, as: UTF8.self), item.source)
       writer.member("fileName", item.fileName)
       writer.member("conversationId", item.conversationId)
       writer.member("status", outcome.status.rawValue)

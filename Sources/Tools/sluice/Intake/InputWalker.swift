@@ -42,17 +42,18 @@ final class InputWalker: @unchecked Sendable {
   }
 
   /// Takes in files, and folders with everything in them.
-  func walk(_ paths: [String]) {
+  func walk(_ paths: [[UInt8]]) {
     for path in paths where !isRefused {
-      if Self.isLink(path) {
-        add(link: path)
+      let text = Self.text(path)
+      if Self.isLink(text) {
+        add(link: text)
         continue
       }
-      guard let resolved = Self.resolve(Array(path.utf8)) else {
-        problem(IntakeProblem(path, "\(String(cString: strerror(errno))); check the path"))
+      guard let resolved = Self.resolve(path) else {
+        problem(IntakeProblem(text, "\(String(cString: strerror(errno))); check the path"))
         continue
       }
-      walk(resolved, origin: path)
+      walk(resolved, origin: text)
     }
     flush()
   }

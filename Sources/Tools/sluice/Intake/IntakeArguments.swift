@@ -21,7 +21,7 @@ struct IntakeArguments {
   ]
 
   let defaults: IntakeDefaults
-  let paths: [String]
+  let paths: [[UInt8]]
   /// Where the files have to lie; `nil`: anywhere.
   let bound: IntakeBound?
   private let manifest: String?
@@ -32,7 +32,7 @@ struct IntakeArguments {
     self.defaults = defaults
     bound = try IntakeBound(arguments)
     manifest = arguments.value("manifest")
-    paths = arguments.words
+    paths = ArgumentBytes.of(arguments.words)
     if manifest == nil && paths.isEmpty {
       throw .usage(
         "`sluice \(command)` needs a \(command == Fetch.configuration.name ? "LINK" : "PATH"), or --manifest FILE (`sluice \(command) --help` shows an example"

@@ -21,6 +21,22 @@ final class Consumption {
   private let way: Way?
   private let home: Home
   private let tell: (String) -> Void
+  /// Sources that have other content than what was stored, as they were when that was told.
+  private var left: [[UInt8]: Kept] = [:]
+  private static let mostLeft = 10_000
+
+  /// What stays the same as long as nobody writes to a file, also when it is renamed.
+  private struct Kept: Equatable {
+    let inode: ino_t
+    let size: Int64
+    let modified: Int64
+
+    init(_ facts: stat) {
+      let file = FileState(facts)
+      (inode, size, modified) = (facts.st_ino, file.size, file.modified)
+    }
+  }
+
   /// Reasons that were told.
   private var told: Set<Int32> = []
 
@@ -49,13 +65,14 @@ final class Consumption {
     else {
       return .left
     }
+    if left[path] == Kept(facts) { return .left }
     var object = stat()
     let stored = "\(home.storePath)/\(url)"
     guard stat(stored, &object) == 0, object.st_mode & S_IFMT == S_IFREG, Int64(object.st_size) == size
     else { return .tooEarly }
     // An object that was damaged since may be all that is lost with its source.
     guard holds(Array(stored.utf8), attachment.sha256) else {
-      return differs(path, "its object in the store is damaged; `sluice verify` tells more")
+      return differs(path, facts, "its object in the store is damaged; `sluice verify` tells more")
     }
     guard let source = Place(path) else { return errno == ENOENT ? .left : failed(path) }
     let claim = ClaimedName(id: attachment.id, FileState(facts))
@@ -82,7 +99,7 @@ final class Consumption {
     guard holds(renamed, attachment.sourceSHA256) else {
       if Self.rename(folder, target, source.folder.number, source.name) != 0 { isStranded(renamed, path) }
       return differs(
-        path,
+        path, facts,
         "it has other content than what was stored, under the same size and time; touch it to have it taken in"
       )
     }
@@ -116,14 +133,18 @@ final class Consumption {
   private func holds(_ path: [UInt8], _ sha256: [UInt8]?) -> Bool {
     var facts = stat()
     guard let sha256,
-      let file = try? Descriptor.open(String(decoding: path, as: UTF8.self), O_RDONLY | O_NOFOLLOW),
+      case let number = path.withPath({ open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }), number >= 0,
+      case let file = Descriptor(owning: number),
       fstat(file.number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,
       let digest = try? ObjectHash().digest(of: file.number, size: Int64(facts.st_size))
     else { return false }
     return digest == sha256
   }
 
-  private func differs(_ path: [UInt8], _ reason: String) -> Result {
+  /// It is told once, and the file left alone until it changes.
+  private func differs(_ path: [UInt8], _ facts: stat, _ reason: String) -> Result {
+    if left.count >= Self.mostLeft { left.removeAll() }
+    left[path] = Kept(facts)
     tell("\(String(decoding: path, as: UTF8.self)) stays: \(reason)")
     return .left
   }
