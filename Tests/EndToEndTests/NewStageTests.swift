@@ -112,7 +112,8 @@ struct NewStageTests {
       process.standardOutput = FileHandle.nullDevice
       try process.run()
       process.waitUntilExit()
-      #expect(process.terminationStatus == 0 && folder.files(below: name).contains("\(name).c"), "\(file.path)")
+      #expect(
+        process.terminationStatus == 0 && folder.files(below: name).contains("\(name).c"), "\(file.path)")
     }
   }
 

@@ -42,6 +42,38 @@ struct WatchedFolderTests {
     #expect(resident.ended.allSatisfy { $0.isCompleted })
   }
 
+  /// As a release is made the current one.
+  @Test func aLinkThatLeadsElsewhereIsTold() throws {
+    let files = FileManager.default
+    try folder.write("next/second.txt", "the second\n")
+    try files.createSymbolicLink(atPath: folder.path + "/current", withDestinationPath: "in")
+    let resident = try Resident(folder, options: ["--watch", "current", "--quiet-for", "100ms"])
+    try resident.wait(for: 1)
+    try files.removeItem(atPath: folder.path + "/current")
+    try files.createSymbolicLink(atPath: folder.path + "/current", withDestinationPath: "next")
+    try Resident.wait("it is told") { resident.errors.contains("current: leads to \(folder.path)/next now") }
+    #expect(resident.stop() == 0)
+  }
+
+  /// In a namespace of its own, which only root may make.
+  @Test(.enabled(if: geteuid() == 0, "it mounts a file system"))
+  func aDiskThatIsMountedInAWatchedFolderIsLookedThrough() throws {
+    let script = """
+      sluice run --home home --watch in --quiet-for 100ms & run=$!
+      until sluice list --home home 2>/dev/null | grep -q first; do sleep 0.1; done
+      mkdir in/disk; mount -t tmpfs disk in/disk; echo second > in/disk/second.txt
+      for try in $(seq 600); do sluice list --home home | grep -q second && break; sleep 0.1; done
+      sluice list --home home; kill $run; wait $run
+      """
+    let outcome = try SluiceCommand.run(
+      ["-m", "sh", "-c", script], in: folder,
+      environment: ["PATH": "\(SluiceCommand.folder):/usr/bin:/bin:/usr/sbin:/sbin"],
+      program: "/usr/bin/unshare")
+    // A container may forbid it.
+    if outcome.err.contains("unshare failed") { return }
+    #expect(outcome.out.contains("second.txt"), "\(outcome.out)\(outcome.err)")
+  }
+
   @Test func aRestartFindsWhatCameMeanwhileAndKnowsTheRest() throws {
     let first = try watch()
     try first.wait(for: 1)

@@ -115,7 +115,11 @@ public final class FileStore: ObjectStore, Sendable {
     ((try? staged()) ?? []).filter { $0.attachmentId == id && $0.derived == derived }
   }
 
-  public func exists(_ path: String) -> Bool { faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
+  public func exists(_ path: String) -> Bool {
+    // faccessat2(2), which the library takes for flags, is refused in old containers.
+    var facts = stat()
+    return fstatat(root, path, &facts, AT_SYMLINK_NOFOLLOW) == 0
+  }
 
   public func standing(of path: String) -> ObjectStanding {
     var facts = stat()

@@ -9,4 +9,13 @@ signal(SIGXFSZ, SIG_IGN)
 // program.
 signal(SIGPIPE, SIG_IGN)
 
+// Swift reads the arguments there, and workers are started with the other.
+for (file, remedy) in [
+  ("/proc/self/cmdline", "mount it with `mount -t proc proc /proc`"),
+  ("/dev/null", "mount a /dev, as containers have it"),
+] where access(file, F_OK) != 0 {
+  Terminal.error("sluice needs \(file), which is not there; \(remedy)")
+  exit(ExitCode.configuration.rawValue)
+}
+
 exit(CommandLineTool.run(Array(CommandLine.arguments.dropFirst())).rawValue)

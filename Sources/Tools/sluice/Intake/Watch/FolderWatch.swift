@@ -26,11 +26,15 @@ final class FolderWatch {
     IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR | IN_DONT_FOLLOW
       | IN_EXCL_UNLINK)
 
-  init() throws(SystemError) {
+  init() throws {
     readable = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
-    if readable < 0 {
-      throw SystemError("watching folders")
+    if readable < 0 && errno == EMFILE {
+      throw CommandError(
+        .configuration,
+        "--watch: this user has as many inotify instances as the system allows; end a program that watches folders, or raise "
+          + "fs.inotify.max_user_instances")
     }
+    if readable < 0 { throw SystemError("watching folders") }
   }
 
   deinit {

@@ -24,6 +24,9 @@ final class InboxWatch: @unchecked Sendable {
   }
 
   private var roots: [Root]
+  /// The folders as they were named, which may be by links, with where that led to.
+  private var names: [(name: String, path: [UInt8])]
+  private let mounts = MountWatch()
   private let defaults: IntakeDefaults
   private let home: Home
   private let ledger: KnownFiles
@@ -63,6 +66,7 @@ final class InboxWatch: @unchecked Sendable {
     send: @escaping ([IntakeItem]) -> Bool, problem: @escaping (IntakeProblem) -> Void
   ) throws {
     self.roots = roots.map { Root(path: $0) }
+    names = zip(arguments.folders, roots).map { ($0, $1) }
     (defaults, self.home, self.send, self.problem) = (arguments.defaults, home, send, problem)
     ledger = try KnownFiles(home)
     records = try home.reader()
@@ -145,6 +149,17 @@ final class InboxWatch: @unchecked Sendable {
       }
     }
     rootsAreKnown = true
+    for place in mounts.changes() where root(of: place) != nil {
+      watch.remove(place)
+      if identity(place) != nil { scan(place, isFirst: true) }
+    }
+    names.removeAll { name, path in
+      guard let now = InputWalker.resolve(Array(name.utf8)), now != path else { return false }
+      problem(
+        IntakeProblem(
+          name, "leads to \(Self.text(now)) now, and \(Self.text(path)) is still watched; start again to watch the other"))
+      return true
+    }
   }
 
   private var rootsAreKnown = false
