@@ -59,8 +59,12 @@ struct Archive: Stage {
     "only",
     help: "Names of files that are taken out, with `*` and `?`; a pattern with `/` is for the whole path."
   )
+  static let documents = Option<String>.text(
+    "documents", default: "embedded",
+    help: "What is taken out of office documents and e-books: the files put into them, or all that they consist of."
+  ).among("embedded", "all")
   static let options: [any OptionDeclaration] = [
-    maxEntries, maxBytes, maxEntryBytes, ratio, encrypted, damaged, noArchive, only,
+    maxEntries, maxBytes, maxEntryBytes, ratio, encrypted, damaged, noArchive, only, documents,
   ]
 
   private let policy: Unpacking.Policy
@@ -73,7 +77,7 @@ struct Archive: Stage {
       maxEntries: opening[Self.maxEntries], maxBytes: opening[Self.maxBytes],
       maxEntryBytes: opening[Self.maxEntryBytes], ratio: opening[Self.ratio],
       keepsEncrypted: opening[Self.encrypted] == "keep", keepsDamaged: opening[Self.damaged] == "keep",
-      only: opening[Self.only].map(NamePattern.init))
+      only: opening[Self.only].map(NamePattern.init), takesParts: opening[Self.documents] == "all")
     rejectsOthers = opening[Self.noArchive] == "reject"
     surroundings = try Surroundings()
   }

@@ -12,6 +12,8 @@ struct Unpacking {
     let keepsDamaged: Bool
     /// Empty: all names.
     let only: [NamePattern]
+    /// What documents consist of is taken out of them, too.
+    let takesParts: Bool
   }
 
   /// Below it, the ratio does not count: a small file may hold a text that repeats itself.
@@ -19,6 +21,8 @@ struct Unpacking {
 
   private let attachment: Attachment
   private let policy: Policy
+  /// It is a document, of which only what is put into it is taken out.
+  private let leavesParts: Bool
   private let buffer: UnsafeMutableRawBufferPointer
   /// Bytes that the pipeline takes out of it.
   private let room: UInt64
@@ -44,6 +48,7 @@ struct Unpacking {
   init(_ attachment: Attachment, _ policy: Policy, _ buffer: UnsafeMutableRawBufferPointer) {
     self.attachment = attachment
     self.policy = policy
+    leavesParts = !policy.takesParts && DocumentParts.isDocument(attachment)
     self.buffer = buffer
     room = attachment.childRoom.bytes
   }
@@ -100,6 +105,7 @@ struct Unpacking {
     guard policy.only.isEmpty || policy.only.contains(where: { $0.matches(path ?? "") }) else {
       return try skip(reader)
     }
+    if leavesParts, DocumentParts.has(path ?? "") { return try skip(reader) }
     // The host puts its own reason, such as the depth, in the place of any that follows a content it has refused. So no limit of
     // the pipeline is looked at before.
     guard let child = attachment.addChild(path) else {

@@ -47,6 +47,21 @@ struct SecretTests {
     }
   }
 
+  /// As managers of containers hand secrets in. In a namespace of its own, which only root may make.
+  @Test(.enabled(if: geteuid() == 0, "it mounts a file system"))
+  func aSecretOnAReadOnlyMountMayBeReadByOthers() throws {
+    try secret("handed/token", "unix:/run/scanner", mode: 0o444)
+    try scanning("${file:handed/token}")
+    let script = "mount --bind handed handed && mount -o remount,ro,bind handed && sluice lint"
+    let outcome = try SluiceCommand.run(
+      ["-m", "sh", "-c", script], in: folder,
+      environment: ["PATH": "\(SluiceCommand.folder):/usr/bin:/bin:/usr/sbin:/sbin"], program: "/usr/bin/unshare")
+    // A container may forbid it.
+    if outcome.err.contains("unshare failed") || outcome.err.contains("permission denied") { return }
+    #expect(outcome.status == 0, "\(outcome.out)\(outcome.err)")
+    #expect(try run(["lint"]).status == 78, "outside it is on a disk that can be written")
+  }
+
   @Test func aSecretThatOthersCanReadIsRefused() throws {
     try secret("token", Self.canary, mode: 0o644)
     try scanning("${file:token}")

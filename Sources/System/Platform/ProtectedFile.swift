@@ -57,7 +57,7 @@ public struct ProtectedFile: Sendable {
     let number = descriptor.number
     var facts = stat()
     if fstat(number, &facts) != 0 { throw SystemError("asking \(path)") }
-    if let complaint = complaint(path, facts, limit, rule) { return .failure(complaint) }
+    if let complaint = complaint(path, number, facts, limit, rule) { return .failure(complaint) }
     var failure: SystemError?
     // No second buffer, which would keep what was read.
     var bytes = [UInt8](unsafeUninitializedCapacity: limit + 1) { buffer, count in
@@ -78,7 +78,9 @@ public struct ProtectedFile: Sendable {
   }
 
   /// Why the file may not be read as a secret; `nil`: it may.
-  private static func complaint(_ path: String, _ facts: stat, _ limit: Int, _ rule: Rule) -> Problem? {
+  private static func complaint(
+    _ path: String, _ number: Int32, _ facts: stat, _ limit: Int, _ rule: Rule
+  ) -> Problem? {
     guard sluice_file_type(facts.st_mode) == S_IFREG else {
       return Problem(path: path, reason: "is no regular file", remedy: "name a file that holds the secret")
     }
@@ -88,7 +90,7 @@ public struct ProtectedFile: Sendable {
         remedy: "run `chown \(geteuid()) \(path)`")
     }
     let mode = facts.st_mode & 0o777
-    if mode & rule.forbidden != 0 {
+    if mode & rule.forbidden != 0 && !(mode & 0o022 == 0 && isHandedIn(path, number, facts)) {
       let others = rule == .key ? "others than its owner" : "others than its owner and group"
       return Problem(
         path: path, reason: "has mode 0\(octal(mode)), so that \(others) can read or change it",
@@ -100,6 +102,16 @@ public struct ProtectedFile: Sendable {
         remedy: "name a file that holds the secret and nothing else")
     }
     return nil
+  }
+
+  /// Whether a manager of containers has put a secret there, which it makes readable for every user of the container: on a mount that
+  /// is read-only, or in the folder of such secrets.
+  private static func isHandedIn(_ path: String, _ number: Int32, _ facts: stat) -> Bool {
+    var space = statvfs()
+    if fstatvfs(number, &space) == 0, space.f_flag & UInt(ST_RDONLY) != 0 { return true }
+    guard facts.st_uid == 0, let resolved = realpath(path, nil) else { return false }
+    defer { free(resolved) }
+    return String(cString: resolved).hasPrefix("/run/secrets/")
   }
 
   private static func octal(_ mode: mode_t) -> String {
