@@ -14,6 +14,23 @@ struct ConnectivityTests {
     }
   }
 
+  @Test func aUsersDeadHostsSayNothingOfTheNetworkForOthers() {
+    var connectivity = Connectivity()
+    func take(_ host: String, _ user: String?) -> Connectivity.Conclusion {
+      connectivity.take("unreachable", host: host, user: user)
+    }
+    #expect(take("a", "eve") == .silence && take("b", "eve") == .silence)
+    for host in ["c", "d", "e"] {
+      guard case .awayForUser(let reason) = take(host, "eve") else { return #expect(Bool(false), "\(host)") }
+      #expect(reason.code == "offline")
+    }
+    // What another user meets as well is no one's choice.
+    guard case .away = take("f", "ben") else { return #expect(Bool(false), "two users") }
+    connectivity.heard("f")
+    #expect(take("a", "eve") == .silence && take("b", nil) == .silence)
+    guard case .away = take("c", "eve") else { return #expect(Bool(false), "a service") }
+  }
+
   @Test func threeInARowToTwoHostsSayThatTheNetworkIsAway() {
     var connectivity = Connectivity()
     #expect(away("unreachable", &connectivity, "a", "a", "a", "b") == [false, false, false, true])

@@ -10,6 +10,8 @@ public struct Connectivity: Sendable {
     case silence
     /// It is away, for this reason. The transfer is not to blame.
     case away(Reason)
+    /// It may be away, or the hosts that one user has chosen: that user's links wait.
+    case awayForUser(Reason)
     /// There is no way to this host, and there is one to others.
     case noWay
   }
@@ -37,6 +39,9 @@ public struct Connectivity: Sendable {
 
   private var count = 0
   private var silent: Set<String> = []
+  /// Whose links these were of; and whether some were nobody's.
+  private var users: Set<String> = []
+  private var isOfServices = false
   /// How often in a row it was away, as hosts say that were tried before.
   private var rounds = 0
   /// Hosts to which there was no route: how often, each time after others were heard.
@@ -54,6 +59,7 @@ public struct Connectivity: Sendable {
   /// - Parameter host: with its scheme and port.
   public mutating func heard(_ host: String) {
     (count, silent, rounds) = (0, [], 0)
+    (users, isOfServices) = ([], false)
     routeless[host] = nil
     for other in routeless.keys { routeless[other]?.wereOthersHeard = true }
   }
@@ -63,7 +69,9 @@ public struct Connectivity: Sendable {
   /// - Parameters:
   ///   - code: what the source said; `nil`: all is here.
   ///   - host: with its scheme and port.
-  public mutating func take(_ code: String?, host: String) -> Conclusion {
+  ///   - user: whose link it is; `nil`: no user's. A user alone may choose hosts that do not answer, and says nothing of the network
+  ///     for all.
+  public mutating func take(_ code: String?, host: String, user: String? = nil) -> Conclusion {
     if code == Self.offline {
       var (times, wereOthersHeard) = routeless[host] ?? (0, false)
       if wereOthersHeard { times += 1 }
@@ -79,12 +87,15 @@ public struct Connectivity: Sendable {
     }
     count += 1
     let isNew = silent.count < Self.hostsKept && silent.insert(host).inserted
+    if let user { if users.count < 2 { users.insert(user) } } else { isOfServices = true }
     // Once it was away, one more is enough.
     guard rounds > 0 || count >= Self.transfers && silent.count >= Self.hosts else { return .silence }
+    let reason = Reason(
+      stage: TransferRun.stage, code: pause, message: "\(sentence); it is tried again by itself")
+    if users.count < 2 && !isOfServices { return .awayForUser(reason) }
     // One that was not tried before may be one more dead host of many, before others that are not: they are tried soon.
     if rounds == 0 || !isNew { rounds += 1 }
-    return .away(
-      Reason(stage: TransferRun.stage, code: pause, message: "\(sentence); it is tried again by itself"))
+    return .away(reason)
   }
 
   /// Whether each host that has not answered since one was heard was tried once: there may be others that do.

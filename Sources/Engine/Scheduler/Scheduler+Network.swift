@@ -57,7 +57,7 @@ extension Scheduler {
   func afterSilence(
     _ flight: Flight, _ said: StageResult, _ next: TransferRun.Next
   ) -> TransferRun.Next? {
-    switch connectivity.take(said.code, host: place(of: flight)) {
+    switch connectivity.take(said.code, host: place(of: flight), user: flight.transfer?.link.scope) {
     case .heard: heardHost(of: flight)
     case .silence: missedHost(of: flight)
     case .nothing: if Self.waits.contains(said.code ?? "") { missedHost(of: flight) }
@@ -66,6 +66,15 @@ extension Scheduler {
       silentSince = silentSince ?? time
       // The next try begins with other hosts: those at the front may be dead.
       pauseTransfers(flight, reason, .fault, after: Self.standBack.silent)
+      return nil
+    case .awayForUser(let reason):
+      missedHost(of: flight)
+      if let transfer = flight.transfer {
+        settle(
+          flight,
+          .transferAgain(
+            key: transfer.key, after: Self.standBack.silent, isCounted: false, flight.progress, reason))
+      }
       return nil
     case .noWay:
       var said = said
