@@ -225,7 +225,8 @@ public struct AttachmentRun: Sendable {
     if let report { take(report, of: group) }
     steps.append(step)
     position = place + 1
-    take(remedy, Reason(stage: step.stage, code: step.code ?? "", message: step.message ?? ""))
+    let reason = Reason(stage: step.stage, code: step.code ?? "", message: step.message ?? "")
+    take(remedy, reason, of: plan.stages[place])
   }
 
   /// Uses the results that the first group's stages gave for equal content, in place of running them. Only
@@ -331,9 +332,10 @@ public struct AttachmentRun: Sendable {
 
   /// A temporary fault ends the attempt. If it was the last attempt, the attachment ends with `status`.
   private mutating func tryAgain(
-    _ reason: Reason, notBefore: Int64? = nil, crashed: Bool = false, orElse status: Status
+    _ reason: Reason, notBefore: Int64? = nil, crashed: Bool = false, orElse status: Status,
+    atMost attempts: Int = .max
   ) {
-    if attempt < plan.attempts {
+    if attempt < min(plan.attempts, attempts) {
       ending = .again(reason, notBefore: notBefore, crashed: crashed)
       emissions = []
       return
@@ -372,11 +374,18 @@ public struct AttachmentRun: Sendable {
     }
   }
 
-  private mutating func take(_ remedy: Remedy, _ reason: Reason) {
+  /// Attempts at a content that takes all the time of a stage which reads nothing else: another would cost as much, and end as this
+  /// one did. The second is alone in its worker.
+  private static let attemptsInVain = 2
+
+  private mutating func take(_ remedy: Remedy, _ reason: Reason, of stage: StageDefinition? = nil) {
     switch remedy {
     case .reject: decide(.rejected, reason)
     case .hold: decide(.quarantined, reason)
-    case .retry: tryAgain(reason, crashed: true, orElse: .quarantined)
+    case .retry:
+      let isInVain = reason.code == "timed-out" && stage?.description.capability == .content
+      tryAgain(
+        reason, crashed: true, orElse: .quarantined, atMost: isInVain ? Self.attemptsInVain : plan.attempts)
     case .pass: break
     }
   }
