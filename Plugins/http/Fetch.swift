@@ -39,6 +39,8 @@ final class Fetch {
   private var end: Int64?
   private var decoder: ContentDecoder?
   private var discarded = 0
+  /// How an answer without content begins.
+  private(set) var explanation: [UInt8] = []
   /// Of a body that is decoded.
   private var encodedBytes: Int64 = 0
 
@@ -124,6 +126,7 @@ final class Fetch {
     question.isTrusted = sendsCredential
     reader = HeadReader()
     (head, decision, fault, mustRestart, discarded, encodedBytes) = (nil, nil, nil, false, 0, 0)
+    explanation = []
     lastByte = now
     let isReady = request.ready(
       question, credentials: question.isTrusted ? credentials : [], body: transfer.body)
@@ -215,6 +218,7 @@ final class Fetch {
     guard case .content? = decision else {
       note(bytes.count)
       discarded += bytes.count
+      explanation += bytes.prefix(ExpiryCode.limit - explanation.count)
       return discarded <= Self.discardLimit ? bytes.count : 0
     }
     if engine.mustPause(self) || hasHadTurn {

@@ -16,6 +16,7 @@ struct HTTP: Source {
       "gone": "The server does not have the content (404, 410).",
       "forbidden": "The server does not give the content (403).",
       "refused": "The server answered with a status that is not about content.",
+      "expired": "The server says that the time of the link's signature, or of its token, is over.",
       "not-asked": "It was not asked for: its credential was refused while it waited.",
       "unauthorized":
         "The server wants a credential, or another one (401). With a credential, the lane pauses.",

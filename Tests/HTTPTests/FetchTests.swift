@@ -111,6 +111,20 @@ struct FetchTests {
     #expect(fetched.metadata["contentType"]?.utf8.count == 255)
   }
 
+  /// RFC 9112, section 5.2.
+  @Test func aFoldInAHeaderIsASpace() throws {
+    let server = try Server { _, exchange in
+      exchange.send(
+        "HTTP/1.1 200 OK\r\nX-A: a\r\n Content-Length: 3\r\nContent-Length: 5\r\nContent-Type:\r\n\ttext/plain;\r\n  x=y \r\n"
+          + "Content-Disposition: attachment;\r\n\t \r\n filename=\"a\r\n b.pdf\"\r\n\r\nhello")
+      exchange.close()
+    }
+    let fetched = try SourceWorker().fetch(server.url("/"))
+    #expect(fetched.summary == "pass" && fetched.holds(Array("hello".utf8)), "\(fetched.message)")
+    #expect(fetched.metadata["contentType"] == "text/plain; x=y")
+    #expect(fetched.metadata["fileName"] == "a b.pdf")
+  }
+
   @Test func aPostSendsItsBody() throws {
     let server = try Server { request, exchange in
       exchange.answer(200, [], request.method == "POST" ? request.body.reversed() : [])
