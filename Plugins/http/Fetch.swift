@@ -17,6 +17,8 @@ final class Fetch {
   let number: Int
   let transfer: Transfer
   let request: Request
+  /// The name that the link gives to its file, before any redirect.
+  private let linkName: String?
   private let trusted: HostPatterns
   private let credentials: [String]
   unowned let engine: Engine
@@ -89,6 +91,7 @@ final class Fetch {
     self.transfer = transfer
     self.number = number
     self.question = question
+    linkName = FileName.of(question.link)
     self.credentials = credentials
     self.trusted = trusted
     self.request = request
@@ -375,7 +378,7 @@ final class Fetch {
   /// Tells what the server says of the content.
   func describeContent() {
     guard let head else { return }
-    if let name = FileName.of(head) { transfer.annotate("fileName", name) }
+    if let name = FileName.of(head) ?? linkName { transfer.annotate("fileName", name) }
     if let type = head.text("content-type") { transfer.annotate("contentType", String(type.prefix(255))) }
   }
 }

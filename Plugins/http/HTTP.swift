@@ -8,7 +8,8 @@ struct HTTP: Source {
     id: "http", version: "1.0.0", summary: "Fetches content by http and https.",
     capability: .network, role: .source,
     keys: [
-      "fileName": "The name that the server gives to the file, as `Content-Disposition` says; cleaned.",
+      "fileName":
+        "The name that the server gives to the file (`Content-Disposition`), or else the link; cleaned.",
       "contentType": "What the server says the content is; not checked.",
     ],
     codes: [

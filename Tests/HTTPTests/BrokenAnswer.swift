@@ -209,7 +209,7 @@ struct BrokenAnswer: Sendable {
     redirect("to ftp", "fail redirect-refused", "ftp://127.0.0.1/x"),
     redirect("to a file", "fail redirect-refused", "file:///etc/passwd"),
     redirect("with a user name", "fail redirect-refused", "http://hidden@127.0.0.1/x"),
-    redirect("to a host outside ASCII", "fail redirect-refused", "http://\u{E9}.example/"),
+    redirect("to a host that is no name", "fail redirect-refused", "http://a\u{2028}b.example/"),
     redirect("to a host with a space", "fail redirect-refused", "http://a b/"),
     redirect("to a private address", "fail address-not-allowed", "http://10.0.0.1/x"),
     redirect("to a cloud's metadata", "fail address-not-allowed", "http://169.254.169.254/latest/meta-data"),

@@ -55,7 +55,7 @@ final class EnqueueReport {
       writer.member("state", state)
       writer.member("reference", item.reference)
       writer.member("origin", item.origin)
-      writer.member("source", String(decoding: item.source, as: UTF8.self))
+      writer.member("source", item.link?.name ?? String(decoding: item.source, as: UTF8.self))
     }
     return writer.text + "\n"
   }
