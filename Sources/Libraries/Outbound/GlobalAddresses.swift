@@ -39,7 +39,7 @@ extension IPAddress {
     range(10, bits: 8, of: 4),  // private, RFC 1918
     range(100, 64, bits: 10, of: 4),  // shared by carriers, RFC 6598
     range(127, bits: 8, of: 4),  // loopback, RFC 1122
-    range(168, 63, 129, 16, bits: 32, of: 4),  // the host of a virtual machine at Azure, which has its certificates
+    range(168, 63, 129, 16, bits: 32, of: 4),  // the host of a virtual machine, Azure
     range(169, 254, bits: 16, of: 4),  // link-local, where clouds keep credentials, RFC 3927
     range(172, 16, bits: 12, of: 4),  // private, RFC 1918
     range(192, 0, 0, bits: 24, of: 4),  // protocol assignments, RFC 6890

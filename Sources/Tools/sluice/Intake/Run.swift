@@ -63,7 +63,7 @@ struct Run: ParsableCommand {
 
     let intake = try Intake(isKept: true)
     let problems = Mailbox<IntakeProblem>(capacity: 4096)
-    let report = IngestReport(arguments, isResident: true, left: queued, problems: problems)
+    let report = IngestReport(arguments, home, isResident: true, left: queued, problems: problems)
     var watch: InboxWatch?
     var watchThread: Thread?
     if !roots.isEmpty {
