@@ -59,7 +59,8 @@ struct HTTP: Source {
   static let hosts = Option<[String]>.texts(
     "hosts", help: "Names of hosts that may be asked, `*.name` for all below it; none: any.")
   static let allowPrivate = Option<[String]>.texts(
-    "allow-private", help: "Addresses, or names of hosts, that may be private or loopback.")
+    "allow-private",
+    help: "Addresses, or names of hosts, that may be private, loopback or this machine's own.")
   static let connectTimeout = Option<Int64>.duration(
     "connect-timeout", default: "10s", help: "How long a connection may take."
   ).within(1...600_000)
