@@ -34,8 +34,16 @@ extension Fetch {
       do throws(Outcome) { try follow(status: status, to: target, settings) } catch { return .end(error) }
       return .ask
     case .restart?: return restart()
-    case .end(let outcome)?: return .end(outcome)
+    case .end(let outcome)?: return .end(expiry(outcome) ?? outcome)
     }
+  }
+
+  /// What a refusal means if the body says that the time of the link is over; `nil`: nothing else.
+  private func expiry(_ outcome: Outcome) -> Outcome? {
+    guard outcome.code == "refused", let status = head?.status, (400..<500).contains(status),
+      let code = ExpiryCode.found(in: explanation)
+    else { return nil }
+    return .fail("expired", "\(question.link.host) answered \(status): \(code)")
   }
 
   private func restart() -> Next {

@@ -17,6 +17,8 @@ final class Fetch {
   let number: Int
   let transfer: Transfer
   let request: Request
+  /// The name that the link gives to its file, before any redirect.
+  private let linkName: String?
   private let trusted: HostPatterns
   private let credentials: [String]
   unowned let engine: Engine
@@ -39,6 +41,8 @@ final class Fetch {
   private var end: Int64?
   private var decoder: ContentDecoder?
   private var discarded = 0
+  /// How an answer without content begins.
+  private(set) var explanation: [UInt8] = []
   /// Of a body that is decoded.
   private var encodedBytes: Int64 = 0
 
@@ -87,6 +91,7 @@ final class Fetch {
     self.transfer = transfer
     self.number = number
     self.question = question
+    linkName = FileName.of(question.link)
     self.credentials = credentials
     self.trusted = trusted
     self.request = request
@@ -124,6 +129,7 @@ final class Fetch {
     question.isTrusted = sendsCredential
     reader = HeadReader()
     (head, decision, fault, mustRestart, discarded, encodedBytes) = (nil, nil, nil, false, 0, 0)
+    explanation = []
     lastByte = now
     let isReady = request.ready(
       question, credentials: question.isTrusted ? credentials : [], body: transfer.body)
@@ -215,6 +221,7 @@ final class Fetch {
     guard case .content? = decision else {
       note(bytes.count)
       discarded += bytes.count
+      explanation += bytes.prefix(ExpiryCode.limit - explanation.count)
       return discarded <= Self.discardLimit ? bytes.count : 0
     }
     if engine.mustPause(self) || hasHadTurn {
@@ -371,7 +378,7 @@ final class Fetch {
   /// Tells what the server says of the content.
   func describeContent() {
     guard let head else { return }
-    if let name = FileName.of(head) { transfer.annotate("fileName", name) }
+    if let name = FileName.of(head) ?? linkName { transfer.annotate("fileName", name) }
     if let type = head.text("content-type") { transfer.annotate("contentType", String(type.prefix(255))) }
   }
 }

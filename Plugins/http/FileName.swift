@@ -1,11 +1,33 @@
+import Outbound
+
 /// The name that a server gives to a file: the parameter `filename*` or `filename` of `Content-Disposition` (RFC 6266). It is
 /// hostile, and comes out cleaned: no controls, no separators, at most 255 bytes, never `.` or `..`.
+///
+/// Without one, the last segment of the link's path is the name, as `curl -O` has it, if it ends in an extension. The rest of
+/// a link is secret, and a segment without an extension is often a part of that.
 enum FileName {
   static let limit = 255
+  private static let longestExtension = 10
 
   static func of(_ head: AnswerHead) -> String? {
     guard let values = head.fields["content-disposition"], values.count == 1 else { return nil }
     return read(values[0])
+  }
+
+  static func of(_ link: WebURL) -> String? {
+    let rest = link.text.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    guard
+      let segment = rest.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst(3)
+        .last,
+      let name = decoded(Array(segment)[...]).flatMap({ clean(text($0)) }),
+      let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex
+    else { return nil }
+    let suffix = name[dot...].utf8.dropFirst()
+    return (1...longestExtension).contains(suffix.count) && suffix.allSatisfy(isLetterOrDigit) ? name : nil
+  }
+
+  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    0x30...0x39 ~= byte || 0x41...0x5A ~= byte & 0xDF
   }
 
   static func read(_ value: [UInt8]) -> String? {
@@ -60,9 +82,18 @@ enum FileName {
   /// `UTF-8'en'%e2%82%ac` (RFC 8187).
   private static func extended(_ value: [UInt8]) -> String? {
     let parts = value.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 3 else { return nil }
+    guard parts.count == 3, let bytes = decoded(parts[2]) else { return nil }
+    switch String(decoding: parts[0], as: UTF8.self).lowercased() {
+    case "utf-8": return String(validating: bytes, as: UTF8.self)
+    case "iso-8859-1": return latin(bytes)
+    default: return nil
+    }
+  }
+
+  /// `nil`: a percent sign begins no byte.
+  private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
-    var rest = parts[2]
+    var rest = text
     while let byte = rest.popFirst() {
       guard byte == UInt8(ascii: "%") else {
         bytes.append(byte)
@@ -73,11 +104,7 @@ enum FileName {
       }
       bytes.append(high << 4 | low)
     }
-    switch String(decoding: parts[0], as: UTF8.self).lowercased() {
-    case "utf-8": return String(validating: bytes, as: UTF8.self)
-    case "iso-8859-1": return latin(bytes)
-    default: return nil
-    }
+    return bytes
   }
 
   private static func digit(_ byte: UInt8) -> UInt8? {

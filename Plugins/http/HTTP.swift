@@ -8,7 +8,8 @@ struct HTTP: Source {
     id: "http", version: "1.0.0", summary: "Fetches content by http and https.",
     capability: .network, role: .source,
     keys: [
-      "fileName": "The name that the server gives to the file, as `Content-Disposition` says; cleaned.",
+      "fileName":
+        "The name that the server gives to the file (`Content-Disposition`), or else the link; cleaned.",
       "contentType": "What the server says the content is; not checked.",
     ],
     codes: [
@@ -16,6 +17,7 @@ struct HTTP: Source {
       "gone": "The server does not have the content (404, 410).",
       "forbidden": "The server does not give the content (403).",
       "refused": "The server answered with a status that is not about content.",
+      "expired": "The server says that the time of the link's signature, or of its token, is over.",
       "not-asked": "It was not asked for: its credential was refused while it waited.",
       "unauthorized":
         "The server wants a credential, or another one (401). With a credential, the lane pauses.",
@@ -57,7 +59,8 @@ struct HTTP: Source {
   static let hosts = Option<[String]>.texts(
     "hosts", help: "Names of hosts that may be asked, `*.name` for all below it; none: any.")
   static let allowPrivate = Option<[String]>.texts(
-    "allow-private", help: "Addresses, or names of hosts, that may be private or loopback.")
+    "allow-private",
+    help: "Addresses, or names of hosts, that may be private, loopback or this machine's own.")
   static let connectTimeout = Option<Int64>.duration(
     "connect-timeout", default: "10s", help: "How long a connection may take."
   ).within(1...600_000)

@@ -8,6 +8,8 @@ struct HeadReader {
   private var bytes = 0
   private var informational = 0
   private var head: AnswerHead?
+  /// The last field, whose value may go on in the next line.
+  private var field: (name: String, value: [UInt8])?
 
   /// Takes one line with its end. Returns the head of the answer once it is complete.
   mutating func read(_ line: UnsafeRawBufferPointer) throws(MalformedAnswer) -> AnswerHead? {
@@ -25,11 +27,13 @@ struct HeadReader {
       head = AnswerHead(status: try Self.status(line))
       return nil
     }
-    if line.isEmpty { return try endOfHead() }
-    // RFC 9112, section 5.2: a value that goes on in the next line.
-    guard line.first != 0x20, line.first != 0x09 else {
-      throw MalformedAnswer("a header goes on in a second line")
+    if let first = line.first, Self.isBlank(first) {
+      try goOn(with: line)
+      return nil
     }
+    if let field { head?.add(field.name, field.value) }
+    field = nil
+    if line.isEmpty { return try endOfHead() }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else {
       throw MalformedAnswer("a header has no name")
     }
@@ -38,11 +42,29 @@ struct HeadReader {
     guard !name.contains(0x20), !name.contains(0x09) else {
       throw MalformedAnswer("a header's name has spaces")
     }
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-    let value = line[(colon + 1)...].drop(while: isBlank)
-    let end = value.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? value.startIndex
-    head?.add(String(decoding: name, as: UTF8.self).lowercased(), Array(value[value.startIndex..<end]))
+    field = (String(decoding: name, as: UTF8.self).lowercased(), Self.trimmed(line[(colon + 1)...]))
     return nil
+  }
+
+  /// RFC 9112, section 5.2: a line that begins with a blank goes on with the value of the line before; the fold is a space.
+  ///
+  /// libcurl reads the length of the body from the first line alone, so a fold there would have two meanings.
+  private mutating func goOn(with line: Slice<UnsafeRawBufferPointer>) throws(MalformedAnswer) {
+    guard let folded = field else { throw MalformedAnswer("its first header begins with a space") }
+    guard folded.name != "content-length", folded.name != "transfer-encoding" else {
+      throw MalformedAnswer("\(folded.name) goes on in a second line")
+    }
+    let rest = Self.trimmed(line)
+    let space: [UInt8] = folded.value.isEmpty || rest.isEmpty ? [] : [0x20]
+    field = (folded.name, folded.value + space + rest)
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+  private static func trimmed(_ text: Slice<UnsafeRawBufferPointer>) -> [UInt8] {
+    let value = text.drop(while: isBlank)
+    let end = value.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? value.startIndex
+    return Array(value[value.startIndex..<end])
   }
 
   /// Takes a line that comes after a chunked body. None of them matters.

@@ -101,7 +101,7 @@ final class Request {
       var wait: curl_off_t = 0
       _ = sluice_curl_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
       _ = sluice_curl_get_offset(handle, CURLINFO_RETRY_AFTER, &wait)
-      return .status(status, wait: Int64(wait))
+      return .status(status, wait: wait > 0 ? Int64(wait) : foldedWait)
     }
     if let refusal = gate.refusal { return .refused(refusal) }
     if reception.hasLongHeaders {
@@ -109,5 +109,19 @@ final class Request {
     }
     let text = String(cString: reason.pointee == 0 ? curl_easy_strerror(result) : UnsafePointer(reason))
     return .none(text, isGeneral: result == CURLE_OPERATION_TIMEDOUT || result == CURLE_COULDNT_RESOLVE_HOST)
+  }
+
+  /// Seconds of a `Retry-After` whose value stands in a second line (RFC 9112, section 5.2); 0: none. libcurl reads the wait from
+  /// the first line alone, and keeps the whole field.
+  private var foldedWait: Int64 {
+    var field: UnsafeMutablePointer<curl_header>?
+    guard curl_easy_header(handle, "Retry-After", 0, UInt32(CURLH_HEADER), -1, &field) == CURLHE_OK,
+      let value = field?.pointee.value
+    else { return 0 }
+    // What is left of the fold stands before the value.
+    let text = String(cString: value).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    if let seconds = Int64(text) { return max(seconds, 0) }
+    let date = Int64(curl_getdate(text, nil))
+    return date < 0 ? 0 : max(date - Int64(time(nil)), 0)
   }
 }

@@ -27,7 +27,8 @@ struct Webhook: Stage {
     help: "`whsec_` and base64 of 24 to 64 bytes; \(SigningSecrets.remedy). Two while one replaces the other."
   ).required()
   static let allowPrivate = Option<[String]>.texts(
-    "allow-private", help: "Addresses, or the endpoint's host name, that may be private or loopback.")
+    "allow-private",
+    help: "Addresses, or the endpoint's host name, that may be private, loopback or this machine's own.")
   static let timeout = Option<Int64>.duration(
     "timeout", default: "15s", help: "How long the endpoint may take to answer; less than the channel's own."
   ).within(1...600_000)

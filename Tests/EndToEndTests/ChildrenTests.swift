@@ -45,6 +45,30 @@ struct ChildrenTests {
     #expect(json["moreChildren"] == .number(0))
   }
 
+  /// Many contents have the same name.
+  @Test func linesAndTablesShowTheWayToWhatWasTakenOut() throws {
+    let home = try DerivedHome("- use: expand")
+    try home.add("a.txt", ">>bad two\n>three\n")
+    let ingest = try home.sluice("ingest", "--format", "text", "in")
+    let file = "\(home.folder.path)/in/a.txt"
+    let way = "\(file) > line-1.txt > line-1.txt"
+    #expect(ingest.out.contains("rejected     \(way)  text/plain"), "\(ingest.out)")
+    #expect(ingest.out.contains("\n               \(way): it begins with `bad`\n"), "\(ingest.out)")
+    #expect(ingest.out.contains("completed    \(file) > line-1.txt  "), "\(ingest.out)")
+    #expect(
+      ingest.out.contains("(of 1 content 1 rejected)\n"), "the one that it was in says so: \(ingest.out)")
+    #expect(ingest.out.contains("\n1 of the completed has contents that were not completed\n"))
+    let list = try home.sluice("list").out
+    #expect(list.contains("rejected     \(way)  ") && list.contains("(of 1 content 1 rejected)\n"), "\(list)")
+    let inner = try #require(try home.rows().first { $0.status == "rejected" })
+    let outer = try #require(inner.parentId)
+    let table = try home.sluice("list", "--format", "csv").out
+    #expect(table.hasPrefix("id,status,"))
+    #expect(table.contains(",finishedAt,parentId,way,metadata."))
+    #expect(table.contains(",\(outer),\(way),"), "\(table)")
+    #expect(try json(home, inner.id)["parentId"].text == outer)
+  }
+
   @Test func whatStaysOfADeletedOneIsSaid() throws {
     let home = try ingested(">one\n>two\n")
     let (root, children) = (try home.row("a.txt"), try home.rows().filter { $0.parentId != nil })

@@ -1,8 +1,35 @@
 import Foundation
 import Testing
 
-/// Of two plugins of one id the first is used. Whoever meant the other is told.
+/// What lint tells of a pipeline that can be used and may not do what it seems to.
 struct HiddenPluginTests {
+  /// The media type is not known yet, so that `max` alone counts.
+  @Test func lintTellsOfLimitsByTypeThatNeverAct() throws {
+    let folder = try TemporaryFolder()
+    func lint(_ stages: String, _ words: String...) throws -> SluiceCommand.Outcome {
+      try folder.write("pipeline.yaml", "version: 1\nstages:\n\(stages)")
+      let outcome = try SluiceCommand.run(["lint"] + words, in: folder)
+      #expect(outcome.status == 0, "\(outcome.err)")
+      return outcome
+    }
+    let size = "  - use: size\n    options:\n      rules: { \"image/*\": 2MB }\n"
+    let told = try lint(size + "  - use: mime\n").err
+    #expect(
+      told.hasPrefix(
+        "pipeline.yaml:5:7: note: rules: the entries by media type of stage 'size' never act, since"))
+    #expect(told.contains("; put 'use: mime' before it\n"), "\(told)")
+    let json = try lint(size + "  - use: mime\n", "--format", "json").out
+    #expect(
+      json.hasPrefix(#"{"record":"note","file":"pipeline.yaml","line":5,"column":7,"message":"rules: "#),
+      "\(json)")
+    #expect(try lint("  - use: mime\n" + size).err == "")
+    let every = "  - use: size\n    options: { rules: { \"*/*\": 2MB } }\n  - use: mime\n"
+    #expect(try lint(every).err == "")
+    let store =
+      "  - use: store\n    options: { path: { \"image/*\": \"i/{sha256}\", \"*/*\": \"o/{sha256}\" } }\n"
+    #expect(try lint(store).err.contains("note: path: the entries by media type of stage 'store' never act"))
+  }
+
   @Test func lintTellsOfAPluginThatHidesAnother() throws {
     let folder = try TemporaryFolder()
     try folder.write("pipeline.yaml", Pipelines.open)

@@ -171,6 +171,14 @@ struct WebhookTests {
     #expect(wait >= 999 && wait < 1060, "due in \(wait) s")
   }
 
+  /// RFC 9112, section 5.2: the fold is a space.
+  @Test func theWaitMayStandInASecondLine() throws {
+    let receiver = try WebhookReceiver([.status(503, ["X-A": "a\r\n b", "Retry-After": "\r\n\t1000 "])])
+    let inbox = try inbox(files: 1, channels: ["hook": receiver.url])
+    let run = try inbox.run()
+    #expect(run.outcome.err.contains("answered 503 and asks to wait 1000 s"), "\(run.outcome.err)")
+  }
+
   @Test(arguments: ["Fri, 31 Dec 9999 23:59:59 GMT", "999999999999", "9223372036854775807"])
   func anEndpointThatAsksForYearsIsTriedAgainWithinADay(wait: String) throws {
     let receiver = try WebhookReceiver([.status(503, ["Retry-After": wait])])

@@ -53,6 +53,12 @@ struct ConditionsTests {
     #expect(Self.outcome(fields) == expected)
   }
 
+  /// As nginx does.
+  @Test(arguments: ["bytes=-500", "bytes=0-", "bytes=0-9", "bytes=5-"])
+  func anEmptyContentHasNoParts(range: String) {
+    #expect(Self.outcome([("range", range)], size: 0) == .whole)
+  }
+
   private static let ranges: [(String, Conditions.Outcome)] = [
     ("bytes=0-", .part(0..<10)), ("bytes=-3", .part(7..<10)), ("bytes=-30", .part(0..<10)),
     ("bytes=2-4", .part(2..<5)), ("bytes=2-400", .part(2..<10)), ("BYTES=2-4", .part(2..<5)),
@@ -101,7 +107,7 @@ struct ConditionsTests {
       if let first = all.first, let last = all.last {
         expected = all.count == Int(last - first) + 1 ? .part(first..<last + 1) : .whole
       } else {
-        expected = .unsatisfiable
+        expected = size == 0 ? .whole : .unsatisfiable
       }
       let found = Self.outcome([("range", field)], size: size)
       if found != expected {

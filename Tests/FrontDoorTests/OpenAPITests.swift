@@ -1,4 +1,5 @@
 import Foundation
+import Ledger
 import Pipeline
 import Testing
 
@@ -27,6 +28,19 @@ struct OpenAPITests {
       #expect(answers.count >= 2 && answers["default"] != nil)
       #expect((operation["security"] as? [Any])?.isEmpty == (route.parties.contains(.nobody) ? true : nil))
     }
+  }
+
+  /// A client that is made from it can say what a link belongs to.
+  @Test func aLinkHasAllItsFields() throws {
+    let paths = try #require(try Self.description()["paths"] as? [String: Object])
+    let body = try #require((paths["/v1/fetch"]?["post"] as? Object)?["requestBody"] as? Object)
+    let content = try #require(body["content"] as? [String: Object])
+    let schema = try #require(content["application/json"]?["schema"] as? Object)
+    let fields = try #require(schema["properties"] as? [String: Object])
+    #expect(Set(fields.keys) == Set(IntakeItem.keys).subtracting(["path"]))
+    #expect(fields["participants"]?["type"] as? String == "array")
+    #expect(fields["size"]?["type"] as? String == "integer")
+    #expect(fields["fileName"]?["type"] as? String == "string")
   }
 
   /// A client that is made from it sends a list with commas, of what may be a code.

@@ -193,6 +193,29 @@ struct ServerTests {
     try server.waitFor { $0.connections == 0 }
   }
 
+  /// As nginx does: it writes as long as the server takes something.
+  @Test func whoSendsAllBeforeReadingGetsTheEarlyAnswer() throws {
+    let server = try RunningServer(ServerLimits()) { exchange in exchange.answer(.text(413, "too large")) }
+    let size = 20 << 20
+    for _ in 0..<5 {
+      let client = try server.connect()
+      client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(2 * size)\r\n\r\n")
+      client.send(String(repeating: "x", count: size))
+      #expect(client.read(until: "too large").hasPrefix("HTTP/1.1 413"))
+    }
+    try server.waitFor { $0.connections == 0 }
+  }
+
+  @Test func whoFallsSilentAfterAnEarlyAnswerIsLeft() throws {
+    var limits = ServerLimits()
+    limits.lingerSilence = 500
+    let server = try RunningServer(limits) { exchange in exchange.answer(.text(413, "too large")) }
+    let client = try server.connect()
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 700000\r\n\r\nx")
+    #expect(client.read(until: "too large").hasPrefix("HTTP/1.1 413"))
+    try server.waitFor { $0.connections == 0 }
+  }
+
   @Test func oneAddressHasSoManyConnections() throws {
     var limits = ServerLimits()
     limits.perAddress = 2

@@ -1,3 +1,6 @@
+import Foundation
+import Glibc
+import Outbound
 import Testing
 import Wire
 
@@ -48,6 +51,56 @@ struct AddressTests {
     }
     #expect(server.connections == 0)
     #expect(Self.links.count >= 40)
+  }
+
+  /// Those of metadata services and of hosts of virtual machines.
+  @Test(arguments: [
+    "169.254.169.254", "169.254.170.2", "169.254.42.42", "fe80::a9fe:a9fe", "fd00:ec2::254", "fd20:ce::254",
+    "fd00:42::42", "100.100.100.200", "192.0.0.192", "168.63.129.16", "::ffff:168.63.129.16",
+    "64:ff9b::168.63.129.16",
+  ])
+  func noCloudsOwnAddressIsAllowed(text: String) throws {
+    let address = try #require(IPAddress(text))
+    #expect(!AddressPolicy().allows(address, for: text))
+    #expect(try AddressPolicy(allowing: [text]).allows(address, for: text))
+  }
+
+  /// In a network of the test's own, which has the address while the policy is asked.
+  @Test(.enabled(if: getuid() == 0, "skipped: only root makes networks"))
+  func aPublicAddressOfThisMachineIsNotAllowed() throws {
+    let (four, six) = ("9.9.9.10", "2620:fe::10")
+    let others = ["9.9.9.11", "2620:fe::11"]
+    let addresses = try ([four, six] + others).map { try #require(IPAddress($0)) }
+    nonisolated(unsafe) let result = UnsafeMutablePointer<[Bool]>.allocate(capacity: 1)
+    result.initialize(to: [])
+    // Of a thread, a network is its own, and the programs that it starts are in it.
+    let thread = Thread {
+      guard Self.leaveNetwork() else { return }
+      let commands = "ip link set lo up"
+      guard system(commands) == 0 else { return }
+      func ask() { result.pointee += addresses.map { AddressPolicy().allows($0, for: "\($0)") } }
+      ask()
+      guard system("ip addr add \(four)/32 dev lo && ip addr add \(six)/128 dev lo nodad") == 0 else {
+        return
+      }
+      ask()
+    }
+    thread.start()
+    while !thread.isFinished { usleep(1000) }
+    let allowed = result.pointee
+    result.deinitialize(count: 1)
+    result.deallocate()
+    #expect(allowed == [true, true, true, true, false, false, true, true])
+    let policy = try AddressPolicy(allowing: [four])
+    #expect(policy.allows(addresses[0], for: four))
+  }
+
+  /// Gives the thread a network of its own: unshare(2), which the module of the C library does not show.
+  private static func leaveNetwork() -> Bool {
+    typealias Unshare = @convention(c) (Int32) -> Int32
+    guard let unshare = dlsym(nil, "unshare") else { return false }
+    let newNetwork: Int32 = 0x4000_0000
+    return unsafeBitCast(unshare, to: Unshare.self)(newNetwork) == 0
   }
 
   @Test func noRedirectReachesOneEither() throws {

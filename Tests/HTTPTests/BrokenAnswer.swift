@@ -81,11 +81,15 @@ struct BrokenAnswer: Sendable {
     raw("NUL in a header", "retry malformed-answer", ok + "X-A: a\0b\r\nContent-Length: 5\r\n\r\nhello"),
     raw("CR in a header", "retry malformed-answer", ok + "X-A: a\rX-B: b\r\nContent-Length: 5\r\n\r\nhello"),
     raw(
-      "a header that goes on", "retry malformed-answer", ok + "X-A: a\r\n b\r\nContent-Length: 5\r\n\r\nhello"
-    ),
+      "a length that goes on", "retry malformed-answer", ok + "Content-Length: 5\r\n 5\r\n\r\nhello"),
     raw(
-      "a length in the second line of a header", "retry malformed-answer",
-      ok + "X-A: a\r\n Content-Length: 3\r\nContent-Length: 5\r\n\r\nhello"),
+      "a length in its second line", "retry malformed-answer", ok + "Content-Length:\r\n 5\r\n\r\nhello"),
+    raw(
+      "chunks in a second line", "retry malformed-answer",
+      ok + "Transfer-Encoding:\r\n chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
+    raw(
+      "a first header that goes on", "retry malformed-answer|retry unreachable",
+      ok + " X-A: a\r\nContent-Length: 5\r\n\r\nhello"),
     raw("a header without a colon", "retry malformed-answer", ok + "Content-Length 5\r\n\r\nhello"),
     raw("a space before the colon", "retry malformed-answer", ok + "Content-Length : 5\r\n\r\nhello"),
     raw("a header without a name", "retry malformed-answer", ok + ": 5\r\n\r\nhello"),
@@ -182,7 +186,22 @@ struct BrokenAnswer: Sendable {
     status(403, "fail forbidden", query: "?X-Amz-Date=1&X-Amz-Signature=hidden"),
     status(404, "fail gone", query: "?Expires=1&Key=hidden"),
     status(410, "fail gone", query: "?sv=1&sig=hidden"),
+    error("of a token that has expired", "fail expired", "<Code>ExpiredToken</Code>"),
+    error("of a request that has expired", "fail expired", "<Code>ExpiredRequest</Code><Message>x</Message>"),
+    error("of another kind", "fail refused", "<Code>InvalidArgument</Code><Message>ExpiredToken</Message>"),
+    error("that says so in a second code", "fail refused", "<Code>x</Code><Code>ExpiredToken</Code>"),
+    error(
+      "that says so late", "fail refused", String(repeating: " ", count: 4096) + "<Code>ExpiredToken</Code>"),
+    error("without an end", "fail refused", "<Code>Expired"),
   ]
+
+  /// What a storage service says with 400.
+  private static func error(_ name: String, _ expected: String, _ text: String) -> BrokenAnswer {
+    BrokenAnswer(name: "an error \(name)", expected: expected, query: "?X-Amz-Signature=hidden") { exchange in
+      exchange.answer(
+        400, ["Content-Type: application/xml"], Array("<?xml version='1.0'?><Error>\(text)".utf8))
+    }
+  }
 
   private static let redirects: [BrokenAnswer] = [
     status(302, "retry malformed-answer"),
@@ -190,7 +209,7 @@ struct BrokenAnswer: Sendable {
     redirect("to ftp", "fail redirect-refused", "ftp://127.0.0.1/x"),
     redirect("to a file", "fail redirect-refused", "file:///etc/passwd"),
     redirect("with a user name", "fail redirect-refused", "http://hidden@127.0.0.1/x"),
-    redirect("to a host outside ASCII", "fail redirect-refused", "http://\u{E9}.example/"),
+    redirect("to a host that is no name", "fail redirect-refused", "http://a\u{2028}b.example/"),
     redirect("to a host with a space", "fail redirect-refused", "http://a b/"),
     redirect("to a private address", "fail address-not-allowed", "http://10.0.0.1/x"),
     redirect("to a cloud's metadata", "fail address-not-allowed", "http://169.254.169.254/latest/meta-data"),

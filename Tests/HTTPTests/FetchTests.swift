@@ -1,4 +1,5 @@
 import Foundation
+import Outbound
 import Testing
 import Wire
 
@@ -109,6 +110,58 @@ struct FetchTests {
     #expect(fetched.metadata["fileName"] == ".._résumé.pdf")
     #expect(fetched.metadata["contentType"]?.hasPrefix("application/pdf; x=yyy") == true)
     #expect(fetched.metadata["contentType"]?.utf8.count == 255)
+  }
+
+  /// RFC 9112, section 5.2.
+  @Test func aFoldInAHeaderIsASpace() throws {
+    let server = try Server { _, exchange in
+      exchange.send(
+        "HTTP/1.1 200 OK\r\nX-A: a\r\n Content-Length: 3\r\nContent-Length: 5\r\nContent-Type:\r\n\ttext/plain;\r\n  x=y \r\n"
+          + "Content-Disposition: attachment;\r\n\t \r\n filename=\"a\r\n b.pdf\"\r\n\r\nhello")
+      exchange.close()
+    }
+    let fetched = try SourceWorker().fetch(server.url("/"))
+    #expect(fetched.summary == "pass" && fetched.holds(Array("hello".utf8)), "\(fetched.message)")
+    #expect(fetched.metadata["contentType"] == "text/plain; x=y")
+    #expect(fetched.metadata["fileName"] == "a b.pdf")
+  }
+
+  /// As `curl -O` does; a segment without an extension may be a secret.
+  @Test(
+    arguments: [
+      ("/a/r%C3%A9sum%C3%A9.pdf?x=/y.txt#z.gif", "r\u{E9}sum\u{E9}.pdf"),
+      ("/a\u{F6}/\u{F6}.tar.gz", "\u{F6}.tar.gz"),
+      ("/a%2Fb%0A.pdf", "a_b.pdf"), ("/%2e%2e/x.JPEG", "x.JPEG"), ("/moved/x.txt", "x.txt"),
+      ("/", nil), ("/hidden", nil), ("/a.pdf/", nil), ("/.pdf", nil), ("/a.", nil), ("/a.extension42", nil),
+      ("/a.p%66", "a.pf"),
+      ("/a.p%0%.pdf", nil),
+    ] as [(String, String?)])
+  func withoutAServersNameTheLinkNamesTheFile(path: String, name: String?) throws {
+    let server = try Server { request, exchange in
+      if request.path.hasPrefix("/moved/") { return exchange.answer(302, "Location: /other.bin") }
+      exchange.answer(200, [], Array(request.path.utf8))
+    }
+    let fetched = try SourceWorker().fetch(server.url(path))
+    #expect(fetched.summary == "pass", "\(fetched.message)")
+    #expect(fetched.metadata["fileName"] == name)
+  }
+
+  @Test func lettersBeyondASCIIAreSentAsTheirBytes() throws {
+    let server = try Server { request, exchange in exchange.answer(200, [], Array(request.path.utf8)) }
+    let fetched = try SourceWorker().fetch(server.url("/a\u{F6}?q=\u{20AC}%20"))
+    #expect(fetched.holds(Array("/a%C3%B6?q=%E2%82%AC%20".utf8)), "\(fetched.summary) \(fetched.message)")
+  }
+
+  @Test(arguments: [
+    ("http://m\u{FC}nchen.example/\u{F6}", "xn--mnchen-3ya.example", "http://xn--mnchen-3ya.example/%C3%B6"),
+    ("http://M\u{DC}NCHEN.example:81/", "xn--mnchen-3ya.example", "http://xn--mnchen-3ya.example:81/"),
+    ("http://m%C3%BCnchen.example/", "xn--mnchen-3ya.example", "http://xn--mnchen-3ya.example/"),
+    // The address policy sees what is connected to.
+    ("http://\u{FF11}27.0.0.\u{FF11}/", "127.0.0.1", "http://127.0.0.1/"),
+  ])
+  func aNameWithOtherLettersIsAskedByItsASCIIForm(link: String, host: String, text: String) throws {
+    let link = try WebURL(link)
+    #expect(link.host == host && link.text == text)
   }
 
   @Test func aPostSendsItsBody() throws {

@@ -271,6 +271,9 @@ import Testing
   @Test(arguments: [
     "https://a.example/?X-Amz-Signature=1", "https://a.example/?a=1&x-goog-signature=2#b",
     "https://a.example/b?se=1&sig=2", "https://a.example/?Expires=1&Key-Pair-Id=k&Signature=s",
+    "https://a.example/?Policy=p&Key-Pair-Id=k&Signature=s", "https://a.example/?x-oss-signature=1",
+    "https://a.example/?q-sign-time=1;2&q-signature=3",
+    "https://a.example/?temp_url_sig=1&temp_url_expires=2",
   ])
   func aSignedLinkIsKnownByItsQuery(url: String) {
     #expect(Link(url: url).mayHaveExpired(at: 0))

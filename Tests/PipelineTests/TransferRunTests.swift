@@ -34,7 +34,8 @@ struct TransferRunTests {
         == .failed(reason("too-large-to-fetch"), isRejected: true))
   }
 
-  @Test(arguments: ["forbidden", "gone"]) func aLinkWhoseTimeIsOverHasACodeOfItsOwn(_ code: String) {
+  @Test(arguments: ["unauthorized", "forbidden", "gone", "expired"])
+  func aLinkWhoseTimeIsOverHasACodeOfItsOwn(_ code: String) {
     let expired = run().next(said(.fail, code), hasProgressed: true, mayHaveExpired: true)
     guard case .failed(let reason, isRejected: false) = expired else {
       Issue.record("\(expired)")

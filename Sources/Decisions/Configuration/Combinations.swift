@@ -10,7 +10,7 @@ struct Combinations {
   private var mayBeTyped = false
 
   /// Stages that come with Sluice and never do. Others may.
-  private static let untyping: Set = [
+  fileprivate static let untyping: Set = [
     "archive", "digest", "jsonl", "mail", "notify", "pdf", "preview", "scan", "size", "store",
   ]
 
@@ -124,6 +124,16 @@ struct Combinations {
       }
     } else if stage.description.capability == .store {
       firstStore = (stage.id, mark.line)
+    }
+  }
+}
+
+extension PipelineDefinition {
+  /// Options by media type of stages that run before any stage finds the media type: only an entry for `*/*` can match there.
+  public var uselessMaps: [(stage: StageDefinition, option: String)] {
+    stages.prefix { Combinations.untyping.contains($0.description.id) }.flatMap { stage in
+      let named = stage.values.filter { $0.key.map { $0 != "*/*" } ?? false }.map(\.name)
+      return Set(named).sorted().map { (stage, $0) }
     }
   }
 }

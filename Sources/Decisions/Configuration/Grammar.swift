@@ -134,7 +134,8 @@ enum Grammar {
 
   static let identityPrivate = key(
     "allow-private", .text, .list, example: "10.0.0.7",
-    "Addresses, or the host's name, that may be private or loopback, where `keys` is a link.")
+    "Addresses, or the host's name, that may be private, loopback or this machine's own, where `keys` is a link."
+  )
 
   /// What holds for a door where the file does not say.
   private static let door = ServeRules.ClamdDoor()

@@ -78,7 +78,7 @@ public struct ServeRules: Sendable, Equatable {
     public var audience = ""
     /// The file with its public keys, relative to the home; or a link to them.
     public var keys = ""
-    /// Addresses, or the host's name, that may be private or loopback where the keys are a link.
+    /// Addresses, or the host's name, that may be private, loopback or this machine's own where the keys are a link.
     public var allowPrivate: [String] = []
 
     public var isLink: Bool { keys.hasPrefix("https://") || keys.hasPrefix("http://") }

@@ -20,8 +20,9 @@ public struct TransferRun: Sendable {
 
   /// Faults of the place that do not pass by themselves.
   private static let needHands: Set<String> = ["disk-full", "unauthorized"]
-  /// What a source says where the server does not give the content: 403, 404, 410.
-  private static let refusals: Set<String> = ["forbidden", "gone"]
+  /// What a source says where the server does not give the content: 401 without a credential, 403, 404, 410, or an answer that
+  /// names the time of the link.
+  private static let refusals: Set<String> = ["unauthorized", "forbidden", "gone", "expired"]
   /// The reason of a transfer whose link is not taken any more. What had come is kept for a new link.
   public static let expired = "link-expired"
   /// What a source says of one that it gives back before it has asked for it.

@@ -20,7 +20,12 @@ public final class Intake: Sendable {
     }
   }
 
+  /// Applies commands of a client with a ticket, and answers it. False: they were not applied.
+  public typealias Late = @Sendable (_ commands: [Command], _ ticket: UInt64) -> Bool
+
   private let batches = Mailbox<Batch>(capacity: 2)
+  /// What clients send once it is closed goes there; `nil`: nowhere.
+  private let late = Mutex<Late?>(nil)
   private let hasQuestion = Atomic(false)
   private let hasAttention = Atomic(false)
   /// Readable when a batch waits, or all have been sent.
@@ -47,9 +52,12 @@ public final class Intake: Sendable {
   ///
   /// - Parameter ticket: given back with ``SchedulerEvent/answered(_:ticket:)`` once they are on record.
   public func send(_ commands: [Command], ticket: UInt64) -> Bool {
-    let taken = batches.send(Batch(commands, ticket: ticket))
-    sluice_eventfd_raise(readable)
-    return taken
+    if batches.send(Batch(commands, ticket: ticket)) {
+      sluice_eventfd_raise(readable)
+      return true
+    }
+    guard ticket != 0, let late = late.withLock({ $0 }) else { return false }
+    return late(commands, ticket)
   }
 
   /// Says that no more files are found. Clients may still send commands.
@@ -98,8 +106,14 @@ public final class Intake: Sendable {
 
   func clear() { sluice_eventfd_clear(readable) }
 
-  /// Takes no more: who sends is told so, and does not wait.
-  public func close() {
+  /// Takes no more: senders are told so, and do not wait.
+  ///
+  /// - Parameter late: applies what clients have sent and the last scheduler did not take, and what they send from now on.
+  ///   Any thread calls it.
+  public func close(late: Late? = nil) {
+    self.late.withLock { $0 = late }
     batches.close()
+    guard let late else { return }
+    for batch in batches.poll() where batch.ticket != 0 { _ = late(batch.commands, batch.ticket) }
   }
 }

@@ -93,7 +93,8 @@ struct LedgerExchange {
   /// Commands of a client: one batch at a time.
   mutating func takeIn(_ batch: Intake.Batch) { batches.append(batch) }
 
-  mutating func dropBatch() { batches = [] }
+  /// Drops files that were found, which are found again. A client waits for what comes of its commands.
+  mutating func dropFiles() { batches.removeAll { $0.ticket == 0 } }
 
   /// The next request, unless one is under way, or there is nothing to ask for.
   ///

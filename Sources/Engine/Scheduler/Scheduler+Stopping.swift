@@ -16,7 +16,7 @@ extension Scheduler {
     if isHandingOver {
       // It is the first, and what is in hand ends already.
       isHandingOver = false
-      return exchange.dropBatch()
+      return exchange.dropFiles()
     }
     if isStopping {
       environment.close(true)
@@ -25,7 +25,7 @@ extension Scheduler {
     isStopping = true
     isIntakeCut = !isIntakeOver || exchange.hasBatch
     isIntakeOver = true
-    exchange.dropBatch()
+    exchange.dropFiles()
     stopUntil = environment.clock.monotonic() + Self.stopTime
     releaseWaiting()
   }

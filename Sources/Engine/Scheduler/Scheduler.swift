@@ -215,7 +215,7 @@ public final class Scheduler {
 
   private var isDone: Bool {
     guard flights.isEmpty, exchange.isSettled, publishing.isSettled, deletions.isSettled else { return false }
-    if isStopping { return !isHandingOver || !exchange.hasBatch }
+    if isStopping { return !exchange.hasBatch }
     if isResident { return false }
     guard isIntakeOver, !exchange.hasBatch, !sources.isRemoving else { return false }
     guard lanes.all.allSatisfy(isDone) else { return false }
@@ -342,8 +342,13 @@ public final class Scheduler {
   }
 
   private func readIntake() {
-    if isStopping { return }
+    // Clients that never stop sending must not keep it from ending.
+    if isHandingOver || isStopping && flights.isEmpty { return }
     guard let batch = environment.nextBatch() else { return }
+    if isStopping && batch.ticket == 0 {
+      if !batch.commands.isEmpty { isIntakeCut = true }
+      return
+    }
     if batch.isHandover { return handOver() }
     if batch.commands.isEmpty {
       isIntakeOver = true

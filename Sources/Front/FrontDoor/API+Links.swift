@@ -38,9 +38,13 @@ extension API {
     return Self.json(writer.text)
   }
 
-  /// The token that a link stands for; `nil`: the request comes with no link.
+  /// The token that a link stands for; `nil`: the request comes with no link, or with a token of its own.
+  ///
+  /// A proxy in front may want a password, which browsers then send here, too (`Authorization: Basic`).
   func linked(_ request: FrontRequest, _ route: Route, _ id: String) throws -> AccessToken? {
-    guard route == .content, request.values("authorization").isEmpty else { return nil }
+    guard route == .content, request.values("authorization").allSatisfy({ Self.bearer($0) == nil }) else {
+      return nil
+    }
     guard let signature = request.query.first(where: { $0.name == "signature" })?.value else { return nil }
     guard let grant = LinkSigner.Grant(id, request.query), try links.isSigned(grant, signature),
       grant.expires > Clock.now() / 1000, let token = try token(of: grant.credential),

@@ -127,7 +127,7 @@ final class API {
       throw Problem(
         405, "no-such-method", "this path knows no \(method)", fields: [.init("Allow", list)])
     }
-    let token = try token(of: request) ?? linked(request, route, id)
+    let token = try linked(request, route, id) ?? token(of: request)
     asker = token
     if token == nil && !route.parties.contains(.nobody) { throw Problem.unauthorized }
     // What belongs to no user is decided here. What belongs to one is decided once it is found.
@@ -236,7 +236,7 @@ final class API {
   }
 
   /// The token of `Bearer TOKEN` (RFC 6750, 2.1).
-  private static func bearer(_ value: String) -> String? {
+  static func bearer(_ value: String) -> String? {
     let (bytes, space, scheme) = (value.utf8.span, UInt8(ascii: " "), "bearer ".utf8.span)
     guard bytes.count > scheme.count else { return nil }
     for place in scheme.indices where bytes[place] | 0x20 != scheme[place] { return nil }

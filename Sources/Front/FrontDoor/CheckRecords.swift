@@ -16,8 +16,6 @@ final class CheckRecords: Sendable {
     var lastTicket: UInt64 = firstTicket
     /// On their way to the ledger, by ticket.
     var underway: [UInt64: [Waiting]] = [:]
-    /// Writes commands without the coordinator's loop, which has ended; `nil`: that goes on.
-    var late: (@Sendable ([Command]) -> Bool)?
   }
 
   private let waiting = Mailbox<Waiting>(capacity: 4096)
@@ -60,31 +58,12 @@ final class CheckRecords: Sendable {
       state.underway[state.lastTicket] = all
       return state.lastTicket
     }
-    // The coordinator's loop takes no more once it has ended.
-    if state.withLock({ $0.late }) != nil || !intake.send(all.map(\.command), ticket: ticket) {
-      writeLate(ticket)
-    }
+    if !intake.send(all.map(\.command), ticket: ticket) { answer(ticket, isRecorded: false) }
   }
 
   /// Commands are on record, or are not: there is no room.
   func answer(_ ticket: UInt64, isRecorded: Bool) {
     for one in state.withLock({ $0.underway.removeValue(forKey: ticket) }) ?? [] { one.then(isRecorded) }
-  }
-
-  /// The coordinator's loop has ended, with all that it took on record: what is left and what comes is written by another.
-  func goOn(with late: @escaping @Sendable ([Command]) -> Bool) {
-    let tickets = state.withLock { state in
-      state.late = late
-      return state.underway.keys.sorted()
-    }
-    for ticket in tickets { writeLate(ticket) }
-  }
-
-  private func writeLate(_ ticket: UInt64) {
-    let (late, all) = state.withLock { ($0.late, $0.underway.removeValue(forKey: ticket)) }
-    guard let all else { return }
-    let isRecorded = late?(all.map(\.command)) ?? false
-    for one in all { one.then(isRecorded) }
   }
 
   /// Called once nothing more is added. What was added is written first.

@@ -116,11 +116,9 @@ public final class ClamdDoors: Sendable {
       + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) \(1900 + parts.tm_year)"
   }
 
-  /// Takes no more connections, lets what is under way end for a few seconds, and ends. The coordinator's loop has ended.
-  ///
-  /// - Parameter record: puts checks that end meanwhile on record. Any thread calls it.
-  public func stop(record: @escaping @Sendable ([Command]) -> Bool) {
-    records.goOn(with: record)
+  /// Takes no more connections, lets what is under way end for a few seconds, and ends. The scheduler has ended: checks that end
+  /// meanwhile are put on record by what its intake was closed with.
+  public func stop() {
     life.stop()
     thread.withLock { $0 }?.join()
     records.stop()

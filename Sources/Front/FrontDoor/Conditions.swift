@@ -92,7 +92,8 @@ struct Conditions {
 
   /// Of several ranges one is sent where they join; else all of the content, which is allowed (RFC 9110, 14.2).
   private static func outcome(ofRange text: String, _ size: Int64) -> Outcome {
-    guard text.lowercased().hasPrefix("bytes=") else { return .whole }
+    // No part of an empty content can be named (RFC 9110, 14.4), and clients ask for the last bytes of whatever there is.
+    guard size > 0, text.lowercased().hasPrefix("bytes=") else { return .whole }
     var ranges: [Range<Int64>] = []
     var count = 0
     for part in text.dropFirst(6).split(separator: ",", omittingEmptySubsequences: false) {

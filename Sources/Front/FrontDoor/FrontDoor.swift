@@ -58,6 +58,7 @@ public final class FrontDoor: Sendable {
   private let results = Mailbox<(ticket: UInt64, results: [CommandResult])>(capacity: 4096)
   /// Attachments that have ended, and that requests wait for.
   private let late = Mailbox<String>(capacity: 100_000)
+  /// The first one keeps the process.
   private let threads = Mutex<[Thread]>([])
   /// What judges now.
   private let judging: Mutex<Checker?>
@@ -164,10 +165,13 @@ public final class FrontDoor: Sendable {
           + "a second signal ends it at once and loses nothing")
     }
     life.stop()
+    checker?.stop()
+    var threads = threads.withLock { $0 }
+    // Requests need the other threads as long as the process serves.
+    threads.removeFirst().join()
     results.close()
     late.close()
-    checker?.stop()
-    for thread in threads.withLock({ $0 }) { thread.join() }
+    for thread in threads { thread.join() }
   }
 
   // MARK: The life of the process
@@ -291,6 +295,10 @@ public final class FrontDoor: Sendable {
       if let ended, ended.isEmpty { return }
       guard let api = open(&api) else { continue }
       for id in ended ?? [] { for asked in desk.takeAwaiting(id) { look(id, asked, api) } }
+      // Nothing ends any more once the scheduler has ended: nobody needs to wait.
+      if life.isStopping(within: 0) {
+        for (id, asked) in desk.takeOverdue(at: .max) { look(id, asked, api, isOverdue: true) }
+      }
       if Clock.monotonic() < next { continue }
       next = Clock.monotonic() + 1_000_000_000
       for (id, asked) in desk.takeOverdue(at: next) { look(id, asked, api, isOverdue: true) }

@@ -357,8 +357,8 @@ extension Route {
     case .appendToUpload:
       #"{"required":true,"content":{"\#(Tus.contentType)":{"schema":{}}\#(Self.draftBody(speaksDraft))}}"#
     case .fetch:
-      #"{"required":true,"content":{"application/json":{"schema":{"type":"object","required":["url"],"properties":"#
-        + #"{"url":{"type":"string","format":"uri"}}}}}}"#
+      #"{"required":true,"content":{"application/json":{"schema":{"type":"object","required":["url"],"#
+        + #""additionalProperties":false,"properties":{\#(LinkSchema.properties)}}}}}"#
     default: nil
     }
   }

@@ -96,6 +96,7 @@ final class Connection {
         case .lingering(let bytes):
           if bytes <= rest.count { return close() }
           reading = .lingering(bytes: bytes - rest.count)
+          idleSince = now
           return
         default:
           backlog.append(contentsOf: rest)
@@ -280,7 +281,7 @@ final class Connection {
 
   private func beginLingering() {
     reading = .lingering(bytes: limits.lingerBytes)
-    lingerSince = now
+    (lingerSince, idleSince) = (now, now)
     backlog = []
   }
 
@@ -335,7 +336,10 @@ final class Connection {
       }
       (bodySince, bodyBytes) = (now, 0)
     case .lingering:
-      if hasPassed(limits.lingerTime, since: lingerSince) { close() }
+      if hasPassed(limits.lingerTime, since: lingerSince) || hasPassed(limits.lingerSilence, since: idleSince)
+      {
+        close()
+      }
     default: break
     }
   }

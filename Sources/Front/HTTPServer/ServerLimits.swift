@@ -21,9 +21,11 @@ public struct ServerLimits: Sendable {
   /// Bytes of an answer that the kernel keeps for a client that has no room for them.
   public var unsent: Int32 = 32 << 10
   /// What is read and dropped after an answer that came before the body: a client that still sends would miss the answer if the
-  /// connection were closed (RFC 9112, 9.6).
-  public var lingerBytes = 1 << 20
-  public var lingerTime: UInt64 = 5000
+  /// connection were closed (RFC 9112, 9.6). A proxy such as nginx may send all that it has of a body before it reads.
+  public var lingerBytes = 256 << 20
+  public var lingerTime: UInt64 = 30_000
+  /// The client has closed by then, or sends no more.
+  public var lingerSilence: UInt64 = 5000
   /// Bytes of a stream that its reader has not taken; more: the connection is closed.
   public var streamBacklog = 256 << 10
 

@@ -106,7 +106,7 @@ public final class JSONWebTokens: Sendable {
     guard let named = claims["iss"], isText(named, issuer), isFor(claims["aud"]),
       let expires = Self.time(claims["exp"]), expires > now - Self.leeway,
       claims["nbf"] == nil || Self.time(claims["nbf"]).map({ $0 <= now + Self.leeway }) ?? false,
-      let subject = claims["sub"], subject.kind == .text, (1...255).contains(subject.text.utf8.count),
+      let subject = claims["sub"], subject.kind == .text, (1...256).contains(subject.text.utf8.count),
       !subject.text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }),
       // It stands for what is no character, such as half of one: two such names would be the same.
       !subject.text.unicodeScalars.contains("\u{FFFD}")

@@ -14,5 +14,21 @@ public enum CurlLibrary {
     }
     var addresses: UnsafeMutablePointer<addrinfo>?
     if getaddrinfo("localhost", nil, nil, &addresses) == 0 { freeaddrinfo(addresses) }
+    _ = utf8
+  }
+
+  /// In the locale of a program that sets none, libcurl takes no letters beyond ASCII. Read from a file, and never freed.
+  nonisolated(unsafe) private static let utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
+
+  /// The host of a URL in its `xn--` form (UTS 46, by libidn2); `nil`: it has none.
+  static func asciiHost(of url: OpaquePointer) -> String? {
+    let before = uselocale(utf8)
+    defer { uselocale(before) }
+    var text: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(url, CURLUPART_HOST, &text, UInt32(CURLU_PUNYCODE)) == CURLUE_OK, let text else {
+      return nil
+    }
+    defer { curl_free(text) }
+    return String(cString: text)
   }
 }

@@ -1,7 +1,18 @@
 /// The addresses of the public Internet.
 ///
 /// From the IANA registries of special-purpose addresses (RFC 6890), without those marked "globally
-/// reachable", and multicast.
+/// reachable", and multicast. The ranges hold the addresses at which clouds tell machines their credentials:
+///
+/// | cloud | addresses |
+/// | --- | --- |
+/// | most | 169.254.169.254, fe80::a9fe:a9fe |
+/// | AWS | also 169.254.170.2 and 169.254.170.23 (containers), fd00:ec2::254, fd00:ec2::23 |
+/// | Google | also fd20:ce::254 |
+/// | Scaleway | 169.254.42.42, fd00:42::42 |
+/// | Tencent | 169.254.0.23 |
+/// | Alibaba | 100.100.100.200 |
+/// | Oracle | also 192.0.0.192 |
+/// | Azure | also 168.63.129.16, which is otherwise a public address |
 extension IPAddress {
   /// Whether it is one of the public Internet.
   public var isGlobal: Bool {
@@ -11,7 +22,7 @@ extension IPAddress {
   }
 
   /// The IPv4 address that a gateway would translate this address to, and would reach.
-  private var embedded: IPAddress? {
+  var embedded: IPAddress? {
     if lies(in: Self.translated) { return IPAddress(bytes: Array(bytes[12...])) }
     if lies(in: Self.sixToFour) { return IPAddress(bytes: Array(bytes[2..<6])) }
     return nil
@@ -28,6 +39,7 @@ extension IPAddress {
     range(10, bits: 8, of: 4),  // private, RFC 1918
     range(100, 64, bits: 10, of: 4),  // shared by carriers, RFC 6598
     range(127, bits: 8, of: 4),  // loopback, RFC 1122
+    range(168, 63, 129, 16, bits: 32, of: 4),  // the host of a virtual machine, Azure
     range(169, 254, bits: 16, of: 4),  // link-local, where clouds keep credentials, RFC 3927
     range(172, 16, bits: 12, of: 4),  // private, RFC 1918
     range(192, 0, 0, bits: 24, of: 4),  // protocol assignments, RFC 6890

@@ -43,25 +43,48 @@ public enum NetworkRoute {
   }
 
   private static func exists(to address: IPAddress) -> Bool {
-    let isFour = address.bytes.count == 4
-    let descriptor = socket(
-      isFour ? AF_INET : AF_INET6, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    // A kernel without this family has no way either.
-    if descriptor < 0 { return errno != EAFNOSUPPORT }
-    defer { close(descriptor) }
-    var result: Int32
-    if isFour {
+    look(up: address) { descriptor in
+      // A kernel without this family has no way either.
+      if descriptor < 0 { return errno != EAFNOSUPPORT }
+      return connect(descriptor, to: address)
+        || ![ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(errno)
+    }
+  }
+
+  /// Whether this machine has the address itself, on any of its interfaces: it would then send from that same address.
+  static func isOwn(_ address: IPAddress) -> Bool {
+    look(up: address) { descriptor in
+      guard descriptor >= 0, connect(descriptor, to: address) else { return false }
+      var storage = sockaddr_storage()
+      var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+      return withUnsafeMutableBytes(of: &storage) { bytes in
+        guard let start = bytes.baseAddress,
+          getsockname(descriptor, start.assumingMemoryBound(to: sockaddr.self), &length) == 0
+        else { return false }
+        return IPAddress(socketAddress: start, count: Int(length)) == address
+      }
+    }
+  }
+
+  /// - Parameter body: gets a datagram socket of the address's family, or -1.
+  private static func look(up address: IPAddress, _ body: (Int32) -> Bool) -> Bool {
+    let family = address.bytes.count == 4 ? AF_INET : AF_INET6
+    let descriptor = socket(family, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    return body(descriptor)
+  }
+
+  private static func connect(_ descriptor: Int32, to address: IPAddress) -> Bool {
+    if address.bytes.count == 4 {
       var target = sockaddr_in()
       (target.sin_family, target.sin_port) = (sa_family_t(AF_INET), UInt16(53).bigEndian)
       withUnsafeMutableBytes(of: &target.sin_addr) { $0.copyBytes(from: address.bytes) }
-      result = connect(descriptor, &target, socklen_t(MemoryLayout<sockaddr_in>.size))
-    } else {
-      var target = sockaddr_in6()
-      (target.sin6_family, target.sin6_port) = (sa_family_t(AF_INET6), UInt16(53).bigEndian)
-      withUnsafeMutableBytes(of: &target.sin6_addr) { $0.copyBytes(from: address.bytes) }
-      result = connect(descriptor, &target, socklen_t(MemoryLayout<sockaddr_in6>.size))
+      return Outbound.connect(descriptor, &target, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
     }
-    return result == 0 || ![ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(errno)
+    var target = sockaddr_in6()
+    (target.sin6_family, target.sin6_port) = (sa_family_t(AF_INET6), UInt16(53).bigEndian)
+    withUnsafeMutableBytes(of: &target.sin6_addr) { $0.copyBytes(from: address.bytes) }
+    return Outbound.connect(descriptor, &target, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
   }
 }
 

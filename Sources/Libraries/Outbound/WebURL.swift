@@ -2,9 +2,10 @@ import CCurl
 
 /// An http or https URL, checked by the same parser that will be used to connect.
 public struct WebURL: Sendable {
-  /// As given; of one that was joined, as libcurl writes it.
+  /// As given, with bytes beyond ASCII as `%XX`; one that was joined, or whose host was written in other letters, as libcurl
+  /// writes it.
   public let text: String
-  /// A name in lower case, or an address without brackets.
+  /// A name in lower case, in its `xn--` form where it has other letters, or an address without brackets.
   public let host: String
   public let port: Int
   public let isSecure: Bool
@@ -31,10 +32,10 @@ public struct WebURL: Sendable {
   }
 
   private init(_ text: String, after base: WebURL?) throws(Fault) {
-    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-      throw Fault(
-        reason: "has a space or a character outside ASCII; write names in their xn-- form, others as %XX")
+    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+      throw Fault(reason: "has a space or a control character; write them as %XX")
     }
+    let text = Self.escaped(text)
     guard text.utf8.count <= Self.limit else { throw Fault(reason: "has more than \(Self.limit) bytes") }
     guard let parsed = curl_url() else { throw Fault(reason: "no memory") }
     defer { curl_url_cleanup(parsed) }
@@ -54,19 +55,23 @@ public struct WebURL: Sendable {
     if Self.part(CURLUPART_USER, of: parsed) != nil || Self.part(CURLUPART_PASSWORD, of: parsed) != nil {
       throw Fault(reason: "has a user name or a password, which are not taken from URLs", isCredential: true)
     }
-    guard let host = Self.part(CURLUPART_HOST, of: parsed), !HostName.normal(host).isEmpty else {
+    guard let written = Self.part(CURLUPART_HOST, of: parsed), !HostName.normal(written).isEmpty else {
       throw Fault(reason: "has no host")
     }
     // The parser has turned %XX into bytes.
-    guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-      throw Fault(reason: "has a host outside ASCII; write names in their xn-- form")
+    let isPlain = written.utf8.allSatisfy { $0 < 0x80 }
+    let host = isPlain ? written : CurlLibrary.asciiHost(of: parsed) ?? ""
+    guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+      isPlain || curl_url_set(parsed, CURLUPART_HOST, host, 0) == CURLUE_OK
+    else {
+      throw Fault(reason: "has a host that is no name")
     }
     guard
       let port = Self.part(CURLUPART_PORT, of: parsed, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) })
     else {
       throw Fault(reason: "has no port")
     }
-    self.text = base == nil ? text : Self.part(CURLUPART_URL, of: parsed) ?? text
+    self.text = base == nil && isPlain ? text : Self.part(CURLUPART_URL, of: parsed) ?? text
     self.host = HostName.normal(host)
     self.port = port
     isSecure = scheme == "https"
@@ -76,6 +81,16 @@ public struct WebURL: Sendable {
   /// Whether scheme, host and port are the same.
   public func hasOrigin(of other: WebURL) -> Bool {
     isSecure == other.isSecure && host == other.host && port == other.port
+  }
+
+  /// RFC 3987, section 3.1: characters beyond ASCII are written as the bytes of their UTF-8.
+  private static func escaped(_ text: String) -> String {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
+    let digits = Array("0123456789ABCDEF".utf8)
+    let bytes = text.utf8.flatMap { byte in
+      byte < 0x80 ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func part(_ part: CURLUPart, of parsed: OpaquePointer, _ flags: UInt32 = 0) -> String? {

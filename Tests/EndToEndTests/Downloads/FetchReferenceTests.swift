@@ -27,6 +27,16 @@ struct FetchReferenceTests {
     #expect(try home.sluice("list", "--format", "csv").out.contains(",order 3,"))
   }
 
+  @Test func aLinkThatIsQueuedIsToldByItsHost() throws {
+    let resident = try Resident(home.folder)
+    let queued = try home.sluice("enqueue", "--format", "json", server.url + "/content/1000/a.bin")
+    #expect(queued.out.contains(#""source":"\#(server.url)/…""#), "\(queued.out)\(queued.err)")
+    try Resident.wait("it is fetched, with the name in its link") {
+      try home.sluice("list", "--format", "json").attachments.map(\.fileName) == ["a.bin"]
+    }
+    #expect(resident.stop() == 0)
+  }
+
   /// A coordinator that is at work is handed it with the link.
   @Test func aCoordinatorAtWorkGetsIt() throws {
     let resident = try Resident(home.folder)

@@ -85,6 +85,11 @@ struct ServedPiecesTests {
     let own = try served.ask("GET", "\(place)/link", token: ann).decoded(Link.self).url
     let plain = String(own[(own.range(of: "/v1/")?.lowerBound ?? own.startIndex)...])
     #expect(try served.ask("GET", plain).text == "a text\n")
+    // A proxy in front wants a password.
+    let basic = ["Authorization: Basic YTpi"]
+    #expect(try served.ask("GET", plain, basic).text == "a text\n")
+    #expect(try served.ask("GET", "\(place)/content", basic).status == 401)
+    #expect(try served.ask("GET", plain, token: "wrong").status == 401)
     #expect(try served.ask("GET", plain + "&derived=constant").text != "the same\n")
     #expect(try served.ask("GET", "\(place)/link?derived=other", token: ann).status == 404)
     #expect(try served.ask("GET", "\(place)/link?derived=constant", token: eve).status == 404)

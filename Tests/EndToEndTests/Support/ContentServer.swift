@@ -5,7 +5,8 @@ import Glibc
 /// A web server on 127.0.0.1 that makes content up, at a rate that can be changed, and counts what it sends.
 ///
 /// - `/content/SIZE/NAME` has so many bytes, which follow from the path. With `?pause=MS` it rests at the half. With `?unmeasured`
-///   no length is told, and it ends with its connection.
+///   no length is told, and it ends with its connection. With `?lapse` it breaks off at the half, and a request for the rest is
+///   answered as by a storage service that takes the link no longer.
 /// - `/unauthorized/NAME` is answered with 401.
 /// - `/missing/NAME` is not there, after as long as `?pause=MS` says.
 /// - `/reset/NAME` sends 64 KiB, rests, and resets the connection.
@@ -203,17 +204,24 @@ final class ContentServer: Sendable {
       state.lock.withLock { state.requests.append(Request(path: path, time: now, first: first)) }
       guard let size = ContentServer.size(of: path) else { return refuse(path, pause) }
       let isPart = first > 0 && first < size
+      let lapses = target.contains("?lapse&")
+      if lapses && isPart { return send("HTTP/1.1 400 x\r\n\(Self.expired)") }
       let start = isPart ? first : 0
       let isMeasured = !target.hasSuffix("?unmeasured")
       let length = isMeasured ? "Content-Length: \(size - start)" : "Connection: close"
       let lengths = "\(length)\r\nETag: \(etag)\r\n"
       let part = isPart ? "Content-Range: bytes \(start)-\(size - 1)/\(size)\r\n" : ""
       guard send("HTTP/1.1 \(isPart ? 206 : 200) x\r\n\(lengths)\(part)\r\n") else { return false }
-      let half = max(start, pause > 0 ? size / 2 : 0)
-      guard body(path, start, half) else { return false }
+      let half = max(start, pause > 0 || lapses ? size / 2 : 0)
+      guard body(path, start, half), !lapses else { return false }
       if pause > 0 { usleep(pause * 1000) }
       return body(path, half, size) && isMeasured
     }
+
+    private static let expired: String = {
+      let body = "<?xml version='1.0'?><Error><Code>ExpiredToken</Code><Message>x</Message></Error>"
+      return "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }()
 
     private func refuse(_ path: String, _ pause: UInt32) -> Bool {
       if path.hasPrefix("/reset/") {

@@ -8,12 +8,20 @@ extension Link {
     return Self.isSigned(url)
   }
 
+  private static let alone: Set<String> = [
+    "x-amz-signature", "x-goog-signature", "x-oss-signature", "q-signature",
+  ]
+  /// `Policy` of CloudFront says until when in the place of `Expires`.
+  private static let together: [Set<String>] = [
+    ["sig", "se"], ["expires", "signature"], ["policy", "signature", "key-pair-id"],
+    ["temp_url_sig", "temp_url_expires"],
+  ]
+
   /// Whether a link carries the parameters by which storage services sign links for a time: those of S3 and of Google, `sig` with
-  /// `se` of Azure, `Expires` with `Signature` of CloudFront and of older signatures.
+  /// `se` of Azure, `Expires` with `Signature` of CloudFront and of older signatures, those of Alibaba, Tencent and Swift.
   static func isSigned(_ url: String) -> Bool {
     let query = url.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
     let names = Set(query.split(separator: "&").map { $0.prefix { $0 != "=" }.lowercased() })
-    return names.contains("x-amz-signature") || names.contains("x-goog-signature")
-      || names.isSuperset(of: ["sig", "se"]) || names.isSuperset(of: ["expires", "signature"])
+    return names.contains { alone.contains($0) } || together.contains { names.isSuperset(of: $0) }
   }
 }

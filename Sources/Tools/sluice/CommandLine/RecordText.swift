@@ -1,3 +1,4 @@
+import Glibc
 import Ledger
 import Pipeline
 import Platform
@@ -22,19 +23,38 @@ enum RecordText {
   }
 
   /// One line for people.
-  static func line(_ record: AttachmentRecord, _ style: Style = .plain) -> String {
-    var parts = [
-      style.word(record.outcome.status.rawValue, width: 11),
-      Terminal.printable(name(record)),
-    ]
+  static func line(_ record: AttachmentRecord, _ lineage: Lineage, _ style: Style = .plain) -> String {
+    var parts = [style.word(record.outcome.status.rawValue, width: 11), lineage.name(record)]
     if let mediaType = record.outcome.mediaType { parts.append(Terminal.printable(mediaType)) }
     if let size = record.outcome.sizeBytes { parts.append(ByteSize.rounded(size)) }
     if let url = record.outcome.url { parts.append("-> \(Terminal.printable(url))") }
     if let reason = record.outcome.reason {
       parts.append("(\(reason.stage): \(self.reason(Terminal.printable(reason.code), reason.message)))")
     }
+    if let contents = unfinishedContents(of: record) { parts.append("(\(contents))") }
     return parts.joined(separator: "  ") + "\n"
   }
+
+  /// What was not completed of what was taken out of an attachment: `of 3 contents 1 rejected`; `nil`: nothing.
+  static func unfinishedContents(of record: AttachmentRecord) -> String? {
+    let key = "children."
+    let metadata = record.outcome.metadata
+    // Most have none, and there may be thousands a second.
+    guard metadata.utf8.count < metadataLimit, strstr(metadata, "\"\(key)") != nil else { return nil }
+    var (all, parts): (Int64, [String]) = (0, [])
+    for case (let name, .integer(let count)) in JSONMembers.read(metadata) ?? [] {
+      guard name.hasPrefix(key) else { continue }
+      let what = name.dropFirst(key.count)
+      if what == "count" { all = count }
+      if let status = Status(rawValue: String(what)), status != .completed {
+        parts.append("\(count) \(what)")
+      }
+    }
+    return parts.isEmpty ? nil : "of \(Count.text(all, "content")) \(parts.joined(separator: ", "))"
+  }
+
+  /// Bytes of metadata that are looked through for that.
+  private static let metadataLimit = 1 << 20
 
   /// What an attachment is called: where it came from; of an upload, whose file is the home's own, the name that the client gave.
   static func name(_ record: AttachmentRecord) -> String {

@@ -9,8 +9,8 @@ struct List: ParsableCommand {
     discussion: """
       A line has the id, the status, the path, and what is known of the content; of one that was not completed, the
       stage, the code and the sentence that say why. An upload, whose file is the home's own, has the name that its
-      client gave it. Those in the queue are listed too. JSON has the same records as `sluice ingest` prints, CSV the
-      table of `sluice report`.
+      client gave it, and what was taken out of another has the way to it: `in/night.zip > inner.eml > r.pdf`. Those in
+      the queue are listed too. JSON has the same records as `sluice ingest` prints, CSV the table of `sluice report`.
       """,
     options: FilterOptions.all + [
       CommandOption(name: "newest", help: "The newest first; else in order of intake."),
@@ -41,10 +41,12 @@ struct List: ParsableCommand {
     }
     let style = Style(arguments)
     let isJSON = arguments.isJSON
+    let lineage = Lineage { try Environment.ledger(reading: Environment.home(arguments)) }
     var lines = ""
     var left = limit ?? .max
     try ledger.attachments(filter) { record in
-      lines += isJSON ? RecordText.json(record) : "\(record.origin.id)  \(RecordText.line(record, style))"
+      lines +=
+        isJSON ? RecordText.json(record) : "\(record.origin.id)  \(RecordText.line(record, lineage, style))"
       left -= 1
       if lines.utf8.count > 32 << 10 {
         Terminal.out(lines)

@@ -51,7 +51,7 @@ struct Enqueue: ParsableCommand {
     let started = Clock.monotonic()
     let manifest = try input.reader()
     let home = try home()
-    let report = EnqueueReport(arguments, manifest: manifest?.name)
+    let report = EnqueueReport(arguments, home, manifest: manifest?.name)
     guard let wait = try handOver(manifest, home, report) else {
       return report.problems.count == 0 ? .success : .incomplete
     }

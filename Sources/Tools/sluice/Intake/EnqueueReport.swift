@@ -17,7 +17,10 @@ final class EnqueueReport {
   /// While it waits, on a terminal.
   private var progress: ProgressBar?
 
-  init(_ arguments: ParsedArguments, manifest: String?) {
+  private let lineage: Lineage
+
+  init(_ arguments: ParsedArguments, _ home: Home, manifest: String?) {
+    lineage = Lineage { try home.reader() }
     isJSON = arguments.isJSON
     isQuiet = arguments.flag("quiet")
     problems = ProblemGroups(manifest: manifest)
@@ -55,7 +58,7 @@ final class EnqueueReport {
       writer.member("state", state)
       writer.member("reference", item.reference)
       writer.member("origin", item.origin)
-      writer.source(String(decoding: item.source, as: UTF8.self), item.source)
+      writer.source(item.link?.name ?? String(decoding: item.source, as: UTF8.self), item.source)
     }
     return writer.text + "\n"
   }
@@ -111,7 +114,7 @@ final class EnqueueReport {
     if isJSON {
       Terminal.out(RecordText.json(record))
     } else if !isQuiet || record.outcome.status != .completed {
-      Terminal.out(RecordText.line(record))
+      Terminal.out(RecordText.line(record, lineage))
     }
   }
 

@@ -130,7 +130,7 @@ struct Ingest: ParsableCommand {
       problems.close()
     }
     let report = IngestReport(
-      arguments, left: before.attachments.first { $0.status == .queued }?.count ?? 0,
+      arguments, home, left: before.attachments.first { $0.status == .queued }?.count ?? 0,
       manifest: manifest?.name, problems: problems, ask: { intake.askForWorkers() })
     let summary: SchedulerSummary
     do {

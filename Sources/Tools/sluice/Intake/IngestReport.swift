@@ -32,16 +32,21 @@ final class IngestReport {
   private var logRate = LogRate()
   private var putOff: [String: Int] = [:]
   private var notCompleted = NotCompleted()
+  private let lineage: Lineage
+  /// Completed attachments with contents that were not.
+  private var incomplete: Int64 = 0
 
   /// - Parameters:
   ///   - left: attachments an earlier run left in the queue.
   ///   - manifest: its name; `nil`: there is none.
   ///   - ask: asks what the workers do, which is told then.
   init(
-    _ arguments: ParsedArguments, isResident: Bool = false, left: Int64, manifest: String? = nil,
+    _ arguments: ParsedArguments, _ home: Home, isResident: Bool = false, left: Int64,
+    manifest: String? = nil,
     problems: Mailbox<IntakeProblem>, ask: @escaping () -> Void = {}
   ) {
     self.ask = ask
+    lineage = Lineage { try home.reader() }
     isJSON = arguments.isJSON
     isQuiet = arguments.flag("quiet")
     isVerbose = arguments.flag("verbose")
@@ -135,11 +140,15 @@ final class IngestReport {
   private func take(_ record: AttachmentRecord) {
     counts[record.outcome.status, default: 0] += 1
     bytes = .saturatingSum(bytes, record.outcome.sizeBytes ?? 0)
-    if record.outcome.status != .completed { notCompleted.add(record) }
+    if record.outcome.status != .completed {
+      notCompleted.add(record, lineage)
+    } else if RecordText.unfinishedContents(of: record) != nil {
+      incomplete += 1
+    }
     if isJSON {
       lines += RecordText.json(record)
     } else if isVerbose || progress == nil && !isQuiet {
-      lines += RecordText.line(record)
+      lines += RecordText.line(record, lineage)
     }
     if lines.utf8.count > 32 << 10 { flush() }
     progress?.add(record)
@@ -296,6 +305,7 @@ final class IngestReport {
       }
       writer.member("waitingForSource", Int64(summary.awaitedPlaces.reduce(0) { $0 + $1.attachments }))
       writer.member("known", Int64(known))
+      writer.member("withIncompleteContents", incomplete)
       writer.member("knownNotCompleted", Int64(knownNotCompleted))
       writer.member("knownDeleted", Int64(knownDeleted))
       writer.member("notTakenIn", Int64(notTakenIn.count))
@@ -328,6 +338,10 @@ final class IngestReport {
     text +=
       "\n\(Count.text(total, "attachment")): \(parts.joined(separator: ", ")); \(ByteSize.rounded(bytes))"
     text += " in \(Decimal.text(seconds, 2)) s (\(Decimal.text(rate, 0))/s)\n"
+    if incomplete > 0 {
+      text +=
+        "\(incomplete) of the completed \(incomplete == 1 ? "has" : "have") contents that were not completed\n"
+    }
     text += deliveries(owed)
     if known > 0 {
       let rest =

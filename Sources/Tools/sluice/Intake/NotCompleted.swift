@@ -25,7 +25,7 @@ struct NotCompleted {
   /// Those of further kinds.
   private var others: Int64 = 0
 
-  mutating func add(_ record: AttachmentRecord) {
+  mutating func add(_ record: AttachmentRecord, _ lineage: Lineage) {
     let reason = record.outcome.reason
     let kind = Kind(status: record.outcome.status, stage: reason?.stage ?? "", code: reason?.code ?? "")
     if groups[kind] == nil {
@@ -34,7 +34,7 @@ struct NotCompleted {
         return
       }
       groups[kind] = Group(
-        kind: kind, example: RecordText.name(record), message: reason?.message ?? "")
+        kind: kind, example: lineage.name(record), message: reason?.message ?? "")
     }
     groups[kind]?.count += 1
   }
@@ -58,7 +58,7 @@ struct NotCompleted {
       let parts = reason + [Count.text(group.count, "attachment"), list + option]
       text += "  \(Help.pad(group.kind.status.rawValue, 11))  \(parts.joined(separator: ": "))\n"
       let message = group.message.isEmpty ? "" : ": \(Terminal.printable(group.message))"
-      text += "               \(Terminal.printable(group.example))\(message)\n"
+      text += "               \(group.example)\(message)\n"
     }
     if others > 0 { text += "  and \(Count.text(others, "attachment")) for other reasons\n" }
     return text

@@ -63,7 +63,7 @@ struct Run: ParsableCommand {
 
     let intake = try Intake(isKept: true)
     let problems = Mailbox<IntakeProblem>(capacity: 4096)
-    let report = IngestReport(arguments, isResident: true, left: queued, problems: problems)
+    let report = IngestReport(arguments, home, isResident: true, left: queued, problems: problems)
     var watch: InboxWatch?
     var watchThread: Thread?
     if !roots.isEmpty {
@@ -82,17 +82,27 @@ struct Run: ParsableCommand {
       server.stop()
       throw error
     }
+    let late = LateCommands {
+      try CommandDesk(home, holding: lock) { try Environment.join(home, pipeline.definition) }
+    }
     func stop() {
       manager.stopping()
-      // The threads wait for nothing then.
-      intake.close()
+      // Threads that find files wait for nothing then, and requests under way end as if the scheduler still worked.
+      intake.close { commands, ticket in
+        guard let results = late.apply(commands) else { return false }
+        server.answer(ticket, results)
+        front?.answer(ticket, results)
+        doors?.answer(ticket)
+        return true
+      }
       if front != nil { heedAnother(signals) }
-      doors?.stop { commands in Self.record(commands, home, lock) }
+      doors?.stop()
       front?.stop()
       server.stop()
       watch?.stop()
       problems.close()
       watchThread?.join()
+      late.end()
     }
     if !arguments.flag("quiet") {
       Terminal.error(
@@ -155,25 +165,6 @@ struct Run: ParsableCommand {
       summary, home: home, seconds: Double(Clock.monotonic() - started) / 1e9, left: left,
       owed: OwedDeliveries(left, resident.pipeline?.definition ?? pipeline.definition))
     return .success
-  }
-
-  /// Puts checks on record once the scheduler has ended. False: that cannot be done.
-  ///
-  /// - Parameter lock: no other has the home.
-  private static func record(_ commands: [Command], _ home: Home, _ lock: HomeLock) -> Bool {
-    withExtendedLifetime(lock) {
-      do {
-        let ledger = try home.join()
-        var exchange = Exchange(number: 1)
-        exchange.commands = commands
-        _ = try ledger.exchange(exchange)
-        try ledger.leave()
-        return true
-      } catch {
-        Terminal.error("checks could not be put on record: \(error)")
-        return false
-      }
-    }
   }
 
   /// Ends the program where a second signal comes while connections end; the scheduler, which did so before, has ended.

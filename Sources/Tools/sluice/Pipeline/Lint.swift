@@ -11,7 +11,8 @@ struct Lint: ParsableCommand {
       source of links are opened in workers, as an ingest opens them, but for those that write files. Everything
       that is wrong is told, with file, line, column and a remedy, and the exit code is 78. Without FILE the same
       pipeline is checked as `sluice ingest` takes; `-` is standard input. A plugin that hides another of the same
-      id is told of. No stage may be told to write a file of the home's own.
+      id is told of, and so are rules by media type that stand before the stage that finds the media type. No stage may
+      be told to write a file of the home's own.
       """,
     options: [.config, .trust, .home, .format, .noColor],
     example: "sluice lint pipeline.yaml")
@@ -45,6 +46,7 @@ struct Lint: ParsableCommand {
         return .configuration
       }
       tellHidden(in: loaded, file)
+      tellUselessMaps(in: loaded)
       Terminal.out(arguments.isJSON ? json(pipeline, file) : text(pipeline, file))
       return .success
     } catch let error as ConfigurationError where arguments.isJSON {
@@ -68,6 +70,23 @@ struct Lint: ParsableCommand {
         } else {
           Terminal.error("\(file): note: \(note)", prefix: "")
         }
+      }
+    }
+  }
+
+  /// Limits by media type that stand before the stage that finds the media type.
+  private func tellUselessMaps(in loaded: LoadedPipeline) {
+    for (stage, option) in loaded.definition.uselessMaps {
+      var place = loaded.document.diagnostic(
+        .stage, stage.id,
+        "\(option): the entries by media type of stage '\(stage.id)' never act, since no stage before it finds the media type"
+      )
+      place.remedy = "put 'use: mime' before it"
+      if arguments.isJSON {
+        Terminal.out(json(place, record: "note"))
+      } else {
+        Terminal.error(
+          "\(place.file):\(place.line):\(place.column): note: \(place.printable.problem)", prefix: "")
       }
     }
   }
@@ -106,10 +125,10 @@ struct Lint: ParsableCommand {
     return writer.text + "\n"
   }
 
-  private func json(_ diagnostic: Diagnostic) -> String {
+  private func json(_ diagnostic: Diagnostic, record: String = "diagnostic") -> String {
     var writer = JSONWriter()
     writer.object { writer in
-      writer.member("record", "diagnostic")
+      writer.member("record", record)
       writer.member("file", diagnostic.file)
       writer.member("line", Int64(diagnostic.line))
       writer.member("column", Int64(diagnostic.column))

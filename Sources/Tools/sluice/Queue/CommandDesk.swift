@@ -32,6 +32,14 @@ final class CommandDesk {
     way = try Self.way(home, join)
   }
 
+  /// Applies commands to a ledger that this process has to itself.
+  ///
+  /// - Parameter lock: kept as long as the desk.
+  init(_ home: Home, holding lock: HomeLock, joining join: @escaping () throws -> any LedgerWriter) throws {
+    (self.home, self.join) = (home, join)
+    way = .ledger(try join(), lock)
+  }
+
   private static func way(_ home: Home, _ join: () throws -> any LedgerWriter) throws -> Way {
     for _ in 0..<connecting.times {
       do {

@@ -7,15 +7,17 @@ struct AttachmentTable {
   private let ledger: any LedgerQueries
   private let filter: AttachmentFilter
   private let limit: Int?
+  private let lineage: Lineage
 
   init(_ ledger: any LedgerQueries, _ filter: AttachmentFilter, limit: Int?) {
     (self.ledger, self.filter, self.limit) = (ledger, filter, limit)
+    lineage = Lineage { ledger }
   }
 
   private static let columns = [
     "id", "status", "mediaType", "sizeBytes", "sha256", "url", "reasonStage", "reasonCode", "reasonMessage",
     "conversationId", "messageId", "senderId", "fileName", "declaredType", "reference", "source", "createdAt",
-    "finishedAt",
+    "finishedAt", "parentId", "way",
   ]
   /// Bytes that are handed on at once, and attachments that are read at once.
   private static let piece = 64 << 10
@@ -33,7 +35,7 @@ struct AttachmentTable {
     for name in Self.columns + metadata.finish() { csv.add(name) }
     csv.endLine()
     try rows(ledger.records) { record in
-      Self.add(record, to: &csv)
+      add(record, to: &csv)
       metadata.add(record.outcome.metadata, to: &csv)
       csv.endLine()
       if csv.bytes.count > Self.piece {
@@ -59,7 +61,7 @@ struct AttachmentTable {
     } while mark != nil && left > 0
   }
 
-  private static func add(_ record: AttachmentRecord, to csv: inout CSV) {
+  private func add(_ record: AttachmentRecord, to csv: inout CSV) {
     let (origin, outcome) = (record.origin, record.outcome)
     csv.add(origin.id)
     csv.add(outcome.status.rawValue)
@@ -73,5 +75,7 @@ struct AttachmentTable {
     csv.add(record.sourceName)
     csv.add(Clock.timestamp(record.createdAt))
     csv.add(record.finishedAt.map(Clock.timestamp))
+    csv.add(origin.parentId)
+    csv.add(lineage.way(to: record))
   }
 }
