@@ -30,6 +30,31 @@ struct HiddenPluginTests {
     #expect(try lint(store).err.contains("note: path: the entries by media type of stage 'store' never act"))
   }
 
+  /// ld.so(8) takes the library that is loaded already for one of the same name.
+  @Test func lintTellsOfALibraryThatTwoPluginsBring() throws {
+    let folder = try TemporaryFolder()
+    for (place, stage) in [("a", "misbehave"), ("b", "hoard")] {
+      let source = try folder.write("\(place)/helper.c", "int helper(void) { return '\(place)'; }\n")
+      let library = "\(folder.path)/\(place)/libhelper.so"
+      try #require(
+        try FixtureStages.run(
+          FixtureStages.compiler, ["-shared", "-fPIC", "-Wl,-soname,libhelper.so", source, "-o", library])
+          == 0)
+      try FixtureStages.compile(
+        stage, into: "\(folder.path)/\(place)", ["-Wl,--no-as-needed", library, "-Wl,-rpath,$ORIGIN"])
+    }
+    try folder.write("pipeline.yaml", "version: 1\nstages:\n  - use: misbehave\n  - use: hoard\n")
+    let both = ["SLUICE_PLUGIN_PATH": "\(folder.path)/a:\(folder.path)/b"]
+    let told = try SluiceCommand.run(["lint"], in: folder, environment: both)
+    #expect(told.status == 0, "\(told.err)")
+    #expect(
+      told.err.contains(
+        "note: stage 'hoard' gets the libhelper.so of stage 'misbehave', since one worker runs both"),
+      "\(told.err)")
+    try folder.write("pipeline.yaml", "version: 1\nstages:\n  - use: hoard\n")
+    #expect(try SluiceCommand.run(["lint"], in: folder, environment: both).err == "")
+  }
+
   @Test func lintTellsOfAPluginThatHidesAnother() throws {
     let folder = try TemporaryFolder()
     try folder.write("pipeline.yaml", Pipelines.open)

@@ -1,6 +1,7 @@
 import Configuration
 import Pipeline
 import Platform
+import Workers
 
 /// `sluice lint`: checks a pipeline file against the installed plugins, without running it.
 struct Lint: ParsableCommand {
@@ -47,6 +48,7 @@ struct Lint: ParsableCommand {
       }
       tellHidden(in: loaded, file)
       tellUselessMaps(in: loaded)
+      tellClashes(in: loaded)
       Terminal.out(arguments.isJSON ? json(pipeline, file) : text(pipeline, file))
       return .success
     } catch let error as ConfigurationError where arguments.isJSON {
@@ -82,12 +84,28 @@ struct Lint: ParsableCommand {
         "\(option): the entries by media type of stage '\(stage.id)' never act, since no stage before it finds the media type"
       )
       place.remedy = "put 'use: mime' before it"
-      if arguments.isJSON {
-        Terminal.out(json(place, record: "note"))
-      } else {
-        Terminal.error(
-          "\(place.file):\(place.line):\(place.column): note: \(place.printable.problem)", prefix: "")
-      }
+      note(place)
+    }
+  }
+
+  /// Libraries of which a worker loads one for two plugins.
+  private func tellClashes(in loaded: LoadedPipeline) {
+    for clash in PluginLibraries.clashes(loaded.definition) {
+      var place = loaded.document.diagnostic(
+        .stage, clash.stage.id,
+        "stage '\(clash.stage.id)' gets the \(clash.library) of stage '\(clash.other.id)', since one worker runs both, and not "
+          + "the one beside its plugin")
+      place.remedy = "give the library another soname, or link it into the plugin"
+      note(place)
+    }
+  }
+
+  private func note(_ place: Diagnostic) {
+    if arguments.isJSON {
+      Terminal.out(json(place, record: "note"))
+    } else {
+      Terminal.error(
+        "\(place.file):\(place.line):\(place.column): note: \(place.printable.problem)", prefix: "")
     }
   }
 
