@@ -83,9 +83,11 @@ sanitize: build
 guards: deps
 	@Tests/guards.sh
 
-differ: PACKAGES += python3 python3-pikepdf poppler-utils
+differ: PACKAGES += python3 python3-pikepdf poppler-utils libarchive-tools
 differ: build
-	@/usr/bin/python3 Tests/Differ/pdf.py $(BUILT) "$${SLUICE_CORPUS:-../shared/corpus}" $(MUTATIONS)
+	@code=0; for kind in contents pdf; do \
+	  /usr/bin/python3 Tests/Differ/$$kind.py $(BUILT) "$${SLUICE_CORPUS:-../shared/corpus}" $(MUTATIONS) || code=1; \
+	done; exit $$code
 
 api-check: PACKAGES += python3 python3-venv curl
 api-check: build

@@ -21,13 +21,16 @@ ENOUGH = 0.98
 PATIENCE = 20  # seconds for one file
 
 # Files that differ, and why.
-EXCEPTIONS = {}
+EXCEPTIONS = {
+    "whole/archives-pax.tar.zst.zst": "what is compressed twice is taken apart in two turns",
+    "whole/archives-modes.zip": "entries that say that they are links are files where they have content, as on Windows",
+}
 
 PIPELINE = """version: 1
 stages:
   - use: mime
     options: { allow: ["*/*"] }
-  - { use: mail, when: message/rfc822, memory: 1GB, timeout: 60s }
+  - { use: mail, memory: 1GB, timeout: 60s, options: { all: true } }
   - { use: archive, memory: 1GB, timeout: 60s, options: { documents: all, no-archive: pass } }
   - use: store
     options: { path: "{attachmentId}" }
@@ -113,7 +116,7 @@ def of_mail(path):
 
 
 def of_archive(path, folder):
-    """The contents of the files that bsdtar extracts; None: it finds a fault."""
+    """The contents of the files that bsdtar extracts; None: it finds a fault, or nothing."""
     target = os.path.join(folder, "extracted")
     shutil.rmtree(target, ignore_errors=True)
     os.makedirs(target)
@@ -131,7 +134,8 @@ def of_archive(path, folder):
             if os.path.isfile(file) and not os.path.islink(file):
                 with open(file, "rb") as opened:
                     found.append(sha256(opened.read()))
-    return sorted(found)
+    # It reads from the beginning, and finds nothing where only the end says what there is, or in a single file.
+    return sorted(found) or None
 
 
 class Row:
@@ -161,10 +165,15 @@ def compare(name, path, record, children, rows, folder):
         # Sluice leaves control characters out, and cuts what is long.
         is_plain = other is not None and other[0].isprintable() and len(other[0]) < 1000
         rows[group, "subject"].add(name, None if not is_plain else subject == other[0], f"{subject!r}, {other and other[0]!r}")
-        rows[group, "attachments"].add(name, None if other is None else mine == other[1], f"{len(mine)}, {other and len(other[1])}")
+        # With `all` the texts come out as well.
+        missing = None if other is None else collections.Counter(other[1]) - collections.Counter(mine)
+        rows[group, "attachments"].add(
+            name, None if missing is None else not missing, f"{len(mine)}, {other and len(other[1])}")
     elif "archive.files" in metadata:
         other = of_archive(path, folder)
-        rows[group, "files"].add(name, None if other is None else mine == other, f"{len(mine)}, {other and len(other)}")
+        # Of two files with one name bsdtar leaves the last, and a link becomes a file: what it extracts is to be among what comes out.
+        missing = None if other is None else set(other) - set(mine)
+        rows[group, "files"].add(name, None if missing is None else not missing, f"{len(mine)}, {other and len(other)}")
 
 
 def texts(folder, rows, chance):
@@ -213,7 +222,7 @@ def main():
             made = os.path.join(folder, script)
             os.makedirs(made)
             done = subprocess.run(
-                [sys.executable, os.path.join(HERE, "../Fixtures/Contents", script), made], stdout=subprocess.DEVNULL,
+                [sys.executable, os.path.join(HERE, "../Fixtures/Contents", script)], cwd=made, stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL)
             for name in sorted(os.listdir(made)) if done.returncode == 0 else []:
                 path = os.path.join(made, name)
