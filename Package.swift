@@ -42,7 +42,7 @@ let house: KeyValuePairs = [
   "Libraries": [
     "CArchive", "CCrypto", "CCurl", "CExpat", "CFontconfig", "CGMime", "CImports", "CLLHTTP", "CMagic",
     "CMagicFilter", "CPDF", "CPNG", "CPoppler", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS",
-    "CTurboJPEG", "CVips", "CWebP", "CYAML",
+    "CTurboJPEG", "CVips", "CWebP", "CYAML", "CZlib",
     "Outbound", "PDFDocument", "PDFPictures", "Pictures",
   ],
   "Contract": [
@@ -98,6 +98,7 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
     // Not "gmime-3.0", which asks for -pthread; its headers are found by `includes` of the stage.
     .systemLibrary(name: "CGMime", pkgConfig: "gobject-2.0", providers: [.apt(["libgmime-3.0-dev"])]),
@@ -258,7 +259,9 @@ struct Stage {
 var stages: [Stage] {
   [
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
-    Stage(id: "mime", module: "MimeStage", libraries: ["CMagic", "CMagicFilter"], hasFixtures: true),
+    Stage(
+      id: "mime", module: "MimeStage", libraries: ["CExpat", "CMagic", "CMagicFilter", "CZlib"],
+      hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"], hasFixtures: true),
     Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),
