@@ -53,7 +53,7 @@ struct Mime: Stage {
     compareClaims(of: attachment, with: found)
     let also = Polyglot.types(in: beginning, besides: found)
     if !also.isEmpty { attachment.annotate("mime.also", also.joined(separator: " ")) }
-    if try admit(found, isProgram: beginning.starts(with: "#!".utf8)) { attachment.setMediaType(Self.text) }
+    if try admit(found, beginning) { attachment.setMediaType(Self.text) }
   }
 
   /// The type by what libmagic does not look at.
@@ -88,12 +88,13 @@ struct Mime: Stage {
   }
 
   /// Returns whether the content passes as plain text only, by a type that is a guess.
-  private func admit(_ found: String, isProgram: Bool) throws(Outcome) -> Bool {
+  private func admit(_ found: String, _ beginning: UnsafeRawBufferPointer) throws(Outcome) -> Bool {
     if let pattern = deny.first(where: { matches($0, found) }) {
       throw .reject("type-not-allowed", "the content is \(found), which `deny` lists as \(pattern)")
     }
     if allow.isEmpty || allow.contains(where: { matches($0, found) }) { return false }
-    guard Families.isGuessAtText(found), !isProgram, allow.contains(where: { matches($0, Self.text) }) else {
+    let isText = !beginning.starts(with: "#!".utf8) && !beginning.contains(0)
+    guard isText, Families.isGuessAtText(found), allow.contains(where: { matches($0, Self.text) }) else {
       throw .reject(
         "type-not-allowed", "the content is \(found), and allowed are \(allow.joined(separator: ", "))")
     }

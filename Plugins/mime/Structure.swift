@@ -15,7 +15,7 @@ enum Structure {
       let isUnsure = found == unknown || OfficeDocument.isKind(found)
       return isUnsure ? "application/zip" : nil
     }
-    if found == unknown || found == "text/plain", try hasPDF(attachment, head) { return "application/pdf" }
+    if found == unknown || found == "text/plain", try hasPDF(attachment) { return "application/pdf" }
     if let type = MediaBrands.type(head, found: found) { return type }
     guard found == unknown || Families.isText(found) else { return nil }
     if let type = try RootElement.type(of: attachment, found: found, head) { return type }
@@ -25,11 +25,11 @@ enum Structure {
   private static let unknown = "application/octet-stream"
   private static let zip: [UInt8] = [0x50, 0x4B, 3, 4]
 
-  /// A header may stand anywhere in the first 1,024 bytes (PDF 32000-1:2008, annex H, implementation note 13). A text that speaks of
-  /// PDF has no end of one.
-  private static func hasPDF(_ attachment: Attachment, _ head: UnsafeRawBufferPointer) throws(Outcome) -> Bool
-  {
-    guard contains(head, "%PDF-") else { return false }
+  /// Readers find a header behind up to 1,024 bytes (PDF 32000-1:2008, annex H, implementation note 13). A text that speaks of PDF
+  /// has no end of one.
+  private static func hasPDF(_ attachment: Attachment) throws(Outcome) -> Bool {
+    let head = try attachment.read(1024 + 5, at: 0)
+    guard head.withUnsafeBytes({ contains($0, "%PDF-") }) else { return false }
     let length = min(attachment.size, 1024)
     let tail = try attachment.read(Int(length), at: attachment.size - length)
     return tail.withUnsafeBytes { contains($0, "%%EOF") && contains($0, "startxref") }

@@ -98,8 +98,8 @@ CONTENTS = {
     "odd-brand.mp4": (media("XAVC", "mp42"), "video/mp4"),
     "no-brand.bin": (media("zzzz", "zzzz"), "application/octet-stream"),
     "behind-16.pdf": (pdf(bytes(range(200, 216))), "application/pdf"),
-    "behind-1019.pdf": (pdf(b"\xe9" * 1019), "application/pdf"),
-    "behind-1020.pdf": (pdf(b"\xe9" * 1020), "text/plain"),
+    "behind-1024.pdf": (pdf(b"\xe9" * 1024), "application/pdf"),
+    "behind-1025.pdf": (pdf(b"\xe9" * 1025), "text/plain"),
     "on-pdf.txt": ("x" * 600 + "a file begins with %PDF-1.4\n", "text/plain"),
 }
 
