@@ -42,7 +42,7 @@ let house: KeyValuePairs = [
   "Libraries": [
     "CArchive", "CCrypto", "CCurl", "CExpat", "CFontconfig", "CGMime", "CImports", "CLLHTTP", "CMagic",
     "CMagicFilter", "CPDF", "CPNG", "CPoppler", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS",
-    "CTurboJPEG", "CUchardet", "CVips", "CWebP", "CYAML", "Charsets",
+    "CTurboJPEG", "CUchardet", "CVips", "CWebP", "CYAML", "CZlib", "Charsets",
     "Outbound", "PDFDocument", "PDFPictures", "Pictures",
   ],
   "Contract": [
@@ -99,6 +99,7 @@ var systemLibraries: [Target] {
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
     // Not "gmime-3.0", which asks for -pthread; its headers are found by `includes` of the stage.
     .systemLibrary(name: "CGMime", pkgConfig: "gobject-2.0", providers: [.apt(["libgmime-3.0-dev"])]),
@@ -261,7 +262,8 @@ var stages: [Stage] {
   [
     Stage(id: "digest", module: "DigestStage", libraries: ["CCrypto"]),
     Stage(
-      id: "mime", module: "MimeStage", libraries: ["CMagic", "CMagicFilter", "Charsets"], hasFixtures: true),
+      id: "mime", module: "MimeStage",
+      libraries: ["CExpat", "CMagic", "CMagicFilter", "CZlib", "Charsets"], hasFixtures: true),
     Stage(id: "size", module: "SizeStage"),
     Stage(id: "pdf", module: "PDFStage", libraries: ["PDFDocument"], hasFixtures: true),
     Stage(id: "scan", module: "ScanStage", libraries: ["CPlatform"]),

@@ -25,7 +25,8 @@ struct Image: Stage {
     codes: [
       "image-damaged": "It cannot be decoded to its end.",
       "too-many-pixels": "It has more pixels than `max-pixels`, all frames counted.",
-      "not-rewritten": "It is an animation, has pages, or is of another format, and `as-is` is `reject`.",
+      "not-rewritten":
+        "It is an animation, has pages or no colours, or is of another format, and `as-is` is `reject`.",
       "not-encoded": "It cannot be written in the new format.",
       "source-changed": "The content was changed since it was measured.",
       "unreadable": "The system cannot read the content.",
@@ -84,9 +85,11 @@ struct Image: Stage {
     }
     describe(file, to: attachment)
     try admit(file.width, file.height, frames: file.pages)
-    if file.isMore {
+    if file.isMore || !file.hasColours {
       show(file.width, file.height, to: attachment)
-      return try pass(attachment, keeping: file.metadata, "it is an animation, has pages, or is a raw photo")
+      let reason =
+        file.isMore ? "it is an animation, has pages, or is a raw photo" : "its samples are no colours"
+      return try pass(attachment, keeping: file.metadata, reason)
     }
     try rewrite(file, attachment)
   }

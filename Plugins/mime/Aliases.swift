@@ -20,12 +20,14 @@ extension Families {
     application/x-rar application/vnd.rar application/x-rar-compressed
     application/x-tar application/tar
     application/msword application/vnd.ms-word
-    \(word) \(word.dropLast(8))template application/vnd.ms-word.document.macroenabled.12 \
-    application/vnd.ms-word.template.macroenabled.12
-    \(excel) \(excel.dropLast(5))template application/vnd.ms-excel.sheet.macroenabled.12 \
-    application/vnd.ms-excel.template.macroenabled.12 application/vnd.ms-excel.sheet.binary.macroenabled.12
-    \(powerpoint) \(powerpoint.dropLast(12))slideshow \(powerpoint.dropLast(12))template \
-    application/vnd.ms-powerpoint.presentation.macroenabled.12 application/vnd.ms-powerpoint.slideshow.macroenabled.12
+    \(word) \(word.dropLast(8))template
+    \(wordMacros) application/vnd.ms-word.template.macroenabled.12
+    \(excel) \(excel.dropLast(5))template
+    \(excelMacros) application/vnd.ms-excel.template.macroenabled.12 application/vnd.ms-excel.addin.macroenabled.12 \
+    application/vnd.ms-excel.sheet.binary.macroenabled.12
+    \(powerpoint) \(powerpoint.dropLast(12))slideshow \(powerpoint.dropLast(12))template
+    \(powerpointMacros) application/vnd.ms-powerpoint.slideshow.macroenabled.12 \
+    application/vnd.ms-powerpoint.template.macroenabled.12 application/vnd.ms-powerpoint.addin.macroenabled.12
     \(program) application/x-dosexec application/x-msdownload application/x-msdos-program
     application/x-executable application/x-pie-executable application/x-sharedlib application/x-object application/x-coredump
     application/vnd.sqlite3 application/x-sqlite3
@@ -44,6 +46,7 @@ extension Families {
     image/vnd.microsoft.icon image/x-icon
     image/vnd.adobe.photoshop image/x-photoshop application/x-photoshop
     image/heic image/heif image/heic-sequence image/heif-sequence
+    image/avif image/avif-sequence
     audio/mpeg audio/mp3 audio/x-mp3 audio/x-mpeg
     audio/x-wav audio/wav audio/wave audio/vnd.wave
     audio/aac audio/x-hx-aac-adts audio/aacp
@@ -57,6 +60,9 @@ extension Families {
     """
 
   static let word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+  static let wordMacros = "application/vnd.ms-word.document.macroenabled.12"
+  static let excelMacros = "application/vnd.ms-excel.sheet.macroenabled.12"
+  static let powerpointMacros = "application/vnd.ms-powerpoint.presentation.macroenabled.12"
   static let excel = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
   static let powerpoint = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
   static let program = "application/vnd.microsoft.portable-executable"

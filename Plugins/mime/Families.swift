@@ -21,7 +21,10 @@ enum Families {
   }
 
   /// The common name of all types of a family.
-  static func name(_ mediaType: String) -> String { aliases[mediaType] ?? mediaType }
+  static func name(_ mediaType: String) -> String {
+    let mediaType = mediaType.lowercased()
+    return aliases[mediaType] ?? mediaType
+  }
 
   /// Whether a type is a ZIP container: libmagic falls back to `application/zip`.
   static func isZip(_ mediaType: String) -> Bool {
@@ -43,6 +46,20 @@ enum Families {
       && !["text/html", "text/rtf", "image/svg+xml", "text/x-shellscript"].contains(mediaType)
   }
 
+  /// Whether a type is a guess at prose, or at a text that no program runs when it is opened: languages of programs, tables,
+  /// settings.
+  static func isGuessAtText(_ mediaType: String) -> Bool {
+    let isGuess = mediaType.hasPrefix("text/x-") || guesses.contains(mediaType)
+    return isGuess && !["text/x-shellscript", "text/x-msdos-batch", "text/x-ms-regedit"].contains(mediaType)
+  }
+
+  private static let guesses: Set = [
+    "text/csv", "text/tab-separated-values", "text/troff", "text/texmacs", "text/vnd.sosi",
+    "text/javascript", "application/javascript", "application/x-setupscript",
+    "application/x-wine-extension-ini",
+    "image/x-portable-bitmap", "image/x-portable-graymap", "image/x-portable-pixmap",
+  ]
+
   /// Types that libmagic always recognizes.
   private static let certain: Set = [
     "application/pdf", "image/jpeg", "image/png", "image/gif", "image/webp", "application/zip",
@@ -51,7 +68,8 @@ enum Families {
 
   private static let zipped = [
     "application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.",
-    "application/vnd.ms-visio.drawing", "application/vnd.ms-xpsdocument", "application/oxps",
+    "application/vnd.ms-word.", "application/vnd.ms-excel.", "application/vnd.ms-powerpoint.",
+    "application/vnd.ms-visio.", "application/vnd.ms-xpsdocument", "application/oxps",
     "application/vnd.apple.", "application/java-archive", "application/vnd.android.package-archive",
     "application/vnd.google-earth.kmz", "application/x-xpinstall", "application/x-hwp",
   ]

@@ -94,7 +94,21 @@ final class MagicDatabase {
   /// the offset.
   func mediaType(of attachment: Attachment) throws(Outcome) -> String {
     sluice_magic_filter_set(&filter, attachment.content)
-    guard let answer = magic_descriptor(cookie, attachment.content) else {
+    return try check(magic_descriptor(cookie, attachment.content))
+  }
+
+  /// The media type of a text behind its byte order mark, which hides from libmagic what it looks for at the beginning.
+  /// To be called after ``mediaType(of:)``.
+  func mediaType(ofMarkedText attachment: Attachment) throws(Outcome) -> String {
+    let bytes = try attachment.read(Self.reach, at: 3)
+    return try check(bytes.withUnsafeBytes { magic_buffer(cookie, $0.baseAddress, $0.count) })
+  }
+
+  /// As much as libmagic reads of a file by default, in bytes (magic_setparam(3), MAGIC_PARAM_BYTES_MAX).
+  private static let reach = 1 << 20
+
+  private func check(_ answer: UnsafePointer<CChar>?) throws(Outcome) -> String {
+    guard let answer else {
       let reason = Self.reason(cookie)
       throw magic_errno(cookie) == 0 ? .fail("magic-failed", reason) : .retry("unreadable", reason)
     }

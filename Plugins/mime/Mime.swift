@@ -21,10 +21,14 @@ struct Mime: Stage {
       "unreadable": "The system cannot read the content.",
       "magic-failed": "libmagic has no answer for this content.",
       "magic-unavailable": "libmagic or its database does not load.",
+      "out-of-memory": "The content does not fit into the memory the stage may use.",
     ])
 
   static let allow = Option<[String]>.mediaTypes(
-    "allow", help: "Media types that pass; every type does where this is left out.")
+    "allow",
+    help:
+      "Media types that pass; every type does where this is left out. `text/plain` covers guesses among harmless texts."
+  )
   static let deny = Option<[String]>.mediaTypes(
     "deny", help: "Media types that do not pass, even if `allow` has them.")
   static let options: [any OptionDeclaration] = [allow, deny]
@@ -43,16 +47,33 @@ struct Mime: Stage {
   }
 
   func process(_ attachment: Attachment) throws(Outcome) {
-    let found = try magic.mediaType(of: attachment)
-    attachment.setMediaType(found)
-    attachment.annotate("mime.magic", found)
+    let answer = try magic.mediaType(of: attachment)
+    attachment.annotate("mime.magic", answer)
     attachment.annotate("mime.database", magic.version)
+    let beginning = try head.read(attachment)
+    let found = try refine(answer, attachment, beginning)
+    attachment.setMediaType(found)
     compareClaims(of: attachment, with: found)
     if let name = try charset.name(of: attachment, found) { attachment.annotate("mime.charset", name) }
-    let also = Polyglot.types(in: try head.read(attachment), besides: found)
+    let also = Polyglot.types(in: beginning, besides: found)
     if !also.isEmpty { attachment.annotate("mime.also", also.joined(separator: " ")) }
-    try admit(found)
+    if try admit(found, beginning) { attachment.setMediaType(Self.text) }
   }
+
+  /// The type by what libmagic does not look at.
+  private func refine(
+    _ answer: String, _ attachment: Attachment, _ beginning: UnsafeRawBufferPointer
+  ) throws(Outcome) -> String {
+    if let type = try Structure.type(of: attachment, found: answer, head: beginning) { return type }
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    guard answer == Self.text, beginning.starts(with: mark), beginning.count > mark.count else {
+      return answer
+    }
+    let behind = try magic.mediaType(ofMarkedText: attachment)
+    return Families.isText(behind) ? behind : answer
+  }
+
+  private static let text = "text/plain"
 
   private func compareClaims(of attachment: Attachment, with found: String) {
     var agree = true
@@ -70,14 +91,18 @@ struct Mime: Stage {
     attachment.annotate("mime.mismatch", !agree)
   }
 
-  private func admit(_ found: String) throws(Outcome) {
+  /// Returns whether the content passes as plain text only, by a type that is a guess.
+  private func admit(_ found: String, _ beginning: UnsafeRawBufferPointer) throws(Outcome) -> Bool {
     if let pattern = deny.first(where: { matches($0, found) }) {
       throw .reject("type-not-allowed", "the content is \(found), which `deny` lists as \(pattern)")
     }
-    guard allow.isEmpty || allow.contains(where: { matches($0, found) }) else {
+    if allow.isEmpty || allow.contains(where: { matches($0, found) }) { return false }
+    let isText = !beginning.starts(with: "#!".utf8) && !beginning.contains(0)
+    guard isText, Families.isGuessAtText(found), allow.contains(where: { matches($0, Self.text) }) else {
       throw .reject(
         "type-not-allowed", "the content is \(found), and allowed are \(allow.joined(separator: ", "))")
     }
+    return true
   }
 
   /// Like the contract's `matches`, which tests the type an earlier stage found, for the type found here.

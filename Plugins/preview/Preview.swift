@@ -118,6 +118,7 @@ struct Preview: Stage {
     if format == .webp, let size = Pixels.claim(webp: bytes) { try admit(size.width, size.height) }
     let file = try ImageFile(bytes, format: format)
     try admit(file.width, file.height)
+    guard file.hasColours else { throw .reject("not-supported", "its samples are no colours") }
     try leave(file.decoded(fitting: size).turned(from: file.orientation), "thumbnail", attachment)
   }
 

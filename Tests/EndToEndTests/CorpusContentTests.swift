@@ -45,7 +45,7 @@ struct CorpusContentTests {
         #expect(["image/jpeg", "image/png"].contains(record.mediaType), "\(record.fileName)")
       }
     }
-    #expect(actions["rewritten", default: 0] >= 30, "\(actions)")
+    #expect(actions["rewritten", default: 0] >= 28, "\(actions)")
     #expect(actions["text", default: 0] > 300, "\(actions)")
   }
 }

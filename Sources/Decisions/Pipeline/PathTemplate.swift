@@ -130,6 +130,9 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible {
       "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
       "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
       "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+      "application/vnd.ms-word.document.macroEnabled.12": "docm",
+      "application/vnd.ms-excel.sheet.macroEnabled.12": "xlsm",
+      "application/vnd.ms-powerpoint.presentation.macroEnabled.12": "pptm",
     ]
     if let known = known[mediaType] { return known }
     let subtype = mediaType.split(separator: "/").last.map(String.init) ?? "bin"

@@ -13,12 +13,12 @@ static inline VipsImage *sluice_vips_open(VipsSource *source) {
 }
 /* The same, scaled to fit a square and never enlarged, in the colours of a profile if one is named; a
  * truncated image is an error. It keeps its orientation: turning would need all of it in memory. The loader
- * gets its failure mode by option string, because libvips 8.14 does not pass on the argument `fail_on` for a
- * source. */
-static inline VipsImage *sluice_vips_fit(VipsSource *source, int edge, const char *profile) {
+ * gets its failure mode by `options`, such as "[fail_on=error]", because libvips 8.14 does not pass on the argument `fail_on`
+ * for a source. */
+static inline VipsImage *sluice_vips_fit(VipsSource *source, int edge, const char *profile, const char *options) {
   VipsImage *fitted = NULL;
   int failed = vips_thumbnail_source(source, &fitted, edge, "height", edge, "size", VIPS_SIZE_DOWN, "no_rotate", TRUE,
-                                     "export_profile", profile, "option_string", "[fail_on=error]", NULL);
+                                     "export_profile", profile, "option_string", options, NULL);
   return failed ? NULL : fitted;
 }
 static inline VipsImage *sluice_vips_fit_image(VipsImage *image, int edge, const char *profile) {
@@ -37,6 +37,13 @@ static inline int sluice_vips_take_profile(VipsImage *image, VipsSource *source)
     vips_image_set_blob_copy(image, VIPS_META_ICC_NAME, profile, size);
   g_object_unref(header);
   return 0;
+}
+/* Whether the image has a colour profile, and that is for as many colours as the image has. */
+static inline int sluice_vips_has_fit_profile(VipsImage *image) {
+  const void *profile;
+  size_t size;
+  return vips_image_get_typeof(image, VIPS_META_ICC_NAME) && !vips_image_get_blob(image, VIPS_META_ICC_NAME, &profile, &size) &&
+         vips_icc_is_compatible_profile(image, profile, size);
 }
 /* Converts to sRGB with 8 bits. */
 static inline VipsImage *sluice_vips_to_srgb(VipsImage *image) {

@@ -17,12 +17,16 @@ package struct ImageFile {
   /// Whether there is more than one picture regardless of the number of pages: a TIFF with embedded images,
   /// such as a raw photo, or an animation of one frame.
   package let isMore: Bool
+  /// Whether the samples are colours: measurements, such as heights in floating point, have no colours of their own.
+  package let hasColours: Bool
   /// The EXIF orientation: 1 is upright; from 5 on, width and height are swapped.
   package let orientation: Int
   /// The kinds of metadata present, of those that libvips reports.
   package let metadata: [String]
 
   private let bytes: UnsafeRawBufferPointer
+  /// Whether there is a colour profile for as many colours as the image has.
+  private let hasFitProfile: Bool
 
   /// The format by the first bytes; `nil`: none of these.
   package static func format(of bytes: UnsafeRawBufferPointer) -> Format? {
@@ -49,23 +53,43 @@ package struct ImageFile {
     self.format = format
     width = Int(vips_image_get_width(image))
     height = Int(vips_image_get_page_height(image))
-    pages = max(Int(vips_image_get_n_pages(image)), 1)
+    // libvips knows no frames of a PNG.
+    let frames = format == .png ? PNGAnimation.frames(in: bytes) : nil
+    pages = frames ?? max(Int(vips_image_get_n_pages(image)), 1)
     isMore =
-      pages > 1 || vips_image_get_typeof(image, VIPS_META_N_SUBIFDS) != 0
+      pages > 1 || frames != nil || vips_image_get_typeof(image, VIPS_META_N_SUBIFDS) != 0
       || format == .webp && Pixels.claim(webp: bytes)?.isAnimated == true
     let turned = Int(vips_image_get_orientation(image))
     orientation = 1...8 ~= turned ? turned : 1
     metadata = Self.metadata(of: image)
+    hasColours =
+      [VIPS_FORMAT_UCHAR, VIPS_FORMAT_USHORT].contains(vips_image_get_format(image))
+      || [VIPS_INTERPRETATION_LAB, VIPS_INTERPRETATION_LABS, VIPS_INTERPRETATION_scRGB].contains(
+        vips_image_get_interpretation(image))
+    hasFitProfile = sluice_vips_has_fit_profile(image) != 0
     guard width > 0, height > 0 else { throw Vips.damage("it has no pixels") }
   }
 
   /// Decodes the first frame, scaled to fit a square with sides of `edge` pixels.
   package func decoded(fitting edge: Int) throws(Outcome) -> Pixels {
+    do throws(Outcome) {
+      return try decoded(bytes, fitting: edge, usingProfile: hasFitProfile)
+    } catch {
+      // What is wrong may be the profile, or the end mark of a JPEG.
+      if hasFitProfile, let pixels = try? decoded(bytes, fitting: edge, usingProfile: false) { return pixels }
+      if format == .jpeg, let pixels = decodedWithEnd(fitting: edge) { return pixels }
+      throw error
+    }
+  }
+
+  private func decoded(
+    _ bytes: UnsafeRawBufferPointer, fitting edge: Int, usingProfile: Bool, failOn level: String = "error"
+  ) throws(Outcome) -> Pixels {
     let source = Self.source(bytes)
     defer { if let source { g_object_unref(source) } }
     guard let source else { throw Vips.damage() }
     // A conversion from a profile takes some milliseconds, even from sRGB.
-    let profile = metadata.contains("profile") ? "srgb" : nil
+    let profile = usingProfile ? "srgb" : nil
     if format == .webp {
       // Decode at twice the target size, and let libvips do the final scaling, which it does better.
       let pixels = try Pixels.decoded(webp: bytes, fitting: edge * 2)
@@ -75,7 +99,19 @@ package struct ImageFile {
       guard sluice_vips_take_profile(image, source) == 0 else { throw Vips.damage() }
       return try Self.pixels(of: sluice_vips_fit_image(image, Int32(edge), profile))
     }
-    return try Self.pixels(of: sluice_vips_fit(source, Int32(edge), profile))
+    return try Self.pixels(of: sluice_vips_fit(source, Int32(edge), profile, "[fail_on=\(level)]"))
+  }
+
+  /// Decodes a JPEG of which nothing but the end mark is missing. Where pixels are missing before the mark, libjpeg warns.
+  private func decodedWithEnd(fitting edge: Int) -> Pixels? {
+    let mark: [UInt8] = [0xFF, 0xD9]
+    if bytes.suffix(mark.count).elementsEqual(mark) { return nil }
+    let whole = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count + mark.count, alignment: 16)
+    defer { whole.deallocate() }
+    whole.copyMemory(from: bytes)
+    UnsafeMutableRawBufferPointer(rebasing: whole[bytes.count...]).copyBytes(from: mark)
+    let content = UnsafeRawBufferPointer(whole)
+    return try? decoded(content, fitting: edge, usingProfile: hasFitProfile, failOn: "warning")
   }
 
   /// Takes ownership of the image.

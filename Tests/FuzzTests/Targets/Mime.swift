@@ -2,7 +2,7 @@
 
 extension FuzzTarget {
   /// The beginning of a file; its lines also serve as a sender's claims.
-  static let mime = FuzzTarget(name: "mime", longest: 1100) { bytes in
+  static let mime = FuzzTarget(name: "mime", longest: 2048) { bytes in
     let file = try MemoryFile(bytes)
     let head = Head()
     for main in ["application/pdf", "application/zip", "image/gif", "text/plain", "inode/x-empty"] {
@@ -13,6 +13,10 @@ extension FuzzTarget {
         "\(main) holds \(types)")
       let plain = bytes.prefix(Polyglot.reach).contains { $0 == 0x25 || $0 == 0x50 || $0 == 0x70 }
       try demand(plain || !types.contains("application/zip"), "a ZIP without its letters")
+    }
+    for found in ["application/zip", "application/octet-stream", "text/plain", "text/xml", "image/heif"] {
+      let type = try Structure.type(of: file.content, found: found, head: head.read(file.content))
+      try demand(type.map(isMediaType) != false, "the structure is of \(type ?? "")")
     }
     for line in bytes.split(separator: 10) {
       let claim = text(line)
