@@ -61,7 +61,8 @@ struct Archive: Stage {
   )
   static let documents = Option<String>.text(
     "documents", default: "embedded",
-    help: "What is taken out of office documents and e-books: the files put into them, or all that they consist of."
+    help:
+      "What is taken out of office documents and e-books: the files put into them, or all that they consist of."
   ).among("embedded", "all")
   static let options: [any OptionDeclaration] = [
     maxEntries, maxBytes, maxEntryBytes, ratio, encrypted, damaged, noArchive, only, documents,

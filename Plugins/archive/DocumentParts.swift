@@ -5,13 +5,16 @@ enum DocumentParts {
   /// Types whose files are ZIPs of parts (ECMA-376, ISO/IEC 26300, EPUB 3).
   private static let types = [
     "application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.",
-    "application/vnd.ms-word.", "application/vnd.ms-excel.", "application/vnd.ms-powerpoint.", "application/epub+zip",
+    "application/vnd.ms-word.", "application/vnd.ms-excel.", "application/vnd.ms-powerpoint.",
+    "application/epub+zip",
   ]
 
   /// Markup, relations, and the pictures and fonts of pages. A program that is called so is run by nobody.
   private static let patterns = [
-    "*.xml", "*.rels", "*.vml", "mimetype", "*/media/*.png", "*/media/*.jp*g", "*/media/*.gif", "*/media/*.emf", "*/media/*.wmf",
-    "*/media/*.svg", "*/media/*.tif*", "Pictures/*", "Thumbnails/*", "*/thumbnail.*", "*/printerSettings/*", "*.odttf", "*.fntdata",
+    "*.xml", "*.rels", "*.vml", "mimetype", "*/media/*.png", "*/media/*.jp*g", "*/media/*.gif",
+    "*/media/*.emf", "*/media/*.wmf",
+    "*/media/*.svg", "*/media/*.tif*", "Pictures/*", "Thumbnails/*", "*/thumbnail.*", "*/printerSettings/*",
+    "*.odttf", "*.fntdata",
     "*.rdf", "*.opf", "*.ncx", "*.xhtml", "*.css",
   ].map(NamePattern.init)
 

@@ -51,8 +51,7 @@ final class Charsets {
 
   /// Whether a label names Latin letters, and is not what programs write for want of another.
   private static func isLatin(_ label: String?) -> Bool {
-    let label = label?.lowercased() ?? ""
-    return label.contains("1252") || label.contains("8859") || label.contains("latin")
+    !["us-ascii", "ascii", "ansi_x3.4-1968"].contains(label?.lowercased() ?? "us-ascii")
   }
 
   private static let unspecific: Set = [

@@ -20,7 +20,7 @@ struct BadHomeTests {
     #expect(run.outcome.status == 78)
     #expect(
       run.outcome.err
-        == "sluice: home/sluice.db has schema version 99, and this sluice knows up to 14; use the newer sluice that wrote it\n"
+        == "sluice: home/sluice.db has schema version 99, and this sluice knows up to 15; use the newer sluice that wrote it\n"
     )
     try changeLedger(inbox, "PRAGMA user_version = 7")
     let again = try inbox.run()

@@ -118,6 +118,7 @@ import Testing
                 mime.extension: txt  # wrong
                 mime.mismatch: false
                 mime.database: { matches: . }
+                mime.charset: utf-8
         """))
     #expect(try SluiceCommand.run(["test", "."], in: folder).status == 0)
   }

@@ -207,7 +207,7 @@ struct ControlSocketTests {
     usleep(300_000)
     kill(resident.process.processIdentifier, SIGTERM)
     try Resident.wait("it says what is in hand", seconds: 2) { resident.errors.contains("stopping: ") }
-    #expect(resident.errors.contains("in hand (hook) end first"), "\(resident.errors)")
+    #expect(resident.errors.contains("in hand (hook) have 20 s to end"), "\(resident.errors)")
     #expect(resident.errors.contains("a second signal ends it at once and loses nothing"))
     resident.process.waitUntilExit()
     #expect(resident.process.terminationStatus == 0, "\(resident.errors)")

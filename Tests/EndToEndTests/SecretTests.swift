@@ -55,7 +55,8 @@ struct SecretTests {
     let script = "mount --bind handed handed && mount -o remount,ro,bind handed && sluice lint"
     let outcome = try SluiceCommand.run(
       ["-m", "sh", "-c", script], in: folder,
-      environment: ["PATH": "\(SluiceCommand.folder):/usr/bin:/bin:/usr/sbin:/sbin"], program: "/usr/bin/unshare")
+      environment: ["PATH": "\(SluiceCommand.folder):/usr/bin:/bin:/usr/sbin:/sbin"],
+      program: "/usr/bin/unshare")
     // A container may forbid it.
     if outcome.err.contains("unshare failed") || outcome.err.contains("permission denied") { return }
     #expect(outcome.status == 0, "\(outcome.out)\(outcome.err)")

@@ -76,7 +76,10 @@ struct SignalTests {
     try inbox.pipeline("timeout: 60m", more: "workers: 1")
     for number in 0..<3 { try inbox.add("slow-\(number)", "misbehave sleep \(number)\n") }
     let underway = try inbox.start()
-    try inbox.waitForWork()
+    try Resident.wait("the stage sleeps") {
+      try SluiceCommand.run(["status", "--home", "home"], in: inbox.folder).out.contains(
+        "the longest is misbehave")
+    }
     kill(underway.process.processIdentifier, SIGTERM)
     let run = try underway.end(within: 60)
     #expect(run.outcome.status == 75 && !run.outcome.wasKilled, "\(run.outcome.err)")

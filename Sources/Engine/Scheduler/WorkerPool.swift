@@ -275,7 +275,7 @@ final class WorkerPool {
     if group.workers.count <= group.limit { return }
     let active = group.workers.count { $0.state != .ending }
     guard active > group.limit + heldUp.count,
-      let idle = group.workers.first(where: { $0.state == .ready && $0.inFlight.isEmpty && !$0.isExclusive })
+      let idle = group.workers.last(where: { $0.state == .ready && $0.inFlight.isEmpty && !$0.isExclusive })
     else { return }
     retire(idle)
   }

@@ -17,21 +17,25 @@ enum Markup {
 
   private static func meta(_ text: String) -> String? {
     var rest = text[...]
-    while let start = rest.firstRange(of: "<meta") {
-      let element = rest[start.upperBound...].prefix { $0 != ">" }
-      if let label = value(of: "charset", in: element) { return label }
-      rest = rest[start.upperBound...]
+    while let behind = end(of: "<meta", in: rest) {
+      rest = rest[behind...]
+      if let label = value(of: "charset", in: rest.prefix { $0 != ">" }) { return label }
     }
     return nil
   }
 
   /// What follows a name and `=`, with or without quotes.
   private static func value(of name: String, in text: Substring) -> String? {
-    guard let found = text.firstRange(of: name) else { return nil }
-    let rest = text[found.upperBound...].drop { $0.isWhitespace }
+    guard let behind = end(of: name, in: text) else { return nil }
+    let rest = text[behind...].drop { $0.isWhitespace }
     guard rest.first == "=" else { return nil }
     let value = rest.dropFirst().drop { $0.isWhitespace || $0 == "\"" || $0 == "'" }
       .prefix { !$0.isWhitespace && !"\"';/>?".contains($0) }
     return value.isEmpty ? nil : String(value)
+  }
+
+  /// Where the first of some words ends in a text; `nil`: it is not there. The library's own search links a library of its own.
+  private static func end(of word: String, in text: Substring) -> Substring.Index? {
+    text.indices.first { text[$0...].hasPrefix(word) }.map { text.index($0, offsetBy: word.count) }
   }
 }

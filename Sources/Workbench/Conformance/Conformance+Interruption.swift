@@ -16,6 +16,9 @@ extension Conformance {
   private static let settling: Int64 = 300
   private static let stillness: Int64 = 500
 
+  /// Bytes of a file that are its middle, where it has twice as many.
+  private static let middle: Int64 = 512 << 10
+
   private static let tooFast =
     "it ended before it could be interrupted in the middle; with a larger or slower --link the check sees more"
 
@@ -73,8 +76,11 @@ extension Conformance {
         let bench = try sourceBench()
         let transfer = try bench.give(link)
         if isInTheMiddle {
+          // So much that it is worth going on from there.
+          let enough = min(file.size / 2, Self.middle)
           _ = try bench.listen(
-            stage.timeout, name(link), until: { transfer.hasBytes || transfer.result != nil })
+            stage.timeout, name(link),
+            until: { transfer.hasBytes && transfer.file.size >= enough || transfer.result != nil })
         }
         let seen = transfer.file.size
         if let problem = try interruption(bench, transfer) { return problem }

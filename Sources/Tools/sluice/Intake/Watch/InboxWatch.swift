@@ -157,7 +157,9 @@ final class InboxWatch: @unchecked Sendable {
       guard let now = InputWalker.resolve(Array(name.utf8)), now != path else { return false }
       problem(
         IntakeProblem(
-          name, "leads to \(Self.text(now)) now, and \(Self.text(path)) is still watched; start again to watch the other"))
+          name,
+          "leads to \(Self.text(now)) now, and \(Self.text(path)) is still watched; start again to watch the other"
+        ))
       return true
     }
   }
