@@ -108,6 +108,9 @@ enum Grammar {
   static let origins = key(
     "origins", .text, [.one, .list], example: "https://app.example.com",
     "Origins of pages that may ask from elsewhere (CORS).")
+  static let originHeaders = key(
+    "origin-headers", .text, [.one, .list], example: "X-App-Version",
+    "Header fields that such pages may send, beside those that Sluice takes.")
   static let publicURL = key(
     "public-url", .text, example: "https://files.example.com",
     "Where clients find it; links and places that it gives out begin so.")
@@ -168,7 +171,7 @@ enum Grammar {
     ) { (door, record: ServeRules.ClamdDoor.Record) in door.record = record },
   ]
 
-  static let serveKeys = [listen, trustProxy, publicURL, origins] + serve.map(\.key)
+  static let serveKeys = [listen, trustProxy, publicURL, origins, originHeaders] + serve.map(\.key)
 
   /// What clients may do.
   static let serve: [Setting<ServeRules>] = [

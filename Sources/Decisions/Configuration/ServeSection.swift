@@ -32,6 +32,14 @@ enum ServeSection {
     }
   }
 
+  /// A token (RFC 9110, section 5.6.2).
+  private static func isFieldName(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= 100
+      && text.utf8.allSatisfy {
+        0x61...0x7A ~= $0 || 0x41...0x5A ~= $0 || 0x30...0x39 ~= $0 || "!#$%&'*+-.^_`|~".utf8.contains($0)
+      }
+  }
+
   /// The rules; `nil`: the section is empty or cannot be read.
   static func rules(_ node: Node, _ findings: inout Findings) -> ServeRules? {
     if node.isNull { return nil }
@@ -70,6 +78,14 @@ enum ServeSection {
             + "without '*'; of an app capacitor://localhost")
       }
       rules.origins.append(given.value.text)
+    }
+    for given in section.read(Grammar.originHeaders, &findings) ?? [] {
+      if !isFieldName(given.value.text) {
+        findings.report(
+          given.mark, "\(quoted(given.value.text)) is no name of a header field",
+          "write a name such as X-App-Version")
+      }
+      rules.originHeaders.append(given.value.text)
     }
     if let given = section.readOne(Grammar.publicURL, &findings) {
       rules.publicURL = publicURL(given.value.text)

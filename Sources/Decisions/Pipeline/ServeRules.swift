@@ -19,6 +19,8 @@ public struct ServeRules: Sendable, Equatable {
   public var publicURL: String?
   /// Origins of pages that may ask from elsewhere: `https://app.example.com`.
   public var origins: [String] = []
+  /// Names of header fields that these pages may send, beside those that Sluice takes.
+  public var originHeaders: [String] = []
   /// Who begins uploads.
   public var uploadsBy = UploadsBy.everyone
 

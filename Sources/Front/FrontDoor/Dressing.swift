@@ -49,7 +49,10 @@ struct Dressing: Sendable {
       204,
       [
         .init("Access-Control-Allow-Methods", methods.joined(separator: ", ")),
-        .init("Access-Control-Allow-Headers", Self.allowedHeaders), .init("Access-Control-Max-Age", "7200"),
+        .init(
+          "Access-Control-Allow-Headers",
+          ([Self.allowedHeaders] + rules.originHeaders).joined(separator: ", ")),
+        .init("Access-Control-Max-Age", "7200"),
       ])
   }
 
