@@ -27,7 +27,7 @@ SHELL := /bin/bash
 PACKAGES := pkg-config libsqlite3-dev libyaml-dev libseccomp-dev libssl-dev libmagic-dev libpoppler-glib-dev \
 	libpoppler-private-dev libexpat1-dev libuchardet-dev poppler-data \
 	libcurl4-openssl-dev libvips-dev libwebp-dev libturbojpeg0-dev libpng-dev libarchive-dev libgmime-3.0-dev \
-	libfontconfig-dev fonts-urw-base35 node-llhttp zlib1g-dev
+	libfontconfig-dev fonts-urw-base35 node-llhttp zlib1g-dev libheif-dev libde265-dev
 
 # What only tests use.
 test: PACKAGES += python3 clamav-daemon patchelf binutils git iproute2 nginx-light haproxy openssl \

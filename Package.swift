@@ -40,8 +40,8 @@ let house: KeyValuePairs = [
     "Bytes", "CPlatform", "CWorker", "Platform",
   ],
   "Libraries": [
-    "CArchive", "CCrypto", "CCurl", "CExpat", "CFontconfig", "CGMime", "CImports", "CLLHTTP", "CMagic",
-    "CMagicFilter", "CPDF", "CPNG", "CPoppler", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS",
+    "CArchive", "CCrypto", "CCurl", "CExpat", "CFontconfig", "CGMime", "CHEIF", "CImports", "CLLHTTP",
+    "CMagic", "CMagicFilter", "CPDF", "CPNG", "CPoppler", "CPopplerFiles", "CSQLite", "CSeccomp", "CTLS",
     "CTurboJPEG", "CUchardet", "CVips", "CWebP", "CYAML", "CZlib", "Charsets",
     "Outbound", "PDFDocument", "PDFPictures", "Pictures",
   ],
@@ -213,6 +213,7 @@ var shared: [Target] {
       linkerSettings: [.linkedLibrary("poppler")]),
     .target(name: "Charsets", dependencies: ["CUchardet"]),
     .target(name: "PDFDocument", dependencies: ["StageKit", "CExpat", "CPDF"]),
+    .target(name: "CHEIF", linkerSettings: ["heif", "de265"].map { .linkedLibrary($0) }),
     .target(name: "CImports"),
     .target(name: "CMagicFilter"),
     .target(
@@ -221,7 +222,7 @@ var shared: [Target] {
     .target(
       name: "PDFPictures",
       dependencies: ["StageKit", "CFontconfig", "CPoppler", "CPopplerFiles", "PDFDocument"]),
-    .target(name: "Pictures", dependencies: ["StageKit", "CPNG", "CTurboJPEG", "CVips", "CWebP"]),
+    .target(name: "Pictures", dependencies: ["StageKit", "CHEIF", "CPNG", "CTurboJPEG", "CVips", "CWebP"]),
     .target(name: "Outbound", dependencies: ["StageKit", "CCurl", "CTLS"]),
   ]
 }

@@ -9,7 +9,7 @@ struct Image: Stage {
     summary: "Writes images anew: upright, made to fit, without metadata such as the location.",
     produces: true,
     keys: [
-      "image.format": "What it was: `jpeg`, `png`, `gif`, `webp` or `tiff`.",
+      "image.format": "What it was: `jpeg`, `png`, `gif`, `webp`, `tiff`, `heic` or `avif`.",
       "image.width": "The width as shown, in pixels, when it leaves the stage.",
       "image.height": "The height as shown, in pixels, when it leaves the stage.",
       "image.original-width": "The width as it was stored, in pixels.",
@@ -80,7 +80,9 @@ struct Image: Stage {
       file = try ImageFile(content.bytes, format: format)
     } catch {
       // Raw photos begin like a TIFF, and libvips cannot read them.
-      if format == .tiff { return try pass(attachment, keeping: ["unknown"], error.message) }
+      if format == .tiff || error.code == ImageFile.unsupported {
+        return try pass(attachment, keeping: ["unknown"], error.message)
+      }
       throw error
     }
     describe(file, to: attachment)
@@ -91,7 +93,13 @@ struct Image: Stage {
         file.isMore ? "it is an animation, has pages, or is a raw photo" : "its samples are no colours"
       return try pass(attachment, keeping: file.metadata, reason)
     }
-    try rewrite(file, attachment)
+    do throws(Outcome) {
+      try rewrite(file, attachment)
+    } catch {
+      guard error.code == ImageFile.unsupported else { throw error }
+      show(file.width, file.height, to: attachment)
+      try pass(attachment, keeping: file.metadata, error.message)
+    }
   }
 
   private func admit(_ width: Int, _ height: Int, frames: Int) throws(Outcome) {
@@ -135,7 +143,9 @@ struct Image: Stage {
     try pass(attachment, keeping: ["unknown"], "\(mediaType) is not a format the stage reads")
   }
 
-  private static let read = ["image/jpeg", "image/png", "image/gif", "image/webp"]
+  private static let read = [
+    "image/jpeg", "image/png", "image/gif", "image/webp", "image/heic", "image/avif",
+  ]
 
   private func pass(_ attachment: Attachment, keeping metadata: [String], _ reason: String) throws(Outcome) {
     attachment.annotate("image.action", "as-is")

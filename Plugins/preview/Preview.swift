@@ -80,7 +80,7 @@ struct Preview: Stage {
     try PageFonts.start()
     opening.repeatable(
       on:
-        "libvips \(Vips.version), libwebp \(Pixels.webpVersion), poppler \(Poppler.version), \(Poppler.tables), cairo \(PageFonts.cairoVersion), \(PageFonts.fingerprint)"
+        "libvips \(Vips.version), libwebp \(Pixels.webpVersion), libheif \(Vips.heifVersion), poppler \(Poppler.version), \(Poppler.tables), cairo \(PageFonts.cairoVersion), \(PageFonts.fingerprint)"
     )
   }
 
@@ -109,7 +109,9 @@ struct Preview: Stage {
     }
   }
 
-  private static let read = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff"]
+  private static let read = [
+    "image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff", "image/heic", "image/avif",
+  ]
 
   private func show(
     image bytes: UnsafeRawBufferPointer, _ format: ImageFile.Format, _ attachment: Attachment

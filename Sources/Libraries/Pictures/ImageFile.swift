@@ -5,8 +5,11 @@ import StageKit
 /// An image in memory whose header has been read, but no pixels. The bytes must outlive it.
 package struct ImageFile {
   package enum Format: String {
-    case jpeg, png, gif, webp, tiff
+    case jpeg, png, gif, webp, tiff, heic, avif
   }
+
+  /// The code of the outcome where an image is whole, and its codec is not there.
+  package static let unsupported = HEIFFile.unsupported
 
   package let format: Format
   /// The size of one frame, as stored.
@@ -21,15 +24,17 @@ package struct ImageFile {
   package let hasColours: Bool
   /// The EXIF orientation: 1 is upright; from 5 on, width and height are swapped.
   package let orientation: Int
-  /// The kinds of metadata present, of those that libvips reports.
+  /// The kinds of metadata present, of those that libvips or libheif reports.
   package let metadata: [String]
 
   private let bytes: UnsafeRawBufferPointer
   /// Whether there is a colour profile for as many colours as the image has.
   private let hasFitProfile: Bool
+  private let heif: HEIFFile?
 
   /// The format by the first bytes; `nil`: none of these.
   package static func format(of bytes: UnsafeRawBufferPointer) -> Format? {
+    if let brands = HEIFBrands(bytes) { return brands.format }
     guard let source = source(bytes) else { return nil }
     defer { g_object_unref(source) }
     defer { vips_error_clear() }
@@ -44,7 +49,27 @@ package struct ImageFile {
     }
   }
 
+  /// Throws a rejection as `image-damaged`, or as `not-supported` where a codec is not there.
   package init(_ bytes: UnsafeRawBufferPointer, format: Format) throws(Outcome) {
+    switch format {
+    case .heic, .avif: try self.init(heif: bytes, format: format)
+    default: try self.init(vips: bytes, format: format)
+    }
+    guard width > 0, height > 0 else { throw Vips.damage("it has no pixels") }
+  }
+
+  private init(heif bytes: UnsafeRawBufferPointer, format: Format) throws(Outcome) {
+    let file = try HEIFFile(bytes)
+    self.bytes = bytes
+    self.format = format
+    (width, height, pages, metadata) = (file.width, file.height, max(file.pictures, 1), file.metadata)
+    isMore = pages > 1 || HEIFBrands(bytes)?.isSequence == true
+    // libheif turns what it decodes.
+    (orientation, hasColours, hasFitProfile) = (1, true, false)
+    heif = file
+  }
+
+  private init(vips bytes: UnsafeRawBufferPointer, format: Format) throws(Outcome) {
     let source = Self.source(bytes)
     defer { if let source { g_object_unref(source) } }
     guard let source, let image = sluice_vips_open(source) else { throw Vips.damage() }
@@ -67,11 +92,12 @@ package struct ImageFile {
       || [VIPS_INTERPRETATION_LAB, VIPS_INTERPRETATION_LABS, VIPS_INTERPRETATION_scRGB].contains(
         vips_image_get_interpretation(image))
     hasFitProfile = sluice_vips_has_fit_profile(image) != 0
-    guard width > 0, height > 0 else { throw Vips.damage("it has no pixels") }
+    heif = nil
   }
 
   /// Decodes the first frame, scaled to fit a square with sides of `edge` pixels.
   package func decoded(fitting edge: Int) throws(Outcome) -> Pixels {
+    if let heif { return try decoded(heif, fitting: edge) }
     do throws(Outcome) {
       return try decoded(bytes, fitting: edge, usingProfile: hasFitProfile)
     } catch {
@@ -100,6 +126,16 @@ package struct ImageFile {
       return try Self.pixels(of: sluice_vips_fit_image(image, Int32(edge), profile))
     }
     return try Self.pixels(of: sluice_vips_fit(source, Int32(edge), profile, "[fail_on=\(level)]"))
+  }
+
+  private func decoded(_ file: HEIFFile, fitting edge: Int) throws(Outcome) -> Pixels {
+    let pixels = try file.decoded()
+    defer { extendLifetime(pixels) }
+    let image = try pixels.shared()
+    defer { g_object_unref(image) }
+    file.setProfile(of: image)
+    let profile = sluice_vips_has_fit_profile(image) != 0 ? "srgb" : nil
+    return try Self.pixels(of: sluice_vips_fit_image(image, Int32(edge), profile))
   }
 
   /// Decodes a JPEG of which nothing but the end mark is missing. Where pixels are missing before the mark, libjpeg warns.

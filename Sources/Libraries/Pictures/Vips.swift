@@ -1,3 +1,4 @@
+import CHEIF
 import CVips
 import Glibc
 import StageKit
@@ -38,6 +39,7 @@ package enum Vips {
     vips_block_untrusted_set(1)
     vips_operation_block_set("VipsForeignLoad", 1)
     for loader in loaders { vips_operation_block_set(loader, 0) }
+    guard sluice_heif_start() else { throw .fail("vips-unavailable", "libheif does not start") }
     try rehearse()
   }
 
@@ -59,6 +61,10 @@ package enum Vips {
   }
 
   package static var version: String { String(cString: vips_version_string()) }
+
+  package static var heifVersion: String {
+    "\(String(cString: sluice_heif_version())), libde265 \(String(cString: sluice_hevc_version()))"
+  }
 
   /// The outcome for an image that libvips cannot read, with libvips' reason.
   package static func damage(_ reason: String = takeError()) -> Outcome {

@@ -10,6 +10,8 @@ extension Printed {
     @OrNull var mediaType: String?
     var metadata: [String: Value]
     @OrNull var location: String?
+    /// Of the new content.
+    @OrNull var producedSha256: String?
     /// Objects beside the content; `nil`: none.
     var derived: [Piece]?
     /// Contents that were inside; `nil`: none.
