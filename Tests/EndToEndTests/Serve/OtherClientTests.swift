@@ -162,7 +162,8 @@ struct OtherClientTests {
     #expect(asked.fields["access-control-allow-origin"] == origin)
     // tus-js-client with `addRequestId`.
     #expect(asked.fields["access-control-allow-headers"]?.contains("X-Request-ID") == true)
-    #expect(asked.fields["access-control-allow-headers"]?.hasSuffix(", X-App-Version") == true, "as the operator says")
+    #expect(
+      asked.fields["access-control-allow-headers"]?.hasSuffix(", X-App-Version") == true, "as the operator says")
     // pdf.js asks for pieces only where it can read this.
     let answer = try served.ask("GET", "/version", ["Origin: \(origin)"])
     #expect(answer.fields["access-control-expose-headers"]?.contains("Accept-Ranges") == true)
