@@ -13,7 +13,8 @@ struct OtherClientTests {
     try folder.write(
       "serve.yaml",
       Pipelines.open
-        + "\nserve: { origins: [\"https://app.example\", \"capacitor://localhost\"], origin-headers: X-App-Version }\n")
+        + "\nserve: { origins: [\"https://app.example\", \"capacitor://localhost\"], origin-headers: X-App-Version }\n"
+    )
     served = try ServedHome(folder, options: ["--config", "serve.yaml"])
     token = try served.token("ann")
   }
@@ -163,7 +164,8 @@ struct OtherClientTests {
     // tus-js-client with `addRequestId`.
     #expect(asked.fields["access-control-allow-headers"]?.contains("X-Request-ID") == true)
     #expect(
-      asked.fields["access-control-allow-headers"]?.hasSuffix(", X-App-Version") == true, "as the operator says")
+      asked.fields["access-control-allow-headers"]?.hasSuffix(", X-App-Version") == true,
+      "as the operator says")
     // pdf.js asks for pieces only where it can read this.
     let answer = try served.ask("GET", "/version", ["Origin: \(origin)"])
     #expect(answer.fields["access-control-expose-headers"]?.contains("Accept-Ranges") == true)
