@@ -146,7 +146,9 @@ struct AttachmentVerbTests {
     try folder.write("in/slow.txt", "misbehave \(act)\n")
     try #require(
       try sluice("enqueue", "--sender", "ann", "--participants", "ann,ben", "in/slow.txt").status == 0)
-    try Resident.wait("the stage is at work") { try sluice("status").out.contains("the longest is misbehave") }
+    try Resident.wait("the stage is at work") {
+      try sluice("status").out.contains("the longest is misbehave")
+    }
     // Before others are started, which take the place of what takes long for a while.
     let workers = Set(Inbox.workers(of: resident.process.processIdentifier))
     try #require(
