@@ -1,6 +1,6 @@
 import StageKit
 
-/// The parts that office documents and e-books consist of, which are ZIPs: what people put into them is something else.
+/// The parts of office documents and e-books, which are ZIPs. Files that people put into a document are no parts.
 enum DocumentParts {
   /// Types whose files are ZIPs of parts (ECMA-376, ISO/IEC 26300, EPUB 3).
   private static let types = [
@@ -9,7 +9,7 @@ enum DocumentParts {
     "application/epub+zip",
   ]
 
-  /// Markup, relations, and the pictures and fonts of pages. A program that is called so is run by nobody.
+  /// Markup, relations, and the pictures and fonts of pages. Nobody runs a program with such a name.
   private static let patterns = [
     "*.xml", "*.rels", "*.vml", "mimetype", "*/media/*.png", "*/media/*.jp*g", "*/media/*.gif",
     "*/media/*.emf", "*/media/*.wmf",

@@ -12,7 +12,7 @@ struct Unpacking {
     let keepsDamaged: Bool
     /// Empty: all names.
     let only: [NamePattern]
-    /// What documents consist of is taken out of them, too.
+    /// The parts of documents are taken out, too.
     let takesParts: Bool
   }
 
@@ -21,7 +21,7 @@ struct Unpacking {
 
   private let attachment: Attachment
   private let policy: Policy
-  /// It is a document, of which only what is put into it is taken out.
+  /// The content is a document: its parts stay in it.
   private let leavesParts: Bool
   private let buffer: UnsafeMutableRawBufferPointer
   /// Bytes that the pipeline takes out of it.

@@ -160,7 +160,7 @@ struct Extraction {
     try add(decoded.bytes, name, type)
   }
 
-  /// The name of a file, as one of the two fields says it; `nil`: neither does.
+  /// The name of a file, from `Content-Disposition` or `Content-Type`; `nil`: neither has a name.
   private func fileName(of part: UnsafeMutablePointer<GMimeObject>) -> String? {
     let fields = Field.all(of: part, in: content)
     for (field, parameter) in [("Content-Disposition", "filename"), ("Content-Type", "name")] {

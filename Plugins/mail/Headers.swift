@@ -13,7 +13,7 @@ struct Headers {
   /// Addresses of one header: to write out a million of them would take seconds.
   private static let mostAddresses = 50
 
-  /// - Parameter content: what was parsed.
+  /// - Parameter content: the bytes of the parsed mail.
   init(_ parsed: Parsed, _ content: UnsafeRawBufferPointer, _ words: EncodedWords) {
     message = parsed.message
     fields = Field.all(of: sluice_message_object(message), in: content)
@@ -60,7 +60,7 @@ struct Headers {
       + zone(of: date)
   }
 
-  /// The offset that the field says, with a colon too, which GMime takes for none; empty: it says none that is known.
+  /// The offset of the field `Date`, also with a colon, which GMime does not read; empty: the field has no known offset.
   private func zone(of date: OpaquePointer) -> String {
     let words = EncodedWords.unfolded(body("Date") ?? []).split(separator: 0x20)
     let zone = words.reversed().first { $0.first == UInt8(ascii: "+") || $0.first == UInt8(ascii: "-") }

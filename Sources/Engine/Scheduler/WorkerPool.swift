@@ -161,7 +161,7 @@ final class WorkerPool {
     return false
   }
 
-  /// Ends all workers that are at something, and returns what they had.
+  /// Ends all busy workers, and returns their works.
   func abandon() -> [Flight] {
     var abandoned: [Flight] = []
     for worker in workers where !worker.inFlight.isEmpty {
