@@ -20,6 +20,7 @@ final class HEIFFile {
   static let unsupported = "not-supported"
 
   init(_ bytes: UnsafeRawBufferPointer) throws(Outcome) {
+    if let problem = HEIFReferences.problem(in: bytes) { throw Vips.damage(problem) }
     var (facts, fault) = (sluice_heif_facts(), sluice_heif_fault())
     guard let file = sluice_heif_open(bytes.baseAddress, bytes.count, &facts, &fault) else {
       throw Self.outcome(fault)

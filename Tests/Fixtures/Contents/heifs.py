@@ -32,14 +32,15 @@ def size(width, height):
     return full(b"ispe", struct.pack(">II", width, height))
 
 
-def picture(items, properties, brands, primary=1, tiles=(), about=exif()):
-    """Items are a type, data, and the numbers of properties, counted from 1; `tiles` are the items of which the first is made."""
+def picture(items, properties, brands, primary=1, parts={}, masks={}, about=exif()):
+    """Items are a type, data, and the numbers of properties, counted from 1. `parts` are the items of which an item is made; `masks`
+    are the items to which a mask refers."""
     items = items + [(b"Exif", about, [])]
     ids = range(1, len(items) + 1)
-    infos = [full(b"infe", struct.pack(">HH4s", id, 0, item[0]), b"\0", version=2, flags=id in tiles) for id, item in zip(ids, items)]
+    infos = [full(b"infe", struct.pack(">HH4s", id, 0, item[0]), b"\0", version=2, flags=any(id in some for some in parts.values())) for id, item in zip(ids, items)]
     references = [box(b"cdsc", struct.pack(">HHH", len(items), 1, primary))]
-    if tiles:
-        references.append(box(b"dimg", struct.pack(f">HH{len(tiles)}H", primary, len(tiles), *tiles)))
+    for kind, lists in (b"dimg", parts), (b"auxl", masks):
+        references += [box(kind, struct.pack(f">HH{len(to)}H", id, len(to), *to)) for id, to in lists.items()]
     uses = [(id, item[2]) for id, item in zip(ids, items) if item[2]]
     used = b"".join(struct.pack(">HB", id, len(numbers)) + bytes(number | 0x80 for number in numbers) for id, numbers in uses)
 
@@ -71,7 +72,7 @@ def grid(width, height, columns, rows, shared=False):
     tiles = [2] * columns * rows if shared else range(2, 2 + columns * rows)
     return picture(
         [(b"grid", shape, [3, 4])] + [(b"hvc1", HEVC[1], [1, 2]) for _ in set(tiles)],
-        [box(b"hvcC", HEVC[0]), size(64, 64), size(width, height), box(b"irot", b"\1")], b"heicmif1", tiles=tiles)
+        [box(b"hvcC", HEVC[0]), size(64, 64), size(width, height), box(b"irot", b"\1")], b"heicmif1", parts={1: tiles})
 
 
 def loose(width, height, columns, rows, told):
@@ -80,7 +81,7 @@ def loose(width, height, columns, rows, told):
     tiles = range(2, 2 + columns * rows)
     return picture(
         [(b"grid", shape, [3])] + [(b"hvc1", HEVC[1], [1, 2]) for _ in tiles],
-        [box(b"hvcC", HEVC[0]), size(told, told), size(width, height)], b"heicmif1", tiles=tiles)
+        [box(b"hvcC", HEVC[0]), size(told, told), size(width, height)], b"heicmif1", parts={1: tiles})
 
 
 def noise(width, height):
@@ -94,6 +95,33 @@ def noise(width, height):
 
 def two():
     return picture([(b"hvc1", HEVC[1], [1, 2])] * 2, [box(b"hvcC", HEVC[0]), size(64, 64)], b"heicmif1")
+
+
+def ring():
+    """The second and the third item are each the other one, unchanged."""
+    return picture([(b"iden", b"", [1])] * 3, [size(64, 64)], b"heicmif1", parts={1: [2], 2: [3], 3: [2]})
+
+
+def ring_of_masks():
+    """Two pictures that are each the mask of the other."""
+    mask = full(b"auxC", b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0")
+    return picture(
+        [(b"hvc1", HEVC[1], [1, 2, 3])] * 2, [box(b"hvcC", HEVC[0]), size(64, 64), mask], b"heicmif1", masks={1: [2], 2: [1]})
+
+
+def chain(length):
+    """Each item is the next one, unchanged, and the last a picture."""
+    return picture(
+        [(b"iden", b"", [2])] * length + [(b"hvc1", HEVC[1], [1, 2])], [box(b"hvcC", HEVC[0]), size(64, 64)], b"heicmif1",
+        parts={item: [item + 1] for item in range(1, length + 1)})
+
+
+def overlays(levels, width):
+    """Each item is the next one, laid over itself so many times."""
+    shape = struct.pack(">BBHHHHHH", 0, 0, 0, 0, 0, 0, 64, 64) + bytes(4 * width)
+    return picture(
+        [(b"iovl", shape, [2])] * levels + [(b"hvc1", HEVC[1], [1, 2])], [box(b"hvcC", HEVC[0]), size(64, 64)], b"heicmif1",
+        parts={item: [item + 1] * width for item in range(1, levels + 1)})
 
 
 def shown(format="heic", removed="exif location", size=(64, 64)):
@@ -124,6 +152,12 @@ CONTENTS = {
     "large.heic": (grid(6000, 4000, 94, 63, shared=True), shown(size=(1365, 2048))),
     "bomb.heic": (single(told=(30000, 30000)), {"code": "too-many-pixels"}),
     "beyond-limits.heic": (single(told=(65528, 65528)), {"code": "image-damaged"}),
+    "ring.heic": (ring(), {"code": "image-damaged"}),
+    "ring-of-masks.heic": (ring_of_masks(), {"code": "image-damaged"}),
+    "short-chain.heic": (chain(2), shown()),
+    "long-chain.heic": (chain(1000), {"code": "image-damaged"}),
+    "overlays.heic": (overlays(2, 4), shown()),
+    "bomb-of-overlays.heic": (overlays(3, 100), {"code": "image-damaged"}),
     "bomb-of-tiles.heic": (grid(16000, 16000, 250, 1), {"code": "too-many-pixels"}),
 }
 

@@ -8,7 +8,7 @@ struct FuzzTarget: Sendable {
 
   static let all: [FuzzTarget] = [
     pipeline, cases, workerFrames, coordinatorFrames, manifest, paths, mediaTypes, quantities, json, mime,
-    pdf,
+    pdf, pictures,
     textFile, jsonl, webhook, http, scan, pluginFile, requests, targets, clientFields, frontFrames,
     forms, tokens, clamd, doorFrames, programLines, stageFile, mailHeader, mailbox, archive, mail,
   ]
