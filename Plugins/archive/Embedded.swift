@@ -101,8 +101,11 @@ enum Embedded {
 /// The sum of ITU-T V.42, bit by bit: headers are short.
 private enum CRC32 {
   static func sum(of bytes: Slice<UnsafeRawBufferPointer>) -> UInt32 {
-    ~bytes.reduce(~0) { sum, byte in
-      (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
+    var sum = UInt32.max
+    for byte in bytes {
+      sum ^= UInt32(byte)
+      for _ in 0..<8 { sum = (sum >> 1) ^ (sum & 1 == 1 ? 0xEDB8_8320 : 0) }
     }
+    return ~sum
   }
 }

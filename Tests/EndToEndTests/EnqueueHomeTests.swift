@@ -35,19 +35,18 @@ struct EnqueueHomeTests {
     let outcome = try enqueue("--conversation", "c2")
     #expect(outcome.status == 0)
     #expect(outcome.out == "1 queued\n")
-    #expect(outcome.err == "sluice: nothing runs on this home; start it with `sluice run`\n")
+    #expect(outcome.err == Printed.idle(""))
   }
 
   @Test func aHomeThatIsNamedIsMadeAndThatIsSaidOnce() throws {
     let first = try enqueue("--home", "new/home")
     #expect(first.status == 0)
     #expect(first.out == "1 queued\n")
-    let idle = "sluice: nothing runs on this home; start it with `sluice run"
-    #expect(first.err == "sluice: made a new home at new/home\n\(idle) --home new/home`\n")
+    #expect(first.err == "sluice: made a new home at new/home\n\(Printed.idle(" --home new/home"))")
     #expect(try enqueue("--home", "new/home").err == "", "it is known, so that nothing waits for more")
     let other = try enqueue(environment: ["SLUICE_HOME": folder.path + "/other"])
     #expect(other.status == 0)
-    #expect(other.err == "sluice: made a new home at \(folder.path)/other\n\(idle)`\n")
+    #expect(other.err == "sluice: made a new home at \(folder.path)/other\n\(Printed.idle(""))")
     let quiet = try enqueue("--home", "third", "--quiet")
     #expect(quiet.status == 0)
     #expect(quiet.err == "" && quiet.out == "")

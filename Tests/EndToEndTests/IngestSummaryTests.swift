@@ -38,6 +38,25 @@ struct IngestSummaryTests {
     #expect(lines[4] == "" && lines[5].hasPrefix("13 attachments: 1 completed, 12 rejected, "))
   }
 
+  @Test func aCodeOfTwoStagesIsListedWithItsStage() throws {
+    try folder.write(
+      "pipeline.yaml",
+      """
+      version: 1
+      stages:
+        - use: mime
+        - use: size
+          options: { max: 1KB }
+        - { use: size, id: small, options: { min: 10B } }
+        - { use: size, id: short, options: { max: 20B } }
+      """)
+    try folder.write("in/long.txt", "longer than twenty bytes\n")
+    let outcome = try SluiceCommand.run(["ingest", "in"], in: folder)
+    #expect(outcome.out.contains(": sluice list --stage size --code too-large\n"), "\(outcome.out)")
+    #expect(outcome.out.contains(": sluice list --stage short --code too-large\n"), "\(outcome.out)")
+    #expect(outcome.out.contains(": sluice list --code too-small\n"), "\(outcome.out)")
+  }
+
   @Test(.enabled(if: CommandLineTests.hasTerminals, "needs a terminal and script(1)"))
   func aTerminalGetsALineForEachIfThatIsAskedFor() throws {
     func ingest(_ words: String) throws -> String {

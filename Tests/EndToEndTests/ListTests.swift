@@ -177,20 +177,19 @@ struct ListTests {
   /// Else one may wait for what nothing works on.
   @Test func whereNothingWorksTheQueueItIsSaidToThoseWhoQueue() throws {
     let (folder, _) = try ingested(2)
-    let idle = "sluice: nothing runs on this home; start it with `sluice run"
     func retry(_ words: String...) throws -> String {
       let outcome = try SluiceCommand.run(["retry"] + words, in: folder)
       #expect(outcome.status == 0, "\(outcome.err)")
       return outcome.err
     }
     #expect(try retry("--code", "too-small", "--dry-run") == "")
-    #expect(try retry("--code", "too-small", "--limit", "1") == "\(idle)`\n")
+    #expect(try retry("--code", "too-small", "--limit", "1") == Printed.idle(""))
     #expect(try retry("--code", "too-small", "--quiet") == "")
     #expect(try retry("--code", "too-small", "--home", "var") == "", "nothing is left to queue")
     let ids = try SluiceCommand.run(["list", "--format", "json"], in: folder).attachments.map(\.id)
     #expect(try SluiceCommand.run(["cancel", ids[1]], in: folder).status == 0)
     _ = try SluiceCommand.run(["ingest", "--manifest", "/dev/null"], in: folder)
-    #expect(try retry("--code", "cancelled", "--home", "var") == "\(idle) --home var`\n")
+    #expect(try retry("--code", "cancelled", "--home", "var") == Printed.idle(" --home var"))
     let resident = try Resident(folder, home: "var")
     #expect(try retry("--status", "rejected") == "", "a coordinator works it")
     #expect(resident.stop() == 0)

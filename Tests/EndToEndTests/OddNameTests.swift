@@ -23,7 +23,7 @@ struct OddNameTests {
   @Test func aFileIsTakenInAndFoundByItsName() throws {
     let ingest = try shell("sluice ingest --format json in/*")
     #expect(ingest.status == 0, "\(ingest.err)")
-    let record = try #require(try JSON(String(ingest.out.split(separator: "\n").first ?? "")))
+    let record = try JSON(String(ingest.out.split(separator: "\n").first ?? ""))
     let bytes = try #require(record["sourceBase64"].text.flatMap { Data(base64Encoded: $0) })
     #expect(bytes.suffix(Self.name.count).elementsEqual(Self.name))
     for verb in ["show", "get --output got"] {

@@ -134,9 +134,13 @@ struct MigrationTests {
     let new = try SQLiteLedger(path: ":memory:")
     #expect(try Self.rows(schema, ledger.connection) == Self.rows(schema, new.connection))
     let devices = try Self.rows("SELECT source_folder_device FROM attachments", ledger.connection)
-    #expect(
-      devices
-        == (version == 4 ? (1...9).map(String.init) : version == 3 ? Array(repeating: "", count: 9) : []))
+    let expected: [String] =
+      switch version {
+      case 4: (1...9).map { "\($0)" }
+      case 3: Array(repeating: "", count: 9)
+      default: []
+      }
+    #expect(devices == expected)
     var exchange = Exchange(number: 1)
     exchange.commands = [.takeIn([Desk.item("new")])]
     exchange.wanted = [Want(.attachments, 1)]

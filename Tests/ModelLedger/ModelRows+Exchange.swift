@@ -182,7 +182,7 @@ extension ModelRows {
         giveBack(job.key)
         return .conflict
       }
-      if !ended.children.isEmpty, let problem = problem(with: ended) { return problem }
+      if !ended.children.isEmpty, let problem = problem(with: ended, tally.maker.hash) { return problem }
       let canHaveDerived = ended.outcome.derived.allSatisfy { object in
         names[object.url].map { $0.uses > 0 } ?? ended.stagedDerived.contains(object.name)
       }
@@ -214,7 +214,7 @@ extension ModelRows {
       }
       addChildren(of: ended, &tally)
       tellParent(attachments[ended.key]?.parent, change: -1, &tally)
-    case .expanded(let ended): return problem(with: ended) ?? expand(job, ended, &tally)
+    case .expanded(let ended): return problem(with: ended, tally.maker.hash) ?? expand(job, ended, &tally)
     case .again(let key, let after, let crashed, let attempt, let steps):
       schedule(job, tally.now + min(after, 1 << 50), tally.now)
       if crashed { jobs[job.key]?.crashes += 1 }

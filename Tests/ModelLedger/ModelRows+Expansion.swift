@@ -29,7 +29,13 @@ extension ModelRows {
       key: key, origin: attachment.origin, participants: JSONWriter.array(of: attachment.participants),
       source: source)
     leased.place = place(of: key).place
-    guard let said = attachment.expansion?.said else { return leased }
+    guard let said = attachment.expansion?.said else {
+      for child in attachments.values where child.parent == key {
+        leased.place.contents = max(leased.place.contents - 1, 0)
+        leased.place.bytes = max(leased.place.bytes - Self.size(of: child.source), 0)
+      }
+      return leased
+    }
     var children: [Status: Int64] = [:]
     for child in attachments.values where child.parent == key {
       children[child.outcome.status, default: 0] += 1
@@ -42,9 +48,12 @@ extension ModelRows {
     return leased
   }
 
-  func problem(with ended: EndedAttachment) -> SettlementOutcome? {
-    let wanted = ChildRoom(
-      contents: Int64(ended.children.count), bytes: ended.children.reduce(0) { $0 + $1.sizeBytes })
+  func problem(with ended: EndedAttachment, _ hash: SHA256) -> SettlementOutcome? {
+    let identities = NewChild.identities(of: ended.children, parent: ended.origin, hash)
+    let new = zip(ended.children, identities).filter {
+      keysByIdentity[$1] == nil && deletedIdentities[$1] == nil
+    }
+    let wanted = ChildRoom(contents: Int64(new.count), bytes: new.reduce(0) { $0 + $1.0.sizeBytes })
     return ended.limits.problem(with: wanted, at: place(of: ended.key).place).map {
       .tooManyChildren(code: $0.code, message: $0.message)
     }
@@ -54,6 +63,7 @@ extension ModelRows {
     if ended.children.isEmpty { return }
     let root = place(of: ended.key).root
     let identities = NewChild.identities(of: ended.children, parent: ended.origin, tally.maker.hash)
+    var (added, bytes): (Int64, Int64) = (0, 0)
     for (child, identity) in zip(ended.children, identities) {
       if let known = keysByIdentity[identity] {
         if lacksContent(known) {
@@ -65,12 +75,12 @@ extension ModelRows {
         tally.uploadsToDelete.append(child.uploadId)
       } else {
         add(child, identity, of: ended, &tally)
+        (added, bytes) = (added + 1, bytes + child.sizeBytes)
       }
     }
-    let bytes = ended.children.reduce(0) { $0 + $1.sizeBytes }
     for key in Set([ended.key, root]) {
       var expansion = attachments[key]?.expansion ?? Expansion()
-      expansion.contents += Int64(ended.children.count)
+      expansion.contents += added
       expansion.bytes += bytes
       attachments[key]?.expansion = expansion
     }
@@ -144,7 +154,7 @@ extension ModelRows {
     return ids
   }
 
-  /// What was taken out of one that goes counts as taken out of what that was in.
+  /// The children of an attachment that goes become those of its parent.
   mutating func leaveTree(_ key: Int64, _ gone: Attachment, _ tally: inout ModelTally) {
     let children = attachments.keys.filter { attachments[$0]?.parent == key }
     let queued = children.count { attachments[$0]?.outcome.status == .queued }
@@ -155,6 +165,14 @@ extension ModelRows {
         id: origin.id, conversationId: origin.conversationId, messageId: origin.messageId,
         senderId: origin.senderId, fileName: origin.fileName, declaredType: origin.declaredType,
         reference: origin.reference, traceparent: origin.traceparent, parentId: gone.origin.parentId)
+    }
+    if let parent = gone.parent {
+      for key in Set([parent, place(of: parent).root]) {
+        guard var totals = attachments[key]?.expansion else { continue }
+        totals.contents = max(totals.contents - 1, 0)
+        totals.bytes = max(totals.bytes - Self.size(of: gone.source), 0)
+        attachments[key]?.expansion = totals
+      }
     }
     if queued > 0 { tellParent(gone.parent, change: Int64(queued), &tally) }
     if gone.outcome.status == .queued { tellParent(gone.parent, change: -1, &tally) }
@@ -202,23 +220,11 @@ extension ModelRows {
     if case .file(_, _, let size, _, _) = source { size } else { 0 }
   }
 
-  /// What came out of it comes out of it again, and counts once.
+  /// Its children stay, and count.
   mutating func forgetExpansion(of key: Int64) {
-    guard attachments[key]?.expansion != nil else { return }
-    let root = place(of: key).root
-    let own = attachments.values.filter { $0.parent == key }
-    if var totals = attachments[root]?.expansion {
-      totals.contents = max(totals.contents - Int64(own.count), 0)
-      totals.bytes = max(totals.bytes - own.reduce(0) { $0 + Self.size(of: $1.source) }, 0)
-      attachments[root]?.expansion = totals
-    }
-    if root == key {
-      attachments[key]?.expansion?.said = nil
-      attachments[key]?.expansion?.open = 0
-      attachments[key]?.expansion?.microseconds = 0
-    } else {
-      attachments[key]?.expansion = nil
-    }
+    attachments[key]?.expansion?.said = nil
+    attachments[key]?.expansion?.open = 0
+    attachments[key]?.expansion?.microseconds = 0
   }
 
   /// It waits for its children, and was due meanwhile: a person wants it after all, or wants one of them again.

@@ -277,6 +277,26 @@ struct ExpansionTests {
     #expect(try bench.reader.attachments(AttachmentFilter(), after: nil, limit: 20).rows.count == 6)
   }
 
+  /// After its stages were changed, other children come out of an attachment. The earlier ones stay.
+  @Test(arguments: Engine.allCases) func earlierChildrenTakeRoomUntilTheyAreDeleted(engine: Engine) throws {
+    var limits = ExpandRules()
+    limits.contents = 5
+    let bench = try Bench(engine)
+    try bench.takeIn(Sample.item("a"))
+    let first = try bench.claimOne()
+    #expect(try bench.settle(first, Self.ended(first, children: 0..<2, limits: limits)) == .counted)
+    for lease in try bench.claim(9) { try bench.settle(lease, Sample.failed(lease)) }
+    try bench.command(.reprocess(try bench.attachment("a").origin.id))
+    let second = try bench.claimOne()
+    guard
+      case .tooManyChildren("too-many-contents", _) = try bench.settle(
+        second, Self.ended(second, children: 1..<6, limits: limits))
+    else { return #expect(Bool(false), "it is taken") }
+    try bench.command(.delete(try bench.attachment("child 0").origin.id))
+    #expect(try bench.settle(second, Self.ended(second, children: 0..<6, limits: limits)) == .counted)
+    #expect(try bench.reader.attachments(AttachmentFilter(), after: nil, limit: 20).rows.count == 6)
+  }
+
   // MARK: Derived objects
 
   @Test(arguments: Engine.allCases) func theyAreOnRecordWithWhatIsCompleted(engine: Engine) throws {

@@ -2,7 +2,7 @@ import Foundation
 import Platform
 
 let usage = """
-  usage: sluice-simulator [--first SEED] [--seeds COUNT] [--seconds LIMIT] [--items COUNT] [--kept FILE] [--trace] [LINE]
+  usage: sluice-simulator [--first SEED] [--seeds COUNT] [--items COUNT] [--kept FILE] [--trace] [LINE]
 
   Takes the scheduler through simulated days: crashes, power losses, weather. Each seed is another scenario, and the same seed
   always the same. A failing one is shrunk to a line, which --kept FILE holds one of in each line, and which can be given
@@ -12,7 +12,6 @@ let usage = """
 struct Options {
   var first = 1
   var seeds = 100
-  var seconds = Int.max
   var items = 60
   var kept: String?
   var isTraced = false
@@ -28,7 +27,6 @@ struct Options {
       switch word {
       case "--first": first = number()
       case "--seeds": seeds = number()
-      case "--seconds": seconds = number()
       case "--items": items = number()
       case "--trace": isTraced = true
       case "--kept": kept = words.popFirst()
@@ -94,7 +92,7 @@ do {
     try simulator.judge(one.scenario, of: one.count)
   }
   var seed = options.first
-  while options.line == nil, seed < options.first + options.seeds, elapsed < Double(options.seconds) {
+  while options.line == nil, seed < options.first + options.seeds {
     try simulator.judge(Scenario(seed: UInt64(seed), items: options.items), of: options.items)
     seed += 1
   }

@@ -270,16 +270,6 @@ final class WorkerPool {
     if isWanted && !isStarting && isInNeed && active < group.limit + heldUp.count { _ = try start(group) }
   }
 
-  /// Ends a worker beyond the limit that has nothing to do, once nothing is held up any more that it took the place of.
-  private func retireSurplus(of group: WorkerGroup, _ heldUp: HeldUp) {
-    if group.workers.count <= group.limit { return }
-    let active = group.workers.count { $0.state != .ending }
-    guard active > group.limit + heldUp.count,
-      let idle = group.workers.last(where: { $0.state == .ready && $0.inFlight.isEmpty && !$0.isExclusive })
-    else { return }
-    retire(idle)
-  }
-
   /// Nanoseconds that all workers are with one piece of work while others wait: then another worker is worth its start.
   private static let worthAnother: UInt64 = 5_000_000
 
@@ -290,75 +280,6 @@ final class WorkerPool {
 
   /// Pieces of work that one worker may have done before another has started.
   private static let few = 5
-
-  /// Nanoseconds of one piece of work after which its worker no longer counts as one of its group's; and how many may be so.
-  private static let heldUpAfter: UInt64 = 500_000_000
-  private static let heldUpLimit = 6
-
-  /// Workers of a group that are held up.
-  private struct HeldUp {
-    /// How many others may take their place.
-    var count = 0
-    /// Whose works do so, once these have as many workers as the group may have: the others are for the works of others.
-    var owners: Set<UInt64> = []
-    /// Whether one more may do what is quick of the works of these.
-    var allowsQuick = false
-  }
-
-  /// Workers that are held up by what takes long: others take their place, so that it does not hold up its neighbours. What waits
-  /// in them goes back to the queue. What hashes needs next to no memory, and is short of nothing but the disk: there all may
-  /// have the others.
-  private func heldUp(_ group: WorkerGroup, _ now: UInt64, _ outcomes: inout [Outcome]) -> HeldUp {
-    guard group.capability == .content || group.limitsEach else { return HeldUp() }
-    func isHeldUp(_ worker: GroupWorker) -> Bool {
-      worker.headSince + Self.heldUpAfter < now && worker.state == .ready && !worker.inFlight.isEmpty
-        && (!group.limitsEach || worker.inFlight.count >= group.depth)
-    }
-    if !group.workers.contains(where: isHeldUp) { return HeldUp() }
-    let workers = group.workers.filter(isHeldUp)
-    if !group.flushes {
-      for worker in workers {
-        worker.noteSlow()
-        if worker.inFlight.count > 1 { withdraw(from: worker, &outcomes) }
-      }
-    }
-    var heldUp = HeldUp(count: min(workers.count, Self.heldUpLimit))
-    if group.purpose == .digest || workers.count < group.limit { return heldUp }
-    let underway = workers.flatMap { group.limitsEach ? $0.inFlight : Array($0.inFlight.prefix(1)) }
-    heldUp.owners = Set(underway.map(\.owner))
-    heldUp.allowsQuick = !group.flushes && workers.count == group.limit
-    return heldUp
-  }
-
-  private func withdraw(from worker: GroupWorker, _ outcomes: inout [Outcome]) {
-    for flight in worker.withdrawWaiting().reversed() {
-      endOutput(flight)
-      if flight.takenBack != nil {
-        outcomes.append(.takenBack(flight))
-      } else {
-        worker.group.queue.prepend(flight)
-      }
-    }
-  }
-
-  /// The next work of an owner whose works hold up others that begins with what is quick, as stages were seen to work so far.
-  private func nextQuick(_ group: WorkerGroup, _ heldUp: HeldUp) -> Flight? {
-    heldUp.allowsQuick ? group.queue.first { group.quickEnd(of: $0) != nil } : nil
-  }
-
-  /// Gives a worker that has nothing to do the quick part of a work.
-  private func dispatchQuick(
-    _ group: WorkerGroup, _ heldUp: HeldUp, _ held: () -> Int64, _ now: UInt64, _ outcomes: inout [Outcome]
-  ) throws(SchedulerError) {
-    guard let flight = nextQuick(group, heldUp), hasRoom(for: flight, in: group, held),
-      let worker = group.workers.first(where: {
-        $0.state == .ready && !$0.isExclusive && !$0.isFull && $0.inFlight.isEmpty && !$0.hasWithdrawn
-      })
-    else { return }
-    _ = group.queue.remove { $0 === flight }
-    if let end = group.quickEnd(of: flight) { flight.dispatched?.end = end }
-    if try !give(flight, to: worker, now, &outcomes) { group.queue.prepend(flight) }
-  }
 
   /// An attachment that took a worker down gets a new one to itself, so that it takes no other with it this time.
   private func dispatchAlone(
@@ -382,7 +303,7 @@ final class WorkerPool {
   }
 
   /// Hands over a piece of work. False: this worker takes none now.
-  private func give(
+  func give(
     _ flight: Flight, to worker: GroupWorker, _ now: UInt64, _ outcomes: inout [Outcome]
   ) throws(SchedulerError) -> Bool {
     guard let dispatch = flight.dispatched else { return true }
@@ -449,7 +370,7 @@ final class WorkerPool {
     return queue.first(except: owners).map { hasRoom(for: $0, in: group, held) } ?? false
   }
 
-  private func hasRoom(for flight: Flight, in group: WorkerGroup, _ held: () -> Int64) -> Bool {
+  func hasRoom(for flight: Flight, in group: WorkerGroup, _ held: () -> Int64) -> Bool {
     let needed = newContent(of: group)
     if needed == 0 || !flight.isInLine { return true }
     let own = goesFirst(flight) ? max(flight.memoryInUse, 1) : 0

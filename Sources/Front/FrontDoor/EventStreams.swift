@@ -132,9 +132,9 @@ final class EventStreams: Sendable {
       waiting += news.joining
       waiting.removeAll { news.left.contains($0.serial) }
       for serial in news.left { streams[serial] = nil }
+      number.store(streams.count + waiting.count, ordering: .relaxed)
       if streams.isEmpty && waiting.isEmpty {
         (head, beat, watch) = (nil, Clock.monotonic(), TransferWatch())
-        number.store(0, ordering: .relaxed)
         continue
       }
       if feed == nil { feed = open().map { EventFeed($0) } }
@@ -154,7 +154,6 @@ final class EventStreams: Sendable {
       } catch {
         // The ledger is away, and is asked again.
       }
-      number.store(streams.count, ordering: .relaxed)
       if Clock.monotonic() - beat > Self.heartbeat {
         beat = Clock.monotonic()
         send(Array(streams.keys), Array(":\n\n".utf8))

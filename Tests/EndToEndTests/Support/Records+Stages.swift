@@ -87,6 +87,7 @@ extension Printed {
   /// A case of `sluice test`.
   struct Case: Record {
     static let kind = "case"
+    var file: String
     var name: String
     var ok: Bool
     var mismatches: [Mismatch]

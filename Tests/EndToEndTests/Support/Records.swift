@@ -18,6 +18,14 @@ enum Printed {
     }
   }
 
+  /// What those who queue are told where nothing works the queue.
+  ///
+  /// - Parameter home: the option that names it, with a space before it.
+  static func idle(_ home: String) -> String {
+    "sluice: nothing runs on this home; `sluice ingest --manifest /dev/null\(home)` works its queue and ends, and "
+      + "`sluice run\(home)` stays\n"
+  }
+
   // MARK: Attachments
 
   /// An attachment, as `ingest`, `run`, `list` and `show` print it.

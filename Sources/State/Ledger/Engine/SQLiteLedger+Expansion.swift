@@ -13,13 +13,14 @@ extension SQLiteLedger {
     static let queuedChildren: StaticString =
       "SELECT count(*) FROM attachments WHERE parent = ?1 AND status = 'queued'"
     static let remove: StaticString = "DELETE FROM expansions WHERE attachment_key = ?1"
+    static let size: StaticString = "SELECT coalesce(source_size, 0) FROM attachments WHERE key = ?1"
     static let totals: StaticString =
       "SELECT contents, bytes, microseconds FROM expansions WHERE attachment_key = ?1"
     static let add: StaticString = """
       INSERT INTO expansions (attachment_key, contents, bytes, open, waits) VALUES (?1, ?2, ?3, 0, 0)
       ON CONFLICT DO UPDATE SET contents = contents + ?2, bytes = bytes + ?3
       """
-    /// How many were taken out of one, and their bytes.
+    /// How many children an attachment has, and their bytes.
     static let own: StaticString =
       "SELECT count(*), coalesce(sum(source_size), 0) FROM attachments WHERE parent = ?1"
     static let addTime: StaticString = """
@@ -87,6 +88,12 @@ extension SQLiteLedger {
     guard hasExpansions else { return }
     attachment.place = try place(of: attachment.key).place
     attachment.concluded = try concluded(attachment)
+    if attachment.concluded != nil { return }
+    // Its children come out of it again, and have room for that.
+    let own = try statement(Text.own).first(.integer(attachment.key)) { ($0.integer(0), $0.integer(1)) }
+    guard let own else { return }
+    attachment.place.contents = max(attachment.place.contents - own.0, 0)
+    attachment.place.bytes = max(attachment.place.bytes - own.1, 0)
   }
 
   private func concluded(_ attachment: LeasedAttachment) throws -> ConcludedExpansion? {
@@ -124,12 +131,26 @@ extension SQLiteLedger {
       .integer(settlement.job), .integer(settlement.token.holder), .integer(settlement.token.number)
     ) { _ in true }
     if isLeased != true { return .leaseLost }
-    let bytes = attachment.children.reduce(0) { $0 + $1.sizeBytes }
-    let wanted = ChildRoom(contents: Int64(attachment.children.count), bytes: bytes)
+    let children = try newChildren(of: attachment)
+    let wanted = ChildRoom(contents: Int64(children.count), bytes: children.reduce(0) { $0 + $1.sizeBytes })
     let place = hasExpansions ? try place(of: attachment.key).place : TreePlace()
     return attachment.limits.problem(with: wanted, at: place).map {
       .tooManyChildren(code: $0.code, message: $0.message)
     }
+  }
+
+  /// Without the children that came out of it before, which its tree counts already, or which a person has deleted.
+  private func newChildren(of attachment: EndedAttachment) throws -> [NewChild] {
+    guard hasExpansions, try hasTotals(attachment.key) else { return attachment.children }
+    let identities = NewChild.identities(of: attachment.children, parent: attachment.origin, hash)
+    return try zip(attachment.children, identities).compactMap { child, identity in
+      let isKnown = try statement(SQL.knownAttachment).first(.blob(identity)) { _ in true } ?? false
+      return try isKnown || deleted(identity) != nil ? nil : child
+    }
+  }
+
+  private func hasTotals(_ key: Int64) throws -> Bool {
+    try statement(Text.totals).first(.integer(key)) { _ in true } ?? false
   }
 
   /// Takes in what was taken out of an attachment.
@@ -140,7 +161,6 @@ extension SQLiteLedger {
     var (added, bytes): (Int64, Int64) = (0, 0)
     let identities = NewChild.identities(of: attachment.children, parent: attachment.origin, hash)
     for (child, identity) in zip(attachment.children, identities) {
-      bytes += child.sizeBytes
       let known = try statement(SQL.knownAttachment).first(.blob(identity)) {
         ($0.text(0), $0.text(1), $0.integer(2))
       }
@@ -156,12 +176,12 @@ extension SQLiteLedger {
         tally.uploadsToDelete.append(child.uploadId)
       } else {
         try add(child, identity, of: attachment, &tally)
-        added += 1
+        (added, bytes) = (added + 1, bytes + child.sizeBytes)
       }
     }
     try statement(SQL.addToCount).run(.text(Status.queued.rawValue), .integer(added), .integer(0))
     for key in Set([attachment.key, root]).sorted() {
-      try statement(Text.add).run(.integer(key), .integer(Int64(attachment.children.count)), .integer(bytes))
+      try statement(Text.add).run(.integer(key), .integer(added), .integer(bytes))
     }
     tally.touch(.attachments)
   }
@@ -275,10 +295,7 @@ extension SQLiteLedger {
 
   /// What fetches the link of one out of which others were taken; `nil`: it is none, or has no link.
   func transfer(ofExpanded key: Int64) throws -> Int64? {
-    guard hasExpansions, try statement(Text.totals).first(.integer(key), make: { _ in true }) ?? false else {
-      return nil
-    }
-    return try transfer(of: key)
+    try hasExpansions && hasTotals(key) ? transfer(of: key) : nil
   }
 
   /// It no longer waits: it ends.
@@ -286,20 +303,11 @@ extension SQLiteLedger {
     if hasExpansions { try statement(Text.conclude).run(.integer(key)) }
   }
 
-  /// It is worked on again from its beginning: what came out of it comes out of it again, and counts once.
+  /// An attachment is worked on again from its beginning. Its children stay, and count.
   func forgetExpansion(of key: Int64) throws {
-    guard hasExpansions, try statement(Text.totals).first(.integer(key), make: { _ in true }) ?? false else {
-      return
-    }
-    let root = try place(of: key).root
-    let own = try statement(Text.own).first(.integer(key)) { ($0.integer(0), $0.integer(1)) } ?? (0, 0)
-    try statement(Text.uncount).run(.integer(root), .integer(own.0), .integer(own.1))
-    if root == key {
-      try conclude(key)
-      try statement(Text.resetTime).run(.integer(key))
-    } else {
-      try statement(Text.remove).run(.integer(key))
-    }
+    guard hasExpansions else { return }
+    try conclude(key)
+    try statement(Text.resetTime).run(.integer(key))
   }
 
   /// Stages have worked on an attachment: that counts in the time of its tree, unless it is the root.
@@ -310,7 +318,7 @@ extension SQLiteLedger {
     try statement(Text.addTime).run(.integer(root), .integer(TreePlace.time(of: steps)))
   }
 
-  /// What was taken out of an attachment that goes stays, and counts as taken out of what that was in.
+  /// An attachment leaves its tree. Its children stay, and become those of its parent.
   func leaveTree(_ key: Int64, _ status: String, _ tally: inout ExchangeTally) throws {
     guard hasExpansions else { return }
     let parent = try parent(of: key)
@@ -318,6 +326,10 @@ extension SQLiteLedger {
     try statement(Text.adopt).run(.integer(key), .optional(parent))
     try statement(Text.remove).run(.integer(key))
     guard let parent else { return }
+    let size = try statement(Text.size).first(.integer(key)) { $0.integer(0) } ?? 0
+    for place in Set([parent, try place(of: parent).root]).sorted() {
+      try statement(Text.uncount).run(.integer(place), .integer(1), .integer(size))
+    }
     if queued > 0 { try tellParent(of: key, parent: parent, change: queued, &tally) }
     if status == Status.queued.rawValue { try tellParent(of: key, parent: parent, change: -1, &tally) }
   }

@@ -179,7 +179,7 @@ enum Schema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX derived_by_content ON derived (sha256);
 
-    -- Attachments out of which others were taken. Of a tree's root, how many have come at all levels, and their bytes. While one waits
+    -- Attachments out of which others were taken. Of a tree's root, how many there are at all levels, and their bytes. While one waits
     -- for its children, `open` of which have not ended, what its stages said is kept here.
     CREATE TABLE expansions (
       attachment_key INTEGER PRIMARY KEY REFERENCES attachments,

@@ -51,16 +51,21 @@ struct NotCompleted {
     var text = ""
     for group in sorted {
       let reason = [group.kind.stage, group.kind.code].filter { !$0.isEmpty }.map(Terminal.printable)
-      let list =
-        group.kind.code.isEmpty
-        ? "sluice list --status \(group.kind.status.rawValue)"
-        : "sluice list --code \(ShellWord.of(group.kind.code))"
-      let parts = reason + [Count.text(group.count, "attachment"), list + option]
+      let list = "sluice list" + filter(group.kind) + option
+      let parts = reason + [Count.text(group.count, "attachment"), list]
       text += "  \(Help.pad(group.kind.status.rawValue, 11))  \(parts.joined(separator: ": "))\n"
       let message = group.message.isEmpty ? "" : ": \(Terminal.printable(group.message))"
       text += "               \(group.example)\(message)\n"
     }
     if others > 0 { text += "  and \(Count.text(others, "attachment")) for other reasons\n" }
     return text
+  }
+
+  /// Options of `sluice list`, with a space before each.
+  private func filter(_ kind: Kind) -> String {
+    if kind.code.isEmpty { return " --status \(kind.status.rawValue)" }
+    // Two stages may have the same code.
+    let isShared = groups.keys.contains { $0.code == kind.code && $0.stage != kind.stage }
+    return (isShared ? " --stage \(ShellWord.of(kind.stage))" : "") + " --code \(ShellWord.of(kind.code))"
   }
 }

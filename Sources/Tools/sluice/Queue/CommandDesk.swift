@@ -83,7 +83,11 @@ final class CommandDesk {
   func tellWhatStands(_ arguments: ParsedArguments) {
     if arguments.flag("quiet") { return }
     let hint = Hint(arguments)
-    if isAlone { Terminal.error("nothing runs on this home; start it with \(hint("run"))") }
+    if isAlone {
+      Terminal.error(
+        "nothing runs on this home; \(hint("ingest", "--manifest", "/dev/null")) works its queue and ends, and \(hint("run")) stays"
+      )
+    }
     // What a fault has paused is tried again by itself.
     for lane in (try? Environment.ledger(reading: Environment.home(arguments)).status().lanes) ?? [] {
       guard let pause = lane.pause, pause.cause != .fault || PauseText.isCondition(pause) else { continue }
