@@ -67,7 +67,7 @@ for target in package.targets where linked.contains(target.name) {
   ]
 }
 
-// What only a debugger reads is a fifth of the time that the tests take to build: `SLUICE_DEBUGGER=1` has it. The kit has no unsafe
+// Information for debuggers takes a fifth of the time in which the tests are built; `SLUICE_DEBUGGER=1` adds it. The kit has no unsafe
 // flags.
 if !isInstrumented && Context.environment["SLUICE_DEBUGGER"] == nil {
   for target in package.targets where [.regular, .executable, .test].contains(target.type) {

@@ -100,9 +100,9 @@ struct BadPipelineTests {
     try inbox.folder.write("pipeline.yaml", Pipelines.only("hang-on-load"))
     let underway = try inbox.start()
     let pid = underway.process.processIdentifier
-    waitBriefly(5) { Inbox.workers(of: pid).count == 1 }
+    waitBriefly(5) { !Inbox.workers(of: pid).isEmpty }
     usleep(200_000)
-    #expect(Inbox.workers(of: pid).count == 1)
+    #expect(!Inbox.workers(of: pid).isEmpty)
     kill(pid, SIGKILL)
     underway.process.waitUntilExit()
     waitBriefly(2) { Inbox.workers(of: pid).isEmpty }

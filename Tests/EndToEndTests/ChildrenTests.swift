@@ -58,6 +58,9 @@ struct ChildrenTests {
     #expect(
       ingest.out.contains("(of 1 content 1 rejected)\n"), "the one that it was in says so: \(ingest.out)")
     #expect(ingest.out.contains("\n1 of the completed has contents that were not completed\n"))
+    let again = try home.sluice("ingest", "--format", "text", "in")
+    #expect(again.status == 1)
+    #expect(again.out.contains("1 of them are not completed or hold contents that are not"), "\(again.out)")
     let list = try home.sluice("list").out
     #expect(list.contains("rejected     \(way)  ") && list.contains("(of 1 content 1 rejected)\n"), "\(list)")
     let inner = try #require(try home.rows().first { $0.status == "rejected" })

@@ -92,7 +92,8 @@ struct ListTests {
     let command = "sluice list --status rejected,failed,quarantined,cancelled" + option
     #expect(
       again.out.contains(
-        "; 22 of them ended before without being completed, which `sluice retry` tries again: \(command)\n"),
+        "; 22 of them are not completed or hold contents that are not, which `sluice retry` tries again: \(command)\n"
+      ),
       "\(again.out)")
     let pasted = try SluiceCommand.run(
       ["-c", command], in: folder, environment: ["PATH": SluiceCommand.folder], program: "/bin/bash")

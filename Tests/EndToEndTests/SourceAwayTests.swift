@@ -143,7 +143,7 @@ struct SourceAwayTests {
     #expect(text.status == 1)
     #expect(
       text.out.contains(
-        "6 known from before, left as they are; 1 of them ended before without being completed, which `sluice retry` tries again: sluice list --status "
+        "6 known from before, left as they are; 1 of them are not completed or hold contents that are not, which `sluice retry` tries again: sluice list --status "
           + "rejected,failed,quarantined,cancelled --home home"), "\(text.out)")
     #expect(text.out.contains("1 not taken in, see above"))
   }

@@ -112,6 +112,8 @@ struct StoreAwayTests {
   @Test(arguments: ["moved", "replaced", "begun anew", "a file"])
   func aStoreThatIsTakenAwayDuringARunEndsTheCoordinatorBeforeAnythingIsTold(how: String) throws {
     let resident = try Resident(folder)
+    // A coordinator that finds no store ends with another message.
+    kill(resident.process.processIdentifier, SIGSTOP)
     try FileManager.default.moveItem(atPath: store, toPath: store + "-away")
     switch how {
     case "replaced":
@@ -122,6 +124,7 @@ struct StoreAwayTests {
     case "a file": try folder.write("home/store", "stray\n")
     default: break
     }
+    kill(resident.process.processIdentifier, SIGCONT)
     try folder.write("more/x.txt", "another\n")
     _ = try sluice("enqueue", "more")
     try Resident.wait("it ends") { !resident.process.isRunning }

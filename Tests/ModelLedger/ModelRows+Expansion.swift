@@ -227,6 +227,13 @@ extension ModelRows {
     attachments[key]?.expansion?.microseconds = 0
   }
 
+  func hasUnfinishedContents(_ key: Int64) -> Bool {
+    attachments.contains { child, attachment in
+      attachment.parent == key
+        && (![.queued, .completed].contains(attachment.outcome.status) || hasUnfinishedContents(child))
+    }
+  }
+
   /// It waits for its children, and was due meanwhile: a person wants it after all, or wants one of them again.
   func hasOpenChildren(_ job: Job) -> Bool {
     guard case .attachment(let key) = job.subject, job.cancellation == nil,

@@ -47,6 +47,28 @@ struct DescriptorTests {
     #expect(fcntl(number, F_GETFD) & FD_CLOEXEC != 0)
   }
 
+  @Test func allIsWrittenToANonblockingPipeWhoseReaderIsSlow() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let (from, to) = (ends[0], ends[1])
+    try #require(fcntl(to, F_SETFL, O_NONBLOCK) == 0)
+    let bytes = (0..<1_000_000).map { UInt8($0 % 251) }
+    let writer = try Thread {
+      let (count, error) = bytes.withUnsafeBytes { Descriptor.writeAll($0, to: to) }
+      #expect(count == bytes.count && error == 0)
+      close(to)
+    }
+    var received: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 100_000)
+    while case let count = read(from, &part, part.count), count > 0 {
+      received += part.prefix(count)
+      usleep(1000)
+    }
+    writer.join()
+    close(from)
+    #expect(received == bytes)
+  }
+
   @Test func aFileThatIsNotThereIsNamedWithItsReason() {
     do {
       _ = try Descriptor.open("/nowhere/at/all", O_RDONLY)

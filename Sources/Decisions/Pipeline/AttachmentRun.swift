@@ -218,15 +218,17 @@ public struct AttachmentRun: Sendable {
   ///
   /// - Parameters:
   ///   - step: how the worker died, as the stage's result.
+  ///   - isInVain: another attempt would cost as much, and end as this one did. There is one more all the same, alone in its worker.
   ///   - report: the results of the stages before it in its group.
   public mutating func died(
-    _ step: Step, at place: Int, remedy: Remedy, after report: StageReport? = nil, of group: Range<Int>
+    _ step: Step, at place: Int, remedy: Remedy, isInVain: Bool = false, after report: StageReport? = nil,
+    of group: Range<Int>
   ) {
     if let report { take(report, of: group) }
     steps.append(step)
     position = place + 1
     let reason = Reason(stage: step.stage, code: step.code ?? "", message: step.message ?? "")
-    take(remedy, reason, of: plan.stages[place])
+    take(remedy, reason, isInVain: isInVain)
   }
 
   /// Uses the results that the first group's stages gave for equal content, in place of running them. Only
@@ -374,16 +376,13 @@ public struct AttachmentRun: Sendable {
     }
   }
 
-  /// Attempts at a content that takes all the time of a stage which reads nothing else: another would cost as much, and end as this
-  /// one did. The second is alone in its worker.
   private static let attemptsInVain = 2
 
-  private mutating func take(_ remedy: Remedy, _ reason: Reason, of stage: StageDefinition? = nil) {
+  private mutating func take(_ remedy: Remedy, _ reason: Reason, isInVain: Bool = false) {
     switch remedy {
     case .reject: decide(.rejected, reason)
     case .hold: decide(.quarantined, reason)
     case .retry:
-      let isInVain = reason.code == "timed-out" && stage?.description.capability == .content
       tryAgain(
         reason, crashed: true, orElse: .quarantined, atMost: isInVain ? Self.attemptsInVain : plan.attempts)
     case .pass: break

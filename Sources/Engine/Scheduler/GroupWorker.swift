@@ -34,6 +34,10 @@ final class GroupWorker {
   private(set) var dropping: [UInt64: Dropping] = [:]
   /// Serials of what it was given and others have now, since what it works on takes long. What it still says of them does not count.
   private var withdrawn: Set<UInt64> = []
+  /// The processor's time and the clock's, in nanoseconds, soon after the work began that was the first at `head`.
+  private var effort: (head: UInt64, since: UInt64, processor: UInt64)?
+  /// It was ended for its time limit, and kept a processor busy for half of that time.
+  private(set) var wasBusy = false
   /// The serial of the last that was noted as slow.
   private var noted: UInt64 = 0
   /// The socket is full.
@@ -61,6 +65,22 @@ final class GroupWorker {
     self.group = group
     headSince = now
   }
+
+  /// Notes how much the processor has worked for it, once a piece of work takes longer than most do.
+  func noteEffort(at now: UInt64) {
+    if effort?.head == headSince || now - min(headSince, now) < Self.shortTurn || inFlight.isEmpty { return }
+    effort = (headSince, now, process.processorTime)
+  }
+
+  /// Finds out whether it was the work that took the time, or others of this machine.
+  func judgeEffort(at now: UInt64) {
+    guard let effort, effort.head == headSince, now > effort.since else { return }
+    let used = process.processorTime
+    wasBusy = used > effort.processor && used - effort.processor >= (now - effort.since) / 2
+  }
+
+  /// Nanoseconds.
+  private static let shortTurn: UInt64 = 20_000_000
 
   /// Its stages are open.
   func open(_ ready: Ready, _ pipeline: PipelineDefinition) {

@@ -317,7 +317,9 @@ extension AttachmentRun {
       stage: stage.id, verdict: death.verdict, code: death.code, message: death.message(in: stage),
       microseconds: microseconds)
     if case .line(let range) = group.purpose {
-      died(step, at: range.lowerBound + index, remedy: death.remedy(in: stage), after: report, of: range)
+      died(
+        step, at: range.lowerBound + index, remedy: death.remedy(in: stage), isInVain: death.isInVain,
+        after: report, of: range)
     } else {
       died(step, measuring: death.remedy(in: stage))
     }

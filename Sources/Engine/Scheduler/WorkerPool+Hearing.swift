@@ -181,6 +181,7 @@ extension WorkerPool {
       }
       outcomes += takeFromStubborn(worker, now)
       if worker.isRetired { continue }
+      worker.noteEffort(at: now)
       if countsThreads && worker.group.capability == .network, let count = worker.process.excessThreads {
         condemn(worker, .tooManyThreads(count))
       } else if let since = worker.closedAt {
@@ -188,6 +189,7 @@ extension WorkerPool {
           condemn(worker, .invalidReply(WorkerProcess.pretence))
         }
       } else if let limit = worker.overrun(elapsed: { milliseconds($0, now) }) {
+        worker.judgeEffort(at: now)
         condemn(worker, .timedOut(afterMilliseconds: limit))
       }
     }
@@ -226,7 +228,8 @@ extension WorkerPool {
     group.workers.removeAll { $0 === worker }
     if worker.isRetired { return [] }
     if worker.wasReady && !worker.inFlight.isEmpty { group.learn(now - min(worker.headSince, now)) }
-    let death = WorkerDeath(worker.verdict ?? cause, lastWords: worker.process.lastWords)
+    var death = WorkerDeath(worker.verdict ?? cause, lastWords: worker.process.lastWords)
+    death.isInVain = worker.wasBusy && group.capability == .content
     if !worker.wasReady || (worker.inFlight.isEmpty && worker.done == 0) {
       try group.countFailedStart(death, wasReady: worker.wasReady)
     }

@@ -8,7 +8,7 @@ extension WorkerPool {
   /// Workers that a group may have beyond its limit.
   private static let heldUpLimit = 6
 
-  /// Workers of a group that are held up.
+  /// The state of a group whose workers are held up.
   struct HeldUp {
     /// How many workers may take their place.
     var count = 0
@@ -18,8 +18,8 @@ extension WorkerPool {
     var allowsQuick = false
   }
 
-  /// Finds the workers of a group that have been at one work for long. Other workers take their place, and the works that wait in
-  /// them go back to the queue. In the group that hashes every owner may have the other workers: they need next to no memory.
+  /// Finds the workers of a group that have been at one work for long. Other workers take their place, and the works behind it go
+  /// back to the queue. In the group that hashes every owner may have the other workers: they need next to no memory.
   func heldUp(_ group: WorkerGroup, _ now: UInt64, _ outcomes: inout [Outcome]) -> HeldUp {
     guard group.capability == .content || group.limitsEach else { return HeldUp() }
     func isHeldUp(_ worker: GroupWorker) -> Bool {

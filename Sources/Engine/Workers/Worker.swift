@@ -16,6 +16,8 @@ public protocol Worker: AnyObject {
   var status: sluice_status { get }
   /// The results of the stages before the one at work when the worker ended: hearsay too. For a worker that has ended.
   var partialResult: WorkResult? { get }
+  /// The processor time that it has used since its start, in nanoseconds; 0: unknown.
+  var processorTime: UInt64 { get }
   /// It has more threads than any worker may have; `nil`: it has not.
   var excessThreads: Int? { get }
   /// The last lines it wrote to standard error, printable.
@@ -29,6 +31,7 @@ public protocol Worker: AnyObject {
 }
 
 extension Worker {
+  public var processorTime: UInt64 { 0 }
   /// A worker of stages takes none.
   public func give(_ transfer: TransferWork, descriptor: Int32) -> GiveResult { .gone }
   public func give(_ order: TransferOrder) -> GiveResult { .gone }

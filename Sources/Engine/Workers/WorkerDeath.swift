@@ -25,6 +25,9 @@ public struct WorkerDeath: Sendable {
   /// The place in words, as a tool found it from the plugin's file: `in greet, greeting.c:57`.
   public var place: String?
 
+  /// Its stage reads nothing but the content, and kept a processor busy until its time was over: another attempt would do the same.
+  public var isInVain = false
+
   public init(_ cause: Cause, lastWords: String) {
     self.cause = cause
     self.lastWords = lastWords

@@ -14,6 +14,12 @@ public final class WorkerProcess: Worker {
   private var written = 0
 
   public var pid: pid_t { child.pid }
+
+  public var processorTime: UInt64 {
+    var (clock, time) = (clockid_t(), timespec())
+    guard clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 else { return 0 }
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
   public var socket: Int32 { child.socket }
   public var standardError: Int32 { child.standardError }
   public var handle: Int32 { child.handle }
@@ -229,7 +235,7 @@ public final class WorkerProcess: Worker {
   public var crashSite: CrashSite? { child.crashSite }
 
   /// Milliseconds between the end of its socket and its own, after which it only pretends to end.
-  public static let closingTimeout: Int32 = 50
+  public static let closingTimeout: Int32 = 2000
   public static let pretence = "it closed its socket and went on"
 
   /// Waits for the end of a worker that has closed its socket, and kills it where it goes on.

@@ -33,6 +33,8 @@ final class AccessLog: Sendable {
     var file: SharedDescriptor?
     /// Lines are lost, and that was told.
     var isFailing = false
+    /// The last line has no end.
+    var isCut = false
   }
 
   /// As it is given; `-`: standard output.
@@ -80,16 +82,15 @@ final class AccessLog: Sendable {
   }
 
   private func write(_ text: String) {
-    let line = Array((text + "\n").utf8)
     state.withLock { state in
       guard let file = state.file else { return }
-      // A line goes as a whole, or none of it counts.
-      if line.withUnsafeBytes({ Glibc.write(file.number, $0.baseAddress, $0.count) }) == line.count {
-        state.isFailing = false
-      } else if !state.isFailing {
-        state.isFailing = true
-        say("lines of the access log are lost: \(SystemError("writing \(path)"))")
+      let line = Array(((state.isCut ? "\n" : "") + text + "\n").utf8)
+      let (count, error) = line.withUnsafeBytes { Descriptor.writeAll($0, to: file.number) }
+      if count > 0 { state.isCut = count < line.count }
+      if error != 0 && !state.isFailing {
+        say("lines of the access log are lost: \(SystemError("writing \(path)", code: error))")
       }
+      state.isFailing = error != 0
     }
   }
 

@@ -19,6 +19,29 @@ public struct Descriptor: ~Copyable, Sendable {
     return Descriptor(owning: number)
   }
 
+  /// Writes all bytes, if need be after the reader has made room: another program may have made the pipe or the
+  /// terminal non-blocking, because that flag belongs to all who share it.
+  ///
+  /// - Returns: how many bytes are written, and the errno with which writing failed; 0: all are written.
+  public static func writeAll(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32
+  ) -> (count: Int, error: Int32) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if count >= 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        continue
+      }
+      let failure = errno
+      if failure == EINTR { continue }
+      guard failure == EAGAIN || failure == EWOULDBLOCK else { return (bytes.count - rest.count, failure) }
+      var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      poll(&room, 1, -1)
+    }
+    return (bytes.count, 0)
+  }
+
   /// Gives up ownership. The caller must close the descriptor.
   public consuming func release() -> Int32 {
     let number = number

@@ -66,7 +66,8 @@ struct HomeToDamage {
     let program = folder.path + "/bin"
     try FileManager.default.createDirectory(atPath: program, withIntermediateDirectories: true)
     for file in ["sluice", "sluice-worker"] + Self.plugins {
-      try FileManager.default.linkItem(
+      // The build may be on another disk.
+      try FileManager.default.copyItem(
         atPath: "\(SluiceCommand.folder)/\(file)", toPath: "\(program)/\(file)")
     }
   }

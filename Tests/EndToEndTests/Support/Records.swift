@@ -18,12 +18,12 @@ enum Printed {
     }
   }
 
-  /// What those who queue are told where nothing works the queue.
+  /// The hint after a command has queued something and no program works the queue.
   ///
   /// - Parameter home: the option that names it, with a space before it.
   static func idle(_ home: String) -> String {
-    "sluice: nothing runs on this home; `sluice ingest --manifest /dev/null\(home)` works its queue and ends, and "
-      + "`sluice run\(home)` stays\n"
+    "sluice: nothing runs on this home; with its pipeline (--config) `sluice ingest --manifest /dev/null\(home)` works its "
+      + "queue and ends, and `sluice run\(home)` stays\n"
   }
 
   // MARK: Attachments

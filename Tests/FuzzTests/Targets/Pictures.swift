@@ -1,7 +1,7 @@
 @testable import Pictures
 
 extension FuzzTarget {
-  /// What is read of a picture before and beside its library.
+  /// The readers of pictures that are not a library's.
   static let pictures = FuzzTarget(name: "pictures") { bytes in
     try bytes.withUnsafeBytes { bytes in
       let brands = HEIFBrands(bytes)

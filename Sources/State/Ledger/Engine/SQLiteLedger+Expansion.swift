@@ -52,6 +52,12 @@ extension SQLiteLedger {
       UPDATE jobs SET state = CASE WHEN cancelled IS NULL THEN 'expanded' ELSE 'due' END, holder = NULL, token = NULL, uncounted = uncounted + 1
       WHERE key = ?1 AND holder = ?2 AND token = ?3
       """
+    static let hasUnfinished: StaticString = """
+      WITH RECURSIVE tree (key, status) AS (
+        SELECT key, status FROM attachments WHERE parent = ?1
+        UNION SELECT attachments.key, attachments.status FROM attachments JOIN tree ON parent = tree.key
+      ) SELECT 1 FROM tree WHERE status NOT IN ('queued', 'completed') LIMIT 1
+      """
     static let hasOpen: StaticString =
       "SELECT 1 FROM expansions WHERE attachment_key = ?1 AND waits = 1 AND open > 0"
     static let waitAgain: StaticString = """
@@ -139,7 +145,7 @@ extension SQLiteLedger {
     }
   }
 
-  /// Without the children that came out of it before, which its tree counts already, or which a person has deleted.
+  /// The children that are not on record yet. A tree counts the others already, or a person has deleted them.
   private func newChildren(of attachment: EndedAttachment) throws -> [NewChild] {
     guard hasExpansions, try hasTotals(attachment.key) else { return attachment.children }
     let identities = NewChild.identities(of: attachment.children, parent: attachment.origin, hash)
@@ -271,6 +277,11 @@ extension SQLiteLedger {
   /// It waits for its children, or they have ended and it has not.
   func isExpanded(_ key: Int64) throws -> Bool {
     try statement(Text.waiting).first(.integer(key)) { _ in true } ?? false
+  }
+
+  /// Whether contents at any level below an attachment have ended without being completed.
+  func hasUnfinishedContents(_ key: Int64) throws -> Bool {
+    try hasExpansions && statement(Text.hasUnfinished).first(.integer(key)) { _ in true } ?? false
   }
 
   func hasOpenChildren(_ key: Int64) throws -> Bool {

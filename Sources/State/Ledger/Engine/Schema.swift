@@ -179,8 +179,8 @@ enum Schema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX derived_by_content ON derived (sha256);
 
-    -- Attachments out of which others were taken. Of a tree's root, how many there are at all levels, and their bytes. While one waits
-    -- for its children, `open` of which have not ended, what its stages said is kept here.
+    -- Attachments that have children. The row of a tree's root counts the attachments at all levels, and their bytes. While one waits
+    -- for its children, `open` of which have not ended, the row keeps the answers of its stages.
     CREATE TABLE expansions (
       attachment_key INTEGER PRIMARY KEY REFERENCES attachments,
       contents INTEGER NOT NULL CHECK (contents >= 0),

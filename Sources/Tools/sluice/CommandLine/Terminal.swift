@@ -19,7 +19,7 @@ enum Terminal {
   /// could be taken for complete. A log goes on.
   static func out(_ text: String) {
     let change = log.withLock { log in
-      log?.write(text) { write($0, to: STDOUT_FILENO) }
+      log?.write(text) { Descriptor.writeAll($0, to: STDOUT_FILENO) }
     }
     if let change {
       if let message = change.message { error(message) }
@@ -54,30 +54,9 @@ enum Terminal {
   @discardableResult
   static func write(_ text: String, to descriptor: Int32) -> String? {
     var text = text
-    let error = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }.error
+    let error = text.withUTF8 { Descriptor.writeAll(UnsafeRawBufferPointer($0), to: descriptor) }.error
     // The reader has exited, as `head` does: there is nothing to report.
     return error == 0 || error == EPIPE ? nil : String(cString: strerror(error))
-  }
-
-  /// Writes all bytes, if need be after the reader has made room: another program may have made the pipe or the
-  /// terminal non-blocking, because that flag belongs to all who share it.
-  ///
-  /// - Returns: how many bytes are written, and the errno with which writing failed; 0: all are written.
-  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> (count: Int, error: Int32) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-      if count >= 0 {
-        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-        continue
-      }
-      let failure = errno
-      if failure == EINTR { continue }
-      guard failure == EAGAIN || failure == EWOULDBLOCK else { return (bytes.count - rest.count, failure) }
-      var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      poll(&room, 1, -1)
-    }
-    return (bytes.count, 0)
   }
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }

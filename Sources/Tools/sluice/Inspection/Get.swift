@@ -70,7 +70,7 @@ struct Get: ParsableCommand {
     }
     do {
       try object.read { bytes in
-        let error = Terminal.write(bytes, to: STDOUT_FILENO).error
+        let error = Descriptor.writeAll(bytes, to: STDOUT_FILENO).error
         if error == EPIPE { throw ReaderLeft() }
         if error == 0 { return }
         throw CommandError(

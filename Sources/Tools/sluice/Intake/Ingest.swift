@@ -83,6 +83,11 @@ struct Ingest: ParsableCommand {
     let file = try Environment.pipelineFile(arguments)
     let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
     let manifest = try input.reader()
+    if arguments.flag("expect-home") && Environment.lacksLedger(home) {
+      throw CommandError(
+        .configuration,
+        "\(home.path) has no ledger; is its disk mounted? Without --expect-home a new one is made there")
+    }
     if arguments.flag("dry-run") {
       let dryRun = try DryRun(pipeline, home: home, limit: limit, manifest: manifest?.name, arguments)
       return try dryRun.run(input, manifest, home: home)
@@ -90,11 +95,6 @@ struct Ingest: ParsableCommand {
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
     if let timeout { _ = sluice_terminate_after(max(timeout, 1)) }
-    if arguments.flag("expect-home") && Environment.lacksLedger(home) {
-      throw CommandError(
-        .configuration,
-        "\(home.path) has no ledger; is its disk mounted? Without --expect-home a new one is made there")
-    }
     try home.create()
     let lock = try Environment.lock(home)
     defer { withExtendedLifetime(lock) {} }
@@ -167,7 +167,7 @@ struct Ingest: ParsableCommand {
       unfetched != nil || summary.wasStopped || !summary.pausedLanes.isEmpty || !summary.awaitedPlaces.isEmpty
       || owed.count > 0
     if isToBeContinued { return .temporary }
-    if report.found < atLeast && !summary.wasStopped {
+    if report.found < atLeast && !summary.wasStopped && newFiles?.hasMore != true {
       Terminal.error(
         "\(Count.text(report.found, "file")) found, and --at-least says \(atLeast); is each folder there, and its disk mounted?"
       )

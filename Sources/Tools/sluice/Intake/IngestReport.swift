@@ -245,11 +245,12 @@ final class IngestReport {
     }
     let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
     for (lane, reason, cause) in summary.pausedLanes {
+      let resume = "`sluice resume \(ShellWord.of(lane))\(Self.option(home))`"
       let remedy =
         cause == .hand
-        ? "put that right, then `sluice resume \(ShellWord.of(lane))` lifts it"
+        ? "put that right, then \(resume) lifts it"
         : cause == .person
-          ? "a person did that, and `sluice resume \(ShellWord.of(lane))` lifts it"
+          ? "a person did that, and \(resume) lifts it"
           : "run the same command again to go on"
       let text = "\(lane) paused (\(reason)); \(remedy), nothing is lost"
       Terminal.error(text)
@@ -346,11 +347,11 @@ final class IngestReport {
     if known > 0 {
       let rest =
         knownNotCompleted > 0
-        ? "; \(knownNotCompleted) of them ended before without being completed, which `sluice retry` tries again: sluice list --status rejected,failed,quarantined,cancelled"
+        ? "; \(knownNotCompleted) of them are not completed or hold contents that are not, which `sluice retry` tries again: sluice list --status rejected,failed,quarantined,cancelled"
           + Self.option(home) : ""
       let deleted =
         knownDeleted > 0
-        ? "; \(knownDeleted) of them deleted since: `sluice delete --help` says how they come back" : ""
+        ? "; \(knownDeleted) of them deleted since: --again takes them in" : ""
       text += "\(known) known from before, left as they are\(rest)\(deleted)\n"
     }
     if notTakenIn.count > 0 { text += "\(notTakenIn.count) not taken in, see above\n" }

@@ -85,7 +85,8 @@ final class CommandDesk {
     let hint = Hint(arguments)
     if isAlone {
       Terminal.error(
-        "nothing runs on this home; \(hint("ingest", "--manifest", "/dev/null")) works its queue and ends, and \(hint("run")) stays"
+        "nothing runs on this home; with its pipeline (--config) \(hint("ingest", "--manifest", "/dev/null")) works its queue and "
+          + "ends, and \(hint("run")) stays"
       )
     }
     // What a fault has paused is tried again by itself.
