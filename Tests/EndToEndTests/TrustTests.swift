@@ -71,7 +71,8 @@ struct TrustTests {
   /// A stage that is a program: its files say what runs.
   @Test func aProgramThatOthersMayChangeIsNotStarted() throws {
     try folder.write(
-      "plugins/count/stage.yaml", "version: 1\nsummary: Counts.\ncommand: [/bin/sh, count.sh]\n")
+      "plugins/count/stage.yaml",
+      "id: count\nversion: 1.0.0\nsummary: Counts.\ncommand: [/bin/sh, count.sh]\n")
     try folder.write("plugins/count/count.sh", "exit 1\n")
     try folder.write("pipeline.yaml", Pipelines.only("count", plugins: "plugins"))
     #expect(!(try run(["lint"])).err.contains("is not loaded"))
@@ -80,5 +81,24 @@ struct TrustTests {
     #expect(
       outcome.status == 78 && outcome.err.contains("/plugins/count may be written by others"),
       "\(outcome.err)")
+    try #require(chmod(folder.path + "/plugins/count", 0o755) == 0)
+    #expect(try !run(["lint"]).err.contains("is not run"))
+    let script = folder.path + "/plugins/count/count.sh"
+    try #require(chmod(script, 0o666) == 0)
+    func expectRefusal(_ words: [String]) throws {
+      let outcome = try run(words)
+      #expect(outcome.status == 78, "\(words): \(outcome.err)")
+      #expect(outcome.err.contains("count.sh is not run: "), "\(outcome.err)")
+    }
+    try expectRefusal(["lint"])
+    try expectRefusal(["ingest", "--home", "home", "in"])
+    #expect(try !run(["lint", "--trust", "plugins"]).err.contains("is not run"))
+    try folder.write(
+      "pipeline.yaml",
+      "version: 1\nstages: [{ use: exec, options: { command: [/bin/sh, plugins/count/count.sh] } }]\n")
+    try expectRefusal(["lint"])
+    try expectRefusal(["check", "in/a"])
+    try #require(chmod(script, 0o644) == 0)
+    #expect(try !run(["lint"]).err.contains("is not run"))
   }
 }

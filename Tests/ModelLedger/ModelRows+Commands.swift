@@ -138,13 +138,10 @@ extension ModelRows {
       report.known += 1
       if let known = attachments[key] {
         let status = known.outcome.status
-        var isUnfinished = hasUnfinishedContents(key)
-        if item.isAgain {
-          _ = apply(AttachmentCommand(known.origin.id, .reprocess), &tally)
-        } else {
-          isUnfinished = isUnfinished || status.isFinal && status != .completed
+        if status.isFinal && (!item.isAgain && status != .completed || hasUnfinishedContents(key)) {
+          report.knownNotCompleted += 1
         }
-        if isUnfinished { report.knownNotCompleted += 1 }
+        if item.isAgain { _ = apply(AttachmentCommand(known.origin.id, .reprocess), &tally) }
         report.outcomes.append(.known(id: known.origin.id))
         // What is asked for again becomes as urgent as it is asked for.
         if let transfer = known.transfer, item.priority >= TransferPriority.asked, let job = known.job,

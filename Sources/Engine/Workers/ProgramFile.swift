@@ -39,7 +39,8 @@ public enum ProgramFile {
       let bytes = try contents(String(cString: path))
       do throws(ConfigurationError) {
         let stage = try StageFile.read(bytes, file: String(cString: path))
-        return stage.program.flatMap(missing).map { refusal("\(file): \($0)") } ?? .success(stage)
+        let problem = stage.program.flatMap { missing($0) ?? distrust($0) }
+        return problem.map { refusal("\(file): \($0)") } ?? .success(stage)
       } catch {
         return refusal(error.diagnostics.map(\.description).joined(separator: "\n"))
       }
@@ -67,6 +68,20 @@ public enum ProgramFile {
     var stamp = FileStamp(of: path)
     stamp?.changed = 0
     return stamp
+  }
+
+  /// Why a program is not run: others could change a file that its command names; `nil`: nobody could.
+  ///
+  /// Only the words of the command are looked at, and not the files that these import or open.
+  public static func distrust(_ program: Program) -> String? {
+    for path in program.command.map(program.path) {
+      var facts = stat()
+      guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,
+        let problem = TrustedPath.problem(with: path)
+      else { continue }
+      return "\(path) is not run: \(problem); to run it all the same, run this again with `--trust \(path)`"
+    }
+    return nil
   }
 
   /// Why a program cannot be there; `nil`: it can.

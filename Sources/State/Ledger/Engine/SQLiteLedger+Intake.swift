@@ -45,14 +45,12 @@ extension SQLiteLedger {
     }
     if let known {
       report.known += 1
-      // Its contents are left as they are, also where it is worked on again.
-      var isUnfinished = try hasUnfinishedContents(known.key)
-      if item.isAgain {
-        _ = try apply([AttachmentCommand(known.id, .reprocess)], &tally)
-      } else if let status = known.status, status.isFinal {
-        isUnfinished = isUnfinished || status != .completed
+      if let status = known.status, status.isFinal {
+        // Its contents are left as they are, also where it is worked on again.
+        let isNotCompleted = try !item.isAgain && status != .completed || hasUnfinishedContents(known.key)
+        if isNotCompleted { report.knownNotCompleted += 1 }
       }
-      if isUnfinished { report.knownNotCompleted += 1 }
+      if item.isAgain { _ = try apply([AttachmentCommand(known.id, .reprocess)], &tally) }
       report.outcomes.append(.known(id: known.id))
       if item.link != nil { try raise(known.key, to: item.priority, &tally) }
       if MboxPath(item.source) != nil {

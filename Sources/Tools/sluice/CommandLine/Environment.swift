@@ -180,6 +180,10 @@ enum Environment {
     let known = search.all().map(\.id)
     let ownFiles = home.map { OwnFiles(of: $0) }
     let definition = try document.resolve(described, known: known) { ownFiles?.name(ofPathInHome: $0) }
+    for stage in definition.stages + definition.channels.map(\.stage) {
+      guard let problem = stage.description.program.flatMap(ProgramFile.distrust) else { continue }
+      throw CommandError(.configuration, "stage '\(stage.id)': \(problem)")
+    }
     return LoadedPipeline(
       definition: definition, digest: digest, search: search, document: document,
       isBuiltIn: isBuiltIn)
