@@ -57,8 +57,9 @@ struct AttachmentRunTests {
           let act = acts[stage.id] ?? "pass"
           let step = Step(
             stage: stage.id, verdict: "crashed", code: "crashed", message: "crashed", microseconds: 1)
-          if act == "crash" {
-            run.died(step, at: place, remedy: stage.onCrash, of: place..<place + 1)
+          if act == "crash" || act == "in-vain" {
+            run.died(
+              step, at: place, remedy: stage.onCrash, isInVain: act == "in-vain", of: place..<place + 1)
             continue
           }
           var report = StageReport()
@@ -156,6 +157,13 @@ struct AttachmentRunTests {
     let drive = try Drive("lle", ["l0": "crash"], attempt: attempt, onCrash: remedy)
     #expect(drive.ran.joined(separator: " ") == ran)
     #expect(drive.word == word)
+  }
+
+  /// Another attempt would keep a processor as busy, for as long.
+  @Test func workInVainIsTriedOnceMore() throws {
+    #expect(try Drive("lle", ["l0": "in-vain"], attempt: 1, attempts: 9).word == "again l0 crashed")
+    #expect(try Drive("lle", ["l0": "in-vain"], attempt: 2, attempts: 9).word == "quarantined l0")
+    #expect(try Drive("lle", ["l0": "crash"], attempt: 2, attempts: 9).word == "again l0 crashed")
   }
 
   @Test func theLastAttemptFailsAndSaysSo() throws {
