@@ -34,9 +34,9 @@ final class GroupWorker {
   private(set) var dropping: [UInt64: Dropping] = [:]
   /// Serials of what it was given and others have now, since what it works on takes long. What it still says of them does not count.
   private var withdrawn: Set<UInt64> = []
-  /// The processor's time and the clock's, in nanoseconds, soon after the work began that was the first at `head`.
+  /// Times of the clock and the processor, in nanoseconds, soon after the present work began. `head` is the ``headSince`` of that work.
   private var effort: (head: UInt64, since: UInt64, processor: UInt64)?
-  /// It was ended for its time limit, and kept a processor busy for half of that time.
+  /// Whether the worker was ended for a time limit and kept a processor busy for half of the time.
   private(set) var wasBusy = false
   /// The serial of the last that was noted as slow.
   private var noted: UInt64 = 0
@@ -66,13 +66,13 @@ final class GroupWorker {
     headSince = now
   }
 
-  /// Notes how much the processor has worked for it, once a piece of work takes longer than most do.
+  /// Notes the worker's processor time, once its present work takes longer than most works.
   func noteEffort(at now: UInt64) {
     if effort?.head == headSince || now - min(headSince, now) < Self.shortTurn || inFlight.isEmpty { return }
     effort = (headSince, now, process.processorTime)
   }
 
-  /// Finds out whether it was the work that took the time, or others of this machine.
+  /// Finds out whether the work itself took the time, or the worker waited for a processor.
   func judgeEffort(at now: UInt64) {
     guard let effort, effort.head == headSince, now > effort.since else { return }
     let used = process.processorTime

@@ -3,7 +3,7 @@ import Workers
 
 // Works that overtake others whose stages take long.
 extension WorkerPool {
-  /// Nanoseconds of one work after which its worker no longer counts towards the limit of its group.
+  /// Nanoseconds. A worker with one work for longer no longer counts towards the limit of the group.
   private static let heldUpAfter: UInt64 = 500_000_000
   /// Workers that a group may have beyond its limit.
   private static let heldUpLimit = 6
@@ -18,7 +18,7 @@ extension WorkerPool {
     var allowsQuick = false
   }
 
-  /// Finds the workers of a group that have been at one work for long. Other workers take their place, and the works behind it go
+  /// Finds the workers of a group with one work for long. Other workers take their place, and the works behind it go
   /// back to the queue. In the group that hashes every owner may have the other workers: they need next to no memory.
   func heldUp(_ group: WorkerGroup, _ now: UInt64, _ outcomes: inout [Outcome]) -> HeldUp {
     guard group.capability == .content || group.limitsEach else { return HeldUp() }
@@ -58,7 +58,7 @@ extension WorkerPool {
     heldUp.allowsQuick ? group.queue.first { group.quickEnd(of: $0) != nil } : nil
   }
 
-  /// Gives a worker that has nothing to do the quick part of a work.
+  /// Gives an idle worker the quick part of a work.
   func dispatchQuick(
     _ group: WorkerGroup, _ heldUp: HeldUp, _ held: () -> Int64, _ now: UInt64, _ outcomes: inout [Outcome]
   ) throws(SchedulerError) {

@@ -6,7 +6,7 @@ import StageKit
 struct HEIFReferences {
   private typealias Bytes = Slice<UnsafeRawBufferPointer>
 
-  /// The items that are decoded with an item.
+  /// For each item, the items to decode with it.
   private var parts: [UInt32: [UInt32]] = [:]
   private var trees: [UInt32: Tree] = [:]
   /// The items that others are made of.

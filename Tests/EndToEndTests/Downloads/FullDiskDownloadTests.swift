@@ -31,7 +31,7 @@ struct FullDiskDownloadTests {
     let home = try DownloadHome(["connections: 4", "per-host: 4"])
     let disk = try SmallDisk(home.folder.path + "/home/downloads", size: "16m")
     let server = try ContentServer()
-    // So slow that their lengths are known long before they fill the disk.
+    // The coordinator knows the lengths long before the contents fill the disk.
     server.setRate(2 << 20)
     let paths = (0..<4).map { "/content/\(4 << 20)/announced-\($0)" }
     let coordinator = try Resident(home.folder)

@@ -145,7 +145,7 @@ extension SQLiteLedger {
     }
   }
 
-  /// The children that are not on record yet. A tree counts the others already, or a person has deleted them.
+  /// The children without a record. A tree counts the other children already, or a person has deleted them.
   private func newChildren(of attachment: EndedAttachment) throws -> [NewChild] {
     guard hasExpansions, try hasTotals(attachment.key) else { return attachment.children }
     let identities = NewChild.identities(of: attachment.children, parent: attachment.origin, hash)
@@ -329,7 +329,7 @@ extension SQLiteLedger {
     try statement(Text.addTime).run(.integer(root), .integer(TreePlace.time(of: steps)))
   }
 
-  /// An attachment leaves its tree. Its children stay, and become those of its parent.
+  /// An attachment leaves its tree. Its parent adopts its children.
   func leaveTree(_ key: Int64, _ status: String, _ tally: inout ExchangeTally) throws {
     guard hasExpansions else { return }
     let parent = try parent(of: key)
