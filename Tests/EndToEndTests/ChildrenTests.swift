@@ -72,6 +72,24 @@ struct ChildrenTests {
     #expect(try json(home, inner.id)["parentId"].text == outer)
   }
 
+  /// By the rules that hold now, at all levels.
+  @Test func contentsAreValidatedAgainWithWhatTheyWereIn() throws {
+    let home = try DerivedHome("- use: expand")
+    try home.add("a.txt", ">>deeper\n>two\n")
+    #expect(try home.sluice("ingest", "in").status == 0)
+    try home.pipeline("- use: expand", more: "expand: { depth: 1 }")
+    #expect(try home.sluice("ingest", "in").status == 0, "what is known is left as it is")
+    let again = try home.sluice("ingest", "--again", "in")
+    #expect(again.status == 1 && again.out.contains("1 known from before, validated again"), "\(again.out)")
+    #expect(try home.rows("--status", "rejected").map(\.code) == ["too-deep"])
+    #expect(try home.row("a.txt").status == "completed")
+    #expect(try home.sluice("ingest", "in").status == 1)
+    try home.pipeline("- use: expand")
+    #expect(try home.sluice("ingest", "--again", "in").status == 0)
+    #expect(try home.rows().allSatisfy { $0.status == "completed" })
+    try home.checkWhole()
+  }
+
   @Test func whatStaysOfADeletedOneIsSaid() throws {
     let home = try ingested(">one\n>two\n")
     let (root, children) = (try home.row("a.txt"), try home.rows().filter { $0.parentId != nil })

@@ -46,6 +46,9 @@ struct NightlyTests {
   @Test func allThatIsNamedIsValidatedAgainOnRequest() throws {
     #expect(try sluice("ingest", "in").status == 1)
     try folder.write("pipeline.yaml", Pipelines.open.replacingOccurrences(of: "max: 100MB", with: "max: 3B"))
+    let rehearsed = try sluice("ingest", "--again", "--dry-run", "in")
+    #expect(rehearsed.status == 1 && rehearsed.out.contains("2 files of "), "\(rehearsed.out)")
+    #expect(rehearsed.out.contains("0 completed, 2 rejected"), "\(rehearsed.out)")
     let again = try sluice("ingest", "--again", "--format", "json", "in")
     #expect(again.status == 1, "\(again.err)")
     #expect(again.attachments.map(\.status) == ["rejected", "rejected"], "\(again.out)")
@@ -62,6 +65,9 @@ struct NightlyTests {
     #expect(try sluice("ingest", "--at-least", "1", "in").status == 0)
     let few = try sluice("ingest", "--at-least", "2", "in")
     #expect(few.status == 1 && few.err.contains("1 file found, and --at-least says 2"), "\(few.err)")
+    #expect(try sluice("ingest", "--dry-run", "--at-least", "1", "in").status == 0)
+    #expect(try sluice("ingest", "--dry-run", "--at-least", "2", "in").status == 1)
+    #expect(try sluice("ingest", "--at-least=-1", "in").status == 2)
     try FileManager.default.removeItem(atPath: folder.path + "/in/good.txt")
     #expect(try sluice("ingest", "in").status == 0)
     #expect(try sluice("ingest", "--at-least", "1", "in").status == 1)
@@ -71,6 +77,8 @@ struct NightlyTests {
     let gone = try sluice("ingest", "--expect-home", "in")
     #expect(gone.status == 78 && gone.err.contains("home has no ledger; is its disk mounted?"), "\(gone.err)")
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/home"))
+    try folder.write("home/sluice.db", "")
+    #expect(try sluice("ingest", "--expect-home", "in").status == 78, "nothing is in it")
     #expect(try sluice("ingest", "in").status == 1)
     #expect(try sluice("ingest", "--expect-home", "in").status == 1)
   }

@@ -37,7 +37,7 @@ struct OwnFileTests {
     ("sluice.db-wal", "file 'sluice.db-wal'"), ("sluice.lock", "file 'sluice.lock'"),
     ("sluice.new", "file 'sluice.new'"),
     ("store", "store"), ("store/events.jsonl", "store"), ("store/.incoming/x", "store"),
-    ("lost+found/x", "lost+found"),
+    ("lost+found/x", "lost+found"), ("uploads", "uploads"), ("downloads/1.part", "downloads"),
     ("./reserve", "file 'reserve'"), ("in/../reserve", "file 'reserve'"), ("../home/store/x", "store"),
     ("../link/reserve", "file 'reserve'"), ("../link/store/x", "store"), ("innocent", "store"), (".", "home"),
     ("../twin.db", "file 'sluice.db'"),

@@ -138,10 +138,14 @@ extension ModelRows {
       report.known += 1
       if let known = attachments[key] {
         let status = known.outcome.status
-        if status.isFinal && (!item.isAgain && status != .completed || hasUnfinishedContents(key)) {
+        if !item.isAgain && status.isFinal && (status != .completed || hasUnfinishedContents(key)) {
           report.knownNotCompleted += 1
         }
-        if item.isAgain { _ = apply(AttachmentCommand(known.origin.id, .reprocess), &tally) }
+        if item.isAgain {
+          for id in [known.origin.id] + contents(of: key) {
+            _ = apply(AttachmentCommand(id, .reprocess), &tally)
+          }
+        }
         report.outcomes.append(.known(id: known.origin.id))
         // What is asked for again becomes as urgent as it is asked for.
         if let transfer = known.transfer, item.priority >= TransferPriority.asked, let job = known.job,

@@ -28,7 +28,7 @@ extension ModelRows {
     var leased = LeasedAttachment(
       key: key, origin: attachment.origin, participants: JSONWriter.array(of: attachment.participants),
       source: source)
-    leased.place = place(of: key).place
+    (leased.place, leased.root) = place(of: key)
     guard let said = attachment.expansion?.said else {
       for child in attachments.values where child.parent == key {
         leased.place.contents = max(leased.place.contents - 1, 0)
@@ -231,6 +231,13 @@ extension ModelRows {
     attachments.contains { child, attachment in
       attachment.parent == key
         && (![.queued, .completed].contains(attachment.outcome.status) || hasUnfinishedContents(child))
+    }
+  }
+
+  /// The ids of the contents at all levels below an attachment.
+  func contents(of key: Int64) -> [String] {
+    attachments.flatMap { child, attachment in
+      attachment.parent == key ? [attachment.origin.id] + contents(of: child) : []
     }
   }
 

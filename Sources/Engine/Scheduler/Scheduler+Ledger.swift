@@ -79,6 +79,7 @@ extension Scheduler {
     }
     for key in reply.unwanted { stopTransfer(key) }
     for change in reply.priorities { prioritizeTransfer(change) }
+    fetchedFiles.subtract(reply.filesToDelete)
     // Before the leases: the key of a transfer that is gone may be another's by now.
     dropFiles(
       reply.filesToDelete.map(environment.downloads.file)

@@ -24,7 +24,9 @@ extension Scheduler {
       )
       return route(flight)
     }
-    if let reason = pipeline.expand.problem(at: attachment.place) {
+    // The stages work on all of its tree anew, or have done so.
+    if attachment.place.depth == 0 { treeTimes[attachment.key] = nil }
+    if let reason = treeProblem(attachment) {
       flight.run.rejectUnread(reason)
       return route(flight)
     }
@@ -91,7 +93,7 @@ extension Scheduler {
   }
 
   func enqueue(_ flight: Flight, _ group: WorkerGroup, _ stages: Range<Int>) {
-    if isGivenBack(flight) { return }
+    if isGivenBack(flight) || isOutOfTime(flight) { return }
     if group.capability == .store { adopt(flight) }
     pool.enqueue(flight, group, stages)
   }
@@ -251,7 +253,40 @@ extension Scheduler {
     if tellsSteps, let attachment = flight.attachment, flight.run.steps.count > before {
       observe(.steps(attachment, Array(flight.run.steps[before...])))
     }
+    countTreeTime(flight, flight.run.steps[before...])
     route(flight)
+  }
+
+  // MARK: The time of a tree
+
+  /// Why no further stage is to see an attachment, since they have worked long enough on what its tree holds.
+  private func treeProblem(_ attachment: LeasedAttachment) -> Reason? {
+    var place = attachment.place
+    place.microseconds = max(place.microseconds, treeTimes[attachment.root] ?? 0)
+    return pipeline.expand.problem(at: place)
+  }
+
+  /// Rejects it where no further stage is to see it.
+  private func isOutOfTime(_ flight: Flight) -> Bool {
+    guard let attachment = flight.attachment, attachment.place.depth > 0, flight.run.isInLine,
+      let reason = treeProblem(attachment)
+    else { return false }
+    flight.run.rejectUnread(reason)
+    route(flight)
+    return true
+  }
+
+  /// The ledger counts the time of what has ended; others of the tree are in hand by then.
+  private func countTreeTime(_ flight: Flight, _ steps: ArraySlice<Step>) {
+    guard let attachment = flight.attachment, attachment.place.depth > 0 else { return }
+    let root = attachment.root
+    if treeTimes.count >= 10_000 { treeTimes.removeAll() }
+    treeTimes[root] =
+      max(treeTimes[root] ?? 0, attachment.place.microseconds) + TreePlace.time(of: Array(steps))
+    guard treeProblem(attachment) != nil else { return }
+    for flight in pool.removeQueued(where: { $0.attachment?.root == root && $0.run.isInLine }) {
+      _ = isOutOfTime(flight)
+    }
   }
 
   /// Lets the stage that stores reject what it has stored, since its path is another's.

@@ -16,6 +16,8 @@ extension Scheduler {
     if isHandingOver {
       // It is the first, and what is in hand ends already.
       isHandingOver = false
+      (stopNoteAt, isStopTold) = (0, false)
+      stopUntil = environment.clock.monotonic() + Self.stopTime
       return exchange.dropFiles()
     }
     if isStopping {

@@ -47,9 +47,20 @@ extension Scheduler {
 
   func dispatchTransfers() throws(SchedulerError) {
     guard let transfers else { return }
-    let (tooLong, noRoom) = try transfers.dispatch(slot: pool.nextSlot, { work($0, transfers.definition) })
-    if let noRoom { pauseForRoom(noRoom.flight, noRoom.why) }
-    for flight in tooLong {
+    let rest = try transfers.dispatch(
+      slot: pool.nextSlot, inHand: lanes.downloads?.inHand ?? 0, isRoomComing: isRoomComing
+    ) { work($0, transfers.definition) }
+    if let (flight, why) = rest.noRoom {
+      pauseTransfers(flight, Reason(stage: TransferRun.stage, code: "disk-full", message: why), .hand)
+    }
+    for flight in rest.givingWay {
+      flight.progress = TransferState(bytes: 0, total: flight.progress.total)
+      let reason = Reason(
+        stage: TransferRun.stage, code: "gave-way",
+        message: "the disk is full: what had come made room for another link, and it begins again")
+      follow(flight, .again(after: 0, isCounted: false, reason))
+    }
+    for flight in rest.tooLong {
       let reason = Reason(
         stage: TransferRun.stage, code: "too-long",
         message: "its link, body and credential are too long together")
@@ -57,8 +68,11 @@ extension Scheduler {
     }
   }
 
-  private func pauseForRoom(_ flight: Flight, _ why: String) {
-    pauseTransfers(flight, Reason(stage: TransferRun.stage, code: "disk-full", message: why), .hand)
+  /// Whether files of contents that were fetched go soon: their attachments are worked on, or they are being deleted.
+  private var isRoomComing: Bool {
+    let lane = lanes.attachments
+    let isAtWork = lane.pause == nil && (lane.inHand > 0 || lane.mayHaveMore)
+    return sources.isRemoving || isAtWork && !fetchedFiles.isEmpty
   }
 
   private func work(_ flight: Flight, _ definition: DownloadsDefinition) -> TransferWork {
@@ -246,6 +260,7 @@ extension Scheduler {
       settle(flight, .notFetched(key: transfer.key, reason, isRejected: isRejected))
     case .fetched:
       lanes.attachments.addDue()
+      fetchedFiles.insert(transfer.key)
       settle(flight, .fetched(key: transfer.key, flight.fetched))
     }
   }

@@ -17,6 +17,16 @@ final class TransferWorker {
     case died(Flight, WorkerDeath, isCulprit: Bool)
   }
 
+  /// The flights that left the queue and are not under way.
+  struct NotGiven {
+    /// More is known of them than a worker takes.
+    var tooLong: [Flight] = []
+    /// What had come of them was given up, so that another has room.
+    var givingWay: [Flight] = []
+    /// There is no room for it although it would be alone.
+    var noRoom: (flight: Flight, why: String)?
+  }
+
   let definition: DownloadsDefinition
   private let sandbox: SandboxPolicy
   let environment: SchedulerEnvironment
@@ -33,7 +43,7 @@ final class TransferWorker {
   /// When the source was last told to end a transfer, in nanoseconds.
   private var stopAskedAt: UInt64 = 0
   /// Opened, and not handed over yet.
-  private var queue: [Flight] = []
+  private(set) var queue: [Flight] = []
   /// By serial.
   private(set) var underway: [UInt64: Flight] = [:]
   /// How many were handed over so far.
@@ -46,6 +56,11 @@ final class TransferWorker {
   /// The suspect that has begun last, and until when nothing begins beside it, in nanoseconds.
   private var probation: (serial: UInt64, until: UInt64)?
   private static let probationLength: UInt64 = 5_000_000_000
+
+  /// Since when there is no room for what waits although nothing is under way, in nanoseconds; `nil`: there is.
+  private var roomLackedSince: UInt64?
+  /// Nanoseconds until that counts: the room of a deleted file is free once the last process that read it has closed it.
+  private static let roomPatience: UInt64 = 1_000_000_000
 
   private static let startLimit = 3
   /// Nanoseconds for the start, and for one turn of the source, which is to take a second.
@@ -75,17 +90,6 @@ final class TransferWorker {
 
   func add(_ flight: Flight) { queue.append(flight) }
 
-  /// Why there is no room for a transfer beside what is to come of those under way; `nil`: there is, as far as sizes were told.
-  func lackOfRoom(for flight: Flight) -> String? {
-    var flights = underway
-    flights[flight.serial] = flight
-    let awaited = flights.values.reduce(Int64(0)) { sum, flight in
-      let all = flight.progress.total ?? flight.transfer?.link.size ?? 0
-      return sum + max(min(all, definition.maxSize) - flight.received, 0)
-    }
-    return environment.downloads.lackOfRoom(for: awaited, leaving: definition.minFree)
-  }
-
   /// Takes a flight out before it was handed over. False: it was, or is not here.
   func removeQueued(_ flight: Flight) -> Bool {
     guard let place = queue.firstIndex(where: { $0 === flight }) else { return false }
@@ -111,31 +115,47 @@ final class TransferWorker {
   ///
   /// - Parameters:
   ///   - slot: for a worker that is to be started.
+  ///   - inHand: transfers that are leased, those included that are not opened yet.
+  ///   - isRoomComing: the disk will have more room soon.
   ///   - work: what the worker is told of a flight.
-  /// - Returns: those of which more is known than a worker takes; and one for which there is no room although it would be alone.
-  ///   Where others are under way, it waits for their end.
   func dispatch(
-    slot next: () -> UInt32, _ work: (Flight) -> TransferWork
-  ) throws(SchedulerError) -> (tooLong: [Flight], noRoom: (flight: Flight, why: String)?) {
-    if queue.isEmpty { return ([], nil) }
+    slot next: () -> UInt32, inHand: Int, isRoomComing: @autoclosure () -> Bool,
+    _ work: (Flight) -> TransferWork
+  ) throws(SchedulerError) -> NotGiven {
+    var rest = NotGiven()
+    if queue.isEmpty { return rest }
     guard let process else {
       try start(next())
-      return ([], nil)
+      return rest
     }
-    guard isReady, !isEnding else { return ([], nil) }
-    var tooLong: [Flight] = []
+    guard isReady, !isEnding else { return rest }
     while let place = nextPlace() {
-      let flight = queue[place]
+      var flight = queue[place]
       if suspectAtWork != nil && flight.lease.priority < Self.urgent { break }
       if let why = lackOfRoom(for: flight) {
-        if !underway.isEmpty { break }
-        queue.remove(at: place)
-        return (tooLong, (flight, why))
+        // It waits for the end of those under way, and until all are here whose parts may give way.
+        if !underway.isEmpty || queue.count < inHand || isRoomComing() {
+          roomLackedSince = nil
+          break
+        }
+        let now = environment.clock.monotonic()
+        let since = roomLackedSince ?? now
+        roomLackedSince = since
+        if now - min(since, now) < Self.roomPatience { break }
+        roomLackedSince = nil
+        guard let made = makeRoom() else {
+          _ = removeQueued(flight)
+          rest.noRoom = (flight, why)
+          return rest
+        }
+        rest.givingWay = made.givingWay
+        flight = made.room
       }
-      queue.remove(at: place)
+      _ = removeQueued(flight)
       switch process.give(work(flight), descriptor: flight.content) {
       case .given:
         underway[flight.serial] = flight
+        roomLackedSince = nil
         begun += 1
         flight.heardAt = environment.clock.monotonic()
         flight.received = flight.progress.bytes
@@ -146,13 +166,13 @@ final class TransferWorker {
       case .full, .gone:
         // It reads what it was told before, or its end is reported.
         queue.insert(flight, at: 0)
-        return (tooLong, nil)
-      case .tooLong: tooLong.append(flight)
+        return rest
+      case .tooLong: rest.tooLong.append(flight)
       case .failed(let error): throw SchedulerError(error)
       }
       holdOthers()
     }
-    return (tooLong, nil)
+    return rest
   }
 
   /// The suspect beside which nothing begins now.

@@ -156,6 +156,9 @@ public final class FrontDoor: Sendable {
     log?.add(result, door: door, seconds: seconds)
   }
 
+  /// Takes no more connections, and ends streams. Requests under way go on.
+  public func drain() { life.drain() }
+
   /// Takes no more connections, lets requests under way end for a few seconds, which it tells, and ends.
   public func stop() {
     let underway = desk.openCount - streams.count
@@ -296,7 +299,7 @@ public final class FrontDoor: Sendable {
       guard let api = open(&api) else { continue }
       for id in ended ?? [] { for asked in desk.takeAwaiting(id) { look(id, asked, api) } }
       // Nothing ends any more once the scheduler has ended: nobody needs to wait.
-      if life.isStopping(within: 0) {
+      if life.isLast {
         for (id, asked) in desk.takeOverdue(at: .max) { look(id, asked, api, isOverdue: true) }
       }
       if Clock.monotonic() < next { continue }

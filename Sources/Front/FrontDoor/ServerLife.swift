@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
 import Platform
+import Synchronization
 import Workers
 
 /// The life of a process without rights that speaks with the world: started again where it ends, ended where it hangs, and told when
@@ -10,8 +11,9 @@ final class ServerLife: Sendable {
   private let name: String
   private let say: @Sendable (String) -> Void
   private let event: SharedDescriptor
+  private let isOver = Atomic(false)
 
-  /// Milliseconds that requests under way have when the program ends.
+  /// Milliseconds that requests under way have once the program ends.
   static let drainTime: Int32 = 5000
   /// Milliseconds of them that are left to tell clients that theirs were not decided.
   private static let lastWordTime: Int32 = 1000
@@ -23,12 +25,21 @@ final class ServerLife: Sendable {
     event = SharedDescriptor(Descriptor(owning: number))
   }
 
-  /// Readable once it is to end.
+  /// Readable once it takes no more connections.
   var stopping: Int32 { event.number }
 
-  func stop() { sluice_eventfd_raise(stopping) }
+  /// Has the process take no more connections. What is under way has until ``stop()``, and the few seconds after it.
+  func drain() { sluice_eventfd_raise(stopping) }
 
-  /// Waits so many milliseconds, or until it is to end.
+  func stop() {
+    isOver.store(true, ordering: .relaxed)
+    drain()
+  }
+
+  /// Whether nothing ends any more that requests could wait for.
+  var isLast: Bool { isOver.load(ordering: .relaxed) }
+
+  /// Waits so many milliseconds, or until it takes no more connections.
   func isStopping(within milliseconds: Int32) -> Bool {
     var one = pollfd(fd: stopping, events: Int16(POLLIN), revents: 0)
     return poll(&one, 1, milliseconds) > 0
@@ -84,7 +95,7 @@ final class ServerLife: Sendable {
       if watched[2].revents != 0 {
         isTold = true
         drain()
-      } else if isTold {
+      } else if isTold && isLast {
         left -= wait
         if left <= Self.lastWordTime && !hasGivenUp {
           hasGivenUp = true

@@ -180,16 +180,31 @@ final class ProgramProcess {
 
   // MARK: Lines
 
+  /// Sends the first line. A program may have said before that it is ready, or that it refuses, and have ended: who listens next
+  /// hears it.
+  func greet(_ line: String) {
+    lineCount = 0
+    send(line) { _ in }
+  }
+
   /// Sends a line. What the program says meanwhile is kept.
   ///
   /// - Parameter disown: called before this worker ends for what the program did before it could read a byte of the line.
-  func tell(_ line: String, disown: () -> Void = {}) {
+  func tell(_ line: String, disown: () -> Void) {
     lineCount = 0
     var one = pollfd(fd: keeper.socket, events: Int16(POLLIN), revents: 0)
     if ended == nil, poll(&one, 1, 0) == 1 { takeNews() }
     hear(waiting: false)
     if ended != nil || !said.isEmpty { disown() }
     expectSilence()
+    send(line) { written in
+      if written == 0 { disown() }
+      die(closing: "its standard input")
+    }
+  }
+
+  /// - Parameter broken: told how much was written, where the program reads no more.
+  private func send(_ line: String, broken: (Int) -> Void) {
     var text = line
     text.append("\n")
     text.withUTF8 { bytes in
@@ -202,8 +217,7 @@ final class ProgramProcess {
           wait(toWrite: true)
           if said.count > ProgramLine.limit { fault(.invalidReply("it says more than it reads")) }
         } else if count < 0 && errno != EINTR {
-          if written == 0 { disown() }
-          die(closing: "its standard input")
+          return broken(written)
         }
       }
     }

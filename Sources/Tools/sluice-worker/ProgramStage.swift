@@ -73,7 +73,7 @@ private final class ProgramInstance {
 
   /// Tells it what it is, and waits until it is ready.
   func open(_ call: OpaquePointer?) -> sluice_verdict {
-    process.tell(ProgramRequest.setup(stage.definition))
+    process.greet(ProgramRequest.setup(stage.definition))
     var isReady = false
     while !isReady {
       for statement in statements() {

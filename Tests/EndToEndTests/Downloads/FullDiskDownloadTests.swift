@@ -48,6 +48,37 @@ struct FullDiskDownloadTests {
     withExtendedLifetime(disk) {}
   }
 
+  /// Parts fill the disk so that none has room for its end: the one with the least to come goes on, and the other begins again.
+  @Test func partsThatBlockEachOtherGiveWay() throws {
+    let home = try DownloadHome()
+    let disk = try SmallDisk(home.folder.path + "/home/downloads", size: "32m")
+    let server = try ContentServer(rate: 4 << 20)
+    let coordinator = try Resident(home.folder)
+    let sizes = [12 << 20, 11 << 20]
+    let paths = sizes.map { "/content/\($0)/part" }
+    try home.enqueue(paths, at: server.url)
+    try Resident.wait("half of both is here") { paths.allSatisfy { server.bytes(of: [$0]) > 6 << 20 } }
+    try disk.fill("filler")
+    try Resident.wait("the lane is paused") { try home.sluice("status").out.contains("disk-full") }
+    try Resident.wait("nothing is under way") { try home.downloads("running").isEmpty }
+    server.setRate(0)
+    let parts = home.partials().map { part in
+      (size: Int(part.facts.st_size), rest: sizes[part.key - 1] - Int(part.facts.st_size))
+    }
+    try #require(parts.count == 2)
+    // So much that the larger has room for its end, with what is to stay free, once the smaller is gone, and not before.
+    let needed = parts.map(\.rest).min()! + (3 << 19)
+    let free = max(needed - parts.map(\.size).min()!, 0)
+    truncate(disk.path + "/filler", off_t((32 << 20) - parts.reduce(0) { $0 + $1.size } - free))
+    #expect(try home.sluice("resume", "downloads").status == 0)
+    try home.checkCompleted(paths)
+    #expect(try home.sluice("status").out.contains("disk-full") == false)
+    let again = server.bytes(of: paths) - sizes.reduce(0, +)
+    #expect(again >= parts.map(\.size).min()!, "one of them began again: \(again)")
+    #expect(coordinator.stop() == 0, "\(coordinator.errors)")
+    withExtendedLifetime(disk) {}
+  }
+
   /// Nothing tells how much is still to come: it is stopped before it takes what is to stay free, and is named.
   @Test func whatHasNoLengthLeavesWhatIsToStayFree() throws {
     let home = try DownloadHome(minFree: "8MB")

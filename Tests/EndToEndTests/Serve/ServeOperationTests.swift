@@ -19,36 +19,19 @@ struct ServeOperationTests {
   }
 
   @Test func systemdIsToldWhenItIsReadyThatItLivesAndThatItEnds() throws {
-    let place = "@sluice-\(UUID().uuidString)"
-    let listener = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    defer { close(listener) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: [0] + place.utf8.dropFirst()) }
-    let bound = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, socklen_t(2 + place.utf8.count))
-      }
-    }
-    try #require(bound == 0)
-    sluice_limit_receiving(listener, 10_000)
-    func next() -> String {
-      var room = [UInt8](repeating: 0, count: 100)
-      let count = recv(listener, &room, room.count, 0)
-      return String(decoding: room[..<max(count, 0)], as: UTF8.self)
-    }
+    let systemd = try NotifySocket()
     let served = try served(
-      "{}", environment: ["NOTIFY_SOCKET": place, "WATCHDOG_USEC": "400000"])
+      "{}", environment: ["NOTIFY_SOCKET": systemd.place, "WATCHDOG_USEC": "400000"])
     var heard: Set<String> = []
     let deadline = Date(timeIntervalSinceNow: 20)
-    while heard != ["READY=1", "WATCHDOG=1"], Date() < deadline { heard.insert(next()) }
+    while heard != ["READY=1", "WATCHDOG=1"], Date() < deadline { heard.insert(systemd.next()) }
     #expect(heard == ["READY=1", "WATCHDOG=1"])
     // It goes on telling while it has nothing to do.
     let began = Date()
-    for _ in 0..<5 { #expect(next() == "WATCHDOG=1") }
+    for _ in 0..<5 { #expect(systemd.next() == "WATCHDOG=1") }
     #expect(Date().timeIntervalSince(began) > 0.5)
     #expect(served.stop() == 0)
-    while heard.insert(next()).inserted == false {}
+    while heard.insert(systemd.next()).inserted == false {}
     #expect(heard.contains("STOPPING=1"))
   }
 

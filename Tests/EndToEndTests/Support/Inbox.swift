@@ -131,13 +131,10 @@ struct Inbox {
 
   /// Waits until the ledger shows leased work.
   func waitForWork(_ count: Int = 1) throws {
-    for _ in 0..<1000 {
-      let leased = try? ledger(
-        "SELECT count(*) FROM queue WHERE state = 'leased' AND kind = 'attachment'")
-      if let leased, let number = Int(leased), number >= count { return }
-      usleep(10_000)
+    try Resident.wait("work was begun") {
+      let leased = try? ledger("SELECT count(*) FROM queue WHERE state = 'leased' AND kind = 'attachment'")
+      return leased.flatMap { Int($0) } ?? 0 >= count
     }
-    Issue.record("no work was begun")
   }
 
   /// Output, ledger and store agree, and no process is left.

@@ -58,6 +58,12 @@ extension SQLiteLedger {
         UNION SELECT attachments.key, attachments.status FROM attachments JOIN tree ON parent = tree.key
       ) SELECT 1 FROM tree WHERE status NOT IN ('queued', 'completed') LIMIT 1
       """
+    static let contents: StaticString = """
+      WITH RECURSIVE tree (key, id) AS (
+        SELECT key, id FROM attachments WHERE parent = ?1
+        UNION SELECT attachments.key, attachments.id FROM attachments JOIN tree ON parent = tree.key
+      ) SELECT id FROM tree
+      """
     static let hasOpen: StaticString =
       "SELECT 1 FROM expansions WHERE attachment_key = ?1 AND waits = 1 AND open > 0"
     static let waitAgain: StaticString = """
@@ -92,7 +98,7 @@ extension SQLiteLedger {
   /// What a claim has to know beside the row: where it stands in a tree, and what was said of it before it waited for its children.
   func addExpansion(to attachment: inout LeasedAttachment) throws {
     guard hasExpansions else { return }
-    attachment.place = try place(of: attachment.key).place
+    (attachment.place, attachment.root) = try place(of: attachment.key)
     attachment.concluded = try concluded(attachment)
     if attachment.concluded != nil { return }
     // Its children come out of it again, and have room for that.
@@ -282,6 +288,14 @@ extension SQLiteLedger {
   /// Whether contents at any level below an attachment have ended without being completed.
   func hasUnfinishedContents(_ key: Int64) throws -> Bool {
     try hasExpansions && statement(Text.hasUnfinished).first(.integer(key)) { _ in true } ?? false
+  }
+
+  /// The ids of the contents at all levels below an attachment, in no order.
+  func contents(of key: Int64) throws -> [String] {
+    guard hasExpansions else { return [] }
+    var ids: [String] = []
+    try statement(Text.contents).rows(.integer(key)) { ids.append($0.text(0)) }
+    return ids
   }
 
   func hasOpenChildren(_ key: Int64) throws -> Bool {

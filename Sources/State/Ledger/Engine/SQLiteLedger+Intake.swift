@@ -46,11 +46,13 @@ extension SQLiteLedger {
     if let known {
       report.known += 1
       if let status = known.status, status.isFinal {
-        // Its contents are left as they are, also where it is worked on again.
-        let isNotCompleted = try !item.isAgain && status != .completed || hasUnfinishedContents(known.key)
-        if isNotCompleted { report.knownNotCompleted += 1 }
+        let isNotCompleted = try status != .completed || hasUnfinishedContents(known.key)
+        if isNotCompleted && !item.isAgain { report.knownNotCompleted += 1 }
       }
-      if item.isAgain { _ = try apply([AttachmentCommand(known.id, .reprocess)], &tally) }
+      if item.isAgain {
+        let all = try [known.id] + contents(of: known.key)
+        _ = try apply(all.map { AttachmentCommand($0, .reprocess) }, &tally)
+      }
       report.outcomes.append(.known(id: known.id))
       if item.link != nil { try raise(known.key, to: item.priority, &tally) }
       if MboxPath(item.source) != nil {

@@ -11,6 +11,12 @@ import SQLite
 public struct Home: Sendable {
   public let path: String
   public var ledgerPath: String { path + "/sluice.db" }
+
+  /// Whether a file is in the place of the ledger, and nothing in it.
+  public var hasEmptyLedger: Bool {
+    var facts = stat()
+    return stat(ledgerPath, &facts) == 0 && facts.st_size == 0
+  }
   public var storePath: String { path + "/store" }
   /// The folder, below the path, where what clients send lies until its attachment has its object.
   public static let uploads = "uploads"

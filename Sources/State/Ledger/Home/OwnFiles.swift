@@ -27,7 +27,9 @@ public struct OwnFiles: Sendable {
     let path = Self.resolved(path)
     if path == home { return "home" }
     if Self.lies(path, in: store) || Self.lies(path, in: "\(home)/store") { return "store" }
-    if Self.lies(path, in: "\(home)/lost+found") { return "lost+found" }
+    for folder in ["lost+found", "uploads", "downloads"] where Self.lies(path, in: "\(home)/\(folder)") {
+      return folder
+    }
     if let name = path.lastPart(in: home), Self.isOwn(name) { return "file '\(name)'" }
     return twin(of: path).map { "file '\($0)'" }
   }

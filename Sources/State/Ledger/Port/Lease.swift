@@ -73,11 +73,13 @@ public struct LeasedAttachment: Sendable {
   public var source: AttachmentSource
   /// Where it stands in a tree of contents that were taken out of contents.
   public var place = TreePlace()
+  /// The key of what the contents of that tree were taken out of; its own, where it stands at the top.
+  public var root: Int64
   /// It has waited for its children, and they have ended; `nil`: it has not.
   public var concluded: ConcludedExpansion?
 
   public init(key: Int64, origin: AttachmentOrigin, participants: String, source: AttachmentSource) {
-    self.key = key
+    (self.key, root) = (key, key)
     self.origin = origin
     self.participants = participants
     self.source = source

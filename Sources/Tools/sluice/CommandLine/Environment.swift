@@ -212,7 +212,7 @@ enum Environment {
       throw CommandError(
         .configuration,
         "\(file): \(problem), and a pipeline says which programs run; read it, then run this again with `--trust "
-          + "\(ShellWord.of(file))`, or name another with --config FILE")
+          + "\(ShellWord.of(file.hasPrefix("-") ? "./" + file : file))`, or name another with --config FILE")
     }
     let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
     func unreadable() -> CommandError {

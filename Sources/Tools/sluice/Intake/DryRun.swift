@@ -12,6 +12,7 @@ final class DryRun {
   private let folder: ScratchFolder
   private let files: NewFiles
   private let fetches: Bool
+  private let isAgain: Bool
   private var report: DryRunReport
   private var failure: (any Error)?
 
@@ -27,8 +28,13 @@ final class DryRun {
     rehearsal = Rehearsal(pipeline.definition, digest: digest, launch: launch, folder: folder)
     files = NewFiles(Environment.lacksLedger(home) ? nil : try KnownFiles(home), limit: limit)
     fetches = pipeline.definition.downloads != nil
+    isAgain = arguments.flag("again")
     report = DryRunReport(arguments, manifest: manifest)
   }
+
+  var hasMore: Bool { files.hasMore }
+  /// Files found, known ones included.
+  var found: Int64 { report.found }
 
   /// Looks at what is named.
   func run(_ input: IntakeArguments, _ manifest: ManifestReader?, home: Home) throws -> ExitCode {
@@ -46,11 +52,11 @@ final class DryRun {
     for item in items {
       switch files.judge(item) {
       case .tooMany: return false
-      case .known(let attachment):
+      case .known(let attachment) where !isAgain || item.url != nil:
         let status = attachment?.status ?? .queued
         report.addKnown(isNotCompleted: status.isFinal && status != .completed)
       case .new where item.url != nil: report.add(link: item)
-      case .new:
+      case .new, .known:
         do {
           report.add(item, try rehearse(item))
         } catch {

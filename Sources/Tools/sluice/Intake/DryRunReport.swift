@@ -7,6 +7,7 @@ import Platform
 struct DryRunReport {
   private let isJSON: Bool
   private let isQuiet: Bool
+  private let isAgain: Bool
   private let style: Style
   private var problems: ProblemGroups
   private var counts: [Status: Int64] = [:]
@@ -19,6 +20,7 @@ struct DryRunReport {
   init(_ arguments: ParsedArguments, manifest: String?) {
     isJSON = arguments.isJSON
     isQuiet = arguments.flag("quiet")
+    isAgain = arguments.flag("again")
     style = Style(arguments)
     problems = ProblemGroups(manifest: manifest)
   }
@@ -27,6 +29,8 @@ struct DryRunReport {
   var isClean: Bool {
     problems.count == 0 && knownNotCompleted == 0 && counts[.completed, default: 0] == files
   }
+
+  var found: Int64 { files + links + known + Int64(problems.count) }
 
   mutating func add(_ problem: IntakeProblem) {
     if problems.add(problem) { Terminal.error(problem.text) }
@@ -93,7 +97,7 @@ struct DryRunReport {
     }
     if let again = counts[.queued] { parts.append("\(again) to be tried again") }
     var text =
-      "\n\(Count.text(files, "new file")) of \(ByteSize.rounded(bytes)) would be taken in: \(parts.joined(separator: ", "))\n"
+      "\n\(Count.text(files, isAgain ? "file" : "new file")) of \(ByteSize.rounded(bytes)) would be taken in: \(parts.joined(separator: ", "))\n"
     if links > 0 {
       text +=
         "\(Count.text(links, "link")) would be fetched, but for what is known from before; of the content nothing is known yet\n"

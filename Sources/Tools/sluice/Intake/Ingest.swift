@@ -68,7 +68,9 @@ struct Ingest: ParsableCommand {
     limit = try arguments.integer("limit")
     timeout = try arguments.duration("timeout")
     atLeast = try arguments.integer("at-least") ?? 0
-    if let limit, limit < 1 { throw .usage("option '--limit' is 1 or more, not \(limit)") }
+    for (name, number) in [("limit", limit), ("at-least", try arguments.integer("at-least"))] {
+      if let number, number < 1 { throw .usage("option '--\(name)' is 1 or more, not \(number)") }
+    }
   }
 
   /// With the key that tells links from each other. It is there by now.
@@ -83,14 +85,15 @@ struct Ingest: ParsableCommand {
     let file = try Environment.pipelineFile(arguments)
     let pipeline = try Environment.pipeline(file: file, home: home, isStart: true)
     let manifest = try input.reader()
-    if arguments.flag("expect-home") && Environment.lacksLedger(home) {
+    if arguments.flag("expect-home") && (Environment.lacksLedger(home) || home.hasEmptyLedger) {
       throw CommandError(
         .configuration,
         "\(home.path) has no ledger; is its disk mounted? Without --expect-home a new one is made there")
     }
     if arguments.flag("dry-run") {
       let dryRun = try DryRun(pipeline, home: home, limit: limit, manifest: manifest?.name, arguments)
-      return try dryRun.run(input, manifest, home: home)
+      let outcome = try dryRun.run(input, manifest, home: home)
+      return dryRun.hasMore || isEnough(dryRun.found) ? outcome : .incomplete
     }
     // Must run before any thread starts, so that all threads leave the signals to the scheduler.
     let signals = sluice_signalfd()
@@ -167,12 +170,16 @@ struct Ingest: ParsableCommand {
       unfetched != nil || summary.wasStopped || !summary.pausedLanes.isEmpty || !summary.awaitedPlaces.isEmpty
       || owed.count > 0
     if isToBeContinued { return .temporary }
-    if report.found < atLeast && !summary.wasStopped && newFiles?.hasMore != true {
-      Terminal.error(
-        "\(Count.text(report.found, "file")) found, and --at-least says \(atLeast); is each folder there, and its disk mounted?"
-      )
-      return .incomplete
-    }
-    return report.isClean ? .success : .incomplete
+    let isEnough = summary.wasStopped || newFiles?.hasMore == true || isEnough(report.found)
+    return isEnough && report.isClean ? .success : .incomplete
+  }
+
+  /// Tells where fewer files were found than are to be.
+  private func isEnough(_ found: Int64) -> Bool {
+    if found >= atLeast { return true }
+    Terminal.error(
+      "\(Count.text(found, "file")) found, and --at-least says \(atLeast); is each folder there, and its disk mounted?"
+    )
+    return false
   }
 }

@@ -12,6 +12,7 @@ final class IngestReport {
   private let isQuiet: Bool
   private let isVerbose: Bool
   private let isResident: Bool
+  private let isAgain: Bool
   private let problems: Mailbox<IntakeProblem>
   private var progress: ProgressBar?
   private let ask: () -> Void
@@ -50,6 +51,7 @@ final class IngestReport {
     isJSON = arguments.isJSON
     isQuiet = arguments.flag("quiet")
     isVerbose = arguments.flag("verbose")
+    isAgain = arguments.flag("again")
     notTakenIn = ProblemGroups(manifest: manifest)
     self.isResident = isResident
     self.problems = problems
@@ -352,7 +354,8 @@ final class IngestReport {
       let deleted =
         knownDeleted > 0
         ? "; \(knownDeleted) of them deleted since: --again takes them in" : ""
-      text += "\(known) known from before, left as they are\(rest)\(deleted)\n"
+      let fate = isAgain ? "validated again" : "left as they are"
+      text += "\(known) known from before, \(fate)\(rest)\(deleted)\n"
     }
     if notTakenIn.count > 0 { text += "\(notTakenIn.count) not taken in, see above\n" }
     return text

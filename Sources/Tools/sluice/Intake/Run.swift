@@ -85,8 +85,15 @@ struct Run: ParsableCommand {
     let late = LateCommands {
       try CommandDesk(home, holding: lock) { try Environment.join(home, pipeline.definition) }
     }
-    func stop() {
+    /// It has begun to end: who connects now is refused, and not left waiting.
+    func drain() {
       manager.stopping()
+      entrance?.close()
+      doors?.drain()
+      front?.drain()
+    }
+    func stop() {
+      drain()
       // Threads that find files wait for nothing then, and requests under way end as if the scheduler still worked.
       intake.close { commands, ticket in
         guard let results = late.apply(commands) else { return false }
@@ -134,7 +141,7 @@ struct Run: ParsableCommand {
           doors?.foundNoRoom(ticket)
         }
         if case .atWork(let workers) = event { server.tell(workers) }
-        if case .stopping = event { manager.stopping() }
+        if case .stopping(_, _, _, _?) = event { drain() }
         // It is ready once the loop turns: the stages are open then, and the ledger's; and it lives as long as the loop does.
         if case .tick = event {
           if !isReady && front?.isServing ?? true {

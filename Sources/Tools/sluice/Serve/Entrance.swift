@@ -1,5 +1,6 @@
 import Configuration
 import FrontDoor
+import Glibc
 import Identity
 import Ledger
 import Pipeline
@@ -10,6 +11,8 @@ import Scheduler
 final class Entrance {
   private let addresses: [ListenAddress]
   private var sockets: [SharedDescriptor] = []
+  /// Those that this program made itself.
+  private var ownSockets: [SharedDescriptor] = []
   private var identity: JSONWebTokens?
   /// For clients of ClamAV's daemon, with the pipelines that judge.
   private var doors: [(rules: ServeRules.ClamdDoor, socket: SharedDescriptor, pipeline: LoadedPipeline)] = []
@@ -36,7 +39,7 @@ final class Entrance {
         "there is no pipeline.yaml here, and none in /etc/sluice: it works with one of its own, which takes PDFs, images and text "
           + "of up to 10 MB, and fetches links; --config names another")
     }
-    for address in addresses { sockets += try address.listen() }
+    for address in addresses { sockets += try listen(at: address) }
     try openDoors(home, pipeline, file)
     try makeFirstToken(in: home)
     for address in addresses where !address.isLocal {
@@ -71,6 +74,17 @@ final class Entrance {
     return try FrontDoor(home, settings, sockets: sockets, intake: intake) { Terminal.error($0) }
   }
 
+  private func listen(at address: ListenAddress) throws(SystemError) -> [SharedDescriptor] {
+    let made = try address.listen()
+    if address != .systemd { ownSockets += made }
+    return made
+  }
+
+  /// Has the kernel refuse those who connect from now on. At systemd's sockets they wait for the next start.
+  func close() {
+    for socket in ownSockets { shutdown(socket.number, Int32(SHUT_RDWR)) }
+  }
+
   private func openDoors(_ home: Home, _ pipeline: LoadedPipeline, _ file: String) throws {
     let rules = pipeline.definition.serve.clamd
     let judges = try Environment.doors(of: pipeline, file: file, home: home)
@@ -78,7 +92,7 @@ final class Entrance {
     if !faults.isEmpty { throw ConfigurationError(diagnostics: faults.map(\.printable)) }
     for (door, judge) in zip(rules, judges) {
       guard let address = ListenAddress(door.listen) else { continue }
-      for socket in try address.listen() { doors.append((door, socket, judge)) }
+      for socket in try listen(at: address) { doors.append((door, socket, judge)) }
       if !address.isLocal {
         Terminal.error(
           "\(door.listen) is open to other machines, and clamd's protocol knows no tokens: whoever reaches it may have contents judged"
