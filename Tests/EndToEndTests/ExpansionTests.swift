@@ -194,14 +194,14 @@ struct ExpansionTests {
     try home.checkWhole()
   }
 
-  /// What is in hand when the time is over and waits for a worker is left, too.
+  /// Contents that wait for a worker when the time is over are rejected, too.
   @Test func whatATreeHasInHandKeepsToItsTime() throws {
     let home = try home("- use: expand\n- use: misbehave\n  timeout: 5m", more: "expand: { time: 2s }")
     try home.add("a.txt", (1...40).map { ">misbehave dawdle \($0)\n" }.joined())
     #expect(try home.ingest().status == 1)
     let parent = try home.row("a.txt")
     let done = try home.rows("--parent", parent.id, "--status", "completed").count
-    // Each takes a second; what workers have been handed already goes on.
+    // Each takes a second. Contents in a worker's hand go on.
     #expect(done <= 20, "\(done)")
     #expect(try home.rows("--code", "tree-timeout").count == 40 - done)
     try home.checkWhole()

@@ -24,7 +24,7 @@ extension Scheduler {
       )
       return route(flight)
     }
-    // The stages work on all of its tree anew, or have done so.
+    // The stages begin the tree anew, or are done with it.
     if attachment.place.depth == 0 { treeTimes[attachment.key] = nil }
     if let reason = treeProblem(attachment) {
       flight.run.rejectUnread(reason)
@@ -259,14 +259,14 @@ extension Scheduler {
 
   // MARK: The time of a tree
 
-  /// Why no further stage is to see an attachment, since they have worked long enough on what its tree holds.
+  /// The reason to reject an attachment because its tree has used up its time; `nil`: there is time left.
   private func treeProblem(_ attachment: LeasedAttachment) -> Reason? {
     var place = attachment.place
     place.microseconds = max(place.microseconds, treeTimes[attachment.root] ?? 0)
     return pipeline.expand.problem(at: place)
   }
 
-  /// Rejects it where no further stage is to see it.
+  /// Rejects an attachment whose tree has used up its time.
   private func isOutOfTime(_ flight: Flight) -> Bool {
     guard let attachment = flight.attachment, attachment.place.depth > 0, flight.run.isInLine,
       let reason = treeProblem(attachment)
@@ -276,7 +276,7 @@ extension Scheduler {
     return true
   }
 
-  /// The ledger counts the time of what has ended; others of the tree are in hand by then.
+  /// The ledger counts the time of an attachment when it ends. Other attachments of the tree are in hand by then.
   private func countTreeTime(_ flight: Flight, _ steps: ArraySlice<Step>) {
     guard let attachment = flight.attachment, attachment.place.depth > 0 else { return }
     let root = attachment.root

@@ -68,7 +68,7 @@ extension Scheduler {
     }
   }
 
-  /// Whether files of contents that were fetched go soon: their attachments are worked on, or they are being deleted.
+  /// Whether files of fetched contents will be deleted soon: the stages work on their attachments, or deletion has begun.
   private var isRoomComing: Bool {
     let lane = lanes.attachments
     let isAtWork = lane.pause == nil && (lane.inHand > 0 || lane.mayHaveMore)

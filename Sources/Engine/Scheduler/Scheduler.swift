@@ -50,9 +50,9 @@ public final class Scheduler {
   var unmeasured: [Flight] = []
   /// Files that transfers have fetched, as they were when they were hashed and had no writer any more.
   var hashedTransfers: [Int64: FileState] = [:]
-  /// Transfers that have fetched their contents, whose files are still there.
+  /// Finished transfers with a file in the home.
   var fetchedFiles: Set<Int64> = []
-  /// How long stages have worked on contents of a tree, in microseconds, by its root: those included that have not ended.
+  /// Time that stages have spent on the contents of each tree, by the key of its root, in microseconds. Attachments in hand count.
   var treeTimes: [Int64: Int64] = [:]
   /// By job.
   var awaitedSources: [Int64: AwaitedSource] = [:]

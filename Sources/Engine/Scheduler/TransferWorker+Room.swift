@@ -3,9 +3,10 @@ import Glibc
 import Pipeline
 import Platform
 
-// Room on the disk of the home, for what is to come of transfers.
+// Room for transfers on the disk of the home.
 extension TransferWorker {
-  /// Why there is no room for a transfer beside what is to come of those under way; `nil`: there is, as far as sizes were told.
+  /// The reason why a transfer does not fit on the disk, beside the rest of the transfers under way; `nil`: it fits. A transfer of
+  /// unknown length counts as 0.
   func lackOfRoom(for flight: Flight) -> String? {
     var flights = underway
     flights[flight.serial] = flight
@@ -13,18 +14,18 @@ extension TransferWorker {
       for: flights.values.reduce(Int64(0)) { $0 + toCome(of: $1) }, leaving: definition.minFree)
   }
 
-  /// Bytes, as far as they were told.
+  /// The bytes still to come; 0 where the length is unknown.
   private func toCome(of flight: Flight) -> Int64 {
     let all = flight.progress.total ?? flight.transfer?.link.size ?? 0
     return max(min(all, definition.maxSize) - flight.received, 0)
   }
 
-  /// Parts of several links can fill a disk so that none of them has room for its end. The link with the least to come goes on, and
-  /// others give up what they have, the smallest part first.
+  /// Makes room where the parts of several links fill the disk and no link fits. The link with the fewest bytes to come goes on.
+  /// Other links give up their parts, the smallest part first.
   ///
-  /// Nothing is under way, and all transfers in hand wait in the queue. What gives way has left the queue, and its file is empty.
+  /// Call it while no transfer is under way and all transfers in hand wait in the queue.
   ///
-  /// - Returns: who has room now, and who gave way; `nil`: the parts of all others are too small for that.
+  /// - Returns: the flight that fits now, and the flights that gave way, which have left the queue; `nil`: their parts are too small.
   func makeRoom() -> (room: Flight, givingWay: [Flight])? {
     let priority = queue.map(\.lease.priority).max()
     let measured = queue.filter { $0.lease.priority == priority && toCome(of: $0) > 0 }
@@ -39,7 +40,7 @@ extension TransferWorker {
       givingWay.append(part)
       if environment.downloads.lackOfRoom(for: missing, leaving: definition.minFree) == nil {
         for flight in givingWay {
-          // A crash after this loses nothing but the part: the record of a file that is shorter does not count.
+          // A crash after this loses only the part: a transfer with a file shorter than its record begins at 0.
           ftruncate(flight.content, 0)
           _ = removeQueued(flight)
         }

@@ -17,13 +17,13 @@ final class TransferWorker {
     case died(Flight, WorkerDeath, isCulprit: Bool)
   }
 
-  /// The flights that left the queue and are not under way.
+  /// The flights that left the queue without being handed over.
   struct NotGiven {
-    /// More is known of them than a worker takes.
+    /// Their work is longer than a message to a worker may be.
     var tooLong: [Flight] = []
-    /// What had come of them was given up, so that another has room.
+    /// They gave up their parts to make room.
     var givingWay: [Flight] = []
-    /// There is no room for it although it would be alone.
+    /// It does not fit on the disk, even alone.
     var noRoom: (flight: Flight, why: String)?
   }
 
@@ -57,9 +57,9 @@ final class TransferWorker {
   private var probation: (serial: UInt64, until: UInt64)?
   private static let probationLength: UInt64 = 5_000_000_000
 
-  /// Since when there is no room for what waits although nothing is under way, in nanoseconds; `nil`: there is.
+  /// When the disk was first too full for each waiting flight, in nanoseconds; `nil`: a flight fits.
   private var roomLackedSince: UInt64?
-  /// Nanoseconds until that counts: the room of a deleted file is free once the last process that read it has closed it.
+  /// Nanoseconds before the lane pauses for that. The kernel frees a deleted file when the last process closes it.
   private static let roomPatience: UInt64 = 1_000_000_000
 
   private static let startLimit = 3
@@ -115,7 +115,7 @@ final class TransferWorker {
   ///
   /// - Parameters:
   ///   - slot: for a worker that is to be started.
-  ///   - inHand: transfers that are leased, those included that are not opened yet.
+  ///   - inHand: the number of leased transfers, opened or not.
   ///   - isRoomComing: the disk will have more room soon.
   ///   - work: what the worker is told of a flight.
   func dispatch(
@@ -133,7 +133,7 @@ final class TransferWorker {
       var flight = queue[place]
       if suspectAtWork != nil && flight.lease.priority < Self.urgent { break }
       if let why = lackOfRoom(for: flight) {
-        // It waits for the end of those under way, and until all are here whose parts may give way.
+        // Transfers under way may leave room; and each part that may give way has to be in the queue.
         if !underway.isEmpty || queue.count < inHand || isRoomComing() {
           roomLackedSince = nil
           break

@@ -116,7 +116,7 @@ public final class ClamdDoors: Sendable {
       + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) \(1900 + parts.tm_year)"
   }
 
-  /// Takes no more connections. What is under way goes on.
+  /// Takes no more connections. Checks under way go on.
   public func drain() { life.drain() }
 
   /// Takes no more connections, lets what is under way end for a few seconds, and ends. The scheduler has ended: checks that end

@@ -28,7 +28,7 @@ final class ServerLife: Sendable {
   /// Readable once it takes no more connections.
   var stopping: Int32 { event.number }
 
-  /// Has the process take no more connections. What is under way has until ``stop()``, and the few seconds after it.
+  /// Has the process take no more connections. Requests under way may end until a few seconds after ``stop()``.
   func drain() { sluice_eventfd_raise(stopping) }
 
   func stop() {
@@ -36,7 +36,7 @@ final class ServerLife: Sendable {
     drain()
   }
 
-  /// Whether nothing ends any more that requests could wait for.
+  /// Whether the scheduler has ended: no request needs to wait for an attachment.
   var isLast: Bool { isOver.load(ordering: .relaxed) }
 
   /// Waits so many milliseconds, or until it takes no more connections.

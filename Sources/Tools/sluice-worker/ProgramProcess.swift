@@ -180,8 +180,7 @@ final class ProgramProcess {
 
   // MARK: Lines
 
-  /// Sends the first line. A program may have said before that it is ready, or that it refuses, and have ended: who listens next
-  /// hears it.
+  /// Sends the first line. The program may be ready or refuse without reading it, and may have ended: its words are read next.
   func greet(_ line: String) {
     lineCount = 0
     send(line) { _ in }

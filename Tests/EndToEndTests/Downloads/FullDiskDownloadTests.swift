@@ -48,7 +48,7 @@ struct FullDiskDownloadTests {
     withExtendedLifetime(disk) {}
   }
 
-  /// Parts fill the disk so that none has room for its end: the one with the least to come goes on, and the other begins again.
+  /// Two parts fill the disk, and neither link fits. The link with fewer bytes to come goes on, and the other begins again.
   @Test func partsThatBlockEachOtherGiveWay() throws {
     let home = try DownloadHome()
     let disk = try SmallDisk(home.folder.path + "/home/downloads", size: "32m")
@@ -66,7 +66,7 @@ struct FullDiskDownloadTests {
       (size: Int(part.facts.st_size), rest: sizes[part.key - 1] - Int(part.facts.st_size))
     }
     try #require(parts.count == 2)
-    // So much that the larger has room for its end, with what is to stay free, once the smaller is gone, and not before.
+    // The larger part fits with the smaller one gone, and not before.
     let needed = parts.map(\.rest).min()! + (3 << 19)
     let free = max(needed - parts.map(\.size).min()!, 0)
     truncate(disk.path + "/filler", off_t((32 << 20) - parts.reduce(0) { $0 + $1.size } - free))

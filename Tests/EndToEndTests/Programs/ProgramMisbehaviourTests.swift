@@ -157,7 +157,7 @@ struct ProgramMisbehaviourTests {
             found += 1
         return found
     """
-  /// Says how many there are once there are so many. The kernel may still be at the end of one that was killed.
+  /// Counts until the number is right: the kernel takes a moment to end a killed process.
   private static func counted(_ expected: Int) -> String {
     """
     \(count)

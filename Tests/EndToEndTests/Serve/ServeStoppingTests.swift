@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `sluice serve` while what is in hand ends: after a signal that asks for its end, and after one that asks for another pipeline.
+/// `sluice serve` after SIGTERM and SIGHUP, while a stage is at work.
 @Suite(.serialized)
 struct ServeStoppingTests {
   private let inbox: Inbox
@@ -10,7 +10,7 @@ struct ServeStoppingTests {
 
   init() throws { (inbox, systemd) = (try Inbox(), try NotifySocket()) }
 
-  /// - Parameter act: what the stage does with the one attachment that is in hand.
+  /// - Parameter act: the stage does this with the one attachment.
   private func served(_ act: String) throws -> ServedHome {
     try inbox.pipeline("timeout: 5m")
     try inbox.add("slow", "misbehave \(act)\n")

@@ -29,7 +29,7 @@ final class NotifySocket {
   /// The next message; empty: none came for ten seconds.
   func next() -> String { receive(0) }
 
-  /// All that has come.
+  /// All waiting messages.
   func heard() -> [String] {
     var all: [String] = []
     while case let text = receive(Int32(MSG_DONTWAIT)), !text.isEmpty { all.append(text) }

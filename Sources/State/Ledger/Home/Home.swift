@@ -12,7 +12,7 @@ public struct Home: Sendable {
   public let path: String
   public var ledgerPath: String { path + "/sluice.db" }
 
-  /// Whether a file is in the place of the ledger, and nothing in it.
+  /// Whether the ledger is an empty file.
   public var hasEmptyLedger: Bool {
     var facts = stat()
     return stat(ledgerPath, &facts) == 0 && facts.st_size == 0

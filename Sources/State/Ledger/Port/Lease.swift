@@ -73,7 +73,7 @@ public struct LeasedAttachment: Sendable {
   public var source: AttachmentSource
   /// Where it stands in a tree of contents that were taken out of contents.
   public var place = TreePlace()
-  /// The key of what the contents of that tree were taken out of; its own, where it stands at the top.
+  /// The key of the attachment at the top of that tree.
   public var root: Int64
   /// It has waited for its children, and they have ended; `nil`: it has not.
   public var concluded: ConcludedExpansion?

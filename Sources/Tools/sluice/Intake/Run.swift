@@ -85,7 +85,7 @@ struct Run: ParsableCommand {
     let late = LateCommands {
       try CommandDesk(home, holding: lock) { try Environment.join(home, pipeline.definition) }
     }
-    /// It has begun to end: who connects now is refused, and not left waiting.
+    /// Tells that the program is ending. New connections are refused, in place of waiting.
     func drain() {
       manager.stopping()
       entrance?.close()

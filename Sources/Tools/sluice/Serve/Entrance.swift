@@ -11,7 +11,7 @@ import Scheduler
 final class Entrance {
   private let addresses: [ListenAddress]
   private var sockets: [SharedDescriptor] = []
-  /// Those that this program made itself.
+  /// The sockets that this program made itself.
   private var ownSockets: [SharedDescriptor] = []
   private var identity: JSONWebTokens?
   /// For clients of ClamAV's daemon, with the pipelines that judge.
@@ -80,7 +80,7 @@ final class Entrance {
     return made
   }
 
-  /// Has the kernel refuse those who connect from now on. At systemd's sockets they wait for the next start.
+  /// Has the kernel refuse new connections. At sockets of systemd, clients wait for the next start.
   func close() {
     for socket in ownSockets { shutdown(socket.number, Int32(SHUT_RDWR)) }
   }
