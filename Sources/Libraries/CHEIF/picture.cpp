@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 template <typename Value, auto release> struct Releaser {
@@ -21,6 +22,10 @@ using Options = std::unique_ptr<heif_decoding_options, Releaser<heif_decoding_op
 struct sluice_heif {
   Context context;
   Handle handle;
+  /* The other pictures of the same rank. */
+  std::vector<Handle> others;
+  /* Of all pictures. */
+  std::vector<std::pair<const heif_image_handle *, heif_item_id>> exif;
   Image decoded;
   sluice_heif_facts facts = {};
 };
@@ -52,12 +57,34 @@ bool sluice_heif_start(void) {
 
 const char *sluice_heif_version(void) { return heif_get_version(); }
 
-static std::vector<heif_item_id> metadata(const sluice_heif *file, const char *type) {
-  const heif_image_handle *handle = file->handle.get();
+static std::vector<heif_item_id> metadata(const heif_image_handle *handle, const char *type) {
   std::vector<heif_item_id> ids(heif_image_handle_get_number_of_metadata_blocks(handle, type));
   const int count = heif_image_handle_get_list_of_metadata_block_IDs(handle, type, ids.data(), static_cast<int>(ids.size()));
   ids.resize(count);
   return ids;
+}
+
+/* Notes which metadata a picture has. */
+static void note(sluice_heif *file, const heif_image_handle *handle) {
+  sluice_heif_facts *facts = &file->facts;
+  for (heif_item_id id : metadata(handle, "Exif")) file->exif.emplace_back(handle, id);
+  facts->exif_count = static_cast<int>(file->exif.size());
+  for (heif_item_id id : metadata(handle, "mime"))
+    if (!strcmp(heif_image_handle_get_metadata_content_type(handle, id), "application/rdf+xml")) facts->has_xmp = true;
+  if (heif_image_handle_get_raw_color_profile_size(handle) > 0) facts->has_profile = true;
+}
+
+static void add_others(sluice_heif *file) {
+  heif_item_id primary = 0;
+  heif_context_get_primary_image_ID(file->context.get(), &primary);
+  std::vector<heif_item_id> ids(file->facts.pictures);
+  ids.resize(heif_context_get_list_of_top_level_image_IDs(file->context.get(), ids.data(), static_cast<int>(ids.size())));
+  for (heif_item_id id : ids) {
+    heif_image_handle *handle = nullptr;
+    if (id == primary || heif_context_get_image_handle(file->context.get(), id, &handle).code != heif_error_Ok) continue;
+    file->others.emplace_back(handle);
+    note(file, handle);
+  }
 }
 
 static bool open(sluice_heif *file, const void *bytes, size_t size, sluice_heif_fault *fault) {
@@ -72,10 +99,8 @@ static bool open(sluice_heif *file, const void *bytes, size_t size, sluice_heif_
   facts->height = heif_image_handle_get_height(handle);
   facts->pictures = heif_context_get_number_of_top_level_images(file->context.get());
   facts->has_alpha = heif_image_handle_has_alpha_channel(handle);
-  facts->has_exif = !metadata(file, "Exif").empty();
-  for (heif_item_id id : metadata(file, "mime"))
-    if (!strcmp(heif_image_handle_get_metadata_content_type(handle, id), "application/rdf+xml")) facts->has_xmp = true;
-  facts->has_profile = heif_image_handle_get_raw_color_profile_size(handle) > 0;
+  note(file, handle);
+  if (facts->pictures > 1) add_others(file);
   return true;
 }
 
@@ -156,16 +181,14 @@ static void *keep(std::vector<unsigned char> bytes, size_t skipped, size_t *size
   return kept;
 }
 
-void *sluice_heif_exif(sluice_heif *file, size_t *size) {
+void *sluice_heif_exif(sluice_heif *file, int number, size_t *size) {
   try {
-    for (heif_item_id id : metadata(file, "Exif")) {
-      std::vector<unsigned char> bytes(heif_image_handle_get_metadata_size(file->handle.get(), id));
-      if (bytes.size() <= 4) continue;
-      if (heif_image_handle_get_metadata(file->handle.get(), id, bytes.data()).code != heif_error_Ok) continue;
-      /* The distance to the header of the TIFF comes first (ISO/IEC 23008-12, A.2.1). */
-      const size_t distance = size_t{bytes[0]} << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
-      if (distance < bytes.size()) return keep(std::move(bytes), 4 + distance, size);
-    }
+    const auto [handle, id] = file->exif.at(number);
+    std::vector<unsigned char> bytes(heif_image_handle_get_metadata_size(handle, id));
+    if (bytes.size() <= 4 || heif_image_handle_get_metadata(handle, id, bytes.data()).code != heif_error_Ok) return nullptr;
+    /* The distance to the header of the TIFF comes first (ISO/IEC 23008-12, A.2.1). */
+    const size_t distance = size_t{bytes[0]} << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+    if (distance < bytes.size()) return keep(std::move(bytes), 4 + distance, size);
   } catch (const std::exception &) {}
   return nullptr;
 }

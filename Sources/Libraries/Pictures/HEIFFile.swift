@@ -11,6 +11,7 @@ final class HEIFFile {
   let height: Int
   /// Of the same rank: thumbnails and masks do not count.
   let pictures: Int
+  /// The names of the kinds of metadata, of all pictures.
   let metadata: [String]
 
   private let file: OpaquePointer
@@ -28,9 +29,9 @@ final class HEIFFile {
     self.file = file
     (width, height, pictures) = (Int(facts.width), Int(facts.height), Int(facts.pictures))
     bands = facts.has_alpha ? 4 : 3
-    let place = facts.has_exif && Self.hasPlace(file)
+    let place = (0..<facts.exif_count).contains { Self.hasPlace(file, $0) }
     metadata = [
-      ("exif", facts.has_exif), ("location", place), ("xmp", facts.has_xmp), ("profile", facts.has_profile),
+      ("exif", facts.exif_count > 0), ("location", place), ("xmp", facts.has_xmp), ("profile", facts.has_profile),
     ].filter(\.1).map(\.0)
   }
 
@@ -55,9 +56,9 @@ final class HEIFFile {
     vips_image_set_blob_copy(image, VIPS_META_ICC_NAME, profile, size)
   }
 
-  private static func hasPlace(_ file: OpaquePointer) -> Bool {
+  private static func hasPlace(_ file: OpaquePointer, _ number: Int32) -> Bool {
     var size = 0
-    guard let exif = sluice_heif_exif(file, &size) else { return false }
+    guard let exif = sluice_heif_exif(file, number, &size) else { return false }
     defer { free(exif) }
     return ExifPlace.isThere(in: UnsafeRawBufferPointer(start: exif, count: size))
   }

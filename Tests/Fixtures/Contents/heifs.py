@@ -32,13 +32,13 @@ def size(width, height):
     return full(b"ispe", struct.pack(">II", width, height))
 
 
-def picture(items, properties, brands, primary=1, parts={}, masks={}, about=exif()):
+def picture(items, properties, brands, primary=1, parts={}, masks={}, about=exif(), described=1):
     """Items are a type, data, and the numbers of properties, counted from 1. `parts` are the items of which an item is made; `masks`
-    are the items to which a mask refers."""
+    are the items to which a mask refers. `about` is the EXIF of the item `described`."""
     items = items + [(b"Exif", about, [])]
     ids = range(1, len(items) + 1)
     infos = [full(b"infe", struct.pack(">HH4s", id, 0, item[0]), b"\0", version=2, flags=any(id in some for some in parts.values())) for id, item in zip(ids, items)]
-    references = [box(b"cdsc", struct.pack(">HHH", len(items), 1, primary))]
+    references = [box(b"cdsc", struct.pack(">HHH", len(items), 1, described))]
     for kind, lists in (b"dimg", parts), (b"auxl", masks):
         references += [box(kind, struct.pack(f">HH{len(to)}H", id, len(to), *to)) for id, to in lists.items()]
     uses = [(id, item[2]) for id, item in zip(ids, items) if item[2]]
@@ -93,8 +93,8 @@ def noise(width, height):
         b"IDAT", zlib.compress(lines, 0)) + chunk(b"IEND", b"")
 
 
-def two():
-    return picture([(b"hvc1", HEVC[1], [1, 2])] * 2, [box(b"hvcC", HEVC[0]), size(64, 64)], b"heicmif1")
+def two(**options):
+    return picture([(b"hvc1", HEVC[1], [1, 2])] * 2, [box(b"hvcC", HEVC[0]), size(64, 64)], b"heicmif1", **options)
 
 
 def ring():
@@ -144,6 +144,7 @@ CONTENTS = {
     "sequence.avif": (single(b"av01", AV1, brands=b"avisavifmsf1"), kept()),
     "sequence.heic": (single(brands=b"hevcheicmsf1"), kept()),
     "two.heic": (two(), kept()),
+    "place-of-the-second.heic": (two(described=2), kept()),
     "other-codec.heic": (single(b"vvc1"), kept()),
     "cut-short.heic": (single()[:-120], {"code": "image-damaged"}),
     "no-pixels.heic": (single(tile=[HEVC[0], b""]), {"code": "image-damaged"}),

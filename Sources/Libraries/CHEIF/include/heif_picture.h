@@ -24,7 +24,9 @@ typedef struct sluice_heif_facts {
   int width, height; /* of the main picture as it is shown: turned and cut as the file says */
   int pictures;      /* without thumbnails and masks */
   bool has_alpha;
-  bool has_exif, has_xmp, has_profile;
+  /* Of all pictures. */
+  int exif_count;
+  bool has_xmp, has_profile;
 } sluice_heif_facts;
 
 typedef struct sluice_heif_fault {
@@ -48,8 +50,9 @@ bool sluice_heif_decode(sluice_heif *file, sluice_heif_fault *fault);
 /* Copies what was decoded, once, to lines of three bytes a pixel, or of four where it has alpha. */
 void sluice_heif_take(sluice_heif *file, unsigned char *pixels);
 
-/* Metadata that is allocated with malloc, or NULL. EXIF begins with the header of a TIFF. */
-void *sluice_heif_exif(sluice_heif *file, size_t *size);
+/* Metadata that is allocated with malloc, or NULL. EXIF is that of all pictures, by its number, and begins with the header of a
+ * TIFF; the profile is the main picture's. */
+void *sluice_heif_exif(sluice_heif *file, int number, size_t *size);
 void *sluice_heif_profile(sluice_heif *file, size_t *size);
 
 #ifdef __cplusplus
