@@ -187,7 +187,7 @@ import Testing
       ["ingest", "in"], in: folder, out: folder.path + "/out", err: folder.path + "/err")
     defer { ingest.terminate() }
     var seen: Printed.Status?
-    for _ in 0..<100 {
+    for _ in 0..<1000 {
       Thread.sleep(forTimeInterval: 0.05)
       seen = try SluiceCommand.run(["status", "--format", "json"], in: folder)
         .records(Printed.Status.self).first

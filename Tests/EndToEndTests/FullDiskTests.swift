@@ -145,6 +145,9 @@ struct FullDiskTests {
         && run.outcome.err.contains("No space left on device; make room, then run again)")
         && run.outcome.err.contains("run the same command again to go on, nothing is lost"),
       "\(run.outcome.err)")
+    let queued = Int(try inbox.ledger("SELECT count(*) FROM jobs") ?? "") ?? 0
+    #expect(try run.outcome.summary.queued == queued)
+    #expect(run.outcome.err.contains("\(queued) attachments are left in the queue"), "\(run.outcome.err)")
     #expect(Inbox.workers(of: run.pid) == [], "no worker is left")
     let status = try SluiceCommand.run(["status", "--home", "home"], in: inbox.folder)
     #expect(status.out.contains("paused: disk-full"), "\(status.out)")

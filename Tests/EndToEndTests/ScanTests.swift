@@ -266,12 +266,10 @@ struct ScanTests {
       SELECT count(*) FROM steps
       WHERE verdict = 'retry' AND code = 'scanner-unavailable' AND message LIKE '%\(reason)%'
       """
-    for _ in 0..<2000 {
+    try Resident.wait("it is tried again") {
       // There is no ledger yet when the ingest starts.
-      if let found = try? inbox.ledger(query), let number = Int(found), number >= count { return }
-      usleep(10_000)
+      (try? inbox.ledger(query)).flatMap { $0 }.flatMap { Int($0) } ?? 0 >= count
     }
-    Issue.record("it was not tried again")
   }
 
   /// The connecting process ends a moment after its worker.
@@ -281,7 +279,7 @@ struct ScanTests {
   }
 
   private func noneIsLeft(of coordinator: Int32) -> Bool {
-    for _ in 0..<500 {
+    for _ in 0..<6000 {
       if Inbox.workers(of: coordinator) == [] { return true }
       usleep(10_000)
     }

@@ -64,7 +64,7 @@ struct StoppedProcessTests {
 
   /// The worker that sleeps in the stage, with its library loaded.
   private func busyWorker(of coordinator: Int32) -> Int32? {
-    for _ in 0..<1000 {
+    for _ in 0..<60_000 {
       let found = Inbox.workers(of: coordinator).first { pid in
         let standing = WorkerStanding(of: pid)
         return standing.hasLoaded("libsluice-misbehave") && WorkerStanding.sleepsInClock(pid)

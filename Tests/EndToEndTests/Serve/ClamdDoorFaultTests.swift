@@ -118,11 +118,9 @@ struct ClamdDoorFaultTests {
       Array("zINSTREAM\0".utf8)
         + ClamdClient.chunks(Array(try Data(contentsOf: URL(filePath: folder.path + "/many.zip")))))
     usleep(1_000_000)
-    let started = ContinuousClock.now
     #expect(try door.verdict(text) == "stream: OK")
-    #expect(started.duration(to: .now) < .seconds(3))
+    #expect(!many.hasAnswer, "its contents take several seconds")
     #expect(many.answer() == "stream: OK")
-    #expect(started.duration(to: .now) > .seconds(4))
     #expect(door.served.stop() == 0)
   }
 

@@ -225,7 +225,7 @@ struct UploadTests {
   }
 
   private static func again<Value>(_ body: () throws -> Value) throws -> Value {
-    for _ in 0..<200 {
+    for _ in 0..<2000 {
       do { return try body() } catch is ServedHome.Lost { usleep(20_000) }
     }
     return try body()

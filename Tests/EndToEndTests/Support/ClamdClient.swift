@@ -99,6 +99,12 @@ final class ClamdClient: Sendable {
     }
   }
 
+  /// Whether an answer has begun to come.
+  var hasAnswer: Bool {
+    var one = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    return poll(&one, 1, 0) > 0
+  }
+
   /// The next answer, up to a NUL or a line feed; `nil`: there is none.
   func answer() -> String? {
     var all: [UInt8] = []

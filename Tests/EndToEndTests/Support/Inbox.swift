@@ -122,11 +122,7 @@ struct Inbox {
 
   /// Waits until a query of the ledger returns this value.
   func wait(for sql: String, _ value: String = "1") throws {
-    for _ in 0..<2000 {
-      if (try? ledger(sql)) == value { return }
-      usleep(5_000)
-    }
-    Issue.record("'\(sql)' never gave \(value)")
+    try Resident.wait("'\(sql)' gives \(value)") { (try? ledger(sql)) == value }
   }
 
   /// Waits until the ledger shows leased work.

@@ -87,6 +87,7 @@ enum Printed {
     var total: Int
     var completed: Int
     var failed: Int
+    var queued: Int
     var waitingForSource: Int
     var known: Int
     var knownNotCompleted: Int

@@ -53,7 +53,7 @@ struct Witness {
   func listen(channel: String) throws -> (Recording, port: Int) {
     let out = folder.path + "/.listening"
     let recording = try start(["--listen", channel], out)
-    for _ in 0..<2000 {
+    for _ in 0..<60_000 {
       let line = FileManager.default.contents(atPath: out) ?? Data()
       if line.last == UInt8(ascii: "\n") {
         return (recording, try JSONDecoder().decode(Listening.self, from: line).port)

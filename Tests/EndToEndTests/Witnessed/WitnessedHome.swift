@@ -96,7 +96,7 @@ struct WitnessedHome {
       SELECT 1 FROM queue JOIN attachments a ON kind = 'attachment' AND a.key = subject
       WHERE file_name = 'zz.txt' AND state = 'leased'
       """
-    for _ in 0..<5000 {
+    for _ in 0..<50_000 {
       if let ledger = try? Connection(folder.path + "/var/sluice.db", .readOnly),
         let isHeld = try? ledger.prepare(query).first(make: { $0.integer(0) }), isHeld == 1,
         try Data(contentsOf: URL(fileURLWithPath: out)).count(where: { $0 == UInt8(ascii: "\n") }) == 3

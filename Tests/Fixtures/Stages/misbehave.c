@@ -511,6 +511,11 @@ static sluice_verdict dawdle(struct scene *scene) {
   if (scene->attachment->attempt == 1) nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
   return SLUICE_PASS;
 }
+/* Slower than the time that a coordinator has to end, at the first attempt. */
+static sluice_verdict doze(struct scene *scene) {
+  if (scene->attachment->attempt == 1) nanosleep(&(struct timespec){.tv_sec = 60}, NULL);
+  return SLUICE_PASS;
+}
 /* Works until nobody wants the result. */
 static sluice_verdict obey(struct scene *scene) {
   while (!scene->host->cancelled(scene->call)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -547,7 +552,7 @@ static const struct {
     {"huge-metadata", huge_metadata}, {"hostile-strings", hostile_strings}, {"hostile-type", hostile_type},
     {"hostile-location", hostile_location},
     {"produce", produce}, {"produce-and-hold", produce_and_hold}, {"produce-and-reject", produce_and_reject},
-    {"retry", retry}, {"pass", pass}, {"dawdle", dawdle},
+    {"retry", retry}, {"pass", pass}, {"dawdle", dawdle}, {"doze", doze},
     {"linger", linger}, {"obey", obey}, {"rest", rest}, {"fuzz", fuzz},
 };
 

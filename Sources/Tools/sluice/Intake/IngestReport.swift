@@ -236,8 +236,9 @@ final class IngestReport {
     problems.poll().forEach(tell)
     clear()
     let total = counts.values.reduce(0, +)
+    let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
     if isJSON {
-      Terminal.out(json(total, seconds, summary, owed, hasMore))
+      Terminal.out(json(total, queued, seconds, summary, owed, hasMore))
     } else {
       Terminal.out(text(total, seconds, home, owed))
     }
@@ -245,7 +246,6 @@ final class IngestReport {
       Terminal.error(
         "more new files are there, beyond --limit; run the same command again to take in the next")
     }
-    let queued = left.attachments.first { $0.status == .queued }?.count ?? 0
     for (lane, reason, cause) in summary.pausedLanes {
       let resume = "`sluice resume \(ShellWord.of(lane))\(Self.option(home))`"
       let remedy =
@@ -256,6 +256,10 @@ final class IngestReport {
           : "run the same command again to go on"
       let text = "\(lane) paused (\(reason)); \(remedy), nothing is lost"
       Terminal.error(text)
+    }
+    if !isResident && !summary.wasStopped && !summary.pausedLanes.isEmpty && queued > 0 {
+      Terminal.error(
+        "\(Count.text(queued, "attachment")) \(queued == 1 ? "is" : "are") left in the queue")
     }
     tell(owed)
     tell(summary.awaitedPlaces)
@@ -296,7 +300,7 @@ final class IngestReport {
   }
 
   private func json(
-    _ total: Int64, _ seconds: Double, _ summary: SchedulerSummary, _ owed: OwedDeliveries,
+    _ total: Int64, _ queued: Int64, _ seconds: Double, _ summary: SchedulerSummary, _ owed: OwedDeliveries,
     _ hasMore: Bool
   ) -> String {
     var writer = JSONWriter()
@@ -306,6 +310,7 @@ final class IngestReport {
       for status in Status.allCases where status.isFinal {
         writer.member(status.rawValue, counts[status] ?? 0)
       }
+      writer.member("queued", queued)
       writer.member("waitingForSource", Int64(summary.awaitedPlaces.reduce(0) { $0 + $1.attachments }))
       writer.member("known", Int64(known))
       writer.member("withIncompleteContents", incomplete)
