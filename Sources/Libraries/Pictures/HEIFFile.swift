@@ -31,7 +31,8 @@ final class HEIFFile {
     bands = facts.has_alpha ? 4 : 3
     let place = (0..<facts.exif_count).contains { Self.hasPlace(file, $0) }
     metadata = [
-      ("exif", facts.exif_count > 0), ("location", place), ("xmp", facts.has_xmp), ("profile", facts.has_profile),
+      ("exif", facts.exif_count > 0), ("location", place), ("xmp", facts.has_xmp),
+      ("profile", facts.has_profile),
     ].filter(\.1).map(\.0)
   }
 
