@@ -3,18 +3,20 @@ import PackageDescription
 
 let package = Package(
   name: "sluice",
-  products: [
-    .executable(name: "sluice", targets: ["sluice"]),
-    .executable(name: "sluice-worker", targets: ["sluice-worker"]),
-    .executable(name: "sluice-httpd", targets: ["sluice-httpd"]),
-    .library(name: "StageKit", targets: ["StageKit"]),
-  ] + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
-  targets: systemLibraries + contract + core + executables + shared + stages.map(\.target)
-    + (isProductOnly ? [] : bench + tests + fuzzer)
+  products: [.library(name: "StageKit", targets: ["StageKit"])]
+    + programs.map { .executable(name: $0, targets: [$0]) }
+    + stages.map { .library(name: "sluice-\($0.id)", type: .dynamic, targets: [$0.module]) },
+  targets: systemLibraries + contract + core + shared + stages.map(\.target)
+    + (part == "tests" ? [] : executables + simulator) + (part == "product" ? [] : bench + tests + fuzzer)
 )
 
-/// `SLUICE_BUILD=product`, as `make build` sets it: without tests and measurements, whose programs take a third of a build.
-nonisolated var isProductOnly: Bool { Context.environment["SLUICE_BUILD"] == "product" }
+/// The part to build, as the Makefile says; `nil`: all. `product` leaves out tests and measurements, `tests` the programs, which
+/// tests take from the release build.
+nonisolated var part: String? { Context.environment["SLUICE_BUILD"] }
+
+nonisolated var programs: [String] {
+  part == "tests" ? [] : ["sluice", "sluice-worker", "sluice-httpd"]
+}
 
 /// The folders of Sources, from top to bottom: a module imports from its own folder and those below.
 let house: KeyValuePairs = [
@@ -344,7 +346,17 @@ var tests: [Target] {
       name: "FuzzTests", dependencies: fuzzed, exclude: ["CFuzzer", "Fuzzer", "Seeds", "fuzz.sh"]),
     // Judges what `sluice` leaves behind, and shares nothing with it but the binding of SQLite.
     .executableTarget(name: "sluice-witness", dependencies: ["CCrypto", "SQLite"], path: "Tests/Witness"),
-    // Takes the scheduler through crashes, power losses and bad weather in virtual time.
+    .testTarget(name: "BenchmarksTests", dependencies: ["Platform", "sluice-bench"]),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["CCrypto", "CTLS", "FrontWire", "Platform", "SQLite", "Wire"],
+      exclude: ["Golden"]),
+  ]
+}
+
+/// Takes the scheduler through crashes, power losses and bad weather in virtual time.
+var simulator: [Target] {
+  if part == "product" || Context.environment["SLUICE_FUZZ"] != nil { return [] }
+  return [
     .target(name: "MemoryDisk", dependencies: ["CSQLite"], path: "Tests/Simulator/MemoryDisk"),
     .executableTarget(
       name: "sluice-simulator",
@@ -354,10 +366,6 @@ var tests: [Target] {
         "SQLite", "Scheduler", "Wire", "Workers",
       ],
       path: "Tests/Simulator", exclude: ["MemoryDisk", "kept.txt"]),
-    .testTarget(name: "BenchmarksTests", dependencies: ["Platform", "sluice-bench"]),
-    .testTarget(
-      name: "EndToEndTests", dependencies: ["CCrypto", "CTLS", "FrontWire", "Platform", "SQLite", "Wire"],
-      exclude: ["Golden"]),
   ]
 }
 

@@ -99,6 +99,23 @@ struct ReloadTests {
     #expect(try inbox.ledger("SELECT count(*) FROM jobs WHERE state = 'leased'") == "0")
   }
 
+  /// Work in hand has 20 seconds from that signal on, as without the other.
+  @Test func aSignalThatComesMeanwhileBoundsWhatIsInHand() throws {
+    let inbox = try Inbox()
+    try inbox.pipeline("timeout: 5m")
+    try inbox.add("slow", "misbehave doze\n")
+    let resident = try Resident(
+      inbox.folder, environment: ["SLUICE_PLUGIN_PATH": try FixtureStages.folder()])
+    #expect(try SluiceCommand.run(["enqueue", "--home", "home", "in"], in: inbox.folder).status == 0)
+    try Resident.wait("a stage works") {
+      try SluiceCommand.run(["status", "--home", "home"], in: inbox.folder).out.contains("misbehave")
+    }
+    kill(resident.process.processIdentifier, SIGHUP)
+    usleep(200_000)
+    #expect(resident.stop() == 0, "\(resident.errors)")
+    #expect(try inbox.ledger("SELECT status FROM attachments") == "queued", "it sleeps for a minute")
+  }
+
   @Test func aFolderIsWatchedOnAndASignalEndsItAtAnyTime() throws {
     let resident = try Resident(folder, options: ["--watch", "in", "--quiet-for", "100ms"])
     try resident.wait(for: 40)

@@ -351,7 +351,8 @@ extension Route {
   fileprivate func body(_ speaksDraft: Bool) -> String? {
     switch self {
     case .postAttachment, .check:
-      #"{"required":true,"content":{"application/octet-stream":{"schema":{}},"multipart/form-data":{"schema":"#
+      #"{"description":"The content, which is empty without a body.","content":{"#
+        + #""application/octet-stream":{"schema":{}},"multipart/form-data":{"schema":"#
         + #"{"type":"object","required":["file"],"properties":{"file":{"type":"string","format":"binary"}}}}}}"#
     case .createUpload: #"{"content":{"\#(Tus.contentType)":{"schema":{}}}}"#
     case .appendToUpload:
