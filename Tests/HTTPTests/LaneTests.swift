@@ -232,10 +232,17 @@ struct LaneTests {
       try home.records("downloads").filter { $0["held"] as? Bool == true }.count == 2
     }
     #expect(try home.sluice("downloads").out.components(separatedBy: "held").count == 3)
-    try home.wait("the urgent one is there") { try home.count("completed") == 1 }
-    #expect(
-      try home.records("list").first { $0["status"] as? String == "completed" }?["id"] as? String == ids[1])
-    #expect(try home.records("downloads").allSatisfy { $0["held"] as? Bool == false })
+    var completed: [String] = []
+    try home.wait("the first is there") {
+      completed = try home.records("list").filter { $0["status"] as? String == "completed" }
+        .compactMap { $0["id"] as? String }
+      return !completed.isEmpty
+    }
+    // On a slow machine others may have followed by now.
+    #expect(completed.contains(ids[1]))
+    try home.wait("none is held") {
+      try home.records("downloads").allSatisfy { $0["held"] as? Bool == false }
+    }
     try home.wait("all are there") { try home.count("completed") == 3 }
     #expect(server.requests.count == 3)
   }
