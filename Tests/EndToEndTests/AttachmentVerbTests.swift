@@ -257,6 +257,15 @@ struct AttachmentVerbTests {
   }
 
   /// A coordinator that was killed between its commit and the rename has left the object in the store's incoming folder.
+  /// Files of uploads and transfers that are on no record, as a killed coordinator leaves them.
+  @Test func whatAKilledCoordinatorReceivedIsDeletedToo() throws {
+    _ = try takeInCanaries()
+    let left = ["uploads/\(String(repeating: "ab", count: 16))", "downloads/99.part"]
+    for name in left { try folder.write("home/\(name)", "a part of a content\n") }
+    #expect(try sluice("delete", "--conversation", "canary-conversation").status == 0)
+    #expect(left.allSatisfy { !FileManager.default.fileExists(atPath: "\(folder.path)/home/\($0)") })
+  }
+
   @Test func anObjectWithoutItsPathIsDeletedToo() throws {
     try ingest("in")
     let id = try id(of: "b.txt")

@@ -121,7 +121,7 @@ package struct DownloadsFolder: Sendable {
   package func delete(_ transfer: Int64) { unlink(file(of: transfer)) }
 
   /// Deletes the files of all other transfers.
-  func sweep(keeping transfers: Set<Int64>) {
+  package func sweep(keeping transfers: Set<Int64>) {
     guard let listing = opendir(path) else { return }
     defer { closedir(listing) }
     while let entry = readdir(listing) {

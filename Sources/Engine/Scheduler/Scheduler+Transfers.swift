@@ -51,7 +51,9 @@ extension Scheduler {
       slot: pool.nextSlot, inHand: lanes.downloads?.inHand ?? 0, isRoomComing: isRoomComing
     ) { work($0, transfers.definition) }
     if let (flight, why) = rest.noRoom {
-      pauseTransfers(flight, Reason(stage: TransferRun.stage, code: "disk-full", message: why), .hand)
+      let id = flight.transfer?.attachmentId ?? ""
+      let message = "\(why): make room, or give attachment \(id) up with `sluice cancel \(id)`"
+      pauseTransfers(flight, Reason(stage: TransferRun.stage, code: "disk-full", message: message), .hand)
     }
     for flight in rest.givingWay {
       flight.progress = TransferState(bytes: 0, total: flight.progress.total)

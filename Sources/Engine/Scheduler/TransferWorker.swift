@@ -133,23 +133,20 @@ final class TransferWorker {
       var flight = queue[place]
       if suspectAtWork != nil && flight.lease.priority < Self.urgent { break }
       if let why = lackOfRoom(for: flight) {
-        // Transfers under way may leave room; and each part that may give way has to be in the queue.
-        if !underway.isEmpty || queue.count < inHand || isRoomComing() {
-          roomLackedSince = nil
-          break
+        // Transfers under way may leave room.
+        if !underway.isEmpty { break }
+        if let other = nextThatFits() {
+          flight = other
+        } else {
+          guard isTimeToMakeRoom(inHand: inHand, isRoomComing()) else { break }
+          guard let made = makeRoom() else {
+            _ = removeQueued(flight)
+            rest.noRoom = (flight, why)
+            return rest
+          }
+          rest.givingWay = made.givingWay
+          flight = made.room
         }
-        let now = environment.clock.monotonic()
-        let since = roomLackedSince ?? now
-        roomLackedSince = since
-        if now - min(since, now) < Self.roomPatience { break }
-        roomLackedSince = nil
-        guard let made = makeRoom() else {
-          _ = removeQueued(flight)
-          rest.noRoom = (flight, why)
-          return rest
-        }
-        rest.givingWay = made.givingWay
-        flight = made.room
       }
       _ = removeQueued(flight)
       switch process.give(work(flight), descriptor: flight.content) {
@@ -182,11 +179,33 @@ final class TransferWorker {
   }
 
   /// Where in the queue the next one is; `nil`: each waits for a connection.
-  private func nextPlace() -> Int? {
+  private func nextPlace() -> Int? { turn.next(of: queue.map(entry)) }
+
+  private var turn: TransferTurn {
     TransferTurn(
       connections: definition.connections, perHost: definition.perHost, urgent: Self.urgent,
-      underway: underway.values.lazy.map(entry)
-    ).next(of: queue.map(entry))
+      underway: underway.values.lazy.map(entry))
+  }
+
+  /// The first in turn that fits on the disk; `nil`: none does.
+  private func nextThatFits() -> Flight? {
+    let fitting = queue.filter { lackOfRoom(for: $0) == nil }
+    return turn.next(of: fitting.map(entry)).map { fitting[$0] }
+  }
+
+  /// Whether the disk has been too full for a second, and nothing else will make room.
+  private func isTimeToMakeRoom(inHand: Int, _ isRoomComing: Bool) -> Bool {
+    // Each part that may give way has to be in the queue.
+    guard queue.count >= inHand, !isRoomComing else {
+      roomLackedSince = nil
+      return false
+    }
+    let now = environment.clock.monotonic()
+    let since = roomLackedSince ?? now
+    roomLackedSince = since
+    if now - min(since, now) < Self.roomPatience { return false }
+    roomLackedSince = nil
+    return true
   }
 
   private func entry(_ flight: Flight) -> TransferTurn.Entry {

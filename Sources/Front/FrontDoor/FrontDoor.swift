@@ -159,6 +159,9 @@ public final class FrontDoor: Sendable {
   /// Takes no more connections, and ends streams. Requests under way go on.
   public func drain() { life.drain() }
 
+  /// Gives requests under way the last few seconds from now on.
+  public func end() { life.stop() }
+
   /// Takes no more connections, lets requests under way end for a few seconds, which it tells, and ends.
   public func stop() {
     let underway = desk.openCount - streams.count

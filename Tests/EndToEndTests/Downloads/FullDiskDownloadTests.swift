@@ -48,6 +48,26 @@ struct FullDiskDownloadTests {
     withExtendedLifetime(disk) {}
   }
 
+  /// A link that does not fit holds up none that does, and is named with the way out once it is alone.
+  @Test func aLinkThatDoesNotFitHoldsUpNoOther() throws {
+    let home = try DownloadHome()
+    let disk = try SmallDisk(home.folder.path + "/home/downloads", size: "16m")
+    let server = try ContentServer()
+    let large = "/content/\(20 << 20)/large"
+    let good = (0..<3).map { "/content/\(4 << 20)/good-\($0)" }
+    let coordinator = try Resident(home.folder)
+    try home.enqueue([large], at: server.url)
+    try Resident.wait("the lane is paused") { try home.sluice("status").out.contains("disk-full") }
+    try home.enqueue(good, at: server.url)
+    #expect(try home.sluice("resume", "downloads").status == 0)
+    try home.checkCompleted(good)
+    try Resident.wait("the lane is paused again") { try home.sluice("status").out.contains("disk-full") }
+    let id = try #require(try home.listed().first { $0.fileName == large }).id
+    #expect(try home.sluice("status").out.contains("`sluice cancel \(id)`"))
+    #expect(coordinator.stop() == 0, "\(coordinator.errors)")
+    withExtendedLifetime(disk) {}
+  }
+
   /// Two parts fill the disk, and neither link fits. The link with fewer bytes to come goes on, and the other begins again.
   @Test func partsThatBlockEachOtherGiveWay() throws {
     let home = try DownloadHome()

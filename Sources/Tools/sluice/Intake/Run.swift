@@ -103,6 +103,7 @@ struct Run: ParsableCommand {
         return true
       }
       if front != nil { heedAnother(signals) }
+      front?.end()
       doors?.stop()
       front?.stop()
       server.stop()

@@ -115,8 +115,8 @@ final class CommandDesk {
     if let answer { try check(answer) }
   }
 
-  /// Deletes the objects of deleted attachments that are still there: those that a command which was killed has left, and those that a
-  /// coordinator which was killed had staged. Where a coordinator has the home, it does so itself.
+  /// Deletes the objects and files of deleted attachments that are still there: a killed command has left them, or a killed coordinator
+  /// had staged or received them. Where a coordinator has the home, it does so itself.
   func finishDeletions() throws {
     guard case .ledger(let ledger, _) = way else { return }
     let reader = try home.reader()
@@ -124,6 +124,8 @@ final class CommandDesk {
       // What does not get its path now waits for the next coordinator, as before.
       _ = try FileStore(root: root.number, home.storePath).recover(reader)
     }
+    try UploadFiles(home).sweep(reader)
+    DownloadsFolder(home).sweep(keeping: try reader.transfersWithFiles())
     try deleteObjects(try reader.objectsToDelete(limit: 1000), ledger)
   }
 
