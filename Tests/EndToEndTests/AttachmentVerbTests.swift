@@ -257,7 +257,7 @@ struct AttachmentVerbTests {
   }
 
   /// A coordinator that was killed between its commit and the rename has left the object in the store's incoming folder.
-  /// Files of uploads and transfers that are on no record, as a killed coordinator leaves them.
+  /// A killed coordinator leaves files of uploads and transfers without a record.
   @Test func whatAKilledCoordinatorReceivedIsDeletedToo() throws {
     _ = try takeInCanaries()
     let left = ["uploads/\(String(repeating: "ab", count: 16))", "downloads/99.part"]

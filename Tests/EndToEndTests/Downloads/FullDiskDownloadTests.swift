@@ -48,7 +48,7 @@ struct FullDiskDownloadTests {
     withExtendedLifetime(disk) {}
   }
 
-  /// A link that does not fit holds up none that does, and is named with the way out once it is alone.
+  /// A large link lets smaller ones go first. Alone, it pauses the lane, and the reason names the way out.
   @Test func aLinkThatDoesNotFitHoldsUpNoOther() throws {
     let home = try DownloadHome()
     let disk = try SmallDisk(home.folder.path + "/home/downloads", size: "16m")
@@ -74,7 +74,7 @@ struct FullDiskDownloadTests {
     let disk = try SmallDisk(home.folder.path + "/home/downloads", size: "32m")
     let server = try ContentServer(rate: 4 << 20)
     let coordinator = try Resident(home.folder)
-    // Of one size, so that the second has room once the first is stored.
+    // Both have one size: the second fits once the first is stored.
     let size = 12 << 20
     let paths = (0..<2).map { "/content/\(size)/part-\($0)" }
     try home.enqueue(paths, at: server.url)

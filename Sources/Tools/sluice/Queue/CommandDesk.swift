@@ -115,8 +115,8 @@ final class CommandDesk {
     if let answer { try check(answer) }
   }
 
-  /// Deletes the objects and files of deleted attachments that are still there: a killed command has left them, or a killed coordinator
-  /// had staged or received them. Where a coordinator has the home, it does so itself.
+  /// Deletes leftover objects and files of deleted attachments: a killed command has left them, or a killed coordinator had staged or
+  /// received them. A coordinator at work does so itself.
   func finishDeletions() throws {
     guard case .ledger(let ledger, _) = way else { return }
     let reader = try home.reader()
