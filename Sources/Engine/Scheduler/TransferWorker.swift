@@ -193,9 +193,9 @@ final class TransferWorker {
     return turn.next(of: fitting.map(entry)).map { fitting[$0] }
   }
 
-  /// Whether the disk has been too full for a second, and nothing else will make room.
+  /// Whether the disk has been too full for a second, without files that will soon be deleted.
   private func isTimeToMakeRoom(inHand: Int, _ isRoomComing: Bool) -> Bool {
-    // Each part that may give way has to be in the queue.
+    // A part can give way only in the queue.
     guard queue.count >= inHand, !isRoomComing else {
       roomLackedSince = nil
       return false

@@ -15,7 +15,7 @@ struct TrialOpenings {
     // What a library keeps for good it has after the first few.
     let warm = max(setup.trialOpenings / 4, 1)
     for _ in 0..<warm { try openAndClose(setup.stages) }
-    // What leaks leaks in each part. What a library takes now and then, or an allocator keeps back, it takes in some.
+    // A leak shows in each part. Memory that a library or the allocator takes now and then shows in some.
     let part = (setup.trialOpenings - warm) / UInt32(Self.parts)
     var least = Ready.Leak(bytes: .max, descriptors: .max)
     var before = Self.inUse()

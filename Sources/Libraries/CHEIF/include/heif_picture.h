@@ -50,8 +50,8 @@ bool sluice_heif_decode(sluice_heif *file, sluice_heif_fault *fault);
 /* Copies what was decoded, once, to lines of three bytes a pixel, or of four where it has alpha. */
 void sluice_heif_take(sluice_heif *file, unsigned char *pixels);
 
-/* Metadata that is allocated with malloc, or NULL. EXIF is that of all pictures, by its number, and begins with the header of a
- * TIFF; the profile is the main picture's. */
+/* Metadata, allocated with malloc, or NULL. The EXIF blocks of all pictures are numbered from 0 and begin with the header of a TIFF;
+ * the profile is the main picture's. */
 void *sluice_heif_exif(sluice_heif *file, int number, size_t *size);
 void *sluice_heif_profile(sluice_heif *file, size_t *size);
 
