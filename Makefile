@@ -4,7 +4,8 @@
 #              part of it
 # make fuzz    hostile input for every reader of input from outside, SECONDS=60 for each; prints a table
 # make sanitize  the unit tests under the thread, address and undefined-behaviour sanitizers; prints a table
-# make guards  takes each guard out of the product and shows that the tests miss it; prints a table
+# make guards  takes each guard out of the product and shows that the tests miss it; prints a table. TOGETHER=8 takes out eight at
+#              a time
 # make api-check  requests made from the description of the API, right and wrong, against a server
 # make tus-check  the corpus through tuspy and aiotus, over a line that is cut at each tenth of a file; prints a table (two minutes)
 # make clamd-check  asks a door of `serve: clamd` with clients of ClamAV's daemon that others wrote: clamdscan, pyclamd, rspamd, Exim,
@@ -60,7 +61,7 @@ test: build
 # Suites that are longer here, and those that are only here.
 SOAK := Soak|ClockChangeTests|CrowdTests|DifferentialTests|EventStreamsTests|KilledDownloadTests|ManyFilesTests
 SOAK := $(SOAK)|SlowClientTests|SourceConformanceTests|TusModelTests|UploadTests|CheckTests|HostileServerTests
-SOAK := $(SOAK)|HungServerTests|NetworkTests|ServeToolTests|StrangerTests
+SOAK := $(SOAK)|HungServerTests|NetworkTests|NewStageTests|ServeToolTests|StrangerTests
 
 soak: PACKAGES += slowhttptest
 soak: build
@@ -81,7 +82,7 @@ sanitize: build
 	@Tests/sanitize.sh
 
 guards: deps
-	@Tests/guards.sh
+	@TOGETHER=$(TOGETHER) Tests/guards.sh
 
 differ: PACKAGES += python3 python3-pikepdf poppler-utils libarchive-tools
 differ: build

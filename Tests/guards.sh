@@ -13,12 +13,16 @@
 #
 # If a second guard backs up the first, several sections of the last kind remove both.
 #
+# TOGETHER=8 takes out eight at a time, which needs fewer builds. The tests of one may then be red for another: a table that is red
+# throughout shows less, but GREEN and GONE mean the same.
+#
 # The work is done in two copies of the tree, each with its own build, .build/guards-1 and -2, which are kept for the next time.
 # Tests of the real binary use their debug builds.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 project=$PWD
-seconds=150 # that the tests may take; those that hang without their guard are red as well
+together=${TOGETHER:-1}
+seconds=300 # that the tests may take; those that hang without their guard are red as well
 tops='Package.swift Makefile README.md CONTRIBUTING.md docs pipeline.yaml cases.yaml Plugins Sources Templates Tests'
 
 # Makes `copy` this tree. Copies only what differs, so that little is built again.
@@ -109,33 +113,45 @@ verdict() { # log, status; sets `word`
 
 row() { printf '%-21s%-14s%7s  %s\n' "$@"; }
 
-# Takes out one guard after the other in a copy of its own.
+# Takes guards out of a copy of its own, `together` at a time, and runs the tests of each.
 take_out_each() { # the copy's number, names
-    local name file word tests start failed=0
+    local name word tests built start group out failed=0
     copy=$project/.build/guards-$1 logs=$project/.build/guards-$1/.build/logs
     shift
     trap 'sync; exit 130' INT TERM
-    for name in "$@"; do
-        read_guard "Tests/Guards/$name"
+    while (($# > 0)); do
+        group=("${@:1:together}") out=()
+        shift "${#group[@]}"
         start=$SECONDS
-        if [[ -n $needsRoot && $(id -u) -ne 0 ]]; then
-            row "$name" 'skipped: root' 0 "$filter"
-            continue
-        fi
         # The test bundle is linked again only if it contains what has changed.
-        tests=--build-tests
-        [[ $filter == EndToEndTests* ]] && tests=''
-        if ! take_out; then
-            word=GONE
-        elif ! build "$logs/$name" $tests; then
-            word='BUILD FAILS'
-        else
-            run_tests "$logs/$name" "$filter"
-            verdict "$logs/$name" $?
-        fi
-        for file in "${files[@]}"; do cp "$file" "$copy/$file"; done
-        row "$name" "$word" $((SECONDS - start)) "$filter"
-        [[ $word == red* ]] || failed=1
+        tests=''
+        for name in "${group[@]}"; do
+            read_guard "Tests/Guards/$name"
+            if [[ -n $needsRoot && $(id -u) -ne 0 ]]; then
+                row "$name" 'skipped: root' 0 "$filter"
+            elif take_out; then
+                [[ $filter == EndToEndTests* ]] || tests=--build-tests
+                out+=("$name")
+            else
+                failed=1
+                row "$name" GONE 0 "$filter"
+            fi
+        done
+        build "$logs/build-${group[0]}" $tests
+        built=$?
+        for name in "${out[@]}"; do
+            read_guard "Tests/Guards/$name"
+            if ((built != 0)); then
+                word='BUILD FAILS'
+            else
+                run_tests "$logs/$name" "$filter"
+                verdict "$logs/$name" $?
+            fi
+            row "$name" "$word" $((SECONDS - start)) "$filter"
+            start=$SECONDS
+            [[ $word == red* ]] || failed=1
+        done
+        sync
     done
     return $failed
 }
@@ -145,6 +161,8 @@ start=$SECONDS
 all=''
 shares=('' '')
 share=0
+# Neighbours in the folder often change the same file.
+((together == 1)) || set -- $(shuf --random-source=<(yes) -e "$@")
 for name in "$@"; do
     if ! read_guard "Tests/Guards/$name"; then
         echo "Tests/Guards/$name is no guard; the head of Tests/guards.sh says what one is"
@@ -166,7 +184,7 @@ for share in 2 1; do
         exit 1
     fi
 done
-seconds=900 run_tests "$logs/tests" "$all"
+seconds=2700 run_tests "$logs/tests" "$all"
 status=$?
 verdict "$logs/tests" "$status"
 row 'all in place' "${word,,}" $((SECONDS - start)) \

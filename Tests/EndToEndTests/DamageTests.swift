@@ -8,7 +8,7 @@ import Testing
 @Suite struct DamageTests {
   @Test(arguments: 1...2)
   func noDamageCrashesACommandOrPassesForSound(half: Int) throws {
-    try Damaging(damages: 30, seed: UInt64(half)).run()
+    try Damaging(damages: 15, seed: UInt64(half)).run()
   }
 }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite(.serialized)
 struct SimulatorTests {
   @Test func noScenarioBreaksARule() throws {
-    try Self.expectNoFailure(["--kept", Self.kept, "--first", "1", "--seeds", "400"])
+    try Self.expectNoFailure(["--kept", Self.kept, "--first", "1", "--seeds", "200"])
   }
 
   @Test func aSeedIsTheSameInEachProcess() throws {

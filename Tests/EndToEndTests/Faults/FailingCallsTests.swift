@@ -5,10 +5,10 @@ import Testing
 /// fault. Each call fails once, and permanently, with every error that it may return.
 @Suite(.serialized)
 struct FailingCallsTests {
-  /// The first calls, and then ever fewer; `make soak` tries all.
+  /// The first calls, and then ever fewer, and permanently with one error of each kind; `make soak` tries all.
   @Test(arguments: FailingCalls.kinds)
   func aCallThatFailsLosesNothing(kind: FailingCalls.Kind) throws {
-    try FailingCalls(kind: kind).run { $0 * 8 }
+    try FailingCalls(kind: kind).run(permanent: 1) { $0 * 8 }
   }
 }
 
@@ -52,13 +52,15 @@ struct FailingCalls {
 
   let kind: Kind
 
-  /// - Parameter next: the number of the call to fail after this one.
-  func run(_ next: (Int) -> Int) throws {
+  /// - Parameters:
+  ///   - permanent: of how many errors each is permanent in its turn, too.
+  ///   - next: the number of the call to fail after this one.
+  func run(permanent: Int = .max, _ next: (Int) -> Int) throws {
     var tries = 0
     var wrong = 0
-    for error in kind.errors + (kind.isShortToo ? [0] : []) {
+    for (index, error) in (kind.errors + (kind.isShortToo ? [0] : [])).enumerated() {
       // EINTR is never permanent: callers rightly repeat the call.
-      for isForever in error == EINTR ? [false] : [false, true] {
+      for isForever in error == EINTR || index >= permanent ? [false] : [false, true] {
         var nth = 1
         while true {
           let fault = FaultLibrary.Fault(

@@ -3,10 +3,10 @@ import Platform
 import Testing
 
 /// Kills the coordinator or a worker before and after each of its file, socket and process calls; then again
-/// in the run that recovers, three levels deep. `make soak` kills at each of them, `make test` at every fourth.
+/// in the run that recovers, three levels deep. `make soak` kills at each of them, `make test` at every eighth.
 @Suite(.serialized)
 struct KillAtEveryStepTests {
-  @Test func everyFourthStepIsKilledOnce() throws { try KillingSteps(seed: 1).run(times: 1, every: 4) }
+  @Test func everyEighthStepIsKilledOnce() throws { try KillingSteps(seed: 1).run(times: 1, every: 8) }
 
   @Test func someStepsOfDownloadsAreKilled() throws {
     try KillingSteps(seed: 3, ofLinks: true).run(times: 1, every: 10)

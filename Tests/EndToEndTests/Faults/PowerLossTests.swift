@@ -6,7 +6,7 @@ import Testing
 /// next ingest must recover each. What was printed before the cut must be true after it.
 @Suite(.serialized)
 struct PowerLossTests {
-  @Test func nothingIsLostWhenThePowerIsCut() throws { try PowerCuts(seed: 1).run(recordings: 2, images: 60) }
+  @Test func nothingIsLostWhenThePowerIsCut() throws { try PowerCuts(seed: 1).run(recordings: 2, images: 30) }
 
   /// Unsynced data may be on disk at its end and not at its beginning.
   @Test func aHoleInTheFileOfEventsIsCutOff() throws {

@@ -227,7 +227,7 @@ struct ClamdDoorFaultTests {
       + Array(
         repeating: Array("zINSTREAM\0".utf8) + ClamdClient.chunks(content, by: [1, 2, 3]), count: 4
       ).joined() + Array("zEND\0".utf8)
-    for _ in 0..<(Soak.isOn ? 40 : 4) {
+    for _ in 0..<(Soak.isOn ? 40 : 2) {
       let clients = try (0..<8).map { _ in try ClamdClient(door.path) }
       let threads = DispatchGroup()
       for client in clients {

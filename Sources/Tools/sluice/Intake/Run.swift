@@ -112,7 +112,9 @@ struct Run: ParsableCommand {
       watchThread?.join()
       late.end()
     }
-    if !arguments.flag("quiet") {
+    /// Says so once the loop turns: stages, ledger and store are open then.
+    func tellThatItWorks() {
+      if arguments.flag("quiet") { return }
       Terminal.error(
         "process \(getpid()) works the queue of \(home.path) until SIGTERM"
           + (watching.folders.isEmpty ? "" : ", and watches \(watching.folders.joined(separator: ", "))"))
@@ -127,7 +129,7 @@ struct Run: ParsableCommand {
       server.works(with: $0.definition, file: PipelineMismatch.path(of: file), isResident: true)
       if let front { entrance?.follow($0, front, doors) }
     }
-    var isReady = false
+    var (isWorking, isReady) = (false, false)
     let summary: SchedulerSummary
     do {
       summary = try resident.work(pipeline) { event in
@@ -143,8 +145,11 @@ struct Run: ParsableCommand {
         }
         if case .atWork(let workers) = event { server.tell(workers) }
         if case .stopping(_, _, _, _?) = event { drain() }
-        // It is ready once the loop turns: the stages are open then, and the ledger's; and it lives as long as the loop does.
         if case .tick = event {
+          if !isWorking {
+            isWorking = true
+            tellThatItWorks()
+          }
           if !isReady && front?.isServing ?? true {
             isReady = true
             manager.ready()
