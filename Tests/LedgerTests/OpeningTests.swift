@@ -20,18 +20,18 @@ struct OpeningTests {
     try #require(throws: LedgerError.self) { _ = try open() }
   }
 
-  @Test(arguments: ["PRAGMA user_version = \(Schema.version + 1)", "PRAGMA user_version = 2147483647"])
-  func aLedgerOfANewerVersionIsRefusedAndStaysAsItIs(change: String) throws {
+  @Test(arguments: [1, Schema.version - 1, Schema.version + 1, 2_147_483_647])
+  func aLedgerOfAnotherVersionIsRefusedAndStaysAsItIs(version: Int64) throws {
     let home = try home()
     defer { remove(home) }
     _ = try SQLiteLedger(home)
     do {
       let connection = try Connection(home.ledgerPath)
-      try connection.execute("\(change); PRAGMA wal_checkpoint(TRUNCATE)")
+      try connection.execute("PRAGMA user_version = \(version); PRAGMA wal_checkpoint(TRUNCATE)")
     }
     let before = try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath))
-    #expect(try refusal { try SQLiteLedger(home) }.code == .newer)
-    #expect(try refusal { try SQLiteLedger(reading: home) }.code == .newer)
+    #expect(try refusal { try SQLiteLedger(home) }.code == .otherVersion)
+    #expect(try refusal { try SQLiteLedger(reading: home) }.code == .otherVersion)
     #expect(try Data(contentsOf: URL(fileURLWithPath: home.ledgerPath)) == before)
   }
 

@@ -241,7 +241,7 @@ struct LedgerExchangeTests {
     }
   }
 
-  @Test(arguments: [.inUse, .newer, .unwritable, .full, .damaged, .fenced, .other] as [LedgerError.Code])
+  @Test(arguments: [.inUse, .otherVersion, .unwritable, .full, .damaged, .fenced, .other] as [LedgerError.Code])
   mutating func afterAnyOtherErrorNothingIsTriedAgain(code: LedgerError.Code) {
     send()
     let failed = fail(LedgerError(code, "it is over"), at: 100)

@@ -47,7 +47,7 @@ public struct StagedName: Sendable, Hashable, CustomStringConvertible {
   public let attachmentId: String
   /// Of an object beside the attachment's own: its name.
   public let derived: String?
-  /// `nil`: it was left by a stage that was built for contract 1.0, or by an earlier version of this program.
+  /// `nil`: it was left by a stage that was built for contract 1.0.
   public let token: Token?
   public let text: String
 

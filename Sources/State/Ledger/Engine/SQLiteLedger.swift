@@ -60,7 +60,7 @@ package final class SQLiteLedger: LedgerWriter {
   /// Which links are fetched by themselves.
   var prefetch = Prefetch()
 
-  /// Opens the ledger of a home for writing, brings it up to this version, and takes back what lost coordinators had in hand.
+  /// Opens the ledger of a home for writing, and takes back what lost coordinators had in hand.
   public convenience init(_ home: Home) throws(LedgerError) {
     do {
       try self.init(path: home.ledgerPath, home: home)
@@ -119,23 +119,10 @@ package final class SQLiteLedger: LedgerWriter {
       connection.neverCheckpointOnClose()
       // In one transaction: a coordinator may be creating the tables.
       try connection.execute("BEGIN")
-      let version = try schemaVersion()
-      if version > Schema.version { throw foreignVersion(version) }
-      if version < Schema.version {
-        try checkVersion()
-        // Nothing brings up a file that is damaged.
-        let fault = try connection.prepare("PRAGMA quick_check(1)").first { $0.text(0) }
-        if let fault, fault != "ok" {
-          throw LedgerError(.damaged, "\(path): \(fault); \(LedgerError.restore)")
-        }
-        throw version == 0
-          ? LedgerError(
-            .inUse,
-            "\(path) is just being made; try again, or run `sluice ingest` if no other command is making it")
-          : LedgerError(
-            .inUse,
-            "\(path) has schema version \(version), and this sluice reads \(Schema.version); `sluice ingest` or "
-              + "`sluice run` brings it up to date; `sluice resume attachments` does, and works nothing")
+      if try checkVersion() == 0 {
+        throw LedgerError(
+          .inUse,
+          "\(path) is just being made; try again, or run `sluice ingest` if no other command is making it")
       }
       try connection.execute("COMMIT")
     } catch let error as SQLiteError where error.code.primary == .cantOpen {
@@ -150,17 +137,25 @@ package final class SQLiteLedger: LedgerWriter {
     try connection.prepare("PRAGMA user_version").first { $0.integer(0) } ?? 0
   }
 
-  private func foreignVersion(_ version: Int64) -> LedgerError {
-    LedgerError(
-      .newer,
-      "\(path) has schema version \(version), and this sluice knows up to \(Schema.version); use the newer sluice that wrote it"
-    )
-  }
-
-  /// Refuses a file that is not a ledger of this or an older version, before anything is written to it.
-  private func checkVersion() throws {
+  /// Refuses a file that is no ledger of this version, before anything is written to it. Returns 0 for one without tables.
+  @discardableResult
+  private func checkVersion() throws -> Int64 {
     let version = try schemaVersion()
-    if version > Schema.version { throw foreignVersion(version) }
+    if version > Schema.version {
+      throw LedgerError(
+        .otherVersion,
+        "\(path) has schema version \(version), and this sluice knows up to \(Schema.version); use the newer sluice that wrote it"
+      )
+    }
+    if (1..<Schema.version).contains(version) {
+      // A damaged file may say anything of its version.
+      let fault = try connection.prepare("PRAGMA quick_check(1)").first { $0.text(0) }
+      if let fault, fault != "ok" { throw LedgerError(.damaged, "\(path): \(fault); \(LedgerError.restore)") }
+      throw LedgerError(
+        .otherVersion,
+        "\(path) has schema version \(version), of a sluice from before the first release, and nothing brings it up; begin with "
+          + "another --home, and ingest the sources again")
+    }
     let tables = try connection.prepare("SELECT count(*) FROM sqlite_schema").first { $0.integer(0) } ?? 0
     if version < 0 || (version == 0 && tables > 0) {
       throw LedgerError(
@@ -168,12 +163,11 @@ package final class SQLiteLedger: LedgerWriter {
         "\(path): is a database of something else, and stays as it is; move it away, or begin with another --home"
       )
     }
+    return version
   }
 
   private func makeTables() throws {
-    let version = try schemaVersion()
-    if version == Schema.version { return }
-    if version > 0 { return try Migration(connection: connection).run(from: version) }
+    if try schemaVersion() == Schema.version { return }
     try connection.transaction {
       try connection.execute(Schema.tables)
       try connection.execute(Schema.firstRows)

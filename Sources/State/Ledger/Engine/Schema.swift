@@ -4,8 +4,8 @@ import Pipeline
 /// can write an inconsistent ledger. They compare a column with each value in turn: for three values in `IN
 /// (…)`, SQLite would build a table on every check of a row.
 enum Schema {
-  /// The schema version that this program writes, kept in `user_version`. Ledgers of newer versions are
-  /// refused; older ones are brought up by ``Migration``.
+  /// The schema version that this program writes, kept in `user_version`. Ledgers of other
+  /// versions are refused.
   static let version: Int64 = 15
 
   /// The key of a transfer's job is its own and this.

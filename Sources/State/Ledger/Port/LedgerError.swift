@@ -5,8 +5,8 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
   public enum Code: Sendable {
     /// Another coordinator has the home.
     case inUse
-    /// Written by a newer version.
-    case newer
+    /// Written by another version, whose tables this one does not know.
+    case otherVersion
     /// The home or its file system does not allow writing.
     case unwritable
     /// The disk is full; nothing was written.

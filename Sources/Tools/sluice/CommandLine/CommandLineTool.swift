@@ -81,7 +81,7 @@ enum CommandLineTool {
   private static func exitCode(for code: LedgerError.Code) -> ExitCode {
     switch code {
     case .inUse, .full, .unavailable, .indeterminate, .fenced: .temporary
-    case .newer, .unwritable: .configuration
+    case .otherVersion, .unwritable: .configuration
     case .damaged, .other: .internalError
     }
   }
