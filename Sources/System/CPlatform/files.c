@@ -74,22 +74,33 @@ static int open_resolved(int folder, const char *path, uint64_t resolve) {
 
 /* ---- Files that this process has open through SQLite ---- */
 
-/* Beyond these the oldest is given up: a process has one ledger open, and tests have thousands, one after the other. */
-enum { MOST_LOCKED = 1024 };
+/* Beyond these the oldest is given up: a process has one ledger open, and tests have thousands, one after the other. A descriptor
+ * of each stays open, so that no other file gets its inode number; one for a path alone cancels no locks where it is closed. */
+enum { MOST_LOCKED = 24 };
 static struct {
   dev_t device;
   ino_t inode;
+  int held;
 } locked[MOST_LOCKED];
 static atomic_int locked_count;
 
 void sluice_keep_locks(const char *path) {
   struct stat facts;
-  if (stat(path, &facts) != 0) return;
+  int held = open(path, O_PATH | O_CLOEXEC);
+  if (held < 0) return;
   int count = atomic_load(&locked_count);
+  int is_known = fstat(held, &facts) != 0;
   for (int at = 0; at < count && at < MOST_LOCKED; at++)
-    if (locked[at].device == facts.st_dev && locked[at].inode == facts.st_ino) return;
-  locked[count % MOST_LOCKED].device = facts.st_dev;
-  locked[count % MOST_LOCKED].inode = facts.st_ino;
+    if (locked[at].device == facts.st_dev && locked[at].inode == facts.st_ino) is_known = 1;
+  if (is_known) {
+    close(held);
+    return;
+  }
+  int at = count % MOST_LOCKED;
+  if (count >= MOST_LOCKED) close(locked[at].held);
+  locked[at].device = facts.st_dev;
+  locked[at].inode = facts.st_ino;
+  locked[at].held = held;
   atomic_store(&locked_count, count + 1);
 }
 
