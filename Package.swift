@@ -33,7 +33,7 @@ let house: KeyValuePairs = [
     "Control", "Manifest", "Objects", "Scheduler", "Wire", "Workers",
   ],
   "State": [
-    "JSONText", "Ledger", "SQLite", "Sealing",
+    "HomeFolder", "JSONText", "LedgerPort", "LedgerRules", "LedgerSQLite", "Reporting", "SQLite", "Sealing",
   ],
   "Decisions": [
     "Configuration", "Pipeline",
@@ -141,8 +141,8 @@ var core: [Target] {
     .target(
       name: "FrontDoor",
       dependencies: [
-        "CPlatform", "FrontWire", "Identity", "Ledger", "Manifest", "Objects", "Pipeline", "Platform",
-        "Scheduler", "Sealing", "Wire", "Workers",
+        "CPlatform", "FrontWire", "HomeFolder", "Identity", "LedgerPort", "LedgerSQLite", "Manifest",
+        "Objects", "Pipeline", "Platform", "Reporting", "Scheduler", "Sealing", "Wire", "Workers",
       ]),
     .target(name: "Identity", dependencies: ["CCrypto", "JSONText", "Platform"]),
     .target(name: "CPlatform"),
@@ -152,10 +152,19 @@ var core: [Target] {
     .target(name: "Platform", dependencies: ["Bytes", "CCrypto", "CPlatform"]),
     .target(name: "Configuration", dependencies: ["Pipeline", "Platform", "CYAML"]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
-    .target(name: "Ledger", dependencies: ["CPlatform", "Pipeline", "Platform", "SQLite"]),
+    .target(name: "LedgerPort", dependencies: ["Pipeline", "Platform"]),
+    .target(name: "LedgerRules", dependencies: ["LedgerPort", "Pipeline", "Platform"]),
+    .target(
+      name: "LedgerSQLite",
+      dependencies: [
+        "CPlatform", "HomeFolder", "LedgerPort", "LedgerRules", "Pipeline", "Platform", "SQLite",
+      ]),
+    .target(name: "HomeFolder", dependencies: ["LedgerPort", "Platform"]),
+    .target(name: "Reporting", dependencies: ["HomeFolder", "LedgerPort", "Pipeline", "Platform"]),
     .target(name: "JSONText", dependencies: ["SQLite"]),
     .target(name: "Sealing", dependencies: ["CCrypto", "Platform"]),
-    .target(name: "Manifest", dependencies: ["Bytes", "Configuration", "JSONText", "Ledger", "Platform"]),
+    .target(
+      name: "Manifest", dependencies: ["Bytes", "Configuration", "JSONText", "LedgerPort", "Platform"]),
     .target(
       name: "Workers",
       dependencies: [
@@ -166,15 +175,18 @@ var core: [Target] {
       name: "Workbench",
       dependencies: ["CPlatform", "Configuration", "Pipeline", "Platform", "Wire", "Workers"]),
     .target(
-      name: "Objects", dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform"]),
+      name: "Objects", dependencies: ["CPlatform", "HomeFolder", "LedgerPort", "Pipeline", "Platform"]),
     .target(
       name: "Scheduler",
       dependencies: [
-        "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Sealing", "Wire", "Workers",
+        "CPlatform", "CWorker", "HomeFolder", "LedgerPort", "Objects", "Pipeline", "Platform", "Sealing",
+        "Wire", "Workers",
       ]),
     .target(
       name: "Control",
-      dependencies: ["CPlatform", "Ledger", "Pipeline", "Platform", "Scheduler", "Wire", "Workers"]),
+      dependencies: [
+        "CPlatform", "HomeFolder", "LedgerPort", "Pipeline", "Platform", "Scheduler", "Wire", "Workers",
+      ]),
   ]
 }
 
@@ -185,9 +197,9 @@ var executables: [Target] {
     .executableTarget(
       name: "sluice",
       dependencies: [
-        "Configuration", "Control", "CPlatform", "CWorker", "FrontDoor", "Identity", "JSONText", "Ledger",
-        "Manifest",
-        "Objects", "Pipeline", "Platform", "Scheduler", "Sealing", "Wire", "Workbench", "Workers",
+        "Configuration", "Control", "CPlatform", "CWorker", "FrontDoor", "HomeFolder", "Identity", "JSONText",
+        "LedgerPort", "LedgerRules", "LedgerSQLite", "Manifest", "Objects", "Pipeline", "Platform",
+        "Reporting", "Scheduler", "Sealing", "Wire", "Workbench", "Workers",
       ]),
     .executableTarget(
       name: "sluice-worker", dependencies: ["Bytes", "CPlatform", "CStage", "CWorker", "Pipeline", "Wire"]),
@@ -206,9 +218,8 @@ var bench: [Target] {
     .executableTarget(
       name: "sluice-bench",
       dependencies: [
-        "Control", "CPlatform", "CWorker", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler",
-        "Sealing",
-        "SQLite", "Wire", "Workers",
+        "Control", "CPlatform", "CWorker", "HomeFolder", "LedgerPort", "LedgerSQLite", "Objects", "Pipeline",
+        "Platform", "Scheduler", "Sealing", "SQLite", "Wire", "Workers",
       ],
       path: "Tests/Benchmarks", exclude: ["baseline.json", "mails.c", "peers", "raw.c"])
   ]
@@ -308,22 +319,31 @@ var tests: [Target] {
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Platform"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
     .testTarget(name: "SealingTests", dependencies: ["Platform", "Sealing"]),
-    .testTarget(name: "LedgerTests", dependencies: ["Ledger", "Pipeline", "Platform", "SQLite"]),
+    .testTarget(
+      name: "LedgerTests",
+      dependencies: [
+        "HomeFolder", "LedgerPort", "LedgerRules", "LedgerSQLite", "Pipeline", "Platform", "SQLite",
+      ]),
     // The meaning of the ledger's port, for tests of whatever uses it.
     .target(
-      name: "ModelLedger", dependencies: ["Ledger", "Pipeline", "Platform"], path: "Tests/ModelLedger"),
-    .testTarget(name: "PortTests", dependencies: ["Ledger", "ModelLedger", "Pipeline", "Platform"]),
-    .testTarget(name: "ManifestTests", dependencies: ["Ledger", "Manifest", "Platform"]),
+      name: "ModelLedger", dependencies: ["LedgerPort", "LedgerRules", "Pipeline", "Platform"],
+      path: "Tests/ModelLedger"),
+    .testTarget(
+      name: "PortTests",
+      dependencies: ["LedgerPort", "LedgerRules", "LedgerSQLite", "ModelLedger", "Pipeline", "Platform"]),
+    .testTarget(name: "ManifestTests", dependencies: ["LedgerPort", "Manifest", "Platform"]),
     .testTarget(
       name: "WorkersTests",
       dependencies: ["Configuration", "CPlatform", "Pipeline", "Platform", "Wire", "Workers"]),
     .testTarget(
       name: "SchedulerTests",
       dependencies: [
-        "Control", "CPlatform", "Ledger", "Objects", "Pipeline", "Platform", "Scheduler", "SQLite", "Wire",
-        "Workers",
+        "Control", "CPlatform", "LedgerPort", "LedgerSQLite", "Objects", "Pipeline", "Platform", "Scheduler",
+        "SQLite", "Wire", "Workers",
       ]),
-    .testTarget(name: "ObjectsTests", dependencies: ["Ledger", "Objects", "Pipeline", "Platform", "SQLite"]),
+    .testTarget(
+      name: "ObjectsTests",
+      dependencies: ["HomeFolder", "LedgerPort", "LedgerSQLite", "Objects", "Pipeline", "Platform", "SQLite"]),
     .testTarget(name: "WireTests", dependencies: ["Pipeline", "Wire"]),
     .testTarget(
       name: "HTTPTests",
@@ -333,8 +353,8 @@ var tests: [Target] {
     .testTarget(
       name: "FrontDoorTests",
       dependencies: [
-        "CCrypto", "FrontDoor", "FrontWire", "Identity", "Ledger", "Pipeline", "Platform", "Scheduler",
-        "Wire",
+        "CCrypto", "FrontDoor", "FrontWire", "HomeFolder", "Identity", "LedgerPort", "LedgerSQLite",
+        "Pipeline", "Platform", "Scheduler", "Wire",
       ]),
     .testTarget(name: "HTTPServerTests", dependencies: ["CPlatform", "HTTPServer", "Platform"]),
     .testTarget(
@@ -361,9 +381,8 @@ var simulator: [Target] {
     .executableTarget(
       name: "sluice-simulator",
       dependencies: [
-        "CPlatform", "CSQLite", "CWorker", "Ledger", "MemoryDisk", "ModelLedger", "Objects", "Pipeline",
-        "Platform",
-        "SQLite", "Scheduler", "Wire", "Workers",
+        "CPlatform", "CSQLite", "CWorker", "LedgerPort", "LedgerSQLite", "MemoryDisk", "ModelLedger",
+        "Objects", "Pipeline", "Platform", "Scheduler", "SQLite", "Wire", "Workers",
       ],
       path: "Tests/Simulator", exclude: ["MemoryDisk", "kept.txt"]),
   ]

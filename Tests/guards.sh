@@ -7,7 +7,7 @@
 #     # What it is there for.
 #     tests LedgerTests.FencingTests            the narrowest tests that must fail without it, for `swift test --filter`
 #     root                                      only where the user is root: others have nothing there to lose
-#     in Sources/State/Ledger/Engine/SQL.swift  then what is taken out, which must be there exactly once, …
+#     in Sources/State/LedgerSQLite/SQL.swift  then what is taken out, which must be there exactly once, …
 #     - AND holder = ?2 AND token = ?3"
 #     + AND ?2 = ?2 AND ?3 = ?3"                … and what comes in its place; nothing, where there is no such line
 #

@@ -1,6 +1,6 @@
 import Foundation
 import FrontWire
-import Ledger
+import LedgerPort
 import Platform
 import Synchronization
 import Testing

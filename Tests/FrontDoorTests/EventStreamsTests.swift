@@ -2,7 +2,9 @@ import CPlatform
 import Foundation
 import FrontWire
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Platform
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import CCrypto
 import Foundation
-import Ledger
+import LedgerPort
 import Platform
 import Synchronization
 import Testing

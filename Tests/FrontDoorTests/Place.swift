@@ -1,6 +1,8 @@
 import Foundation
 import FrontWire
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Pipeline
 import Platform
 import Testing

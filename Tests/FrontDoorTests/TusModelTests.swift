@@ -1,6 +1,6 @@
 import Foundation
 import FrontWire
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
 import Testing

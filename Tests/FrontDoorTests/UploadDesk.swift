@@ -1,7 +1,9 @@
 import Foundation
 import FrontWire
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Pipeline
 import Platform
 import Testing

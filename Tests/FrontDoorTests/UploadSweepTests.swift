@@ -1,7 +1,8 @@
 import Foundation
 import FrontWire
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Pipeline
 import Platform
 import Testing

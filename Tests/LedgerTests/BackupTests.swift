@@ -2,7 +2,9 @@ import Foundation
 import SQLite
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// Copies treat each leased or due job as started once: since the copy was made it may have been.
 struct BackupTests {

@@ -2,7 +2,9 @@ import Pipeline
 import Platform
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 struct ClaimTests {
   private let desk: Desk

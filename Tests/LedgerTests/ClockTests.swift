@@ -1,7 +1,9 @@
 import Pipeline
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// What waits for later waits as long as it was to, whatever somebody makes of the clock while no coordinator is running.
 struct ClockTests {

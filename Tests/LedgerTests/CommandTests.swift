@@ -2,7 +2,9 @@ import Pipeline
 import SQLite
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// What commands change, and what they answer.
 struct CommandTests {

@@ -1,7 +1,9 @@
 import Pipeline
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// What commands decide, without a ledger.
 struct DecisionTests {

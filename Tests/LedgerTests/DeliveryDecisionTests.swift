@@ -1,4 +1,5 @@
-import Ledger
+import LedgerPort
+import LedgerRules
 import Pipeline
 import Testing
 

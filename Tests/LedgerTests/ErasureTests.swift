@@ -3,7 +3,9 @@ import Pipeline
 import SQLite
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// No byte of what a person deleted is left in the files.
 struct ErasureTests {

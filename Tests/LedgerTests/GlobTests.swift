@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Testing
 
 /// Patterns as shells have them, in SQLite's form.

@@ -2,7 +2,9 @@ import Pipeline
 import Platform
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// What makes an attachment this one, and a delivery the same as on another ledger.
 struct IdentityTests {

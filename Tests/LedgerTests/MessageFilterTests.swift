@@ -1,7 +1,9 @@
 import Pipeline
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// The attachments of a message are found by the index of messages, without a look at the others.
 struct MessageFilterTests {

@@ -1,7 +1,9 @@
 import Pipeline
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// The path of an object is one content's.
 struct NameTests {

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// Not secret at all, but it shows for which place a value was sealed.

@@ -1,11 +1,14 @@
 import Foundation
+import HomeFolder
 import Pipeline
 import Platform
 import SQLite
 import Synchronization
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 struct OpeningTests {
   private func home() throws -> Home {

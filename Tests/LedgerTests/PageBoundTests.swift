@@ -1,7 +1,9 @@
 import Pipeline
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// A page looks at so many at most, and the next goes on.
 struct PageBoundTests {

@@ -3,7 +3,9 @@ import Platform
 import SQLite
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// Which links are fetched by themselves: those of the newest messages of each conversation.
 @Suite struct PrefetchTests {

@@ -1,8 +1,10 @@
 import Pipeline
+import Platform
 import Testing
 
-import Platform
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// Thousands of random steps, compared with a model that is as simple as possible.
 struct RandomSequenceTests {

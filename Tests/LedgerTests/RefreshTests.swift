@@ -3,7 +3,9 @@ import Platform
 import SQLite
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// New links for transfers whose own are not taken any more.
 @Suite struct RefreshTests {

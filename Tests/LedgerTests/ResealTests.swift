@@ -1,8 +1,11 @@
+import HomeFolder
 import Platform
 import SQLite
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// What is sealed gets another key: a page of rows in one transaction.
 @Suite struct ResealTests {

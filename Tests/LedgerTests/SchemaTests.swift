@@ -1,7 +1,9 @@
 import SQLite
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// The tables refuse inconsistent rows, whichever program writes them.
 struct SchemaTests {

@@ -2,7 +2,9 @@ import Pipeline
 import Platform
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// What stages took, read from what attempts recorded.
 struct StageTimesTests {

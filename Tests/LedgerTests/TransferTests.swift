@@ -3,7 +3,9 @@ import Platform
 import SQLite
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// Downloads in the ledger: who waits for what, and what becomes of them.
 @Suite struct TransferTests {

@@ -1,7 +1,9 @@
 import Pipeline
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerRules
+@testable import LedgerSQLite
 
 /// Who goes first of those that wait to be fetched: users have their turns, and of each the hosts.
 @Suite struct TurnTests {

@@ -1,4 +1,5 @@
-import Ledger
+import LedgerPort
+import LedgerRules
 import Pipeline
 
 // What commands do to attachments and deliveries.

@@ -1,4 +1,5 @@
-import Ledger
+import LedgerPort
+import LedgerRules
 import Pipeline
 
 /// The due transfers, looked through one by one.

@@ -1,4 +1,5 @@
-import Ledger
+import LedgerPort
+import LedgerRules
 import Pipeline
 
 /// The due attachments or deliveries of a lane, looked through one by one.

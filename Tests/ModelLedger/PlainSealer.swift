@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// Seals nothing, and notices what is moved to another place.

@@ -1,5 +1,7 @@
 import Foundation
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Pipeline
 import Platform
 import Testing

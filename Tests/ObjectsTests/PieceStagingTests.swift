@@ -1,6 +1,8 @@
 import CPlatform
 import Foundation
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Platform
 import Testing
 

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import ModelLedger
 import Pipeline
 import Platform

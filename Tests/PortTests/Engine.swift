@@ -1,5 +1,6 @@
 import Foundation
-import Ledger
+import LedgerPort
+import LedgerSQLite
 import ModelLedger
 import Pipeline
 import Platform

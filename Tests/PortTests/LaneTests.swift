@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Testing
 
 /// Pauses, and what lifts them.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Testing
 
 /// Claims, and what a lease says.

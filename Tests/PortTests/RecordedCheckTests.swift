@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 import Testing
 

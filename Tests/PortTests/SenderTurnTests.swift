@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Testing
 
 /// Turns between senders: a thousand attachments of one hold up no other's.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// A reply in words, without what engines number for themselves.

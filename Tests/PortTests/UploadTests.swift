@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Testing
 
 /// Files that clients send piece by piece.

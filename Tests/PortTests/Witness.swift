@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// Sees each exchange that is done, in order, and judges by little state of its own whether it may be so.

@@ -3,7 +3,7 @@ import Pipeline
 import Platform
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
 @testable import Scheduler
 
 struct EventBodyTests {

@@ -5,7 +5,8 @@ import SQLite
 import Synchronization
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
+@testable import LedgerSQLite
 @testable import Scheduler
 
 /// When a lane asks for leases: whatever happens in whatever order, a due job is claimed within a second if

@@ -1,7 +1,7 @@
 import Pipeline
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
 @testable import Scheduler
 
 /// What goes to the ledger together, and in which order.
@@ -241,7 +241,8 @@ struct LedgerExchangeTests {
     }
   }
 
-  @Test(arguments: [.inUse, .otherVersion, .unwritable, .full, .damaged, .fenced, .other] as [LedgerError.Code])
+  @Test(
+    arguments: [.inUse, .otherVersion, .unwritable, .full, .damaged, .fenced, .other] as [LedgerError.Code])
   mutating func afterAnyOtherErrorNothingIsTriedAgain(code: LedgerError.Code) {
     send()
     let failed = fail(LedgerError(code, "it is over"), at: 100)

@@ -1,5 +1,5 @@
 import Foundation
-import Ledger
+import LedgerPort
 import Platform
 import Testing
 

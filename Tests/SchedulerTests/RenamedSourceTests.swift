@@ -1,5 +1,5 @@
 import Foundation
-import Ledger
+import LedgerPort
 import Testing
 
 @testable import Scheduler

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Ledger
+@testable import LedgerPort
 @testable import Scheduler
 
 /// Sources are opened one after the other; the first may hang.

@@ -7,7 +7,7 @@ import Testing
 import Wire
 import Workers
 
-@testable import Ledger
+@testable import LedgerPort
 @testable import Scheduler
 
 /// Which worker gets what. The simulator found the cases in which nobody got anything any more.

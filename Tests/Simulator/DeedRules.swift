@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// What must hold of what a person wanted: as it was sent, as it is on record, as it was answered.
 final class DeedRules {

@@ -1,9 +1,9 @@
-import Ledger
+import LedgerPort
 import ModelLedger
 import Pipeline
 import Platform
-import SQLite
 import Scheduler
+import SQLite
 import Wire
 
 /// What must hold at any time of a simulation, in each image that a crash leaves, and at the end.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// What the source does with a link.

@@ -2,14 +2,15 @@ import CPlatform
 import CSQLite
 import Foundation
 import Glibc
-import Ledger
+import LedgerPort
+import LedgerSQLite
 import MemoryDisk
 import ModelLedger
 import Objects
 import Pipeline
 import Platform
-import SQLite
 import Scheduler
+import SQLite
 import Wire
 import Workers
 

@@ -1,5 +1,5 @@
 import Foundation
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// What must hold of what stages leave beside contents, and take out of them.

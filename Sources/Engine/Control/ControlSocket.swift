@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Platform
 
 /// The socket in a home by which other processes reach its coordinator.

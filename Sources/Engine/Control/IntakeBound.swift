@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// The folders that files have to lie in to be taken in.
 ///

@@ -1,6 +1,6 @@
 import Configuration
 import JSONText
-import Ledger
+import LedgerPort
 import Platform
 
 /// Reads one line of a manifest: the JSON object of an attachment. Used by one thread.

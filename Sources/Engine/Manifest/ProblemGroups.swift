@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// The inputs that are not taken in, by what is wrong with them. Its size is bounded, however many there are: a mistake may be on

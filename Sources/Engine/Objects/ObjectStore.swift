@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// Where objects are kept. A stage leaves an object under a name that no reader knows. The object gets its path once

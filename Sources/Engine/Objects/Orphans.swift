@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// Objects at paths that no row of the ledger has, by their content. A ledger that was restored from a backup may know a content under

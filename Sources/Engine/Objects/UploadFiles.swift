@@ -1,5 +1,6 @@
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Platform
 
 /// The files of uploads that are not needed any more. A coordinator deletes the file of an upload as soon as its attachment is

@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Pipeline
 import Platform
 

@@ -1,6 +1,6 @@
 import CPlatform
 import Glibc
-import Ledger
+import LedgerPort
 import Objects
 import Pipeline
 import Platform

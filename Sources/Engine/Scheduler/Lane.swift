@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// What a scheduler knows of a lane's queue, and so when it asks for leases.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// A lease that has ended, until that is on record. A class, since a copy of all it holds would cost more than the rest of an
 /// exchange.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 // When links are fetched: at some times of the week only, or while a client attends.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 // What is said to hosts that trust it, and what a refusal means.

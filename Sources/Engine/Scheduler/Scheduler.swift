@@ -1,5 +1,6 @@
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Objects
 import Pipeline
 import Platform

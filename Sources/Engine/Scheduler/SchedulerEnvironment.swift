@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Objects
 import Pipeline
 import Platform

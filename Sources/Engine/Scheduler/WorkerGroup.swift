@@ -1,5 +1,5 @@
 import CPlatform
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
 import Wire

@@ -1,6 +1,6 @@
 import CPlatform
 import CWorker
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
 import Wire

@@ -1,5 +1,5 @@
 import CWorker
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
 

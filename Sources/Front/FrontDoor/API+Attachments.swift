@@ -1,6 +1,7 @@
 import FrontWire
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Objects
 import Pipeline
 import Platform

@@ -1,7 +1,7 @@
 import CPlatform
 import FrontWire
 import Glibc
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
 import Scheduler

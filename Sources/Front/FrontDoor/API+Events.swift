@@ -1,5 +1,5 @@
 import FrontWire
-import Ledger
+import LedgerPort
 
 extension API {
   /// A stream of what happens (Server-Sent Events).

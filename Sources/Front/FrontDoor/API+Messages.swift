@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 // What a service says of a message that is on record already.
 extension API {

@@ -1,5 +1,5 @@
 import FrontWire
-import Ledger
+import LedgerPort
 import Platform
 
 // Uploads that are not whole, for clients that have lost an answer, and for those who operate the server.

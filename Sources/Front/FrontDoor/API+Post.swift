@@ -1,5 +1,5 @@
 import FrontWire
-import Ledger
+import LedgerPort
 import Platform
 
 // An attachment in one request, for clients that are small.

@@ -1,5 +1,5 @@
 import FrontWire
-import Ledger
+import LedgerPort
 import Platform
 
 // The queue, for those who operate it: lanes, downloads, deliveries.

@@ -1,6 +1,7 @@
 import FrontWire
-import Ledger
+import LedgerPort
 import Platform
+import Reporting
 import Synchronization
 
 // What became of attachments, in figures.

@@ -1,6 +1,6 @@
 import FrontWire
 import Glibc
-import Ledger
+import LedgerPort
 import Platform
 
 // The files of uploads, and what their faults mean to clients.

@@ -1,6 +1,8 @@
 import FrontWire
+import HomeFolder
 import Identity
-import Ledger
+import LedgerPort
+import LedgerSQLite
 import Manifest
 import Objects
 import Pipeline

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// Who asks, with regard to what is asked for.

@@ -1,6 +1,6 @@
 import FrontWire
 import Glibc
-import Ledger
+import LedgerPort
 import Platform
 import Scheduler
 import Synchronization

@@ -1,5 +1,5 @@
 import Identity
-import Ledger
+import LedgerPort
 
 /// What shows who asks, and can be looked at again while a request is under way.
 enum Credential: Hashable, Sendable {

@@ -1,4 +1,5 @@
-import Ledger
+import LedgerPort
+import LedgerSQLite
 
 /// What the body of a request to fetch a link may have, as JSON Schema.
 struct LinkSchema: IntakeVisitor {

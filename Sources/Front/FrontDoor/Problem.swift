@@ -1,5 +1,5 @@
 import FrontWire
-import Ledger
+import LedgerPort
 import Platform
 
 /// Why a request is not answered as was wished (RFC 9457).

@@ -1,5 +1,5 @@
 import FrontWire
-import Ledger
+import LedgerPort
 import Platform
 
 /// What was looked up in the ledger and holds for as long as nothing changes there: clients ask for the same record, with the same

@@ -1,5 +1,5 @@
 import FrontWire
-import Ledger
+import LedgerPort
 import Scheduler
 
 // What requests wait for.

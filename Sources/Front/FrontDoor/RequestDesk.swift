@@ -1,7 +1,7 @@
 import CPlatform
 import FrontWire
 import Glibc
-import Ledger
+import LedgerPort
 import Platform
 import Scheduler
 import Synchronization

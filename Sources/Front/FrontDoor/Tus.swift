@@ -1,5 +1,5 @@
 import FrontWire
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
 

@@ -1,5 +1,5 @@
 import FrontWire
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// A request that speaks the IETF's draft "Resumable Uploads for HTTP" (draft-ietf-httpbis-resumable-upload, 04 to 10).

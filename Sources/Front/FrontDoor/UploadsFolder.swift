@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Platform
 
 /// The folder in the home where what clients send lies: one file for each upload, named by its id.

@@ -1,5 +1,6 @@
 import Glibc
-import Ledger
+import LedgerPort
+import LedgerSQLite
 import Platform
 
 /// `--check`: a few counts that show within a minute whether something became slower.

@@ -1,5 +1,5 @@
 import Glibc
-import Ledger
+import LedgerPort
 import Platform
 
 /// Webhooks to endpoints on this machine, from a ledger full of pending deliveries.

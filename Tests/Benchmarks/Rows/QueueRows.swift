@@ -1,5 +1,5 @@
 import Glibc
-import Ledger
+import LedgerPort
 import Platform
 import SQLite
 

@@ -1,6 +1,6 @@
-import Identity
 import Configuration
-import Ledger
+import Identity
+import LedgerPort
 import Platform
 import Scheduler
 import Sealing

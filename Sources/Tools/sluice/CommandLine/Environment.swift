@@ -1,7 +1,9 @@
-import CPlatform
 import Configuration
+import CPlatform
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Pipeline
 import Platform
 import Wire

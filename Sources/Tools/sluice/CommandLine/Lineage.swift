@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// The way to contents that were taken out of others, by names: `night.zip > inner.eml > r.pdf`.

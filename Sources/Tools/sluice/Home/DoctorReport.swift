@@ -1,7 +1,8 @@
 import Glibc
+import LedgerPort
+import LedgerSQLite
 import Pipeline
 import Platform
-import Ledger
 
 /// What `sluice doctor` prints.
 struct DoctorReport {

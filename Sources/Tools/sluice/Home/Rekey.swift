@@ -1,5 +1,6 @@
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Platform
 
 /// `sluice rekey`: seals what is sealed with the newest key.

@@ -1,5 +1,6 @@
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Platform
 
 /// Finds the one attachment that a person means: by the beginning of its id, by the path of its object, or by that of its

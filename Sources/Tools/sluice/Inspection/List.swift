@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// `sluice list`: the attachments in the ledger, in order of intake, or the newest first.

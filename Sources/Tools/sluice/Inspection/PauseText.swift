@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// Why a lane stands still, as it is printed.

@@ -1,4 +1,5 @@
-import Ledger
+import HomeFolder
+import LedgerPort
 import Pipeline
 import Platform
 import Scheduler

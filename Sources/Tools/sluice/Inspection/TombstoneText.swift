@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// What is left of a deleted attachment, as it is printed.

@@ -1,6 +1,7 @@
 import CPlatform
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Platform
 
 /// A file that a command writes for the user. It has its name once it is whole and synced; until then it has a temporary one in

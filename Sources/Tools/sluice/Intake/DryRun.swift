@@ -1,5 +1,7 @@
 import Configuration
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Manifest
 import Pipeline
 import Platform

@@ -1,5 +1,7 @@
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Manifest
 import Pipeline
 import Platform

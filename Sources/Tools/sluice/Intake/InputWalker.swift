@@ -1,7 +1,8 @@
-import CPlatform
 import Control
+import CPlatform
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Manifest
 import Platform
 import Wire

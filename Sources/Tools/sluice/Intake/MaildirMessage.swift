@@ -1,6 +1,6 @@
 import CPlatform
 import Glibc
-import Ledger
+import LedgerPort
 import Manifest
 import Platform
 import Wire

@@ -1,4 +1,6 @@
-import Ledger
+import LedgerPort
+import LedgerRules
+import LedgerSQLite
 import Pipeline
 import Synchronization
 

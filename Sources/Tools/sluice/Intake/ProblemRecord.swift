@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// Inputs that are not taken in, as they are printed for programs.

@@ -1,8 +1,10 @@
-import CPlatform
 import Control
+import CPlatform
 import FrontDoor
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Objects
 import Platform
 import Scheduler

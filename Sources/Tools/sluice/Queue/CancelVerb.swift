@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// `sluice cancel`: takes attachments back that have not ended.
 struct CancelVerb: ParsableCommand {

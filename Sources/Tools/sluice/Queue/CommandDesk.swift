@@ -1,6 +1,8 @@
 import Control
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Objects
 import Platform
 import Scheduler

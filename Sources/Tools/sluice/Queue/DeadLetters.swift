@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// `sluice dead-letters list`: deliveries that were given up.
 struct DeadLettersList: ParsableCommand {

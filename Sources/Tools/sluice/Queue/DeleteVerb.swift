@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// `sluice delete`: takes away all that is of attachments, for good.

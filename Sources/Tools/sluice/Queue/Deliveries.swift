@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// `sluice deliveries`: what is told to whom, and when it is tried next.
 struct Deliveries: ParsableCommand {

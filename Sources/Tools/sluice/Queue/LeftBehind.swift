@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// What was taken out of attachments that are deleted by their ids, and is not deleted with them.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// `sluice now`: what is asked for goes before all else.
 struct NowVerb: ParsableCommand {

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// `sluice pause`: stops a lane until a person resumes it.
 struct PauseVerb: ParsableCommand {

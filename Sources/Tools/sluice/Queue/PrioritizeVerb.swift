@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// `sluice prioritize`: changes which attachments are next.
 struct PrioritizeVerb: ParsableCommand {

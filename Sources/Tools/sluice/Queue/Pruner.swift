@@ -1,4 +1,6 @@
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Pipeline
 import Platform
 

@@ -1,5 +1,6 @@
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Platform
 
 /// What the verbs that change the queue have in common.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Platform
 
 /// `sluice refresh`: gives a download a new link to the same bytes.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 
 /// `sluice resume`: lets a lane go on.
 struct ResumeVerb: ParsableCommand {

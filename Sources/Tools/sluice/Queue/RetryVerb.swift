@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// `sluice retry`: tries attachments again, or all that waits in a lane.

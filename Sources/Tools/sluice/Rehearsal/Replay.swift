@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Pipeline
 import Platform
 import Workbench

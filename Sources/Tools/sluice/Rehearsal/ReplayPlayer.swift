@@ -1,6 +1,6 @@
 import Configuration
 import Glibc
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
 import Workbench

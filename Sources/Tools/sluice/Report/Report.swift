@@ -1,6 +1,7 @@
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
+import Reporting
 
 /// `sluice report`: what became of attachments, how long it took, and why.
 struct Report: ParsableCommand {

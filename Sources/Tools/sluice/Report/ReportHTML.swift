@@ -1,6 +1,7 @@
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
+import Reporting
 
 /// A report as one page of HTML that needs nothing from elsewhere: no scripts, drawings as SVG in it. All text is escaped.
 enum ReportHTML {

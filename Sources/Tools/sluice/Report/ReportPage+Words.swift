@@ -1,5 +1,6 @@
-import Ledger
+import LedgerPort
 import Platform
+import Reporting
 
 // Parts of a report as people read them.
 extension ReportPage {

@@ -1,6 +1,7 @@
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
+import Reporting
 
 /// The drawings of a report, as SVG for a page of HTML. Colors are variables of the page's style, for dark and light.
 enum ReportPlot {

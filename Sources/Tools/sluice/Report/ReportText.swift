@@ -1,6 +1,7 @@
-import Ledger
+import LedgerPort
 import Pipeline
 import Platform
+import Reporting
 
 /// A report as text for people.
 struct ReportText {

@@ -1,8 +1,10 @@
 import Configuration
 import FrontDoor
 import Glibc
+import HomeFolder
 import Identity
-import Ledger
+import LedgerPort
+import LedgerSQLite
 import Pipeline
 import Platform
 import Scheduler

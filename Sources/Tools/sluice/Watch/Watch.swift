@@ -1,6 +1,6 @@
 import CPlatform
 import Glibc
-import Ledger
+import LedgerPort
 import Platform
 
 /// `sluice watch`: the queue as it changes, on a terminal or as lines of JSON.

@@ -1,4 +1,4 @@
-import Ledger
+import LedgerPort
 import Pipeline
 
 /// The attachments that were last rejected, failed or quarantined.

@@ -1,7 +1,7 @@
-import CPlatform
 import Control
+import CPlatform
 import Glibc
-import Ledger
+import LedgerPort
 import Platform
 import Scheduler
 

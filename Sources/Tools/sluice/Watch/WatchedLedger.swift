@@ -1,5 +1,6 @@
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 
 /// The ledger of a home, read for a long time: it is opened anew where another file takes its place, as when a backup is
 /// restored.

@@ -1,6 +1,8 @@
 import CPlatform
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Objects
 import Pipeline
 import Platform

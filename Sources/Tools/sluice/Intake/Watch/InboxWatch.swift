@@ -1,7 +1,9 @@
-import CPlatform
 import Control
+import CPlatform
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
+import LedgerSQLite
 import Manifest
 import Pipeline
 import Platform

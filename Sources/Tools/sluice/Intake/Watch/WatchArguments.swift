@@ -1,6 +1,7 @@
 import Control
 import Glibc
-import Ledger
+import HomeFolder
+import LedgerPort
 import Manifest
 import Pipeline
 import Platform

@@ -1,0 +1,67 @@
+import LedgerPort
+import Pipeline
+
+/// The statements that say which links are fetched by themselves. The job of a transfer that is not is `waiting`: no index of what
+/// is due has it.
+extension SQL {
+  /// What has links, the newest first. Made where a pipeline asks for it, so that no other pays for it.
+  static let prefetchIndex = "attachments_linked"
+
+  static let addPrefetchIndex = """
+    CREATE INDEX IF NOT EXISTS \(prefetchIndex) ON attachments (conversation_id, key, message_id)
+      WHERE source_kind = 'link' AND own_message = 0
+    """
+
+  private static let linked = """
+    FROM attachments INDEXED BY \(prefetchIndex)
+    WHERE conversation_id = ?1 AND source_kind = 'link' AND own_message = 0
+    """
+
+  static let newestMessages = SQLText(
+    "SELECT key, message_id \(linked) AND key < ?2 ORDER BY key DESC LIMIT ?3")
+
+  static let transfersOfMessage: StaticString = """
+    SELECT l.transfer_key FROM attachments a JOIN links l ON l.attachment_key = a.key
+    WHERE a.conversation_id = ?1 AND a.message_id = ?2 LIMIT 10000
+    """
+
+  /// The messages of the attachments that wait for a transfer.
+  static let messagesOfTransfer: StaticString = """
+    SELECT a.conversation_id, a.message_id, a.own_message
+    FROM links l JOIN jobs w ON w.key = l.attachment_key * 2 AND w.state = 'waiting' JOIN attachments a ON a.key = l.attachment_key
+    WHERE l.transfer_key = ?1 LIMIT ?2
+    """
+
+  // MARK: What is due
+
+  /// The newest first.
+  static let nextNewest: StaticString = """
+    SELECT key FROM jobs
+    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key < ?5
+    ORDER BY key DESC LIMIT 1
+    """
+
+  // MARK: What is not
+
+  static let putAside: StaticString =
+    "UPDATE jobs SET state = 'waiting', in_turn = NULL WHERE key = ?1 AND state = 'due'"
+
+  static let takeUp = SQLText(
+    "UPDATE jobs SET state = 'due', in_turn = 1 WHERE key = ?1 + \(Schema.transferJobs) AND state = 'waiting'"
+  )
+
+  static let asideBefore = SQLText(
+    """
+    SELECT key - \(Schema.transferJobs) FROM jobs WHERE state = 'waiting' AND key >= \(Schema.transferJobs) AND key < ?1
+    ORDER BY key DESC LIMIT ?2
+    """)
+
+  static let notPrefetched = SQLText(
+    "SELECT count(*) FROM jobs WHERE state = 'waiting' AND key >= \(Schema.transferJobs)")
+
+  static let waitingAttachments = SQLText(
+    """
+    SELECT (SELECT count(*) FROM jobs WHERE state = 'waiting' AND key < \(Schema.transferJobs))
+      + (SELECT count(*) FROM jobs WHERE state = 'expanded')
+    """)
+}

@@ -1,0 +1,290 @@
+import LedgerPort
+import Pipeline
+
+/// The statements about downloads. The key of a transfer's job is its own and 2^61.
+extension SQL {
+  static let transferWithIdentity: StaticString = "SELECT key FROM transfers WHERE identity = ?1"
+
+  static let addTransfer: StaticString =
+    "INSERT INTO transfers (identity, host, request, created_at, sender) VALUES (?1, ?2, ?3, ?4, ?5)"
+
+  static let addLink: StaticString = "INSERT INTO links (attachment_key, transfer_key) VALUES (?1, ?2)"
+
+  static let removeLink: StaticString = "DELETE FROM links WHERE attachment_key = ?1"
+
+  static let transferOf: StaticString = "SELECT transfer_key FROM links WHERE attachment_key = ?1"
+
+  static let attachmentsOf: StaticString =
+    "SELECT attachment_key FROM links WHERE transfer_key = ?1 LIMIT 1000"
+
+  static let isFetched: StaticString = "SELECT sha256 IS NOT NULL, file_name FROM transfers WHERE key = ?1"
+
+  static let addLinkedJob: StaticString = """
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted, turn)
+    VALUES (?1 * 2, ?2, ?3, ?4, ?5, ?6, ?6, ?7)
+    """
+
+  /// One that is to be fetched has neither come nor failed.
+  static let reopenTransfer: StaticString = """
+    UPDATE transfers SET finished_at = NULL, size_bytes = NULL, sha256 = NULL, is_rejected = 0, reason_code = NULL,
+      reason_message = NULL, file_name = NULL, content_type = NULL, restarts = 0, bytes = CASE WHEN sha256 IS NULL THEN bytes ELSE 0 END
+    WHERE key = ?1 AND finished_at IS NOT NULL
+    """
+
+  static let addTransferJob = SQLText(
+    """
+    INSERT INTO jobs (key, lane, priority, state, due_at, host, sender, in_turn)
+    SELECT ?1 + \(Schema.transferJobs), ?2, ?3, 'due', ?4, host, sender, 1 FROM transfers WHERE key = ?1
+    ON CONFLICT DO UPDATE SET priority = max(priority, excluded.priority),
+      state = CASE state WHEN 'waiting' THEN 'due' ELSE state END, in_turn = CASE state WHEN 'waiting' THEN 1 ELSE in_turn END
+    """)
+
+  /// Whether a transfer has ended since its link was not taken any more. What came is kept for a new one.
+  static let isExpired = "t.finished_at IS NOT NULL AND t.reason_code = '\(TransferRun.expired)'"
+
+  /// How many attachments it is the transfer of; how many of them wait for it, and are worked on; whether it is under way, and
+  /// whether its link has expired.
+  static let needsOfTransfer = SQLText(
+    """
+    SELECT count(*), count(j.key) FILTER (WHERE j.state = 'waiting'), count(j.key) FILTER (WHERE j.state <> 'waiting'),
+      EXISTS (SELECT 1 FROM jobs WHERE key = ?1 + \(Schema.transferJobs) AND state = 'leased'),
+      EXISTS (SELECT 1 FROM transfers t WHERE key = ?1 AND \(isExpired))
+    FROM links l LEFT JOIN jobs j ON j.key = l.attachment_key * 2 WHERE l.transfer_key = ?1
+    """)
+
+  /// Its file goes.
+  static let forgetProgress: StaticString =
+    "UPDATE transfers SET bytes = 0, total = NULL, validators = NULL WHERE key = ?1"
+
+  static let removeTransfer: StaticString = "DELETE FROM transfers WHERE key = ?1"
+
+  static let wakeWaiting: StaticString = """
+    UPDATE jobs SET state = 'due', due_at = ?2
+    WHERE state = 'waiting' AND key IN (SELECT attachment_key * 2 FROM links WHERE transfer_key = ?1)
+    """
+
+  static let endFetched: StaticString = """
+    UPDATE transfers SET finished_at = ?2, size_bytes = ?3, sha256 = ?4, bytes = ?3, total = ?3, reason_code = NULL,
+      reason_message = NULL, file_name = ?5, content_type = ?6
+    WHERE key = ?1
+    """
+
+  /// Those that wait for a transfer and have no name get that of the server.
+  static let nameWaiting = SQLText(
+    """
+    UPDATE attachments SET file_name = ?2 WHERE file_name = '\(IntakeItem.unnamed)'
+      AND key IN (SELECT l.attachment_key FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting'
+        WHERE l.transfer_key = ?1)
+    """)
+
+  static let nameOne = SQLText(
+    "UPDATE attachments SET file_name = ?2 WHERE file_name = '\(IntakeItem.unnamed)' AND key = ?1")
+
+  static let endNotFetched: StaticString = """
+    UPDATE transfers SET finished_at = ?2, reason_code = ?3, reason_message = ?4, is_rejected = ?5 WHERE key = ?1
+    """
+
+  static let noteTransfer: StaticString =
+    "UPDATE transfers SET reason_code = ?2, reason_message = ?3 WHERE key = ?1"
+
+  static let restartTransfer: StaticString = """
+    UPDATE transfers SET restarts = restarts + 1, bytes = 0, total = NULL, validators = NULL, reason_code = ?2,
+      reason_message = ?3
+    WHERE key = ?1
+    """
+
+  /// The attachment waits for its transfer again, unless it was cancelled; the attempt does not count.
+  static let waitAgain: StaticString = """
+    UPDATE jobs SET state = CASE WHEN cancelled IS NULL THEN 'waiting' ELSE 'due' END, holder = NULL, token = NULL,
+      uncounted = uncounted + 1
+    WHERE key = ?1 AND holder = ?2 AND token = ?3
+    """
+
+  static let waitForTransfer: StaticString = "UPDATE jobs SET state = 'waiting' WHERE key = ?1 * 2"
+
+  static let queuedJob: StaticString = "SELECT state, priority FROM jobs WHERE key = ?1 * 2"
+
+  static let priorityOf: StaticString = "SELECT priority FROM jobs WHERE key = ?1 * 2"
+
+  /// Those that a coordinator (?1) has in hand (?2 is 1), or that others have (0).
+  static let transfersInHand = SQLText(
+    """
+    SELECT key - \(Schema.transferJobs) FROM jobs
+    WHERE state = 'leased' AND key >= \(Schema.transferJobs) AND (holder = ?1) = ?2
+    """)
+
+  static let isHeld: StaticString =
+    "SELECT EXISTS (SELECT 1 FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3 AND cancelled IS NULL)"
+
+  static let identityOf: StaticString = "SELECT identity FROM transfers WHERE key = ?1"
+
+  static let recordProgress: StaticString =
+    "UPDATE transfers SET bytes = ?2, total = ?3, validators = ?4 WHERE key = ?1"
+
+  /// What became of the link of an attachment, and where its content lies in the store.
+  static let fetchedOf: StaticString = """
+    SELECT t.key, t.sha256, t.is_rejected, t.reason_code, t.reason_message,
+      (SELECT url FROM attachments a WHERE a.sha256 = t.sha256 AND a.url IS NOT NULL AND a.size_bytes = t.size_bytes LIMIT 1),
+      t.finished_at
+    FROM links l JOIN transfers t ON t.key = l.transfer_key WHERE l.attachment_key = ?1
+    """
+
+  private static let transferColumns = """
+    SELECT t.key, t.identity, t.request, t.bytes, t.total, t.validators, t.restarts, coalesce(j.host, 0),
+      (SELECT a.file_name FROM attachments a
+        WHERE a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)),
+      (SELECT a.id FROM attachments a
+        WHERE a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)),
+      \(jobColumns)
+    FROM jobs j LEFT JOIN transfers t ON t.key = j.key - \(Schema.transferJobs)
+    """
+
+  static let dueTransfer = SQLText("\(transferColumns) WHERE j.key = ?1")
+
+  // MARK: Turns
+
+  static let urgentTransfers = SQLText(
+    """
+    SELECT key, host, sender, priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority >= \(TransferPriority.urgent)
+    ORDER BY priority DESC, turn, key LIMIT ?2
+    """)
+
+  // Those that are under way stand in the order, too, and are passed over: there are no more of them than are fetched at once.
+
+  static let nextSender: StaticString = """
+    SELECT sender FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender > ?2 ORDER BY sender LIMIT 1
+    """
+
+  static let nextPriority: StaticString = """
+    SELECT priority FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority <= ?3
+    ORDER BY priority DESC LIMIT 1
+    """
+
+  /// With its oldest.
+  static let nextHost: StaticString = """
+    SELECT host, key FROM jobs WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host > ?4
+    ORDER BY host, key LIMIT 1
+    """
+
+  /// The oldest first.
+  static let nextOldest: StaticString = """
+    SELECT key FROM jobs
+    WHERE in_turn = 1 AND state = 'due' AND lane = ?1 AND sender = ?2 AND priority = ?3 AND host = ?4 AND key > ?5
+    ORDER BY key LIMIT 1
+    """
+
+  static let hostsInHand = SQLText(
+    "SELECT host, sender FROM jobs WHERE state = 'leased' AND key >= \(Schema.transferJobs)")
+
+  /// A transfer is as urgent as the most urgent that waits for it.
+  static let prioritizeTransfer = SQLText(
+    """
+    UPDATE jobs SET state = CASE state WHEN 'waiting' THEN 'due' ELSE state END,
+      in_turn = CASE state WHEN 'waiting' THEN 1 ELSE in_turn END, priority = (
+      SELECT max(j.priority) FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting'
+      WHERE l.transfer_key = ?1)
+    WHERE key = ?1 + \(Schema.transferJobs) AND EXISTS (
+      SELECT 1 FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 AND j.state = 'waiting' WHERE l.transfer_key = ?1)
+    """)
+
+  /// Who wants something before all others does not wait for its next try.
+  static let wantUrgent = SQLText(
+    """
+    UPDATE jobs SET due_at = ?2 WHERE key = ?1 + \(Schema.transferJobs) AND state = 'scheduled' AND due_at > ?2
+      AND priority >= \(TransferPriority.urgent)
+    """)
+
+  static let priorityUnderway = SQLText(
+    "SELECT priority FROM jobs WHERE key = ?1 + \(Schema.transferJobs) AND state = 'leased'")
+
+  static let pageOfTransfers = SQLText(
+    """
+    SELECT t.key, a.source, coalesce(t.size_bytes, t.bytes), coalesce(t.size_bytes, t.total), t.sha256 IS NOT NULL,
+      t.finished_at, t.reason_code, t.reason_message, j.state, j.due_at, coalesce(j.attempts, 0), coalesce(j.priority, 0),
+      (SELECT count(*) FROM links l JOIN attachments a ON a.key = l.attachment_key AND a.status <> 'cancelled'
+        WHERE l.transfer_key = t.key),
+      a.id, a.file_name, t.content_type
+    FROM transfers t LEFT JOIN jobs j ON j.key = t.key + \(Schema.transferJobs)
+      LEFT JOIN attachments a ON a.key = (SELECT min(l.attachment_key) FROM links l WHERE l.transfer_key = t.key)
+    WHERE t.key > ?1 ORDER BY t.key LIMIT ?2
+    """)
+
+  static let sharersWithUsers: StaticString = """
+    SELECT a.id, m.sender_id, m.participants FROM links l JOIN attachments a ON a.key = l.attachment_key
+      JOIN messages m USING (conversation_id, message_id)
+    WHERE l.transfer_key = ?1 AND a.status = 'queued' ORDER BY a.key LIMIT ?2
+    """
+
+  /// Whether something urgent is under way.
+  static let hasUrgent = SQLText(
+    """
+    SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND key >= \(Schema.transferJobs)
+      AND priority >= \(TransferPriority.urgent))
+    """)
+
+  static let failedTransfers: StaticString =
+    "SELECT count(*) FROM transfers WHERE reason_code IS NOT NULL AND finished_at IS NOT NULL"
+
+  /// One that is to be fetched.
+  static let queuedTransfer = SQLText(
+    """
+    SELECT identity, request FROM transfers t
+    WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.key = t.key + \(Schema.transferJobs)) LIMIT 1
+    """)
+
+  static let transfersWithFiles = SQLText(
+    """
+    SELECT key FROM transfers t WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.key = t.key + \(Schema.transferJobs))
+      OR EXISTS (SELECT 1 FROM links l JOIN jobs j ON j.key = l.attachment_key * 2 WHERE l.transfer_key = t.key)
+      OR (\(isExpired))
+    """)
+
+  // MARK: A new link
+
+  /// What a new link for an attachment has to see.
+  static let attachmentToRefresh: StaticString = """
+    SELECT a.key, a.status, j.state, j.cancelled IS NOT NULL, t.key, t.sha256 IS NOT NULL, t.identity, t.request, t.bytes,
+      t.total, t.validators
+    FROM attachments a LEFT JOIN jobs j ON j.key = a.key * 2 LEFT JOIN links l ON l.attachment_key = a.key
+      LEFT JOIN transfers t ON t.key = l.transfer_key
+    WHERE a.id = ?1
+    """
+
+  /// Those that share a transfer: what is to be known of each before it waits for a new link.
+  static let sharers = SQLText(
+    """
+    SELECT a.key, a.status, a.status IN ('rejected', 'failed') AND a.reason_stage = '\(TransferRun.stage)', j.state,
+      j.cancelled IS NOT NULL, j.priority
+    FROM links l JOIN attachments a ON a.key = l.attachment_key LEFT JOIN jobs j ON j.key = a.key * 2
+    WHERE l.transfer_key = ?1 ORDER BY a.key
+    """)
+
+  static let replaceLink: StaticString = """
+    UPDATE transfers SET identity = ?2, host = ?3, request = ?4, bytes = ?5, total = ?6, validators = ?7 WHERE key = ?1
+    """
+
+  /// Its job is counted for the host of its link.
+  static let moveToHost = SQLText(
+    """
+    UPDATE jobs SET host = (SELECT host FROM transfers WHERE key = ?1) WHERE key = ?1 + \(Schema.transferJobs)
+    """)
+
+  static let moveLinks: StaticString = "UPDATE links SET transfer_key = ?2 WHERE transfer_key = ?1"
+
+  /// What may be shown of the link.
+  static let nameSources: StaticString = """
+    UPDATE attachments SET source = ?2 WHERE key IN (SELECT attachment_key FROM links WHERE transfer_key = ?1)
+    """
+
+  static let wakeOne: StaticString =
+    "UPDATE jobs SET state = 'due', due_at = ?2 WHERE key = ?1 * 2 AND state = 'waiting'"
+
+  /// What the lease under way says of the old link does not count, but that all is fetched.
+  static let setLinkReplaced: StaticString =
+    "UPDATE jobs SET cancelled = 'its link was replaced' WHERE key = ?1 AND state = 'leased'"
+
+  static let isLinkReplaced: StaticString =
+    "SELECT cancelled IS NOT NULL FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
+
+  static let takeNewLink: StaticString = "UPDATE jobs SET cancelled = NULL WHERE key = ?1"
+}

@@ -1,0 +1,395 @@
+import LedgerPort
+import Pipeline
+
+/// The statements that write, by name.
+enum SQL {
+  // MARK: Coordinators
+
+  /// A ledger that went back in time gets another history (?1).
+  static let join: StaticString = """
+    UPDATE ledger SET holder = holder + 1, history = CASE history WHEN 0 THEN ?1 ELSE history END
+    """
+
+  static let ledger: StaticString = "SELECT holder, history, position FROM ledger"
+
+  static let addCoordinator: StaticString = """
+    INSERT INTO coordinators (id, name, number, joined_at) VALUES (?1, ?2, 0, ?3)
+    """
+
+  static let removeCoordinator: StaticString = "DELETE FROM coordinators WHERE id = ?1"
+
+  static let removeLost: StaticString = "DELETE FROM coordinators WHERE id <> ?1"
+
+  static let takeBackLost: StaticString = """
+    UPDATE jobs SET state = 'due', holder = NULL, token = NULL, uncounted = uncounted + 1, losses = losses + 1
+    WHERE state = 'leased' AND holder <> ?1
+    """
+
+  static let giveBack: StaticString = """
+    UPDATE jobs SET state = 'due', holder = NULL, token = NULL, uncounted = uncounted + 1
+    WHERE state = 'leased' AND holder = ?1
+    """
+
+  static let faultyLanes: StaticString = """
+    SELECT p.lane FROM pauses p JOIN lanes l ON l.key = p.lane WHERE p.cause = 'fault' ORDER BY l.kind, l.name
+    """
+
+  static let liftFaults: StaticString = "DELETE FROM pauses WHERE cause = 'fault'"
+
+  /// Counts an exchange, unless it was done before or this coordinator was taken for lost.
+  static let countExchange: StaticString =
+    "UPDATE coordinators SET number = ?2 WHERE id = ?1 AND number = ?2 - 1"
+
+  static let lastExchange: StaticString = "SELECT number FROM coordinators WHERE id = ?1"
+
+  static let seen: StaticString = "SELECT seen_at, seen_since_boot, kernel_run FROM ledger"
+
+  static let see: StaticString = "UPDATE ledger SET seen_at = ?1, seen_since_boot = ?2, kernel_run = ?3"
+
+  static let moveScheduled: StaticString = "UPDATE jobs SET due_at = due_at + ?1 WHERE state = 'scheduled'"
+
+  // MARK: Changes
+
+  static let addChange: StaticString =
+    "INSERT INTO changes (number, subjects, recorded_at) VALUES (?1, ?2, ?3)"
+
+  static let advance: StaticString = "UPDATE ledger SET position = ?1, seen_at = ?2, seen_since_boot = ?3"
+
+  // MARK: Intake
+
+  /// The same file under the same message.
+  static let knownAttachment: StaticString = "SELECT id, status, key FROM attachments WHERE identity = ?1"
+
+  /// Where a message lies in its mailbox now.
+  static let moveSource: StaticString = "UPDATE attachments SET source = ?2 WHERE key = ?1 AND source <> ?2"
+
+  static let addAttachment = SQLText(insertInto: "attachments", IntakeItem.columns)
+
+  static let addMessage: StaticString = """
+    INSERT INTO messages (conversation_id, message_id, sender_id, participants, text, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT DO NOTHING
+    """
+
+  static let message: StaticString = """
+    SELECT sender_id, participants FROM messages WHERE conversation_id = ?1 AND message_id = ?2
+    """
+
+  static let addAttachmentJob: StaticString = """
+    INSERT INTO jobs (key, lane, priority, state, due_at, turn) VALUES (?1 * 2, ?2, ?3, 'due', ?4, ?5)
+    """
+
+  static let addToCount: StaticString = """
+    UPDATE counts SET attachments = attachments + ?2, bytes = bytes + ?3 WHERE shard = 0 AND status = ?1
+    """
+
+  // MARK: Claiming
+
+  /// A thousand at a time: a lane in which a million become due at once holds up no other.
+  static let wakeScheduled: StaticString = """
+    UPDATE jobs SET state = 'due', in_turn = CASE WHEN sender IS NOT NULL THEN 1 END WHERE key IN (
+      SELECT key FROM jobs WHERE state = 'scheduled' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1000)
+    """
+
+  /// All jobs that an exchange claims have its number as their token.
+  static let claim: StaticString = """
+    UPDATE jobs SET state = 'leased', holder = ?2, token = ?3, attempts = attempts + 1 WHERE key = ?1
+    """
+
+  /// What of a sender's is due in a lane, the oldest first. The first columns say what it is for: NULL where that is not there.
+  static let dueAttachments = SQLText(
+    """
+    SELECT \(AttachmentOrigin.columnList), m.participants, a.source_host, a.source, a.source_size, a.source_modified,
+      a.source_folder_device, a.source_kind, a.kept, \(jobColumns)
+    FROM jobs j LEFT JOIN attachments a ON a.key = j.key >> 1 LEFT JOIN messages m USING (conversation_id, message_id) \(due)
+    """)
+
+  static let dueDeliveries = SQLText(
+    """
+    SELECT d.id, d.channel, d.recipient, e.type, e.data, e.created_at, a.id, a.conversation_id, a.message_id, \(jobColumns)
+    FROM jobs j LEFT JOIN deliveries d ON d.key = j.key >> 1 LEFT JOIN events e ON e.key = d.event_key
+      LEFT JOIN attachments a ON a.key = e.attachment_key \(due)
+    """)
+
+  static let jobColumns =
+    "j.key, j.key >> 1, j.attempts, j.crashes, j.uncounted, j.losses, j.priority, j.cancelled, j.turn"
+  static let due =
+    "WHERE j.state = 'due' AND j.lane = ?1 AND j.priority = ?2 AND j.turn = ?3 AND j.key > ?4 ORDER BY j.key LIMIT ?5"
+
+  static let highestPriority: StaticString =
+    "SELECT priority FROM jobs WHERE state = 'due' AND lane = ?1 ORDER BY priority DESC LIMIT 1"
+
+  static let nextHighest: StaticString = """
+    SELECT priority FROM jobs WHERE state = 'due' AND lane = ?1 AND priority < ?2 ORDER BY priority DESC LIMIT 1
+    """
+
+  static let nextTurn: StaticString = """
+    SELECT turn FROM jobs WHERE state = 'due' AND lane = ?1 AND priority = ?2 AND turn > ?3 ORDER BY turn LIMIT 1
+    """
+
+  static let hasDue: StaticString = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'due' AND lane = ?1)"
+
+  static let nextDue: StaticString = """
+    SELECT min(due_at) FROM jobs WHERE state = 'scheduled' AND lane = ?1
+    """
+
+  static let scheduled: StaticString = """
+    SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'scheduled' AND lane = ?1 LIMIT ?2)
+    """
+
+  static let objectWithContent: StaticString = """
+    SELECT url FROM attachments WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 LIMIT 1
+    """
+
+  static let saidOfContent: StaticString = """
+    SELECT media_type, metadata, declared_type, file_name, key FROM attachments
+    WHERE sha256 = ?1 AND url IS NOT NULL AND size_bytes = ?2 AND fingerprint_key = ?3 LIMIT 32
+    """
+
+  static let fingerprintKey: StaticString = "SELECT key FROM fingerprints WHERE fingerprint = ?1"
+
+  static let addFingerprint: StaticString = "INSERT INTO fingerprints (fingerprint) VALUES (?1)"
+
+  // MARK: Results. Each is fenced: it counts only if the job is leased under the same token.
+
+  static let endJob: StaticString = "DELETE FROM jobs WHERE key = ?1 AND holder = ?2 AND token = ?3"
+
+  static let isWanted: StaticString = "SELECT cancelled IS NULL FROM jobs WHERE key = ?1"
+
+  static let scheduleJob: StaticString = """
+    UPDATE jobs SET state = 'scheduled', in_turn = NULL, holder = NULL, token = NULL, crashes = crashes + ?5,
+      uncounted = uncounted + ?6,
+      due_at = CASE WHEN cancelled IS NULL THEN ?4 ELSE min(due_at, ?4) END
+    WHERE key = ?1 AND holder = ?2 AND token = ?3
+    """
+
+  static let releaseJob: StaticString = """
+    UPDATE jobs SET state = 'due', holder = NULL, token = NULL, uncounted = uncounted + 1
+    WHERE key = ?1 AND holder = ?2 AND token = ?3
+    """
+
+  /// Takes a path for a content, once more where it has it. No row changes where the path is another content's, or its object is to
+  /// be deleted.
+  static let takeName: StaticString = """
+    INSERT INTO names (path, sha256, uses) VALUES (?1, ?2, 1)
+    ON CONFLICT DO UPDATE SET uses = uses + 1 WHERE sha256 = ?2 AND uses > 0
+    """
+
+  /// Whether a path is an object's, and not only until that is deleted.
+  static let isInUse: StaticString = "SELECT uses > 0 FROM names WHERE path = ?1"
+
+  static let contentAt: StaticString = "SELECT sha256 FROM names WHERE path = ?1"
+
+  static let leaveName: StaticString = "UPDATE names SET uses = uses - 1 WHERE path = ?1 AND uses > 1"
+
+  static let removeName: StaticString = "DELETE FROM names WHERE path = ?1"
+
+  static let endAttachment = SQLText(
+    update: "attachments", AttachmentOutcome.columns + ["finished_at", "fingerprint_key"],
+    where: "status = 'queued' AND key")
+
+  static let addDerived: StaticString = """
+    INSERT INTO derived (attachment_key, name, stage, media_type, size_bytes, sha256, url) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    """
+
+  static let derivedOf: StaticString = """
+    SELECT name, stage, media_type, size_bytes, sha256, url FROM derived WHERE attachment_key = ?1 ORDER BY name
+    """
+
+  static let hasDerived: StaticString = "SELECT EXISTS (SELECT 1 FROM derived)"
+
+  static let removeDerived: StaticString = "DELETE FROM derived WHERE attachment_key = ?1"
+
+  /// Whether a path may be taken for a derived object: it is free, or has the same content.
+  static let nameInUse: StaticString = "SELECT uses FROM names WHERE path = ?1"
+
+  static let addAttempt: StaticString = """
+    INSERT INTO attempts (attachment_key, number, said, recorded_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING
+    """
+
+  /// The types of the events that an attachment which was queued again has emitted before, oldest first.
+  static let toldTypes: StaticString = "SELECT type FROM events WHERE attachment_key = ?1 ORDER BY key"
+
+  static let addEvent: StaticString = """
+    INSERT INTO events (attachment_key, type, data, created_at) VALUES (?1, ?2, ?3, ?4)
+    """
+
+  static let addDelivery: StaticString = """
+    INSERT INTO deliveries (id, event_key, channel, recipient, status) VALUES (?1, ?2, ?3, ?4, 'pending')
+    """
+
+  static let addDeliveryJob: StaticString = """
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted, turn)
+    VALUES (?1 * 2 + 1, ?2, ?3, 'due', ?4, ?5, ?5, ?6)
+    """
+
+  static let addLeasedDeliveryJob: StaticString = """
+    INSERT INTO jobs (key, lane, priority, state, due_at, holder, token, attempts, uncounted, turn)
+    VALUES (?1 * 2 + 1, ?2, ?3, 'leased', ?4, ?5, ?6, ?7 + 1, ?7, ?8)
+    """
+
+  static let endDelivery: StaticString = """
+    UPDATE deliveries SET status = ?2, reason_code = ?3, reason_message = ?4, finished_at = ?5 WHERE key = ?1
+    """
+
+  static let noteDelivery: StaticString = """
+    UPDATE deliveries SET reason_code = ?2, reason_message = ?3 WHERE key = ?1
+    """
+
+  // MARK: Commands
+
+  static let pauses: StaticString = """
+    SELECT p.cause, p.code, p.reason, p.paused_by, p.paused_at FROM pauses p WHERE p.lane = ?1 ORDER BY p.cause DESC
+    """
+
+  static let addPause: StaticString = """
+    INSERT INTO pauses (lane, cause, code, reason, paused_by, paused_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT DO UPDATE SET code = ?3, reason = ?4, paused_by = ?5, paused_at = ?6
+    """
+
+  static let liftPause: StaticString = "DELETE FROM pauses WHERE lane = ?1 AND cause = ?2"
+
+  static let hastenLane: StaticString =
+    "UPDATE jobs SET due_at = ?2 WHERE state = 'scheduled' AND lane = ?1 AND due_at > ?2"
+
+  /// Makes what waits for later due at once.
+  static let hastenJob: StaticString =
+    "UPDATE jobs SET due_at = ?2 WHERE key = ?1 AND state = 'scheduled' AND due_at > ?2"
+
+  /// What commands about an attachment have to see.
+  static let attachmentToChange: StaticString = """
+    SELECT a.key, a.status, j.state = 'scheduled' AND j.due_at > ?2, j.priority, j.cancelled IS NOT NULL
+    FROM attachments a LEFT JOIN jobs j ON j.key = a.key * 2 WHERE a.id = ?1
+    """
+
+  static let isDeleted: StaticString = "SELECT EXISTS (SELECT 1 FROM tombstones WHERE id = ?1)"
+
+  /// What a cancelled attachment waits for ends at once.
+  static let cancelJob: StaticString = """
+    UPDATE jobs SET cancelled = ?2, due_at = CASE state WHEN 'scheduled' THEN min(due_at, ?3) ELSE due_at END,
+      state = CASE state WHEN 'waiting' THEN 'due' WHEN 'expanded' THEN 'due' ELSE state END
+    WHERE key = ?1 * 2
+    """
+
+  static let prioritizeJob: StaticString = "UPDATE jobs SET priority = ?2 WHERE key = ?1 * 2"
+
+  /// What commands about a delivery have to see.
+  static let deliveryToChange: StaticString = """
+    SELECT d.status, j.state = 'scheduled' AND j.due_at > ?3, d.channel
+    FROM deliveries d LEFT JOIN jobs j ON j.key = d.key * 2 + 1 WHERE d.key = ?1 AND d.id = ?2
+    """
+
+  /// The delivery's attempts count anew, and the channel is told that earlier ones may have taken effect.
+  static let queueDelivery: StaticString = """
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted)
+    VALUES (?1 * 2 + 1, ?2, 0, 'due', ?3, 1, 1)
+    """
+
+  static let reviveDelivery: StaticString = """
+    UPDATE deliveries SET status = 'pending', reason_code = NULL, reason_message = NULL, finished_at = NULL WHERE key = ?1
+    """
+
+  static let removeJob: StaticString = "DELETE FROM jobs WHERE key = ?1"
+
+  // MARK: Deleting an attachment, with all that is of it
+
+  static let attachmentToDelete: StaticString = """
+    SELECT id, identity, status, size_bytes, url, kept, conversation_id, message_id FROM attachments WHERE key = ?1
+    """
+
+  static let removeDeliveryJobs: StaticString = """
+    DELETE FROM jobs WHERE key IN (
+      SELECT d.key * 2 + 1 FROM events e JOIN deliveries d ON d.event_key = e.key WHERE e.attachment_key = ?1)
+    """
+
+  static let removeDeliveries: StaticString = """
+    DELETE FROM deliveries WHERE event_key IN (SELECT key FROM events WHERE attachment_key = ?1)
+    """
+
+  static let removeEvents: StaticString = "DELETE FROM events WHERE attachment_key = ?1"
+
+  static let removeAttempts: StaticString = "DELETE FROM attempts WHERE attachment_key = ?1"
+
+  static let removeAttachment: StaticString = "DELETE FROM attachments WHERE key = ?1"
+
+  static let removeEmptyMessage: StaticString = """
+    DELETE FROM messages WHERE conversation_id = ?1 AND message_id = ?2
+      AND NOT EXISTS (SELECT 1 FROM attachments WHERE conversation_id = ?1 AND message_id = ?2)
+    """
+
+  static let giveUpName: StaticString = "UPDATE names SET uses = uses - 1 WHERE path = ?1 AND uses > 0"
+
+  static let addTombstone: StaticString = """
+    INSERT INTO tombstones (id, identity, deleted_by, deleted_at) VALUES (?1, ?2, ?3, ?4)
+    """
+
+  static let tombstone: StaticString = "SELECT id FROM tombstones WHERE identity = ?1 ORDER BY key DESC"
+
+  static let noteResidue: StaticString = "UPDATE ledger SET residue = 1"
+
+  static let unusedNames: StaticString = "SELECT path FROM names WHERE uses = 0 LIMIT ?1"
+
+  static let removeUnusedName: StaticString = "DELETE FROM names WHERE path = ?1 AND uses = 0"
+
+  static let attachmentToQueue: StaticString =
+    "SELECT status, size_bytes, url, kept, sender_id FROM attachments JOIN messages USING (conversation_id, message_id) WHERE key = ?1"
+
+  /// Whether a stage had made new content of what came.
+  static let isObjectMade: StaticString = """
+    SELECT CASE WHEN json_valid(metadata) THEN metadata ->> '$."original.sha256"' IS NOT NULL ELSE 0 END
+    FROM attachments WHERE id = ?1
+    """
+
+  /// Whether it is the record of a check: see ``RecordedCheck/place``.
+  static let isCheck: StaticString = """
+    SELECT source_kind = 'file' AND substr(source, 1, 10) = CAST('/dev/null/' AS BLOB) FROM attachments WHERE id = ?1
+    """
+
+  static let keepObject: StaticString = "UPDATE attachments SET kept = ?2 WHERE key = ?1"
+
+  static let failedAt: StaticString =
+    "SELECT reason_stage, reason_code FROM attachments WHERE key = ?1 AND status = 'failed'"
+  static let forgetKept: StaticString = "UPDATE attachments SET kept = NULL WHERE key = ?1"
+
+  static let queueAttachment: StaticString = """
+    UPDATE attachments SET status = 'queued', media_type = NULL, size_bytes = NULL, sha256 = NULL, metadata = '{}',
+      url = NULL, reason_stage = NULL, reason_code = NULL, reason_message = NULL, finished_at = NULL, fingerprint_key = NULL
+    WHERE key = ?1
+    """
+
+  /// The attempt numbers continue after the recorded ones. An attempt that left no steps was one, too: the next is not the first.
+  static let addRepeatedJob: StaticString = """
+    INSERT INTO jobs (key, lane, priority, state, due_at, attempts, uncounted, turn)
+    SELECT ?1 * 2, ?2, 0, 'due', ?3, number, number, ?4
+    FROM (SELECT coalesce(max(number), 1) AS number FROM attempts WHERE attachment_key = ?1)
+    """
+
+  static let attemptsOf: StaticString =
+    "SELECT coalesce(max(number), 1) FROM attempts WHERE attachment_key = ?1"
+
+  static let laneKey: StaticString = "SELECT key FROM lanes WHERE kind = ?1 AND name = ?2 AND host = ?3"
+
+  static let addLane: StaticString = "INSERT INTO lanes (kind, name, host, sharing) VALUES (?1, ?2, ?3, ?4)"
+}
+
+/// A statement that is put together from parts; prepared once, as those that are one literal.
+final class SQLText: Sendable {
+  let text: String
+
+  init(_ text: String) {
+    self.text = text
+  }
+
+  /// Adds a row. Its values are bound in the order of the columns.
+  convenience init(insertInto table: String, _ columns: [String]) {
+    let places = columns.indices.map { "?\($0 + 1)" }
+    self.init(
+      "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(places.joined(separator: ", ")))")
+  }
+
+  /// Changes a row. The value of its key is bound first, then those of the columns.
+  convenience init(update table: String, _ columns: [String], where key: String) {
+    let changes = columns.enumerated().map { "\($0.element) = ?\($0.offset + 2)" }
+    self.init("UPDATE \(table) SET \(changes.joined(separator: ", ")) WHERE \(key) = ?1")
+  }
+}

@@ -1,0 +1,75 @@
+import LedgerPort
+import LedgerRules
+import Platform
+import SQLite
+
+// Tokens, and who takes part in what: what the server asks before it answers.
+extension SQLiteLedger {
+  func apply(_ requests: [TokenCommand], _ tally: ExchangeTally) throws -> [CommandResult] {
+    var facts: [String: TokenDecision.Fact] = [:]
+    for id in TokenDecision.needs(requests) {
+      try statement("SELECT id, name, role, revoked_at IS NOT NULL FROM tokens WHERE id = ?1").rows(.text(id))
+      {
+        facts[$0.text(0)] = Self.fact($0)
+      }
+    }
+    for user in TokenDecision.users(requests) {
+      try statement(
+        "SELECT id, name, role, revoked_at IS NOT NULL FROM tokens WHERE name = ?1 AND role = 'user'"
+      ).rows(.text(user.text)) { facts[$0.text(0)] = Self.fact($0) }
+    }
+    let (results, writes) = TokenDecision.decide(requests, facts)
+    for write in writes {
+      switch write {
+      case .add(let hash, let name, let role, let expiresAt):
+        try statement("INSERT INTO tokens VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL)").run(
+          .text(AccessToken.id(of: hash)), .blob(hash), .text(name), .text(role.rawValue),
+          .integer(tally.now), .optional(expiresAt))
+      case .revoke(let id):
+        try statement("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1").run(.text(id), .integer(tally.now))
+      }
+    }
+    return results
+  }
+
+  private static func fact(_ row: borrowing Row) -> TokenDecision.Fact {
+    TokenDecision.Fact(
+      user: row.text(2) == AccessToken.Role.user.rawValue ? row.text(1) : nil, isRevoked: row.integer(3) == 1)
+  }
+
+  public func token(hash: [UInt8]) throws(LedgerError) -> AccessToken? {
+    try reading {
+      try statement(
+        "SELECT id, name, role, created_at, expires_at, revoked_at FROM tokens WHERE hash = ?1"
+      ).first(.blob(hash), make: { AccessToken($0) })
+    }
+  }
+
+  public func tokens() throws(LedgerError) -> [AccessToken] {
+    try reading {
+      var tokens: [AccessToken] = []
+      try statement(
+        "SELECT id, name, role, created_at, expires_at, revoked_at FROM tokens ORDER BY created_at, id"
+      ).rows { tokens.append(AccessToken($0)) }
+      return tokens
+    }
+  }
+
+  public func participants(of key: Int64) throws(LedgerError) -> [String] {
+    try reading {
+      try statement(
+        """
+        SELECT m.participants FROM attachments a JOIN messages m USING (conversation_id, message_id) WHERE a.key = ?1
+        """
+      ).first(.integer(key)) { JSONStrings.read($0.text(0)) ?? [] } ?? []
+    }
+  }
+}
+
+extension AccessToken {
+  fileprivate init(_ row: borrowing Row) {
+    self.init(
+      id: row.text(0), name: row.text(1), role: Role(rawValue: row.text(2)) ?? .user,
+      createdAt: row.integer(3), expiresAt: row.optionalInteger(4), revokedAt: row.optionalInteger(5))
+  }
+}
