@@ -16,11 +16,11 @@ parts=(
     "program-G-L    --filter ^EndToEndTests[.][G-L]"
     "program-Ch-Cz  --filter ^EndToEndTests[.]C[h-z]"
     "program-D-F    --filter ^EndToEndTests[.][D-F]"
+    "modules-most   --skip   ^(EndToEnd|HTTP|Port|Workers)Tests"
     "program-S-Se   --filter ^EndToEndTests[.]S[a-e]"
     "program-Sh-Sz  --filter ^EndToEndTests[.]S[f-z]"
     "program-A-Ca   --filter ^EndToEndTests[.]([AB]|C[a-g])"
     "modules-others --filter ^(HTTP|Port|Workers)Tests"
-    "modules-most   --skip   ^(EndToEnd|HTTP|Port|Workers)Tests"
     "program-T-Z    --filter ^EndToEndTests --skip ^EndToEndTests[.][A-S]"
 )
 

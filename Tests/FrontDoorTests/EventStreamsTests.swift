@@ -24,6 +24,8 @@ struct EventStreamsTests {
       texts.withLock { texts in for serial in serials { texts[serial, default: ""] += text } }
     }
 
+    func finish(_ serial: UInt64) { send([serial], Array("(over)".utf8)) }
+
     func take(_ serial: UInt64) -> String { texts.withLock { $0.removeValue(forKey: serial) ?? "" } }
     func count(containing part: String) -> Int {
       texts.withLock { $0.values.count { $0.contains(part) } }
@@ -71,7 +73,7 @@ struct EventStreamsTests {
 
     init() throws {
       desk = try UploadDesk()
-      streams = try EventStreams(finish: { _ in }) { [wires] in wires.send($0, $1) }
+      streams = try EventStreams(finish: { [wires] in wires.finish($0) }) { [wires] in wires.send($0, $1) }
       stopping = sluice_eventfd()
       let (home, streams, stopping) = (desk.home, streams, stopping)
       thread = try Platform.Thread { streams.run({ try? home.reader() }, until: stopping) }
@@ -99,6 +101,22 @@ struct EventStreamsTests {
       for _ in 0..<300 where !condition() { usleep(50_000) }
       #expect(condition(), "\(what)")
     }
+  }
+
+  /// The ledger is asked each 200 ms, and nobody says here that it has changed.
+  @Test func whoIsDismissedHearsWhatHasChangedBefore() throws {
+    let bench = try Bench()
+    for serial in 1...20 as ClosedRange<UInt64> {
+      bench.streams.add(serial, EventStreams.Listener(user: "ann", lastEventId: nil))
+      bench.wait("it listens") { bench.wires.look(serial).contains("event: start") }
+      try bench.takeIn(1, of: "ann", with: ["ben"])
+      #expect(bench.streams.dismiss(serial) && !bench.streams.dismiss(serial))
+      bench.wait("it is over") { bench.wires.look(serial).contains("(over)") }
+      let heard = bench.wires.take(serial)
+      #expect(heard.contains("event: attachment") && heard.hasSuffix("(over)"), "\(heard)")
+      bench.streams.remove([serial])
+    }
+    #expect(!bench.streams.dismiss(99), "it is no stream")
   }
 
   @Test func eachHearsAllThatItMaySeeAndNothingTwice() throws {

@@ -95,10 +95,14 @@ struct ControlTests {
         usleep(100_000)
       }
     }
+    let begun = Date()
     let fetched = try SourceWorker().fetch(server.url("/"))
+    // 4.5 on a machine that does nothing else.
+    let seconds = Int(-begun.timeIntervalSinceNow)
     #expect(fetched.summary == "pass")
-    #expect((2...4).contains(fetched.checkpoints.count), "\(fetched.checkpoints)")
-    #expect((10...20).contains(fetched.received.count), "\(fetched.received.count)")
+    #expect((2...seconds / 2 + 2).contains(fetched.checkpoints.count), "\(fetched.checkpoints)")
+    let told = fetched.received.count
+    #expect((5...seconds * 4 + 4).contains(told), "\(told) in \(seconds) s")
     #expect(zip(fetched.received, fetched.received.dropFirst()).allSatisfy { $0 < $1 })
   }
 

@@ -26,6 +26,8 @@ final class EventStreams: Sendable {
   private struct Changes {
     var joining: [Joining] = []
     var left: Set<UInt64> = []
+    /// Those that end once they have heard what has changed by now.
+    var dismissed: [UInt64] = []
     /// What is told to those alone who listen now.
     var live: [EventFeed.Event] = []
     /// What is fetched now; `nil`: it was not told since.
@@ -44,6 +46,8 @@ final class EventStreams: Sendable {
   /// Ends a stream.
   private let finish: @Sendable (UInt64) -> Void
   private let changes = Mutex(Changes())
+  /// Streams that are open and not dismissed.
+  private let listening = Mutex<Set<UInt64>>([])
   private let wake: SharedDescriptor
   private let number = Atomic(0)
 
@@ -69,14 +73,29 @@ final class EventStreams: Sendable {
   var count: Int { number.load(ordering: .relaxed) }
 
   func add(_ serial: UInt64, _ listener: Listener) {
+    listening.withLock { _ = $0.insert(serial) }
     changes.withLock { $0.joining.append(Joining(serial: serial, listener: listener)) }
     hurry()
   }
 
-  func remove(_ serials: some Collection<UInt64>) { changes.withLock { $0.left.formUnion(serials) } }
+  func remove(_ serials: some Collection<UInt64>) {
+    listening.withLock { $0.subtract(serials) }
+    changes.withLock { $0.left.formUnion(serials) }
+  }
+
+  /// Ends a stream whose credential has lost its worth. The change that took it is told first, and its client knows why.
+  ///
+  /// - Returns: false where it is none, or was dismissed before.
+  func dismiss(_ serial: UInt64) -> Bool {
+    guard listening.withLock({ $0.remove(serial) }) != nil else { return false }
+    changes.withLock { $0.dismissed.append(serial) }
+    hurry()
+    return true
+  }
 
   /// The process that had the connections has ended.
   func removeAll() {
+    listening.withLock { $0 = [] }
     changes.withLock { changes in
       changes = Changes()
       changes.isReset = true
@@ -133,6 +152,7 @@ final class EventStreams: Sendable {
       waiting.removeAll { news.left.contains($0.serial) }
       for serial in news.left { streams[serial] = nil }
       number.store(streams.count + waiting.count, ordering: .relaxed)
+      defer { news.dismissed.forEach(finish) }
       if streams.isEmpty && waiting.isEmpty {
         (head, beat, watch) = (nil, Clock.monotonic(), TransferWatch())
         continue

@@ -310,7 +310,10 @@ public final class FrontDoor: Sendable {
       if Clock.monotonic() < next { continue }
       next = Clock.monotonic() + 1_000_000_000
       for (id, asked) in desk.takeOverdue(at: next) { look(id, asked, api, isOverdue: true) }
-      for serial in desk.serials(where: { !api.isValid($0) }) { desk.send(.abort(serial: serial)) }
+      // A stream that has not ended a second later does not read.
+      for serial in desk.serials(where: { !api.isValid($0) }) where !streams.dismiss(serial) {
+        desk.send(.abort(serial: serial))
+      }
       log?.reopenWhereMoved()
       if second % 60 == 0 {
         do {
