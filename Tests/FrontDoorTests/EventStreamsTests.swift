@@ -24,7 +24,7 @@ struct EventStreamsTests {
       texts.withLock { texts in for serial in serials { texts[serial, default: ""] += text } }
     }
 
-    func finish(_ serial: UInt64) { send([serial], Array("(over)".utf8)) }
+    func close(_ serial: UInt64) { send([serial], Array("(over)".utf8)) }
 
     func take(_ serial: UInt64) -> String { texts.withLock { $0.removeValue(forKey: serial) ?? "" } }
     func count(containing part: String) -> Int {
@@ -73,7 +73,9 @@ struct EventStreamsTests {
 
     init() throws {
       desk = try UploadDesk()
-      streams = try EventStreams(finish: { [wires] in wires.finish($0) }) { [wires] in wires.send($0, $1) }
+      streams = try EventStreams(finish: { _ in }, abort: { [wires] in wires.close($0) }) { [wires] in
+        wires.send($0, $1)
+      }
       stopping = sluice_eventfd()
       let (home, streams, stopping) = (desk.home, streams, stopping)
       thread = try Platform.Thread { streams.run({ try? home.reader() }, until: stopping) }

@@ -26,7 +26,7 @@ final class EventStreams: Sendable {
   private struct Changes {
     var joining: [Joining] = []
     var left: Set<UInt64> = []
-    /// Those that end once they have heard what has changed by now.
+    /// Those that are closed once they have heard what has changed by now.
     var dismissed: [UInt64] = []
     /// What is told to those alone who listen now.
     var live: [EventFeed.Event] = []
@@ -45,6 +45,8 @@ final class EventStreams: Sendable {
   private let send: @Sendable ([UInt64], [UInt8]) -> Void
   /// Ends a stream.
   private let finish: @Sendable (UInt64) -> Void
+  /// Closes the connection of a stream.
+  private let abort: @Sendable (UInt64) -> Void
   private let changes = Mutex(Changes())
   /// Streams that are open and not dismissed.
   private let listening = Mutex<Set<UInt64>>([])
@@ -61,9 +63,10 @@ final class EventStreams: Sendable {
   private static let mostLive = 10_000
 
   init(
-    finish: @escaping @Sendable (UInt64) -> Void, send: @escaping @Sendable ([UInt64], [UInt8]) -> Void
+    finish: @escaping @Sendable (UInt64) -> Void, abort: @escaping @Sendable (UInt64) -> Void,
+    send: @escaping @Sendable ([UInt64], [UInt8]) -> Void
   ) throws(SystemError) {
-    (self.finish, self.send) = (finish, send)
+    (self.finish, self.abort, self.send) = (finish, abort, send)
     let wake = sluice_eventfd()
     if wake < 0 { throw SystemError("making an eventfd") }
     self.wake = SharedDescriptor(Descriptor(owning: wake))
@@ -83,7 +86,7 @@ final class EventStreams: Sendable {
     changes.withLock { $0.left.formUnion(serials) }
   }
 
-  /// Ends a stream whose credential has lost its worth. The change that took it is told first, and its client knows why.
+  /// Closes a stream whose credential has lost its worth. The change that took it is told first, and its client knows why.
   ///
   /// - Returns: false where it is none, or was dismissed before.
   func dismiss(_ serial: UInt64) -> Bool {
@@ -152,7 +155,7 @@ final class EventStreams: Sendable {
       waiting.removeAll { news.left.contains($0.serial) }
       for serial in news.left { streams[serial] = nil }
       number.store(streams.count + waiting.count, ordering: .relaxed)
-      defer { news.dismissed.forEach(finish) }
+      defer { news.dismissed.forEach(abort) }
       if streams.isEmpty && waiting.isEmpty {
         (head, beat, watch) = (nil, Clock.monotonic(), TransferWatch())
         continue

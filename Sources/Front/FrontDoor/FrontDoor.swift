@@ -87,7 +87,9 @@ public final class FrontDoor: Sendable {
       try AccessLog(path == AccessLog.standardOutput ? path : home.file(path), say: say)
     }
     life = try ServerLife("the HTTP server", say: say)
-    streams = try EventStreams(finish: { [desk] in desk.send(.finish(serial: $0)) }) {
+    streams = try EventStreams(
+      finish: { [desk] in desk.send(.finish(serial: $0)) }, abort: { [desk] in desk.send(.abort(serial: $0)) }
+    ) {
       [desk] serials, bytes in
       for start in stride(from: 0, to: serials.count, by: ToFront.mostSerials) {
         let some = Array(serials[start..<min(start + ToFront.mostSerials, serials.count)])
@@ -310,7 +312,6 @@ public final class FrontDoor: Sendable {
       if Clock.monotonic() < next { continue }
       next = Clock.monotonic() + 1_000_000_000
       for (id, asked) in desk.takeOverdue(at: next) { look(id, asked, api, isOverdue: true) }
-      // A stream that has not ended a second later does not read.
       for serial in desk.serials(where: { !api.isValid($0) }) where !streams.dismiss(serial) {
         desk.send(.abort(serial: serial))
       }
